@@ -9,29 +9,32 @@ import inspect
 import pathlib
 import re
 import sys
+import textwrap
 import types
 
+WIDTH = 160  # of the pages' lines
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference"
 NAMES = """# Python API
 
-Every public name, from its docstring; written by `tools/api_page.py`. [Objects](objects.md) are what they
-return, [looking inside](looking.md) has what looks and judges, [modules](modules.md) hold more. The rest
-stands in [Launches](launches.md), [Keywords and variables](settings.md), [Dumps](dumps.md),
-[Checks](checks.md) and [Errors](errors.md).
+Every public name, from its docstring; written by `tools/api_page.py`. [Objects](objects.md) describes the
+objects that they return, [looking inside](looking.md) has the functions that inspect and judge kernels, and
+[modules](modules.md) lists the public modules. See also [Launches](launches.md), [Keywords and
+variables](settings.md), [Dumps](dumps.md), [Checks](checks.md) and [Errors](errors.md).
 """
 PACKAGES = """# Modules
 
 The package's public modules, from their docstrings; written by `tools/api_page.py`. `triton_runner.ir` and
-`triton_runner.ptx` stand in [IR and PTX in Python](ir.md).
+`triton_runner.ptx` have a page of their own, [IR and PTX in Python](ir.md).
 """
 LOOKING = """# Python API: looking inside
 
-The public names that look inside of kernels and judge them, from their docstrings; written by
-`tools/api_page.py`. The others are in the [Python API](api.md).
+The functions that inspect and judge kernels, from their docstrings; written by `tools/api_page.py`. The
+other public names are in the [Python API](api.md).
 """
 OBJECTS = """# Objects
 
-What the names of the [Python API](api.md) return, from the docstrings; written by `tools/api_page.py`.
+The objects that the functions of the [Python API](api.md) return, from their docstrings; written by
+`tools/api_page.py`.
 """
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {
@@ -108,6 +111,22 @@ CODE = re.compile(
 )
 
 
+def wrapped(words: str) -> str:
+    """A paragraph or an item of a list in lines of a page. No line begins with a sign that begins a list."""
+    words = re.sub(r" (?=[-+*#>] )", "\0", words)
+    lines = textwrap.wrap(
+        words, WIDTH, subsequent_indent="  " if words.startswith("- ") else "", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return "\n".join(lines).replace("\0", " ")
+
+
+def call(name: str, value) -> str:
+    """The signature as lines of a page."""
+    lines = textwrap.wrap(signature(name, value), WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+    return "\n".join(lines)
+
+
 def prose(text: str) -> str:
     """A docstring as Markdown: indented lines are code, lines with a dash a list."""
     paragraphs = []
@@ -116,7 +135,7 @@ def prose(text: str) -> str:
             paragraphs.append(f"```python\n{inspect.cleandoc(block)}\n```")
         else:
             words = " ".join(block.split())
-            paragraphs.append(CODE.sub(lambda m: m[1] or f"`{m[2]}`", words))
+            paragraphs.append(wrapped(CODE.sub(lambda m: m[1] or f"`{m[2]}`", words)))
     return re.sub(r"\n\n(?=- )", "\n", "\n\n".join(paragraphs)).replace("\n- ", "\n\n- ", 1)
 
 
@@ -129,8 +148,8 @@ def entry(name: str, value) -> list[str]:
     """The heading, the call and the docstring of a name."""
     assert value.__doc__, f"{name} has no docstring"
     raised = inspect.isclass(value) and issubclass(value, Exception)
-    call = [] if raised else [f"```python\n{signature(name, value)}\n```"]
-    return [f"### {name}", *call, prose(value.__doc__)]
+    shown = [] if raised else [f"```python\n{call(name, value)}\n```"]
+    return [f"### {name}", *shown, prose(value.__doc__)]
 
 
 def members(of: type | types.ModuleType) -> str:
@@ -142,7 +161,8 @@ def members(of: type | types.ModuleType) -> str:
         for name, value in found.items()
         if (inspect.isfunction(value) or isinstance(value, property)) and value.__doc__
     }
-    return "\n".join(f"- `{signature(name, value)}`: {line(value)}" for name, value in kept.items())
+    items = [f"- `{signature(name, value)}`: {line(value)}" for name, value in kept.items()]
+    return "\n".join(wrapped(item) for item in items)
 
 
 def result(name: str) -> type:

@@ -218,7 +218,7 @@ class Binder {
     uint64_t value = PyLong_AsUnsignedLongLong(given.value.ptr());
     if (PyErr_Occurred()) {
       PyErr_Clear();
-      fail(argument(given.name) + ": " + text_of(given.value) + " is no address for " + param.type);
+      fail(argument(given.name) + ": " + text_of(given.value) + " is not an address for " + param.type);
     }
     return value;
   }

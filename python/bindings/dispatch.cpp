@@ -1,4 +1,4 @@
-// Keys of calls, and the table of what they launch.
+// The cache of launches: guards, learning, garbage collection. site.cpp computes the keys.
 #include "dispatch.h"
 
 #include <nanobind/stl/string.h>
@@ -10,7 +10,7 @@ namespace triton_runner::python {
 
 namespace {
 
-// Dicts of CPython up to 3.12 count their changes. 0: nobody knows.
+// CPython up to 3.12 gives each dict a version that changes with it. 0: not available.
 uint64_t version_of(PyObject* holder) {
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000
 #pragma GCC diagnostic push
@@ -107,7 +107,7 @@ Dispatch::Dispatch(const nb::object& parameters, Python python)
   }
 }
 
-// As _settings.current() finds them.
+// The same as _settings.current().
 nb::object Dispatch::settings_in_force() {
 #ifndef Py_LIMITED_API
   PyObject* value = nullptr;
@@ -128,13 +128,13 @@ nb::object Dispatch::settings_in_force() {
   return settings;
 }
 
-// Triton's question about storages under the settings of a call; invalid: they do not count.
+// The result of within() under the settings of a call; invalid: storage sizes are not part of the key.
 nb::object Dispatch::storage_question(const ReadCall& call) {
-  if (is_open_ || call.given.is_entry) return {};  // an artifact is what it is
+  if (is_open_ || call.given.is_entry) return {};  // Triton does not specialise artifacts
   for (const auto& [settings, question] : questions_)
     if (settings.ptr() == call.settings.ptr()) return question;
   nb::object question = nb::steal(PyObject_CallNoArgs(python_.within.ptr()));
-  if (!question.is_valid()) return PyErr_Clear(), nb::object();  // the launch has the same error
+  if (!question.is_valid()) return PyErr_Clear(), nb::object();  // the launch will raise the same error
   if (question.is_none()) question = {};
   if (questions_.size() >= kMaxSites) questions_.clear();
   questions_.emplace_back(call.settings, question);
@@ -146,7 +146,7 @@ Held<KnownLaunch> Dispatch::find(std::string_view key) const {
   return found == known_.end() ? Held<KnownLaunch>() : found->second;
 }
 
-// (name, value) of what a launch of an artifact passes.
+// (name, value) of the arguments that are passed to the kernel.
 nb::list Dispatch::named(const Given& given) const {
   nb::list out;
   for (size_t i = 0; i < given.size; i++) {
@@ -167,7 +167,7 @@ void Dispatch::learn(const ReadCall& call, PyObject* const* args, size_t count, 
   nb::object told = python_.learn(function, kernel, named(given));
   if (told.is_none()) refusals_++;
   if (told.is_none() || told.is(Py_False)) return;
-  // Another backend than when the key was made, or another knob.
+  // The backend or a knob has changed since the key was computed.
   const bool counts = !is_open_ && !given.is_entry;
   if (counts && nb::object(told[6]).is_none() == given.within.is_valid()) return forget();
   Held<KnownLaunch> known(new KnownLaunch);
@@ -209,7 +209,7 @@ int Dispatch::traverse(visitproc visit, void* arg) {
   for (const auto& [key, known] : known_) {
     long own = 1;
     for (const auto& site : sites_) own += site->latest == known;
-    if (known->holders > own) continue;  // a launch holds it
+    if (known->holders > own) continue;  // a running launch holds it
     for (nb::handle object : {known->kernel, known->launcher, known->options, known->settings, known->relay})
       Py_VISIT(object.ptr());
     for (const Guards& guard : known->guards)

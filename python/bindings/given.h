@@ -1,5 +1,5 @@
-// What a call gives a kernel, read once: each value as the bits that a launch passes, and as what of it
-// counts for the key by which known launches are found (launch/key.h).
+// The arguments of a call, each read once: the bits that a launch passes, and the properties that are part of the
+// key under which the launch is cached (launch/key.h).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace triton_runner::python {
 enum class Mark : uint8_t {
   kMissing,
   kNone,
-  kInteger,  // a bool too; bits: two's complement
-  kLarge,    // from 2^63 on
+  kInteger,  // or a bool; bits: two's complement
+  kLarge,    // 2^63 and above
   kReal,     // bits of a double
-  kHere,     // a tensor on the GPU that launches go to; bits: its address
-  kAddress,  // any other object that is a pointer
+  kHere,     // a tensor on the current GPU; bits: its address
+  kAddress,  // any other pointer
   kOther     // a tuple, a tensor descriptor, a constant
 };
 
-// A value as it was read: `type` is of a bool 1, of a pointer its element type and, where that counts, whether
-// its storage is within 2 GiB.
+// A value that was read. `type` is 1 for a bool. For a pointer it is the element type and, if that is part of the
+// key, whether the storage is within 2 GiB.
 struct Value {
   static constexpr uint64_t kSmall = uint64_t{1} << 62;
   uint64_t type, bits;
@@ -31,7 +31,7 @@ struct Value {
   uint64_t element() const { return type & ~kSmall; }
   bool is_small() const { return (type & kSmall) != 0; }
 
-  // Whether the two count alike for keys, whatever the rule. False says nothing.
+  // True if both have the same part of the key under every rule. False if that is not certain.
   bool is_like(const Value& other) const {
     if (mark != other.mark || type != other.type) return false;
     switch (mark) {
@@ -54,23 +54,23 @@ struct Given {
   std::array<PyObject*, kMax> values;  // borrowed, by parameter; null where kMissing
   std::array<Value, kMax> read;
   size_t size = 0;
-  int device = -1;  // the GPU that launches go to
-  nb::object
-      within;  // Triton's own question whether a tensor's storage is within 2 GiB; invalid: it does not count
+  int device = -1;  // the current GPU
+  // Triton's function that tests whether a storage is within 2 GiB; invalid: it is not part of the key.
+  nb::object within;
   bool is_entry = false;
-  std::array<PyObject*, 4> texts;  // whose identity is part of the key
+  std::array<PyObject*, 4> texts;  // whose addresses are part of the key
   size_t n_texts = 0;
 };
 
-// The value of a parameter that is no constexpr; kOther where the key is all that there is to it.
+// Reads the value of a parameter that is not a constexpr. It is kOther if only the key needs it.
 // within: Given::within, or null.
 void read_value(PyObject* object, int device, PyObject* within, Value& out);
-// Its part of a key: false where only Python can say what it is.
+// Appends a value's part of the key. Returns false if only Python can determine it.
 bool add_value(const launch::KeyRule& rule, PyObject* object, const Value& value, const Given& given,
                launch::Key& key);
-// A constant, told apart by type and value.
+// Appends a constant: its type and value.
 bool add_constant(PyObject* object, launch::Key& key);
-// The path or the text of an artifact: a long text counts as the object that it is.
+// Appends the path or the text of an artifact; of a long text only the object's address.
 bool add_text(PyObject* object, Given& given, launch::Key& key);
 
 }  // namespace triton_runner::python

@@ -151,12 +151,12 @@ std::array<int64_t, 3> make_grid(nb::handle grid) {
         {"a grid is a tuple of 1 to 3 positive integers, x up to 2147483647, y and z up to 65535"}));
   };
   std::array<int64_t, 3> result{1, 1, 1};
-  if (!PyTuple_Check(grid.ptr()) && !PyList_Check(grid.ptr())) bad("it is no tuple");
+  if (!PyTuple_Check(grid.ptr()) && !PyList_Check(grid.ptr())) bad("it is not a tuple");
   size_t n = nb::len(grid);
   if (n < 1 || n > 3) bad("it has " + std::to_string(n) + " axes");
   for (size_t i = 0; i < n; i++) {
     nb::object extent = grid[i];
-    if (!PyIndex_Check(extent.ptr())) bad("axis " + std::to_string(i) + " is no integer");
+    if (!PyIndex_Check(extent.ptr())) bad("axis " + std::to_string(i) + " is not an integer");
     nb::object index = nb::steal(PyNumber_Index(extent.ptr()));
     int overflow = 0;
     result[i] = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);

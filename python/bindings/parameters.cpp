@@ -16,7 +16,7 @@ exec::Param make_param(const std::string& name, const std::string& kind, const s
   else if (kind == "tensordesc")
     p.kind = exec::ParamKind::kTensorDesc;
   else if (kind != "integer")
-    raise(base::failure("'" + kind + "' is no kind of parameter",
+    raise(base::failure("'" + kind + "' is not a kind of parameter",
                         {"kinds: pointer, integer, float, tensordesc"}));
   return p;
 }

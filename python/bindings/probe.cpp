@@ -121,7 +121,7 @@ void init_recording(nb::module_& m) {
             const auto& s = nb::cast<const Series&>(self);
             return array<uint8_t>(self, s.copy_data.data(), {s.copy_data.size()});
           },
-          "uint8[bytes]: the values of those copies, one behind the other.");
+          "uint8[bytes]: the values of those copies, one after the other.");
 
   nb::class_<Recording>(m, "Recording", "What one launch's probes recorded.")
       .def_prop_ro("series",

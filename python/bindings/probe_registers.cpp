@@ -98,12 +98,12 @@ void init_taps(nb::module_& m) {
           "Those of the values of which several registers or threads of a block hold an element.");
   m.def("tap", &tap, nb::arg("text"), nb::arg("filename"), nb::arg("kernel"), nb::arg("selectors"),
         nb::arg("level") = "ptx",
-        "Taps behind the values of a kernel of TTGIR. Errors: those of select(); values that are in no "
+        "Taps after the values of a kernel of TTGIR. Errors: those of select(); values that are in no "
         "register.");
 
   m.def("thread_taps", &thread_taps, nb::arg("text"), nb::arg("kernel"), nb::arg("values"),
         nb::arg("threads"), nb::arg("blocks") = 1,
-        "A text that has taps already, number i behind values[i]: a dict of value, op, type (\"f32\"), "
+        "A text that has taps already, number i after values[i]: a dict of value, op, type (\"f32\"), "
         "type_text, file, line, column, location. Each thread has a value of its own.");
 }
 
@@ -167,7 +167,7 @@ void init_waits(nb::module_& m) {
         return unwrap(probe::add_waits(*parsed_ptx(std::move(ptx), filename), kernel, names));
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("names"),
-      "The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that "
+      "The text with a wgmma.wait_group 0 after each group of products that the names ask for and that "
       "nothing waits for before the next jump; else the same text.");
   m.def(
       "complete_reads",

@@ -1,8 +1,8 @@
-// Reading a call: by how it is written to its values, and by these to a launch that was seen before.
+// Reads a call and looks up its cached launch.
 //
-// A program makes the same calls over and over. What their names are is found out once (CallSite), and a call
-// is first held against the one before it, value by value: a constant that is the same object needs no look
-// at all. Only from the first difference on is a key written down and looked up.
+// A program repeats the same calls. The names in a call are resolved once per form (CallSite), and a call is first
+// compared with the previous call of its form, value by value; a constant that is the same object is not read at
+// all. A key is only written and looked up from the first difference on.
 #include "dispatch.h"
 
 namespace triton_runner::python {
@@ -14,7 +14,7 @@ namespace {
 
 Py_ssize_t length(PyObject* names) { return names ? PyTuple_GET_SIZE(names) : 0; }
 
-// Values that are as they are for as long as they live: the object tells all.
+// Whether a value is immutable, so that the same object always has the same value.
 bool is_unchanging(PyObject* value) {
   return PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) ||
          PyBool_Check(value) || value == Py_None;
@@ -22,7 +22,7 @@ bool is_unchanging(PyObject* value) {
 
 }  // namespace
 
-// The names of a call are one tuple as long as the program's text makes it; f(**names) makes another each time.
+// The keyword names of a call in the program's text are always the same tuple; f(**names) makes a new one each time.
 bool CallSite::is_of(size_t n, PyObject* given) const {
   if (n != count || length(given) != n_names) return false;
   if (n_names == 0 || given == names.ptr()) return true;
@@ -40,7 +40,7 @@ Held<CallSite> Dispatch::site_of(size_t count, PyObject* names) {
   return site;
 }
 
-// False where only Python can say what such calls launch.
+// Returns false if only Python can determine what such calls launch.
 bool Dispatch::describe(size_t count, PyObject* names, CallSite& site) const {
   using Kind = CallSite::Kind;
   site.count = count, site.n_names = length(names), site.names = nb::borrow(names);
@@ -54,10 +54,10 @@ bool Dispatch::describe(size_t count, PyObject* names, CallSite& site) const {
     const auto source = static_cast<int32_t>(count) + static_cast<int32_t>(k);
     size_t i = 0;
     while (i < size && parameters_[i].name.ptr() != name) i++;
-    if (i == size)  // a name that was made at run time
+    if (i == size)  // a name that is not interned
       for (i = 0; i < size && PyUnicode_Compare(parameters_[i].name.ptr(), name) != 0;) i++;
     if (i < size) {
-      if (sources[i] >= 0) return false;  // given twice
+      if (sources[i] >= 0) return false;  // passed twice
       sources[i] = source;
     } else if (PySet_Contains(python_.entries.ptr(), name) == 1) {
       site.is_entry = true;
@@ -70,7 +70,7 @@ bool Dispatch::describe(size_t count, PyObject* names, CallSite& site) const {
   }
   for (size_t i = 0; i < size; i++) {
     const bool is_constexpr = !is_open_ && parameters_[i].rule.is_constexpr;
-    // An artifact holds its constexprs, and takes any value of the types that it was given.
+    // An artifact contains its constexprs, and accepts any values of the types that it was compiled for.
     const Kind kind = !is_constexpr ? Kind::kValue : site.is_entry ? Kind::kUnseen : Kind::kConstant;
     const bool is_missing = sources[i] < 0 && (is_open_ || !parameters_[i].otherwise.is_valid());
     if (is_missing && kind != Kind::kUnseen) return false;
@@ -104,7 +104,7 @@ bool Dispatch::add(const CallSite::Piece& piece, PyObject* value, Given& given, 
   return false;
 }
 
-// The key of the pieces before the first that differs: they are those of the call before.
+// Starts the key with the pieces before the first difference, which are those of the previous call.
 void Dispatch::begin_key(ReadCall& call, const KnownLaunch* before, size_t n_same) const {
   call.key.clear();
   call.key.word(reinterpret_cast<uint64_t>(call.settings.ptr()));
@@ -126,7 +126,7 @@ Held<KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObjec
   call.settings = settings_in_force();
   given.size = site->n_values, given.is_entry = site->is_entry;
   given.device = gpu_of_this_thread();
-  // Python may run while values are read, and launch: what this call is held against stays as it is.
+  // Reading values may run Python code, which may launch; `before` keeps the launch that is compared with alive.
   const Held<KnownLaunch> before = site->latest;
   const bool is_like = before && !before->is_replaced && before->settings.ptr() == call.settings.ptr() &&
                        before->device == given.device;
@@ -168,7 +168,7 @@ Held<KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObjec
   return found;
 }
 
-// What a call like this one is held against from now on.
+// Stores the launch, and makes it the one that the next call of this form is compared with.
 void Dispatch::keep(const ReadCall& call, PyObject* const* args, size_t count, PyObject* names,
                     const Held<KnownLaunch>& known) {
   const Held<CallSite> site = site_of(count, names);
@@ -181,7 +181,7 @@ void Dispatch::keep(const ReadCall& call, PyObject* const* args, size_t count, P
     KnownPiece& kept = known->pieces.emplace_back();
     kept.end = call.ends[p];
     PyObject* value = value_of(piece, args);
-    // The text of an artifact is read each time: a long one counts as the object that it is.
+    // The text of an artifact is read at each call, because add_text() takes a long text's address as its key.
     if (value && piece.kind != CallSite::Kind::kEntry && is_unchanging(value)) kept.same = nb::borrow(value);
     if (piece.is_parameter()) kept.value = call.given.read[piece.parameter];
   }

@@ -77,7 +77,7 @@ def _read(path: str, keyword: str, binary: bool):
         return data.decode()
     except UnicodeDecodeError as error:
         raise fail(
-            f"{path} is no text: byte {error.start} is not UTF-8",
+            f"{path} is not a text file: byte {error.start} is not UTF-8",
             "a binary artifact has a keyword of its own",
         ) from None
 

@@ -20,7 +20,7 @@ class Checkout:
         self.package = self.root / "python" / "triton" / "__init__.py"
         if not self.package.is_file():
             raise fail(
-                f"{folder} is no checkout of Triton: {self.package} is not there",
+                f"{folder} is not a checkout of Triton: {self.package} is not there",
                 "git clone https://github.com/triton-lang/triton",
             )
 

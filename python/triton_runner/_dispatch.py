@@ -1,8 +1,8 @@
-"""Launches that go straight to their launcher, ours or Triton's: what the core has to know of a kernel to
-tell its calls apart, and of Triton to notice that it would choose other code.
+"""The launch fast path, Python's side: the properties of a kernel by which the core distinguishes its calls,
+and the guards that notice when Triton would choose other code.
 
-Triton asks at each launch for its knobs, its hooks and the globals that a kernel uses. Here what they were is
-remembered with the launch, and a look into a dict tells whether it still is so.
+Triton reads its knobs, its hooks and the globals that a kernel uses at each launch. Here their values are
+stored with the cached launch, and a lookup in a dict checks that they have not changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENTRIES = frozenset([*_keywords.ENTRIES, "metadata_json"])
 _RESERVED = (_keywords.OURS - _ENTRIES) | {_keywords.WINNER, "stream", "device_type", "grid", "warmup"}
 # Values of globals that cannot change without becoming other objects.
 _CONSTANT = (int, float, str, bool, type(None), constexpr, dtype)
-# Knobs that are part of a launch's key, and the variables behind those that Triton reads at each launch.
+# Knobs that are part of a launch's key, and the environment variables of those that each launch reads.
 _KNOBS = (
     ("runtime", ("debug", "add_stages_inspection_hook", "launch_enter_hook", "launch_exit_hook")),
     ("compilation", ("instrumentation_mode", "fpsan_homomorphic_casts")),
@@ -40,8 +40,8 @@ _HOOKS = ("launch_enter_hook", "launch_exit_hook")
 
 
 def of(function) -> _core.Dispatch | None:
-    """The known launches of a kernel; None where each goes Triton's way: kernels with starred or keyword-only
-    parameters."""
+    """Returns the cache of a kernel's launches; None for kernels with starred or keyword-only parameters,
+    which are always launched by Triton."""
     given = function.signature.parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in given):
         return None
@@ -54,13 +54,14 @@ def of(function) -> _core.Dispatch | None:
 
 
 def _expect_gpu() -> None:
-    with contextlib.suppress(DiagnosticError):  # of a device that is not there: the launch says it
+    with contextlib.suppress(DiagnosticError):  # for a device that does not exist; the launch reports it
         if _device.resolved_device() != "cpu":
             _gpu.driver().expect_launches()
 
 
 def _rule(param) -> tuple:
-    """(name, constexpr?, by value?, by alignment?, typed?, real?, old?): how Triton specialises it."""
+    """(name, constexpr?, by value?, by alignment?, typed?, real?, old?): how Triton specialises the
+    parameter."""
     said = "" if param.is_constexpr else param.annotation_type
     is_real = installed().reals_unspecialised and (said == "u1" or said[:2] in ("fp", "bf"))
     by_align = not getattr(param, "do_not_specialize_on_alignment", False)
@@ -71,12 +72,14 @@ def _rule(param) -> tuple:
 
 
 def _learn(function, kernel, named):
-    """What a launch that gave this kernel rests on; None: such launches go through Python; False: this one.
+    """Returns the guards under which later launches may reuse this kernel. None: never cache it; False: do
+    not cache this launch.
 
-    It is (launcher, [(dict or class, names whose values stay)], [lists that stay empty], [(file, modified,
-    bytes)], relay, [lists of hooks], what _within() gives). relay(grid, x, y, z, *values) launches where
-    there is no launcher or a hook, and gives False where it has not. named: (name, value) of what the launch
-    passed, constexprs left out."""
+    The guards are (launcher, [(dict or class, names whose values must not change)], [lists that must stay
+    empty], [(file, modified, bytes)], relay, [lists of hooks], the result of _within()). relay(grid, x, y, z,
+    *values) launches if there is no launcher or if hooks are set; it returns False if it did not launch.
+    named: the (name, value) pairs of the launch's arguments, without constexprs.
+    """
     if _settings.is_recording():
         return False
     if "triton_runner._dump" in sys.modules:
@@ -115,7 +118,7 @@ def _learn(function, kernel, named):
 
 
 def _specialises_otherwise() -> bool:
-    """Whether a plug-in's backend has keys of its own."""
+    """Whether a plug-in's backend computes its keys differently."""
     backend, target = _backend()
     if target in ("cuda", "hip"):
         return False
@@ -123,7 +126,7 @@ def _specialises_otherwise() -> bool:
 
 
 def _backend() -> tuple:
-    """(Triton's backend for the target in force, "cuda" or "hip" or a plug-in's name of what it is for)."""
+    """Returns (Triton's backend for the current target, its name: "cuda", "hip" or that of a plug-in)."""
     target = driver.active.get_current_target()
     backends = (backend.compiler for backend in triton.backends.backends.values())
     return next((b for b in backends if b.supports_target(target)), None), target.backend
@@ -134,8 +137,8 @@ def _asks_for_storages() -> bool:
 
 
 def _within():
-    """Triton's own question whether a tensor's storage is within 2 GiB, where the answer is part of its keys:
-    AMD's backend then compiles 32-bit offsets, if it is to use buffer instructions."""
+    """Returns Triton's function that tests whether a tensor's storage is within 2 GiB, if the result is part
+    of Triton's keys: AMD's backend then compiles 32-bit offsets for buffer instructions."""
     if not _asks_for_storages():
         return None
     backend, _ = _backend()
@@ -151,7 +154,7 @@ def _within():
 
 
 def _within_guards() -> list:
-    """What says that _within() would still give the same."""
+    """The guards under which _within() returns the same."""
     if not _asks_for_storages():
         return []
     guards = [(os.environ._data, [os.environ.encodekey("AMDGCN_USE_BUFFER_OPS")])]
@@ -161,7 +164,8 @@ def _within_guards() -> list:
 
 
 def _hooks():
-    """(guards, lists of hooks, is one called that is in no list?) of what Triton calls around each launch."""
+    """Returns (guards, lists of hooks, whether a hook is set that is not in a list) for what Triton calls
+    around each launch."""
     if not hasattr(triton, "knobs"):  # before 3.4
         holder = triton.compiler.CompiledKernel
         return [(holder, list(_HOOKS))], [], any(getattr(holder, name) is not None for name in _HOOKS)
@@ -174,8 +178,8 @@ def _hooks():
 
 
 def _relay(function, kernel, hooks: list, is_hooked: bool):
-    """A launch by Triton's own launcher: with hooks, with scratch memory of the program's allocator. Only
-    Triton's looking for the kernel is left out."""
+    """Returns a function that launches with Triton's own launcher, with hooks and with scratch memory of the
+    program's allocator. It only skips Triton's lookup of the kernel."""
     active = driver.active
     device = active.get_current_device()
     run = getattr(kernel, installed().run_field)
@@ -206,7 +210,7 @@ def _relay(function, kernel, hooks: list, is_hooked: bool):
 
 
 def _caches(function, kernel):
-    """Where Triton finds the kernel: [(dict, names)]; None where it does not."""
+    """Where Triton caches the kernel: [(dict, names)]; None if it does not."""
     device = driver.active.get_current_device()
     per_device = getattr(function, "device_caches", None)
     caches = function.cache if per_device is None else per_device
@@ -216,8 +220,8 @@ def _caches(function, kernel):
 
 
 def _launcher(function, kernel) -> _core.Launcher | None:
-    """The launcher of a compiled kernel that takes the values of all parameters; None: something is around
-    it."""
+    """Returns the launcher of a compiled kernel, which takes the values of all parameters; None if the
+    kernel's run method is wrapped."""
     own = getattr(kernel, installed().run_field, None)
     if type(own) is _core.Launcher:
         if installed().constexprs_passed:

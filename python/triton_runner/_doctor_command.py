@@ -84,7 +84,7 @@ def ls_command(as_json):
             f"{entry['modified']}  {entry['kernel']:<32} {entry['target']:<12} "
             f"{','.join(entry['levels']):<28} {entry['path']}"
         )
-    missing = "" if os.path.isdir(folder) else ", which is no folder"
+    missing = "" if os.path.isdir(folder) else ", which is not a folder"
     click.echo(f"{len(entries)} kernels in {folder}{missing}")
 
 

@@ -9,11 +9,11 @@ import warnings
 
 
 class DiagnosticError(ValueError):
-    """Bad input: what is wrong, where, and what to do next.
+    """Bad input: the message says what is wrong, where, and what to do next.
 
-    - `message`, `notes`: the sentences without the place.
-    - `file`, `line`, `column`: the place; empty and 0 where it is not known.
-    - `diagnostics`: all that was found, where several things were: a dict with these fields for each.
+    - `message`, `notes`: the sentences without the position.
+    - `file`, `line`, `column`: the position; empty and 0 where it is not known.
+    - `diagnostics`: all errors if there are several: a dict with these fields for each.
     """
 
     def __init__(
@@ -43,15 +43,15 @@ class KernelTrap(RuntimeError):
     """A fault of a running kernel.
 
     - `kind`: what happened, such as "out of bounds"; `kernel` and `op`: where.
-    - `location`, `file`, `line`, `column`: the place in the Python source, or in the artifact's text.
+    - `location`, `file`, `line`, `column`: the position in the Python source, or in the artifact's text.
     - `program`, `element`, `iterations`: the program, the index in the tile, and the iterations of the loops
       around the op.
-    - `address`, `nearest`: of an access, its address and the nearest tensor.
-    - `argument`, `place`: the argument that the address was made from, and the distance in elements:
-      "x_ptr + 4096".
-    - `notes`: more places, such as the other access of a race.
-    - `warning`: "" for a fault. Else what keeps the results right on a GPU, "ptxas" or "hardware": such a
-      launch has run to its end.
+    - `address`, `nearest`: the address of a faulting access, and the nearest tensor.
+    - `argument`, `place`: the argument that the address is derived from, and the distance in elements: "x_ptr
+      + 4096".
+    - `notes`: more positions, such as the other access of a race.
+    - `warning`: "" for a fault. Otherwise it names what keeps the results right on a GPU, "ptxas" or
+      "hardware", and the launch has run to its end.
     """
 
     def __init__(
@@ -110,8 +110,7 @@ def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:
 
 
 def fail(message: str, *notes: str) -> DiagnosticError:
-    """A DiagnosticError without a place in a text, worded as the core words its own; raise what it
-    returns."""
+    """Returns a DiagnosticError without a position, worded like the core's errors; the caller raises it."""
     return DiagnosticError(
         "\n".join([f"error: {message}", *(f"note: {note}" for note in notes)]), message=message, notes=notes
     )

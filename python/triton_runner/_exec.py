@@ -68,7 +68,7 @@ def parse_argument(text: str):
             return dtype.type(number)
     except OverflowError:
         pass
-    raise fail(f"--arg {text!r}: {value} is no {kind}")
+    raise fail(f"--arg {text!r}: {value} is not a value of type {kind}")
 
 
 def _number(text: str):
@@ -86,7 +86,7 @@ def parse_grid(text: str, option: str = "--grid") -> tuple:
     try:
         return tuple(int(part) for part in re.split(r"[,x\s]+", text.strip().strip("()")) if part)
     except ValueError:
-        raise fail(f"{option} {text!r} is no grid", "as in: 4, or 4,2,1") from None
+        raise fail(f"{option} {text!r} is not a grid", "as in: 4, or 4,2,1") from None
 
 
 def _axes(text: str | None, option: str):

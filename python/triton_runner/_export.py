@@ -66,7 +66,7 @@ def _levels_for(target: str, asked) -> list[str]:
     named = [_levels.binary_level(target) if level == "binary" else level for level in asked]
     unknown = [level for level in named if level not in _levels.LEVELS]
     if unknown:
-        raise fail(f"{unknown[0]!r} is no level", f"levels: binary, {', '.join(_levels.LEVELS)}")
+        raise fail(f"{unknown[0]!r} is not a level", f"levels: binary, {', '.join(_levels.LEVELS)}")
     chosen = [level for level in dict.fromkeys(named) if level in there]
     if not chosen:
         raise fail(f"{target} has none of the levels {', '.join(asked)}", f"its levels: {', '.join(there)}")
@@ -94,9 +94,9 @@ class _Folder:
             with open(path, encoding="utf-8") as opened:
                 index = json.load(opened)
         except (OSError, ValueError) as error:
-            raise fail(f"cannot read {path}: {error}", "it is no package: choose another folder") from None
+            raise fail(f"cannot read {path}: {error}", "it is not a package: choose another folder") from None
         if not isinstance(index, dict) or index.get("format") != _FORMAT:
-            raise fail(f"{path} is no index of format {_FORMAT}", "choose another folder")
+            raise fail(f"{path} is not an index of format {_FORMAT}", "choose another folder")
         return index
 
     def write_index(self, index: dict) -> None:
@@ -145,21 +145,22 @@ def export(
     timeout: float | None = None,
     progress=None,
 ) -> list[dict]:
-    """Compiles a kernel in variants, and writes a folder from which a C++ program launches it.
+    """Compiles a kernel in several variants, and writes a folder from which a C++ program can launch it.
 
     - `kernel`: a JIT function, or "kernel.py:name".
-    - `variants`: one or more of {"signature": ..., "constexprs": {...}, "options": {...}}, as compile() takes
-      them; "T:16?" in a signature stands for two variants, with the hint and without.
-    - `out`: the folder; a kernel of this name in it is replaced, others stay.
-    - `targets`, `triton`, `timeout`: as for compile(); several targets are a list, or joined by commas.
-    - `levels`: what is kept: "binary" (cubin, hsaco), "ptx" (for newer GPUs too), "ttir" (for the CPU).
-    - `progress`: called with the numbers of variants done and of all.
+    - `variants`: one or more of {"signature": ..., "constexprs": {...}, "options": {...}}, as for compile().
+      "T:16?" in a signature stands for two variants, one with the hint and one without it.
+    - `out`: the folder; it replaces a kernel of the same name in it, and keeps the others.
+    - `targets`, `triton`, `timeout`: as for compile(); several targets are a list, or separated by commas.
+    - `levels`: the levels to keep: "binary" (cubin, hsaco), "ptx" (also for newer GPUs), "ttir" (for the
+      CPU).
+    - `progress`: a function that is called with the numbers of finished variants and of all variants.
 
-    Gives the variants as index.json has them.
+    Returns the variants as they stand in index.json.
     """
     function, given = _function(kernel)
     if function is None:
-        raise fail(f"{kernel!r} is no kernel", "export takes a JIT function, or kernel.py:name")
+        raise fail(f"{kernel!r} is not a kernel", "export takes a JIT function, or kernel.py:name")
     if isinstance(targets, str):
         targets = targets.split(",")
     targets = list(targets or [compiler._default_target()])

@@ -25,7 +25,7 @@ def parse_variants(text: str) -> list[dict]:
             signature = part.strip()
             continue
         if not equals or not name.strip().isidentifier():
-            raise fail(f"--variants: {part.strip()!r} is no NAME=VALUE", f"as in {_FORM}")
+            raise fail(f"--variants: {part.strip()!r} is not of the form NAME=VALUE", f"as in {_FORM}")
         names.append(name.strip())
         choices.append([constant(value.strip()) for value in values.split(",")])
     variants = []

@@ -8,8 +8,8 @@ import sys
 
 @dataclasses.dataclass
 class Fault:
-    """One faulting access of a kernel: what a KernelTrap says of the first time, and how often it happened
-    (elements of tiles, threads of PTX) in how many launches."""
+    """A faulting access of a kernel: the fields of the KernelTrap for its first occurrence, and how often it
+    occurred (`count`: elements of tiles, threads of PTX) in how many `launches`."""
 
     text: str
     kind: str
@@ -57,8 +57,8 @@ def add(found: list[tuple[dict, int]]) -> None:
 
 
 def faults(clear: bool = False) -> list[Fault]:
-    """The accesses out of bounds that launches with oob="report" noted in this process, in the order in which
-    they were met; clear=True forgets them."""
+    """Returns the out-of-bounds accesses that launches with oob="report" recorded in this process, in the
+    order of their first occurrence. clear=True empties the list."""
     found = list(_sites.values())
     if clear:
         _sites.clear()

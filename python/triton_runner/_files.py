@@ -76,7 +76,7 @@ def load_array(text: str):
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, KeyError, EOFError, struct.error) as error:
-        raise fail(f"{path} is no array file that NumPy or safetensors reads: {error}") from None
+        raise fail(f"{path} is not an array file that NumPy or safetensors can read: {error}") from None
 
 
 def _load_safetensors(path: str, key: str):

@@ -218,23 +218,23 @@ def _interpreting() -> bool:
 
 
 def jit(fn=None, **options):
-    """Makes a kernel, in place of triton.jit and with every option that triton.jit takes.
+    """Makes a kernel. It replaces triton.jit and takes every option of triton.jit.
 
-    A kernel of triton.jit or gluon.jit may be given instead of a function. A launch then also takes the
-    keywords below; a parameter of the kernel that has one of these names keeps it.
+    The argument is a function, or a kernel of triton.jit or gluon.jit. A launch takes the keywords below in
+    addition; if a parameter of the kernel has the same name, the keyword sets that parameter.
 
     - `ttir_dir=`, `ttgir_dir=`, `llir_dir=`, `ptx_dir=`, `cubin_dir=`, `amdgcn_dir=`, `hsaco_dir=`: the
-      kernel enters at that level. The folder holds <kernel>.<level>, or it is a Triton cache directory.
-    - `ttir_src=`, `ttgir_src=`, `llir_src=`, `ptx_src=`, `amdgcn_src=`: the same, from a path or the text
-      itself.
-    - `metadata_json=`: the artifact's metadata, where it is not beside it: a file, a JSON text, a dict, or a
-      compiled kernel's `.metadata`.
-    - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `fmad=`, `shared=`, `shuffle=`,
-      `timing=`: settings, as for `using()`.
-    - `start_pass=`, `skip_pass=`, `ir_after={pass: file}`: it is compiled from a pass on, without passes,
-      with the output of a pass replaced (`passes()` takes the same names of passes).
-    - `dump_value=`, `dump_tensor=`, `dump_grid=`: what is recorded (`dumping()` takes the same names of
-      values).
+      launch starts from an artifact of that level. The folder contains <kernel>.<level>, or it is a Triton
+      cache directory.
+    - `ttir_src=`, `ttgir_src=`, `llir_src=`, `ptx_src=`, `amdgcn_src=`: the same, with the artifact's path or
+      its text.
+    - `metadata_json=`: the artifact's metadata, if it is not beside the artifact: a file, a JSON text, a
+      dict, or a compiled kernel's `.metadata`.
+    - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `fmad=`, `shared=`, `shuffle=`, `timing=`:
+      settings, as for `using()`.
+    - `start_pass=`, `skip_pass=`, `ir_after={pass: file}`: compiles from a pass onward, skips passes, or
+      replaces the output of a pass; passes are named as for `passes()`.
+    - `dump_value=`, `dump_tensor=`, `dump_grid=`: what to record; values are named as for `dumping()`.
 
     Raises DiagnosticError for bad input, and KernelTrap for a fault of the kernel.
     """
@@ -280,8 +280,8 @@ _originals: dict = {}
 
 
 def configure_jit_backend() -> None:
-    """From here on triton.jit is triton_runner.jit, for programs that cannot be edited; kernels that
-    torch.compile makes are launched by it too."""
+    """Replaces triton.jit by triton_runner.jit from here on, for programs that cannot be edited. Kernels that
+    torch.compile generates are launched by it too."""
     _replace("jit", jit)
 
 
@@ -294,10 +294,10 @@ def restore_jit_backend() -> None:
 
 
 def autotune(*args, autotune_cubin_dir=None, **kwargs):
-    """triton.autotune, whose kernels take triton_runner's keywords too.
+    """triton.autotune for kernels that take triton_runner's keywords too.
 
-    - `autotune_cubin_dir`: a folder. The kernel of each configuration that wins is saved there, and later
-      launches, of other processes too, load it: nothing is compiled or timed.
+    - `autotune_cubin_dir`: a folder in which the compiled kernel of each winning configuration is saved.
+      Later launches, also in other processes, load it from there without compiling or timing anything.
     """
     _prepare_wrappers()
     own = _originals.get("autotune", triton.autotune)(*args, **kwargs)
@@ -316,7 +316,7 @@ def autotune(*args, autotune_cubin_dir=None, **kwargs):
 
 
 def configure_autotune_backend() -> None:
-    """From here on triton.autotune is triton_runner.autotune."""
+    """Replaces triton.autotune by triton_runner.autotune from here on."""
     _replace("autotune", autotune)
 
 

@@ -123,8 +123,9 @@ def replacement(name: str) -> Entry | None:
             if f"{level}_dir" in ENTRIES and os.path.basename(given) == f"{name}.{level}":
                 return Entry(level, "dir", os.path.dirname(given) or ".")
             raise fail(
-                f"replace= for kernel '{name}': {given} is no file that it can enter with",
-                f"a text of one of {', '.join(ENTRIES)}, or a binary of the kernel's name, as {name}.cubin",
+                f"replace= for kernel '{name}': '{given}' is not a usable artifact",
+                f"expected an artifact as for {', '.join(ENTRIES)}, or a binary of the kernel's name, as in "
+                f"{name}.cubin",
             )
     return None
 

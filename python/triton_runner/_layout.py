@@ -15,14 +15,15 @@ BANKS = 32
 
 
 class Layout:
-    """An encoding on a shape.
+    """An encoding applied to a shape.
 
     - kind: "blocked", "nvidia_mma", "swizzled_shared", "tensor_memory_encoding", ...
     - memory: where it places elements: "registers", "shared" or "tensor".
-    - bases: {input: the image of each of its bits}, as Triton's linear layouts have them.
-    - places: {name: an array of the shape}: register, lane, warp, block of registers; byte, bank, block of
-      shared memory; row, col, block of tensor memory. Where several hold an element, of the first.
-    - copies: an array of the shape, how many hold each element.
+    - bases: {input dimension: the image of each of its bits}, as in Triton's linear layouts.
+    - places: {name: an array of the shape}: register, lane, warp, block for registers; byte, bank, block for
+      shared memory; row, col, block for tensor memory. Where several places hold an element, the array has
+      the first.
+    - copies: an array of the shape: how many places hold each element.
     """
 
     def __init__(self, core, text: str, shape: tuple, element: str, aliases: str):
@@ -49,21 +50,22 @@ class Layout:
         return found
 
     def size(self, name: str) -> int:
-        """How many registers, lanes, warps, blocks, ... there are."""
+        """Returns the number of registers, lanes, warps, blocks, ..."""
         return 1 << len(self.bases.get(name, ()))
 
     @property
     def thread(self) -> numpy.ndarray:
-        """Of registers: the thread of its block that holds each element."""
+        """For registers: the thread in its block that holds each element."""
         return self.places["warp"] * self.size("lane") + self.places["lane"]
 
     @property
     def shared_bytes(self) -> int:
-        """Of shared memory: what a buffer takes, padding included."""
+        """For shared memory: the bytes that a buffer occupies, including padding."""
         return self._core.shared_bytes
 
     def holders(self, *index: int) -> list[dict]:
-        """Of registers: all that hold one element, as {"register", "lane", "warp", "block"}."""
+        """For registers: returns all places that hold one element, as {"register", "lane", "warp",
+        "block"}."""
         if len(index) != len(self.shape) or any(
             not 0 <= i < n for i, n in zip(index, self.shape, strict=True)
         ):
@@ -72,14 +74,14 @@ class Layout:
         return [dict(zip(names, one, strict=True)) for one in self._core.holders(index)]
 
     def banks(self, registers: str, warp: int = 0, most_bytes: int = 16) -> Banks:
-        """Of shared memory: the banks that a warp touches which stores or loads a tensor of the encoding
-        `registers`, at most `most_bytes` a lane and instruction."""
+        """For shared memory: returns the banks that a warp accesses when it stores or loads a tensor whose
+        encoding is `registers`, with at most `most_bytes` per lane and instruction."""
         held = _core_layout.read(registers, self.shape, self.element, self._aliases)
         return Banks(registers, self._core.banks(held, warp, most_bytes))
 
     def usual_banks(self) -> dict[str, Banks]:
-        """Of shared memory: the banks of a warp whose lanes stand side by side along a dimension and take one
-        element each, or 16 bytes of what lies together."""
+        """For shared memory: returns the banks that a warp accesses whose lanes are adjacent along a
+        dimension, once with one element per lane and once with 16 contiguous bytes per lane."""
         together = next((d for d, step in enumerate(self.bases["offset"][0]) if step), 0)
         found = {}
         for dim in reversed(range(len(self.shape))):
@@ -91,7 +93,7 @@ class Layout:
         return found
 
     def as_dict(self) -> dict:
-        """Everything, for JSON."""
+        """Returns everything, for JSON."""
         found = {
             "encoding": self.text,
             "kind": self.kind,
@@ -111,12 +113,12 @@ class Layout:
 
 
 class Banks:
-    """The instructions by which a warp moves a tensor between registers and shared memory, as ld.shared and
-    st.shared go: 32 banks of 4 bytes; 8 bytes a lane take two turns, 16 bytes four.
+    """The instructions that a warp needs to move a tensor between registers and shared memory (ld.shared,
+    st.shared). There are 32 banks of 4 bytes; 8 bytes per lane take two turns, 16 bytes four.
 
-    - registers: the tensor's encoding; vector_bytes: what a lane moves at a time.
-    - accesses: a list of objects with registers (those of a lane), bytes (where each lane's begin), turns,
-      fewest (the turns without conflicts) and conflicts.
+    - registers: the tensor's encoding; vector_bytes: how many bytes a lane moves per instruction.
+    - accesses: one object per instruction, with registers (those of a lane), bytes (the address offset of
+      each lane), turns, fewest (the turns without conflicts) and conflicts.
     """
 
     def __init__(self, registers: str, core):
@@ -126,7 +128,7 @@ class Banks:
 
     @property
     def conflicts(self) -> int:
-        """The turns that bank conflicts cost, of all accesses."""
+        """The turns that bank conflicts cost, summed over all accesses."""
         return sum(access.conflicts for access in self.accesses)
 
     @property
@@ -134,7 +136,7 @@ class Banks:
         return sum(access.turns for access in self.accesses)
 
     def table(self, access: int = 0) -> list[list[int]]:
-        """The banks that each lane touches in one access."""
+        """Returns the banks that each lane accesses in one access."""
         words = max(1, self.vector_bytes // 4)
         return [[(byte // 4 + i) % BANKS for i in range(words)] for byte in self.accesses[access].bytes]
 
@@ -157,7 +159,7 @@ class Banks:
 
 
 def layout(encoding: str, shape, element: str = "f16", aliases: str = "") -> Layout:
-    """What an encoding means for a tensor or buffer of `shape`.
+    """Evaluates an encoding for a tensor or buffer of `shape`.
 
     - encoding: its text, "#ttg.blocked<{...}>" of any release, or a name of `aliases`, "#blocked".
     - shape: a tuple, or "64x64"; powers of two.
@@ -174,7 +176,7 @@ def parse_shape(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.replace(",", "x").split("x"))
     except ValueError:
-        raise fail(f"{text!r} is no shape", "as in 64x64, or 128") from None
+        raise fail(f"{text!r} is not a shape", "as in 64x64, or 128") from None
 
 
 def _warp_along(shape, dim: int, together: int, wide: int) -> str:

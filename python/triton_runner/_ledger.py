@@ -21,15 +21,15 @@ _OFFSET, _SIZE = "allocation.offset", "allocation.size"
 
 @dataclasses.dataclass(frozen=True)
 class Allocation:
-    """Bytes of shared memory.
+    """One allocation in shared memory.
 
-    - `op`, `value`, `line`: the op of the IR that has them, its result, and its line in `Ledger.text`.
-    - `place`: "matmul.py:31", of the kernel's source.
-    - `offset`, `bytes`: where they begin and how many they are; None: scratch of a release before 3.9, which
-      does not say it. `room`: how many they can be.
-    - `first`, `last`: the lines of `Ledger.text` from which and to which they are needed; `until`: the place
-      of the last.
-    - `made_by`: the pass that made the op, or "front end".
+    - `op`, `value`, `line`: the op that allocates it, the op's result, and its line in `Ledger.text`.
+    - `place`: the line of the kernel's source, "matmul.py:31".
+    - `offset`, `bytes`: where it begins and its size; the size is None for scratch memory of releases before
+      3.9, which do not record it. `room`: an upper bound of the size.
+    - `first`, `last`: the first and last line of `Ledger.text` at which it is live; `until`: the source line
+      of `last`.
+    - `made_by`: the pass that created the op, or "front end".
     """
 
     op: str
@@ -47,10 +47,12 @@ class Allocation:
 
 @dataclasses.dataclass(frozen=True)
 class Pins:
-    """What PTX has live where that is most: `words` 32-bit registers, before the instruction `at` at `place`;
-    `by_place`: {place of the instruction that gives them: (words, registers)}, the most first.
+    """The registers that are live where the PTX has the highest pressure: `words` 32-bit registers, before
+    the instruction `at` of the source line `place`. `by_place`: {source line of the defining instructions:
+    (words, registers)}, the largest first.
 
-    ptxas reorders before it allocates: what the binary needs is another number.
+    ptxas reorders instructions before it allocates registers, so the number of registers in the binary
+    differs.
     """
 
     words: int
@@ -61,14 +63,15 @@ class Pins:
 
 @dataclasses.dataclass(frozen=True)
 class Ledger:
-    """Shared memory and registers of a kernel.
+    """How a kernel uses shared memory and registers.
 
-    - `kernel`, `target`, `release`.
-    - `shared`: bytes of a block, as Triton's metadata says; `total`: as the IR says.
-    - `allocations`: by offset. `text`: the IR behind the pass of allocation.
-    - `peak`: the most bytes that are needed at once, as far as sizes are known, `at` a line of `text`.
-      `unused`: shared - peak: alignment, and holes between buffers.
-    - `registers`: Pins, None where there is no PTX.
+    - `kernel`, `target`, `release`: identify the compilation.
+    - `shared`: bytes of shared memory of a block, from Triton's metadata; `total`: the same number from the
+      IR.
+    - `allocations`: all allocations, ordered by offset. `text`: the IR after the allocation pass.
+    - `peak`: the most bytes that are live at once, as far as sizes are known; `at`: the line of `text` where
+      that is. `unused`: shared - peak (alignment, holes).
+    - `registers`: the register pressure of the PTX as Pins; None where there is no PTX.
     """
 
     kernel: str
@@ -87,7 +90,7 @@ class Ledger:
         return None if self.shared is None else self.shared - self.peak
 
     def live(self, line: int) -> list[Allocation]:
-        """The allocations that are needed at a line of `text`."""
+        """Returns the allocations that are live at a line of `text`."""
         return [one for one in self.allocations if one.first <= line <= one.last]
 
     def as_dict(self) -> dict:
@@ -121,8 +124,8 @@ def ledger(
     kernel, signature=None, constexprs: dict | None = None, *, target: str | None = None,
     options: dict | None = None, triton: str | None = None,
 ) -> Ledger:  # fmt: skip
-    """Which allocation takes which bytes of shared memory and when, and what pins registers: with no GPU, and
-    by any release.
+    """Finds which allocation occupies which bytes of shared memory and when, and which values keep registers
+    live. It needs no GPU, and works with any release.
 
     - The arguments are those of `compile()`: a kernel in Python, or a file of TTIR or TTGIR.
 

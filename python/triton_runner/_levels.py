@@ -74,4 +74,4 @@ def level_of_text(text: str) -> str:
     for level in reversed(_ROWS):
         if level.pattern and re.search(level.pattern, text, re.M):
             return level.name
-    raise fail("the text is no TTIR, TTGIR, LLIR, PTX or AMDGCN", "give a file whose name ends in its level")
+    raise fail("the text is not TTIR, TTGIR, LLIR, PTX or AMDGCN", "give a file whose name ends in its level")

@@ -23,20 +23,20 @@ def load(
     block=None,
     cluster=None,
 ):
-    """Gives the kernel of a file or a text, without its Python source.
+    """Loads the kernel of a file or a text, without its Python source.
 
     - `source`: a path (.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco, or .source of Triton's cache), or
       a text.
-    - `metadata`: where it is not beside the file: its JSON file or text, a dict, or a compiled kernel's
-      `.metadata`.
-    - `device`: as for `using()`; by default where a kernel of `jit` would run.
-    - `name`: which kernel, where there are several.
-    - `level`: the level that executes; by default the one of the source.
+    - `metadata`: the metadata, if it is not beside the file: a JSON file or text, a dict, or a compiled
+      kernel's `.metadata`.
+    - `device`: as for `using()`; by default the device on which a kernel of `jit` would run.
+    - `name`: selects the kernel if the source contains several.
+    - `level`: the level to execute; by default the level of the source.
     - `check`, `shuffle`: as for `using()`, for all launches of this kernel.
-    - `block`, `cluster`: the threads of a block and the blocks of a cluster (three numbers each) of a PTX
-      that does not say them.
+    - `block`, `cluster`: the threads of a block and the blocks of a cluster (three numbers each), for PTX
+      that does not specify them.
 
-    The result is launched as `kernel[grid](*args)`, and has `.params`, `.asm` and `.metadata`. Raises
+    The result is launched as kernel[grid](*args), and has `.params`, `.asm` and `.metadata`. Raises
     DiagnosticError.
     """
     text = os.fspath(source)

@@ -50,7 +50,7 @@ class Divergence:
         self.copy = copy
 
     def to_json(self) -> dict:
-        """All fields."""
+        """Returns all fields."""
         return dict(vars(self))
 
     def __str__(self):
@@ -123,23 +123,25 @@ def lockstep(
     kernel, args, constexprs=None, *, grid, levels=None, devices=("cpu",), sources=None,
     programs=None, tolerance=None, check=None, shuffle=None, max_bytes=None,
 ) -> Lockstep:  # fmt: skip
-    """Runs one launch several times and finds the first value that the runs disagree on. Every run takes the
-    programs in one order, on one thread; what a loop that waits for others goes through is not compared.
+    """Runs one launch several times and finds the first value on which the runs disagree. Every run executes
+    the programs in the same order, on one thread. Values that depend on how often a waiting loop iterates are
+    not compared.
 
-    - `kernel`: of `triton_runner.jit`, of `load()`, or the path of a file that `load()` takes.
-    - `args`: a list, or a dict by parameter name. Every run begins with the same contents, and the caller
-      gets them back as they were.
+    - `kernel`: a kernel of `triton_runner.jit` or of `load()`, or the path of a file that `load()` takes.
+    - `args`: a list, or a dict by parameter name. Every run starts with the same contents, and the arguments
+      are restored afterwards.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `levels`: of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"` on the CPU; `("ttir", "ttgir")` by default. An
-      artifact of LLIR or PTX is compared with the TTGIR beside its file.
+    - `levels`: levels to run on the CPU, of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"`; by default `("ttir",
+      "ttgir")`. An artifact of LLIR or PTX is compared with the TTGIR beside its file.
     - `devices`: `"cpu"`, and a GPU (`"cuda"`), which is compared at TTGIR.
-    - `sources`: `{level: path or text}`, what runs at a level in place of what Triton compiles.
+    - `sources`: `{level: path or text}`, replaces the code that Triton compiles for a level.
     - `programs`: as for `dumping()`.
-    - `tolerance`: of floats, relative to a record's largest number. By default it goes by the type: f32 1e-4,
-      f16 4e-3, bf16 3e-2, and 0 between ttir and ttgir on the CPU, which add in the same order.
+    - `tolerance`: for floats, relative to the largest number in a record. The default depends on the type:
+      f32 1e-4, f16 4e-3, bf16 3e-2. Between ttir and ttgir on the CPU it is 0, because both add in the same
+      order.
     - `check`, `shuffle`: as for `using()`, for every run.
 
-    Raises DiagnosticError for what cannot be run.
+    Raises DiagnosticError for a launch that cannot be run.
     """
     if _lockstep_loaded.is_loaded(kernel):
         kernel, sources = _lockstep_loaded.Loaded(kernel, dict(sources or {})), None

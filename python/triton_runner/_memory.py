@@ -63,11 +63,11 @@ _RECENT_MOST = 4096
 
 
 def register_memory(ptr: int, nbytes: int, label: str = "") -> None:
-    """Lets kernels on the CPU touch `nbytes` at `ptr`.
+    """Lets kernels on the CPU access `nbytes` at `ptr`.
 
-    It is for pointers whose size nobody tells: memory of another library, or an address that is stored in
-    memory. What was registered there before is forgotten, as far as it shares a byte with it: its memory was
-    freed. 0 bytes removes what begins at `ptr`.
+    It is for pointers whose size is not known otherwise: memory of another library, or an address that is
+    stored in memory. Blocks that were registered before and overlap these bytes are removed, because their
+    memory must have been freed. With 0 bytes it removes the block that begins at `ptr`.
     """
     if not isinstance(ptr, int) or not isinstance(nbytes, int) or ptr <= 0 or nbytes < 0:
         raise fail(f"register_memory({ptr!r}, {nbytes!r}): expected an address and a size in bytes")

@@ -152,7 +152,7 @@ def _version(release: str) -> tuple:
         version = (0, 0)
     if version[0] != first[0]:
         known = f"{first[0]}.{first[1]} to {last[0]}.{last[1]}"
-        raise click.BadParameter(f"'{release}' is no Triton release: {known}", param_hint="--release")
+        raise click.BadParameter(f"'{release}' is not a Triton release: {known}", param_hint="--release")
     return version
 
 

@@ -13,7 +13,8 @@ _parts = itertools.count()  # of files that are being written
 
 
 def get_file_dir(file: str) -> str:
-    """The absolute folder that holds `file`: get_file_dir(__file__) is where the calling script lies."""
+    """Returns the absolute path of the folder that contains `file`: get_file_dir(__file__) is the folder of
+    the calling script."""
     return os.path.dirname(os.path.abspath(os.fspath(file)))
 
 
@@ -28,7 +29,7 @@ def check_program(file: str) -> None:
         raise fail(f"no such file: {file}")
     if os.path.splitext(file)[1][1:] in LEVELS:
         raise fail(
-            f"{file} holds a level of a kernel, and is no Python program",
+            f"{file} holds a level of a kernel and is not a Python program",
             "`triton-runner exec` runs TTIR, TTGIR and PTX; triton_runner.load() launches any level",
         )
 
@@ -50,7 +51,7 @@ def read_text(path) -> str:
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise fail(f"{path} is no text: byte {error.start} is not UTF-8") from None
+        raise fail(f"{path} is not a text file: byte {error.start} is not UTF-8") from None
 
 
 def check_output(path, is_folder: bool = False) -> None:

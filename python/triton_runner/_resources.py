@@ -17,17 +17,21 @@ from triton_runner._paths import check_name
 
 @dataclasses.dataclass(frozen=True)
 class Resources:
-    """What the binary of a kernel needs. None: the binary does not say it, or the target has no such thing.
+    """What a kernel's binary needs. A field is None where the binary does not record it or the target does
+    not have it.
 
-    - `registers`: of a thread (AMD: VGPRs); `sgprs`, `agprs`: AMD's others.
-    - `spills`: registers that went to memory, as Triton counts them: 4-byte slots of the frame; on AMD VGPRs.
-      `sgpr_spills`: AMD.
-    - `local_bytes`: memory of its own that a thread has (CUDA: stack; AMD: scratch).
-    - `static_shared`, `dynamic_shared`: bytes of a block (LDS); the dynamic ones are the metadata's.
-    - `barriers`: named barriers. `constant_banks`: bytes by number; bank 0 has the parameters.
-    - `code_bytes`: machine code. `instructions`: how often each opcode stands in it, the most frequent first.
-    - `occupancy`: blocks and warps on an SM, the most warps that it holds, and what allows no further block
-      (`limits`): computed. `waves`: on a SIMD of AMD, as LLVM says.
+    - `registers`: registers of a thread (AMD: VGPRs); `sgprs`, `agprs`: AMD's other registers.
+    - `spills`: registers that were spilled to memory, counted as Triton does: on NVIDIA 4-byte slots of the
+      stack frame, on AMD VGPRs. `sgpr_spills`: AMD's spilled SGPRs.
+    - `local_bytes`: private memory of a thread (CUDA: stack; AMD: scratch).
+    - `static_shared`, `dynamic_shared`: shared memory of a block in bytes (AMD: LDS); the dynamic part comes
+      from the metadata.
+    - `barriers`: named barriers. `constant_banks`: bytes by bank number; bank 0 holds the parameters.
+    - `code_bytes`: size of the machine code. `instructions`: how often each opcode occurs, the most frequent
+      first.
+    - `occupancy`: blocks and warps on an SM, the largest number of warps that the SM holds, and what limits
+      the number of blocks (`limits`); these are computed. `waves`: waves on a SIMD of AMD, as LLVM reports
+      them.
     """
 
     kernel: str
@@ -50,7 +54,7 @@ class Resources:
     notes: tuple[str, ...] = ()
 
     def count(self, opcode: str) -> int:
-        """How many instructions begin with `opcode`: "LDG", "HGMMA.64x128x16", "v_mfma"."""
+        """Counts the instructions whose opcode begins with `opcode`: "LDG", "HGMMA.64x128x16", "v_mfma"."""
         return sum(
             n
             for name, n in self.instructions.items()
@@ -89,13 +93,13 @@ class Resources:
 
 
 def resources(kernel, metadata=None, *, name: str = "", listing: str | None = None) -> Resources:
-    """What the binary of a kernel needs of the GPU: registers, memory, code, instructions, occupancy.
+    """Reads what a kernel's binary needs of the GPU: registers, memory, code, instructions, occupancy.
 
-    - `kernel`: a file (.cubin, .hsaco, .amdgcn; IR and PTX are compiled onward by the installed Triton), or
-      what compile(), load() or a launch returns. `name`: which kernel of the file.
-    - `metadata`: where it is not beside the file: its JSON file or text, a dict. It says how much dynamic
-      shared memory a block has, which occupancy needs.
-    - `listing`: what nvdisasm printed of the cubin, where that is there already.
+    - `kernel`: a file (.cubin, .hsaco, .amdgcn; IR and PTX are compiled by the installed Triton), or the
+      result of compile(), load() or a launch. `name`: selects a kernel of the file.
+    - `metadata`: the metadata, if it is not beside the file: a JSON file or text, or a dict. It contains the
+      size of a block's dynamic shared memory, from which occupancy is computed.
+    - `listing`: the output of nvdisasm for the cubin, if it is available already.
 
     Raises DiagnosticError.
     """

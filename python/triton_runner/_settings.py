@@ -227,12 +227,13 @@ class using:
     `fmad=`, `threads=`, `programs=`, `timeout=`, `shared=`, `shuffle=`, `timing=`, `perturb=`, `substitute=`,
     `dump=`. Plain `@triton.jit` kernels use them too. None leaves a setting as it is.
 
-    `perturb=SEED`: at TTIR and TTGIR rounded results move by a pseudo-random part of their rounding error.
+    `perturb=SEED`: at TTIR and TTGIR, moves rounded results by a pseudo-random part of their rounding error.
 
-    `substitute=Substitution(number)`: values that a check reports get the number, and the launch goes on.
+    `substitute=Substitution(number)`: replaces the values that a check reports by the number; the launch
+    continues.
 
-    `replace={"kernel": artifact}`: kernels of these names, of `jit` or under `configure_jit_backend()`, enter
-    with an artifact, as with `ttir_src=` and its like: a path, or the text itself.
+    `replace={"kernel": artifact}`: kernels with these names, of `jit` or under `configure_jit_backend()`, run
+    an artifact (a path, or the text itself), as with `ttir_src=` and the similar keywords.
     """
 
     def __init__(self, **settings):

@@ -8,16 +8,15 @@ from triton_runner._faults import Fault
 
 
 class Substitution:
-    """A number in the place of what checks report: `using(check="nan", substitute=Substitution(1.0))`.
+    """Replaces the values that checks report by a number: `using(check="nan", substitute=Substitution(1.0))`.
 
-    A launch under it does not stop where a check reports. The elements that the check would report (at PTX:
-    the threads' values) get the number, and the launch goes on. Under `uninit` they get it where the
-    undefined value arises, and count as defined from there on.
+    The launch does not stop where a check reports. The elements that the check would report (at PTX: the
+    threads' values) are replaced by the number, and the launch continues. Under `uninit` they are replaced
+    where the undefined value arises, and count as defined from there on.
 
-    - `number`: cast to the type of the element. An i1 gets the lowest bit of it, and pointers stay as they
-      are. At PTX under `uninit` only its sign counts.
-    - `at`: the places where values are replaced, as "kernel.py:12:5". At other places they stay as they are;
-      by default all are replaced.
+    - `number`: is cast to the type of the element. An i1 gets its lowest bit, and pointers are not replaced.
+      At PTX under `uninit` only its sign matters.
+    - `at`: the places where values are replaced, as "kernel.py:12:5"; by default all places.
     """
 
     def __init__(self, number: float, at=()):

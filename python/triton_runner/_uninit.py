@@ -112,9 +112,9 @@ def _mode():
 
 
 class track_empty:
-    """Launches with check="uninit" know that what torch.empty, empty_like, empty_strided, empty_permuted and
-    new_empty make inside the block was never written, byte by byte, until a kernel or a torch op does so.
-    `triton-runner run --check=uninit` does this for the whole program."""
+    """Inside the block, launches with check="uninit" treat the memory of torch.empty, empty_like,
+    empty_strided, empty_permuted and new_empty as uninitialised, byte by byte, until a kernel or a torch op
+    writes it. `triton-runner run --check=uninit` does this for the whole program."""
 
     def __enter__(self):
         mode = _mode()

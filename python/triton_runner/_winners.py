@@ -120,7 +120,7 @@ def _read_json(path: Path):
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise fail(f"{WINNER}: {path} is no JSON: {error}", "delete it: it is found out again") from None
+        raise fail(f"{WINNER}: {path} is not JSON: {error}", "delete it: it is found out again") from None
 
 
 @contextlib.contextmanager

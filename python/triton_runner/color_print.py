@@ -1,4 +1,4 @@
-"""print(), in a colour."""
+"""print() in colour."""
 
 
 def _in_color(code: int, *values, **options):
@@ -7,15 +7,15 @@ def _in_color(code: int, *values, **options):
 
 
 def red_print(*values, **options):
-    """print(*values) in red."""
+    """Prints *values in red."""
     _in_color(91, *values, **options)
 
 
 def yellow_print(*values, **options):
-    """print(*values) in yellow."""
+    """Prints *values in yellow."""
     _in_color(93, *values, **options)
 
 
 def blue_print(*values, **options):
-    """print(*values) in blue."""
+    """Prints *values in blue."""
     _in_color(94, *values, **options)

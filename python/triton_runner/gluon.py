@@ -1,5 +1,5 @@
-"""triton_runner.gluon: Gluon with a jit whose kernels take this project's keywords (`ttgir_dir=`, `level=`,
-`dump_value=`, ...). Every other name is that of triton.experimental.gluon, in Triton 3.4 and later."""
+"""triton_runner.gluon: Gluon with a jit whose kernels take triton_runner's keywords (`ttgir_dir=`, `level=`,
+`dump_value=`, ...). All other names are those of triton.experimental.gluon, in Triton 3.4 and later."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def _gluon():
 
 
 def jit(fn=None, **options):
-    """Makes a kernel in Gluon, in place of gluon.jit and with every option that it takes; a launch takes the
-    keywords of triton_runner.jit. Raises DiagnosticError where Triton has no Gluon."""
+    """Makes a kernel in Gluon. It replaces gluon.jit and takes every option of it; a launch takes the
+    keywords of triton_runner.jit. Raises DiagnosticError if Triton has no Gluon."""
     theirs = _gluon().jit
 
     def decorate(function):

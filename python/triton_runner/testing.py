@@ -1,4 +1,4 @@
-"""Benchmarks and comparisons on whichever device is in use."""
+"""Benchmarks and comparisons on the current device."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _summary(times: list[float], quantiles, return_mode: str):
 
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", **_):
-    """The time of fn() in milliseconds, as triton.testing.do_bench gives it: warmup and rep are milliseconds
-    to spend, quantiles is a list of fractions, return_mode one of min, max, mean, median, all. On the CPU the
-    wall clock is read."""
+    """Measures the time of fn() in milliseconds, like triton.testing.do_bench: warmup and rep are
+    milliseconds to spend, quantiles is a list of fractions, return_mode is one of min, max, mean, median,
+    all. On the CPU it measures wall-clock time."""
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode {return_mode!r} is none of min, max, mean, median, all")
     if _device.resolved_device() != "cpu":
@@ -60,8 +60,8 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 
 def assert_close(x, y, atol=None, rtol=None, err_msg=""):
-    """Raises AssertionError unless x and y (tensors, arrays, numbers) agree within atol + rtol * abs(y),
-    1e-2 and 0 by default; NaNs agree with NaNs."""
+    """Raises AssertionError unless x and y (tensors, arrays, numbers) agree within atol + rtol * abs(y), by
+    default 1e-2 and 0. A NaN agrees with a NaN."""
     import numpy
 
     def array(value):

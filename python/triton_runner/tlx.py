@@ -1,6 +1,6 @@
-"""TLX, the language of warp groups, buffers and barriers that the package triton-utlx adds to Triton 3.8: its
-names, taken from that package when a kernel asks for them, so that a kernel written in it can be imported
-where the package is not, and run from the artifacts of its later levels."""
+"""TLX, the language of warp groups, buffers and barriers that the package triton-utlx adds to Triton 3.8. The
+names are looked up in that package when a kernel uses them. A file with TLX kernels can therefore be imported
+without the package, and its kernels can be run from artifacts of later levels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGE = "triton-utlx"
 
 
 def available() -> bool:
-    """Whether kernels can be compiled from TLX here."""
+    """Whether kernels written in TLX can be compiled here."""
     try:
         _plugin()
     except ValueError:

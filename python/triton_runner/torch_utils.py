@@ -10,7 +10,7 @@ def _pair(value) -> tuple:
 
 
 def get_active_torch_device():
-    """The torch device that kernels run on: cpu, or the current GPU."""
+    """Returns the torch device on which kernels run: cpu, or the current GPU."""
     import torch
 
     if _device.resolved_device() == "cpu":
@@ -19,8 +19,8 @@ def get_active_torch_device():
 
 
 def get_grid_dim(shape, block_shape) -> tuple:
-    """How many blocks cover each axis: shape [m, n] and block_shape [bm, bn] give (ceil(m/bm), ceil(n/bn)).
-    Numbers are taken as one axis."""
+    """Returns how many blocks cover each axis: shape [m, n] and block_shape [bm, bn] give (ceil(m/bm),
+    ceil(n/bn)). Numbers count as one axis."""
     shape, block_shape = _pair(shape), _pair(block_shape)
     if len(shape) != len(block_shape):
         raise ValueError(f"a shape of {len(shape)} axes and blocks of {len(block_shape)}")
@@ -28,7 +28,7 @@ def get_grid_dim(shape, block_shape) -> tuple:
 
 
 def pad_2d_to_block_shape(tensor, block_shape, value=0):
-    """The tensor [m, n] as f32, padded behind each axis with `value` to whole blocks."""
+    """Returns the tensor [m, n] as f32, padded with `value` at the end of each axis to whole blocks."""
     import torch
 
     rows, cols = tensor.shape
@@ -38,8 +38,8 @@ def pad_2d_to_block_shape(tensor, block_shape, value=0):
 
 
 def get_pad_n_elements(tensor, block_shape) -> int:
-    """The elements of a tensor (or of a shape) once each axis is padded to whole blocks; over as many axes as
-    both have."""
+    """Returns the number of elements of a tensor (or of a shape) after each axis is padded to whole blocks;
+    it uses as many axes as both have."""
     shape = _pair(getattr(tensor, "shape", tensor))
     total = 1
     for extent, block in zip(shape, _pair(block_shape), strict=False):
@@ -48,7 +48,7 @@ def get_pad_n_elements(tensor, block_shape) -> int:
 
 
 def get_n_elements_with_grid(block_shape, grid) -> int:
-    """The elements of one block of block_shape for every program of the grid."""
+    """Returns the number of elements if every program of the grid has one block of block_shape."""
     total = 1
     for extent in (*_pair(block_shape), *_pair(grid)):
         total *= extent

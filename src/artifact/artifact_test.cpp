@@ -248,7 +248,7 @@ TEST(ptx_outline) {
 TEST(ptx_errors_have_places) {
   std::string cut = std::string(kPtx).substr(0, 420);
   CHECK(has(refused(cut, "ptx"), "found the end of the text"));
-  CHECK(has(refused("hello", "ptx"), "k.ptx:1:1: error: this is no PTX: expected .version"));
+  CHECK(has(refused("hello", "ptx"), "k.ptx:1:1: error: this is not PTX: expected .version"));
   CHECK(has(refused(".version 8.0\n.entry k(\n  .u64 x)\n{}", "ptx"),
             "k.ptx:3:3: error: a parameter is .param"));
   CHECK(has(refused(".version 8.0\n}", "ptx"), "k.ptx:2:1: error: expected a directive"));
@@ -371,7 +371,7 @@ TEST(metadata_completes_and_is_contradicted) {
   CHECK_EQ(*told(kPtx, "ptx", "", R"({"shared": 0, "hash": "c0ffee"})").hidden_pointers, 0);
   CHECK(!told(kPtx, "ptx", "", R"({"shared": 0})").hidden_pointers);
   CHECK(has(refused(kPtx, "ptx", "", R"({"shared": -1})"), "shared is not a number"));
-  CHECK(has(refused(kPtx, "ptx", "", "[]"), "it is no object"));
+  CHECK(has(refused(kPtx, "ptx", "", "[]"), "it is not an object"));
   CHECK(has(refused(kPtx, "ptx", "", "{"), "k.json:1:2: error: malformed JSON"));
   Description clusters =
       told(make_cubin(8, 0x5a00), "cubin", "", R"({"num_ctas": 2, "cluster_dims": [1, 2, 1], "shared": 0})");
@@ -396,7 +396,7 @@ TEST(store) {
   CHECK(has(find(folder.path + "/a", "ad", "ptx").error().str(), "kernels at ptx there: add"));
   CHECK(has(find(folder.path + "/no", "add", "ptx").error().str(), "no folder"));
   CHECK(has(find(direct, "add", "ptx").error().str(), "is a file"));
-  CHECK(has(find(folder.path, "add", "sass").error().str(), "is no level"));
+  CHECK(has(find(folder.path, "add", "sass").error().str(), "is not a level"));
   CHECK(write_file(folder.path + "/b/add.ptx", kPtx).ok());
   CHECK(find(folder.path, "add", "ptx").ok());  // twice the same
   CHECK(write_file(folder.path + "/b/add.ptx", "other").ok());

@@ -16,7 +16,7 @@ Scanned scan(std::string_view bytes, std::string_view level, const std::string& 
   if (level == "cubin") return scan_cubin(bytes, filename);
   if (level == "amdgcn") return scan_amdgcn(bytes, filename);
   if (level == "hsaco") return scan_hsaco(bytes, filename);
-  return failure("'" + std::string(level) + "' is no level",
+  return failure("'" + std::string(level) + "' is not a level",
                  {"levels: ttir, ttgir, llir, ptx, cubin, amdgcn, hsaco"});
 }
 
@@ -31,7 +31,7 @@ class Merge {
   Merge(Description& d, const std::string& filename) : d_(d), filename_(filename) {}
 
   base::Status run(const Json& metadata) {
-    if (!metadata.as_object()) return bad("it is no object");
+    if (!metadata.as_object()) return bad("it is not an object");
     if (auto s = target(metadata); !s) return s;
     bool is_ir = d_.level == "ttir" || d_.level == "ttgir";
     if (auto s = number(metadata, "num_warps", d_.num_warps, !is_ir); !s) return s;

@@ -137,7 +137,7 @@ std::string list(const std::vector<std::string>& items, const char* separator = 
 
 base::Result<std::string> find(const std::string& folder, std::string_view kernel, std::string_view level) {
   if (!is_level(level))
-    return failure("'" + std::string(level) + "' is no level",
+    return failure("'" + std::string(level) + "' is not a level",
                    {"levels: ttir, ttgir, llir, ptx, cubin, amdgcn, hsaco"});
   std::string keyword = std::string(level) + "_dir";
   std::string who = kernel.empty() ? "a kernel" : "kernel '" + std::string(kernel) + "'";

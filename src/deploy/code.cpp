@@ -19,7 +19,7 @@ bool flag(const Json& object, std::string_view key) {
   return found && found->as_bool() && *found->as_bool();
 }
 
-constexpr const char* kWrong = "tensordesc_meta is no list of descriptors with their block_size";
+constexpr const char* kWrong = "tensordesc_meta is not a list of descriptors with their block_size";
 
 }  // namespace
 

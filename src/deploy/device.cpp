@@ -38,7 +38,7 @@ Result<Device> Device::gpu(int ordinal, std::string_view backend, const std::str
     if (count && *count > 0) return gpu(**driver, ordinal);
     why.push_back(count ? std::string(one) + ": no device" : count.error().message);
   }
-  if (why.empty()) why.push_back("'" + std::string(backend) + "' is no driver: cuda, hip");
+  if (why.empty()) why.push_back("'" + std::string(backend) + "' is not a driver: cuda, hip");
   return failure("this machine has no GPU for these kernels", std::move(why));
 }
 

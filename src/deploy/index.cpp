@@ -163,7 +163,7 @@ base::Result<exec::Param> parameter_of(const std::string& name, const std::strin
     if (int bits = width(std::string_view(type).substr(1));
         bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64)
       return exec::Param{name, ParamKind::kInteger, type, bits, type[0] == 'i'};
-  return failure("'" + type + "' is no type of an argument");
+  return failure("'" + type + "' is not a type of an argument");
 }
 
 Element element_of(const std::string& type) {

@@ -165,7 +165,7 @@ void Translator::barriers_of(Value* array) {
   made.alloc_shape = {};
   made.text = made.text.substr(0, made.text.find('<'));
   array->type = m_.intern(made);
-  note("memdesc<" + std::to_string(shape[0]) + "xi64>", "with a dimension of 1 behind it");
+  note("memdesc<" + std::to_string(shape[0]) + "xi64>", "with a dimension of 1 after it");
 }
 
 // Until 3.3 a kernel took a descriptor of the host as a pointer that tt.nv_tma_desc marked; its block stood

@@ -29,7 +29,7 @@ const char* problem(const Encoding& e, size_t rank) {
   for (const auto* counts :
        {&e.size_per_thread, &e.threads_per_warp, &e.warps_per_cta, &e.tiles_per_warp, &e.instr_shape})
     if (!std::all_of(counts->begin(), counts->end(), is_power_of_two))
-      return "a count that is no power of two";
+      return "a count that is not a power of two";
   for (const Basis& basis : e.cga)
     if (basis.size() < rank) return "blocks of fewer dimensions than the shape";
   switch (e.kind) {
@@ -61,12 +61,12 @@ const char* problem(const Encoding& e, size_t rank) {
       if (rank < 2 || !one_of(e.op_idx, {0, 1}))
         return "an operand that is neither 0 nor 1 of two dimensions";
       if (e.parent->kind != EncodingKind::kBlocked && !is_power_of_two(e.k_width))
-        return "a kWidth that is no power of two";
+        return "a kWidth that is not a power of two";
       return problem(*e.parent, rank);
     case EncodingKind::kSwizzledShared:
     case EncodingKind::kRotatingShared:
       if (!is_power_of_two(e.vec) || !is_power_of_two(e.per_phase) || !is_power_of_two(e.max_phase))
-        return "a vec, perPhase or maxPhase that is no power of two";
+        return "a vec, perPhase or maxPhase that is not a power of two";
       break;
     case EncodingKind::kNvmmaShared:
       if (!one_of(e.swizzle_bytes, {0, 32, 64, 128}))
@@ -80,7 +80,7 @@ const char* problem(const Encoding& e, size_t rank) {
       break;
     case EncodingKind::kTensorMemory:
       if (!one_of(e.block_m, {64, 128}) || !is_power_of_two(e.block_n)) return "a block that no hardware has";
-      if (!is_power_of_two(e.col_stride)) return "a colStride that is no power of two";
+      if (!is_power_of_two(e.col_stride)) return "a colStride that is not a power of two";
       [[fallthrough]];
     case EncodingKind::kTensorMemoryScales:
       if (rank < 2) return "a shape of one dimension";

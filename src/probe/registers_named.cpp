@@ -234,11 +234,11 @@ class Namer {
       return module_.diagnostic(writer.offset,
                                 "what this instruction gives comes later, and no wait for it stands before "
                                 "the next jump: no register can be read here",
-                                {"name a register that is computed from it behind its wait, or the value of "
+                                {"name a register that is computed from it after its wait, or the value of "
                                  "the TTGIR"});
     if (!places.insert(*place).second) return base::success();  // several products that one wait completes
     if (*place != w)
-      note("what " + op + " gives is read behind the " + std::string(f_.body[*place].spelling) + " of " +
+      note("what " + op + " gives is read after the " + std::string(f_.body[*place].spelling) + " of " +
            module_.location(f_.body[*place].offset).str());
     if (writer.guard >= 0 &&
         std::find(registers.begin(), registers.end(), static_cast<uint32_t>(writer.guard)) != registers.end())

@@ -278,7 +278,7 @@ SassFound SassFinder::find_accumulators(uint32_t wait, uint32_t reg, uint32_t* w
   if (sets.size() != 1) return lost("is one of several products of wgmma");
   const std::vector<uint32_t>& set = *sets.begin();
   const auto found = std::find(set.begin(), set.end(), reg);
-  if (found == set.end()) return lost("is no product of wgmma");
+  if (found == set.end()) return lost("is not a product of wgmma");
   *word = static_cast<uint32_t>(found - set.begin());
   size_t first = code_.size(), done = code_.size();
   std::string base;

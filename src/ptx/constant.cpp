@@ -165,12 +165,12 @@ bool Parser::literal(Constant* out) {
     }
   }
   if (real) {
-    if (is_name_byte(*q) || *q == '.') return fail(at, "'" + std::string(p_, q + 1) + "' is no number");
+    if (is_name_byte(*q) || *q == '.') return fail(at, "'" + std::string(p_, q + 1) + "' is not a number");
     double d = 0;
     const auto [end, problem] = std::from_chars(p_, q, d);
     // strtod's ERANGE: ptxas takes no double that it had to denormalise either.
     if (problem != std::errc() || end != q || (d != 0 && d < DBL_MIN))
-      return fail(at, "this is no number that a double holds");
+      return fail(at, "this is not a number that a double can hold");
     p_ = q;
     *out = Constant(of_double(d));
     return true;
@@ -196,7 +196,7 @@ bool Parser::literal(Constant* out) {
   if (suffix) ++p_;
   if (is_name_byte(*p_)) {
     p_ = begin;
-    return fail(at, found() + " is no number");
+    return fail(at, found() + " is not a number");
   }
   if (p_ == digits) return fail(at, "a number in base " + std::to_string(base) + " lacks its digits");
   if (base == 2 && large) return fail(at, "this number has more than 64 bits");
@@ -359,7 +359,7 @@ bool Parser::conditional(Constant* out, int level, int depth) {
     p_ += symbol.length;
     if (symbol.op == Operator::kQuestion) {
       Constant yes, no;
-      if (!conditional(&yes, 1, depth + 1) || !expect(':', "a constant behind '?'") ||
+      if (!conditional(&yes, 1, depth + 1) || !expect(':', "a constant after '?'") ||
           !conditional(&no, 1, depth + 1))
         return false;
       if (!out->is_integer() || !yes.is_integer() || !no.is_integer())

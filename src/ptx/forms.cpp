@@ -162,7 +162,7 @@ FormCheck check_form(Opcode opcode, std::span<const Mod> mods) {
       for (const Slot& slot : form.slots) known |= slot.mods[static_cast<size_t>(mod)];
     for (int i = 0; i < best.wrong; ++i) twice |= mods[static_cast<size_t>(i)] == mod;
     out.message = "'." + std::string(text(mod)) + "' " +
-                  (!known  ? "is no modifier of " + name
+                  (!known  ? "is not a modifier of " + name
                    : twice ? "stands too often in this " + name
                            : "does not go with the other modifiers of this " + name);
   } else {

@@ -132,7 +132,7 @@ bool Parser::resolve(const Pending& pending, const Symbol& symbol) {
   const std::string name = "'" + std::string(pending.name) + "'";
   const bool label = symbol.kind == SymbolKind::kLabel;
   if (pending.target) {
-    if (!label) return fail(pending.offset, name + " is no label");
+    if (!label) return fail(pending.offset, name + " is not a label");
     *pending.target = symbol.index;
     return true;
   }
@@ -143,9 +143,9 @@ bool Parser::resolve(const Pending& pending, const Symbol& symbol) {
                         : symbol.kind == SymbolKind::kCallTargets || symbol.kind == SymbolKind::kPrototype;
   if (!fits)
     return fail(pending.offset,
-                name + (in.opcode == Opcode::kBra   ? " is no label"
-                        : in.opcode == Opcode::kBrx ? " is no list of .branchtargets"
-                                                    : " is no .calltargets or .callprototype"));
+                name + (in.opcode == Opcode::kBra   ? " is not a label"
+                        : in.opcode == Opcode::kBrx ? " is not a list of .branchtargets"
+                                                    : " is not a .calltargets or .callprototype"));
   if (label) pending.operand->integer = symbol.index;
   if (symbol.kind == SymbolKind::kBranchTargets) in.targets = branch_targets_[symbol.index];
   if (symbol.kind == SymbolKind::kCallTargets) in.callees = call_targets_[symbol.index];

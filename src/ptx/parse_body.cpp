@@ -297,7 +297,7 @@ bool Parser::spell(std::string_view text, uint32_t offset, Spelling* out) {
           notes.push_back("did you mean " + near + "?");
       notes.push_back("see PTX ISA " + std::string(row(known.opcode).section));
       return fail(offset + from,
-                  "'." + std::string(name) + "' is no modifier of " + std::string(text.substr(0, dot)),
+                  "'." + std::string(name) + "' is not a modifier of " + std::string(text.substr(0, dot)),
                   notes);
     }
     from = next;

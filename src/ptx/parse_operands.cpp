@@ -202,7 +202,7 @@ bool Parser::parse_address(int level) {
   base.offset = here();
   if (at_constant() || *p_ == '(') {
     if (!constant(&base)) return false;
-    if (base.kind != OperandKind::kInteger) return fail(base.offset, "an address is no float");
+    if (base.kind != OperandKind::kInteger) return fail(base.offset, "an address cannot be a float");
   } else {
     bool known = false;
     if (!parse_name(&base, &known)) return false;

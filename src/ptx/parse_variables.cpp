@@ -49,7 +49,7 @@ bool Parser::parse_variables(Space space, Linkage linkage, bool parameter, std::
       if (common.type != Mod::kNone) return fail(at, "a second type");
       common.type = type;
     } else {
-      return fail(at, "'." + std::string(name) + "' is no part of a declaration",
+      return fail(at, "'." + std::string(name) + "' is not part of a declaration",
                   {"a declaration has a space, .align, a type and a name"});
     }
   }

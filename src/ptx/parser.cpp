@@ -40,7 +40,7 @@ bool Parser::parse_module() {
     }
   }
   if (open_comment_) return fail(0, "");
-  if (module_.version_text.empty()) return fail(0, "this is no PTX: it has no .version");
+  if (module_.version_text.empty()) return fail(0, "this is not PTX: it has no .version");
   finish_lines();
   return true;
 }
@@ -49,7 +49,7 @@ bool Parser::parse_directive(Linkage linkage) {
   skip();
   const uint32_t at = here();
   if (*p_ != '.') {
-    if (module_.version_text.empty()) return fail(at, "this is no PTX: expected .version, found " + found());
+    if (module_.version_text.empty()) return fail(at, "this is not PTX: expected .version, found " + found());
     return fail_here("a directive (.target, .visible, .func, .global, ...)");
   }
   ++p_;

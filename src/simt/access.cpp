@@ -39,7 +39,7 @@ std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uin
   return fault(in, exec::TrapKind::kOutOfBounds,
                std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
                    (bytes == 1 ? " byte at " : " bytes at ") + hex(address) +
-                   (read_only ? ", which may only be read" : ", which is no memory of this launch"),
+                   (read_only ? ", which may only be read" : ", which is not memory of this launch"),
                lane, address, bytes, write);
 }
 

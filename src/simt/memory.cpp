@@ -91,7 +91,7 @@ std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uin
   if (address & (a.bytes() - 1))
     return x.fault(in, exec::TrapKind::kMisaligned,
                    std::string(write ? "a write of " : "a read of ") + std::to_string(a.bytes()) +
-                       " bytes at an address that is no multiple of " + std::to_string(a.bytes()),
+                       " bytes at an address that is not a multiple of " + std::to_string(a.bytes()),
                    i, address, 0, write);
   switch (a.space) {
     case Space::kShared:

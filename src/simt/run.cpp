@@ -387,7 +387,7 @@ void GridWorker::report_deadlock(Cluster& cluster) {
                                                                       : cta->alive_count) +
                     " threads have arrived"
           : s->state == PathState::kWarpSync ? "waits for the other threads of its warps"
-                                             : "waits for something that nobody is left to bring about";
+                                             : "waits for an event that no remaining thread can signal";
       std::string line =
           cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
       const Source* source = s->pc->source;

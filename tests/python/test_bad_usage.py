@@ -119,7 +119,7 @@ def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
         (("opt", "--pass", "add_cse", "k.ptx"), "k.ptx is PTX, and passes run on TTIR and TTGIR"),
         (("opt", "--pass", "add_buffer_ops", "-t", "cuda:90", "k.ttir"), "no pass of this compilation is"),
         (("versions", "remove", "3.99"), "there is no Triton release '3.99'"),
-        (("layout", "#a", "--shape", "4", "--file", "noise.cubin"), "noise.cubin is no text"),
+        (("layout", "#a", "--shape", "4", "--file", "noise.cubin"), "noise.cubin is not a text file"),
     ],
 )
 def test_words_that_mean_nothing(words, said, tmp_path, monkeypatch):

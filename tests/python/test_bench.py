@@ -236,7 +236,7 @@ def test_another_interpreter():
 
 
 def test_interpreters_that_do_not_answer(tmp_path):
-    with pytest.raises(DiagnosticError, match="is no interpreter, environment or release"):
+    with pytest.raises(DiagnosticError, match="is not an interpreter, environment or release"):
         peers.Peer("nowhere", on_gpu=False)
     dead = tmp_path / "python"
     dead.write_text("#!/bin/sh\nexit 3\n")
@@ -296,7 +296,7 @@ def test_environments_by_their_prefix(tmp_path, monkeypatch, capsys):
     with pytest.raises(DiagnosticError, match="no conda environment"):
         cross_version.environments(options)
     assert cross_version.main(["-k", str(SUBJECT), "-e", "nowhere", "-o", str(tmp_path)]) == 2
-    assert "is no interpreter" in capsys.readouterr().err
+    assert "is not an interpreter" in capsys.readouterr().err
 
 
 @pytest.mark.long

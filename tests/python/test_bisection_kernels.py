@@ -44,7 +44,7 @@ def test_bisect_in_python(tmp_path):
     assert low.verdict == "right" and low.release["right"] == [INSTALLED]
     with pytest.raises(DiagnosticError, match="has no kernel 'absent'; its kernels: quotient"):
         triton_runner.bisect(name.replace(":quotient", ":absent"), [out], versions=INSTALLED)
-    with pytest.raises(DiagnosticError, match="no oracle, and no file"):
+    with pytest.raises(DiagnosticError, match="neither an oracle nor a file"):
         triton_runner.bisect(name, [out, 0], oracle="fast")
     with pytest.raises(DiagnosticError, match="time is measured on a GPU"):
         triton_runner.bisect(name, [out, 0], oracle="time>1")

@@ -227,7 +227,7 @@ def test_the_gate_against_an_earlier_run(file, tmp_path):
         (["--fail-if", "speed > base"], "there is no figure 'speed'"),
         (["--grid", "cdiv(m, 64)"], "no number 'm'"),
         (["--arg", "3"], "takes 4 arguments, and 5 were given"),
-        (["--executor", "ssh://x"], "is no dask://host:port"),
+        (["--executor", "ssh://x"], "is not of the form dask://host:port"),
         (["--jobs", "0"], "0 is not in the range"),
     ],
 )

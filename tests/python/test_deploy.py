@@ -176,7 +176,7 @@ def test_variants_of_a_text():
     several = parse_variants("*fp32; A=1,2; num_warps=4,8; B=x")
     assert [(v["constexprs"]["A"], v["options"]["num_warps"]) for v in several] == [
         (1, 4), (1, 8), (2, 4), (2, 8)]  # fmt: skip
-    with pytest.raises(DiagnosticError, match="'BLOCK' is no NAME=VALUE"):
+    with pytest.raises(DiagnosticError, match="'BLOCK' is not of the form NAME=VALUE"):
         parse_variants("*fp32; BLOCK")
 
 
@@ -213,8 +213,8 @@ def test_what_cannot_be_exported(tmp_path, arguments, message):
 def test_levels_that_are_not_there(tmp_path):
     with pytest.raises(DiagnosticError, match="hip:gfx942 has none of the levels ptx"):
         export(KERNEL, {"signature": SIGNATURE}, tmp_path, targets="hip:gfx942", levels=["ptx"])
-    with pytest.raises(DiagnosticError, match="'sass' is no level"):
+    with pytest.raises(DiagnosticError, match="'sass' is not a level"):
         export(KERNEL, {"signature": SIGNATURE}, tmp_path, targets="cuda:80", levels=["sass"])
     (tmp_path / "index.json").write_text("[]")
-    with pytest.raises(DiagnosticError, match="is no index of format 1"):
+    with pytest.raises(DiagnosticError, match="is not an index of format 1"):
         export(KERNEL, {"signature": SIGNATURE}, tmp_path, targets="cuda:80")

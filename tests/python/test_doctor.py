@@ -155,7 +155,7 @@ def test_a_cache_that_is_none(tmp_path):
         run("doctor", "--json", "--no-selftest", status=1, TRITON_CACHE_DIR=str(tmp_path / "file"))
     )
     assert "it is a file, and should be a folder" in told["problems"]["cache"]
-    assert "which is no folder" in run("cache", TRITON_CACHE_DIR=str(tmp_path / "file"))
+    assert "which is not a folder" in run("cache", TRITON_CACHE_DIR=str(tmp_path / "file"))
 
 
 def test_only_entries_of_the_cache_are_deleted(tmp_path):
@@ -240,7 +240,7 @@ def test_recipes_for_a_checkout(checkout, tmp_path_factory):
     assert "not said: there is no cmake/llvm-hash.txt" in told.output
     assert f"git -C {checkout}/.llvm-project checkout COMMIT\n" in told.output
     none = CliRunner().invoke(main, ["dev", "--checkout", str(tmp_path_factory.mktemp("none"))])
-    assert none.exit_code == 2 and "no checkout of Triton" in none.output
+    assert none.exit_code == 2 and "not a checkout of Triton" in none.output
 
 
 def test_a_recipe_is_run(checkout, monkeypatch):

@@ -290,7 +290,7 @@ BAD = [
     (("test_dump.py:1",), {}, r"no value comes from line test_dump.py:1\nnote: values come from .*test_dump"),
     (("other.py:7",), {}, "none of its values come from a file of that name"),
     (("acc",), {"programs": 9}, r"program \(9, 0, 0\) is not in the grid \(2, 1, 1\)"),
-    (("acc",), {"programs": "x"}, "is no program"),
+    (("acc",), {"programs": "x"}, "is not a program"),
     (("acc",), {"max_bytes": 0}, "max_bytes=0"),
     (("acc",), {"level": "sass"}, "cannot be dumped at level 'sass'"),
     ((), {}, "not told what to record"),
@@ -314,7 +314,7 @@ def test_bad_questions():
         (lambda: d["ac"], "'ac' is not in this dump\nnote: did you mean 'acc'"),
         (lambda: d["acc"][5, 0], "was not recorded in program"),
         (lambda: d["acc"][0, 9], r"no iteration \(9,\)\nnote: iterations with records: 0, 1, 2, 3"),
-        (lambda: d["acc"]["x"], "is no program"),
+        (lambda: d["acc"]["x"], "is not a program"),
     ]:
         with pytest.raises(DiagnosticError, match=message):
             question()

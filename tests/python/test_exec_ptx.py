@@ -147,8 +147,12 @@ def test_a_block_that_the_text_does_not_say(tmp_path):
             "out of bounds in st.global.f32",
         ),
         (("--arg", "f32[64]", "--arg", "f32[64]", "--arg", "1.0"), 2, "arguments do not fit"),
-        (("--arg", "f32[64]", "--arg", "f32[64]", "--arg", "1.0", "--arg", "i32=x"), 2, "is no argument"),
-        (("--arg", "f32[64]", "--arg", "f32[64]", "--arg", "1.0", "--arg", "i8=300"), 2, "is no i8"),
+        (("--arg", "f32[64]", "--arg", "f32[64]", "--arg", "1.0", "--arg", "i32=x"), 2, "is not an argument"),
+        (
+            ("--arg", "f32[64]", "--arg", "f32[64]", "--arg", "1.0", "--arg", "i8=300"),
+            2,
+            "is not a value of type i8",
+        ),
         (("--arg", "f32[64]=what", "--arg", "f32[64]", "--arg", "1.0", "--arg", "64"), 2, "unknown contents"),
         (("--arg", "no.safetensors", "--arg", "f32[64]", "--arg", "1.0", "--arg", "64"), 2, "no.safetensors"),
         (

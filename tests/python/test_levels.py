@@ -25,7 +25,7 @@ def test_every_text_of_the_corpus_tells_its_level():
 
 
 def test_other_texts_are_refused():
-    with pytest.raises(DiagnosticError, match="no TTIR, TTGIR, LLIR, PTX or AMDGCN"):
+    with pytest.raises(DiagnosticError, match="not TTIR, TTGIR, LLIR, PTX or AMDGCN"):
         _levels.level_of_text('"a text"\n')
 
 

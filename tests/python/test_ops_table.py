@@ -84,7 +84,7 @@ def test_bad_filters():
     done = cli("tt.laod")
     assert done.returncode == 2 and "has 'tt.laod' in its name" in done.stdout
     done = cli("--release", "2.1")
-    assert done.returncode == 2 and "no Triton release" in done.stdout
+    assert done.returncode == 2 and "not a Triton release" in done.stdout
 
 
 @pytest.mark.parametrize(

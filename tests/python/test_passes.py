@@ -167,7 +167,7 @@ BAD = [
         r"does not accept the IR that is to replace what pass 9 \(add_coalesce\)",
     ),
     ({"skip": "convert-triton-to-tritongpu"}, "in stage make_ttgir, pass 9 passes.ttgpuir.add_coalesce"),
-    ({"skip": "to_llvmir"}, "in stage make_llir, behind its passes"),
+    ({"skip": "to_llvmir"}, "in stage make_llir, after its passes"),
     ({"keep": "all"}, 'it is "text", "hash" or "none"'),
 ]
 

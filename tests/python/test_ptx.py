@@ -134,7 +134,7 @@ def test_error():
     error = caught.value
     line = 1 + KERNEL[: KERNEL.index("mul.wide")].count("\n")
     assert (error.file, error.line, error.column) == ("scale.ptx", line, 5)
-    assert error.message == "'.wyde' is no modifier of mul"
+    assert error.message == "'.wyde' is not a modifier of mul"
     assert "did you mean .wide?" in error.notes
     assert "\tmul.wyde.u32 %rd2, %r1, 4;\n\t   ^\n" in str(error)
 

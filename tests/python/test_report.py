@@ -273,7 +273,7 @@ def test_what_cannot_be_shown(tmp_path, make, said):
 
 def test_findings_that_cannot_be_read(trace, tmp_path):
     (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(triton_runner.DiagnosticError, match="is no JSON"):
+    with pytest.raises(triton_runner.DiagnosticError, match="is not JSON"):
         triton_runner.report(trace, tmp_path / "x.html", findings=tmp_path / "bad.json")
     with pytest.raises(triton_runner.DiagnosticError, match="cannot be read from a int"):
         triton_runner.report(trace, tmp_path / "x.html", findings=[3])

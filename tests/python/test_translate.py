@@ -142,7 +142,7 @@ TWICE = """module {
         (GONE, "3.9.0", "Triton 3.9 has no op tt.make_tensor_ptr"),
         (TWICE, "3.6.0", "used for blocks of two kinds"),
         ("module {", "3.9.0", "<text>:1"),
-        (GONE, "new", "'new' is no Triton release"),
+        (GONE, "new", "'new' is not a Triton release"),
     ],
 )
 def test_what_has_no_counterpart_is_named(text, to, says):

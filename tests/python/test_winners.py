@@ -68,7 +68,7 @@ def test_winners_are_loaded_by_other_processes(tmp_path):
     assert launched(folder, 64)[0] != "0"  # another key
     assert launched(folder, TRITON_RUNNER_LEVEL="ttgir")[0] != "0"
     (folder / "index.json").write_text("{")
-    with pytest.raises(AssertionError, match="is no JSON"):
+    with pytest.raises(AssertionError, match="is not JSON"):
         launched(folder)
 
 

@@ -88,7 +88,7 @@ def test_what_cannot_be_written_to_is_said_before(places):
 
 def test_a_text_that_is_none(places):
     (places / "noise").write_bytes(b"abc\xff")
-    with pytest.raises(DiagnosticError, match="noise is no text: byte 3 is not UTF-8"):
+    with pytest.raises(DiagnosticError, match="noise is not a text file: byte 3 is not UTF-8"):
         read_text("noise")
     with pytest.raises(DiagnosticError, match="cannot read folder: Is a directory"):
         read_text("folder")

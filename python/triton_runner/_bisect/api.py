@@ -18,13 +18,16 @@ from triton_runner._rerun.typed import as_json
 
 
 class Bisection:
-    """What bisect() found; str() is a page to paste into an issue.
+    """The result of bisect(); str() gives a report that can be pasted into an issue.
 
     - `verdict`: "right", "front end", "compiler", "assembler", "kernel", "nondeterministic" (the order of
-      atomics decides), "undefined" (a race, a promise that does not hold) or "unknown".
-    - `level`, `stage`: "ttgir", "make_ttgir"; `pass_`: {"name", "argument", "add", "nth"}, or None.
-    - `confirmed_by`: of "execution", "leave-out", "splice".
-    - `release`: {"wrong", "right", "unknown"}; `evidence`, `notes`; `faults`: one a run of wrong releases.
+      atomics decides the result), "undefined" (the kernel has a race or breaks a promise that it makes to the
+      compiler) or "unknown".
+    - `level`, `stage`: where the fault arises, such as "ttgir" and "make_ttgir"; `pass_`: the pass as
+      {"name", "argument", "add", "nth"}, or None.
+    - `confirmed_by`: which methods confirmed the pass: "execution", "leave-out", "splice".
+    - `release`: the releases by result, {"wrong", "right", "unknown"}; `evidence`, `notes`: lists of
+      sentences; `faults`: one entry for each consecutive range of wrong releases.
     """
 
     def __init__(self, found: Found, program: Program):
@@ -53,16 +56,18 @@ def bisect(
 ) -> Bisection:  # fmt: skip
     """Finds the release, the level and the compiler pass that make a program or a kernel wrong, with no GPU.
 
-    - `program`: a script, which is its own oracle (exit status 0 right, 1 wrong, 125 cannot tell), with
-      `arguments`; or a kernel: "kernel.py:name", or a JIT function of a file.
-    - `args`: of a kernel, arrays, numbers, and texts as for `exec` ("f32[64,64]=rand"); `grid`,
-      `constexprs`, `options` (num_warps, ...): of its launch.
-    - `oracle`: of a kernel: "wrong", "shared>1536", "regs>64", "spills>0", "instr:ldmatrix<30", a program's
-      path, or a function of the list of arrays behind the launch that says whether they are right.
-    - `versions`: "3.0.0..3.9.0", "all", a list; else the releases that are there.
-    - `levels`: those to execute, of "source", "ttir", "ttgir", "ptx", "cubin"; the lowest judges a
-      release.
-    - `say`: a function that is told what was run (text, done=None or (judged, of all)).
+    - `program`: a script with its `arguments`, which is its own oracle (exit status 0 for right, 1 for wrong,
+      125 for unknown); or a kernel: "kernel.py:name", or a JIT function that a file defines.
+    - `args`: for a kernel: arrays, numbers, and texts as for `exec` ("f32[64,64]=rand"); `grid`,
+      `constexprs`, `options` (num_warps, ...): the rest of its launch.
+    - `oracle`: for a kernel: "wrong", "shared>1536", "regs>64", "spills>0", "instr:ldmatrix<30", the path of
+      a program, or a function that receives the list of arrays after the launch and returns whether they are
+      right.
+    - `versions`: "3.0.0..3.9.0", "all", or a list; by default the installed releases.
+    - `levels`: the levels to execute, of "source", "ttir", "ttgir", "ptx", "cubin"; the lowest one decides
+      whether a release is right.
+    - `say`: a function that is called with a text about each step, and with done=(judged, of all) after a
+      release was judged, otherwise done=None.
 
     Raises DiagnosticError.
     """

@@ -160,7 +160,7 @@ class Search:
             self._optimised = True
             return None
         self.note(
-            "the IR is right behind every pass before the conversion to LLVM, and wrong behind it, with "
+            "the IR is right after every pass before the conversion to LLVM, and wrong after it, with "
             "LLVM's optimisation off too"
             if unoptimised.verdict == "wrong"
             else f"whether LLVM's optimisation matters could not be judged: {unoptimised.first_why}"

@@ -75,8 +75,8 @@ class InsideLlvm:
             return
         if not self.left_out():
             self.search.note(
-                "the IR is right behind every pass of code generation that works on it: instruction "
-                "selection, or a pass behind it that cannot be switched off"
+                "the IR is right after every pass of code generation that works on it: instruction "
+                "selection, or a later pass that cannot be switched off"
             )
 
     def left_out(self, arguments: list[str] | None = None) -> bool:

@@ -79,7 +79,7 @@ class Archive:
             if name.lower() in {other.lower() for other in known}:
                 raise self.bad(f"it has {name} twice")
             if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
-                raise self.bad(f"{name} is no plain file: a link or a device")
+                raise self.bad(f"{name} is a link or a device, not a plain file")
             if entry.flag_bits & _ENCRYPTED or entry.compress_type not in _METHODS:
                 raise self.bad(f"{name} is encrypted or packed in a way that no case is")
             known[name] = entry
@@ -131,7 +131,7 @@ class Archive:
         try:
             return self.bytes(name).decode()
         except UnicodeDecodeError as error:
-            raise self.bad(f"{name} is no text: byte {error.start} is not UTF-8") from None
+            raise self.bad(f"{name} is not a text file: byte {error.start} is not UTF-8") from None
 
     def json(self, name: str) -> dict:
         """An object of JSON."""
@@ -141,9 +141,9 @@ class Archive:
         try:
             value = json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise self.bad(f"{name} is no JSON: {error}") from None
+            raise self.bad(f"{name} is not JSON: {error}") from None
         if not isinstance(value, dict):
-            raise self.bad(f"{name} is no JSON object")
+            raise self.bad(f"{name} is not a JSON object")
         return value
 
     def extract(self, folder: str | os.PathLike) -> Path:

@@ -91,7 +91,7 @@ def _texts(compiled: Compiled, notes: list) -> dict:
         except KeyError:
             continue  # above its entry
         except Exception as error:  # whatever Triton's later stages and ptxas raise: the case shows the rest
-            notes.append(f"{level} and what lies behind it was not made: {str(error).splitlines()[0]}")
+            notes.append(f"{level} and the levels below it were not compiled: {str(error).splitlines()[0]}")
             break
         found[level] = text
     return found

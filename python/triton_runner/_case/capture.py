@@ -48,20 +48,23 @@ def _nans(array: numpy.ndarray) -> int:
 
 
 class capture:
-    """Context manager: writes launches inside of it as cases into `folder`, <kernel>-<number>.trcase.
+    """Context manager: writes the launches inside the block as cases into `folder`, as
+    <kernel>-<number>.trcase.
 
-    Kernels of `triton.jit`, of `torch.compile` (on the CPU) and of artifacts are seen; `cases` lists the
-    files.
+    It captures kernels of `triton.jit`, of `torch.compile` (on the CPU) and of artifacts. `cases` lists the
+    files that were written.
 
-    - `when`: which launches: a function of a launch that has run (name, grid, number, before, after, trap;
-      nan()), or "trap" (it stopped), "nan" (it left a new NaN), "wrong" (verify() finds a fault). By default
-      the first launch of each kernel, and every one that stops.
-    - `kernel`: of this name only.
-    - `most`: at most so many cases.
-    - `max_bytes`: of arguments that a case stores; larger ones are drawn again when it runs.
-    - `passes`: with the IR behind each pass, which is compiled anew.
-    - `report`: with the page that shows it, report.html.
-    - `verify`: with the verdict of verify().
+    - `when`: which launches to write. Either a function of a finished launch, which has name, grid, number,
+      before, after, trap and nan(), or "trap" (the launch stopped), "nan" (it produced a new NaN) or "wrong"
+      (verify() finds a fault). By default the first launch of each kernel is written, and every launch that
+      stops.
+    - `kernel`: writes only launches of the kernel with this name.
+    - `most`: the largest number of cases to write.
+    - `max_bytes`: the most bytes of arguments that a case stores. Larger arguments are replaced by random
+      numbers of the same mean and deviation when the case is run.
+    - `passes`: adds the IR after each pass, for which the kernel is compiled again.
+    - `report`: adds the page that shows the case, report.html.
+    - `verify`: adds the verdict of verify().
     """
 
     def __init__(

@@ -28,10 +28,9 @@ _DESCRIPTOR = ("shape", "strides", "block_shape", "padding", "round_f32_to_tf32"
 
 
 class Case:
-    """A launch that open_case() reads: `about` is its description, `subject` what runs it.
-
-    Nothing of the file is executed but by the engines, until somebody asks for its Python.
-    """
+    """A case that open_case() has read: one launch. `about` is its description, and `subject` can run it. The
+    engines run the IR and PTX in the file. Its Python code is not executed unless a method that needs it is
+    called."""
 
     def __init__(self, path: str | os.PathLike):
         self.archive = archive.Archive(path)
@@ -103,7 +102,7 @@ class Case:
         return _lockstep.of_launch(self.subject, tuple(levels), **options)
 
     def expects(self) -> bool:
-        """Whether it knows what the launch should leave."""
+        """Whether the case contains the expected results of the launch."""
         return bool(tensors.unpacked(self.archive.bytes("expected.safetensors")))
 
     def differences(self, run: Outcome) -> dict[str, str]:
@@ -120,7 +119,8 @@ class Case:
         return found
 
     def as_python(self, folder: Path) -> dict:
-        """The launch as compare() takes it: the kernel in its files, arguments, grid, constants."""
+        """Returns the launch in the form that compare() takes: the kernel in its extracted files, arguments,
+        grid, constants."""
         if "kernel.py" not in self.archive:
             raise self.archive.bad("it has no Python of its kernel, which could be compiled again")
         constants = {name: rebuild.value(value) for name, value in self.about["constants"].items()}
@@ -132,11 +132,11 @@ class Case:
         }  # fmt: skip
 
     def material(self):
-        """What report() and source_map() show of it."""
+        """Returns what report() and source_map() show of it."""
         return self._shown(page.material)
 
     def findings(self) -> list:
-        """What was found out about the launch, as report() takes it."""
+        """Returns the findings on the launch, in the form that report() takes."""
         return self._shown(page.findings)
 
     def _shown(self, read):
@@ -146,7 +146,7 @@ class Case:
             raise self.archive.bad(f"its page cannot be made: {error!r}") from None
 
     def extracted(self) -> _Folder:
-        """A context manager: the files in a folder that goes away."""
+        """Returns a context manager that extracts the files into a temporary folder."""
         return _Folder(self)
 
 
@@ -176,10 +176,10 @@ class _Folder:
 
 
 def open_case(path: str | os.PathLike) -> Case:
-    """Opens a case (*.trcase): one launch with its kernel at all levels and its arguments.
+    """Opens a case (*.trcase): one launch, with its kernel at all levels and its arguments.
 
     The result has `run(level)`, `subject`, `about` (the description as a dict) and `archive` (its files).
-    Raises DiagnosticError for a file that is no case, or a larger one than is allowed.
+    Raises DiagnosticError for a file that is not a case, or that is larger than allowed.
     """
     return Case(path)
 

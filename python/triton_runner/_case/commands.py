@@ -23,7 +23,7 @@ from triton_runner._options import ProgramOrFile, json_option, print_json, print
 @click.option(
     "--max-bytes", type=int, help="Of arguments that are stored (64 MiB); larger ones are drawn again."
 )
-@click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR behind each pass.")
+@click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR after each pass.")
 @click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
 @click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')

@@ -119,7 +119,7 @@ def _generated(generator, size: int) -> numpy.ndarray:
         content = drawn.astype(dtype).view(numpy.uint8)
         return numpy.concatenate([content, numpy.zeros(size - content.size, numpy.uint8)])
     except (TypeError, ValueError, KeyError, ZeroDivisionError) as error:
-        raise fail(f"the case has a generator that nobody knows: {generator!r}") from error
+        raise fail(f"the case has an unknown generator: {generator!r}") from error
 
 
 def packed(arrays: dict) -> bytes:

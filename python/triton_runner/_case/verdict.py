@@ -26,16 +26,14 @@ _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 
 
 class Verdict:
-    """What verify() found.
+    """The result of verify().
 
     - `verdict`: "right", "nondeterministic" (right, but the order of atomics decides an output), "wrong" (a
       check reported something that reaches a result, or levels disagree) or "unknown" (a level could not be
       run).
-    - `launches`: a dict each, with kernel, grid, findings, runs, bits, not_run.
-    - `findings`: those of all launches, faults first.
-    - `status`: the exit status of `triton-runner verify`.
-
-    It is true where that status is 0. to_json() is the format that the reference describes.
+    - `launches`: a dict for each launch, with kernel, grid, findings, runs, bits, not_run.
+    - `findings`: the findings of all launches, faults first.
+    - `status`: the exit status of `triton-runner verify`. A Verdict is true where it is 0.
     """
 
     def __init__(
@@ -75,7 +73,7 @@ class Verdict:
         }  # fmt: skip
 
     def to_json(self) -> str:
-        """Everything, as JSON."""
+        """Returns everything as JSON, in the format that the reference describes."""
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
@@ -95,17 +93,17 @@ class Verdict:
 def verify(
     kernel, args=(), constexprs=None, *, grid=None, checks=judge.CHECKS, strict=False, target=None, say=None
 ) -> Verdict:
-    """Runs one launch at every level, with every check, in other orders, and gives one verdict.
+    """Runs one launch at every level, with every check and in different orders, and returns one verdict.
 
-    - `kernel`: of `triton_runner.jit` or `triton.jit`, of `load()`, the path of an artifact, or a case
-      (*.trcase), which has its own arguments and grid.
-    - `args`: a list, or a dict by parameter name; they are left as they were.
+    - `kernel`: a kernel of `triton_runner.jit`, `triton.jit` or `load()`, the path of an artifact, or a case
+      (*.trcase), which contains its own arguments and grid.
+    - `args`: a list, or a dict by parameter name; the launch does not change them.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; all by default.
-    - `strict`: warnings (what reaches no output or may be meant) are faults too, and an order of atomics that
-      decides an output makes the verdict false.
+    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; by default all.
+    - `strict`: treats warnings (findings that reach no output or may be intended) as faults, and makes the
+      verdict false if the order of atomics decides an output.
 
-    Raises DiagnosticError for what cannot be run.
+    Raises DiagnosticError for a launch that cannot be run.
     """
     _settings.using(check=",".join(checks)).settings()  # raises for one that is none
     if isinstance(kernel, (str, os.PathLike)):

@@ -50,7 +50,8 @@ def parse_configs(text: str, value) -> list[dict]:
         name, equals, values = part.partition("=")
         if not equals or not name.strip().isidentifier() or not values.strip():
             raise fail(
-                f"--configs: {part.strip()!r} is no NAME=VALUES", 'as in "num_warps=4,8;num_stages=1..4"'
+                f"--configs: {part.strip()!r} is not of the form NAME=VALUES",
+                'as in "num_warps=4,8;num_stages=1..4"',
             )
         found = []
         for word in values.split(","):

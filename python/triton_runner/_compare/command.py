@@ -26,8 +26,8 @@ from triton_runner._progress import telling
 )
 @click.option(
     "--arg", "args", multiple=True,
-    help="One a parameter that is no constexpr, in order, as for exec: 1024, f32[64,64]=rand, x.npy. Each "
-    "cell is then run on the CPU.",
+    help="One for each parameter that is not a constexpr, in order, as for exec: 1024, f32[64,64]=rand, "
+    "x.npy. Each cell is then run on the CPU.",
 )  # fmt: skip
 @click.option("--grid", help='Programs of that launch: 4, or "cdiv(n, BLOCK), 2" over parameters.')
 @click.option(

@@ -23,15 +23,17 @@ from triton_runner._rerun.difference import difference
 
 @dataclasses.dataclass
 class Measured:
-    """A cell of a comparison, and its result.
+    """One cell of a comparison: a release, a target and a configuration, with what was measured.
 
-    - `release`, `target`, `config`: which cell.
-    - `figures`: by name; None where there is none. `mix`, `ptx`: how often each instruction stands in it.
-    - `error`: why there are no figures, with `stage` and `pass_name`; `gap`: the release cannot do it.
-    - `trap`: the fault of its launch; `unrun`: why there was none.
-    - `outputs`: type, shape and hash of each array behind the launch.
-    - `files`: a hash of each level's text.
-    - `base`: the row that it is compared with, or None.
+    - `release`, `target`, `config`: identify the cell.
+    - `figures`: the measured numbers by name; None where one is not available.
+    - `mix`, `ptx`: how often each instruction occurs, in the machine code and in the PTX.
+    - `error`: why there are no figures, with `stage` and `pass_name` of the failure; `gap`: why the release
+      cannot compile this cell.
+    - `trap`: the fault that stopped its launch; `unrun`: why it was not launched.
+    - `outputs`: type, shape and hash of each array after the launch.
+    - `files`: a hash of the text of each level.
+    - `base`: the row that this one is compared with, or None.
     """
 
     release: str
@@ -55,7 +57,8 @@ class Measured:
         return Cell(self.release, self.target, self.config).name
 
     def figure(self, name, of_base: bool = False):
-        """A figure by name, ("count", opcode) for a number of instructions; raises expression.Unknown."""
+        """Returns a figure by name; ("count", opcode) is the number of instructions with that opcode. Raises
+        expression.Unknown where the figure is not available."""
         row = self.base if of_base else self
         if row is None:
             raise expression.Unknown("base")
@@ -82,20 +85,20 @@ def _of_json(said: dict) -> Measured:
 
 
 class Comparison:
-    """What compare() found, row by row: for row in comparison, len(comparison); str() is the table.
+    """The result of compare(). It is a sequence of rows (for row in comparison, len(comparison)); str() gives
+    the table.
 
-    - `rows`: in order, by target, configuration and release.
-    - `kernel`: its name.
-    - `computed`, `kept`: how many cells were measured now, and how many were in the store.
-    - `trouble`: why finished cells could not be kept, or None.
+    - `kernel`: the kernel's name; `rows`: the cells, ordered by target, configuration and release.
+    - `computed`, `kept`: how many cells were measured in this call, and how many came from the store.
+    - `trouble`: the error that kept finished cells from being stored, or None.
     """
 
     def __init__(self, kernel: str, rows: list[Measured], computed: int, kept: int, trouble):
         self.kernel, self.rows, self.computed, self.kept, self.trouble = kernel, rows, computed, kept, trouble
 
     def failing(self, text: str) -> list[tuple[Measured, str]]:
-        """The rows for which an expression is true, and those for which it cannot be told, with the reason.
-        Rows without figures (`error`, `gap`) are not judged."""
+        """Returns the rows for which an expression is true, and those for which it cannot be evaluated, each
+        with the reason. Rows without figures (`error`, `gap`) are skipped."""
         node = expression.parse(text, "--fail-if", measure.FIGURES)
         found = []
         for row in self.rows:
@@ -150,19 +153,20 @@ def compare(
     side by side, and compares registers, memory, instructions, occupancy, time, and what the CPU computes.
 
     - `kernel`, `signature`, `constexprs`: as for `compile()`.
-    - `args`, `grid`: a launch: its arguments that are no constexprs, and its programs: a number, a tuple, a
-      function of the constants, or a text such as "cdiv(n, BLOCK)". They give the signature, and each cell
-      is run on the CPU: PTX, of AMD's targets TTGIR.
-    - `versions`: "3.4.0..3.9.0", "all", a list; else the installed one. `targets`: "cuda:80,hip:gfx942".
+    - `args`, `grid`: a launch: the arguments that are not constexprs, and the grid as a number, a tuple, a
+      function of the constants, or a text such as "cdiv(n, BLOCK)". The signature is derived from them, and
+      each cell is run on the CPU: at PTX, for AMD's targets at TTGIR.
+    - `versions`: "3.4.0..3.9.0", "all", or a list; by default the installed release. `targets`:
+      "cuda:80,hip:gfx942".
     - `configs`: "num_warps=4,8;num_stages=1..4", or a list of dicts: options of Triton and constexprs.
-    - `base`: what a cell is compared with: {"release": "3.4.0"}, "num_warps=4", or the JSON file of an
-      earlier comparison, whose cell of the same release, target and configuration it is. Else the first
-      release that can compile for its target; of one release the first configuration; of one configuration
-      the first target.
-    - `jobs`: processes (as many as cores); `executor`: "dask://host:port".
-    - `store`: the folder of finished cells; a cell whose kernel, release, target, configuration and launch
-      are known is not measured again. `timeout`: seconds that a cell may take.
-    - `told(cell, from_store, total)` is called for each cell that is done.
+    - `base`: what each cell is compared with: {"release": "3.4.0"}, "num_warps=4", or the JSON file of an
+      earlier comparison (its cell with the same release, target and configuration). By default it is the
+      first release that can compile for the target; with one release the first configuration; with one
+      configuration the first target.
+    - `jobs`: the number of processes (by default the number of cores); `executor`: "dask://host:port".
+    - `store`: a folder that keeps finished cells; a cell with a known kernel, release, target, configuration
+      and launch is not measured again. `timeout`: the most seconds that a cell may take.
+    - `told(cell, from_store, total)` is called when a cell is finished.
     """
     place = store if isinstance(store, Store) else Store(store)
     subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place)
@@ -273,7 +277,7 @@ def _earlier(path: str) -> dict:
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise fail(f"{path} is no JSON of triton-runner compare --json: {error!r}") from None
+        raise fail(f"{path} is not the JSON of triton-runner compare --json: {error!r}") from None
     return {_place(row): row for row in rows}
 
 

@@ -117,7 +117,7 @@ def _on_dask(address: str, cells: list[Cell]):
         ) from None
     scheme, _, place = address.partition("://")
     if scheme != "dask" or not place:
-        raise fail(f"--executor {address!r} is no dask://host:port")
+        raise fail(f"--executor {address!r} is not of the form dask://host:port")
     try:
         client = Client(f"tcp://{place}", timeout="20s", set_as_default=False)
     except (OSError, TimeoutError) as error:

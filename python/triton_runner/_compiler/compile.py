@@ -19,13 +19,13 @@ _RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", 
 
 
 class Compilation:
-    """What a release made of a kernel.
+    """The result of a compilation by one release.
 
-    - `asm`: the text or bytes by level, "source" first for a kernel.
-    - `metadata`: Triton's, as a dict.
-    - `name`, `target`, `release`: the kernel, "cuda:90", "3.4.0".
-    - `output`: what the compiler wrote in a worker; `seconds`: how long that took.
-    - kernel[grid](*args): launches it on the device of the settings in force.
+    - `asm`: the text or binary of each level, by level; for a kernel in Python the first is "source".
+    - `metadata`: Triton's metadata, as a dict.
+    - `name`, `target`, `release`: the kernel's name, "cuda:90", "3.4.0".
+    - `output`: what the compiler printed in a worker process; `seconds`: how long the compilation took.
+    - kernel[grid](*args): launches the kernel on the device that the current settings choose.
     """
 
     def __init__(self, answer: dict, target: str):
@@ -43,7 +43,8 @@ class Compilation:
         return list(self.asm)[-1]
 
     def load(self, level: str = "", device: str = ""):
-        """The kernel as load() gives it, at a level: by default the lowest that the device executes."""
+        """Returns the kernel at one level, as load() does: by default at the lowest level that the device can
+        execute."""
         device = device or _device.resolved_device()
         order = _RUN_ORDER["cpu" if device == "cpu" else "gpu"]
         entry = level or next((name for name in order if name in self.asm), "")
@@ -69,7 +70,8 @@ class Compilation:
         return self.load()[grid]
 
     def save(self, folder) -> list[str]:
-        """Writes <name>.<level> for each level and <name>.json, as Triton's cache has them; their paths."""
+        """Writes <name>.<level> for each level, and <name>.json, as Triton's cache does. Returns their
+        paths."""
         make_folder(folder)
         written = []
         for level, content in [*self.asm.items(), ("json", json.dumps(self.metadata))]:
@@ -97,24 +99,25 @@ def compile(
     timeout: float | None = None,
     isolate: bool = False,
 ) -> Compilation:
-    """Compiles with Triton's own stages, from any level to any other, with any release.
+    """Compiles with Triton's own stages, from any level to any lower one, with any release.
 
     - `kernel`: a JIT function, "kernel.py:name", an IR file (.ttir, .ttgir, .llir, .ptx, .amdgcn) or a text.
-    - `signature`: of a kernel, types by name {"x": "*fp32:16", "n": "i32"}, in order, "*fp32:16, i32, 128";
-      T:16 is a multiple of 16, T:1 is 1.
-    - `constexprs`: compile-time values by name; those left out have their defaults.
+    - `signature`: for a kernel, its types by name {"x": "*fp32:16", "n": "i32"}, or in order, "*fp32:16, i32,
+      128"; T:16 means divisible by 16, and T:1 means equal to 1.
+    - `constexprs`: compile-time values by name; the others have their defaults.
     - `attrs`: more attributes by name, as in {"n": [["tt.divisibility", 8]]}.
-    - `target`: "cuda:90", "hip:gfx942"; else what an IR says, or the settings in force.
-    - `from_`: the level of a text that does not show it.
-    - `to`: the last level; else the binary. "source" is TTIR as the front end makes it.
+    - `target`: "cuda:90", "hip:gfx942"; by default the target that the IR names, or that of the current
+      settings.
+    - `from_`: the level of a text, if it cannot be recognised.
+    - `to`: the last level; by default the binary. "source" is TTIR as the front end generates it.
     - `options`: Triton's compile options (num_warps, ...).
-    - `metadata`: of an IR, as for `load()`.
-    - `triton`: the release, "3.4.0". The installed one compiles in this process, another one in a worker, and
-      it is fetched when it is not there.
-    - `isolate`: the installed release in a worker too.
-    - `timeout`: seconds that a worker may take (600).
+    - `metadata`: for IR, as for `load()`.
+    - `triton`: the release, "3.4.0". The installed release compiles in this process, any other in a worker
+      process; it is downloaded if it is missing.
+    - `isolate`: runs the installed release in a worker process too.
+    - `timeout`: the most seconds that a worker may take (600).
 
-    Raises DiagnosticError; of a worker it has `stage`, `pass_name`, `output` and `reproducer`.
+    Raises DiagnosticError; if a worker failed, it has `stage`, `pass_name`, `output` and `reproducer`.
     """
     request = request_of(kernel, signature, constexprs, target, from_, to, options, attrs, metadata)
     return Compilation(run("job", request, triton, timeout, isolate), request["target"])

@@ -163,7 +163,7 @@ def _not_imported(path, error):
     if isinstance(error, AssertionError) and "not compiled with CUDA" in what:
         hint = "on this machine it may ask for a GPU under `if __name__ == '__main__':` only"
     else:
-        hint = "what is no kernel may stand under `if __name__ == '__main__':`"
+        hint = "code outside of kernels can be put under `if __name__ == '__main__':`"
     message = "%s: its file cannot be imported: %s: %s" % (at, type(error).__name__, what)
     return Refused(message.rstrip(": "), hint)
 

@@ -28,14 +28,16 @@ _LISTED = ("number", "name", "stage", "ran", "changed", "seconds")
 class Pass:
     """One pass of a compilation.
 
-    - `number`: from 1, over all stages; `stage`: "make_ttgir"; `level`: of that stage.
-    - `name`, `argument`: MLIR's, "TritonGPUCoalesce" and "tritongpu-coalesce"; `add`: Triton's,
+    - `number`: counts from 1 over all stages; `stage`: "make_ttgir"; `level`: the level that the stage
+      produces.
+    - `name`, `argument`: MLIR's names, "TritonGPUCoalesce" and "tritongpu-coalesce"; `add`: Triton's name,
       "passes.ttgpuir.add_coalesce".
-    - `arguments`: what Triton gave it; `pipeline`: the same as mlir-opt takes it, where the release tells.
-    - `ran`: False where a plan left it out; `seconds`; `changed`: whether it changed the IR, None if that is
-      not known.
-    - `before`, `after`: the IR as text, or its hash under keep="hash"; None where there is none.
-    - `ops`, `bytes`: of `after`.
+    - `arguments`: the arguments that Triton passes to it; `pipeline`: the same in the syntax of mlir-opt,
+      where the release prints it.
+    - `ran`: False where a plan skipped the pass; `seconds`: how long it took; `changed`: whether it changed
+      the IR, None if that is not known.
+    - `before`, `after`: the IR as text, or its hash under keep="hash"; None where it was not kept.
+    - `ops`, `bytes`: the size of `after`.
     """
 
     def __init__(self, fields: dict, trace: Trace):
@@ -57,15 +59,16 @@ class Pass:
 
     @property
     def ops(self) -> int | None:
-        """How many ops the IR behind the pass has; None where the text was not kept."""
+        """The number of ops in the IR after the pass; None where the text was not kept."""
         if self.after is None or self._trace.keep != "text":
             return None
         return self._trace._count_ops(self._after)
 
     def load(self, which: str = "after", device: str = "cpu", **options):
-        """The IR before or after the pass as a kernel, kernel[grid](*args).
+        """Returns the IR before or after the pass as a kernel, kernel[grid](*args).
 
-        Until the conversion to LLVM's dialect it runs on the CPU; options: as for load().
+        It runs on the CPU as long as the IR has not been converted to LLVM's dialect. The options are those
+        of load().
         """
         text = getattr(self, which)
         if text is None or self._trace.keep != "text":
@@ -75,7 +78,7 @@ class Pass:
         if dialect_of(text) == "llvm":
             raise fail(
                 f"the IR {which} pass {self.number} ({self.name}) is of LLVM's dialect, which no engine runs",
-                "the passes up to the conversion to LLVM can be run; behind it LLIR and PTX can",
+                "the passes up to the conversion to LLVM can be run; after it, run LLIR or PTX",
             )
         metadata = {**self._trace.metadata, "name": self._trace.name}
         return _load.load(text, metadata=metadata, device=device, **options)
@@ -124,14 +127,14 @@ def dialect_of(text: str) -> str:
 
 
 class Trace:
-    """A compilation, pass by pass: trace[0], len(trace), for pass_ in trace.
+    """A compilation as a sequence of passes: trace[0], len(trace), for pass_ in trace.
 
-    - `asm`, `metadata`, `name`, `target`, `release`, `output`: as of `compile()`.
-    - `identical`: whether every text is what the plain compilation gives; None where a plan changed it, and
-      under check=False. `differences`: the levels that are not.
-    - `seconds`, `plain_seconds`: of the traced and of the plain compilation.
-    - `llvm`: a list of LlvmPass, the passes inside LLVM, under llvm=True.
-    - `stopped`: the IR where a plan stopped. `notes`: what a person should know of it.
+    - `asm`, `metadata`, `name`, `target`, `release`, `output`: as in the result of `compile()`.
+    - `identical`: whether every level has the text that a plain compilation gives; None where a plan changed
+      the compilation, and under check=False. `differences`: the levels that differ.
+    - `seconds`, `plain_seconds`: how long the traced and the plain compilation took.
+    - `llvm`: the passes inside LLVM as a list of LlvmPass, under llvm=True.
+    - `stopped`: the IR at the point where a plan stopped the compilation. `notes`: remarks for the reader.
     """
 
     def __init__(self, request: dict, answer: dict, keep: str, ask):
@@ -160,11 +163,12 @@ class Trace:
         return self._passes[index]
 
     def find(self, pass_) -> Pass:
-        """The pass of a name or number, as passes_select takes it; of several the first."""
+        """Returns the pass with a name or number (passes_select reads it); the first one if there are
+        several."""
         return self.find_all(pass_)[0]
 
     def find_all(self, pass_) -> list[Pass]:
-        """All passes of a name."""
+        """Returns all passes with a name."""
         wanted, seen, found = Selector(passes_select.selector(pass_)), [], []
         for one in self._passes:
             seen.append((one.stage, one.add))
@@ -176,24 +180,23 @@ class Trace:
         return found
 
     def until(self, pass_) -> Trace:
-        """The compilation that ends behind a pass; its IR is .stopped."""
+        """Compiles again and stops after a pass; the IR at that point is .stopped."""
         return self.planned(stop=pass_)
 
     def without(self, *passes) -> Trace:
-        """The compilation that leaves passes out."""
+        """Compiles again and skips the given passes."""
         return self.planned(skip=passes)
 
     def replaced(self, texts: dict) -> Trace:
-        """The compilation in which an IR (a text or a file) takes the place of what a pass made:
-        {pass: IR}."""
+        """Compiles again and replaces the output of passes by other IR (a text or a file): {pass: IR}."""
         return self.planned(replace=texts)
 
     def started(self, pass_, text) -> Trace:
-        """The compilation that starts at a pass with an IR (a text or a file) as its input."""
+        """Compiles again, starting at a pass with an IR (a text or a file) as its input."""
         return self.planned(start=pass_, text=text)
 
     def planned(self, **plan) -> Trace:
-        """The same kernel under a plan: start= (with text=), stop=, skip=, replace=."""
+        """Compiles the same kernel again under a plan: start= (with text=), stop=, skip=, replace=."""
         return _traced(self._request, plan, self.keep, self._ask)
 
     def _compare(self, plain: dict) -> None:
@@ -213,10 +216,11 @@ class Trace:
         return self._ops[index]
 
     def save(self, folder, all_passes: bool = True) -> list[str]:
-        """Writes NN[-changed]-Pass.mlir, the IR behind each pass, 00-source.mlir, the levels, the metadata,
-        passes.json, which says what ran, and LNN[-changed]-Pass.ll inside LLVM; their paths.
+        """Writes the IR after each pass as NN[-changed]-Pass.mlir, the input of the first pass as
+        00-source.mlir, the levels, the metadata, a list of the passes that ran as passes.json, and the passes
+        inside LLVM as LNN[-changed]-Pass.ll. Returns the paths.
 
-        all_passes=False: only of passes that changed something.
+        all_passes=False writes only the passes that changed the IR.
         """
         if self.keep != "text":
             raise fail("only fingerprints were kept", 'trace with keep="text"')
@@ -270,18 +274,19 @@ def passes(
     skip=(),
     replace: dict | None = None,
 ) -> Trace:
-    """The passes that Triton runs for a kernel, and the IR between them.
+    """Runs Triton's passes for a kernel and records the IR between them.
 
-    The result is a Trace, a sequence of Pass. A pass is named by its number there, by "add_coalesce",
-    "tritongpu-coalesce" or "TritonGPUCoalesce"; "canonicalizer#2" is the second of its name.
+    The result is a Trace, a sequence of Pass. A pass is named by its number in it, by "add_coalesce",
+    "tritongpu-coalesce" or "TritonGPUCoalesce"; "canonicalizer#2" is the second pass with that name.
 
     - `kernel` to `attrs`, `triton`, `metadata`, `timeout`, `to`: as for `compile()`.
-    - `keep`: "text" keeps the IR before and behind each pass, "hash" only its fingerprint, "none" nothing.
-    - `check`: compiles plainly too, and compares every level.
-    - `llvm`: keeps the passes inside LLVM too, with the module that LLVM prints behind each, in `.llvm`.
-    - `start`: the pass to start at; `text` is its input, where the kernel is no IR itself.
-    - `stop`: the last pass; `skip`: passes to leave out; `replace`: {pass: IR}, what takes the place of what
-      they make, as a text or a file.
+    - `keep`: "text" keeps the IR before and after each pass, "hash" only its hash, "none" nothing.
+    - `check`: compiles without recording too, and compares every level.
+    - `llvm`: keeps the passes inside LLVM too, in `.llvm`, with the module that LLVM prints after each of
+      them.
+    - `start`: the pass at which to start; `text` is its input, unless the kernel itself is IR.
+    - `stop`: the last pass; `skip`: passes to leave out; `replace`: {pass: IR}, replaces the output of passes
+      by a text or a file.
 
     Raises DiagnosticError.
     """

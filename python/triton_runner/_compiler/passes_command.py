@@ -20,13 +20,13 @@ from triton_runner._paths import write_file
 @click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
 @click.option("--to", help="The last level: ttir, ttgir, llir, ptx, cubin (amdgcn, hsaco).")
 @click.option("--start", metavar="PASS", help="Start at this pass: KERNEL is an IR, its input.")
-@click.option("--until", metavar="PASS", help="End behind this pass.")
+@click.option("--until", metavar="PASS", help="End after this pass.")
 @click.option("--without", "skip", multiple=True, metavar="PASS", help="Leave a pass out.")
 @click.option(
     "--replace", multiple=True, metavar="PASS=FILE", help="Put an IR in the place of what a pass made."
 )
-@click.option("--save", metavar="DIR", help="Write NN[-changed]-Pass.mlir, the IR behind each pass.")
-@click.option("--print", "printed", metavar="PASS", help="Print the IR behind a pass.")
+@click.option("--save", metavar="DIR", help="Write NN[-changed]-Pass.mlir, the IR after each pass.")
+@click.option("--print", "printed", metavar="PASS", help="Print the IR after a pass.")
 @click.option("--llvm", is_flag=True, help="The passes inside LLVM too, numbered L1, L2, ...")
 @click.option("--changed", is_flag=True, help="List only passes that changed something.")
 @json_option

@@ -21,7 +21,7 @@ def run(request, note=lambda stage: None):
         if step is not None:
             note("%s, pass %d %s" % (step["stage"], step["number"], step["add"]))
         elif last is not None:
-            note("%s, behind its passes" % last["stage"])
+            note("%s, after its passes" % last["stage"])
 
     def wrap(stages, backend):
         if request.get("llvm"):

@@ -16,7 +16,7 @@ def number(version: str) -> int:
     """A release as the op table counts them: 304 of "3.4.0"."""
     found = re.match(r"(\d+)\.(\d+)", version)
     if found is None:
-        raise fail(f"{version!r} is no Triton release", "releases are written 3.4.0, or 3.4")
+        raise fail(f"{version!r} is not a Triton release", "releases are written 3.4.0, or 3.4")
     return 100 * int(found[1]) + int(found[2])
 
 

@@ -132,7 +132,7 @@ class Series:
 
     @property
     def copy_data(self) -> Annotated[NDArray[numpy.uint8], dict(writable=False)]:
-        """uint8[bytes]: the values of those copies, one behind the other."""
+        """uint8[bytes]: the values of those copies, one after the other."""
 
 class Recording:
     """What one launch's probes recorded."""
@@ -165,12 +165,12 @@ class Tapped:
 
 def tap(text: str, filename: str, kernel: str, selectors: object, level: str = 'ptx') -> Tapped:
     """
-    Taps behind the values of a kernel of TTGIR. Errors: those of select(); values that are in no register.
+    Taps after the values of a kernel of TTGIR. Errors: those of select(); values that are in no register.
     """
 
 def thread_taps(text: str, kernel: str, values: list, threads: int, blocks: int = 1) -> Tapped:
     """
-    A text that has taps already, number i behind values[i]: a dict of value, op, type ("f32"), type_text, file, line, column, location. Each thread has a value of its own.
+    A text that has taps already, number i after values[i]: a dict of value, op, type ("f32"), type_text, file, line, column, location. Each thread has a value of its own.
     """
 
 class RegisterPlan:
@@ -213,7 +213,7 @@ def names_registers(ptx: str, filename: str, kernel: str, name: str) -> bool:
 
 def add_waits(ptx: str, filename: str, kernel: str, names: Sequence[str]) -> str:
     """
-    The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that nothing waits for before the next jump; else the same text.
+    The text with a wgmma.wait_group 0 after each group of products that the names ask for and that nothing waits for before the next jump; else the same text.
     """
 
 def complete_reads(ptx: str, filename: str, kernel: str, plan: RegisterPlan) -> tuple[str, RegisterPlan, int]:

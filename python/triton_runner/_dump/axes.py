@@ -9,7 +9,9 @@ def triple(program) -> tuple:
     """(x, y, z) of a program: a number, or a tuple of one to three."""
     axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
     if not 1 <= len(axes) <= 3 or not all(isinstance(axis, int) for axis in axes):
-        raise fail(f"{program!r} is no program", "a program is a number, or a tuple of one to three: (0, 1)")
+        raise fail(
+            f"{program!r} is not a program", "a program is a number, or a tuple of one to three: (0, 1)"
+        )
     return (*axes, 0, 0)[:3]
 
 
@@ -24,7 +26,7 @@ def programs_of(given) -> tuple:
         axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
         if not 1 <= len(axes) <= 3 or not all(isinstance(a, int) and a >= -1 for a in axes):
             raise fail(
-                f"programs={given!r}: {program!r} is no program",
+                f"programs={given!r}: {program!r} is not a program",
                 "a program is a number or a tuple, as in programs=[(0, 1), (2, 0)]; -1 is any",
             )
         result.append((*axes, 0, 0)[:3])

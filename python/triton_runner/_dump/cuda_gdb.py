@@ -254,7 +254,7 @@ def _recording(records: list, spec: dict, request):
             )
         )  # fmt: skip
     unread = next((r["unread"] for r in records if "unread" in r), [])
-    notes = [f"{offset:#x} {text}: a jump stands behind it, where nothing is read" for offset, text in unread]
+    notes = [f"{offset:#x} {text}: not read, because a jump follows it" for offset, text in unread]
     return _core.probe.make_recording(made, notes)
 
 

@@ -16,22 +16,23 @@ LEVELS = levels_of("cuda")  # whose values can be recorded
 
 
 class dumping:
-    """Records values of the launches inside of the block:
+    """Records values of the launches inside the block:
 
         with triton_runner.dumping(kernel, "acc", "%54", every_iteration=True) as d:
             kernel[grid](...)
         d["acc"][program, iteration]
 
-    - `kernel`: a kernel, its name, or None for all that are launched.
+    - `kernel`: a kernel, its name, or None for every kernel that is launched.
     - `selectors`: SSA names and registers (`"%54"`, `"%5#1"`, `"%arg7"`), ops (`"tt.dot"`), lines
       (`"kernel.py:42"`), Python variables (`"acc"`), or `"*"` for all values.
-    - `every_iteration`: of values in loops every iteration is kept, and not only the last.
-    - `programs`: a program or a list of them, `(x, y, z)` or `x`, with -1 for any; None for all.
-    - `level`: the level whose values are meant; by default the one that executes.
-    - `max_bytes`: the most that the records of a launch may take (1 GiB).
+    - `every_iteration`: keeps every iteration of a value in a loop; otherwise only the last one is kept.
+    - `programs`: a program or a list of programs, `(x, y, z)` or `x`, where -1 stands for any; None records
+      all.
+    - `level`: the level at which the selectors are looked up; by default the level that executes.
+    - `max_bytes`: the most memory that the records of a launch may take (1 GiB).
 
-    `d` is the Dump of the last launch, `d.launches` has all of them. Raises DiagnosticError at the launch for
-    a value that is not there.
+    `d` is the Dump of the last launch, and `d.launches` has all of them. If no value matches a selector, the
+    launch raises DiagnosticError.
     """
 
     def __init__(

@@ -28,11 +28,11 @@ def numpy_type(name: str):
 
 
 class Values:
-    """The records of one value: as many as programs recorded it, times the executions that were kept.
+    """The records of one value: one for each program and each execution that was kept.
 
-    values[program] is the last record of a program, values[program, iteration] that of an iteration (a tuple
-    where loops are nested); program is a number or a tuple (x, y, z). Of values outside of loops
-    values[x, y] is a program too.
+    values[program] is the last record of a program, values[program, iteration] the record of one iteration (a
+    tuple where loops are nested). A program is a number or a tuple (x, y, z). For values outside of loops,
+    values[x, y] also names a program.
     """
 
     def __init__(self, series):
@@ -56,24 +56,24 @@ class Values:
 
     @property
     def iterations(self):
-        """int64[records, loops]: the iterations of the loops around the value, outermost first, from 0."""
+        """int64[records, loops]: the iterations of the enclosing loops, outermost first, counted from 0."""
         return self._series.iterations
 
     @property
     def order(self):
-        """int64[records]: the place of each record among those of the whole dump, or None."""
+        """int64[records]: the position of each record in the execution order of the whole dump, or None."""
         return self._series.order
 
     @property
     def mask(self):
-        """bool[records, *shape]: False where an element was not there (a thread that was off); None where all
-        were."""
+        """bool[records, *shape]: False for elements that do not exist (their thread was inactive); None where
+        all elements exist."""
         mask = self._series.mask
         return None if mask is None else mask.view(bool).reshape(len(self), *self.shape)
 
     def copies(self, record: int):
-        """(elements, blocks, threads, values) of the copies in a record that have other bits than it: an
-        element may be in registers of several threads."""
+        """An element may be held in registers of several threads. Returns (elements, blocks, threads, values)
+        for the copies of a record whose bits differ from the recorded ones."""
         places = self._series.copies
         mine = places[:, 0] == record
         values = self._series.copy_data.view(self.dtype)[mine]
@@ -83,11 +83,11 @@ class Values:
         return len(self._series)
 
     def to_numpy(self):
-        """[records, *shape], in the value's own type (bf16 and fp8 as ml_dtypes has them)."""
+        """Returns an array [records, *shape] in the value's type (for bf16 and fp8 a type of ml_dtypes)."""
         return self._series.data.view(self.dtype).reshape(len(self), *self.shape)
 
     def to_torch(self):
-        """The same as a tensor of torch, copied."""
+        """Returns a copy of to_numpy() as a torch tensor."""
         import torch
 
         values = self.to_numpy()
@@ -101,7 +101,8 @@ class Values:
         return self.to_numpy()[self.find(*self._split(key))]
 
     def find(self, program, iteration=None) -> int:
-        """The number of the record of a program and iteration; of its last one if no iteration is given."""
+        """Returns the number of the record for a program and iteration; without an iteration, the program's
+        last record."""
         program = triple(program)
         if iteration is not None:
             iteration = iteration if isinstance(iteration, tuple) else (iteration,)
@@ -132,7 +133,7 @@ class Values:
         return key if self.loops and isinstance(key, tuple) and len(key) == 2 else (key, None)
 
     def floats(self):
-        """The values as float64, NaN where they were not there."""
+        """Returns the values as float64, with NaN for elements that do not exist."""
         values = self.to_numpy().astype("float64")
         if self.mask is not None:
             values[~self.mask] = math.nan
@@ -140,17 +141,17 @@ class Values:
 
     @property
     def origin(self) -> str:
-        """Of pointers: the argument that they were made from, as far as that is one."""
+        """For pointers: the name of the argument that they are derived from, or "" if it is not known."""
         return self.site.origin if self.site.origin_bytes > 0 and self.site.origin_address else ""
 
     def offsets(self):
-        """Of pointers with an origin: how far each is from it, in elements of what it points to."""
+        """For pointers with an origin: their distance from it, in elements of the pointee type."""
         distance = self.to_numpy().astype("int64") - self.site.origin_address
         return distance // self.site.origin_bytes
 
     def stats(self) -> dict:
-        """records, min, max, mean, and how many are nan and inf; of finite numbers, absent elements left
-        out. Of pointers with an origin: of their offsets."""
+        """Returns records, nan and inf (how many), and min, max and mean of the finite elements that exist.
+        For pointers with an origin it describes the offsets."""
         values = self.offsets().astype("float64") if self.origin else self.floats()
         there = numpy.ones(values.shape, bool) if self.mask is None else self.mask
         nan, inf = int(numpy.isnan(values[there]).sum()), int(numpy.isinf(values).sum())
@@ -164,7 +165,8 @@ class Values:
         }  # fmt: skip
 
     def heat_map(self, path: str, program=None, iteration=None) -> None:
-        """Writes a picture of a record (PNG, SVG, PDF): the last one if none is named."""
+        """Writes a picture of one record (PNG, SVG or PDF); without program and iteration, of the last
+        one."""
         picture.heat_map(self, path, program, iteration)
 
     def __repr__(self):
@@ -175,7 +177,7 @@ class Values:
 
 
 class Place:
-    """One element of one record: where something was found."""
+    """One element of one record: the position of a result such as first_nan()."""
 
     def __init__(self, values: Values, record: int, element: tuple, **numbers):
         self.name, self.op, self.variable = values.name, values.op, values.variable
@@ -225,12 +227,13 @@ def _assigned(values: list[Values]) -> list[Values]:
 
 
 class Dump:
-    """What the probes of one launch recorded: values by what they were asked for with, or by their names.
+    """The values that were recorded during one launch, by selector or by name.
 
-    d["acc"] is the value that "acc" chose; where it chose several, that of the deepest loop, and of those the
-    last; d.all("acc") is all of them. An SSA name that several values have is an error in d[...], which lists
-    them: "%54@1", "%54@2". values: all, in the order of the text. notes, changes: what was left out, and what
-    instrumenting the kernel changed in it (nothing on the engines).
+    d["acc"] is the value that the selector "acc" matched. Where it matched several, d["acc"] is the one in
+    the deepest loop, and the last of these; d.all("acc") returns all of them. If several values share an SSA
+    name, d[...] raises an error that lists their unique names: "%54@1", "%54@2". `values` holds all values in
+    the order of the text, `notes` what was left out, and `changes` what instrumenting the kernel changed in
+    it (the engines change nothing).
     """
 
     def __init__(self, recording, selections: dict | None = None, changes: list | None = None):
@@ -242,12 +245,12 @@ class Dump:
 
     @property
     def recording(self):
-        """The records as the core holds them."""
+        """The records in the core's own form."""
         return self._recording
 
     def all(self, name: str) -> list[Values]:
-        """The values that a selector chose, or of that SSA name or Python variable; all definitions of an SSA
-        name that sibling regions use again."""
+        """Returns the values that match a selector, an SSA name or a Python variable. If sibling regions
+        reuse an SSA name, all its definitions are returned."""
         chosen = self._selections.get(name, ())
         found = [v for v in self.values if v.name in chosen and not v.site.marker]
         found = found or [v for v in self.values if answers_to(v.site, name)]
@@ -283,11 +286,11 @@ class Dump:
         return len(self.values)
 
     def stats(self) -> list[dict]:
-        """Of each value: records, nan, inf, min, max, mean."""
+        """Returns records, nan, inf, min, max and mean for each value."""
         return [{"name": values.name, **values.stats()} for values in self.values]
 
     def first_nan(self) -> Place | None:
-        """The first element that is NaN, by program and then in the order of execution; None if there is
+        """Returns the first element that is NaN, ordered by program and then by execution; None if there is
         none."""
         found = []
         for number, values in enumerate(self.values):
@@ -311,9 +314,9 @@ class Dump:
         return Place(values, record, tuple(element), value=float("nan"))
 
     def diff(self, other: Dump) -> list[dict]:
-        """Of each value that both dumps have, records of the same program and iteration side by side: how
-        many elements differ in their bits, the largest difference, and the first place (a Place with a and
-        b). Values that do not differ are left out."""
+        """Compares the values that both dumps have, matching records by program and iteration. For each value
+        that differs it returns how many elements differ in their bits, the largest difference, and the first
+        differing element (a Place with a and b)."""
         theirs: dict = {}
         for values in other.values:
             theirs.setdefault(_same(values), []).append(values)
@@ -322,8 +325,8 @@ class Dump:
 
     def save(self, path: str) -> None:
         """Writes all records into a .npz or .safetensors file: "<value>" [records, *shape],
-        "<value>.programs" and "<value>.iterations". .npz has types that NumPy lacks (bf16, fp8) as
-        bytes of their size."""
+        "<value>.programs" and "<value>.iterations". A .npz file stores types that NumPy does not have (bf16,
+        fp8) as unsigned integers of the same size."""
         if not path.endswith((".npz", ".safetensors")):
             raise fail(f"cannot save a dump as {path}", "as dump.npz or dump.safetensors")
         arrays, about = {}, {}

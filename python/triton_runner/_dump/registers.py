@@ -187,7 +187,7 @@ def _through_twin(tapped, code: Code, level: str, tap):
                 return probe.merge_plans(plans), None, []
         where = f" ({error.file}:{error.line})" if error.file else ""
         change = (
-            f"what ran is the program compiled with taps behind {_listed(tapped.values)}, as the registers "
+            f"what ran is the program compiled with taps after {_listed(tapped.values)}, as the registers "
             f"of the untouched one could not be told: {error.message}{where}"
         )
     return plan_of(tapped, twin, None, code.filename), twin, [change]

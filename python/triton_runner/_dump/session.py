@@ -184,8 +184,8 @@ def keep(dump: Dump) -> None:
 
 
 def dumps() -> list[Dump]:
-    """The dumps of launches with dump_value= or dl.dump and without dump_tensor=, oldest first; each is given
-    once. The last 64 are kept."""
+    """Returns the dumps of launches that used dump_value= or dl.dump without dump_tensor=, oldest first. Each
+    dump is returned once. The last 64 are kept."""
     found = list(_dumps)
     _dumps.clear()
     return found

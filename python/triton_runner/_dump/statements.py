@@ -91,7 +91,7 @@ class _Context:
             return core.to_tensor(value, **self.keywords)
         raise fail(
             f"{what} is {_named(value)}, and should be a tensor or a number",
-            "load what lives in shared memory or behind a descriptor first, and dump what was loaded",
+            "load what is in shared memory or behind a descriptor first, and dump the loaded value",
         )
 
     def integer(self, value, what: str):
@@ -143,12 +143,10 @@ def _elements(value) -> int:
 
 @_builtin
 def dump(val, offset=0, dump_grid=None, _builder=None, _semantic=None):
-    """Records val (a tensor of any shape and type, a scalar, or a tuple of them) in one program.
-
-    offset: the element of dump_tensor where it begins. dump_grid: the program, as a number or a tuple of one
-    to three, which may be computed in the kernel; axes that are left out are 0, and so is None. Without
-    dump_tensor= at the launch the record is in triton_runner.dumps().
-    """
+    """Records val (a tensor of any shape and type, a scalar, or a tuple of them) in one program. offset is
+    the element of dump_tensor at which it is written. dump_grid selects the program, as a number or a tuple
+    of one to three, which may be computed in the kernel; axes that are missing or None are 0. If the launch
+    has no dump_tensor=, the record is in triton_runner.dumps()."""
     if not _wanted():
         return
     grid = _plain(dump_grid)
@@ -170,8 +168,8 @@ def dump_boundary(val, offset=0, _builder=None, _semantic=None):
 
 @_builtin
 def dump_grids(val, offset=0, _builder=None, _semantic=None):
-    """Records val in every program. In dump_tensor the programs lie one behind the other, x slowest: program
-    (x, y, z) begins at offset + ((x * Y + y) * Z + z) * elements in a grid of X by Y by Z, so that a block of
+    """Records val in every program. The programs follow each other in dump_tensor, x slowest: in a grid of X
+    by Y by Z, program (x, y, z) begins at offset + ((x * Y + y) * Z + z) * elements, so that the block of
     program (x, y) is dump_tensor.reshape(X, Y, *block)[x, y]."""
     if not _wanted():
         return

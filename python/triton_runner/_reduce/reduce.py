@@ -18,9 +18,12 @@ from triton_runner._rerun.arguments import Arguments
 
 @dataclasses.dataclass
 class Reduction:
-    """What reduce() gives: `text`, the smallest that still has the fault; `size` and `size_before`, (ops,
-    characters) of IR and PTX, (statements, nodes, characters) of Python; `tries`, `seconds`; `file`, where it
-    lies."""
+    """The result of reduce().
+
+    - `text`: the smallest text that still has the fault; `file`: where it was written.
+    - `size`, `size_before`: (ops, characters) for IR and PTX, (statements, nodes, characters) for Python.
+    - `tries`, `seconds`: how many candidates were tried, and how long that took.
+    """
 
     text: str
     size: tuple
@@ -54,22 +57,23 @@ def reduce(
     source, oracle, *, out=None, grid=None, args=None, target=None, metadata=None, name: str = "",
     signature=None, constexprs=None, options=None, python: bool = False, timeout: float = 60.0, say=None,
 ) -> Reduction:  # fmt: skip
-    """Makes IR, PTX or a kernel in Python as small as it gets while a fault of it stays.
+    """Makes IR, PTX or a kernel in Python as small as possible while it still shows a fault.
 
     - `source`: a file (.ttir, .ttgir, .ptx, .py), "kernel.py:name", a text of IR or PTX, or a case
-      (*.trcase), which knows its arguments.
-    - `oracle`: what stays: `"levels"` or `"levels:ttir,ptx"` (they leave different results), `"trap"` or
-      `"trap:race"` (it stops, under a check), `"crash"` (the compiler fails in the same way),
-      `"shared>49152"`, `"registers>128"`, `"spills>0"`, a program and its arguments (its exit status; the
-      path is added, or stands at {}), or a function of a text that gives a bool.
-    - `out`: a file that has the smallest so far at any time, whole.
-    - `grid`, `args`: of the launch, for the oracles that run it.
-    - `target`, `metadata`: of IR and PTX, as for `load()`; `name`: which kernel.
-    - `signature`, `constexprs`, `options`: of Python, as for `compile()`.
-    - `python`: of a case its kernel in Python, and not its IR.
-    - `timeout`: seconds that a try may take.
+      (*.trcase), which contains its arguments.
+    - `oracle`: decides whether a candidate still has the fault: `"levels"` or `"levels:ttir,ptx"` (the levels
+      produce different results), `"trap"` or `"trap:race"` (the launch stops, under a check), `"crash"` (the
+      compiler fails in the same way), `"shared>49152"`, `"registers>128"`, `"spills>0"`, a program with its
+      arguments (it ends with the exit status that it has for the whole text; the candidate's path replaces {}
+      or is appended), or a function of the text that returns a bool.
+    - `out`: a file that always contains the smallest text so far.
+    - `grid`, `args`: of the launch, for the oracles that run the kernel.
+    - `target`, `metadata`: for IR and PTX, as for `load()`; `name` selects the kernel.
+    - `signature`, `constexprs`, `options`: for Python, as for `compile()`.
+    - `python`: reduces the Python kernel of a case, not its IR.
+    - `timeout`: the most seconds that one candidate may take.
 
-    Raises DiagnosticError where the whole file does not have the fault.
+    Raises DiagnosticError if the complete text does not have the fault.
     """
     text, candidates = _taken(
         source, grid, args, target, metadata, name, signature, constexprs, options, python, timeout

@@ -53,7 +53,7 @@ def _loaded(path):
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
         raise fail(
-            f"{path} is no JSON: {error}", "bisect, lockstep and compare write it with --json"
+            f"{path} is not JSON: {error}", "bisect, lockstep and compare write it with --json"
         ) from None
 
 

@@ -23,7 +23,7 @@ _FACTS = (("num_warps", "warps"), ("num_stages", "stages"), ("num_ctas", "blocks
 
 
 class KernelData:
-    """`main`: what the page opens with; `passes`: the IR behind each pass, which it unpacks when it is asked
+    """`main`: what the page opens with; `passes`: the IR after each pass, which it unpacks when it is asked
     for. Both as JSON can carry them."""
 
     def __init__(self, material: Material, label: str, dumps, found):

@@ -187,7 +187,7 @@ def _metadata(path: Path) -> dict:
     try:
         return json.loads(path.read_text())
     except ValueError as error:
-        raise fail(f"{path} is no JSON: {error}") from None
+        raise fail(f"{path} is not JSON: {error}") from None
 
 
 def _target(asm: dict, metadata: dict, name: str) -> str:

@@ -18,15 +18,15 @@ _SCRIPTS = ("data", "code", "diff", "levels", "passes", "pictures", "ledger", "t
 
 
 def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
-    """Writes the page of a kernel, and returns its path.
+    """Writes an HTML page that shows a kernel at all levels, and returns its path.
 
-    - `kernel`: as for `source_map()`: a folder, a file, what passes(), compile(), load(), open_case() or a
-      launch returns; or two of them, which are then compared. With passes(), a case, or a folder that
+    - `kernel`: a folder, a file, or the result of passes(), compile(), load(), open_case() or a launch, as
+      for `source_map()`. Two of them are compared on one page. With passes(), a case, or a folder that
       passes().save() wrote, the page shows all passes.
-    - `name`: which kernel of a folder.
-    - `dumps`: what dumping() recorded, as heat maps and histograms.
-    - `findings`: a KernelTrap, a fault, what lockstep() or verify() found, the JSON of bisect or compare, or
-      a list of those: they stand on the lines that they blame.
+    - `name`: selects a kernel of a folder.
+    - `dumps`: results of dumping(), shown as heat maps and histograms.
+    - `findings`: a KernelTrap, a Fault, the result of lockstep() or verify(), the JSON of bisect or compare,
+      or a list of these. Each finding is shown on the line to which it belongs.
 
     Raises DiagnosticError.
     """

@@ -54,12 +54,10 @@ class Level:
 
 
 class SourceMap:
-    """The map of a kernel.
+    """The source map of a kernel.
 
-    - `levels`: by name: ttir, ttgir, llir, ptx, sass (of a cubin), amdgcn. `files`, `places`: of the source.
-    - `counterparts(level, line)`: {level: lines} that belong to a line of a level; its own level too.
-    - `of_source(line, file)`: {level: lines} that a line of the source became, through calls as well.
-    - `stack(place)`: [(file, line, column)], innermost first. `as_dict()`: all of it, for JSON.
+    - `levels`: the mapped levels by name: ttir, ttgir, llir, ptx, sass (of a cubin), amdgcn.
+    - `files`, `places`: the source files, and the places in them.
     """
 
     def __init__(self, material: Material):
@@ -79,14 +77,14 @@ class SourceMap:
         return self._places
 
     def places_of_lines(self, ir: str) -> list[int]:
-        """Of each line of an IR (that behind a pass) the number of its first place, or -1; those that no
-        level has are added. Raises DiagnosticError: an IR that cannot be parsed."""
+        """Returns for each line of an IR (the IR after a pass) the number of its first place, or -1. Places
+        that no level has yet are added. Raises DiagnosticError where the IR cannot be parsed."""
         found = self._core.places_of_lines(ir)
         self.files = self._core.files()
         return found
 
     def stack(self, place: int) -> list[tuple[str, int, int]]:
-        """The frames of a place, innermost first."""
+        """Returns the frames of a place as [(file, line, column)], innermost first."""
         out, places = [], self.places
         while place >= 0:
             at = places[place]
@@ -95,16 +93,17 @@ class SourceMap:
         return out
 
     def counterparts(self, level: str, line: int) -> dict[str, list[int]]:
-        """The lines of each level that belong to a line of one, its own left out.
+        """Returns {level: lines}, the lines of each level that correspond to a line of one level, without
+        that line itself.
 
-        Raises DiagnosticError: no such level, or a line that does nothing.
+        Raises DiagnosticError where there is no such level, or where the line holds no instruction.
         """
         row = self.row(level, line)
         found = {name: self._matching(name, level, row) for name in self.levels}
         return {name: sorted(lines - ({line} if name == level else set())) for name, lines in found.items()}
 
     def row(self, level: str, line: int) -> MappedLine:
-        """The row of a line. Raises DiagnosticError."""
+        """Returns the row of a line. Raises DiagnosticError where there is none."""
         if level not in self.levels:
             raise fail(f"there is no {level} of '{self.name}'", f"levels: {', '.join(self.levels)}")
         rows = self.levels[level].rows
@@ -117,8 +116,9 @@ class SourceMap:
         return rows[line]
 
     def of_source(self, line: int, file: str = "") -> dict[str, list[int]]:
-        """The lines of each level that come from a line of the source: of `file` (a path or its last part),
-        or of the kernel's own. Calls on that line count with all that was inlined there."""
+        """Returns {level: lines}, the lines of each level that come from a line of the source. `file` is a
+        path or its last part; by default it is the kernel's own file. If the line calls a function,
+        everything that was inlined there counts."""
         named = self.files_named(file)
         if not named:
             raise fail(f"no level names a file {file!r}", f"files: {', '.join(self.files)}")
@@ -136,7 +136,8 @@ class SourceMap:
         }
 
     def files_named(self, file: str = "") -> list[str]:
-        """The map's files that a path or its last part names; the kernel's own if left out."""
+        """Returns the files of the map that match a path or its last part; by default the kernel's own
+        file."""
         return [path for path in self.files if _is_file(path, file or self.main_file)]
 
     @functools.cached_property
@@ -152,7 +153,7 @@ class SourceMap:
         return self.files[max(range(len(counts)), key=counts.__getitem__)] if counts else ""
 
     def as_dict(self) -> dict:
-        """The map as JSON: rows are [line, op, places, line of the PTX]."""
+        """Returns the map in the form of its JSON; a row is [line, op, places, line of the PTX]."""
         return json.loads(self.to_json())
 
     def to_json(self) -> str:
@@ -169,8 +170,8 @@ class SourceMap:
     # --- how places of two levels meet ------------------------------------------------------------------
 
     def keys(self, place: int) -> tuple:
-        """What a place has in common with others, the closest first: itself, the lines of its frames, its
-        innermost line and column, its innermost line."""
+        """The keys by which a place is matched with places of other levels, the closest match first: the
+        place itself, the lines of its frames, its innermost line and column, its innermost line."""
         if place not in self._known_keys:
             at = self.places[place]
             lines = tuple((file, line) for file, line, _ in self.stack(place))
@@ -239,11 +240,11 @@ def _read_all(material: Material, core, notes: list[str]) -> list[str]:
 
 
 def source_map(kernel, *, name: str = "") -> SourceMap:
-    """The map of a kernel between its source, TTIR, TTGIR, LLIR, PTX and SASS (AMDGCN), from the debug
-    information of its artifacts.
+    """Maps a kernel between its source, TTIR, TTGIR, LLIR, PTX and SASS (or AMDGCN), using the debug
+    information in its artifacts.
 
-    - `kernel`: a folder of artifacts (`name`: which kernel), a file of one (its neighbours of the same name
-      are read too), or what compile(), passes(), load() or a launch returns.
+    - `kernel`: a folder of artifacts (`name` selects the kernel), one artifact file (files of the same name
+      beside it are read too), or the result of compile(), passes(), load() or a launch.
 
     Raises DiagnosticError.
     """

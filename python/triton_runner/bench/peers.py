@@ -115,7 +115,7 @@ def _python_of(text: str) -> str | None:
     if found and os.sep not in text:
         return found
     raise fail(
-        f"{text!r} is no interpreter, environment or release",
+        f"{text!r} is not an interpreter, environment or release",
         "give a path of a Python, a virtual environment's folder, a conda environment's name, or 3.4.0",
     )
 

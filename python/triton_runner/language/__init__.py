@@ -1,6 +1,6 @@
-"""Dump statements inside a kernel: `import triton_runner.language as dl`, then dl.dump(value) and its two
-relatives. Each leaves a marker in Triton's IR, by which the engines and a launch on a GPU record the
-value."""
+"""Dump statements inside a kernel: `import triton_runner.language as dl`, then dl.dump(value),
+dl.dump_boundary(value) or dl.dump_grids(value). Each leaves a marker in Triton's IR; the engines and launches
+on a GPU record the value there."""
 
 from triton_runner._dump.statements import dump, dump_boundary, dump_grids
 

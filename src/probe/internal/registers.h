@@ -102,7 +102,7 @@ base::Result<RegisterPlan> plan_named_registers(const ptx::Module& ptx, std::str
                                                 std::span<const std::string> names, std::string_view level,
                                                 uint32_t threads, uint32_t blocks);
 
-// The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that nothing
+// The text with a wgmma.wait_group 0 after each group of products that the names ask for and that nothing
 // waits for before the next jump, on the line that commits it; else the text as it is.
 base::Result<std::string> add_waits(const ptx::Module& ptx, std::string_view kernel,
                                     std::span<const std::string> names);

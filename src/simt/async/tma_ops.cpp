@@ -67,7 +67,7 @@ bool invalid(Exec& x, const Operands& in, uint32_t lane, std::string message) {
 constexpr const char* kSurplusNote =
     "TMA stores and reductions write whole chunks of 16 bytes, past the end of dimension 0 (triton#11583); a "
     "GPU "
-    "writes these bytes to what lies behind the tensor, and the engine drops them";
+    "writes these bytes past the end of the tensor, and the engine drops them";
 
 // What a store writes of a row past the tensor, as far as it is memory of the launch.
 void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, int64_t end,
@@ -80,7 +80,7 @@ void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, 
     x.warn(in, exec::TrapKind::kOutOfBounds, "hardware",
            "a store of whole chunks of 16 bytes writes " + std::to_string(bytes) +
                (bytes == 1 ? " byte" : " bytes") + " past the end of dimension 0, at " + base::hex(at) +
-               ", which is no memory of this launch: " + x.worker->memory.memory().describe(at, bytes),
+               ", which is not memory of this launch: " + x.worker->memory.memory().describe(at, bytes),
            i, at, 0, {kSurplusNote});
 }
 

@@ -105,8 +105,8 @@ bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record&
   const std::string what = source_of(*copy.in).multiplies ? "product" : "copy";
   x.trap(in, exec::TrapKind::kRace,
          std::string(write ? "it writes " : "it reads ") + where.text() + ", which a " + what +
-             (copy_writes ? " that nobody has waited for is still to write"
-                          : " that nobody has waited for is still to read"),
+             (copy_writes ? " that no thread has waited for may still write"
+                          : " that no thread has waited for may still read"),
          lane, 0, 0, {"the " + what + " is " + place_text(*launch_.code, *copy.in)});
   return false;
 }

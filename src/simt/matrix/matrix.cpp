@@ -82,7 +82,7 @@ bool matrix_rows(Exec& x, const Operands& in, const MatrixAddress& address, uint
     if (at % 16 != 0) {
       x.trap(in, exec::TrapKind::kMisaligned,
              "the address of a matrix row is " + std::to_string(at & kOffsetMask) +
-                 " bytes into shared memory, which is no multiple of 16",
+                 " bytes into shared memory, which is not a multiple of 16",
              warp + i, kSharedWindow | (at & kOffsetMask), 16);
       return false;
     }

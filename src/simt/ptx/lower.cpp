@@ -297,7 +297,7 @@ bool Lowering::lower_variables() {
       const std::optional<uint64_t> address = address_of(r.symbol);
       if (!address) {
         error(v.offset, "'" + std::string(v.name) + "' begins with the address of '" + std::string(r.symbol) +
-                            "', which is no function and no variable in global memory of this module");
+                            "', which is neither a function nor a variable in global memory of this module");
         return;
       }
       if (r.offset + 8 > v.bytes) continue;

@@ -296,7 +296,7 @@ uint32_t Assembler::place(const ptx::Operand& o, ptx::Mod type) {
       return special(o, bytes);
     default:
       failed_ = true;
-      fail("inline assembly has an operand that is no register and no number");
+      fail("inline assembly has an operand that is neither a register nor a number");
       return ptx::kNoRegister;
   }
 }
@@ -325,7 +325,7 @@ uint32_t Assembler::special(const ptx::Operand& o, uint32_t bytes) {
     case kNtidZ:
       return constant(1, bytes);
     case kNtidX:
-      if (code.all_warps == 0) return unknown("and nobody said how many warps a program has");
+      if (code.all_warps == 0) return unknown("and the number of warps of a program is not specified");
       return constant(static_cast<uint64_t>(code.all_warps * code.warp_size), bytes);
     default:
       break;

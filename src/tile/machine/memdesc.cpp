@@ -92,7 +92,7 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
   layout::Encoding& e = view->encoding;
   view->tensor_memory = !is_shared(e.kind);
   if (is_distributed(e.kind))
-    return fail(std::string("#ttg.") + encoding_name(e.kind) + " is no encoding of memory");
+    return fail(std::string("#ttg.") + encoding_name(e.kind) + " is not an encoding of memory");
   if (e.col_stride < 0) e.col_stride = std::max(1, 4 / view->size);
 
   const size_t rank = type.shape.size();
