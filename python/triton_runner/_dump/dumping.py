@@ -108,7 +108,7 @@ class dumping:
         is_mine = is_artifact and session.for_launch(kernel.name) is self
         if not is_mine or (kernel.level in MLIR and kernel.device == "cpu"):
             return go()
-        from triton_runner._dump import instrument, registers
+        from triton_runner._dump import instrument, registers  # few launches of artifacts are recorded
 
         with session.suspended(), session.kept_of_traps(self.request, self.add):
             if kernel.device == "cpu":
