@@ -32,18 +32,29 @@ def cli(*arguments):
 
 
 texts = {path.name: text for path, text in releases_page.texts().items()}
-print(json.dumps({
-    "of": triton_runner.__file__,
-    "facts": [getattr(release_of("3.10.0"), n) for n in ("hidden_pointers", "run_field", "second_ptxas")],
-    "newer": release_of("3.11.0").version,
-    "expand": versions.expand("3.9.0..3.10.0"), "all": versions.expand("all")[-1],
-    "ls": cli("versions"), "add": cli("versions", "add", "3.10.1"),
-    "unknown": cli("versions", "add", "3.10.2"),
-    "compile": cli("compile", SITE / "k.ttir", "-t", "cuda:90", "--triton", "3.10.1"),
-    "translate": json.loads(
-        cli("translate", SITE / "k.ttir", "--from", "3.10.1", "--to", "3.10.1", "--json")[1]),
-    "ops": cli("ops", "--release", "3.10", "tt.load"),
-    "corpus": matrix.RELEASES[-1], "rows": [row.name for row in matrix.ROWS if row.release == "3.10.1"],
-    "nearest": matrix.nearest("3.10.0"), "tests": [releases.NEWEST[-1], releases.FEW[-1]],
-    "texts": texts,
-}))
+print(
+    json.dumps(
+        {
+            "of": triton_runner.__file__,
+            "facts": [
+                getattr(release_of("3.10.0"), n) for n in ("hidden_pointers", "run_field", "second_ptxas")
+            ],
+            "newer": release_of("3.11.0").version,
+            "expand": versions.expand("3.9.0..3.10.0"),
+            "all": versions.expand("all")[-1],
+            "ls": cli("versions"),
+            "add": cli("versions", "add", "3.10.1"),
+            "unknown": cli("versions", "add", "3.10.2"),
+            "compile": cli("compile", SITE / "k.ttir", "-t", "cuda:90", "--triton", "3.10.1"),
+            "translate": json.loads(
+                cli("translate", SITE / "k.ttir", "--from", "3.10.1", "--to", "3.10.1", "--json")[1]
+            ),
+            "ops": cli("ops", "--release", "3.10", "tt.load"),
+            "corpus": matrix.RELEASES[-1],
+            "rows": [row.name for row in matrix.ROWS if row.release == "3.10.1"],
+            "nearest": matrix.nearest("3.10.0"),
+            "tests": [releases.NEWEST[-1], releases.FEW[-1]],
+            "texts": texts,
+        }
+    )
+)

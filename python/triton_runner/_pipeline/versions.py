@@ -6,9 +6,8 @@ from __future__ import annotations
 import functools
 import importlib.util
 
-from triton_runner._errors import fail
-
 from triton_runner import _core
+from triton_runner._errors import fail
 
 RELEASES = {row.version: row for row in _core.ir.releases()}  # (3, 4): its row; oldest first
 Release = _core.ir.ReleaseInfo

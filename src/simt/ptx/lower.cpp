@@ -82,7 +82,7 @@ bool Lowering::error(const ptx::Instruction& in, std::string message, std::vecto
 // A name that no row has: once, wherever it stands again.
 bool Lowering::unknown_opcode(const ptx::Instruction& in) {
   const std::string name(in.spelling.substr(0, in.spelling.find('.')));
-  if (!unknown_.insert(name).second) return false;
+  if (!unknown_.insert(name).second) return true;  // the program is refused already
   std::vector<std::string> known, notes;
   for (const ptx::OpcodeRow& row : ptx::opcode_table())
     if (!row.text.empty()) known.emplace_back(row.text);
