@@ -59,7 +59,7 @@ def parse_argument(text: str):
     kind, typed, value = text.partition("=") if "=" in text else ("", "", text)
     number = _number(value)
     if number is None or (typed and elements.find(kind) is None):
-        raise fail(f"--arg {text!r} is no argument", _FORMS)
+        raise fail(f"--arg {text!r} is not an argument", _FORMS)
     if not typed:
         return number
     dtype = dtype_named(kind)

@@ -109,11 +109,16 @@ def test_a_program_for_cuda_is_told_how_to_run(script):
     assert done.returncode == 1 and "on the CPU with --pretend-cuda" in done.stdout, done.stdout
 
 
-def test_a_fault_is_a_traceback_of_the_script(script):
+def test_a_fault_is_shown_in_its_line(script):
     done = cli("run", "--device", "cpu", script, "fault")
-    assert done.returncode == 1 and "KernelTrap" in done.stdout and "out of bounds" in done.stdout, (
-        done.stdout
-    )
+    assert done.returncode == 1 and "out of bounds" in done.stdout and "    ^" in done.stdout, done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_a_fault_is_a_traceback_of_the_script(script):
+    done = cli("run", "--device", "cpu", "--traceback", script, "fault")
+    assert done.returncode == 1 and "Traceback" in done.stdout, done.stdout
+    assert "KernelTrap" in done.stdout and "out of bounds" in done.stdout, done.stdout
     assert "runpy" not in done.stdout and 'program.py", line' in done.stdout
 
 

@@ -127,7 +127,7 @@ def commands(group=main, path=()):
 
 ONE_MEANING = {
     "-o": {"--output", "--out"}, "-O": {"--option"}, "-v": {"--value"}, "-t": {"--target", "--targets"},
-    "-s": {"--signature"}, "-c": {"--constexpr"}, "-m": {"-m"}, "-j": {"--jobs"},
+    "-s": {"--signature"}, "-c": {"--constexpr"}, "-m": {"-m"}, "-j": {"--jobs"}, "-y": {"--yes"},
 }  # fmt: skip
 
 

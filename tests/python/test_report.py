@@ -135,7 +135,6 @@ def test_a_program_with_dumps(tmp_path):
     path.write_text(ADD)
     arguments = [
         "report",
-        str(path),
         "-o",
         str(tmp_path / "out.html"),
         "--dump",
@@ -143,6 +142,7 @@ def test_a_program_with_dumps(tmp_path):
         "-t",
         "cuda:80",
         "--json",
+        str(path),
     ]
     # A process of its own: this one has launched other kernels.
     run = subprocess.run([sys.executable, "-m", "triton_runner", *arguments], capture_output=True, text=True)

@@ -99,7 +99,7 @@ SHOWN = [
     (("report", "elf.ptx"), 2, "no level that could be shown"),
     (("map", "noise.ptx"), 2, "no level that could be mapped"),
     (("map", "zero.ptx", "--line", "1"), 2, "note: "),
-    (("exec", "noise.ptx", "--grid", "1"), 2, "is no text"),
+    (("exec", "noise.ptx", "--grid", "1"), 2, "is not a text file"),
     (("resources", "noise.cubin"), 2, "does not begin with the ELF magic"),
     (("resources", "text.cubin"), 2, "it looks like text"),
     (

@@ -43,7 +43,7 @@ def oracle(text: str) -> Oracle:
         return Oracle(kind, found["name"], found["compare"], float(found["bound"]))
     if os.path.isfile(text):
         return Oracle("program", path=os.path.abspath(text))
-    raise fail(f"--oracle {text!r} is no oracle, and no file", _FORMS)
+    raise fail(f"--oracle {text!r} is neither an oracle nor a file", _FORMS)
 
 
 def judge(name: str, told: dict) -> tuple[str, str]:

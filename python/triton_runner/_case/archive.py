@@ -59,7 +59,7 @@ class Archive:
         except OSError as error:
             raise fail(f"cannot read {self.path}: {error.strerror or error}") from None
         except _NO_ZIP as error:
-            raise self.bad(f"it is no whole zip: {error}") from None
+            raise self.bad(f"it is not a complete zip file: {error}") from None
 
     def bad(self, why: str, *notes: str):
         """The error that this case gives."""

@@ -30,7 +30,10 @@ _KEPT_REPRODUCERS = 20
 _reproducers = itertools.count(1)
 _NO_ANSWER = 20  # times what a request may take: then the process does not answer at all
 _DEFAULT_TIMEOUT = 600.0  # seconds a request may take; TRITON_RUNNER_TIMEOUT is of kernels
-_FILES = ("child.py", "job.py", "rebuild.py", "recorder.py", "recorder_job.py")
+_FILES = (
+    *("child.py", "job.py", "rebuild.py", "recorder.py", "recorder_job.py"),
+    *("elements.py", "architectures.py"),
+)
 # Faults of the kernel's Python, which its message tells whole: no folder is needed to see them again.
 _OF_THE_KERNEL = ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct")
 _PASS = re.compile(r"IR Dump Before (\w+)(?: \(([\w-]+)[^)]*\))?")
