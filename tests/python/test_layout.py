@@ -180,6 +180,11 @@ def test_every_kind_is_drawn():
     ("encoding", "shape", "message"),
     [
         ("#ttg.blocked<{order = [0]}>", "64", "needs sizePerThread"),
+        (
+            "#ttg.linear<{register = [[1]], lane = [[2]], warp = [[1073741824]], block = []}>",
+            "64",
+            "bases from 0 to 1073741823, not 1073741824",
+        ),
         ("#ttg.unheard_of<{a = 1}>", "64", "unknown encoding"),
         ("blocked", "64x64", "not an encoding"),
         (SHARED["plain"], "60x64", "powers of two"),

@@ -168,6 +168,8 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
     case ptx::OperandKind::kFunction:
       return constant(kFunctionWindow | function_index(module, *operand.function), 8);
     case ptx::OperandKind::kSink:
+      error(operand.offset, "'_' takes a result: it has no value to read");
+      return kNoRegister;
       return kNoRegister;
     default:
       error(operand.offset, "expected a register or a constant");

@@ -32,7 +32,7 @@ std::vector<Basis> bases(const ir::Attr* attr) {
   if (!attr) return out;
   for (const ir::Attr* e : attr->elements) {
     Basis basis;
-    for (int64_t v : ints(e)) basis.push_back(static_cast<int32_t>(v));
+    for (int64_t v : ints(e)) basis.push_back(static_cast<int32_t>(std::min<int64_t>(v, INT32_MAX)));
     out.push_back(std::move(basis));
   }
   return out;
@@ -43,11 +43,19 @@ int64_t integer(const ir::Attr& attr, std::string_view key, int64_t otherwise) {
   return a ? a->integer : otherwise;
 }
 
-// A layout from lists of bases; output sizes are what the bases span.
-layout::LinearLayout spanning(std::vector<layout::InDim> ins) {
+constexpr int32_t kLargestBasis = (1 << 30) - 1;  // what it spans is a number of 32 bits
+
+// Makes the encoding's layout of lists of bases; output sizes are what the bases span.
+Status span(std::vector<layout::InDim> ins, Encoding& e) {
   size_t rank = 0;
   for (const layout::InDim& in : ins) {
-    for (const Basis& basis : in.bases) rank = std::max(rank, basis.size());
+    for (const Basis& basis : in.bases) {
+      rank = std::max(rank, basis.size());
+      for (const int32_t b : basis)
+        if (b < 0 || b > kLargestBasis)
+          return failure("a linear layout has bases from 0 to " + std::to_string(kLargestBasis) + ", not " +
+                         std::to_string(b));
+    }
   }
   std::vector<layout::OutDim> outs;
   for (const std::string& name : layout::dim_names(rank)) outs.push_back({name, 1});
@@ -58,13 +66,14 @@ layout::LinearLayout spanning(std::vector<layout::InDim> ins) {
       }
     }
   }
-  return {std::move(ins), std::move(outs)};
+  e.linear = {std::move(ins), std::move(outs)};
+  return base::success();
 }
 
-layout::LinearLayout linear(const ir::Attr& attr, std::initializer_list<const char*> inputs) {
+Status span_named(const ir::Attr& attr, std::initializer_list<const char*> inputs, Encoding& e) {
   std::vector<layout::InDim> ins;
   for (const char* name : inputs) ins.push_back({name, bases(attr.get(name))});
-  return spanning(std::move(ins));
+  return span(std::move(ins), e);
 }
 
 void read_cga(const ir::Attr& attr, Encoding& e) {
@@ -133,7 +142,8 @@ std::vector<Basis> bases_in_text(std::string_view text, std::string_view key) {
       continue;
     }
     Basis basis;
-    for (int64_t v : ints_in_text(text.substr(at), "[")) basis.push_back(static_cast<int32_t>(v));
+    for (int64_t v : ints_in_text(text.substr(at), "["))
+      basis.push_back(static_cast<int32_t>(std::min<int64_t>(v, INT32_MAX)));
     out.push_back(std::move(basis));
     at = text.find(']', at) + 1;
   }
@@ -228,8 +238,7 @@ Status read_wmma(const ir::Attr& attr, Encoding& e) {
 
 Status read_linear_layout(const ir::Attr& attr, Encoding& e) {
   e.kind = EncodingKind::kLinear;
-  e.linear = linear(attr, {"register", "lane", "warp", "block"});
-  return base::success();
+  return span_named(attr, {"register", "lane", "warp", "block"}, e);
 }
 
 Status read_shared_linear(const ir::Attr& attr, Encoding& e) {
@@ -238,13 +247,9 @@ Status read_shared_linear(const ir::Attr& attr, Encoding& e) {
   for (const ir::Attr* p : attr.elements) {
     if (!inner && p->get("offset")) inner = p;
   }
-  if (inner) {
-    e.linear = linear(*inner, {"offset", "block"});
-  } else {
-    e.linear = spanning(
-        {{"offset", bases_in_text(attr.text, "offset")}, {"block", bases_in_text(attr.text, "block")}});
-  }
-  return base::success();
+  if (inner) return span_named(*inner, {"offset", "block"}, e);
+  return span({{"offset", bases_in_text(attr.text, "offset")}, {"block", bases_in_text(attr.text, "block")}},
+              e);
 }
 
 Status read_swizzling(const ir::Attr& attr, Encoding& e) {
@@ -283,12 +288,9 @@ Status read_padded(const ir::Attr& attr, Encoding& e) {
   if (!read_padding(attr.text, e))
     return failure("#ttg.padded_shared without its list of [interval:+padding]");
   const auto offset = bases_in_text(attr.text, "offset");
-  if (!offset.empty()) {
-    e.linear = spanning({{"offset", offset}, {"block", bases_in_text(attr.text, "block")}});
-  } else {
-    e.order = ints_in_text(attr.text, "order");
-    if (e.order.empty()) return failure("#ttg.padded_shared with neither an order nor offset bases");
-  }
+  if (!offset.empty()) return span({{"offset", offset}, {"block", bases_in_text(attr.text, "block")}}, e);
+  e.order = ints_in_text(attr.text, "order");
+  if (e.order.empty()) return failure("#ttg.padded_shared with neither an order nor offset bases");
   return base::success();
 }
 
