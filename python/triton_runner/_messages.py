@@ -57,7 +57,7 @@ def kernel_saved(folder: str, cache_hit: bool) -> None:
 
 @contextlib.contextmanager
 def saved_last():
-    """Lines of kernel_saved() inside of the block are printed at its end: behind those of a dump."""
+    """Lines of kernel_saved() inside of the block are printed at its end: after those of a dump."""
     held = []
     token = _held.set(held)
     try:

@@ -150,7 +150,7 @@ std::optional<num::Type> element_of(const ir::Type& type) {
 }
 
 // Of what a loop computes for a variable that it carries: what is of the variable's type, where there is any.
-// A pipeliner puts addresses of later iterations behind it.
+// A pipeliner puts addresses of later iterations after it.
 void keep_carried(const std::vector<Candidate>& all, std::vector<Candidate>& inside) {
   auto is_carried = [&](const Candidate& c) {
     const ir::Type& type = *c.value->type;

@@ -1,6 +1,6 @@
 """One fault, in a release that is wrong: the level, the stage and the pass.
 
-A fault has three means of finding its pass, which confirm each other. Executing the IR behind a pass tells
+A fault has three means of finding its pass, which confirm each other. Executing the IR after a pass tells
 where values become wrong, as far down as the conversion to LLVM's dialect. Leaving a pass out tells whether
 it takes part. Splicing the front half of a wrong release with the back half of a right one (splice.py) tells
 which IR carries the fault: it outranks execution, whose engine follows no layout into threads.
@@ -168,7 +168,7 @@ class Search:
         return conversion
 
     def _behind(self, step: Step) -> str:
-        """The verdict on the IR behind a pass."""
+        """The verdict on the IR after a pass."""
         trial = self.at("ttir" if step.stage == "make_ttir" else "ttgir", {"stop": step.selector})
         self.say(f"behind {step}: {trial.verdict}")
         return trial.verdict
@@ -333,7 +333,7 @@ def _reaches_llir(steps: list[Step], last: int) -> bool:
 
 
 def _spliced_back(back: Splice) -> tuple[str | None, Step | None]:
-    """The same with a right release's IR in the wrong one: right behind the pass that it does better."""
+    """The same with a right release's IR in the wrong one: right after the pass that it does better."""
     other = {"right": "wrong", "wrong": "right", "unknown": "unknown"}
     wrong, right = first_wrong(len(back.steps), lambda i: other[back.behind(i).verdict])
     if wrong is None:

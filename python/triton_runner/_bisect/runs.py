@@ -97,7 +97,7 @@ class Program:
 
 
 class Ran(NamedTuple):
-    """A pass that ran in a compilation; after: the number of the text behind it, None where there is none."""
+    """A pass that ran in a compilation; after: the number of the text after it, None where there is none."""
 
     stage: str
     add: str
@@ -106,7 +106,7 @@ class Ran(NamedTuple):
 
 
 class LlvmPass(NamedTuple):
-    """A pass inside LLVM; text: the number of the IR behind it."""
+    """A pass inside LLVM; text: the number of the IR after it."""
 
     name: str
     argument: str
@@ -141,7 +141,7 @@ class Kernel:
         return None if self.first is None else self.texts[self.first]
 
     def around(self, stage: str, add: str, nth: int) -> tuple:
-        """The IR before and behind a pass; None where it is not known."""
+        """The IR before and after a pass; None where it is not known."""
         before, seen = self.first, 0
         for one in self.passes:
             seen += (one.stage, one.add) == (stage, add)
@@ -152,7 +152,7 @@ class Kernel:
 
 
 class Seen(NamedTuple):
-    """A launch: its kernel, its grid, and a fingerprint of each array behind it."""
+    """A launch: its kernel, its grid, and a fingerprint of each array after it."""
 
     kernel: str
     grid: list
@@ -161,7 +161,7 @@ class Seen(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Launches:
-    """The launches of a run, and the arrays behind the one that is kept, by position."""
+    """The launches of a run, and the arrays after the one that is kept, by position."""
 
     seen: list[Seen]
     kept: dict

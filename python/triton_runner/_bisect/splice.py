@@ -73,7 +73,7 @@ class Splice:
         return bool(self.steps) and all(key in self._theirs for key in keys)
 
     def behind(self, index: int, **more) -> Trial:
-        """The verdict where the right release goes on behind a step; -1: with the front end's IR. more: of
+        """The verdict where the right release goes on after a step; -1: with the front end's IR. more: of
         the run."""
         plans = []
         for i, kernel in enumerate(self._mine):
