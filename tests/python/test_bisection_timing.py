@@ -2,6 +2,7 @@
 timing, and checked for races."""
 
 import dataclasses
+import pathlib
 
 import pytest
 
@@ -10,8 +11,8 @@ from bisecting import INSTALLED, OTHERS, TWICE, judge  # noqa: E402
 from triton_runner import ir  # noqa: E402
 from triton_runner._bisect import order, runs, splice, stores  # noqa: E402
 
-# A loop that is pipelined by two buffers; behind the pipeliner both are one, so that the next copy overwrites
-# what is still to be read. PLANTED: in which release.
+# A loop that is pipelined by two buffers; after the pipeliner both are one, so that the next copy overwrites
+# what is still to be read. The kernel is that of the page on the fault. PLANTED: in which release.
 PIPELINED = """
 import sys, torch, triton, triton.language as tl
 from triton_runner._pipeline import plans
@@ -20,18 +21,9 @@ if triton.__version__ == PLANTED:
     edit = [step, "%c2_i32 = arith.constant 2 : i32", "%c2_i32 = arith.constant 1 : i32"]
     plans.planted = {"edit": [edit]}
 
-@triton.jit
-def kernel(index, out, n, keep):
-    for i in tl.range(0, n, num_stages=2):
-        at = tl.load(index + i + tl.arange(0, 1))
-        if keep:
-            tl.store(out + at, i + 1)
-
-n = 17
-index, out = torch.arange(n, dtype=torch.int32), torch.zeros(n, dtype=torch.int32)
-kernel[(1,)](index, out, n, 3, num_warps=1)
-sys.exit(int(not torch.equal(out, torch.arange(1, n + 1, dtype=torch.int32))))
 """
+PAGE = pathlib.Path(__file__).parents[2] / "doc" / "solving_triton_issues" / "issue_8139.py"
+PIPELINED += PAGE.read_text().partition("\n\n\n")[2]
 EAGER, RACE = {"timing": "eager"}, {"timing": "late", "check": "race"}
 
 
