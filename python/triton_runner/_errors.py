@@ -116,6 +116,14 @@ def fail(message: str, *notes: str) -> DiagnosticError:
     )
 
 
+def number_as_grid(kernel: str, grid: int) -> DiagnosticError:
+    """The error of a launch whose grid is a number."""
+    return fail(
+        f"the grid of kernel '{kernel}' is the number {grid}, and should be a tuple",
+        f"as in {kernel}[({grid},)](...)",
+    )
+
+
 def package_folders() -> tuple[str, ...]:
     """The folders of this package and of Triton, if that is loaded."""
     triton = sys.modules.get("triton")

@@ -15,7 +15,7 @@ from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
 from triton_runner import _arrays, _artifacts, _core, _device, _dispatch, _keywords, _messages, _settings
-from triton_runner._errors import fail
+from triton_runner._errors import fail, number_as_grid
 
 
 class _Compile:
@@ -71,10 +71,7 @@ class JITFunction(_core.Launchable, TritonJITFunction):
 
             kwargs = expand(kwargs)
         if isinstance(grid, int):
-            raise fail(
-                f"the grid of kernel '{self.__name__}' is the number {grid}, and should be a tuple",
-                f"as in {self.__name__}[({grid},)](...)",
-            )
+            raise number_as_grid(self.__name__, grid)
         request = _keywords.take(kwargs, self.arg_names)
         if request is None:
             entry = dump = None
@@ -241,7 +238,7 @@ def jit(fn=None, **options):
 
     def decorate(function):
         if _interpreting():
-            return _originals.get("jit", triton.jit)(function, **options)
+            return _original("jit")(function, **options)
         _prepare_wrappers()
         if "jit" in _originals:
             from triton_runner import _inductor  # few programs replace triton.jit
@@ -276,13 +273,28 @@ def _made_from(kernel, options: dict):
     return (_gluon_class() if is_gluon else JITFunction)(kernel.fn, **{**kept, **options})
 
 
-_originals: dict = {}
+_originals: dict = {}  # {name: (module, Triton's own function)} of what is replaced
 
 
 def configure_jit_backend() -> None:
-    """Replaces triton.jit by triton_runner.jit from here on, for programs that cannot be edited. Kernels that
-    torch.compile generates are launched by it too."""
+    """Replaces triton.jit and gluon.jit by those of triton_runner from here on, for programs that cannot be
+    edited. Kernels that torch.compile generates are launched by it too."""
     _replace("jit", jit)
+    try:
+        from triton.experimental import gluon  # Triton has it from 3.4 on
+    except ImportError:
+        return
+    _replace("gluon.jit", _gluon_jit, gluon)
+
+
+def _gluon_jit(fn=None, **options):
+    """gluon.jit while configure_jit_backend() is in force."""
+    _, own = _originals["gluon.jit"]
+
+    def decorate(function):
+        return jit(own(function, **options))
+
+    return decorate if fn is None else decorate(fn)
 
 
 def restore_jit_backend() -> None:
@@ -290,6 +302,7 @@ def restore_jit_backend() -> None:
     from triton_runner import _inductor  # as in jit()
 
     _restore("jit")
+    _restore("gluon.jit")
     _inductor.restore()
 
 
@@ -300,7 +313,7 @@ def autotune(*args, autotune_cubin_dir=None, **kwargs):
       Later launches, also in other processes, load it from there without compiling or timing anything.
     """
     _prepare_wrappers()
-    own = _originals.get("autotune", triton.autotune)(*args, **kwargs)
+    own = _original("autotune")(*args, **kwargs)
     if autotune_cubin_dir is None:
         return own
 
@@ -325,12 +338,19 @@ def restore_autotune_backend() -> None:
     _restore("autotune")
 
 
-def _replace(name: str, ours) -> None:
+def _original(name: str):
+    """Triton's own function, replaced or not."""
+    return _originals[name][1] if name in _originals else getattr(triton, name)
+
+
+def _replace(name: str, ours, module=triton) -> None:
+    attribute = name.rpartition(".")[2]
     if name not in _originals:
-        _originals[name] = getattr(triton, name)
-        setattr(triton, name, ours)
+        _originals[name] = module, getattr(module, attribute)
+        setattr(module, attribute, ours)
 
 
 def _restore(name: str) -> None:
     if name in _originals:
-        setattr(triton, name, _originals.pop(name))
+        module, own = _originals.pop(name)
+        setattr(module, name.rpartition(".")[2], own)

@@ -12,7 +12,14 @@ import sys
 import traceback
 
 from triton_runner import _device, _pretend, _settings
-from triton_runner._errors import DiagnosticError, KernelTrap, fail, package_folders, with_source
+from triton_runner._errors import (
+    DiagnosticError,
+    KernelTrap,
+    fail,
+    number_as_grid,
+    package_folders,
+    with_source,
+)
 from triton_runner._paths import check_program
 
 
@@ -45,6 +52,7 @@ def run_program(
         return 1
     except BaseException as error:  # printed as python prints it, without our own frames
         frames = error.__traceback__
+        error = _of_number_as_grid(error) or error
         while frames is not None and frames.tb_frame.f_code.co_filename in (
             __file__,
             runpy.__file__,
@@ -62,6 +70,20 @@ def run_program(
             )
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def _of_number_as_grid(error: BaseException) -> DiagnosticError | None:
+    """What `kernel[4](...)` should be told: Triton says that an int has no len()."""
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    if not isinstance(error, TypeError) or innermost is None:
+        return None
+    frame = innermost.tb_frame
+    grid, kernel = frame.f_locals.get("grid"), getattr(frame.f_locals.get("self"), "__name__", "")
+    if not isinstance(grid, int) or not kernel or not frame.f_code.co_filename.startswith(package_folders()):
+        return None
+    return number_as_grid(kernel, grid)
 
 
 def _prepare(pretend_cuda: bool) -> None:

@@ -39,13 +39,46 @@ def line_of(text: str) -> int:
     return next(i for i, line in enumerate(lines, 1) if line.strip().startswith(text))
 
 
+# Three kernels: one is compiled for two constants, one is tuned, one stops out of bounds.
+PROGRAM = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def scale(x, out, n, factor: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * factor, mask=i < n)
+
+@triton.autotune([triton.Config({"BLOCK": b}, num_warps=w) for b, w in ((32, 1), (64, 2))], key=["n"])
+@triton.jit
+def shift(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    half = n // 2  # halved
+    total = tl.load(x + i, mask=i < n)
+    for step in range(3):
+        total += step
+    tl.store(out + i, total + half, mask=i < n)
+
+@triton.jit
+def beyond(out):
+    tl.store(out + 1000, 1.0)
+
+x, out = torch.zeros(128), torch.zeros(128)
+for _ in range(3):
+    scale[(2,)](x, out, 128, 2.0, BLOCK=64)
+scale[(4,)](x, out, 128, 3.0, BLOCK=32)
+shift[lambda meta: (triton.cdiv(128, meta["BLOCK"]),)](x, out, 128)
+beyond[(1,)](out)
+"""
+
+
 class Read:
     """A page as it lies on the disk."""
 
     def __init__(self, path):
         self.text = Path(path).read_text()
         self.blobs = dict(re.findall(r'<script type="text/plain" id="([\w-]+)">([^<]*)</script>', self.text))
-        self.kernels = self.blob("kernels")
+        self.page = self.blob("page")
+        self.kernels = [self.blob(f"kernel-{i}") for i in range(len(self.page["labels"]))]
 
     def blob(self, name: str):
         return json.loads(gzip.decompress(base64.b64decode(self.blobs[name])))

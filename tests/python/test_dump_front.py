@@ -105,6 +105,21 @@ def test_a_loop_on_one_line(tmp_path, target, level, op):
     assert all(value["max"] in (64.0 * n for n in range(5)) for value in values)
 
 
+GLUON = """
+import torch
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+@gluon.jit
+def copy(in_ptr, out_ptr, BLOCK: gl.constexpr):
+    offsets = gl.arange(0, BLOCK, layout=gl.BlockedLayout([1], [32], [4], [0]))
+    x = gl.load(in_ptr + offsets)
+    gl.store(out_ptr + offsets, x)
+
+copy[(1,)](torch.arange(128.0), torch.zeros(128), BLOCK=128)
+"""
+
+
 @pytest.mark.parametrize("level", ["ptx", "llir"])
 def test_plain_kernels_below_ttgir(tmp_path, level):
     program = tmp_path / "plain.py"
@@ -112,6 +127,15 @@ def test_plain_kernels_below_ttgir(tmp_path, level):
     done = command("-v", "acc", "--target", "cuda:80", "--level", level, "--json", str(program))
     assert done.returncode == 0, done.stderr
     assert 256.0 in [value["max"] for value in json.loads(done.stdout)["values"]]
+
+
+def test_plain_gluon_below_ttgir(tmp_path):
+    pytest.importorskip("triton.experimental.gluon")
+    program = tmp_path / "gluon.py"
+    program.write_text(GLUON)
+    done = command("-v", "x", "--target", "cuda:80", "--level", "ptx", "--json", str(program))
+    assert done.returncode == 0, done.stderr
+    assert [value["max"] for value in json.loads(done.stdout)["values"]] == [127.0]
 
 
 def test_options_stand_after_an_artifact_too(tmp_path):

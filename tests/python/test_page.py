@@ -6,6 +6,7 @@ import random
 import shutil
 import statistics
 import subprocess
+import sys
 
 import pages
 import pytest
@@ -49,7 +50,7 @@ class Opened:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(f"file://{path}")
-        self.page.wait_for_function("performance.getEntriesByName('ready').length > 0")
+        self.page.wait_for_selector("#tab-levels[aria-selected=true]")
 
     def lit(self) -> dict:
         """{level: lines} that are lit now."""
@@ -101,7 +102,7 @@ def test_what_is_lit_is_what_the_map_says(opened, trace):
 def test_pointing_lights_the_rows_on_the_screen(opened, trace):
     row = opened.page.locator("[data-level=ttgir] .row", has_text="tt.make_range").first
     row.hover(position={"x": 20, "y": 6})
-    opened.page.wait_for_function("document.querySelectorAll('[data-level=ttgir] .row.lit').length > 0")
+    opened.page.wait_for_selector("[data-level=ttgir] .row.lit")
     assert "lit" in row.get_attribute("class")
     row.click(position={"x": 20, "y": 6})
     assert row.get_attribute("aria-selected") == "true"
@@ -197,6 +198,95 @@ def test_markup_of_a_kernel_does_not_run(browser, tmp_path):
     assert hostile in made.page.locator("[data-level=ptx]").text_content()
     assert made.page.evaluate("window.pwned") is None and made.page.locator("img").count() == 0
     made.page.close()
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """The page of a program with several kernels and dumped values."""
+    folder = tmp_path_factory.mktemp("several")
+    (folder / "several.py").write_text(pages.PROGRAM)
+    command = ["report", "-o", "out.html", "--kernel", "shift", "--dump", "total", "several.py"]
+    run = [sys.executable, "-m", "triton_runner"]
+    subprocess.run([*run, *command], check=True, capture_output=True, cwd=folder)
+    subprocess.run(
+        [*run, "report", "-o", "all.html", "several.py"], check=True, capture_output=True, cwd=folder
+    )
+    return folder
+
+
+def test_kernels_of_a_program_are_chosen_and_compared(browser, several):
+    made = Opened(browser, several / "all.html")
+    page = made.page
+    assert page.locator("#pick option").count() == 4
+    page.locator("#tab-launches").click()
+    launches = page.locator("#panel-launches")
+    assert "out of bounds" in launches.inner_text() and "Autotuning of shift" in launches.inner_text()
+    page.locator("#pick").select_option(label="shift")
+    page.locator("#kernel-name", has_text="shift").wait_for()
+    assert page.locator("#panel-launches").is_visible()  # the part stays
+    page.locator("#panel-launches").get_by_text("beyond").click()
+    page.locator("#kernel-name", has_text="beyond").wait_for()
+    page.locator("#tab-findings").click()
+    assert page.locator("#panel-findings .source").inner_text() == "tl.store(out + 1000, 1.0)"
+    page.locator("#tab-compare").click()
+    page.get_by_label("From", exact=True).select_option(index=0)
+    page.get_by_label("To", exact=True).select_option(index=1)
+    page.wait_for_selector("#panel-compare .row.added")
+    assert "BLOCK=32" in page.locator("#panel-compare table").first.inner_text()
+    assert not made.errors
+    page.close()
+
+
+def test_division_in_python_is_not_a_comment(browser, several):
+    made = Opened(browser, several / "out.html")
+    row = made.page.locator("[data-level=python] .row", has_text="half = n // 2").first
+    assert row.locator(".t-comment").all_inner_texts() == ["# halved"]
+    made.page.close()
+
+
+def test_program_and_iteration_of_a_value(browser, several):
+    made = Opened(browser, several / "out.html")
+    page = made.page
+    page.locator("#tab-values").click()
+    card = page.locator("#panel-values .card", has=page.locator("select")).filter(has_text="arith.addf").last
+    card.wait_for()
+    assert "total: %" in card.locator("h3").inner_text()
+    drawn, pick = [], card.locator("select")
+    programs = pick.first.locator("option").count()
+    assert programs >= 2 and pick.last.locator("option").count() == 3
+    for iteration in range(3):
+        pick.last.select_option(index=iteration)
+        drawn.append(card.locator(".legend span").first.inner_text())
+    assert drawn == ["0", "1", "3"]  # the sums of the steps so far
+    pick.first.select_option(index=programs - 1)
+    assert card.locator("canvas.picture").count() == 1
+    assert not made.errors
+    page.close()
+
+
+def test_panes_are_resized(opened):
+    page = opened.page
+    grip = page.get_by_label("Width of TTGIR")
+    width = "document.querySelector('[data-level=ttgir]').offsetWidth"
+    before, box = page.evaluate(width), grip.bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 105, box["y"] + 50, steps=4)
+    page.mouse.up()
+    assert abs(page.evaluate(width) - before - 100) <= 2
+    grip.focus()
+    page.keyboard.press("ArrowLeft")
+    assert abs(page.evaluate(width) - before - 60) <= 2
+    grip.dblclick()
+    assert abs(page.evaluate(width) - before) <= 2
+
+
+def test_a_click_on_an_opcode_says_what_it_does(opened):
+    page = opened.page
+    row = page.locator("[data-level=ptx] .row", has_text="ld.param").first
+    row.click(position={"x": 90, "y": 6})
+    said = page.locator("#detail .opcode").inner_text()
+    assert said.startswith("ld.param: Loads a parameter") and "PTX ISA 8.8, section 9.7." in said
 
 
 def test_ten_thousand_lines_stay_smooth(browser, tmp_path, record_property, capsys):

@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import json
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import numpy
 import pages
 import pytest
 import triton_runner
+from triton_runner._see import opcodes, pictures
 
 HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
 ADD = """
@@ -148,15 +150,18 @@ def test_a_program_with_dumps(tmp_path):
     run = subprocess.run([sys.executable, "-m", "triton_runner", *arguments], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["kernel"] == "add"
-    (kernel,) = pages.Read(tmp_path / "out.html").kernels
+    page = pages.Read(tmp_path / "out.html")
+    (kernel,) = page.kernels
     assert {"ttir", "ttgir", "llir", "ptx", "sass"} == {level["name"] for level in kernel["levels"]}
     assert kernel["passes"]
     (value,) = [v for v in kernel["values"] if v["op"] == "arith.divf"]
     # 0/0 in the first half of the first program, which is shown; an infinity in the second.
-    assert value["stats"]["nan"] == 32 and value["stats"]["inf"] == 1 and value["program"] == [0, 0, 0]
-    marks = numpy.frombuffer(pages.base64.b64decode(value["marks"]), "u1")
-    assert marks.tolist() == [1] * 32 + [0] * 32
-    assert sum(value["histogram"]) == 32
+    assert value["stats"]["nan"] == 32 and value["stats"]["inf"] == 1 and value["first"] == 0
+    assert value["programs"] == [[0, 0, 0], [1, 0, 0]] and len(value["iterations"]) == 2
+    records = page.blob("values-0")[kernel["values"].index(value)]
+    marks = [numpy.frombuffer(pages.base64.b64decode(record["marks"]), "u1").tolist() for record in records]
+    assert marks == [[1] * 32 + [0] * 32, [0] * 36 + [2] + [0] * 27]
+    assert [sum(record["histogram"]) for record in records] == [32, 63]
     level, line = value["at"]
     assert (
         value["name"]
@@ -251,16 +256,98 @@ def test_two_kernels(trace, tmp_path):
     other = pages.compiled(target="cuda:80")
     triton_runner.report([trace, other], tmp_path / "out.html")
     read = pages.Read(tmp_path / "out.html")
-    assert [kernel["label"] for kernel in read.kernels] == [
-        "attention_kernel cuda:90",
-        "attention_kernel cuda:80",
-    ]
+    assert read.page["labels"] == ["attention_kernel cuda:90", "attention_kernel cuda:80"]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The page of a program with several kernels, and the program."""
+    folder = tmp_path_factory.mktemp("program")
+    path = folder / "several.py"
+    path.write_text(pages.PROGRAM)
+    command = ["report", "-o", "several.html", "-t", "cuda:80", "--json", "several.py"]
+    run = subprocess.run(
+        [sys.executable, "-m", "triton_runner", *command], capture_output=True, text=True, cwd=folder
+    )
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["kernels"] == ["scale", "shift", "beyond"]
+    return pages.Read(folder / "several.html"), path
+
+
+def test_all_kernels_and_launches_of_a_program(program):
+    page, _ = program
+    first, second, *rest = page.page["labels"]
+    assert {first, second} == {"scale factor=2.0, BLOCK=64", "scale factor=3.0, BLOCK=32"}
+    assert rest == ["shift", "beyond"]
+    assert all(kernel["passes"] and kernel["levels"] for kernel in page.kernels)
+    rows = [(row["kernel"], row["grid"], row["count"]) for row in page.page["launches"]]
+    assert rows[:2] == [(0, [2, 1, 1], 3), (1, [4, 1, 1], 1)] and rows[-1] == (3, [1, 1, 1], 1)
+    assert page.page["launches"][0]["arguments"] == ["x: float32[128]", "out: float32[128]", "n: 128"]
+    assert "out of bounds" in page.page["launches"][-1]["trap"]
+
+
+def test_what_autotuning_chose(program):
+    page, _ = program
+    (tuning,) = page.page["tunings"]
+    configs = {config["config"]: config["isChosen"] for config in tuning["configs"]}
+    assert len(configs) == 2 and all("BLOCK=" in config and "num_warps=" in config for config in configs)
+    ((chosen),) = [config for config, is_chosen in configs.items() if is_chosen]
+    assert tuning["kernel"] == "shift" and tuning["chosen"] == [{"key": tuning["timed"], "config": chosen}]
+    assert all(config["ms"] > 0 for config in tuning["configs"])
+    # The page has the kernel of the chosen configuration alone.
+    block = "64" if "BLOCK=64" in chosen else "32"
+    ttir = {level["name"]: level["text"] for level in page.kernels[2]["levels"]}["ttir"]
+    assert f"end = {block} : i32" in ttir
+
+
+def test_a_finding_belongs_to_its_kernel(program):
+    page, path = program
+    assert not any(kernel["findings"] for kernel in page.kernels[:3])
+    (finding,) = page.kernels[3]["findings"]
+    lines = path.read_text().splitlines()
+    assert "out of bounds" in finding["title"] and "tl.store(out + 1000" in lines[finding["line"] - 1]
+
+
+def test_all_kernels_of_a_folder(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.ptx").write_text(
+            f".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry {name}()\n{{\n\tret;\n}}\n"
+        )
+    triton_runner.report(tmp_path, tmp_path / "out.html")
+    assert pages.Read(tmp_path / "out.html").page["labels"] == ["one", "two"]
+
+
+def test_most_records_of_a_long_loop_are_left_out():
+    """Those that stay: the first with a NaN, and others from all over the loop."""
+    everything = numpy.zeros((3000, 64, 64))
+    everything[1234, 5, 6] = numpy.nan
+    everything[2000, 0, 0] = numpy.inf
+    first, kept = pictures._chosen(everything, numpy.ones(everything.shape, bool), 100 * 64 * 64)
+    assert first == 1234 and {1234, 2000} <= {*kept}
+    assert len(kept) == 100 and kept == sorted({*kept}) and kept[-1] > 2900 and kept[0] == 0
+
+
+def test_every_opcode_that_we_execute_has_a_sentence(page):
+    table = {row["opcode"]: row for row in triton_runner._core.ptx.opcode_table()}
+    sentences = opcodes.sentences()
+    assert {name for name, row in table.items() if row["executed"]} <= sentences.keys()
+    for name, sentence in sentences.items():
+        row = table[name.partition(".")[0]]
+        assert row["executed"] and row["section"], name
+        assert re.fullmatch(r"[A-Z][^\n]*\.", sentence) and ". " not in sentence, name
+    (kernel,) = page.kernels
+    (ptx,) = [level for level in kernel["levels"] if level["name"] == "ptx"]
+    assert kernel["opcodes"].keys() == {op for _, op, *_ in ptx["rows"]}
+    (product,) = {said for op, said in kernel["opcodes"].items() if op.startswith("wgmma.mma_async")}
+    assert product.startswith("wgmma.mma_async: Starts a product") and product.endswith(
+        "PTX ISA 8.8, section 9.7.15."
+    )
 
 
 @pytest.mark.parametrize(
     "make, said",
     [
-        (lambda folder: triton_runner.report([folder] * 3, "x"), "one kernel or two"),
+        (lambda folder: triton_runner.report([], "x"), "at least one kernel"),
         (lambda folder: triton_runner.report(folder, "x"), "holds no kernel"),
         (lambda folder: triton_runner.report(folder / "none.ptx", "x"), "no such file"),
         (lambda folder: triton_runner.report(object(), "x"), "nothing is known of the levels"),

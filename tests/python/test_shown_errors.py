@@ -116,6 +116,7 @@ SHOWN = [
     ),
     (("report", "--dump", "nosuch", "right.py"), 2, "nothing of nosuch was recorded"),
     (("run", "grid.py"), 1, "the grid of kernel 'kernel' is the number 4"),
+    (("run", "plain-grid.py"), 1, "note: as in kernel[(4,)](...)\nnote: called at"),
     (("run", "null.py"), 1, "argument 'add_kernel_param_3': expected an integer"),
     (("exec", "misspelt.ptx", *ADD), 2, "'addd' is not a PTX opcode"),
 ]
@@ -127,6 +128,8 @@ def test_a_message_and_no_traceback(words, status, said, here):
         (here / name).write_bytes(content)
     (here / "right.py").write_text(JIT + "kernel[(1,)](torch.zeros(64), B=64)\n")
     (here / "grid.py").write_text(JIT + "kernel[4](torch.zeros(64), B=64)\n")
+    plain = (JIT + "kernel[4](torch.zeros(64), B=64)\n").replace("triton_runner", "triton")
+    (here / "plain-grid.py").write_text(plain)
     ptx = (EXEC / "add_kernel.ptx").read_text()
     (here / "misspelt.ptx").write_text(ptx.replace("add.", "addd."))
     (here / "null.py").write_text(

@@ -13,6 +13,7 @@ from triton_runner._case.results import Judged
 from triton_runner._compiled import Compiled, compiled_of
 from triton_runner._compiler import capture
 from triton_runner._compiler.job import find_backend, jsonable
+from triton_runner._compiler.passes import Trace
 from triton_runner._compiler.passes import passes as passes_of
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
 from triton_runner._files import DTYPES
@@ -98,7 +99,7 @@ def _texts(compiled: Compiled, notes: list) -> dict:
 
 
 def _expected(launch: Launch, max_bytes: int, notes: list) -> dict:
-    """What the arguments hold behind a run of the highest level on the CPU, the reference of repro.py: those
+    """What the arguments hold after a run of the highest level on the CPU, the reference of repro.py: those
     that it changes."""
     level = launch.levels[0]
     try:
@@ -130,7 +131,7 @@ def _python(call: Call, about: dict, notes: list) -> str:
     except DiagnosticError as error:
         notes.append(f"its Python is left out: {error.message}")
         return ""
-    constants = _constants(call.kernel.src)
+    constants = constants_of(call.kernel.src)
     passed = {argument["name"] for argument in about["arguments"]}
     try:
         about["constants"] = {
@@ -141,11 +142,11 @@ def _python(call: Call, about: dict, notes: list) -> str:
     except DiagnosticError as error:
         notes.append(f"its Python is left out: {error.message}")
         return ""
-    about |= {"python": name, "options": _options(call), **_specialised(call)}
+    about |= {"python": name, "options": _options(call.kernel), **_specialised(call.kernel)}
     return text
 
 
-def _constants(src) -> dict:
+def constants_of(src) -> dict:
     """Constants of a compiled kernel by parameter name."""
     names = src.fn.arg_names
     found = {}
@@ -158,9 +159,9 @@ def _constants(src) -> dict:
     return found
 
 
-def _options(call: Call) -> dict:
-    """The compile options of the launch that are not the backend's own."""
-    compiled = compiled_of(call.kernel)
+def _options(kernel) -> dict:
+    """The compile options of a launched kernel that are not the backend's own."""
+    compiled = compiled_of(kernel)
     backend = find_backend(compiled.target)
     usual, given = vars(backend.parse_options({})), compiled.options()
     return {
@@ -171,9 +172,9 @@ def _options(call: Call) -> dict:
     }  # fmt: skip
 
 
-def _specialised(call: Call) -> dict:
-    """What the kernel was compiled for, as compile() takes it."""
-    src = call.kernel.src
+def _specialised(kernel) -> dict:
+    """What a launched kernel was compiled for, as compile() takes it."""
+    src = kernel.src
     attrs, names = getattr(src, "attrs", None), src.fn.arg_names
     attrs = attrs if isinstance(attrs, dict) else {}
     return {
@@ -183,15 +184,19 @@ def _specialised(call: Call) -> dict:
     }
 
 
+def trace_of(kernel, to: str | None = None) -> Trace:
+    """A launched kernel of Python, compiled again with all its passes as it was launched."""
+    src, compiled = kernel.src, _specialised(kernel)
+    return passes_of(
+        src.fn, compiled["signature"], constants_of(src), attrs=compiled["attrs"], to=to, check=False,
+        target=compiled_of(kernel).target, options=_options(kernel),
+    )  # fmt: skip
+
+
 def _passes(call: Call, notes: list) -> dict:
-    """The IR behind each pass that changed it."""
-    src, target = call.kernel.src, compiled_of(call.kernel).target
-    given = _specialised(call)
+    """The IR after each pass that changed it."""
     try:
-        trace = passes_of(
-            src.fn, given["signature"], _constants(src), attrs=given["attrs"], target=target,
-            options=_options(call), to=levels_of(target)[-2], check=False,
-        )  # fmt: skip
+        trace = trace_of(call.kernel, to=levels_of(compiled_of(call.kernel).target)[-2])
     except DiagnosticError as error:
         notes.append(f"the passes are left out: {error.message}")
         return {}

@@ -1,4 +1,4 @@
-"""Verdicts of other verbs as findings of the page: what was found wrong, in which line, in whose words."""
+"""Findings of the page: what traps, verify, bisect, lockstep and compare report, each with its line."""
 
 from __future__ import annotations
 
@@ -8,26 +8,36 @@ import os
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
 
 
-def read(given, map_) -> list[dict]:
-    """Findings of a trap, a fault, what lockstep(), bisect or compare found, a dict or a JSON file of those,
-    or of a list of them. map_: the SourceMap that their lines are looked up in."""
+def each(given) -> list[tuple[str, object]]:
+    """(kernel, finding) of all that is in a list, a JSON file or the result of a verb: the name of the kernel
+    that it is about, or "" where it names none."""
     if isinstance(given, (list, tuple)):
-        return [finding for one in given for finding in read(one, map_)]
+        return [pair for one in given for pair in each(one)]
     if isinstance(given, (str, os.PathLike)):
-        return read(_loaded(given), map_)
+        return each(_loaded(given))
+    if isinstance(given, dict) and "launches" in given:  # of verify
+        return each(given["launches"])
+    if (
+        not isinstance(given, dict)
+        and not isinstance(given, (KernelTrap, DiagnosticError))
+        and hasattr(given, "to_json")
+    ):
+        made = given.to_json()
+        return each(json.loads(made) if isinstance(made, str) else made)
+    kernel = given.get("kernel") if isinstance(given, dict) else getattr(given, "kernel", "")
+    return [(kernel if isinstance(kernel, str) else "", given)]
+
+
+def read(given, map_) -> list[dict]:
+    """What the page shows of a finding that each() returned. map_: the SourceMap that knows its lines."""
     if isinstance(given, (KernelTrap, DiagnosticError)) or hasattr(given, "kind"):
         return [_of_trap(given, map_)]
-    if hasattr(given, "to_json"):
-        made = given.to_json()
-        return read(json.loads(made) if isinstance(made, str) else made, map_)
     if not isinstance(given, dict):
         raise fail(
             f"a finding cannot be read from a {type(given).__name__}",
             "a KernelTrap, a fault, what lockstep() or verify() returns, the JSON of bisect or compare",
         )
-    if "launches" in given:  # of verify; and one launch of it, as a case has it
-        return [finding for launch in given["launches"] for finding in read(launch, map_)]
-    if "findings" in given:
+    if "findings" in given:  # a launch of verify
         return [_of_verdict(one, map_) for one in given["findings"]]
     if "cells" in given:
         return _of_comparison(given)

@@ -1,4 +1,4 @@
-"""A kernel as the page holds it: the map, the sources, the passes, and what is known of it in numbers."""
+"""A kernel as the page holds it: the map, the sources, the passes, its resources, dumped values, findings."""
 
 from __future__ import annotations
 
@@ -13,29 +13,33 @@ from triton_runner._core import ir, probe
 from triton_runner._errors import DiagnosticError
 from triton_runner._levels import MLIR
 from triton_runner._see import findings as verdicts
-from triton_runner._see import ledger, pictures
+from triton_runner._see import ledger, opcodes, pictures
 from triton_runner._see.material import Material
 from triton_runner._see.source_map import SourceMap
 
-_MOST_VALUES = 60  # dumped values on a page
+_MOST_VALUES = 60  # dumped values of a kernel
+_MOST_CELLS = 1 << 20  # of the pictures of all its values, of four bytes each
 _MOST_SOURCE = 2_000_000  # bytes of a source file
 _FACTS = (("num_warps", "warps"), ("num_stages", "stages"), ("num_ctas", "blocks of a cluster"))
 
 
 class KernelData:
-    """`main`: what the page opens with; `passes`: the IR after each pass, which it unpacks when it is asked
-    for. Both as JSON can carry them."""
+    """`main`: what the page needs to open the kernel. `passes` (the IR after each pass) and `values` (the
+    pictures of the records) are unpacked when their panels are opened. All three as JSON can carry them."""
 
-    def __init__(self, material: Material, label: str, dumps, found):
+    def __init__(self, material: Material, dumped, found):
         self.map = SourceMap(material)
         notes = self.map.notes
         self.passes = _pass_texts(material, self.map)
-        values = [v for dump in dumps for v in dump if len(v)]
-        if len(values) > _MOST_VALUES:
-            notes.append(f"of {len(values)} dumped values the first {_MOST_VALUES} are shown")
+        if len(dumped) > _MOST_VALUES:
+            notes.append(f"of {len(dumped)} dumped values the first {_MOST_VALUES} are shown")
+            dumped = dumped[:_MOST_VALUES]
+        most_cells = _MOST_CELLS // max(1, len(dumped))
+        values = [pictures.value(one, self._place_of, most_cells) for one in dumped]
+        self.values = [records for _, records in values]
         ttgir = material.asm.get("ttgir", "")
         self.main = {
-            "name": self.map.name, "label": label, "facts": _facts(material), "notes": notes,
+            "name": self.map.name, "facts": _facts(material), "notes": notes,
             "files": [{"path": path, "text": _source(path, material.sources)} for path in self.map.files],
             "mainFile": self.map.files.index(self.map.main_file) if self.map.files else 0,
             "places": [list(place) for place in self.map.places],
@@ -54,9 +58,10 @@ class KernelData:
                 for one in material.passes
             ],
             "resources": _numbers(material, self.map, notes), "ledger": ledger.of(material, notes),
-            "values": [pictures.value(v, self._place_of) for v in values[:_MOST_VALUES]],
+            "values": [about for about, _ in values],
             "layouts": pictures.layouts(ttgir, notes) if ttgir else [],
-            "findings": verdicts.read(found, self.map),
+            "findings": [one for finding in found for one in verdicts.read(finding, self.map)],
+            "opcodes": opcodes.of(self.map.levels.get("ptx")),
         }  # fmt: skip
 
     def _place_of(self, values):
@@ -122,7 +127,7 @@ def _pass_texts(material: Material, map_: SourceMap) -> dict:
             continue
         try:
             lines = map_.places_of_lines(one.text)
-        except DiagnosticError:  # its lines are shown, without where they come from
+        except DiagnosticError:  # its lines are shown without the lines of the source
             lines = [-1] * (one.text.count("\n") + 1)
         out[one.number] = {"text": one.text, "at": lines}
     return out

@@ -1,4 +1,4 @@
-"""What there is of a kernel to be seen: its texts by level, its binary, its passes, wherever it is from."""
+"""What pages and maps show of a kernel: its texts by level, its binary, its passes. They come from anywhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BINARIES = {"cubin": "cuda", "hsaco": "hip"}
 
 @dataclasses.dataclass
 class Snapshot:
-    """The IR behind a pass; `text` is None where nothing changed (it is that of the pass before) or where it
+    """The IR after a pass; `text` is None where nothing changed (it is that of the pass before) or where it
     was not kept."""
 
     number: int
@@ -32,8 +32,12 @@ class Snapshot:
 
 @dataclasses.dataclass
 class Material:
-    """A kernel's levels (texts; bytes of binaries) in the order of compilation, its passes, what was said of
-    it, and notes on what is missing. sources: {path: text} of its source; None: the files are read."""
+    """A kernel's levels (texts; bytes of binaries) in the order of compilation, its metadata, its passes, and
+    notes on what is missing.
+
+    folder: where it was read from; variant: the constants that it was compiled with, which tell it from
+    another kernel of its name; sources: {path: text} of its source; None: the files are read.
+    """
 
     name: str
     target: str
@@ -43,6 +47,7 @@ class Material:
     passes: list[Snapshot] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
     folder: str = ""
+    variant: str = ""
     sources: dict | None = None
 
 
@@ -74,6 +79,13 @@ def gather(kernel, name: str = "") -> Material:
         f"nothing is known of the levels of {kernel!r}",
         "give a folder, a file, or what compile(), passes(), load() or a launch returns; or launch it first",
     )
+
+
+def gather_all(kernel, name: str = "") -> list[Material]:
+    """The materials of all kernels of a folder, or of the one that gather() finds."""
+    if not name and isinstance(kernel, (str, os.PathLike)) and len(names := kernels_of(Path(kernel))) > 1:
+        return [gather(kernel, one) for one in names]
+    return [gather(kernel, name)]
 
 
 def _of_compilation(made) -> Material:
@@ -124,7 +136,9 @@ def _known(asm) -> dict:
 
 
 def kernels_of(folder: Path) -> list[str]:
-    """The kernels whose levels lie in a folder, in the order of their names."""
+    """The kernels whose levels lie in a folder, in the order of their names; none of what is not a folder."""
+    if not folder.is_dir():
+        return []
     return sorted({p.stem for p in folder.iterdir() if p.suffix[1:] in LEVELS and p.is_file()})
 
 

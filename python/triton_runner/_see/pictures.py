@@ -15,38 +15,54 @@ _BINS = 40
 _NAN, _INF, _ABSENT = 1, 2, 4  # marks of a cell
 
 
-def value(values, places) -> dict:
-    """A record of a dumped value: the first with a NaN, else with an infinity, else the last.
-    places: (values) -> [level, line] in the map, or None."""
+def value(values, places, most_cells: int) -> tuple[dict, list[dict]]:
+    """A dumped value, and its records as pictures: all of them, or as many as have most_cells, with those
+    preferred that hold a NaN or an infinity. `first` is the record that is shown first: with a NaN, else
+    with an infinity, else the last. places: (values) -> [level, line] in the map, or None."""
     everything = values.offsets().astype("float64") if values.origin else values.floats()
     there = numpy.ones(everything.shape, bool) if values.mask is None else values.mask
-    at = _chosen(everything, there)
-    array, absent = everything[at], ~there[at]
-    image = array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
-    absent = absent.reshape(image.shape)
-    steps = tuple(math.ceil(extent / _MOST) for extent in image.shape)
-    cells, marks = _thin(image, absent, steps)
-    finite = image[numpy.isfinite(image)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    counts = numpy.histogram(finite, _BINS, (low, high if high > low else low + 1))[0] if finite.size else []
+    first, kept = _chosen(everything, there, most_cells)
+    shape = everything.shape[1:] or (1,)
+    image = math.prod(shape[:-1]), shape[-1]
+    steps = tuple(max(1, math.ceil(extent / _MOST)) for extent in image)
+    records = [_record(everything[at].reshape(image), ~there[at].reshape(image), steps) for at in kept]
     return {
         "name": values.name, "variable": values.variable, "op": values.op, "level": values.level,
         "type": values.type, "shape": list(values.shape), "stats": values.stats(),
-        "program": values.programs[at].tolist(), "iteration": values.iterations[at].tolist(),
-        "rows": cells.shape[0], "columns": cells.shape[1], "step": steps, "thinned": max(steps) > 1,
-        "low": low, "high": high, "histogram": [int(n) for n in counts],
-        "cells": _packed(cells.astype("<f4")), "marks": _packed(marks), "at": places(values),
+        "programs": values.programs[kept].tolist(), "iterations": values.iterations[kept].tolist(),
+        "first": kept.index(first), "step": steps, "thinned": max(steps) > 1,
+        "rows": math.ceil(image[0] / steps[0]), "columns": math.ceil(image[1] / steps[1]),
         "where": f"{values.file.rpartition('/')[2]}:{values.line}" if values.file else "",
+        "at": places(values),
+    }, records  # fmt: skip
+
+
+def _record(image, absent, steps) -> dict:
+    """The picture of one record, and its histogram."""
+    cells, marks = _thin(image, absent, steps)
+    finite = image[numpy.isfinite(image) & ~absent]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    counts = numpy.histogram(finite, _BINS, (low, high if high > low else low + 1))[0] if finite.size else []
+    return {
+        "low": low, "high": high, "histogram": [int(n) for n in counts],
+        "cells": _packed(cells.astype("<f4")), "marks": _packed(marks),
     }  # fmt: skip
 
 
-def _chosen(everything, there) -> int:
-    """The number of the record that is shown."""
-    for is_wrong in (numpy.isnan, numpy.isinf):
-        records = (is_wrong(everything) & there).reshape(len(everything), -1).any(axis=1)
-        if records.any():
-            return int(records.argmax())
-    return len(everything) - 1
+def _chosen(everything, there, most_cells: int) -> tuple[int, list[int]]:
+    """The numbers of the record that is shown first, and of all that are kept, in order."""
+    flat = everything.reshape(len(everything), -1)
+    seen = there.reshape(flat.shape)
+    nans, infs = (
+        (is_wrong(flat) & seen).any(axis=1).nonzero()[0].tolist() for is_wrong in (numpy.isnan, numpy.isinf)
+    )
+    first = (nans or infs or [len(flat) - 1])[0]
+    most = max(1, most_cells // min(max(1, flat.shape[1]), _MOST * _MOST))
+    if len(flat) <= most:
+        return first, list(range(len(flat)))
+    spread = numpy.linspace(0, len(flat) - 1, most, dtype=int).tolist()
+    half = [first, *nans[: most // 2], *infs[: most // 4]]
+    return first, sorted([*dict.fromkeys([*half, *spread])][:most])
 
 
 def _thin(image, absent, steps):

@@ -1,4 +1,4 @@
-"""triton_runner.report: one page, to be opened offline, that shows a kernel at all levels."""
+"""triton_runner.report: one page, to be opened offline, that shows kernels at all levels."""
 
 from __future__ import annotations
 
@@ -10,57 +10,75 @@ from pathlib import Path
 
 from triton_runner._errors import fail
 from triton_runner._paths import write_file
+from triton_runner._see.findings import each
 from triton_runner._see.kernel_data import KernelData, packed
-from triton_runner._see.material import gather
+from triton_runner._see.material import gather_all
 
 _ASSETS = Path(__file__).parent / "assets"
-_SCRIPTS = ("data", "code", "diff", "levels", "passes", "pictures", "ledger", "tables", "main")
+_SCRIPTS = (
+    "data", "code", "diff", "levels", "passes", "launches", "pictures", "ledger", "tables", "main",
+)  # fmt: skip
 
 
 def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
     """Writes an HTML page that shows a kernel at all levels, and returns its path.
 
     - `kernel`: a folder, a file, or the result of passes(), compile(), load(), open_case() or a launch, as
-      for `source_map()`. Two of them are compared on one page. With passes(), a case, or a folder that
-      passes().save() wrote, the page shows all passes.
+      for `source_map()`. Of a folder, and of a list of these, the page shows all kernels, one at a time, and
+      compares any two. With passes(), a case, or a folder that passes().save() wrote, it shows all passes.
     - `name`: selects a kernel of a folder.
-    - `dumps`: results of dumping(), shown as heat maps and histograms.
+    - `dumps`: results of dumping(), shown as heat maps and histograms, by program and iteration.
     - `findings`: a KernelTrap, a Fault, the result of lockstep() or verify(), the JSON of bisect or compare,
-      or a list of these. Each finding is shown on the line to which it belongs.
+      or a list of these. Each finding is shown with the line to which it belongs.
 
     Raises DiagnosticError.
     """
     several = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
-    if not 1 <= len(several) <= 2:
-        raise fail(f"a page shows one kernel or two beside each other, not {len(several)}")
+    materials = [material for one in several for material in gather_all(one, name)]
+    if not materials:
+        raise fail("a page shows at least one kernel, and the list is empty")
     dumps = list(dumps) if isinstance(dumps, (list, tuple)) else [dumps]
-    findings = list(findings) if isinstance(findings, (list, tuple)) else [findings]
-    text, _ = page([gather(one, name) for one in several], dumps, findings)
+    text, _ = page(materials, dumps, findings)
     write_file(path, text)
     return os.fspath(path)
 
 
-def page(materials, dumps=(), findings=()) -> tuple[str, list[KernelData]]:
-    """The page as HTML, and what it holds of each kernel. What was dumped and found is the first kernel's."""
-    made = []
-    for i, (material, label) in enumerate(zip(materials, _labels(materials), strict=True)):
-        made.append(KernelData(material, label, dumps if i == 0 else (), findings if i == 0 else ()))
-    if not any(one.main["levels"] for one in made):
-        raise fail(f"'{materials[0].name}' has no level that could be shown", *made[0].map.notes)
-    return _rendered(made), made
+def page(materials, dumps=(), findings=(), launches=(), tunings=()) -> tuple[str, list[KernelData]]:
+    """The page as HTML, and what it holds of each kernel. Dumped values and findings belong to the kernel
+    that they name, or else to the first. launches, tunings: as program.run() returns them."""
+    values = [(one.kernel, one) for dump in dumps for one in dump if len(one)]
+    found, names = each(findings), [material.name for material in materials]
+
+    def of(number: int, pairs) -> list:
+        owner = [names.index(name) if name in names else 0 for name, _ in pairs]
+        return [thing for (_, thing), at in zip(pairs, owner, strict=True) if at == number]
+
+    kernels = [KernelData(one, of(i, values), of(i, found)) for i, one in enumerate(materials)]
+    if not any(one.main["levels"] for one in kernels):
+        raise fail(f"'{names[0]}' has no level that could be shown", *kernels[0].map.notes)
+    return _rendered(kernels, _labels(materials), {"launches": launches, "tunings": tunings}), kernels
 
 
 def _labels(materials) -> list[str]:
-    """What tells the kernels of a page from each other."""
+    """What tells the kernels of a page from each other: their names, and more where several have one name."""
+    labels = [material.name for material in materials]
+    for name in {label for label in labels if labels.count(label) > 1}:
+        same = [i for i, material in enumerate(materials) if material.name == name]
+        for i, label in zip(same, _labels_of_one_name([materials[i] for i in same]), strict=True):
+            labels[i] = label
+    return labels
+
+
+def _labels_of_one_name(materials) -> list[str]:
     for labels in (
-        [m.name for m in materials],
         [f"{m.name} {m.target}" for m in materials],
-        [f"Triton {m.release}" for m in materials],
-        [os.path.basename(m.folder) or m.name for m in materials],
+        [f"{m.name} {m.variant}" for m in materials],
+        [f"{m.name} Triton {m.release}" for m in materials],
+        [f"{m.name} {os.path.basename(m.folder)}" for m in materials],
     ):
         if len({*labels}) == len(labels):
             return labels
-    return [f"{m.name} {i}" for i, m in enumerate(materials, 1)]
+    return [f"{m.name} {m.variant} #{i}".replace("  ", " ") for i, m in enumerate(materials, 1)]
 
 
 @functools.cache
@@ -69,19 +87,20 @@ def _assets() -> tuple[str, str]:
     return (_ASSETS / "page.css").read_text(), f'"use strict";\n{scripts}'
 
 
-def _rendered(made: list[KernelData]) -> str:
+def _rendered(kernels: list[KernelData], labels: list[str], program: dict) -> str:
     # jinja2 takes longer to load than the other verbs have to wait for.
     import jinja2
 
     style, script = _assets()
-    blobs = []
-    for i, one in enumerate(made):
-        one.main["passesBlob"] = f"passes-{i}"
-        blobs.append({"id": f"passes-{i}", "text": packed(one.passes)})
-    blobs.insert(0, {"id": "kernels", "text": packed([one.main for one in made])})
+    blobs = [{"id": "page", "text": packed({"labels": labels, **program})}]
+    for i, one in enumerate(kernels):
+        for name, data in (("kernel", one.main), ("passes", one.passes), ("values", one.values)):
+            if data:
+                blobs.append({"id": f"{name}-{i}", "text": packed(data)})
     template = jinja2.Environment(autoescape=True).from_string((_ASSETS / "page.html").read_text())
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    names = [*dict.fromkeys(one.map.name for one in kernels)]
+    title = " and ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} other kernels"
     return template.render(
-        title=" and ".join(dict.fromkeys(one.map.name for one in made)), style=style, script=script,
-        script_hash=f"sha256-{digest}", blobs=blobs,
-    )  # fmt: skip
+        title=title, style=style, script=script, script_hash=f"sha256-{digest}", blobs=blobs
+    )

@@ -1,13 +1,19 @@
 // A list of code lines of which only those in sight are in the document, so that its length costs nothing.
 
 const ROW = 19, LONGEST = 400;
-const TOKEN = /("(?:[^"\\]|\\.)*"?)|(\/\/.*|;(?= ).*|(?<![\w%"&])#(?![\w]).*)|([%$!@#][\w.$#-]+)|\b(0x[\da-fA-F]+|\d[\d.]*(?:e[+-]?\d+)?)\b|\b(tensor|f16|f32|bf16|f64|i1|i8|i16|i32|i64|half|float|double|ptr|index)\b|\b(def|return|for|in|if|else|while|import|from|as|and|or|not|True|False|None|define|func|module|call|tail|br|ret)\b(?!\.)|([a-zA-Z_][\w]*(?:\.[\w:]+)+)/g;
+// A comment of each language: "//" divides in Python, and "#" begins a name in MLIR.
+const COMMENT = { python: /#.*/, ir: /\/\/.*|;(?= ).*|(?<![\w%"&])#(?![\w]).*/ };
+const STRING = { python: /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?/, ir: /"(?:[^"\\]|\\.)*"?/ };
+const REST = /([%$!@#][\w.$#-]+)|\b(0x[\da-fA-F]+|\d[\d.]*(?:e[+-]?\d+)?)\b|\b(tensor|f16|f32|bf16|f64|i1|i8|i16|i32|i64|half|float|double|ptr|index)\b|\b(def|return|for|in|if|else|while|import|from|as|and|or|not|True|False|None|define|func|module|call|tail|br|ret)\b(?!\.)|([a-zA-Z_][\w]*(?:\.[\w:]+)+)/;
+const TOKENS = Object.fromEntries(["python", "ir"].map((language) =>
+  [language, new RegExp(`(${STRING[language].source})|(${COMMENT[language].source})|${REST.source}`, "g")]));
 const KINDS = [null, "string", "comment", "name", "number", "type", "word", "op"];
 
-function coloured(text) {
+// language: "python" or "ir".
+function coloured(text, language) {
   const out = document.createDocumentFragment();
   let at = 0;
-  for (const match of text.matchAll(TOKEN)) {
+  for (const match of text.matchAll(TOKENS[language])) {
     const kind = KINDS[match.findIndex((group, i) => i > 0 && group !== undefined)];
     if (match.index > at) out.append(text.slice(at, match.index));
     out.append(element("span", { class: `t-${kind}` }, match[0]));
@@ -18,7 +24,7 @@ function coloured(text) {
 }
 
 class CodeList {
-  // options: label; hueOf(line), costOf(line), classesOf(line), labelOf(line); onCurrent(line, how), onHover(line).
+  // options: label; language; hueOf(line), costOf(line), classesOf(line), labelOf(line); onCurrent(line, how), onHover(line).
   constructor(options) {
     this.options = options;
     this.current = 0; // a line from 1; 0: none
@@ -81,7 +87,7 @@ class CodeList {
     if (hue != null) mark.style.background = `hsl(${hue} 62% 58%)`;
     row.append(element("span", { class: "number" }, String(labelOf ? labelOf(line) : line)), mark);
     if (costOf) row.append(element("span", { class: "cost" }, costOf(line)));
-    row.append(element("span", { class: "text" }, coloured(text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text)));
+    row.append(element("span", { class: "text" }, coloured(text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text, this.options.language || "ir")));
     row.style.top = `${at * ROW}px`;
     this.dress(row, line);
     return row;
@@ -139,7 +145,7 @@ class CodeList {
     this.draw();
   }
 
-  // The next line of a set behind the current one (or before it), in a circle.
+  // The next line of a set after the current one (or before it), in a circle.
   step(lines, forward) {
     const sorted = [...lines].filter((line) => this.position.has(line)).sort((a, b) => a - b);
     if (!sorted.length) return;

@@ -25,8 +25,9 @@ const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "
 const shortName = (path) => path.slice(path.lastIndexOf("/") + 1);
 
 class Kernel {
-  constructor(data) {
-    Object.assign(this, data);
+  // number: that of its blobs on the page; label: what tells it from the other kernels.
+  constructor(data, number, label) {
+    Object.assign(this, data, { number, label });
     this.levelNamed = new Map();
     const keys = this.places.map((_, place) => this.keys(place));
     for (const level of this.levels) {
@@ -103,6 +104,12 @@ class Kernel {
       for (const line of lines) counts.set(line, (counts.get(line) || 0) + 1);
     }
     return counts;
+  }
+
+  // The text of a line that a finding, or a dumped value, names; "" where it is not on the page.
+  lineOf(name, line, file = null) {
+    const text = name === "python" ? this.files[file]?.text : this.levelNamed.get(name)?.text;
+    return text?.split("\n")[line - 1] ?? "";
   }
 
   // The machine's level if it is there, else the lowest.

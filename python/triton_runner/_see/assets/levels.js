@@ -50,7 +50,7 @@ class Levels {
     const title = name === "python" ? "Python" : TITLES[name], level = this.kernel.levelNamed.get(name);
     const count = element("span", { class: "lit-count" });
     const list = new CodeList({
-      label: `${title} of ${this.kernel.name}`,
+      label: `${title} of ${this.kernel.name}`, language: name === "python" ? "python" : "ir",
       hueOf: (line) => this.hue(name, line),
       costOf: name === "python" ? (line) => this.costs?.get(line)?.toLocaleString("en") || "" : null,
       classesOf: (line) => this.classes(name, line),
@@ -71,12 +71,35 @@ class Levels {
       count, step(false), step(true));
     const node = element("section", { class: "pane", "aria-label": title, "data-level": name, hidden: !isShown }, head, list.box, list.ruler);
     const pane = { name, title, list, node, count, level };
+    const grip = this.grip(node, title);
+    grip.hidden = !isShown;
     this.panes.set(name, pane);
-    this.wrap.append(node);
+    this.wrap.append(node, grip);
     this.chips.append(this.toggle(title, isShown, (on) => {
-      node.hidden = !on;
+      node.hidden = grip.hidden = !on;
       if (on) this.fill(pane);
     }));
+  }
+
+  // The gap to the right of a pane: dragged, or moved by arrow keys, it makes the pane wider or narrower; a
+  // double click lets the pane share the width with the others again.
+  grip(node, title) {
+    const resize = (width) => { node.style.flex = `0 0 ${Math.max(120, Math.round(width))}px`; };
+    return element("div", {
+      class: "grip", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": `Width of ${title}`,
+      ondblclick: () => { node.style.flex = ""; },
+      onkeydown: (event) => {
+        const by = { ArrowLeft: -40, ArrowRight: 40 }[event.key];
+        if (by) { resize(node.offsetWidth + by); event.preventDefault(); }
+      },
+      onpointerdown: (event) => {
+        const start = event.clientX - node.offsetWidth, grip = event.currentTarget;
+        grip.setPointerCapture(event.pointerId);
+        grip.onpointermove = (move) => resize(move.clientX - start);
+        grip.onpointerup = grip.onpointercancel = () => { grip.onpointermove = null; };
+        event.preventDefault();
+      },
+    });
   }
 
   filePicker() {
@@ -205,6 +228,8 @@ class Levels {
     const counts = Object.entries(this.lit).filter(([level, lines]) => level !== "python" && level !== name && lines.size)
       .map(([level, lines]) => `${TITLES[level]} ${lines.size.toLocaleString("en")}`);
     if (counts.length) parts.push(element("span", {}, `  ·  ${counts.join(", ")}`));
+    const said = name === "ptx" && kernel.opcodes[kernel.levelNamed.get("ptx").rowAt.get(line)?.op];
+    if (said) parts.push(element("div", { class: "opcode" }, said));
     for (const finding of blamed || []) parts.push(element("div", {}, `● ${finding.title}`));
     detail.replaceChildren(...parts);
   }

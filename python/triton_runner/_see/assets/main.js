@@ -1,15 +1,16 @@
 // The page put together: tabs, search, theme, keys.
 
 class Page {
-  constructor(kernels, started) {
-    this.kernels = kernels;
+  // data: labels of the kernels, launches, tunings. A kernel is unpacked when it is first opened.
+  constructor(data) {
+    this.data = data;
+    this.kernels = data.labels.map(() => null);
     this.detail = document.getElementById("detail");
     this.main = document.getElementById("main");
     this.tabs = document.getElementById("tabs");
-    this.started = started;
     const pick = document.getElementById("pick");
-    kernels.forEach((kernel, i) => pick.append(element("option", { value: i }, kernel.label)));
-    document.getElementById("pick-label").hidden = kernels.length < 2;
+    data.labels.forEach((label, i) => pick.append(element("option", { value: i }, label)));
+    document.getElementById("pick-label").hidden = data.labels.length < 2;
     pick.addEventListener("change", () => this.open(Number(pick.value)));
     this.search = document.getElementById("search");
     this.search.addEventListener("input", () => this.find());
@@ -24,7 +25,11 @@ class Page {
       if (event.key === "?" && !typing) keys.showModal();
     });
     this.tabs.addEventListener("keydown", (event) => this.tabKey(event));
-    this.open(0);
+  }
+
+  // A promise of a kernel.
+  kernelAt(number) {
+    return (this.kernels[number] ??= unpack(`kernel-${number}`).then((data) => new Kernel(data, number, this.data.labels[number])));
   }
 
   theme(name) {
@@ -32,8 +37,13 @@ class Page {
     this.levels?.panes.forEach((pane) => pane.list.drawRuler());
   }
 
-  open(number) {
-    const kernel = (this.kernel = this.kernels[number]);
+  // Shows a kernel, in the part that was shown of the one before.
+  async open(number, part = this.shown) {
+    this.wanted = number;
+    const kernel = await this.kernelAt(number);
+    if (this.wanted !== number) return; // another was chosen meanwhile
+    this.kernel = kernel;
+    document.getElementById("pick").value = number;
     this.pinnedChanged = null;
     this.main.replaceChildren();
     this.tabs.replaceChildren();
@@ -42,25 +52,33 @@ class Page {
     document.getElementById("kernel-facts").textContent = kernel.facts.join("  ·  ");
     this.parts = [];
     this.levels = new Levels(kernel, this);
-    this.add("Levels", this.levels.node, () => this.levels.start(), "", this.levels);
+    this.add("Levels", this.levels.node, () => this.levels.start());
     if (kernel.passes.length) {
       this.passes = new Passes(kernel, this);
       this.pinnedChanged = (lines) => this.passes.pinned(lines);
       this.add("Passes", this.passes.node, () => this.passes.start(), String(kernel.passes.length));
     }
+    const { launches, tunings } = this.data;
+    if (launches.length || tunings.length)
+      this.add("Launches", null, () => launchesPanel(this.data, this), launches.length ? String(launches.length) : "");
     this.add("Resources", resourcesPanel(kernel, this), () => {});
     if (kernel.values.length) this.add("Values", null, () => valuesPanel(kernel, this), String(kernel.values.length));
     if (kernel.layouts.length) this.add("Layouts", null, () => layoutsPanel(kernel, this), String(kernel.layouts.length));
-    if (kernel.findings.length) this.add("Findings", findingsPanel(kernel, this), () => {}, String(kernel.findings.length), null, "bad");
+    if (kernel.findings.length) this.add("Findings", findingsPanel(kernel, this), () => {}, String(kernel.findings.length), "bad");
     if (this.kernels.length > 1) {
-      const compare = new Compare(...this.kernels);
-      this.add("Compare", compare.node, () => compare.start());
+      const compare = new Compare(this, number);
+      this.add("Compare", compare.node, () => compare.open());
     }
-    this.show(0);
+    this.show(Math.max(0, this.parts.findIndex((one) => one.title === part)));
+  }
+
+  // Shows a kernel's levels.
+  async openAt(number) {
+    await this.open(number, "Levels");
   }
 
   // A part: its node, or what `start` returns when it is first opened.
-  add(title, node, start, badge = "", searched = null, kind = "") {
+  add(title, node, start, badge = "", kind = "") {
     const number = this.parts.length, id = title.toLowerCase();
     const tab = element("button", {
       role: "tab", type: "button", id: `tab-${id}`, "aria-controls": `panel-${id}`, "aria-selected": "false", tabindex: -1,
@@ -69,10 +87,11 @@ class Page {
     const panel = element("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, hidden: true }, node);
     this.tabs.append(tab);
     this.main.append(panel);
-    this.parts.push({ tab, panel, start, searched, isFresh: true });
+    this.parts.push({ title, tab, panel, start, isFresh: true });
   }
 
   show(number) {
+    this.shown = this.parts[number].title;
     this.parts.forEach(({ tab, panel }, i) => {
       tab.setAttribute("aria-selected", String(i === number));
       tab.tabIndex = i === number ? 0 : -1;
@@ -121,8 +140,8 @@ class Page {
 
 (async () => {
   try {
-    const data = await unpack("kernels");
-    window.page = new Page(data.map((kernel) => new Kernel(kernel)));
+    window.page = new Page(await unpack("page"));
+    await window.page.open(0);
     performance.mark("ready");
   } catch (error) {
     const said = `This page could not be opened; it needs a browser of 2023 or later: ${error.message}`;

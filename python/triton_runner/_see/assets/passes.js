@@ -5,7 +5,7 @@ class Passes {
     this.kernel = kernel;
     this.page = page;
     this.at = 0;
-    this.texts = null; // of each pass its lines, filled from the second blob when the panel is first opened
+    this.texts = null; // of each pass its lines, unpacked when the panel is first opened
     this.lit = new Set();
     this.view = new DiffView("What the pass changed", { isLit: (entry) => this.isLit(entry) });
     this.slider = element("input", {
@@ -49,7 +49,7 @@ class Passes {
   async start() {
     if (this.texts) return;
     this.title.textContent = "Unpacking…";
-    const kept = await unpack(this.kernel.passesBlob);
+    const kept = await unpack(`passes-${this.kernel.number}`);
     let last = { lines: [], at: [] };
     this.texts = this.kernel.passes.map((pass) => {
       const own = kept[pass.number];

@@ -38,12 +38,40 @@ function picture(rows, columns, colourOf, textOf, told, label) {
 
 const NAN = [226, 40, 60], INF = [255, 196, 0], ABSENT = [170, 178, 190];
 
-function valueCard(value, page) {
-  const cells = numbers(value.cells, Float32Array), marks = numbers(value.marks, Uint8Array);
-  const span = value.high > value.low ? value.high - value.low : 1;
+// A value with one of its records, chosen by program and iteration. records: their pictures.
+function valueCard(value, records, page) {
+  const { stats, programs, iterations } = value;
+  const body = element("div"), names = [...new Set(programs.map((program) => program.join(", ")))];
+  const within = (program) => programs.flatMap((one, i) => (one.join(", ") === program ? [i] : []));
+  const start = programs[value.first].join(", ");
+  const program = element("select", { "aria-label": `Program of ${value.name}`, onchange: () => fill(within(program.value)[0]) },
+    ...names.map((name) => element("option", { value: name, selected: name === start }, name)));
+  const iteration = element("select", { "aria-label": `Iteration of ${value.name}`, onchange: () => draw(Number(iteration.value)) });
+  const draw = (record) => body.replaceChildren(...recordOf(value, records[record]));
+  const fill = (record) => {
+    const all = within(program.value);
+    iteration.replaceChildren(...all.map((i) => element("option", { value: i, selected: i === record }, iterations[i].join(", ") || "–")));
+    iteration.parentNode.hidden = all.length < 2 && !iterations[record].length;
+    draw(record);
+  };
+  const kept = records.length < stats.records ? `${plural(stats.records, "record")}, of which the page has ${records.length.toLocaleString("en")}` : plural(stats.records, "record");
+  const card = element("article", { class: "card" },
+    element("h3", {}, `${value.variable ? `${value.variable}: ` : ""}${value.name} = ${value.op}`),
+    element("p", { class: "note" }, `${value.type}[${value.shape.join(", ")}] at ${value.level}, ${kept}  `,
+      value.at ? element("button", { class: "link", type: "button", onclick: () => page.go(...value.at) }, value.where) : null),
+    element("div", { class: "chips" }, element("label", { class: "pick" }, "Program ", program), element("label", { class: "pick" }, "Iteration ", iteration)),
+    body);
+  fill(value.first);
+  return card;
+}
+
+// The picture of a record, its scale and its histogram.
+function recordOf(value, record) {
+  const cells = numbers(record.cells, Float32Array), marks = numbers(record.marks, Uint8Array);
+  const span = record.high > record.low ? record.high - record.low : 1;
   const told = element("p", { class: "note", "aria-live": "polite" }, value.thinned ? "Each cell is the mean of several elements; a NaN or Inf among them is kept." : "\u00a0");
   const { canvas } = picture(value.rows, value.columns,
-    (i) => (marks[i] & 1 ? NAN : marks[i] & 2 ? INF : marks[i] & 4 ? ABSENT : viridis((cells[i] - value.low) / span)),
+    (i) => (marks[i] & 1 ? NAN : marks[i] & 2 ? INF : marks[i] & 4 ? ABSENT : viridis((cells[i] - record.low) / span)),
     (i, row, column) => `[${row * value.step[0]}, ${column * value.step[1]}] ${marks[i] & 1 ? "NaN" : marks[i] & 2 ? "Inf" : cells[i].toPrecision(6)}`,
     told, `Heat map of ${value.name}`);
   const ramp = element("span", { class: "scale" });
@@ -54,24 +82,20 @@ function valueCard(value, page) {
     return element("span", {}, box, ` ${text}`);
   };
   const { stats } = value;
-  return element("article", { class: "card" },
-    element("h3", {}, `${value.variable || value.name} = ${value.op}`),
-    element("p", { class: "note" }, `${value.type}[${value.shape.join(", ")}] at ${value.level}, ${plural(stats.records, "record")}; shown: program ${value.program.join(", ")}${value.iteration.length ? `, iteration ${value.iteration.join(", ")}` : ""}  `,
-      value.at ? element("button", { class: "link", type: "button", onclick: () => page.go(...value.at) }, value.where) : null),
-    canvas,
-    element("div", { class: "legend" }, element("span", {}, show(value.low)), ramp, element("span", {}, show(value.high)),
+  return [canvas,
+    element("div", { class: "legend" }, element("span", {}, show(record.low)), ramp, element("span", {}, show(record.high)),
       stats.nan ? swatch(NAN, `${stats.nan.toLocaleString("en")} NaN`) : null, stats.inf ? swatch(INF, `${stats.inf.toLocaleString("en")} Inf`) : null),
-    told, histogram(value));
+    told, histogram(record)];
 }
 
 const show = (number) => (number == null ? "–" : Number(number.toPrecision(4)).toString());
 
-function histogram(value) {
+function histogram(record) {
   const canvas = element("canvas", { class: "histogram", width: 480, height: 70, role: "img",
-    "aria-label": `Histogram: ${value.histogram.join(", ")} elements from ${show(value.low)} to ${show(value.high)}` });
-  const pen = canvas.getContext("2d"), most = Math.max(1, ...value.histogram), wide = 480 / value.histogram.length;
+    "aria-label": `Histogram: ${record.histogram.join(", ")} elements from ${show(record.low)} to ${show(record.high)}` });
+  const pen = canvas.getContext("2d"), most = Math.max(1, ...record.histogram), wide = 480 / record.histogram.length;
   pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent");
-  value.histogram.forEach((count, i) => {
+  record.histogram.forEach((count, i) => {
     const high = count ? Math.max(1.5, 66 * Math.sqrt(count / most)) : 0;
     pen.fillRect(i * wide + 0.5, 70 - high, wide - 1, high);
   });
@@ -79,7 +103,10 @@ function histogram(value) {
 }
 
 function valuesPanel(kernel, page) {
-  return element("div", { class: "scroll" }, element("div", { class: "masonry" }, ...kernel.values.map((value) => valueCard(value, page))));
+  const cards = element("div", { class: "masonry" }, element("p", { class: "note" }, "Unpacking…"));
+  unpack(`values-${kernel.number}`).then((records) =>
+    cards.replaceChildren(...kernel.values.map((value, i) => valueCard(value, records[i], page))));
+  return element("div", { class: "scroll" }, cards);
 }
 
 // --- layouts ---------------------------------------------------------------------------------------------

@@ -60,6 +60,12 @@ function resourcesPanel(kernel, page) {
     element("p", {}, "\u00a0"), element("div", { class: "grid" }, ...cards), ...notes);
 }
 
+// The line of the source, or of a level, that a finding is about.
+function sourceLine(kernel, { file, line, level, levelLine }) {
+  const text = (file != null ? kernel.lineOf("python", line, file) : level ? kernel.lineOf(level, levelLine) : "").trim();
+  return text ? element("code", { class: "source" }, coloured(text, file != null ? "python" : "ir")) : null;
+}
+
 function findingsPanel(kernel, page) {
   return element("div", { class: "scroll" }, element("div", { class: "grid" }, ...kernel.findings.map((finding) =>
     element("article", { class: `card finding ${finding.kind}` },
@@ -68,19 +74,23 @@ function findingsPanel(kernel, page) {
         class: "link mono", type: "button",
         onclick: () => (finding.file != null ? page.go("python", finding.line, finding.file) : finding.level ? page.go(finding.level, finding.levelLine) : page.goPass(finding.pass)),
       }, finding.where) : null,
+      sourceLine(kernel, finding),
       element("pre", {}, finding.text)))));
 }
 
 // --- two kernels -----------------------------------------------------------------------------------------
 
 class Compare {
-  constructor(a, b) {
-    this.kernels = [a, b];
-    const both = a.levels.map((level) => level.name).filter((name) => b.levelNamed.has(name));
-    this.pick = element("select", { "aria-label": "Level", onchange: () => this.start() },
-      ...both.map((name) => element("option", { value: name, selected: name === "ttgir" }, TITLES[name])));
+  // number: the kernel that is shown. It is compared with the last on the page, or the first if it is the last.
+  constructor(page, number) {
+    this.page = page;
+    const { labels } = page.data, last = labels.length - 1;
+    const kernelPick = (label, chosen) => element("select", { "aria-label": label, onchange: () => this.open() },
+      ...labels.map((text, i) => element("option", { value: i, selected: i === chosen }, text)));
+    this.picks = [kernelPick("From", number === last ? 0 : number), kernelPick("To", last)];
+    this.pick = element("select", { "aria-label": "Level", onchange: () => this.start() });
     this.counts = element("span", { class: "note" });
-    this.view = new DiffView(`What differs between ${a.label} and ${b.label}`);
+    this.view = new DiffView("What differs between two kernels");
     const fold = element("button", {
       class: "chip", type: "button", "aria-pressed": "true",
       onclick: () => {
@@ -89,12 +99,23 @@ class Compare {
         this.start();
       },
     }, "Changes only");
+    this.numbers = element("div", { class: "card" });
     this.mix = element("div", { class: "card" });
     this.node = element("div", {},
-      element("div", { class: "bar" }, element("b", {}, `${a.label}  →  ${b.label}`), this.pick, fold, this.counts),
-      element("div", { class: "passes" }, element("div", { class: "pass-list" }, this.resources(), this.mix),
+      element("div", { class: "bar" }, this.picks[0], "→", this.picks[1], this.pick, fold, this.counts),
+      element("div", { class: "passes" }, element("div", { class: "pass-list" }, this.numbers, this.mix),
         element("section", { class: "pane", "aria-label": "Difference" }, this.view.list.box, this.view.list.ruler)));
     this.node.style.cssText = "display:flex;flex-direction:column;flex:1;min-height:0";
+  }
+
+  // The two kernels that are picked, from their level that was compared before.
+  async open() {
+    const level = this.pick.value || "ttgir";
+    const [a, b] = (this.kernels = await Promise.all(this.picks.map((pick) => this.page.kernelAt(Number(pick.value)))));
+    const both = a.levels.map((one) => one.name).filter((name) => b.levelNamed.has(name));
+    this.pick.replaceChildren(...both.map((name) => element("option", { value: name, selected: name === level }, TITLES[name])));
+    this.numbers.replaceChildren(...this.resources());
+    this.start();
   }
 
   resources() {
@@ -103,12 +124,12 @@ class Compare {
       const [x, y] = [a.get(label) ?? "–", b.get(label) ?? "–"];
       return [cellOf(label), cellOf(x, true), cellOf(x === y ? y : element("b", {}, y), true)];
     });
-    return element("div", { class: "card" }, element("h2", {}, "Resources"), table(["", `#${this.kernels[0].label}`, `#${this.kernels[1].label}`], rows, "Resources of both"));
+    return [element("h2", {}, "Resources"), table(["", `#${this.kernels[0].label}`, `#${this.kernels[1].label}`], rows, "Resources of both")];
   }
 
   start() {
     const [a, b] = this.kernels.map((kernel) => kernel.levelNamed.get(this.pick.value));
-    if (!a) return;
+    if (!a || !b) return;
     const clean = (level) => level.lines.filter((line, i) => level.rowAt.has(i + 1) || !NOISE[level.name].test(line)).map(tidy);
     const count = tally(this.view.show(clean(a), clean(b)));
     this.counts.textContent = `+${count.added.toLocaleString("en")} −${count.removed.toLocaleString("en")}`;
