@@ -20,12 +20,12 @@ from triton_runner import ir  # noqa: E402
 
 FOLDERS = {
     "add_kernel": {
-        "ttir": ("dump/ttir/01-vector_add", "debugging/ttir/01-vector_add"),
+        "ttir": ("debugging/ttir/01-vector_add",),
         "ttgir": ("debugging/ttgir/01-vec_add",),
     },
     "matmul_kernel": {
         "ttir": ("debugging/ttir/03-matrix_multiplication",),
-        "ttgir": ("dump/ttgir/03-matrix_multiplication", "debugging/ttgir/03-matrix_multiplication"),
+        "ttgir": ("debugging/ttgir/03-matrix_multiplication",),
     },
     "softmax_kernel": {
         "ttir": ("debugging/ttir/04-softmax",),

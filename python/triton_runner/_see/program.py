@@ -85,7 +85,8 @@ def run(program: str, arguments, name: str, selectors, target, pretend_cuda: boo
                 status = _run.run_program(program, list(arguments), False, pretend_cuda)
             last = {values.kernel: launch for launch in dump.launches for values in launch}
             if not (dumps := [*dict.fromkeys(last.values())]):
-                raise fail(f"nothing of {', '.join(selectors)} was recorded, and no page is written")
+                notes = [] if name else ["where only one of several kernels has it, --kernel names that one"]
+                raise fail(f"nothing of {', '.join(selectors)} was recorded, and no page is written", *notes)
         else:
             status = _run.run_program(program, list(arguments), False, pretend_cuda)
     if not observer.kernels:

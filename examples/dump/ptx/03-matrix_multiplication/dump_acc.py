@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from kernels import dumped, harness
 
-TTGIR = str(Path(__file__).resolve().parents[2] / "ttgir" / "03-matrix_multiplication")
+TTGIR = str(Path(__file__).resolve().parents[3] / "debugging" / "ttgir" / "03-matrix_multiplication")
 device = harness.Device()
 dump_tensor = device.zeros(64, 64)
 a, b = dumped.matmul(

@@ -3,16 +3,15 @@
 import sys
 from pathlib import Path
 
-import triton_runner
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from kernels import dumped, harness
 
+TTIR = str(Path(__file__).resolve().parents[3] / "debugging" / "ttir" / "01-vector_add")
 device = harness.Device()
 dump_tensor = device.zeros(1024)
 x, _ = dumped.vector_add(
     device,
-    ttir_dir=triton_runner.get_file_dir(__file__),
+    ttir_dir=TTIR,
     dump_tensor=dump_tensor,
     dump_value="%9",
     dump_grid=1,
