@@ -1,6 +1,6 @@
-"""The same launch at several levels, or on engine and GPU, value by value: where does it first go wrong?
+"""Runs one launch at several levels, or on an engine and a GPU, and finds the first value that differs.
 
-Every value that has a counterpart (_lockstep_pairs) is recorded in each run, each iteration of each program.
+Every value that has a counterpart (_lockstep_pairs) is recorded in each run, in each iteration and program.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from triton_runner._rerun.launch import Launch
 
 
 class Divergence:
-    """A value that two runs disagree on, at the first element that does: file and line of the Python source,
-    the value and op at each of the two levels, program, iteration, element, both numbers, the largest error
-    of that record, and how many of its elements differ. copy: where the element is right in the register that
-    was read first and wrong in another one that holds it too, the block and thread of that; else None."""
+    """A value on which two runs disagree, and the first element that differs: file and line of the Python
+    source, the value and op at both levels, program, iteration, element, both numbers, the largest error of
+    the record, and how many of its elements differ. copy: the block and thread of a wrong copy of the
+    element, if the copy that was read first is right; else None."""
 
     def __init__(self, first, second, record, error, count, numbers, element, copy=None):
         (self.run, a), (self.other_run, b) = first, second
@@ -77,11 +77,11 @@ class Divergence:
 
 
 class Lockstep:
-    """What lockstep() found. diverged: the first Divergence, or None; differences: the first of each value,
-    in the order of execution; outputs: the arguments that the runs leave different; unobserved: where a
-    launch that nobody records leaves others than the recorded one, or stops otherwise; traps: what stopped a
-    run, by its name; compared: how many values had counterparts, by pair of runs; notes; dumps: each run's
-    Dump."""
+    """The result of lockstep(). diverged: the first Divergence, or None; differences: the first of each
+    value, in the order of execution; outputs: arguments with different contents after the runs; unobserved:
+    where a launch that is not recorded has other outputs than the recorded one, or stops differently;
+    traps: what stopped a run, by its name; compared: the number of values with counterparts, by pair of
+    runs; notes; dumps: each run's Dump."""
 
     def __init__(self, runs, differences, outputs, unobserved, compared, notes):
         self.runs = [run.name for run in runs]
@@ -186,7 +186,7 @@ def lockstep(
 
 
 def of_launch(launch: Launch, levels: tuple, **options) -> Lockstep:
-    """lockstep() of a launch that can be run again, at two levels or more, on the CPU."""
+    """lockstep() of a Launch, at two or more levels on the CPU."""
     with unseen(), _settings.using(device="cpu", level=levels[0], target=launch.target, threads=1):
         kernel = launch.kernel(levels[0])
         launch.arguments.put_back()
@@ -197,7 +197,7 @@ def of_launch(launch: Launch, levels: tuple, **options) -> Lockstep:
 
 
 def _target_of(devices) -> str | None:
-    """The GPU's architecture, which the CPU's runs are compiled for too; None where no GPU is asked for."""
+    """The GPU's architecture, for which the CPU's runs are compiled too; None if no GPU takes part."""
     if not any(device != "cpu" for device in devices):
         return None
     return _gpu.current_target()
@@ -205,8 +205,8 @@ def _target_of(devices) -> str | None:
 
 @dataclasses.dataclass
 class _Run:
-    """A run of the launch: what was recorded, what it left by argument, and what stopped it. text, flow: of
-    TTIR and TTGIR; polled: what loops that wait go through."""
+    """A run of the launch: its records, its outputs by argument, and its trap. text, flow: for TTIR and
+    TTGIR; polled: values inside loops that wait."""
 
     name: str
     device: str
@@ -220,7 +220,7 @@ class _Run:
 
 
 class _Runner:
-    """Runs the launch again and again, each time from what its arguments held at first; settings: of all."""
+    """Runs the launch repeatedly with the same initial arguments. settings: for all runs."""
 
     def __init__(self, kernel, args, constexprs: dict, grid, sources: dict):
         self.kernel, self.constexprs, self.grid, self.sources = kernel, constexprs, grid, sources
@@ -232,7 +232,7 @@ class _Runner:
         self.settings: dict = {}
 
     def recorded(self, run: _Run, before: list[_Run], programs, max_bytes) -> _Run:
-        """The run with its values; before: the runs above it."""
+        """Makes a run and records its values. before: the runs at higher levels."""
         selectors, ttgir = ("*",), ""
         if run.level in ("llir", "ptx"):
             above = next((r for r in reversed(before) if r.level == "ttgir"), None)
@@ -253,14 +253,14 @@ class _Runner:
         return run
 
     def unobserved(self, run: _Run) -> _Run:
-        """The same launch without a probe. Recording may hide a fault, as values are written out then and
-        instructions are not fused, so that a recorded run says little about the launch that a user makes."""
+        """The same launch without a probe. Recording can hide a fault, because it materialises values and
+        prevents fusion; a user's launch may behave differently."""
         plain = _Run(f"{run.name}, not recorded", run.device, run.level)
         self._launch(plain, dump=False)
         return plain
 
     def _launch(self, run: _Run, **settings):
-        """What the launch returns; None where it stops."""
+        """Launches the kernel and returns the compiled kernel; None if the launch traps."""
         if run.device not in self._there:
             is_there = self.arguments.is_on(run.device)
             self._there[run.device] = self.arguments if is_there else self.arguments.copied(run.device)
@@ -273,13 +273,13 @@ class _Runner:
         try:
             with _settings.using(device=run.device, level=level, **settings, **self.settings):
                 compiled = self.kernel[self.grid](*args, **named, **self.constexprs, **self._source(run))
-        except KernelTrap as error:  # what was recorded until then is compared all the same
+        except KernelTrap as error:  # what was recorded until then is compared
             run.error = str(error).splitlines()[0]
         run.outputs = there.arrays()
         return compiled
 
     def _source(self, run: _Run) -> dict:
-        """What is given for a level is what the levels below it are made of, unless they have their own."""
+        """The nearest source at or above the level of a run: lower levels are compiled from it."""
         entry = run.level if run.device == "cpu" else "ttgir"
         sources = self.sources
         if run.device != "cpu" and run.device in sources:
@@ -290,8 +290,8 @@ class _Runner:
 
 
 def _outputs(want: _Run, got: _Run, tolerance, than: str = "", exact: bool | None = None) -> list[dict]:
-    """Of the arguments that a run leaves otherwise than another did: name, run, how many elements, by how
-    much at most. exact: both add in the same order."""
+    """The arguments that differ after two runs: name, run, number of elements, largest difference. exact:
+    both runs add in the same order."""
     exact = _exact(want, got) if exact is None else exact
     found = []
     for name, array in want.outputs.items():
@@ -307,7 +307,7 @@ def _output(run: _Run, name: str, text: str, elements: int = 0, max_error: float
 
 
 def _stopped_otherwise(run: _Run, plain: _Run) -> list[dict]:
-    """By kind, op and line of the trap: at PTX any of several programs may be the first."""
+    """Compares the kind, op and line of the traps: at PTX any of several programs may trap first."""
     a, b = ((one.error or "").split(", program", 1)[0] for one in (run, plain))
     text = f"{plain.name}: {plain.error or 'ran to its end'}; recorded: {run.error or 'ran to its end'}"
     return [] if a == b else [_output(plain, "", text)]
@@ -330,8 +330,8 @@ def _sequence(group: list[Values]) -> dict:
 
 
 def _compare(a, b, tolerance):
-    """The differing values of two runs, each by its first record that differs, in the order of execution of
-    the first run; and how many values were compared."""
+    """The values of two runs that differ, each with its first differing record, in the first run's order of
+    execution; and the number of compared values."""
     pairs = counterparts(a, b)
     exact = _exact(a, b)
     found = []
@@ -358,8 +358,8 @@ def _compare(a, b, tolerance):
 
 
 def _as_stored(x, y, run):
-    """The records that both have of a program. A function that a kernel on a GPU calls stores each call's
-    value in the place of the one before it."""
+    """The records of a program that both runs have. On a GPU, each call of a function overwrites the record
+    of the previous call."""
     site = y[0][1].site
     if run.device == "cpu" or len(x) == len(y) or site.path.split("/")[0] == site.kernel:
         return x, y
@@ -367,7 +367,7 @@ def _as_stored(x, y, run):
 
 
 def _first_record(x, y, allowed):
-    """(order, values, record, other values, what differs) of the first records that do."""
+    """(order, values, record, other values, difference) of the first records that differ."""
     for (at, va, i), (_, vb, j) in zip(x, y, strict=False):
         difference = _first(va, i, vb, j, allowed) or _first_copy(va, i, vb, j, allowed)
         if difference is not None:
@@ -376,8 +376,8 @@ def _first_record(x, y, allowed):
 
 
 def _runs_ahead(x, y, allowed) -> bool:
-    """Whether the second run computes the same some iterations earlier or later, as pipelined loops do with
-    what loads need."""
+    """Whether the second run computes the same values some iterations earlier or later, as pipelined loops do
+    with the operands of loads."""
     for shift in (1, 2, 3, -1, -2, -3):
         mine, theirs = x[max(shift, 0) :], y[max(-shift, 0) :]
         overlap = min(len(mine), len(theirs))
@@ -387,14 +387,14 @@ def _runs_ahead(x, y, allowed) -> bool:
 
 
 def _that_matter(found, flow: Flow, compared: set, outputs_differ: bool) -> list:
-    """The differences that a later value or an output shows: others are of what a pass computes otherwise,
-    and rightly so."""
+    """The differences that affect a later value or an output. The others come from passes that rightly
+    compute something in another way."""
     differing = {first[3][0].name for first in found}
     known: dict[str, bool] = {}
 
     def matters(name: str) -> bool:
         if name not in known:
-            known[name] = False  # while it is looked at: a loop does not show itself
+            known[name] = False  # while its readers are examined: a value does not depend on itself
             readers, stored = flow.readers(name, compared)
             known[name] = (outputs_differ and (stored or not readers)) or any(
                 matters(reader) for reader in readers if reader in differing
@@ -410,12 +410,12 @@ def _exact(a, b) -> bool:
 
 
 def _allowed(kind: str, tolerance, exact: bool) -> float:
-    """exact: both runs add in the same order, so that nothing is allowed where nobody says otherwise."""
+    """The allowed difference. exact: both runs add in the same order, so that the default is 0."""
     return 0.0 if exact and tolerance is None else tolerance_of(kind, tolerance)
 
 
 def _first(va: Values, i: int, vb: Values, j: int, allowed: float):
-    """(largest error, how many differ, both numbers, element) of two records; None where they agree."""
+    """(largest error, number of differing elements, both numbers, element) of two records, or None."""
     a, b = va.to_numpy()[i], vb.to_numpy()[j]
     if vb.mask is not None or va.mask is not None:
         there = _there(va, i, vb, j)
@@ -427,8 +427,8 @@ def _first(va: Values, i: int, vb: Values, j: int, allowed: float):
 
 
 def _first_copy(va: Values, i: int, vb: Values, j: int, allowed: float):
-    """The same of copies in vb's record: elements that are right where they were read first, and wrong in
-    other registers that hold them."""
+    """The same for copies in vb's record: elements that are right in the register that was read first, and
+    wrong in another register that holds them."""
     elements, blocks, threads, values = vb.copies(j)
     there = _there(va, i, vb, j).reshape(-1)[elements] if len(elements) else numpy.zeros(0, bool)
     if not there.any():
@@ -444,7 +444,7 @@ def _first_copy(va: Values, i: int, vb: Values, j: int, allowed: float):
 
 
 def _there(va: Values, i: int, vb: Values, j: int) -> numpy.ndarray:
-    """Which elements of a record no mask leaves out."""
+    """The elements of a record that are not masked off in either run."""
     there = numpy.ones(va.shape, bool)
     for values, record in ((va, i), (vb, j)):
         if values.mask is not None:

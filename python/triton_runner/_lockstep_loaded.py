@@ -1,4 +1,4 @@
-"""Kernels that lockstep() is given as files or as load() makes them, launched at each level as it launches
+"""Artifacts as kernels of lockstep(): files, or results of load(). They are launched at each level like
 kernels of triton_runner.jit."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from triton_runner._load import load
 from triton_runner._metadata import as_path_or_text
 
 _OPTIONS = ("num_warps", "num_ctas", "num_stages")
-# Which levels are compared where nobody says it: PTX is compared with the TTGIR that it comes from.
+# The levels that are compared by default: PTX is compared with the TTGIR from which it was made.
 _USUAL = {
     "ttir": ("ttir", "ttgir"),
     "ttgir": ("ttgir", "ptx"),
@@ -22,12 +22,12 @@ _USUAL = {
 
 
 def is_loaded(kernel) -> bool:
-    """Whether this is a path or a loaded artifact, and not a function of triton_runner.jit."""
+    """Whether a kernel is a path or a loaded artifact, not a function of triton_runner.jit."""
     return isinstance(kernel, (str, os.PathLike, _artifacts.ArtifactKernel))
 
 
 class Loaded:
-    """An artifact, and what `sources` gives for levels above or below it or for a device."""
+    """An artifact, with the `sources` for other levels or for a device."""
 
     def __init__(self, kernel, sources: dict):
         if not isinstance(kernel, _artifacts.ArtifactKernel):
@@ -51,7 +51,7 @@ class Loaded:
         self.arg_names = [p["name"] for p in params] if all(p["name"] for p in params) else []
 
     def usual_levels(self) -> tuple:
-        """What is compared where nobody says it."""
+        """The levels that are compared by default."""
         return _USUAL[self._entry]
 
     def _given(self, level: str, source) -> _artifacts.Artifact:
@@ -73,7 +73,7 @@ class Loaded:
         self.notes.append(f"ttgir is {beside}")
 
     def _artifact_for(self, level: str, device: str) -> _artifacts.Artifact:
-        """What runs at a level: its own text, or the nearest one above, which is compiled down to it."""
+        """The artifact that runs at a level: its own text, or the nearest one above, which is compiled."""
         if device in self._artifacts:
             return self._artifacts[device]
         above = [name for name in ON_CPU[: ON_CPU.index(level) + 1] if name in self._artifacts]

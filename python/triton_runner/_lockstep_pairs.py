@@ -1,9 +1,9 @@
-"""Which values of two runs lockstep() compares.
+"""Pairs of values that lockstep() compares.
 
-Between runs of one text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX) a
-counterpart is the same result of the same op in the same regions. Between TTIR and TTGIR it is what
-comes from the same place of the source by the same kind of op. Passes that unroll or pipeline a loop
-make several values of one, whose records are taken in the order of execution.
+Between runs of one text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX), a value's
+counterpart is the same result of the same op in the same regions. Between TTIR and TTGIR, it is a value of
+the same kind of op with the same source location. Passes that unroll or pipeline a loop turn one value into
+several, whose records are then compared in the order of execution.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 
 from triton_runner._dump.records import Values
 
-# Ops of TTGIR that do what another op does in TTIR.
+# Ops of TTGIR and the op of TTIR that they correspond to.
 _SAME = {
     "ttng.warp_group_dot": "tt.dot", "ttng.warp_group_dot_wait": "tt.dot", "ttng.tc_gen5_mma": "tt.dot",
     "ttg.local_load": "tt.load", "ttg.convert_layout": "",
@@ -21,13 +21,13 @@ _SAME = {
 
 def _key(values: Values):
     op = _SAME.get(values.op, values.op).replace("triton_gpu.", "ttg.")
-    depth = values.loops if op.startswith("scf.") else 0  # what a loop carries is not what it gives
+    depth = values.loops if op.startswith("scf.") else 0  # a loop-carried value is not the loop's result
     return values.stack, op, values.shape, values.type, depth
 
 
 def counterparts(a, b):
-    """[(values of a, values of b)] of one kind: by definition where both run the same text, else by place and
-    op. What a loop that waits goes through is left out: it takes other turns in each run."""
+    """[(values of a, values of b)] that correspond: by definition if both run the same text, else by location
+    and op. Values inside loops that wait are left out, because their iterations differ from run to run."""
     if a.level != "ttir" and b.level != "ttir":
         theirs = {v.name: v for v in b.dump if takes_part(v, b.polled)}
         pairs = [(v, theirs.get(v.name)) for v in a.dump if takes_part(v, a.polled) and _comparable(v)]
@@ -48,20 +48,20 @@ def counterparts(a, b):
 
 
 def takes_part(values: Values, polled: set) -> bool:
-    """Whether a value is compared at all: no statement's, and not what a loop that waits goes through."""
+    """Whether a value is compared: neither a statement's, nor inside a loop that waits."""
     return not values.site.marker and values.name not in polled
 
 
 def _definition(values: Values):
-    """What two values with one name have in common if they are the same: op, type, place, the regions around
-    it and which result."""
+    """A key that is equal for the same value in two runs: op, type, location, enclosing regions, and the
+    number of the result."""
     regions = re.sub(r"@\d+", "", values.site.path)
     return values.op, values.type, values.shape, values.stack, regions, values.site.result
 
 
 def by_result(group: list[Values], others: list[Values]) -> list:
-    """[(values, others)] of values that share a key. What a loop or branch gives has one place in the source
-    however much it is: that is told apart by its variable, or by its rank where both have as many."""
+    """[(values, others)] of values that share a key. All results of a loop or branch have one source
+    location; they are matched by variable, or by position if both sides have equally many."""
     if not group or not others:
         return []
     sides = [_of_each_op(group), _of_each_op(others)]
@@ -84,7 +84,7 @@ def by_result(group: list[Values], others: list[Values]) -> list:
 
 
 def _of_each_op(group: list[Values]) -> list[list[Values]]:
-    """The values of a group by the op that gives them, in the order of its results."""
+    """The values of a group by the op that defines them, in the order of its results."""
     ops: dict = {}
     for values in group:
         ops.setdefault(values.site.path, []).append(values)
@@ -92,5 +92,6 @@ def _of_each_op(group: list[Values]) -> list[list[Values]]:
 
 
 def _comparable(values: Values) -> bool:
-    """Not addresses, and not buffers: copies that are on their way to them arrive at other times."""
+    """Whether a value can be compared: not an address, nor a buffer, to which copies arrive at other
+    times."""
     return values.type != "ptr" and "memdesc" not in values.site.type_text

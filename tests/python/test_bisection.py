@@ -280,7 +280,7 @@ def test_releases_that_are_consecutively_wrong():
 def test_the_page_and_bad_usage(tmp_path):
     (tmp_path / "program.py").write_text(TWICE + "sys.exit(3)")
     answer = CliRunner().invoke(main, ["bisect", "--versions", INSTALLED, str(tmp_path / "program.py")])
-    assert answer.exit_code == 1 and "wrong as it is born: kernel" in answer.output
+    assert answer.exit_code == 1 and "the initial IR is wrong already: kernel" in answer.output
     assert CliRunner().invoke(main, ["bisect", "--versions", "1.0.0", "program.py"]).exit_code == 2
     with pytest.raises(DiagnosticError, match=r"no such file: missing\.py"):
         search.bisect_program(search.Program("missing.py"), [INSTALLED])

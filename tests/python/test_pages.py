@@ -17,10 +17,12 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INDEX = ROOT / "doc" / "index.md"
 LONGEST = 300  # lines
+WIDEST = 160  # characters of a line
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("doc/**/*.md"), *ROOT.glob("tests/*.md"), *ROOT.glob("examples/**/*.md")]
 )
 DOC = [page for page in PAGES if page.is_relative_to(ROOT / "doc")]
+WRAPPED = [page for page in PAGES if not {"measurements", "CONTRIBUTING.md"} & {*page.parts}]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -47,6 +49,14 @@ def anchors(page: pathlib.Path) -> set[str]:
     titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     words = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).replace("`", "") for title in titles]
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in words}
+
+
+@pytest.mark.parametrize("page", WRAPPED, ids=name)
+def test_lines_are_short(page):
+    """Of prose: what a command prints, and a row of a table, is one line however long."""
+    text = FENCE.sub("", page.read_text())
+    long = [line for line in text.splitlines() if len(line) > WIDEST and not line.startswith(("|", "<!--"))]
+    assert not long, f"over {WIDEST} characters"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -1,7 +1,7 @@
-"""Launches as machine code: a program that runs on the CPU, each of whose launches goes through the release's
-assembler to this machine's GPU, with copies of its arrays.
+"""Launches as machine code: the program runs on the CPU, but each launch is assembled by the release and
+runs on this machine's GPU with copies of its arrays.
 
-So the program judges what the assembler made as it judges the levels above.
+The program thus judges the machine code in the same way as the levels above it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from triton_runner._rerun.launch import Launch, of_call
 
 
 def on_gpu(launch: Launch) -> list:
-    """What a launch leaves in the blocks of its arguments, run as a cubin by this machine's GPU."""
+    """Runs a launch as a cubin on this machine's GPU; returns the memory of its arguments afterwards."""
     if _device.gpu() != "cuda":
         raise fail("this machine has no GPU that runs a cubin", "--levels without cubin does without one")
     return launch.run("cubin", device="cuda").blocks
@@ -26,7 +26,7 @@ runner = on_gpu  # tests put another in its place
 
 @contextlib.contextmanager
 def machine(wanted: bool = True):
-    """Every launch inside of the block runs as machine code."""
+    """While active, every launch runs as machine code."""
     if not wanted:
         yield
         return

@@ -1,4 +1,4 @@
-"""Assemblers of releases: which one a release brings, and how another release takes it."""
+"""The ptxas of a release, and how another release is made to use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLAIN = {"DISABLE_PTXAS_OPT": "1"}  # without optimisation
 
 
 def ptxas(release: Release) -> str | None:
-    """The assembler that a release brings, of the two the one that it takes for the target."""
+    """The path of the ptxas that a release includes and uses for the target."""
     triton = os.path.join(release.folder, "triton")
     if not release.folder and (installed := importlib.util.find_spec("triton")) is not None:
         triton = os.path.dirname(installed.origin)
@@ -25,5 +25,5 @@ def ptxas(release: Release) -> str | None:
 
 
 def instead(path: str) -> dict:
-    """The variables by which any release takes this assembler for any target."""
+    """The environment variables that make any release use this ptxas for any target."""
     return {f"TRITON_{name}_PATH": path for name in ("PTXAS", "PTXAS_BLACKWELL", "PTXAS-BLACKWELL")}

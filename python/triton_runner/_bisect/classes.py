@@ -1,4 +1,4 @@
-"""How two arrays differ that should be the same: not at all, in bits of equal numbers, by drift, or wrong."""
+"""How two arrays that should be equal differ: not at all, in bits of equal numbers, by drift, or wrongly."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from triton_runner._rerun.difference import difference, plain, same_bits, tolera
 
 @dataclasses.dataclass(frozen=True)
 class Differs:
-    """class_: "wrong", "drift", or "bits", other bits of equal numbers; size: the largest difference,
-    relative; element: the first that is of the class, with what it has and should have."""
+    """A difference of two arrays. class_: "wrong", "drift" or "bits" (equal numbers with other bits); size:
+    the largest relative difference; element: the first of that class, with its value and the expected
+    one."""
 
     class_: str
     size: float | None
@@ -24,7 +25,7 @@ class Differs:
     want: float | int | bool | str
 
     def sentence(self, what: str) -> str:
-        """As a person reads it."""
+        """The difference in a sentence."""
         where = f"{what}{self.element}" if self.element is not None else what
         rest = f"{self.elements} of {self.of} elements differ"
         if self.size is not None:
@@ -33,7 +34,7 @@ class Differs:
 
 
 def compare(got: numpy.ndarray, want: numpy.ndarray) -> Differs | None:
-    """None where all bits are the same."""
+    """How two arrays differ; None if all bits are the same."""
     if got.shape != want.shape or got.dtype != want.dtype:
         texts = (f"{one.dtype}{list(one.shape)}" for one in (got, want))
         return Differs("wrong", None, want.size, want.size, None, *texts)

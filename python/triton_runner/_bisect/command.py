@@ -1,4 +1,4 @@
-"""The verb of the command line that finds what made a program wrong: bisect."""
+"""The command `bisect`: finds the release, level and pass that make a program wrong."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _PROGRAM = rf"{_KERNEL}|[^-].*\.(py|trcase)"
 
 
 class _Command(ProgramOrFile):
-    """--json takes a file, but not the program for one."""
+    """A command whose --json takes a file, but never takes the program for that file."""
 
     def parse_args(self, context, args):
         is_kernel = any(re.fullmatch(_KERNEL, arg) for arg in args)
         return super().parse_args(context, self._with_json(args, is_kernel))
 
-    def _with_json(self, args: list[str], options_behind: bool) -> list[str]:
+    def _with_json(self, args: list[str], options_after: bool) -> list[str]:
         """The arguments with --json=- for a --json that no file follows."""
         options = [one for one in self.params if isinstance(one, click.Option) and not one.is_flag]
         valued = {name for one in options for name in one.opts}
@@ -39,11 +39,11 @@ class _Command(ProgramOrFile):
             if args[i] == "--json":
                 file, *rest = args[i + 1 :] or [""]
                 # The last word is the program (-m MODULE), unless that came before.
-                is_file = not re.fullmatch(rf"{_PROGRAM}|-.+|", file) and (options_behind or rest)
+                is_file = not re.fullmatch(rf"{_PROGRAM}|-.+|", file) and (options_after or rest)
                 args[i : i + 2] = [f"--json={file}"] if is_file else ["--json=-", *args[i + 1 : i + 2]]
             elif args[i] in valued:
                 i += 1
-            elif not args[i].startswith("-") and not options_behind:
+            elif not args[i].startswith("-") and not options_after:
                 break  # what follows is the program's
             i += 1
         return args

@@ -1,8 +1,8 @@
-"""Evidence of a fault: the launch that goes wrong first, the first element that is wrong, and the line that
+"""Evidence of a fault: the first launch with a wrong result, its first wrong element, and the line that
 stores it.
 
-The launches of the wrong release are compared with those of a right one; without one, with those of a level
-at which the release is right.
+The launches of the wrong release are compared with those of a right release, or, if there is none, with
+those of a level at which the release is right.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WORST = ("wrong", "bits", "drift")
 
 
 def evidence(search, printed: list[str]) -> Evidence:
-    """Of the first wrong launch, or where no launch can be compared what the program printed."""
+    """The evidence of the first wrong launch. If no launch can be compared: what the program printed."""
     plain = Evidence(search.program.name, said=printed)
     wrong = search.at(search.wrong_at)
     if wrong.place:
@@ -31,7 +31,7 @@ def evidence(search, printed: list[str]) -> Evidence:
 
 
 def _pair(search) -> tuple | None:
-    """(release, level, what it is called) of the run to compare with."""
+    """(release, level, its description) of the run to compare with."""
     for right in search.rights[:1]:
         return right, search.program.lowest, f"Triton {right.version}"
     levels = [level for level, verdict in search.levels.items() if verdict == "right"]
@@ -76,7 +76,7 @@ def _runs(search, right: Release, level: str) -> tuple:
 
 
 def worst(mine: dict, theirs: dict) -> tuple | None:
-    """(position, of how many, how it differs) of the first array of a launch that differs for the worst."""
+    """(position, number of arrays, difference) of the array of a launch that differs most severely."""
     differing = []
     for position, (name, array) in enumerate(mine.items()):
         if name in theirs and (found := classes.compare(array, theirs[name])):
@@ -85,7 +85,7 @@ def worst(mine: dict, theirs: dict) -> tuple | None:
 
 
 def _placed(search, found: Evidence, count: int) -> Evidence:
-    """With the op and the line of Python that store to the array; count: of the launch's arrays."""
+    """The evidence with the op and line of Python that store to the array. count: arrays of the launch."""
     kernels = search.at(search.wrong_at, keep="text").kernels
     module = next(
         (parsed(one) for one in kernels if one.name == found.kernel and one.first is not None), None
@@ -98,7 +98,7 @@ def _placed(search, found: Evidence, count: int) -> Evidence:
 
 
 def parsed(kernel: Kernel):
-    """The IR of a kernel as the front end made it; None where it cannot be read."""
+    """The IR of a kernel as the front end produced it; None if it cannot be read."""
     try:
         return None if kernel.source is None else ir.parse(kernel.source)
     except DiagnosticError:

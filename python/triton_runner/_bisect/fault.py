@@ -1,9 +1,9 @@
-"""One fault, in a release that is wrong: the level, the stage and the pass.
+"""One fault, in a release that is wrong: its level, stage and pass.
 
-A fault has three means of finding its pass, which confirm each other. Executing the IR after a pass tells
-where values become wrong, as far down as the conversion to LLVM's dialect. Leaving a pass out tells whether
-it takes part. Splicing the front half of a wrong release with the back half of a right one (splice.py) tells
-which IR carries the fault: it outranks execution, whose engine follows no layout into threads.
+Three methods find the pass and confirm each other. Execution of the IR after each pass shows where values
+become wrong, down to the conversion to LLVM's dialect. Leaving a pass out shows whether it takes part.
+Splicing the front half of a wrong release with the back half of a right one (splice.py) shows which IR
+contains the fault. It outranks execution, because the engine does not follow layouts into threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LEVEL = {stage: level for level, stage in _STAGE.items()}
 
 
 class Search:
-    """One fault, in a release that is wrong at the lowest level; rights: releases that are right."""
+    """The search for one fault of a release that is wrong at the lowest level. rights: right releases."""
 
     def __init__(self, wrong: Release, rights: list[Release], orders: order.Orders | None = None):
         self.release, self.rights, self.say = wrong, rights, wrong.say
@@ -36,8 +36,8 @@ class Search:
         self.notes: list[str] = []
         self.levels: dict[str, str] = {}
         self.spliced_with: str | None = None
-        self.born = False  # whether it is wrong as the front end makes it
-        self._optimised = False  # whether LLVM's optimisation takes part
+        self.born = False  # whether the TTIR of the front end is wrong already
+        self._optimised = False  # whether the fault needs LLVM's optimisation
 
     def at(self, level: str, plan: dict | None = None, **more) -> Trial:
         return self.release.at(level, plan, **self.more, **more)
@@ -46,7 +46,7 @@ class Search:
         self.notes.append(text)
 
     def fault(self, evidence: list) -> CompilerFault:
-        """What was found."""
+        """The result of the search."""
         return CompilerFault(
             verdict=self.verdict, level=self.level or None, stage=self.stage or None, pass_=self.pass_,
             confirmed_by=[one for one in MEANS if one in self.means], evidence=evidence, notes=self.notes,
@@ -83,13 +83,13 @@ class Search:
     # --- execution --------------------------------------------------------------------------------------
 
     def judge_levels(self) -> dict[str, Trial]:
-        """How the program ends at each level."""
+        """The program run at each level."""
         trials = {level: self.at(level) for level in self.program.levels}
         self.levels = {level: trial.verdict for level, trial in trials.items()}
         return trials
 
     def _by_execution(self) -> Step | None:
-        """Where values become wrong: notes the level and the stage; the pass as a selector."""
+        """Finds where values become wrong by executing: sets the level and the stage, returns the pass."""
         trials = self.judge_levels()
         self.say(", ".join(f"{level} {trial.verdict}" for level, trial in trials.items()))
         levels = list(trials)
@@ -113,10 +113,10 @@ class Search:
         self.take(first if first in ("ttir", "ttgir") else "llir", None)
         if above and trials[above[-1]].verdict == "unknown":
             return None
-        return self._behind_ttgir() if first == "ptx" else self._in_stage(_STAGE[first])
+        return self._below_ttgir() if first == "ptx" else self._in_stage(_STAGE[first])
 
     def take(self, level: str, named: NamedPass | None, stage: str = "") -> None:
-        """Takes a level for the place of the fault, and maybe a pass of a stage."""
+        """Sets the level of the fault, and its pass and stage where they are known."""
         self.level, self.pass_ = level, named
         self.stage = stage or (_STAGE[level] if not self.born else "")
 
@@ -138,19 +138,19 @@ class Search:
     def _in_stage(self, stage: str) -> Step | None:
         """The pass of a stage whose input is right and whose output is wrong."""
         steps = [step for step in self._all_steps() if step.stage == stage]
-        wrong, _ = first_wrong(len(steps), lambda i: self._behind(steps[i]))
+        wrong, _ = first_wrong(len(steps), lambda i: self._after(steps[i]))
         if wrong is None:
             self.note(f"no pass of {stage} was found by executing what it makes")
             return None
         return steps[wrong]
 
-    def _behind_ttgir(self) -> Step | None:
+    def _below_ttgir(self) -> Step | None:
         """TTGIR is right and PTX is wrong: a pass before the conversion to LLVM, the conversion, or LLVM."""
         steps = [step for step in self._all_steps() if step.stage == "make_llir"]
         conversion = self._conversion()
         if conversion is None:
             return None
-        wrong, _ = first_wrong(len(steps), lambda i: self._behind(steps[i]))
+        wrong, _ = first_wrong(len(steps), lambda i: self._after(steps[i]))
         if wrong is not None:
             return steps[wrong]
         unoptimised = self.at(self.program.lowest, variables={"DISABLE_LLVM_OPT": "1"})
@@ -167,17 +167,17 @@ class Search:
         )
         return conversion
 
-    def _behind(self, step: Step) -> str:
+    def _after(self, step: Step) -> str:
         """The verdict on the IR after a pass."""
         trial = self.at("ttir" if step.stage == "make_ttir" else "ttgir", {"stop": step.selector})
-        self.say(f"behind {step}: {trial.verdict}")
+        self.say(f"after {step}: {trial.verdict}")
         return trial.verdict
 
     # --- splicing ---------------------------------------------------------------------------------------
 
     def _by_splice(self, hint: Step | None) -> tuple[str | None, Step | None]:
-        """("source", "pass", "llir" or "ptx", the pass as a selector): where the fault is by the
-        nearest right release that reads the IR of the wrong one; None where none does."""
+        """Where the fault is, judged by the nearest right release that reads the IR of the wrong one:
+        ("source", "pass", "llir" or "ptx", the pass as a selector). None if no right release reads it."""
         reasons = []
         for right in self.rights[:3]:
             splice = Splice(self.release, right, **self.more)
@@ -193,7 +193,7 @@ class Search:
                     self.note(
                         f"the conversion to LLVM of {self.release.version} allocates no shared memory for "
                         f"{', '.join(lacking)}, and that of {right.version} does: going on from the IR "
-                        f"behind {step} is wrong for that reason"
+                        f"after {step} is wrong for that reason"
                     )
                     return "pass", self._conversion()
                 if step is not None and step.others:
@@ -221,7 +221,7 @@ class Search:
         return splice.without_slot(index)
 
     def _combine(self, step: Step | None, where: str, spliced: Step | None) -> None:
-        """What splicing says, beside what execution said."""
+        """Sets the pass that splicing found, and notes where execution disagrees."""
         version = self.spliced_with
         if where in ("llir", "ptx"):
             spliced = self._conversion() if where == "llir" else None
@@ -240,17 +240,18 @@ class Search:
         same = step is not None and step == spliced
         if step is not None and not same:
             self.note(
-                f"executing the IR of this release alone puts it behind {step}; Triton {version}, "
-                f"going on from the IR behind {spliced}, is wrong all the same"
+                f"executing the IR of this release alone puts it after {step}; Triton {version}, "
+                f"going on from the IR after {spliced}, is wrong all the same"
                 if where == "pass"
-                else f"executing the IR of this release alone puts it behind {step}"
+                else f"executing the IR of this release alone puts it after {step}"
             )
         self._take_step(spliced, "splice")
         if same:
             self.means.add("execution")
 
     def _is_assembled_otherwise(self, version: str) -> bool:
-        """Whether what an oracle measures is right with the right release's assembler: then it is that."""
+        """Whether the right release's assembler makes the oracle's measure right: then the assembler is at
+        fault."""
         (right,) = (one for one in self.rights if one.version == version)
         path = assembler.ptxas(right) if self.program.is_measured else None
         if not path or self.at(self.program.lowest, variables=assembler.instead(path)).verdict != "right":
@@ -263,7 +264,7 @@ class Search:
     # --- inside LLVM ------------------------------------------------------------------------------------
 
     def _inside_llvm(self, where: str | None) -> None:
-        """The pass of LLVM, where splicing did not put the fault before it."""
+        """Finds the pass of LLVM, unless splicing found the fault before LLVM."""
         placed = where not in (None, "llir", "ptx") or self.level == "cubin"
         if self.program.lowest != "ptx" or placed:
             return
@@ -293,7 +294,7 @@ class Search:
             self.note(f"without this pass the program is {without.verdict}{why}")
 
     def _omissions(self) -> None:
-        """Each pass left out in its turn, where nothing else found one; the earliest that helps."""
+        """Leaves out each pass in turn, where no other method found one, and takes the first that helps."""
         helping = []
         for step in self._all_steps():
             trial = self.at(self.program.lowest, {"skip": [step.selector]})
@@ -310,7 +311,7 @@ def _spliced(splice: Splice, hint: Step | None, born: bool) -> tuple[str | None,
     steps = splice.steps
 
     def judge(i: int) -> str:
-        return splice.behind(i).verdict
+        return splice.after(i).verdict
 
     if born:
         return ("source" if judge(-1) == "wrong" else None), None
@@ -333,25 +334,26 @@ def _reaches_llir(steps: list[Step], last: int) -> bool:
 
 
 def _spliced_back(back: Splice) -> tuple[str | None, Step | None]:
-    """The same with a right release's IR in the wrong one: right after the pass that it does better."""
+    """The same, but the wrong release goes on from a right release's IR: it is right once that IR is after
+    the pass at fault."""
     other = {"right": "wrong", "wrong": "right", "unknown": "unknown"}
-    wrong, right = first_wrong(len(back.steps), lambda i: other[back.behind(i).verdict])
+    wrong, right = first_wrong(len(back.steps), lambda i: other[back.after(i).verdict])
     if wrong is None:
         return ("llir" if _reaches_llir(back.steps, right) else None), None
-    if right < 0 and back.behind(-1).verdict == "right":
+    if right < 0 and back.after(-1).verdict == "right":
         return "source", None
     return "pass", _unsure(back.steps, right, wrong)
 
 
 def _unsure(steps: list[Step], right: int, wrong: int) -> Step:
-    """A step that is wrong, with those before it that could not be judged."""
+    """A wrong step together with the steps before it that could not be judged."""
     return dataclasses.replace(steps[wrong], others=tuple(map(str, steps[right + 1 : wrong])))
 
 
 def of_assembler(releases: dict, run: list[str], judged: dict, printed: list[str]) -> CompilerFault:
-    """The fault of consecutive releases, judged in the newest of them; judged: as machine code. It is
-    compared with the release itself, at PTX. Two means confirm it: the assembler without optimisation, and
-    that of a right release."""
+    """The fault of the assembler in consecutive wrong releases, examined in the newest of them. judged: the
+    trials of all releases as machine code. Two experiments confirm it: the assembler without optimisation,
+    and the assembler of a right release."""
     it = Search(releases[run[-1]], [])
     it.wrong_at = it.level = "cubin"
     it.verdict, it.stage, it.levels = "assembler", "make_cubin", {"ptx": "right", "cubin": "wrong"}

@@ -1,9 +1,9 @@
-"""Bisecting one kernel, "kernel.py:name", by an oracle instead of a program: what it computes, or what its
-code needs.
+"""Bisecting one kernel, "kernel.py:name", with an oracle instead of a program. An oracle judges what the
+kernel computes, or the resources that its code needs.
 
-An oracle says what is wrong: "wrong" (other values than a reference), "shared>1536", "regs>64", "spills>0",
-"instr:ldmatrix<30" (of PTX; of machine code in capitals, "instr:HMMA<8"), or the path of a program, which is
-given the folder of what was compiled and exits as a bisected program does.
+An oracle defines what is wrong: "wrong" (other values than a reference), "shared>1536", "regs>64",
+"spills>0", "instr:ldmatrix<30" (of PTX; of machine code in capitals, "instr:HMMA<8"), or the path of a
+program, which is given the folder of what was compiled and exits as a bisected program does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FORMS = "oracles: wrong, shared>N, regs>N, spills>N, instr:ldmatrix<N, PROGRAM"
 
 
 def oracle(text: str) -> Oracle:
-    """What judge() takes for an oracle as a person writes it. Raises DiagnosticError."""
+    """The oracle that a text describes. Raises DiagnosticError."""
     if text == "wrong":
         return Oracle("wrong")
     if text.split(">")[0].split("<")[0] == "time":
@@ -47,7 +47,7 @@ def oracle(text: str) -> Oracle:
 
 
 def judge(name: str, told: dict) -> tuple[str, str]:
-    """In a worker: launches or compiles the kernel; the verdict and why."""
+    """Launches or compiles the kernel, in a worker. Returns the verdict and the reason."""
     from triton_runner._exec import parse_argument  # the parent process does without both
 
     given = KernelLaunch.of(told)
@@ -72,7 +72,7 @@ def judge(name: str, told: dict) -> tuple[str, str]:
 
 
 def _decorations(function) -> tuple[dict, dict]:
-    """What an autotuner around a kernel gives it, in its first configuration; and what heuristics compute."""
+    """The constants of an autotuner's first configuration, and those that heuristics compute."""
     constants, computed = {}, {}
     while function is not None:
         if configurations := getattr(function, "configs", None):
@@ -131,7 +131,7 @@ def _figure(compiled, judged_by: Oracle):
 
 
 def _every_level(asm) -> list[str]:
-    """The levels that there are and the binary, which is made when it is asked for."""
+    """The levels of a compiled kernel, and its binary, which is made on demand."""
     import triton
 
     binary = next(one for one in ("cubin", "hsaco") if one in asm)
@@ -140,7 +140,7 @@ def _every_level(asm) -> list[str]:
 
 
 def _by_program(compiled, path: str) -> tuple[str, str]:
-    """A program's exit status for a folder with kernel.<level> of each level."""
+    """The exit status of an oracle program for a folder that holds kernel.<level> for each level."""
     with tempfile.TemporaryDirectory() as folder:
         for level in _every_level(compiled.asm):
             content = compiled.asm[level]

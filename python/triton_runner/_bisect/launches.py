@@ -1,7 +1,7 @@
-"""The launches of a program in a worker: what each leaves in the arrays it is given.
+"""The launches of a program in a worker, and the contents of their arrays afterwards.
 
-Fingerprints of all of them, and the contents of one that is asked for: by them the runs of two releases, or
-of two levels, are compared.
+Fingerprints of all launches are kept, and the full contents of one selected launch. With these, the runs of
+two releases or two levels are compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ kept: dict = {}  # what the launch that is asked for left, by position
 
 
 def install(wanted: int | None = None) -> None:
-    """Watches every launch from here on; wanted: the number of the one whose contents are kept."""
+    """Watches every launch from now on. wanted: the number of the launch whose contents are kept."""
 
     def watch(call: _launch.Call, go) -> None:
         number = len(seen)
@@ -33,7 +33,7 @@ def install(wanted: int | None = None) -> None:
 
 
 def _fill_new_memory() -> None:
-    """Elements that nobody wrote are the same in every run."""
+    """Gives uninitialised memory of torch the same contents in every run."""
     import sys
 
     if "torch" in sys.modules:  # torch.use_deterministic_algorithms imports Inductor besides: a second

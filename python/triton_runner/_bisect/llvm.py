@@ -1,10 +1,10 @@
-"""Which pass inside LLVM: of those that optimise the LLVM IR (make_llir), and of those that generate code
+"""The faulty pass inside LLVM: among those that optimise the LLVM IR (make_llir), or those that generate code
 (make_ptx).
 
-What LLVM prints behind a pass takes the place of the kernel's LLVM IR, and code is generated from it. Behind
-optimising passes the release itself generates it, or a right one. A fault of code generation would be in what
-the release makes of any IR, so there a right release goes on from what the wrong one printed; passes that can
-be switched off are left out as well.
+The module that LLVM prints after a pass replaces the kernel's LLVM IR, and code is generated from it. For
+optimising passes, the release itself or a right release generates the code. A release whose code generation
+is at fault would make wrong code of any IR, so a right release goes on from the printed IR in that case.
+Passes that can be switched off are left out as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from triton_runner._bisect.splice import Splice, first_wrong
 from triton_runner._compiler import translation
 from triton_runner._errors import DiagnosticError
 
-# What switches a pass of code generation off, as DISABLE_LLVM_OPT takes it.
+# The options of DISABLE_LLVM_OPT that switch passes of code generation off.
 _SWITCHES = {
     "loop-reduce": "disable-lsr", "codegenprepare": "disable-cgp", "consthoist": "disable-constant-hoisting",
     "separate-const-offset-from-gep": "disable-separate-const-offset-from-gep",
@@ -45,7 +45,7 @@ class InsideLlvm:
         self._nth = [names[:i].count(name) for i, name in enumerate(names)]
 
     def optimisation(self) -> None:
-        """Names the pass of make_llir, where LLVM's optimisation is known to take part."""
+        """Finds the pass of make_llir, if the fault needs LLVM's optimisation."""
         kernel = self._optimised_wrongly()
         if kernel is None:
             return
@@ -63,7 +63,7 @@ class InsideLlvm:
                 self.search.spliced_with = splice.right.version
 
     def generation(self) -> None:
-        """Names the pass of make_ptx, where a right release is right with this one's LLVM IR."""
+        """Finds the pass of make_ptx, if a right release is right with this release's LLVM IR."""
         splice = self._splice()
         kernel = self._generated_wrongly(splice)
         steps = self._kernels[kernel].llvm.get("ptx", [])
@@ -80,8 +80,8 @@ class InsideLlvm:
             )
 
     def left_out(self, arguments: list[str] | None = None) -> bool:
-        """Whether the program is right without one of the passes of code generation that can be switched off,
-        which is then named, or confirmed."""
+        """Whether the program is right without some pass of code generation that can be switched off. That
+        pass is then the result, or confirms it."""
         helping = [a for a in _SWITCHES if arguments is None or a in arguments]
         if not helping or self._without(helping) != "right":
             return False
@@ -109,8 +109,8 @@ class InsideLlvm:
         return trial.verdict
 
     def _own(self, kernel: int, steps: list, i: int) -> str:
-        """The verdict on the IR behind an optimising pass, with the release's own code generation."""
-        return self._instead(kernel, self._text(kernel, steps, i), f"behind {steps[i].name}")
+        """The verdict on the IR after an optimising pass, with the release's own code generation."""
+        return self._instead(kernel, self._text(kernel, steps, i), f"after {steps[i].name}")
 
     def _instead(self, kernel: int, text: str, what: str) -> str:
         key = [self._kernels[kernel].name, self._nth[kernel]]
@@ -119,12 +119,12 @@ class InsideLlvm:
         return trial.verdict
 
     def _theirs(self, splice: Splice, kernel: int, steps: list, i: int) -> str:
-        """The verdict on the IR behind a pass, with the code generation of a right release."""
+        """The verdict on the IR after a pass, with the code generation of a right release."""
         try:
             text, _ = translation.translate_llir(self._text(kernel, steps, i), splice.right.version)
         except DiagnosticError:
             return "unknown"
-        return splice.llir({kernel: text}, f"behind {steps[i].name}").verdict
+        return splice.llir({kernel: text}, f"after {steps[i].name}").verdict
 
     def _text(self, kernel: int, steps: list, i: int) -> str:
         return self._kernels[kernel].llvm_texts[steps[i].text]
@@ -132,7 +132,7 @@ class InsideLlvm:
     # --- of several kernels, the one --------------------------------------------------------------------
 
     def _optimised_wrongly(self) -> int | None:
-        """The first kernel whose LLVM IR, not optimised, makes the program right."""
+        """The first kernel without whose optimisation the program is right."""
         if len(self._kernels) == 1:
             return 0
         plain = self.search.at("ptx", variables={_OFF: "1"}, keep="text").kernels
@@ -144,8 +144,7 @@ class InsideLlvm:
         return None
 
     def _generated_wrongly(self, splice: Splice) -> int:
-        """The first kernel that the right release has to generate the code of, found by giving it what the
-        wrong one made of one kernel after the other."""
+        """The first kernel whose PTX, as the wrong release generates it, makes the right release wrong."""
         for i in range(len(self._kernels)) if len(self._kernels) > 1 else ():
             ptx = self._kernels[i].made.get("ptx")
             if ptx and splice.llir({}, f"PTX of {self._kernels[i].name}", {i: ptx}).verdict == "wrong":
@@ -155,7 +154,7 @@ class InsideLlvm:
     # --- what is found ----------------------------------------------------------------------------------
 
     def _splice(self) -> Splice | None:
-        """With the right release that the search was spliced with, or the nearest."""
+        """A splice with the right release that the search used, or with the nearest."""
         version = self.search.spliced_with
         rights = [right for right in self.search.rights if version in (None, right.version)]
         for right in rights[:1]:
@@ -175,4 +174,4 @@ class InsideLlvm:
         nth = sum(step.argument == argument for step in steps[: wrong + 1])
         self.search.take(level, NamedPass(name, argument, None, nth), f"make_{level}")
         if others := [step.name for step in steps[right + 1 : wrong]]:
-            self.search.note(f"the IR behind {', '.join(others)} could not be judged")
+            self.search.note(f"the IR after {', '.join(others)} could not be judged")

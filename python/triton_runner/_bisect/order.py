@@ -1,6 +1,6 @@
-"""What a program's result depends on beside its kernels' text: the order of atomics, races, the time at which
-asynchronous copies land, and promises that do not hold. A program can be right by luck, so that all of these
-are looked for, and before a pass is blamed.
+"""What a program's result depends on besides its code: the order of atomics, races, the time at which
+asynchronous copies land, and promises that do not hold. A program can be right or wrong by luck, so all of
+these are examined before a pass is blamed.
 
 Every run starts its programs in one fixed order (runs.py); here that order, and the order of atomics inside a
 program, is shuffled, and copies land as early and as late as they may.
@@ -27,8 +27,8 @@ _COPIES = "the same instruction puts another value"
 
 @dataclasses.dataclass
 class Orders:
-    """What running in other orders shows of a release. verdict: "undefined" (a race), "nondeterministic", or
-    None where the program's verdict is the same in every order."""
+    """The result of running a release in other orders. verdict: "undefined" (a race), "nondeterministic", or
+    None if the program's verdict is the same in every order."""
 
     verdict: str | None = None
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -37,13 +37,13 @@ class Orders:
     outputs: dict = dataclasses.field(default_factory=dict)
 
     def is_of_atomics(self, launch: int) -> bool:
-        """Whether another order leaves other bits in an output of a launch."""
+        """Whether another order changes the bits of an output of a launch."""
         return any(number == launch for number, _ in self.outputs)
 
 
 def look(release: Release, **more) -> Orders:
-    """Runs the program under check="race" at the level that the front end makes, and in other orders at every
-    level that is executed. more: of the runs, as Release.at() takes it."""
+    """Runs the program under check="race" at the front end's level, and in other orders at every executed
+    level. more: options of the runs, as for Release.at()."""
     found = Orders()
     program = release.program
     if program.is_measured:
@@ -66,8 +66,8 @@ def look(release: Release, **more) -> Orders:
 
 
 def explains(found: Orders, shown: list[Evidence], seen: Evidence) -> bool:
-    """Whether a program is wrong by what another order of its atomics changes as well: then it takes that
-    verdict. shown: the outputs that depend on order; seen: the evidence of what is wrong."""
+    """Whether the fault is no larger than what another order of atomics changes. If so, the verdict becomes
+    nondeterministic. shown: the outputs that depend on the order; seen: the evidence of the fault."""
     largest = max((one.differs.size or 0.0 for one in shown if one.differs), default=0.0)
     differs = seen.differs
     if not differs or differs.class_ != "atomics" or (differs.size or 0.0) > _TIMES * largest:
@@ -81,18 +81,18 @@ def explains(found: Orders, shown: list[Evidence], seen: Evidence) -> bool:
 
 
 def outputs(release: Release, found: Orders, **more) -> list[Evidence]:
-    """The evidence of the outputs that depend on order."""
+    """The evidence of the outputs that depend on the order."""
     return evidence(release, found, _atomics(release, **more), **more) if found.outputs else []
 
 
 def born_level(release: Release) -> str:
-    """The highest level below the front end that can be judged: Gluon has no TTIR."""
+    """The highest level that can be judged: TTIR, or TTGIR for Gluon."""
     lowest = release.program.lowest
     return next((one for one in ("ttir", "ttgir") if release.at(one).verdict != "unknown"), lowest)
 
 
 def _in_other_orders(release: Release, level: str, found: Orders, more: dict) -> str | None:
-    """Notes the outputs whose bits differ at a level; a sentence if the verdict does."""
+    """Records the outputs whose bits differ at a level; returns a sentence if the verdict differs."""
     plain = release.at(level, launches={}, **more)
     flipped = None
     for seed in _SEEDS:

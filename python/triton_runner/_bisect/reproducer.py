@@ -1,5 +1,5 @@
-"""A folder that shows a fault again, for an issue: the program, the launch that goes wrong, the IR on both
-sides of the pass, and the verdict."""
+"""A folder that reproduces a fault, for an issue: the program, the launch that goes wrong, the IR before and
+after the pass, and the verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from triton_runner._rerun.typed import as_json
 
 
 def write(folder: str, program: Program, found: Found, case: str = "") -> str:
-    """Writes the folder; its path. case: the file that the program was taken from, which stands for it.
+    """Writes the folder and returns its path. case: the case from which the program was taken, which
+    replaces it.
 
     run.sh bisects the program, which is there with what it imports from its own folder, again in one wrong
     and one right release; <kernel>-0.trcase is the launch, where it could be captured; before.mlir and
@@ -85,7 +86,7 @@ def _is_inside_llvm(fault: CompilerFault) -> bool:
 
 
 def _write_kernel(place: Path, kernel: Kernel, fault: CompilerFault) -> None:
-    """The levels of a kernel, and the IR before and behind the pass."""
+    """The levels of a kernel, and the IR before and after the pass."""
     for level, text in kernel.made.items():
         (place / f"{kernel.name}.{level}").write_text(text)
     (place / f"{kernel.name}.json").write_text(json.dumps({**kernel.metadata, "name": kernel.name}))

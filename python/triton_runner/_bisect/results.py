@@ -1,4 +1,4 @@
-"""What bisection finds: faults with their passes and evidence. The JSON of the command is made of these."""
+"""The results of bisection: faults with their passes and evidence. The command's JSON is made of these."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MEANS = ("execution", "leave-out", "splice")
 
 @dataclasses.dataclass(frozen=True)
 class Oracle:
-    """What says that a kernel is wrong: "wrong", "callable", "program" with its path, or a figure that is
-    compared with a bound; name: the instruction that is counted."""
+    """What decides that a kernel is wrong: "wrong", "callable", "program" with its path, or a measure and its
+    bound. name: the instruction that is counted."""
 
     kind: str
     name: str | None = None
@@ -23,7 +23,7 @@ class Oracle:
     path: str | None = None
 
     def __str__(self) -> str:
-        """Without a folder."""
+        """The oracle as the user wrote it, without folders."""
         if self.compare:
             return f"{f'instr:{self.name}' if self.name else self.kind}{self.compare}{self.bound:g}"
         return os.path.basename(self.path) if self.path else self.kind
@@ -31,8 +31,8 @@ class Oracle:
 
 @dataclasses.dataclass(frozen=True)
 class KernelLaunch:
-    """A launch of a kernel, as a worker takes it: arguments as texts of `exec`, or {"array": packed};
-    reference: the arrays that it should leave."""
+    """A launch of a kernel as it is sent to a worker: arguments as texts of `exec`, or {"array": packed}.
+    reference: the expected arrays afterwards."""
 
     arguments: list
     grid: list
@@ -48,8 +48,8 @@ class KernelLaunch:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A pass as plans name it: the nth of its name in a stage. others: passes before it that could not be
-    judged."""
+    """A pass in the form of plans: the nth with its name in a stage. others: passes before it that could not
+    be judged."""
 
     stage: str
     add: str
@@ -70,7 +70,7 @@ def short_name(add: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class NamedPass:
-    """add: the function of Triton that adds it; None inside LLVM."""
+    """A pass by its names. add: the function of Triton that adds it; None inside LLVM."""
 
     name: str
     argument: str
@@ -80,8 +80,8 @@ class NamedPass:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """Where a result is wrong, or where the engine stopped; said: what the program printed last. differs: of
-    an array of a launch, with what should be the same (`than`)."""
+    """Where a result is wrong, or where the engine stopped. said: the last lines that the program printed.
+    differs: the difference between an array of a launch and the expected one (`than`)."""
 
     file: str
     op: str | None = dataclasses.field(default=None, metadata=NULL)
@@ -98,7 +98,7 @@ class Evidence:
     than: str | None = None
 
     def at(self, op) -> Evidence:
-        """With the place of an op."""
+        """The same evidence, at the location of an op."""
         file, line = op.location.file or self.file, op.location.line or None
         return dataclasses.replace(self, op=op.name, file=file, line=line)
 
@@ -137,8 +137,8 @@ class Releases:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CompilerFault:
-    """What is wrong in a run of consecutive releases; levels: the verdict at each; conditions: settings that
-    show it where the default timing hides it; faults: of Found."""
+    """A fault of consecutive releases. levels: the verdict at each level; conditions: settings that show the
+    fault if the default timing hides it; faults: those of Found."""
 
     verdict: str
     release: Releases | None = None
@@ -155,11 +155,11 @@ class CompilerFault:
 
     @property
     def headline(self) -> str:
-        """The verdict in a line."""
+        """The verdict in one line."""
         if self.verdict in _SAID:
             return _SAID[self.verdict]
         if self.verdict in ("front end", "kernel"):
-            return f"wrong as it is born: {self.verdict}"
+            return f"the initial IR is wrong already: {self.verdict}"
         if self.level is None:
             return "wrong, and none of its levels and passes was found to make it so"
         where = f"first wrong at {self.level}"
@@ -177,15 +177,15 @@ _SAID = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Found(CompilerFault):
-    """The newest fault, or the verdict where there is none, with all faults; reproducer: the folder that
-    shows it again."""
+    """The result of bisection: the newest fault (or the verdict, if there is no fault) and all faults.
+    reproducer: the folder that --save wrote."""
 
     target: str
     runs: int
     reproducer: str | None = None
 
     def page(self, name: str) -> str:
-        """It as a person pastes it into an issue; name: of the program."""
+        """The report, to be pasted into an issue. name: the program's."""
         lines = [f"{name}: {self.headline}", ""]
         for kind in ("wrong", "right"):
             if releases := getattr(self.release, kind):

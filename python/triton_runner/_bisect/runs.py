@@ -1,7 +1,7 @@
-"""What bisection runs: a program in a release, in variants.
+"""The runs of bisection: one program in one release, at a level and under a plan of passes.
 
-Each run is a process forked from a worker of the release, in which torch and Triton are loaded once; the CPU
-engines execute the level asked for.
+Each run is a process forked from a worker of the release, which has loaded torch and Triton once. The CPU
+engines execute the requested level.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _PRELOADED = (
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """What is run and judged: a script or a module with its arguments; or a kernel ("kernel.py:name"), whose
-    launch (see kernel.py) an oracle judges."""
+    """The program under test: a script or a module with its arguments; or a kernel ("kernel.py:name") whose
+    launch an oracle judges (kernel.py)."""
 
     name: str
     arguments: tuple = ()
@@ -47,16 +47,16 @@ class Program:
     timeout: float = 300.0
     launch: KernelLaunch | None = None
     chosen: tuple = ()  # the levels to execute, one of the target's among them; none: all
-    judge: Callable | None = None  # of a kernel's arrays behind the launch, in this process
+    judge: Callable | None = None  # judges a kernel's arrays after the launch, in this process
 
     @property
     def executed(self) -> tuple:
-        """The levels that the engines execute for the target, from the top."""
+        """The levels that the engines execute for the target, highest first."""
         return LEVELS[: LEVELS.index("ptx" if self.target.startswith("cuda:") else "ttgir") + 1]
 
     @property
     def lowest(self) -> str:
-        """The level at which a release is judged: the lowest that is executed, of those chosen."""
+        """The level at which a release is judged: the lowest of the chosen levels that an engine executes."""
         return self.levels[-1]
 
     @property
@@ -69,7 +69,7 @@ class Program:
 
     @property
     def is_assembled(self) -> bool:
-        """Whether machine code is judged too: where it is asked for, and where a GPU of the target is."""
+        """Whether machine code is judged too: on request, or if there is a GPU of the target."""
         if self.is_measured or self.lowest != "ptx":
             return False
         if self.chosen:
@@ -78,17 +78,17 @@ class Program:
 
     @property
     def is_measured(self) -> bool:
-        """Whether the oracle looks at what was compiled, not at what it computes."""
+        """Whether the oracle judges the compiled code, not what it computes."""
         return self.launch is not None and self.launch.oracle.kind not in ("wrong", "callable")
 
     @property
     def folder(self) -> str:
-        """What it imports from beside itself."""
+        """The folder from which the program imports its own modules."""
         file = self.name.rpartition(":")[0] if self.launch else self.name
         return os.getcwd() if self.is_module else os.path.dirname(os.path.abspath(file))
 
     def request(self) -> dict:
-        """What bisection_job.py is asked."""
+        """The request to bisection_job.py."""
         return {
             "do": "bisection_job", "program": self.name, "arguments": list(self.arguments),
             "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": self.folder,
@@ -97,7 +97,7 @@ class Program:
 
 
 class Ran(NamedTuple):
-    """A pass that ran in a compilation; after: the number of the text after it, None where there is none."""
+    """A pass that ran in a compilation. after: the number of the text after it, or None."""
 
     stage: str
     add: str
@@ -106,7 +106,7 @@ class Ran(NamedTuple):
 
 
 class LlvmPass(NamedTuple):
-    """A pass inside LLVM; text: the number of the IR after it."""
+    """A pass inside LLVM. text: the number of the IR after it."""
 
     name: str
     argument: str
@@ -115,8 +115,9 @@ class LlvmPass(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel that a run compiled: its passes; first: the number of the text before them. texts, made (by
-    level) and metadata where they were kept; llvm: passes inside LLVM by level, which change llvm_texts."""
+    """A kernel that a run compiled, and its passes. first: the number of the text before them; texts, made
+    (by level), metadata: present if they were kept; llvm: passes inside LLVM by level, whose texts are
+    llvm_texts."""
 
     name: str
     passes: list[Ran]
@@ -137,11 +138,11 @@ class Kernel:
 
     @property
     def source(self) -> str | None:
-        """The IR as the front end made it."""
+        """The IR that the front end produced."""
         return None if self.first is None else self.texts[self.first]
 
     def around(self, stage: str, add: str, nth: int) -> tuple:
-        """The IR before and after a pass; None where it is not known."""
+        """The IR before and after a pass; None where it was not kept."""
         before, seen = self.first, 0
         for one in self.passes:
             seen += (one.stage, one.add) == (stage, add)
@@ -152,7 +153,7 @@ class Kernel:
 
 
 class Seen(NamedTuple):
-    """A launch: its kernel, its grid, and a fingerprint of each array after it."""
+    """A launch: its kernel, its grid, and a fingerprint of each array afterwards."""
 
     kernel: str
     grid: list
@@ -161,7 +162,7 @@ class Seen(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Launches:
-    """The launches of a run, and the arrays after the one that is kept, by position."""
+    """The launches of a run, and the arrays of the selected launch by position."""
 
     seen: list[Seen]
     kept: dict
@@ -176,8 +177,8 @@ class Launches:
 
 @dataclasses.dataclass(eq=False)
 class Trial:
-    """How a run ended: "right", "wrong" or "unknown", why, what it printed; the kernels that it compiled; its
-    launches where asked for; which configuration each autotuned kernel took."""
+    """The result of a run: "right", "wrong" or "unknown" and the reason, its output, the kernels that it
+    compiled, its launches on request, and the configuration of each autotuned kernel."""
 
     verdict: str
     why: str = ""
@@ -204,13 +205,13 @@ class Trial:
 
     @property
     def last_lines(self) -> list[str]:
-        """What it printed last, or why it ended."""
+        """The last lines of its output, or the reason why it ended."""
         lines = [line[:200] for line in self.output.splitlines() if line.strip()][-8:]
         return [*lines, *([self.why] if self.why and not lines else [])]
 
 
 class Release:
-    """A release that runs the program in variants: at a level, under a plan of passes."""
+    """A release, which runs the program at a level and under a plan of passes."""
 
     def __init__(self, version: str, program: Program, say=lambda text: None):
         self.version, self.program, self.say = version, program, say
@@ -223,17 +224,17 @@ class Release:
 
     @property
     def choices(self) -> dict:
-        """Which configurations autotuners take, as all its runs are to take them: what at() is given."""
+        """The configurations that autotuners take in all runs of the release: options for at()."""
         choices = self.at(self.program.lowest).choices
         return {"choices": choices} if choices else {}
 
     @property
     def runs(self) -> int:
-        """How many runs there were."""
+        """The number of runs so far."""
         return self._count[0]
 
     def under(self, *conditions: dict) -> Release:
-        """The same release, in which a run is wrong where it is wrong under one of these variables."""
+        """The same release, but a run counts as wrong if it is wrong under any of these sets of variables."""
         view = copy.copy(self)  # it shares the worker and what is known
         view._conditions = conditions
         return view
@@ -246,11 +247,11 @@ class Release:
         shutil.rmtree(self._caches, ignore_errors=True)
 
     def at(self, level: str, plan: dict | None = None, **more) -> Trial:
-        """The trial of a variant; each is run once. Under several conditions it is the first that is wrong,
-        else the first that is right.
+        """The trial of a variant; each variant runs once. Under several conditions: the first wrong trial,
+        or else the first right one.
 
-        plan: of all kernels; more: of_kernels=[[name, n, plan]], keep="text", launches={}, as the job takes
-        them, choices of autotuners; variables={}, of the environment.
+        plan: for all kernels; more: of_kernels=[[name, n, plan]], keep="text", launches={} and choices, as
+        the job takes them; variables={}: environment variables.
         """
         variables = more.pop("variables", None) or {}
         trials = []

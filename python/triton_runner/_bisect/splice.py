@@ -1,9 +1,8 @@
-"""Splicing two releases: the front half of a compilation by the one that is wrong, the back half by one that
-is right.
+"""Splicing two releases: a wrong release compiles the front half, a right release the back half.
 
-The program runs in the right release, where the wrong one's IR takes the place of what a pass made. Wrong
-then: the fault is in that IR, whichever engine or level shows it. So a layout that nobody sees at TTGIR is
-told from the conversion that makes threads of it.
+The program runs in the right release, in which the wrong release's IR replaces the output of a pass. If the
+result is still wrong, the fault is in that IR, at whichever level it shows. This separates a wrong layout,
+which has no effect on values at TTGIR, from a fault of the conversion that maps it to threads.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from triton_runner._errors import DiagnosticError
 from triton_runner._pipeline.versions import release_of
 
 CONVERSION = "add_to_llvmir"
-ALLOCATION = "add_allocate_shared_memory"  # gives slots to what the conversion will exchange between threads
-# Passes that a later release calls otherwise.
+ALLOCATION = "add_allocate_shared_memory"  # for what the conversion will exchange between threads, too
+# Passes that a later release has under another name.
 _RENAMED = {
     "add_allocate_shared_memory_nv": "add_allocate_shared_memory", "add_triton_licm": "add_licm",
     "add_stream_pipelinev2": "add_stream_pipeline", "add_optimize_cta_locality": "add_plan_cta",
 }  # fmt: skip
-# What LLIR needs to know of how it was made.
+# Metadata of a compilation without which its LLIR cannot be launched.
 _METADATA = (
     "shared", "tmem_size", "num_warps", "global_scratch_size", "global_scratch_align",
     "profile_scratch_size", "profile_scratch_align",
@@ -33,7 +32,7 @@ _METADATA = (
 
 
 def steps_of(kernels: list[Kernel]) -> list[Step]:
-    """The passes up to the conversion to LLVM, of the kernel that has most of them."""
+    """The passes before the conversion to LLVM, of the kernel that has most of them."""
     longest = max((before_conversion(kernel) for kernel in kernels), key=len, default=[])
     counts: collections.Counter = collections.Counter()
     steps = []
@@ -50,7 +49,7 @@ def before_conversion(kernel: Kernel) -> list[Ran]:
 
 
 class Splice:
-    """The IR of a wrong release in a right one. more: of the runs, as Release.at() takes it."""
+    """The IR of a wrong release in a right one. more: options of the runs, as for Release.at()."""
 
     def __init__(self, wrong: Release, right: Release, **more):
         self.wrong, self.right, self._more = wrong, right, more
@@ -72,9 +71,9 @@ class Splice:
         keys = [self._key(self._mine, i) for i in range(len(self._mine))]
         return bool(self.steps) and all(key in self._theirs for key in keys)
 
-    def behind(self, index: int, **more) -> Trial:
-        """The verdict where the right release goes on after a step; -1: with the front end's IR. more: of
-        the run."""
+    def after(self, index: int, **more) -> Trial:
+        """The right release goes on from the IR after step `index` (-1: from the front end's IR). more:
+        options of the run."""
         plans = []
         for i, kernel in enumerate(self._mine):
             key = self._key(self._mine, i)
@@ -87,12 +86,12 @@ class Splice:
         if trial.verdict == "unknown":
             self._note(trial.first_why)
         name = str(self.steps[index]) if index >= 0 else "the front end"
-        self.right.say(f"with the IR of {self.wrong.version} behind {name}: {trial.verdict}")
+        self.right.say(f"with the IR of {self.wrong.version} after {name}: {trial.verdict}")
         return trial
 
     def llir(self, texts: dict | None = None, what: str = "", made: dict | None = None) -> Trial:
-        """The verdict where the right release generates the code of the wrong one's LLIR; texts: in its
-        place, {place of a kernel: LLIR}; made: PTX in the place of what the right one makes of it."""
+        """The right release generates code from the wrong one's LLIR. texts: {kernel's number: LLIR} to use
+        instead; made: {kernel's number: PTX} that replaces what the right release generates."""
         plans = []
         for i, kernel in enumerate(self._mine):
             if "llir" not in kernel.made:
@@ -116,11 +115,11 @@ class Splice:
         return trial
 
     def without_slot(self, index: int) -> list[str]:
-        """Where a step allocates shared memory: the ops to which the right release gives a slot and
-        the wrong one does not, as its conversion uses none. The right one's reads a slot that is missing."""
+        """If a step allocates shared memory: the ops for which the right release allocates it and the wrong
+        one does not. The right release's conversion would read a slot that is missing."""
         if _called(self.steps[index].add) != ALLOCATION:
             return []
-        theirs = self.behind(index - 1, keep="text").kernels
+        theirs = self.after(index - 1, keep="text").kernels
         lacking: set[str] = set()
         for i, mine in enumerate(self._mine):
             passes = before_conversion(mine)
@@ -137,7 +136,7 @@ class Splice:
             self.reasons.append(why)
 
     def _plan(self, mine: Kernel, theirs: Kernel, index: int) -> dict:
-        """What puts my IR behind a step in the place of theirs."""
+        """The plan that replaces the right release's IR after a step by the wrong one's."""
         passes = before_conversion(mine)
         last = self._place(passes, index)
         number = passes[last].after if last >= 0 else mine.first
@@ -147,7 +146,7 @@ class Splice:
         return {"replace": [[{"number": resume + 1}, text]]}
 
     def _place(self, passes: list, index: int) -> int:
-        """Where a step stands in a kernel's own passes; of one that it has not, the nearest before."""
+        """The position of a step among a kernel's own passes, or of the nearest step before it."""
         for step in reversed(self.steps[: index + 1]):
             same = [i for i, one in enumerate(passes) if (one.stage, one.add) == (step.stage, step.add)]
             if len(same) >= step.nth:
@@ -156,12 +155,12 @@ class Splice:
 
 
 def _called(add: str) -> str:
-    """A pass by the name that all releases have in common."""
+    """The name of a pass that all releases share."""
     return _RENAMED.get(short_name(add), short_name(add))
 
 
 def _slots(text: str) -> collections.Counter:
-    """How many ops of each name have a slot of shared memory."""
+    """The number of ops of each name that have shared memory."""
     try:
         ops = ir.parse(text).walk()
     except DiagnosticError:
@@ -170,7 +169,7 @@ def _slots(text: str) -> collections.Counter:
 
 
 def with_hidden(llir: str, kernel: str, count: int) -> str:
-    """LLIR with hidden pointers behind a kernel's parameters, that another release's launch passes."""
+    """LLIR with hidden pointers after a kernel's parameters, which another release's launch passes."""
     found = re.search(rf"^define [^@\n]*@{re.escape(kernel)}\(", llir, re.M)
     if count < 1 or found is None:
         return llir
@@ -206,9 +205,9 @@ def _aligned(mine: list, theirs: list) -> list[tuple[int, int]]:
 
 
 def first_wrong(count: int, judge) -> tuple[int | None, int]:
-    """(the first place that is wrong, the last right one before it), of places 0 .. count - 1 by judge(place)
-    -> verdict; (None, last) if the last one that can be judged is right. -1 counts as right, and is never
-    asked for; places between the two could not be judged."""
+    """Bisects the places 0 .. count - 1 by judge(place) -> verdict. Returns the first wrong place and the
+    last right place before it; the places between the two could not be judged. Returns (None, last) if the
+    last place that can be judged is right. Place -1 counts as right and is never judged."""
     right, wrong = -1, count - 1
     while wrong >= 0 and (verdict := judge(wrong)) == "unknown":
         wrong -= 1

@@ -1,4 +1,4 @@
-"""The file of a case: a zip, written whole or not at all, and read as if a stranger had made it.
+"""The file of a case: a zip that is written completely or not at all, and read as untrusted input.
 
 Nothing is unpacked by its own name before that was looked at: no absolute name, none that leaves the folder,
 no link, no entry that shares bytes with another, no more than the limits allow, counted as it is read. There
@@ -47,7 +47,7 @@ def write(path: str | os.PathLike, files: dict) -> None:
 
 
 class Archive:
-    """The files of a case by name. Errors: anything that a case written by write() is not."""
+    """The files of a case by name. Raises DiagnosticError for anything that write() would not write."""
 
     def __init__(self, path: str | os.PathLike):
         self.path = os.fspath(path)
@@ -62,7 +62,7 @@ class Archive:
             raise self.bad(f"it is not a complete zip file: {error}") from None
 
     def bad(self, why: str, *notes: str):
-        """The error that this case gives."""
+        """An error about this case."""
         return fail(f"{self.path}: {why}", *notes)
 
     def _looked_at(self, file) -> dict:
@@ -102,7 +102,7 @@ class Archive:
         )
 
     def _read(self, file, entry) -> bytes:
-        """The content, counted as it comes: what the entry says of its size may be a lie."""
+        """The content of an entry. Its bytes are counted, because the size that it states may be false."""
         pieces = []
         with zipfile.ZipFile(file) as made, made.open(entry) as content:
             while piece := content.read(1 << 20):
@@ -134,7 +134,7 @@ class Archive:
             raise self.bad(f"{name} is not a text file: byte {error.start} is not UTF-8") from None
 
     def json(self, name: str) -> dict:
-        """An object of JSON."""
+        """The JSON object in a file."""
         data = self.bytes(name)
         if len(data) > _MAX_JSON:
             raise self.bad(f"{name} has {len(data):,} bytes, and {_MAX_JSON:,} are allowed")
@@ -159,7 +159,7 @@ class Archive:
 
 
 def limit() -> int:
-    """How many bytes a case may have, unpacked."""
+    """The largest size of an unpacked case in bytes."""
     given = os.environ.get("TRITON_RUNNER_UNPACK", "")
     if given and not given.isdigit():
         raise fail(f"TRITON_RUNNER_UNPACK is {given!r}, and should be a number of bytes")

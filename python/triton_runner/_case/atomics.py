@@ -1,4 +1,5 @@
-"""The atomics of a kernel, by their places: what an order of programs can decide without a race."""
+"""The atomics of a kernel and their lines. They make results depend on the order of programs without a
+race."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ _REDUCTIONS = ("descriptor_reduce", "tma_reduce")  # stores that combine with wh
 
 
 def lines(launch) -> list[dict]:
-    """[{op, file, line}] of the atomics in the highest text of a launch, each line once; [] where the text
-    cannot be read."""
+    """[{op, file, line}] of the atomics in the highest level of a launch, each line once; [] if it cannot be
+    read."""
     level = next((level for level in (*MLIR, "ptx") if level in launch.levels), None)
     if level is None:
         return []

@@ -1,4 +1,4 @@
-"""A case: one launch in a file. Its description, and how it is opened, run, judged, compared."""
+"""A case, which is one launch in a file: its description, and how to open, run, judge and compare it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Case:
         return Launch(self.name, self.target, texts, lambda: metadata, entry, self.grid, held, **shape)
 
     def _arguments(self) -> list:
-        """(name, value) of the launch's arguments, in memory of their own."""
+        """(name, value) of the launch's arguments, in new memory."""
         stored = tensors.unpacked(self.archive.bytes("arguments.safetensors"))
         try:
             blocks = tensors.made(self.about["blocks"], stored, archive.limit())
@@ -82,8 +82,8 @@ class Case:
             raise self.archive.bad(f"its arguments cannot be read: {error!r}") from None
 
     def run(self, level: str = "", **settings) -> Outcome:
-        """Runs the text of a level; settings: as for using(). By default that at which the launch ran, and of
-        one on a GPU, where there is none, the lowest that the CPU runs."""
+        """Runs the text of a level, by default the level at which the launch ran, or the lowest level that
+        the CPU runs if the launch ran on a GPU and there is none here. settings: as for using()."""
         if not level and self.level in ("cubin", "hsaco") and _device.gpu() is None:
             level = self.subject.levels[-1]
         level = level or self.level
@@ -106,7 +106,7 @@ class Case:
         return bool(tensors.unpacked(self.archive.bytes("expected.safetensors")))
 
     def differences(self, run: Outcome) -> dict[str, str]:
-        """What of a run's arguments is not what the case expects, by name: of those that it knows."""
+        """{argument: how it differs} of a run's arguments that are not as the case expects."""
         expected = tensors.unpacked(self.archive.bytes("expected.safetensors"))
         found = {}
         for name, array in run.arrays.items():
@@ -151,8 +151,7 @@ class Case:
 
 
 def named(value, folder: Path, name: str):
-    """What was said of files in a folder that goes away, with the case's name in its place: a text, or lists,
-    dicts and results of them."""
+    """Replaces a temporary folder by the case's name in a message, or in lists, dicts and results of them."""
     if isinstance(value, str):
         return value.replace(str(folder), name)
     if dataclasses.is_dataclass(value):
@@ -193,7 +192,7 @@ def is_case(program) -> bool:
 
 
 def argument(name: str, value, views: dict) -> dict:
-    """An argument as JSON. Errors: what is neither array, number nor None."""
+    """An argument as JSON. Raises DiagnosticError if it is neither an array, a number nor None."""
     if name in views:
         fields = {"kind": "array", **as_json(views[name])}
         if hasattr(value, "block_shape"):
@@ -214,7 +213,7 @@ def _listed(value):
 
 
 def _value(one: dict, blocks: list):
-    """An argument as launches take it."""
+    """An argument in the form that launches take."""
     kind = one["kind"]
     if kind == "number":
         value = float.fromhex(one["hex"]) if "hex" in one else one["value"]

@@ -1,4 +1,4 @@
-"""The verbs of the command line that make cases and use them: bundle, lockstep; and run of a case."""
+"""The commands that make and use cases: bundle, lockstep, and run with a case."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def bundle_command(
     program,
     arguments,
 ):
-    """Put one launch of PROGRAM into a file that carries it: kernel, arguments, all levels, passes, verdict,
-    a page that shows them, and a repro.py that runs from it alone. Options stand before PROGRAM.
+    """Put one launch of PROGRAM into one file: kernel, arguments, all levels, passes, verdict, a page that
+    shows them, and a repro.py that needs nothing else. Options stand before PROGRAM.
 
     `triton-runner run`, `verify`, `lockstep`, `bisect` and `report` take the file in place of a program.
     """
@@ -95,7 +95,7 @@ def bundle_command(
 
 
 class _Wanted:
-    """Which launch is taken: a number, or the first and then the one that stops."""
+    """Selects the launch: the one with a number; without a number the first, replaced by one that stops."""
 
     def __init__(self, number: int | None):
         self._number, self.seen = number, 0
@@ -112,7 +112,7 @@ class _Wanted:
 def lockstep_command(levels, as_json, file):
     """Run the case FILE (*.trcase) at several levels, value by value, and show the first that differs.
 
-    Exit status: 0 where none differs, 1 where one does.
+    Exit status: 0 if none differs, 1 if one does.
     """
     from triton_runner._case.case import open_case
 
@@ -122,7 +122,8 @@ def lockstep_command(levels, as_json, file):
 
 
 def run_case(file: str, release: str | None, level: str | None) -> int:
-    """`triton-runner run` of a case: by its texts, or by its Python with another release. The exit status."""
+    """`triton-runner run` with a case: runs its texts, or its Python in another release. Returns the
+    status."""
     from triton_runner._case.case import open_case
 
     if not os.path.isfile(file):

@@ -1,9 +1,9 @@
-"""Copies of one value that differ: threads which by layout hold the same element of a value of TTGIR, and
-lanes of a warp that store to one place of shared memory, with different bits at PTX.
+"""Copies of one value that differ at PTX: threads whose layout gives them the same element of a TTGIR
+value, or lanes of a warp that store to one place of shared memory, have different bits.
 
-The compiler computes each copy for itself. Where it contracts a product into the first step of a sum
-(a * b + q), each lane rounds another product first, and their sums differ in the last bits (triton#7264).
-Two experiments tell whether that matters: all copies become the first holder's, then the last holder's.
+The compiler computes each copy separately. If it contracts a product into the first step of a sum (a * b +
+q), each lane rounds another product first, and the sums differ in their last bits (triton#7264). Two
+experiments decide whether that matters: all copies take the first holder's value, then the last holder's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXCHANGES = ("tt.reduce", "tt.scan")
 
 
 def why_not(launch) -> str:
-    """Why the copies of a launch's values cannot be compared; "" where they can."""
+    """The reason why the copies of a launch's values cannot be compared; "" if they can."""
     if not launch.target.startswith("cuda"):
         return f"{launch.target} has no PTX"
     if "ptx" not in launch.levels:
@@ -44,12 +44,12 @@ def why_not(launch) -> str:
 
 
 def findings(launch, say=lambda text: None, is_rounding=lambda name, a, b: False) -> list[Finding]:
-    """What differs between copies of one value, as findings of verify(): one for each value (or exchange)
-    where it begins, the first four. A fault where it matters which copy is used (_Effect), else a warning.
-    is_rounding(name, a, b): whether an output of two runs differs by no more than rounding explains.
+    """Findings of verify() about copies that differ: one for each value (or exchange) in which a difference
+    begins, at most four. A finding is a fault if it matters which copy is used (_Effect), else a warning.
+    is_rounding(name, a, b): whether rounding explains the difference of an output between two runs.
 
-    Empty too where why_not() gives a reason, and where the launch stops at PTX. Raises DiagnosticError where
-    the kernel cannot be compiled again.
+    Returns none if why_not() gives a reason or the launch stops at PTX. Raises DiagnosticError if the kernel
+    cannot be compiled again.
     """
     if why_not(launch):
         return []
@@ -74,8 +74,8 @@ def findings(launch, say=lambda text: None, is_rounding=lambda name, a, b: False
 
 
 def explains(launch, trap) -> bool:
-    """Whether a race that the check reports at PTX is made by copies that differ: it goes where all copies
-    are the first holder's, and comes with none."""
+    """Whether copies that differ cause a race that the check reports at PTX: it disappears if all copies
+    are the first holder's."""
     if getattr(trap, "kind", "") != "data race" or why_not(launch):
         return False
     watched = _Watched(launch)
@@ -90,9 +90,9 @@ def explains(launch, trap) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Apart:
-    """What holds several copies of one element with other bits: a value, or a store of the lanes of a warp.
-    threads, registers, bits: of the first two that differ; copies: how many do; is_whole: whether all that
-    the value is computed from is defined; exchange: the op that a store belongs to."""
+    """A value, or a store of the lanes of a warp, whose copies of one element have different bits. threads,
+    registers, bits: those of the first two copies that differ; copies: how many differ; is_whole: whether all
+    inputs of the value are defined; exchange: the op to which a store belongs."""
 
     site: object
     is_store: bool
@@ -110,7 +110,7 @@ class _Apart:
 
 
 class _Watched:
-    """A launch at PTX whose copies are watched. differing: what the last run found."""
+    """A launch at PTX whose copies are compared. differing: the differences of the last run."""
 
     def __init__(self, launch):
         self.launch = launch
@@ -126,7 +126,8 @@ class _Watched:
         self.told = set(self.plan.values)
 
     def _exchanged(self) -> list[str]:
-        """Floating-point results of the ops that exchange between lanes, where several threads hold one."""
+        """The floating-point results of ops that exchange data between lanes and of which threads hold
+        copies."""
         names = [
             site.value
             for site, _ in probe.select(self.module, self.code.name, [("*", [])])
@@ -138,14 +139,14 @@ class _Watched:
         return probe.tap(self.ttgir, label, self.code.name, list(dict.fromkeys(names))).copied
 
     def run(self, how: str, unify: str = "", **settings):
-        """A run with the copies as they are, or all as the "first" or "last" holder has them."""
+        """A run with the copies unchanged, or all set to those of the "first" or "last" holder."""
         watch = probe.CopyWatch(self.plan, self.code.ptx, self.code.filename, self.code.name, unify)
         run = self.launch.run("ptx", how, recorder=watch, **settings)
         self.differing = [_Apart(**found) for found in watch.take()]
         return run
 
     def begun(self) -> list[_Apart]:
-        """Of what differs, what no earlier difference explains."""
+        """The differences that no earlier difference explains."""
         values = [d for d in self.differing if not d.is_store]
         flow = _Origins(self.module, {d.site.value for d in values}, self.told)
         if values:
@@ -160,7 +161,7 @@ class _Watched:
         return stores
 
     def _exchange_at(self, site):
-        """The reduction or scan of the TTGIR that a store of the PTX belongs to, by its line."""
+        """The reduction or scan of the TTGIR to which a store of the PTX belongs, by its line."""
         for op in self.exchanges:
             if op.location is None:
                 continue
@@ -176,7 +177,7 @@ def _places(stack: str) -> list:
 
 
 class _Origins:
-    """Which of the values that differ do so without an operand that does. told: values that are watched."""
+    """Finds the values that differ although none of their operands does. told: the compared values."""
 
     def __init__(self, module, differing: set, told: set):
         self.differing, self.told, self.values = differing, told, {}
@@ -189,15 +190,15 @@ class _Origins:
                 self.values.setdefault(value.name, value)
 
     def begins(self, name: str) -> bool:
-        """Whether no operand differs, however far back."""
+        """Whether no direct or indirect operand differs."""
         return not any(value.name in self.differing for value in self._before(name))
 
     def is_whole(self, name: str) -> bool:
-        """Whether all that it is computed from is defined, as far as that is not watched."""
+        """Whether all inputs of a value that are not compared themselves are defined."""
         return all(value.name in self.told or self._is_whole(value) for value in self._before(name))
 
     def _before(self, name: str):
-        """What a value is computed from, however far back, before a loop comes round again."""
+        """The direct and indirect operands of a value within one iteration of a loop."""
         seen, waiting = {name}, [*self._operands(self.values[name])]
         while waiting:
             operand = waiting.pop()
@@ -209,7 +210,7 @@ class _Origins:
 
     @staticmethod
     def _is_whole(value) -> bool:
-        """Whether all elements are defined: not those of a load that a mask leaves out."""
+        """Whether all elements are defined: masked-off elements of a load are not."""
         op = value.op
         if op is None:
             return True
@@ -237,9 +238,9 @@ class _Origins:
 
 @dataclasses.dataclass
 class _Effect:
-    """What the experiments show. outputs: {argument: {elements, of, max_error}} of those that differ;
-    stopped: what an experiment ended with where the launch does not; why: how an output depends on which copy
-    is used, by more than rounding, "" where none does."""
+    """The result of the experiments. outputs: {argument: {elements, of, max_error}} of those that differ;
+    stopped: the trap of an experiment, if the launch itself has none; why: how an output depends on the
+    choice of the copy by more than rounding explains, or ""."""
 
     outputs: dict
     stopped: str = ""
@@ -251,7 +252,7 @@ class _Effect:
 
 
 def _effect(watched: _Watched, plain, say, is_rounding) -> _Effect:
-    """What the launch leaves with all copies as the first and as the last holder has them."""
+    """Runs the launch with all copies set to the first holder's and to the last holder's."""
     launch, limit = watched.launch, max(60.0, _ENDLESS * plain.seconds)
     arrays = [plain.arrays]
     for which in ("first", "last"):
@@ -278,8 +279,8 @@ def _effect(watched: _Watched, plain, say, is_rounding) -> _Effect:
 
 
 def _split(unified, plain) -> str:
-    """The first neighbours of an array that is mostly made of repeated values (sums that are broadcast) that
-    are equal where all copies are, and not in the plain run; "" where there are none."""
+    """For an array of mostly repeated values (broadcast sums): the first neighbours that are equal with
+    unified copies, but not in the plain run; "" if there are none."""
     a, b = unified.reshape(-1), plain.reshape(-1)
     same = ~difference(a[1:], a[:-1]).where
     split = numpy.flatnonzero(same & difference(b[1:], b[:-1]).where)
@@ -290,19 +291,19 @@ def _split(unified, plain) -> str:
 
 
 def _key(d: _Apart) -> tuple:
-    """What a value or store is in another compilation of the same TTGIR."""
+    """A key that finds the same value or store in another compilation of the TTGIR."""
     return d.site.value, d.site.stack, d.is_store
 
 
 def _cause(d: _Apart, remain: set | None) -> str:
-    """remain: what differs with enable_fp_fusion=False too; None where that was not to be run."""
+    """remain: the differences with enable_fp_fusion=False; None if that run was not made."""
     same_warp = d.threads[0] // 32 == d.threads[1] // 32
     is_gone = remain is not None and _key(d) not in remain
     return "contraction" if is_gone and (same_warp or d.is_whole) else "unknown"
 
 
 def _number(bits: int, kind: str):
-    """The number of the bits of an element type."""
+    """The number that some bits of an element type represent."""
     dtype = numpy_type(kind)
     number = numpy.frombuffer(int(bits).to_bytes(8, "little")[: dtype.itemsize], dtype)[0]
     return float(number) if kind[0] in "fb" else int(number)

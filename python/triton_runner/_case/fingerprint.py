@@ -1,4 +1,4 @@
-"""What a verdict or a case says of the machine and the environment that it comes from."""
+"""The machine and environment that a verdict or a case records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGES = ("triton-runner", "triton", "pytorch-triton", "torch", "numpy", "ml_
 
 def taken() -> dict:
     """Releases, platform, instruction set, GPU, and the variables that change what Triton does; nothing that
-    tells whose machine it is."""
+    identifies its owner."""
     versions = {}
     for name in _PACKAGES:
         try:

@@ -1,8 +1,8 @@
-"""triton_runner.verify: is a launch right? All levels, all checks, programs and atomics in other orders,
-copies that land early and late, the bits between levels and on a GPU, in one verdict with its evidence.
+"""triton_runner.verify: judges whether a launch is right. It compares all levels and a GPU bit by bit, runs
+all checks, runs programs and atomics in other orders, and lets copies land early and late.
 
-Every run has the same order of programs, on one thread, so that the verdict is the same every time. What
-depends on the order of atomics is found first, and blamed on nothing else.
+All runs use the same order of programs on one thread, so the verdict is the same every time. The effects of
+the order of atomics are determined first, so that no other step blames something else for them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COMPILERS_FENCE = (
 
 
 class _Judge:
-    """One launch on its way through all runs."""
+    """The judgement of one launch: all its runs, and the findings of each."""
 
     def __init__(self, launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None):
         self.launch, self.checks, self.say = launch, tuple(checks), say
@@ -64,7 +64,7 @@ class _Judge:
     # --- runs
 
     def run(self, level: str, how: str = "", **settings) -> Outcome | None:
-        """A run that is noted; None where it cannot be done."""
+        """Runs the launch and records the run. None: it cannot be run in this way."""
         how = how or called(**settings)
         self.say(f"{self.launch.name}: {level or 'on the GPU'}, {how}")
         try:
@@ -79,7 +79,7 @@ class _Judge:
         self.not_run.append(NotRun(level, how, getattr(error, "message", "") or str(error)))
 
     def ended(self, level: str, **settings) -> Outcome | None:
-        """A run without a trap; None where it could not be done, or trapped, which is a finding."""
+        """Runs the launch to its end. None: it cannot be run, or it trapped, which becomes a finding."""
         run = self.run(level, **settings)
         if run is None or run.trap is None:
             return run
@@ -87,7 +87,7 @@ class _Judge:
         return None
 
     def slowest(self, level: str) -> float:
-        """Seconds of the slowest run at a level so far."""
+        """The seconds of the slowest run at a level so far."""
         return max((run.seconds for run in self.runs if run.level == level), default=0.0)
 
     def each_level(self) -> None:
@@ -99,7 +99,8 @@ class _Judge:
                 self.plain[level] = run
 
     def other_orders(self) -> None:
-        """Programs, and the atomics inside of one, in other orders: what changes is noise of the outputs."""
+        """Runs programs, and the atomics inside them, in other orders. What changes is noise of the
+        outputs."""
         changed: dict[str, tuple[Bits, str, list]] = {}
         for level, plain in self.plain.items():
             for seed in _SEEDS:
@@ -116,7 +117,7 @@ class _Judge:
             self.findings.order(one, levels, how, lines)
 
     def all_checks(self) -> None:
-        """All at once; where that stops, each for itself, as a report ends a run."""
+        """Runs all checks at once. If that stops, runs each check alone, because a report ends a run."""
         for level in self.plain:
             chosen = [c for c in self.checks if level in MLIR or c not in _MLIR_ONLY]
             run = self.run(level, checks=",".join(chosen)) if chosen else None
@@ -139,7 +140,7 @@ class _Judge:
         self.findings.trap(check, run, _COMPILERS_FENCE if is_compilers else "")
 
     def copies_of_values(self) -> None:
-        """What threads hold of one element is the same."""
+        """Compares the copies of one element that different threads hold."""
         if "race" not in self.checks or "ptx" not in self.plain:
             return
         try:
@@ -149,7 +150,7 @@ class _Judge:
             self.cannot("ptx", "copies", error)
 
     def other_timings(self) -> None:
-        """Copies that land at other times leave the same."""
+        """Compares runs whose asynchronous copies land at other times."""
         for level, timing in itertools.product(self.plain, _TIMINGS):
             run = self.ended(level, timing=timing) if level != "ttir" else None
             for one in _differences(self.noise, self.plain[level], run, exact=False) if run else ():
@@ -183,13 +184,11 @@ class _Judge:
                     if self.findings.difference("levels", one, b, message):
                         self._diverged(above, level)
                 elif one.argument in unusual and not self.findings.is_ordered(one.argument):
-                    message = (
-                        f"drift: {level} gives another result than {above}, as far as rounding moves it,"
-                    )
+                    message = f"{level} gives another result than {above}, as far as rounding moves it,"
                     self.findings.difference("drift", one, b, message)
 
     def _is_tail(self, name: str, above: Outcome) -> bool:
-        """Whether PTX agrees with the level above where stores of TMA end with their tensors."""
+        """Whether PTX agrees with the level above if TMA stores end at the end of the tensor."""
         if ".bulk.tensor" not in self.launch.texts["ptx"]:
             return False
         run = self.run("ptx", "stores of TMA that end with the tensor", exact_tails=True)
@@ -203,7 +202,7 @@ class _Judge:
         return explained
 
     def _perturb(self) -> bool:
-        """A few more runs with other roundings; False where there are none."""
+        """Makes a few more runs with other roundings. False: none are left."""
         level = next((level for level in MLIR if level in self.plain), None)
         if level is None or self._perturbed == len(_ROUNDINGS):
             return False
@@ -215,7 +214,7 @@ class _Judge:
         return True
 
     def _diverged(self, above: str, level: str) -> None:
-        """Adds to the last finding the first value that differs, which lockstep finds."""
+        """Adds the first value that differs, which lockstep finds, to the last finding."""
         if level not in ("ttgir", "ptx"):
             return
         self.say(f"{self.launch.name}: where {above} and {level} part")
@@ -230,7 +229,7 @@ class _Judge:
 
 
 def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits]:
-    """Each argument in two runs."""
+    """The differences of each argument between two runs."""
     return [noise.compare(name, x, b.arrays[name], exact) for name, x in a.arrays.items()]
 
 

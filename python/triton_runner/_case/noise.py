@@ -1,9 +1,9 @@
-"""How far the outputs of one launch may move although every run of it is right.
+"""How far the outputs of a launch may vary although each of its runs is right.
 
 Two experiments measure it: other orders of the programs and of their atomics, and Monte-Carlo arithmetic
-(every rounding of the tile engine off by a random part of its unit, `perturb=`), which stands for other
-orders of sums, contraction, approximations and tf32. What two levels give may differ by a small multiple of
-what the experiments show; the element types' table holds where no experiment could be run.
+(every rounding of the tile engine is off by a random part of its unit, `perturb=`), which models other orders
+of sums, contraction, approximations and tf32. Two levels may differ by a small multiple of what the
+experiments show. If no experiment can be run, the tolerances of the element types apply.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from triton_runner._case.results import Bits
 from triton_runner._files import kind_of
 from triton_runner._rerun.difference import Difference, difference, tolerance
 
-_FACTOR = 4.0  # how many times the largest movement seen may be exceeded by a run that nobody perturbed
-_JUMP = 32.0  # an element that moves by so many times the usual movement was decided otherwise (an argmax)
+_FACTOR = 4.0  # an unperturbed run may differ by this many times the largest movement
+_JUMP = 32.0  # an element that moves by this many times the usual movement was decided differently
 _TINY = 1e-37  # below it GPUs may flush to 0
 
 
 @dataclasses.dataclass
 class Movement:
-    """What the experiments did to one output: the largest change of each element (of an array of no numbers,
-    1 where it changed)."""
+    """The largest change that the experiments made to each element of one output (1 for changed elements that
+    are not numbers)."""
 
     change: numpy.ndarray
 
     @property
     def jumps(self) -> numpy.ndarray:
-        """Elements that changed by leaps: a decision (a comparison, a rounding to whole numbers, a slot that
-        an atomic hands out) fell otherwise."""
+        """The elements that jumped, because something was decided differently: a comparison, a rounding to an
+        integer, or the slot that an atomic assigns."""
         moved = self.change[numpy.isfinite(self.change) & (self.change > 0)]
         usual = float(numpy.quantile(moved, 0.9)) if moved.size else 0.0
         return self.change > _JUMP * usual if usual else ~numpy.isfinite(self.change)
@@ -45,20 +45,21 @@ class Noise:
         self._movements: dict[str, Movement] = {}
 
     def add(self, base: dict, other: dict) -> None:
-        """Another run of the same text: what each output is there, beside what it usually is."""
+        """Adds another run of the same text. base: the usual outputs; other: those of the run."""
         for name, array in base.items():
             change = _change(difference(array, other[name]))
             known = self._movements.get(name)
             self._movements[name] = Movement(change if known is None else numpy.maximum(change, known.change))
 
     def is_rounding(self, name: str, x: numpy.ndarray, y: numpy.ndarray) -> bool:
-        """Whether an output of two runs differs by no more than rounding moves it, decisions left out."""
+        """Whether rounding alone, without other decisions, explains the difference of an output in two
+        runs."""
         found = difference(x, y)
         return bool((_change(found) <= self._allowed(name, found, False, decisions=False)[0]).all())
 
     def compare(self, name: str, x: numpy.ndarray, y: numpy.ndarray, exact: bool) -> Bits:
-        """How an output of one run differs from that of another. exact: both runs add in the same order, so
-        that types allow nothing."""
+        """Compares an output of two runs. exact: both runs add in the same order, so that the tolerances of
+        types do not apply."""
         if x.tobytes() == y.tobytes():
             return Bits(name, True, True, 0)
         found = difference(x, y)
@@ -77,8 +78,8 @@ class Noise:
     def _allowed(
         self, name: str, found: Difference, exact: bool, decisions: bool = True
     ) -> tuple[numpy.ndarray, int]:
-        """(how far each element may be off, how many elements may be off by more). decisions: those that fell
-        otherwise in an experiment count."""
+        """(allowed difference of each element, number of elements that may differ by more). decisions:
+        whether elements that were decided differently in an experiment may differ."""
         x = found.want
         is_float = x.dtype.kind not in "iub"
         room = numpy.zeros(x.shape)
@@ -99,20 +100,20 @@ class Noise:
 
 
 def _change(found: Difference) -> numpy.ndarray:
-    """By how much each element differs: of whole numbers 1 where it does; infinite where only one is NaN."""
+    """The difference of each element: 1 for integers that differ, infinite if only one of two is NaN."""
     if found.want.dtype.kind in "iub":
         return found.where.astype(numpy.float64)
     return numpy.where(numpy.isnan(found.error), numpy.inf, found.error)
 
 
 def _step(x: numpy.ndarray) -> numpy.ndarray:
-    """A unit in the last place of each element of a type of 16 bits or fewer: a number between two of them
-    is rounded to either."""
+    """The unit in the last place of each element of a type with 16 bits or fewer: a number between two of
+    them can be rounded to either."""
     if x.dtype.itemsize > 2:
         return numpy.zeros(x.shape)
     return numpy.abs(x.astype(numpy.float64)) * float(ml_dtypes.finfo(x.dtype).eps)
 
 
 def number(value):
-    """A number as JSON has it: what it has no word for as text."""
+    """A number for JSON; infinities and NaNs as text."""
     return value if isinstance(value, (bool, int)) or numpy.isfinite(value) else str(float(value))

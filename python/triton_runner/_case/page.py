@@ -1,5 +1,5 @@
-"""The page of a case: report.html in the file, and that of `triton-runner report case.trcase`, which is made
-anew, since a page that a stranger made may hold anything."""
+"""The page of a case: report.html in the file. `triton-runner report case.trcase` makes it again, because a
+page that a stranger made may contain anything."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _PASS = re.compile(r"passes/(\d+)-([\w-]+)\.mlir")
 
 
 def material(files: dict, about: dict) -> Material:
-    """What the page shows of a case. files: {name: content}; about: its description. Of the source only what
-    the case has is shown, and nothing that a path in it names."""
+    """The material of a case for the page. files: {name: content}; about: its description. The page shows
+    source that the case contains, and never reads a path that the case names."""
     name = about["kernel"]
     asm = {}
     for level in LEVELS:
@@ -43,7 +43,7 @@ def material(files: dict, about: dict) -> Material:
 
 
 def findings(files: dict, about: dict) -> list:
-    """What the page says of the launch: the verdict, and what stopped it."""
+    """The findings on the launch for the page: the verdict, and the trap that stopped it."""
     found = []
     if "verify.json" in files:
         found.append(_json(files["verify.json"]))
@@ -53,8 +53,8 @@ def findings(files: dict, about: dict) -> list:
 
 
 def new(files: dict, about: dict) -> tuple[str, dict]:
-    """The page of a launch of this machine as HTML, and {path: text} of the source that it shows, which is
-    read from the disk."""
+    """The page of a launch on this machine as HTML, and {path: text} of the source that it shows, read from
+    the disk."""
     shown = material(files, about)
     shown.sources = None
     text, made = report.page([shown], findings=findings(files, about))

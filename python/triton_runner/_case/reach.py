@@ -1,5 +1,5 @@
-"""Does a value that a check reports reach anything? The launch runs again with a number in the place of every
-such value, twice, with two numbers: what leaves all outputs as they were reached nothing."""
+"""Whether a value that a check reports affects anything. The launch runs twice more, each time with another
+number in place of every such value. If all outputs stay the same, the value affects nothing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LEAST_SECONDS = 60
 
 @dataclasses.dataclass
 class Report:
-    """A place that a check reports. place: the first fault there, as KernelTrap has its fields. reached:
-    whether an output, a trap or the end of the launch depends on the value; why says how."""
+    """A place that a check reports. place: the first fault there, with the fields of KernelTrap. reached:
+    whether an output, a trap or the end of the launch depends on the value; why: how it does."""
 
     place: object
     reached: bool
@@ -27,7 +27,7 @@ class Report:
 
 
 def reports(judge, level: str, check: str) -> list[Report]:
-    """What `check` reports at a level, in the order in which the launch meets it."""
+    """The reports of a check at a level, in the order of execution."""
     if check == "uninit":
         return _undefined(judge, level)
     whole = [_Experiment(judge, level, check, number) for number in NUMBERS]
@@ -39,8 +39,8 @@ def reports(judge, level: str, check: str) -> list[Report]:
 
 
 def _undefined(judge, level: str) -> list[Report]:
-    """The check reports what depends on an undefined value; the experiment defines values where they are
-    made, of which most reach nothing that the check would report."""
+    """Reports of uninit. The check reports uses of undefined values, but the experiment replaces the values
+    themselves, most of which have no such use."""
     run = judge.run(level, checks="uninit")
     if run is None or run.trap is None:
         return []
@@ -59,8 +59,8 @@ def _alone(judge, level: str, check: str, place, number: int) -> Report:
 
 
 class _Experiment:
-    """One run with a number in the place of what a check reports. places: where it was put; effect: in which
-    way the launch noticed, "" where it did not."""
+    """One run with a number in place of the values that a check reports. places: where it was put; effect:
+    how this changed the launch, or ""."""
 
     def __init__(self, judge, level: str, check: str, number: float, at: tuple = ()):
         substitution = Substitution(number, at=at)

@@ -1,4 +1,4 @@
-"""Does a launch again, from this folder alone: python repro.py [--level ttir|ttgir|ptx].
+"""Runs a launch again from this folder alone: python repro.py [--level ttir|ttgir|ptx].
 
 On a GPU it needs triton and torch. Without one, triton-runner executes the kernel on the CPU at the level
 asked for. Exit status: 0 where the result is what is expected, 1 where it is not, or the launch stops.
@@ -48,7 +48,7 @@ def arrays(name):
 
 
 def drawn(generator, size):
-    """The bytes that a generator stands for."""
+    """The bytes that a generator describes."""
     if generator["kind"] == "repeat":
         element = bytes.fromhex(generator["hex"])
         return torch.frombuffer(bytearray(element * (size // len(element))), dtype=torch.uint8)

@@ -1,4 +1,4 @@
-"""What verify() finds out of a launch: the verdict with its findings, its runs and the bits that they left.
+"""The results of verify() for a launch: the verdict, its findings, its runs and the bits of their outputs.
 
 The JSON of these is a format of its own (SCHEMA, doc/reference/cases.md)."""
 
@@ -15,15 +15,15 @@ _RANK = ("right", NONDETERMINISTIC, "unknown", "wrong")
 
 
 def worst(verdicts) -> str:
-    """The verdict of several: wrong before unknown before nondeterministic before right."""
+    """The worst of several verdicts: wrong, unknown, nondeterministic, right."""
     return max(verdicts, key=_RANK.index, default="unknown")
 
 
 @dataclasses.dataclass(frozen=True)
 class Bits:
-    """How an argument of one run differs from that of another. agrees: noise explains it; allowed: the
-    largest change that noise explains, in the array's own unit; element: the first beyond it, or the first
-    that differs, with both numbers."""
+    """The difference of an argument between two runs. agrees: noise explains it; allowed: the largest
+    difference that noise explains, in the array's unit; element, numbers: the first element beyond that, or
+    else the first that differs."""
 
     argument: str
     bits_equal: bool
@@ -39,7 +39,7 @@ class Bits:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What is wrong, or may be. text: the whole report; the rest as the reference has it."""
+    """Something that is wrong or may be. text: the whole report; the reference describes the other fields."""
 
     check: str
     severity: str
@@ -72,21 +72,21 @@ class Finding:
         return self.severity == "fault"
 
     def at(self, level: str) -> Finding:
-        """The same, found at one more level."""
+        """The same finding, at one more level."""
         return self if level in self.levels else dataclasses.replace(self, levels=[*self.levels, level])
 
     def saying(self, text: str, **more) -> Finding:
-        """The same with a line more in its report; more: other fields."""
+        """The same finding with one more line in its report. more: other fields."""
         return dataclasses.replace(self, text=f"{self.text}\n{text}", **more)
 
     def warned(self, why: str, is_fault: bool = False) -> Finding:
-        """The same as a warning that says why; is_fault: it stays a fault all the same."""
+        """The same finding as a warning with a reason. is_fault: it remains a fault."""
         return self.saying(why, why=why, severity="fault" if is_fault else "warning")
 
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
-    """A run; outputs: a hash of each argument."""
+    """A run. outputs: a hash of each argument."""
 
     level: str
     how: str
@@ -102,7 +102,7 @@ class Ran:
 
 @dataclasses.dataclass(frozen=True)
 class NotRun:
-    """A run that could not be done."""
+    """A run that was not possible, and why."""
 
     level: str
     how: str
@@ -125,7 +125,7 @@ class Judged:
     verdict: str = ""
 
     def settled(self) -> Judged:
-        """With the verdict that the findings make."""
+        """The same with the verdict that follows from its findings."""
         ran = {run.level for run in self.runs}
         if any(finding.is_fault for finding in self.findings):
             verdict = "wrong"
@@ -137,7 +137,7 @@ class Judged:
         return dataclasses.replace(self, verdict=verdict)
 
     def __str__(self) -> str:
-        """In a few lines."""
+        """The report of the launch."""
         grid = ", ".join(map(str, self.grid))
         how = list(dict.fromkeys(run.how.split(" ")[0] for run in self.runs))
         lines = [

@@ -1,5 +1,5 @@
-"""The findings of a launch, and how bad each is: a fault, a warning that says why it is none, or an order
-that only atomics decide."""
+"""The findings of a launch and their severity: a fault, a warning with the reason why it is not a fault, or a
+result that only the order of atomics decides."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from triton_runner._case.results import NONDETERMINISTIC, Bits, Finding
 from triton_runner._rerun.launch import Outcome
 from triton_runner._rerun.typed import as_json
 
-# What may be meant: infinities that a kernel computes with, NaNs that its inputs bring, promises that
-# wrap-around breaks where no result depends on it.
+# These may be intended: infinities in computations, NaNs in inputs, and hints that wrap-around breaks without
+# any effect on a result.
 _MAY_BE_MEANT = {"inf", "nanload", "hints"}
-# What a program may want in its outputs, where its own check passes.
+# A program may want these in its outputs, if its own check passes.
 _MAY_BE_WANTED = {"nan", "zerodiv"}
 _PLACE = ("file", "line", "column", "op", "program", "element", "iterations", "argument", "place", "notes")
 
 
 class Findings(list):
-    """The findings of one launch, in the order in which they were made."""
+    """The findings of one launch, in the order in which they were found."""
 
     def __init__(self, strict: bool):
         super().__init__()
@@ -31,7 +31,7 @@ class Findings(list):
         self.append(finding)
 
     def _note(self, finding: Finding, is_same) -> bool:
-        """Adds a finding, or its level to the first that is the same; whether it is new."""
+        """Adds a finding, or adds its level to an equal one. Returns whether it is new."""
         for number, known in enumerate(self):
             if is_same(known):
                 self[number] = known.at(finding.levels[0])
@@ -42,7 +42,8 @@ class Findings(list):
     # --- checks
 
     def trap(self, check: str, run: Outcome, why: str = "") -> None:
-        """What stopped a run; of several levels that stop at one line, one finding. why: of a warning."""
+        """A trap stopped a run. Levels that stop at one line share a finding. why: the reason of a
+        warning."""
         trap = run.trap
         # With infinities, and with NaNs that memory brings, NaNs are reported too.
         same = {check, "nan"} if check in ("inf", "nanload") else {check}
@@ -53,7 +54,7 @@ class Findings(list):
         self._note(finding, lambda known: known.check in same and (known.file, known.line) == place)
 
     def report(self, check: str, level: str, report) -> None:
-        """What a check reports at a level, and whether it reached anything: judged by settle()."""
+        """A check reported a place at a level. settle() decides its severity."""
         key = (check, report.place.file, report.place.line)
         if key not in self._reports:
             self._reports[key] = len(self), {}
@@ -64,7 +65,7 @@ class Findings(list):
             by_level[level] = report
 
     def settle(self, levels: list[str]) -> None:
-        """Decides what each report is, now that all of the levels (from the top) have been checked."""
+        """Decides the severity of each report, after all levels (highest first) have been checked."""
         for number, by_level in self._reports.values():
             check, above = self[number].check, levels[0] not in by_level
             reached = next((report for report in by_level.values() if report.reached), None)
@@ -89,7 +90,7 @@ class Findings(list):
     # --- differences
 
     def order(self, one: Bits, levels: list[str], how: str, lines: list[dict]) -> None:
-        """Another order gives another result: of atomics, where the kernel has any, else of a race."""
+        """Another order gives another result. With atomics it is nondeterministic, without them a race."""
         message = "another order of the programs and of their atomics gives another result"
         finding = _of_difference("order", one, levels, how, message)
         if lines:
@@ -105,12 +106,12 @@ class Findings(list):
         return any(finding.check == "order" and finding.argument == argument for finding in self)
 
     def difference(self, check: str, one: Bits, run: Outcome, message: str) -> bool:
-        """A difference is a fault where noise does not explain it. False where it was known."""
+        """Adds a difference, which is a fault if noise does not explain it. False: it was known already."""
         finding = _of_difference(check, one, [run.level], run.how, message)
         return self._note(finding, lambda known: (known.check, known.argument) == (check, one.argument))
 
     def tail(self, one: Bits, run: Outcome) -> None:
-        """PTX writes more than the level above, as the hardware does."""
+        """The PTX writes more than the level above, as the hardware does."""
         self.difference("tail", one, run, "stores of TMA write past the end of dimension 0")
         why = (
             "TMA writes whole chunks of 16 bytes (triton#11583); with stores that end there the levels agree"
@@ -118,18 +119,18 @@ class Findings(list):
         self[-1] = self[-1].warned(why, self._strict)
 
     def say(self, text: str) -> None:
-        """A note of the last finding."""
+        """Sets the note of the last finding."""
         self[-1] = dataclasses.replace(self[-1], notes=[text])
 
     def diverged(self, value) -> None:
-        """Adds where two levels part to the last finding."""
+        """Adds the first value in which two levels differ to the last finding."""
         more = {"diverged": value.to_json(), "file": value.file, "line": value.line}
         self[-1] = self[-1].saying(str(value), **more)
 
 
 def accepted(findings: list[Finding]) -> list[Finding] | None:
-    """The program's own check passes: a NaN or a division by 0 that every level leaves alike is meant. None
-    where there is none."""
+    """The findings if the program's own check passes: a NaN or a division by 0 that all levels agree on is
+    then a warning. None: there is no such finding."""
     faults = [finding for finding in findings if finding.is_fault]
     meant = [finding for finding in faults if finding.check in _MAY_BE_WANTED]
     if not meant or any(finding.check == "levels" for finding in faults):

@@ -1,5 +1,5 @@
-"""A captured kernel as a Python module that stands alone: the kernel, what it calls, the constants that it
-uses, their imports. Names that mean different things in different modules get a number."""
+"""A captured kernel as a self-contained Python module: the kernel, the functions that it calls, the constants
+that it uses, and their imports. Names with different meanings in different modules get a number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HEAD = '"""The kernel {name}, with all that it uses, as the program had it."""\
 
 
 def module_of(captured: dict) -> tuple[str, str]:
-    """The text of the module and the name of the kernel in it; captured: what capture.kernel() gives."""
+    """The text of the module and the kernel's name in it. captured: the result of capture.kernel()."""
     writer = _Writer(captured)
     for index in captured["order"]:
         writer.add(index)
@@ -30,7 +30,7 @@ class _Writer:
             self.names[index] = self._free(one["name"], f"function {index}")
 
     def _free(self, name: str, meaning: str) -> str:
-        """The name under which something stands in the module: its own, unless that means something else."""
+        """The name of something in the module: its own, unless that has another meaning there."""
         found, number = name, 2
         while self._scope.setdefault(found, meaning) != meaning:
             found, number = f"{name}_{number}", number + 1
@@ -48,7 +48,7 @@ class _Writer:
         self._functions.append(self._decorator(one) + source.rstrip() + "\n")
 
     def _name(self, name: str, reference) -> str:
-        """What a global name of a function is called in the module."""
+        """The name in the module of a global that a function uses."""
         if isinstance(reference, dict) and "function" in reference:
             return self.names[reference["function"]]
         there = self._free(name, repr(reference))
@@ -81,7 +81,7 @@ class _Writer:
 
 
 def _import(reference: dict, name: str) -> str:
-    """The statement that makes a module, or what a module has, known under a name."""
+    """The import statement that gives a module, or a part of one, a name."""
     if "module" in reference:
         module = reference["module"]
         return f"import {module}" if module == name else f"import {module} as {name}"
@@ -92,7 +92,7 @@ def _import(reference: dict, name: str) -> str:
 
 
 def _constant(reference) -> str:
-    """A constant as Python writes it; reference: capture.py's form."""
+    """A constant as Python source. reference: in the form of capture.py."""
     if not isinstance(reference, dict):
         return repr(reference) if reference == reference else "float('nan')"
     (kind, content), *_ = reference.items()
@@ -105,7 +105,7 @@ def _constant(reference) -> str:
 
 
 def _renamed(source: str, names: dict[str, str]) -> str:
-    """The source with other names in the place of some."""
+    """The source with some names replaced."""
     if not names:
         return source
     tree, places = ast.parse(source), []

@@ -1,5 +1,5 @@
-"""The memory of a case as it is written and read: blocks of bytes in safetensors, what is constant or too
-large as a generator with the hash of what it stands for."""
+"""The memory of a case. Blocks of bytes are stored as safetensors; constant or too large blocks become a
+generator with the hash of the original bytes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _ALIGNMENT = 64
 
 
 def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, numpy.ndarray], list[str]]:
-    """What JSON says of each block, the arrays that are stored, by name, and notes on what is not whole.
+    """The JSON description of each block, the stored arrays by name, and notes on what is incomplete.
 
-    A block of one repeated element is a generator. Of others those are stored that fit into max_bytes, the
+    A block of one repeated element becomes a generator. Other blocks are stored if they fit into max_bytes,
     small ones first; the rest is drawn again with the mean and deviation of what was there.
     """
     described, stored, notes = [], {}, []
@@ -55,7 +55,7 @@ def _first_view(arguments: Arguments, number: int) -> tuple[str, View]:
 
 
 def _typed(data: numpy.ndarray, view: View) -> numpy.ndarray:
-    """The bytes as elements of the type, where they are a whole number of them."""
+    """The bytes as elements of the type, if they are a whole number of elements."""
     return data.view(view.type) if data.nbytes % view.type.itemsize == 0 else data
 
 
@@ -69,7 +69,7 @@ def _drawn(typed: numpy.ndarray, view: View) -> dict:
 
 
 def made(blocks: list[dict], arrays: dict, limit: int) -> list[numpy.ndarray]:
-    """The blocks in memory, aligned as they were. Errors: more than the limit, what is not stored."""
+    """The blocks in memory, aligned as they were. Raises DiagnosticError for too much or missing data."""
     total = sum(_size(block) for block in blocks)
     if total > limit:
         raise fail(
@@ -128,7 +128,7 @@ def packed(arrays: dict) -> bytes:
 
 
 def unpacked(data: bytes) -> dict[str, numpy.ndarray]:
-    """The arrays of safetensors, read-only views of its bytes. Errors: what lies outside of them."""
+    """The arrays of safetensors, as read-only views. Raises DiagnosticError for data outside of the bytes."""
     try:
         return from_safetensors(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

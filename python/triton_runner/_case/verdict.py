@@ -1,5 +1,5 @@
-"""What verify() gives: a verdict on one or several launches, as an object, as JSON, and as a page for a
-person; and how the launches of a program are judged."""
+"""The result of verify(): a verdict on one or several launches, as an object, as JSON and as a report; and
+the judgement of all launches of a program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Verdict:
     ):  # fmt: skip
         self._judged, self.program, self.left_out = judged, program, left_out
         self._strict = strict
-        self._others = list(others)  # kernels that were launched, and that nobody asked for
+        self._others = list(others)  # kernels that were launched but not selected
         told = [one.verdict for one in judged]
         if program is not None and program["status"]:
             told.append("wrong" if judged else "unknown")  # without a launch no kernel was at fault
@@ -131,8 +131,8 @@ def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing) -> Ve
 
 
 class Program:
-    """A program whose launches are judged as it makes them: each compiled kernel with a grid and shapes of
-    its own once, the first `most` of them; of `names` only, where there are some."""
+    """A program whose launches are judged while it runs: each combination of compiled kernel, grid and
+    argument shapes once, up to `most` launches. names: judges only these kernels."""
 
     def __init__(self, names=(), most: int = 16, checks=judge.CHECKS, strict: bool = False, say=_nothing):
         self.names, self.most, self.checks, self.strict, self.say = names, most, checks, strict, say
@@ -142,9 +142,9 @@ class Program:
         self._others: set = set()
 
     def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> Verdict:
-        """The verdict on all that it launches, and on how it ends: a program that knows better than the
-        engines what is right says so by its status. What it launches for itself runs in a fixed order too,
-        as later launches get its results."""
+        """Runs the program and returns the verdict on all its launches and on its exit status, with which a
+        program can report errors that the engines do not know. Its own launches run in a fixed order too,
+        because later launches use their results."""
         tracked = "uninit" in self.checks and importlib.util.find_spec("torch") is not None
         with (
             track_empty() if tracked else contextlib.nullcontext(),
@@ -172,7 +172,7 @@ class Program:
 
 
 def _accepted(one: Judged) -> Judged:
-    """The verdict on a launch where the program's own check passes."""
+    """The verdict on a launch if the program's own check passes."""
     findings = severity.accepted(one.findings) if one.verdict == "wrong" else None
     return one if findings is None else dataclasses.replace(one, findings=findings).settled()
 

@@ -1,4 +1,4 @@
-"""The verb of the command line that judges launches: verify."""
+"""The command `verify`, which judges launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What pages and maps show of a kernel: its texts by level, its binary, its passes. They come from anywhere."""
+"""What pages and maps show of a kernel: its texts by level, its binary, its passes. They come from
+anywhere."""
 
 from __future__ import annotations
 

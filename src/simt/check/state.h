@@ -1,4 +1,4 @@
-// What the checks keep of a cluster under way: its agents, and who accessed each byte.
+// The state of the checks for a running cluster: its agents, and the last accesses to each byte.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -12,25 +12,25 @@ namespace triton_runner::simt {
 struct Checks::Record : machine::Record {
   const Operands* in = nullptr;
   uint32_t thread = 0;
-  uint64_t serial = 0;  // of the instruction; 0: of a copy or product that had been under way
+  uint64_t serial = 0;  // of the instruction; 0 for a copy or product in flight
   bool writes() const { return act == machine::Act::kWrite || act == machine::Act::kAtomic; }
 };
 
 // A byte of shared memory, or a word of tensor memory.
 struct Checks::Cell : machine::Cell {
-  uint32_t copy_in = 0, copy_out = 0;  // records of copies and products under way
-  uint64_t again = 0;                  // warps that stored the value that is there, a bit each
+  uint32_t copy_in = 0, copy_out = 0;  // records of copies and products in flight
+  uint64_t again = 0;                  // a bit for each warp that stored the current value
   bool defined = false;
 };
 
 struct Checks::State {
-  machine::Agent block;  // the whole of the cluster, in global memory
-  // Warps of all blocks; the engine that reads for bulk stores, which no barrier tells of; and the tensor
-  // core. Behind them, as they are met, the copies that each mbarrier tells of: they land in any order, so
-  // that who waited for one barrier knows nothing of another's.
+  machine::Agent block;  // the whole cluster, for global memory
+  // The warps of all blocks; the engine that reads the sources of bulk stores, which signal no barrier; and the
+  // tensor core. Then one agent per mbarrier whose copies it tracks, in the order in which they are first seen:
+  // copies land in any order, so a wait for one barrier says nothing about the copies of another.
   std::vector<machine::Agent> agents;
   uint32_t warps = 0;                     // of a block
-  uint32_t all_warps = 0;                 // of all of them
+  uint32_t all_warps = 0;                 // of all blocks
   std::vector<std::vector<Cell>> cells;   // by block
   std::vector<std::vector<Cell>> tensor;  // tensor memory, by block; empty until it is accessed
   std::vector<Record> records;
@@ -41,7 +41,7 @@ struct Checks::State {
   std::vector<Named> named;  // 16 a block
   std::unordered_map<uint32_t, machine::Clock> barriers;
   std::unordered_map<uint32_t, uint32_t> copiers;  // agents, by mbarrier
-  machine::Clock cluster[2];  // of the cluster's barrier, by parity of its phase: who is ahead is so by one
+  machine::Clock cluster[2];  // of the cluster's barrier, by parity of the phase: warps differ by at most one
 
   machine::Agent& new_agent() {
     agents.push_back({static_cast<uint32_t>(agents.size())});
@@ -56,7 +56,7 @@ struct Checks::State {
   }
 };
 
-// "ld.shared.b32 at k.py:7:5 (k.ptx:26:3)"
+// The op and location of an access: "ld.shared.b32 at k.py:7:5 (k.ptx:26:3)".
 std::string place_text(const Code& code, const Operands& in);
 
 }  // namespace triton_runner::simt
