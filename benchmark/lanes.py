@@ -74,7 +74,7 @@ def cases() -> dict:
         "integer": (text((INTEGER * 2,)), 16 + OVERHEAD, WANTED["uniform"]),
         "float": (text((FLOAT * 2,)), 16 + OVERHEAD, WANTED["uniform"]),
         "integer and float": (text((both,)), 16 + OVERHEAD, WANTED["uniform"]),
-        # The branch, half of the bodies, and (for one half) the jump behind them.
+        # The branch, half of the bodies, and (for one half) the jump after them.
         "half of the threads on": (text((both, both[::-1])), 16 + 1.5 + OVERHEAD, WANTED["divergent"]),
     }
 

@@ -22,7 +22,7 @@ YES, UNTRIED = "#2d8a5f", "#8b8e99"
 
 
 def levels() -> list[_levels.Level]:
-    """All of them; what AMD alone has stands behind the others."""
+    """All of them; what AMD alone has stands after the others."""
     return sorted(_levels.LEVELS.values(), key=lambda level: "cuda" not in level.backends)
 
 

@@ -4,7 +4,7 @@
 
 In the environment of each release (tools/releases.py), every add_* function of the bindings adds its pass
 to a pass manager, which runs it on a module of empty functions with MLIR_ENABLE_DUMP=1; the header that
-MLIR prints names it. Each in a forked child, as some abort on it (behind the header).
+MLIR prints names it. Each in a forked child, as some abort on it (after the header).
 """
 
 import json

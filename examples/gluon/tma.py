@@ -1,4 +1,4 @@
-"""TMA (sm_90 and later): blocks of a matrix fetched by descriptors into shared memory, each behind a barrier
+"""TMA (sm_90 and later): blocks of a matrix fetched by descriptors into shared memory, each after a barrier
 that counts its bytes, scaled, and stored by a descriptor."""
 
 import torch

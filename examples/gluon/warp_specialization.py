@@ -26,7 +26,7 @@ def sums(x, y, out, full, empty, out_full, out_empty, steps, layout: gl.constexp
         at, phase = step % DEPTH, step // DEPTH & 1
         mbarrier.wait(full.index(at), phase)
         total = x.index(at).load(layout) + y.index(at).load(layout)
-        fence_async_shared()  # the loads that overwrite these buffers come behind
+        fence_async_shared()  # the loads that overwrite these buffers come after
         mbarrier.arrive(empty.index(at))
         mbarrier.wait(out_empty.index(at), phase ^ 1)
         out.index(at).store(total)

@@ -171,7 +171,7 @@ def dispatch(parameters, reserved, entries, learn, method: str, within=None) -> 
 class ArtifactKernel(_core.Launchable):
     """A kernel that entered as an artifact, ready to run: what a launch and load() return.
 
-    As Triton's CompiledKernel: name, asm (levels behind the entry compile when asked for), metadata, n_regs,
+    As Triton's CompiledKernel: name, asm (levels after the entry compile when asked for), metadata, n_regs,
     n_spills, and kernel[grid](*args). params: names and types as the artifact spells them.
     """
 
@@ -362,7 +362,7 @@ def _bytes(source) -> bytes:
 
 
 def compile_options(artifact: Artifact, **more) -> dict:
-    """Compile options for the stages behind an artifact: its metadata's, what its IR says, then the
+    """Compile options for the stages after an artifact: its metadata's, what its IR says, then the
     caller's."""
     options = dict(artifact.description.get("metadata") or {})
     options.pop("extern_libs", None)  # paths of the machine that wrote the file; the backend knows its own
@@ -487,7 +487,7 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
 
 
 def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
-    """The levels behind the artifact up to `to` (and "metadata", a JSON text), from Triton's cache or its
+    """The levels after the artifact up to `to` (and "metadata", a JSON text), from Triton's cache or its
     stages."""
     import triton
     from triton.runtime.cache import get_cache_manager

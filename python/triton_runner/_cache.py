@@ -113,7 +113,7 @@ def _text(entry: dict) -> str | None:
 
 def clear() -> tuple[int, int]:
     """Deletes every entry of the cache: how many went, and how many could not be deleted. Other folders stay,
-    as the variable may name one that is no cache."""
+    as the variable may name a folder that is not a cache."""
     there = folder().iterdir() if folder().is_dir() else ()
     found = [path for path in there if path.is_dir() and _ENTRY.fullmatch(path.name)]
     for path in found:

@@ -9,7 +9,7 @@ from triton_runner import _messages, _settings
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, ON_CPU
 
-# Devices of the CPU are numbered from here, behind GPUs: Triton keeps compiled kernels by number, those of
+# Devices of the CPU are numbered from here, after GPUs: Triton keeps compiled kernels by number, those of
 # GPUs too. Where the CPU pretends to be torch's CUDA device, it is number 0.
 first_device = 1024
 

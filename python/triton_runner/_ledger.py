@@ -1,7 +1,7 @@
 """triton_runner.ledger: which allocation takes which bytes of shared memory, from where to where, and what
 pins registers where PTX has most of them.
 
-Every release notes in the IR behind its pass of allocation where each buffer begins (allocation.offset): of
+Every release notes in the IR after its pass of allocation where each buffer begins (allocation.offset): of
 ttg.local_alloc, and of the scratch of conversions, reductions and others. How long a buffer is needed follows
 from its uses, through the views that are made of it.
 """
@@ -148,7 +148,7 @@ def read(
 ) -> Ledger:  # fmt: skip
     """The ledger of a compilation that is there already.
 
-    texts: (pass, the IR behind it) in their order, "" for the pass of what the front end made; those that
+    texts: (pass, the IR after it) in their order, "" for the pass of what the front end made; those that
     changed nothing may be left out. Raises DiagnosticError where shared memory lies nobody says where.
     """
     texts = [(made_by, text) for made_by, text in texts if passes.dialect_of(text) != "llvm"]
@@ -275,7 +275,7 @@ def _mark(op) -> tuple:
 
 
 def _makers(texts, module) -> dict:
-    """The pass behind which an op first stands and then stays, by its mark."""
+    """The pass after which an op first stands and then stays, by its mark."""
     wanted = {_mark(op) for op in module.walk() if op.attr(_OFFSET) is not None}
     makers, left = {}, set(wanted)
     later = None

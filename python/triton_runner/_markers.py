@@ -6,7 +6,7 @@ from __future__ import annotations
 from triton_runner import _core
 from triton_runner._levels import MLIR
 
-MARKER = "triton_runner.dump"  # the prefix begins with it, and the statement that left it stands behind
+MARKER = "triton_runner.dump"  # the prefix begins with it, and the statement that left it stands after
 UNSIGNED = ".unsigned"  # at its end: the whole numbers have no sign, which the IR's types do not say
 EVERY = -1  # of a marker's grid axis: every program
 

@@ -15,7 +15,7 @@ def jsonable(value):
 
 
 def as_path_or_text(value, keyword: str) -> str | None:
-    """A path, or the JSON text, of the metadata. Errors: anything that is no metadata."""
+    """A path, or the JSON text, of the metadata. Raises DiagnosticError for anything else."""
     if value is None:
         return None
     if isinstance(value, (str, os.PathLike)):

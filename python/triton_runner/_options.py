@@ -117,7 +117,7 @@ def prints_aside(as_json: bool):
 
 
 def pairs(texts, option: str, form: str = "NAME=VALUE") -> dict[str, str]:
-    """{name: text behind the first "="} of an option that may be repeated. Raises UsageError."""
+    """{name: text after the first "="} of an option that may be repeated. Raises UsageError."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -293,7 +293,7 @@ TEST(llir_outline) {
 TEST(cubin_outline) {
   for (auto [abi, flags] : {std::pair<uint8_t, uint32_t>{7, 0x5a0d5a}, {8, 0x9005a04}}) {
     Description d = told(make_cubin(abi, flags), "cubin");
-    CHECK_EQ(d.name, "add");  // helper is no entry
+    CHECK_EQ(d.name, "add");  // helper is not an entry
     CHECK_EQ(d.target, "cuda:90");
     CHECK_EQ(d.params.size(), size_t{2});
     CHECK_EQ(d.params[0].bytes, 8);

@@ -318,7 +318,7 @@ const Attr* Parser::parse_dialect_attr() {
   DialectBody body;
   dialect_body(close - 1, body);
   if (failed()) {
-    // A body that is no list of attributes is kept as text, unless the fault is an alias that does not exist.
+    // A body that is not a list of attributes is kept as text, unless the fault is an alias that does not exist.
     if (error_->message.find("is not defined") != std::string::npos) return no_attr();
     error_.reset();
     body = {};

@@ -154,7 +154,7 @@ std::string shape_make_range(const Op& op) {
   const Type* to = op.results[0].type;
   int64_t n = op.int_attr("end", 0) - op.int_attr("start", 0);
   if (!is_tile(to) || to->shape.size() != 1 || to->shape[0] != n || to->scalar()->kind != TypeKind::kInteger)
-    return "a range of " + std::to_string(n) + " is no " + spell(to);
+    return "a range of " + std::to_string(n) + " is not a " + spell(to);
   return "";
 }
 

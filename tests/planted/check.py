@@ -1,4 +1,4 @@
-"""Plants faults behind compiler passes and lets bisection find them: `make bisect-check`.
+"""Plants faults after compiler passes and lets bisection find them: `make bisect-check`.
 
     python tests/planted/check.py [--count 20] [--seed N]
 
@@ -100,7 +100,7 @@ def found(seed: int, say=lambda text, done=None: None) -> tuple[dict, Found] | N
 
 
 def names(fault: dict, said: Found) -> bool:
-    """Whether bisection named the pass that the fault was planted behind."""
+    """Whether bisection named the pass after which the fault was planted."""
     wanted = fault["pass"]
     same = said.pass_ is not None and [said.pass_.add, said.pass_.nth] == [wanted["adds"][0], wanted["nth"]]
     means = "splice" if fault["kernel"] == "shifted" else "execution"

@@ -1,7 +1,7 @@
 """Faults inside LLVM: a pass that makes something else of the IR than it should.
 
-The stage around the pass is edited: what it makes has the fault, and so has what LLVM prints behind the pass
-and behind all later ones. With the pass switched off there is no fault.
+The stage around the pass is edited: what it makes has the fault, and so has what LLVM prints after the pass
+and after all later ones. With the pass switched off there is no fault.
 """
 
 import os
@@ -36,7 +36,7 @@ def plant(level, argument, nth, edit, printed=None, switch="1"):
 
 
 def _edited(dump, argument, nth, edit):
-    """A dump with the edit behind the pass on."""
+    """A dump with the edit after the pass on."""
     headers = list(llvm_passes._HEADER.finditer(dump))
     names = [header["argument"] or llvm_passes.argument_of(header["name"] or "") for header in headers]
     places = [header.end() for header, name in zip(headers, names, strict=True) if name == argument]

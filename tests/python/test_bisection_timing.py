@@ -145,7 +145,7 @@ def test_an_op_that_only_the_right_release_gives_shared_memory(monkeypatch):
         it._mine = [runs.Kernel("kernel", [allocation], None, texts=[mine])]
         it.steps = splice.steps_of(it._mine)
         theirs = [runs.Kernel("kernel", [renamed], None, texts=[slotted])]
-        monkeypatch.setattr(it, "behind", lambda i, keep, made=theirs: runs.Trial("right", kernels=made))
+        monkeypatch.setattr(it, "after", lambda i, keep, made=theirs: runs.Trial("right", kernels=made))
         assert it.without_slot(0) == lacking
 
 

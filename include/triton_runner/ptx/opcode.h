@@ -74,7 +74,7 @@ bool is_type(Mod mod);
 std::string_view text(Mod mod);  // without the dot
 std::string_view text(Opcode opcode);
 std::string_view text(Special special);  // "%tid.x"
-// Bits of a value of the type: 32 for kF16x2, 1 for kPred, 0 for what is no type.
+// Bits of a value of the type: 32 for kF16x2, 1 for kPred, 0 if it is not a type.
 int bits(Mod type);
 int bits(Special special);
 bool is_float(Mod type);   // kF16 ... kF64, kBf16, kTf32, the 8-, 6- and 4-bit formats, and their vectors

@@ -125,7 +125,7 @@ class capture:
         return bool(self._when(seen))
 
     def _write(self, call: Call, launch: Launch, trap, verdict) -> None:
-        """The case, from the contents of before, and behind it what the launch left."""
+        """The case, from the contents of before, and after it what the launch left."""
         after = launch.arguments.state()
         path = self.folder / f"{_plain(call.name)}-{len(self.cases)}.trcase"
         try:

@@ -132,4 +132,4 @@ def unpacked(data: bytes) -> dict[str, numpy.ndarray]:
     try:
         return from_safetensors(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise fail(f"the case's arrays are no safetensors: {error}") from None
+        raise fail(f"the case's arrays are not safetensors: {error}") from None

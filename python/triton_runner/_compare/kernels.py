@@ -24,7 +24,7 @@ class Kernel:
 
     @property
     def arguments(self) -> list[str]:
-        """The parameters that are no constexprs."""
+        """The parameters that are not constexprs."""
         return [name for name, is_constexpr in self.parameters if not is_constexpr]
 
 

@@ -90,7 +90,7 @@ def _is_worse(row: Measured, name: str) -> bool:
 
 
 def lines(comparison: Comparison, shown=()) -> list[str]:
-    """The table as plain text. A * stands behind what is worse than the base's."""
+    """The table as plain text. A * stands after what is worse than the base's."""
     headings, rows = cells_of(comparison, shown)
     marked = [
         ([text + ("*" if bad else " ") for text, bad in zip(texts, worse, strict=True)], said)

@@ -144,7 +144,7 @@ def _machine(wanted):
 
 
 def _described(recorder, keep):
-    """A kernel that was compiled: its name and [stage, add, ran, number of the text behind it] a pass."""
+    """A kernel that was compiled: its name and [stage, add, ran, number of the text after it] a pass."""
     passes = [[step["stage"], step["add"], step["ran"], step["after"]] for step in recorder.passes]
     first = next((step["before"] for step in recorder.passes), None)
     kernel = {
@@ -177,7 +177,7 @@ def _is_asynchronous(recorder):
 
 
 def _numbered(found):
-    """LLVM's passes as [name, argument, number of the text behind it], and the texts: most change nothing."""
+    """LLVM's passes as [name, argument, number of the text after it], and the texts: most change nothing."""
     texts, numbers = [], {}
     levels = {}
     for level, steps in found.items():

@@ -59,7 +59,7 @@ class _Capture:
         self._kept: list = []  # as ids name them
 
     def take(self, function) -> int:
-        """The index of a JIT function (or of a plain one), with all it uses behind it."""
+        """The index of a JIT function (or of a plain one), with all it uses after it."""
         if id(function) in self._index:
             return self._index[id(function)]
         index = self._index[id(function)] = len(self.functions)

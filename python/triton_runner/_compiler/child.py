@@ -3,7 +3,7 @@
     python child.py DESCRIPTOR FOLDER   serves the socket, with the Triton in FOLDER ("": the installed one)
     python child.py REQUEST.json        answers one request here, for a reproducer
 
-Standard library only, in Python 3.8's syntax. Messages are JSON behind eight bytes of length, on a
+Standard library only, in Python 3.8's syntax. Messages are JSON after eight bytes of length, on a
 descriptor of their own: LLVM and Triton write to stdout. The forked process sees Triton imported and
 nothing compiled, so that every compilation is the first of its process (in 3.2 and 3.3 later ones differ).
 """
@@ -86,7 +86,7 @@ def _error(error):
 
 
 def described(error):
-    """What an exception says, and those behind it: the reason of a CompilationError is its cause."""
+    """What an exception says, and those that caused it: the reason of a CompilationError is its cause."""
     said = []
     while error is not None:
         text = str(error).strip() or type(error).__name__

@@ -1,4 +1,4 @@
-"""One launch of a compiled kernel by a worker: what its arrays hold behind it.
+"""One launch of a compiled kernel by a worker: what its arrays hold after it.
 
 A request: text, level, metadata, target, arguments (of _compare.arguments), grid; gpu: the content is a
 binary, which is launched and timed on this machine's GPU. The answer: outputs, [dtype, shape, bytes] of each

@@ -121,7 +121,7 @@ _KERNEL = re.compile(r"^define (?:[a-z_]+ )*ptx_kernel .*?@([\w.$-]+)\((.*)\)([^
 
 
 def _annotations(text: str, release: Release) -> tuple[list[str], list[str]]:
-    """What the metadata must say of each kernel, as LLVM text behind `ptr @kernel, `, and what it was."""
+    """What the metadata must say of each kernel, as LLVM text after `ptr @kernel, `, and what it was."""
     rows, said = [], []
     for kernel in _KERNEL.finditer(text):
         name, parameters, behind = kernel.groups()

@@ -89,7 +89,7 @@ class Pass:
 
 class LlvmPass:
     """A pass inside LLVM: number ("L1", "L2", ...), stage ("make_llir" optimises, "make_ptx" generates code),
-    name and argument as LLVM has them; after: the whole module behind it, None of a pass on machine
+    name and argument as LLVM has them; after: the whole module after it, None of a pass on machine
     instructions; changed: whether it differs from the one before, None where there is none; bytes."""
 
     def __init__(self, number: int, stage: str, step: dict, before: str | None):

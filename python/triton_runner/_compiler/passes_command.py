@@ -128,7 +128,7 @@ def _as_dict(trace, files) -> dict:
 
 
 def _dump_of(path: str) -> str | None:
-    """The text of a file that is a dump of passes; None if it is no such file."""
+    """The text of a file that is a dump of passes; None if it is not such a dump."""
     if path == "-":
         return sys.stdin.read()
     if not os.path.isfile(path) or path.endswith((".py", ".ttir", ".ttgir")):

@@ -1,7 +1,7 @@
 """A dump that MLIR_ENABLE_DUMP=1 printed, taken apart: a file of MLIR_DUMP_PATH, or the stderr of a program.
 
 Triton prints the module before each pass. What a pass made is therefore what stands before the next one of
-the same kernel; behind the last pass of a kernel nothing is printed.
+the same kernel; after the last pass of a kernel nothing is printed.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _find_after(one: Dumped, later: list[Dumped]) -> None:
 
 
 def _module(text: str) -> str:
-    """The IR of a section, without what a program wrote behind it."""
+    """The IR of a section, without what a program wrote after it."""
     ends = list(_END.finditer(text))
     return text[: ends[-1].end()].strip("\n") + "\n" if ends else text.strip("\n") + "\n"
 

@@ -4,7 +4,7 @@ A backend builds its pipelines from the names `ir`, `passes`, `nvidia`, `amd` of
 runs, stand-ins take their place: ir.pass_manager() gives a list of steps, and running it runs the steps one
 by one, with the module printed between them. The code that comes out is the plain compilation's.
 
-A plan changes what runs: start at a pass, stop behind one, leave passes out, put a text in the place of what
+A plan changes what runs: start at a pass, stop after one, leave passes out, put a text in the place of what
 a pass made.
 
 Works inside every known Triton release and needs nothing but the standard library: the same file serves the
@@ -23,7 +23,7 @@ import time
 STAND_INS = ("ir", "passes", "nvidia", "amd", "llvm")
 
 # Triton 3.2 to 3.4 print the debug information that this pass makes in a way that changes what LLVM makes of
-# the module afterwards, or crashes it: there nothing is printed behind it.
+# the module afterwards, or crashes it: there nothing is printed after it.
 _LAST_PRINTED = "passes.llvmir.add_di_scope"
 _UNPRINTABLE = ((3, 2), (3, 3), (3, 4))
 
@@ -37,7 +37,7 @@ class PassError(Exception):
 
 
 class _Replaced(Exception):
-    """The module that takes the place of what pass `number` made: its stage starts again behind it."""
+    """The module that takes the place of what pass `number` made: its stage starts again after it."""
 
     def __init__(self, module, number):
         super().__init__()
@@ -92,8 +92,8 @@ class Recorder:
     [[selector, old, new]], "instead": {level: text}, "metadata": {}, "without_hints": True}, all optional; an
     edit replaces within the text of what a pass made, "instead" takes the place of what a stage made, with
     metadata of its own; hints are what tl.multiple_of, tl.assume and their like leave on ops.
-    keep: "text", "hash" or "none": what is kept of the module before and behind each pass.
-    on_pass: called with the dict of each pass before it runs, and with None behind the last of a pass
+    keep: "text", "hash" or "none": what is kept of the module before and after each pass.
+    on_pass: called with the dict of each pass before it runs, and with None after the last of a pass
     manager, so that a crash can be named.
 
     passes: a dict each: number, stage, level, add, arguments, pipeline, ran, seconds, before, after, changed,
@@ -287,7 +287,7 @@ class Recorder:
         return _Replaced(made, number)
 
     def _end_of(self, module, ran):
-        """What the plan says about the module behind the last pass seen."""
+        """What the plan says about the module after the last pass seen."""
         number = len(self._seen)
         for selector, text in self.replace:
             if not self._waiting and selector.matches(self._seen):

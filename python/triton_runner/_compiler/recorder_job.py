@@ -6,7 +6,7 @@ Standard library and Triton only, in Python 3.8's syntax. A request is job.run()
     walk         of a text: the stages run from the first, as a plan that starts at a pass wants it
     llvm         whether the passes inside LLVM are kept too, as llvm_passes.record() has them
 
-and so is the answer: passes, texts; stopped: the text behind the pass that the plan stops at.
+and so is the answer: passes, texts; stopped: the text after the pass that the plan stops at.
 """
 
 import time

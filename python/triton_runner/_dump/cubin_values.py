@@ -97,7 +97,7 @@ def _placed(request, code, place):
         placed = place(plan_of(tapped))
         if set(placed.values) == set(values):
             return placed
-    # Taps behind many values change the program more than those behind one: one by one more is found.
+    # Taps after many values change the program more than those after one: one by one more is found.
     plans, notes = [], list(tapped.notes)
     for value in values[: registers.MOST_TWINS]:
         try:

@@ -1,5 +1,5 @@
 """Registers of an untouched cubin, read by cuda-gdb: the launch runs again in a program of its own, under the
-debugger, which stops it behind the instructions that were asked for.
+debugger, which stops it after the instructions that were asked for.
 
 A selector names SASS: a register ("R10": wherever it is written), an address in the kernel ("0x1a0", and
 "0x1a0:R10"), an opcode ("FADD"), or a line of the Python source ("kernel.py:42"). Or it names a value of the

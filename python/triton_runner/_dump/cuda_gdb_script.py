@@ -1,4 +1,4 @@
-"""What cuda-gdb runs, in its own Python: stops a kernel behind the instructions that were asked for and
+"""What cuda-gdb runs, in its own Python: stops a kernel after the instructions that were asked for and
 writes the registers that they gave, a JSON line each. Nothing of triton_runner is imported here.
 
 Lines of the output: {"sass": [[offset, text, file, line], ...], "unread": what no stop could be found for}
@@ -94,7 +94,7 @@ def loops_of(code):
 
 
 def fences_of(code, stops):
-    """Second stops for loops that have one only: the instruction before it, or behind it."""
+    """Second stops for loops that have one only: the instruction before it, or after it."""
     texts, found = dict(code), []
     for first, last in loops_of(code):
         inside = [stop for stop in stops if first <= stop <= last]

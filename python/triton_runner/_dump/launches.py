@@ -45,7 +45,7 @@ class Plan:
         self.markers: list[Marker] = []
 
     def take_sites(self, sites: list) -> None:
-        """The values of dump_value=: in the tensor one lies behind the other."""
+        """The values of dump_value=: in the tensor one lies after the other."""
         at = 0
         for site in sites:
             self.starts[fill.place(site)] = at

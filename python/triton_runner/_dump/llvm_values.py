@@ -1,4 +1,4 @@
-"""Values of LLIR by name: taps behind them, which the PTX that LLVM makes shows with their registers.
+"""Values of LLIR by name: taps after them, which the PTX that LLVM makes shows with their registers.
 
 A value is found by its line in the text, its type by how the instruction is written (LLVM Language Reference,
 "Instruction Reference")."""
@@ -55,7 +55,7 @@ _FILE = re.compile(r'!DIFile\(filename: "([^"]*)"')
 class _Definition:
     line: int  # in the text, from 0
     op: str
-    text: str  # behind the equals sign
+    text: str  # after the equals sign
 
     @property
     def type(self) -> str | None:
@@ -75,13 +75,13 @@ class _Definition:
 
 
 def tap(text: str, filename: str, kernel: str, names: list, threads: int, blocks: int):
-    """LLIR with a tap behind each named value of the kernel's function: a _core.probe.Tapped. Errors: no
+    """LLIR with a tap after each named value of the kernel's function: a _core.probe.Tapped. Errors: no
     such value (with the nearest names), a value that is in no single register."""
     lines = text.split("\n")
     found = _definitions(lines, kernel)
     places = {number: (int(line), int(column)) for number, line, column in _PLACE.findall(text)}
     file = _FILE.search(text)
-    behind: dict = {}
+    taps: dict = {}
     values = []
     for name in names:
         if name not in found:
@@ -116,11 +116,11 @@ def tap(text: str, filename: str, kernel: str, names: list, threads: int, blocks
         where = at.line
         while at.op == "phi" and " = phi " in lines[where + 1]:
             where += 1
-        behind.setdefault(where, []).append(
+        taps.setdefault(where, []).append(
             f'  %triton_runner_tap{number} = call i32 asm sideeffect "mov.b32 $0, 0; // triton_runner.tap '
             f'{number} $1", "=r,{letter}"({at.type} {name}){debug[0] if debug else ""}'
         )
-    tapped = [part for i, line in enumerate(lines) for part in (line, *behind.get(i, ()))]
+    tapped = [part for i, line in enumerate(lines) for part in (line, *taps.get(i, ()))]
     return probe.thread_taps("\n".join(tapped), kernel, values, threads, blocks)
 
 

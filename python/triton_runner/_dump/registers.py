@@ -1,7 +1,7 @@
 """Values in the registers of PTX on the CPU: a value of TTGIR or LLIR put together from the threads that hold
 it, registers by name, what a line or an opcode writes.
 
-Where a value is, the compiler says: it compiles the IR a second time with taps behind the value, comments
+Where a value is, the compiler says: it compiles the IR a second time with taps after the value, comments
 that name the registers. Without them the two programs are the same, and the launch runs its own PTX
 untouched; where they are not, what runs is the program with taps, and the dump says so.
 """

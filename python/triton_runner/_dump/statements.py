@@ -119,7 +119,7 @@ def _named(value) -> str:
 
 
 def _dump(statement: str, val, offset, grid, context: _Context) -> None:
-    """Markers for a value, or for the items of a tuple one behind the other."""
+    """Markers for a value, or for the items of a tuple one after the other."""
     items = _items(val)
     values = [context.tensor(v, "the dumped value") for v in (items if items is not None else [val])]
     offset = context.integer(offset, "offset")

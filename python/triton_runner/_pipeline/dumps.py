@@ -1,5 +1,5 @@
 """MLIR_ENABLE_DUMP, NVPTX_ENABLE_DUMP and AMDGCN_ENABLE_DUMP where the CPU executes an upper level: the
-stages behind it, which nothing else would run, are run for what they print."""
+stages after it, which nothing else would run, are run for what they print."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _last_stage(target: str) -> str | None:
 
 
 def print_later_stages(text: str, level: str, target: str, options: dict, filename: str, language: str):
-    """Runs the stages behind `level` on the text of a kernel as far as the environment asks to see them."""
+    """Runs the stages after `level` on the text of a kernel as far as the environment asks to see them."""
     last = _last_stage(target)
     if last is not None and level in MLIR:
         compile_onward(text, level, last, target, options, filename, language)

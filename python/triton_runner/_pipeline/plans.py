@@ -20,7 +20,7 @@ of_kernels: list = []
 planted: dict = {}
 keep = "none"  # what is kept of the IR, as a Recorder has it
 # A Recorder each of the kernels compiled since the plan is in force, with the kernel's name, what each stage
-# made, and the metadata as they are behind the last.
+# made, and the metadata as they are after the last.
 recorded: list[Recorder] = []
 
 
@@ -63,7 +63,7 @@ def with_options(options):
 
 
 def stop_in(recorder: Recorder | None, module, stages: dict, metadata: dict):
-    """The module where the plan stops: in one of the stages given, which stand behind the level executed, if
+    """The module where the plan stops: in one of the stages given, which stand after the level executed, if
     it did not stop before."""
     if recorder is None or recorder.stop is None:
         return module

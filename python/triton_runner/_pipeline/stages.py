@@ -63,7 +63,7 @@ def compile_onward(
     filename: str = "",
     language: str = "triton",
 ) -> Texts:
-    """Runs the stages behind `level` up to `to` on the text of a kernel.
+    """Runs the stages after `level` up to `to` on the text of a kernel.
 
     options: compile options, or a metadata dict that holds them. Errors: a level that the target does not
     have or that lies above `level`; what Triton's stages raise.

@@ -30,7 +30,7 @@ def _parsed(text: str):
 
 
 def stripped(text: str) -> str:
-    """The text without debug information and comments; itself where that is no PTX."""
+    """The text without debug information and comments; unchanged if it is not PTX."""
     short = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     short = re.sub(r"(?m)^\s*\.(?:loc|file)\b.*\n", "", short)
     short = re.sub(r"//[^\n]*", "", short)
@@ -69,7 +69,7 @@ class _Body:
         return {name for one in self.instructions if one.line not in leaving for name in one.sources}
 
     def text(self) -> str | None:
-        """The text of the lines; None where it is no PTX, or reads more that nothing writes."""
+        """The text of the lines; None if it is not PTX, or reads more registers that nothing writes."""
         changed = "\n".join(line for line in self.lines if line.strip())
         if _parsed(changed) is None:
             return None

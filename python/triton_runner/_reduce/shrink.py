@@ -60,7 +60,7 @@ class Shrinker:
         os.replace(part, self._out)
 
     def each(self, places: Callable[[str], Sequence], edited: Callable[[str, Sequence], str | None]) -> None:
-        """Tries edits at places(text), from the last to the first, as those behind use what stands before:
+        """Tries edits at places(text), from the last to the first, as those after use what stands before:
         edited(text, some of the places)."""
         there = places(self.best)
         width = len(there)

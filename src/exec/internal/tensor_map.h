@@ -97,7 +97,7 @@ constexpr uint32_t rounded_to_tf32(uint32_t f32) {
   if ((f32 & 0x7fffffff) > 0x7f800000) return 0x7fffe000;
   return (f32 & 0x7f800000) == 0x7f800000 ? f32 : (f32 + 0xfff + (f32 >> 13 & 1)) & 0xffffe000;
 }
-// Bits of an element in global memory; 0 for what is no element type.
+// Bits of an element in global memory; 0 if it is not an element type.
 int tensor_map_element_bits(int element_type);
 // Empty where the bytes are no descriptor of ours.
 std::optional<TensorMap> read_tensor_map(const std::byte* in);

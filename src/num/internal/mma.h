@@ -1,6 +1,6 @@
 // What tensor cores compute: D = A * B + C on raw bits, as each generation of the hardware adds.
 //
-// A tensor core is no chain of IEEE operations. It takes a block of products and the accumulator, aligns them
+// A tensor core is not a chain of IEEE operations. It takes a block of products and the accumulator, aligns them
 // all to the largest exponent among them, cuts each off `fraction` bits after that exponent's one, adds
 // exactly, and cuts the sum to the accumulator's format. How many products a block has and how many bits stay
 // is a row of mma_model's table; doc/measurements/fidelity.md says where the rows come from. Fast models are
@@ -99,7 +99,7 @@ struct MmaColumns {
 // tiles[i] only, and rows 8 to 15 are 0.
 void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const void* const* tiles, int rows = 16);
 // The same from a row-major matrix of 16 rows, value[row * k + x]: sparse A. Where `present` is false there
-// is no product, so that an infinity of B does not count.
+// is not a product, so that an infinity of B does not count.
 void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const float* value, const bool* present);
 // Eight columns of B from column `first` on, from tiles[i]: rows are columns of B, bytes 16 * i to 16 * i
 // + 15. The first call for an operand is the one with first == 0.

@@ -82,7 +82,7 @@ class Checks {
   void nan_before(const Exec& x, const Instr& in);
   void nan_after(Exec& x, const Instr& in);
   bool bad(double value) const;
-  // Records a report in an experiment with substituted values; false if the launch is no such experiment.
+  // Records a report in an experiment with substituted values; false if this is not such a launch.
   bool substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapKind kind,
                    const std::string& message);
   void put_number(std::byte* at, uint32_t bytes);

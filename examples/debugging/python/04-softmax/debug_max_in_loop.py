@@ -1,4 +1,4 @@
-"""The running maximum of row 2 of a softmax, and its sum of exponentials: two dumps, one behind the other."""
+"""The running maximum of row 2 of a softmax, and its sum of exponentials: two dumps, one after the other."""
 
 import sys
 from pathlib import Path

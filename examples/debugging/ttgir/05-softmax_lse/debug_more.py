@@ -1,4 +1,4 @@
-"""Four values of program 1 of a softmax, one behind the other: each row's maximum, the exponentials, their
+"""Four values of program 1 of a softmax, one after the other: each row's maximum, the exponentials, their
 sums, and the sums' logarithms."""
 
 import sys

@@ -1,4 +1,4 @@
-"""The sums of the first and of the last program of a vector addition in Gluon, one behind the other."""
+"""The sums of the first and of the last program of a vector addition in Gluon, one after the other."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every program's block of a transpose, put together again: the programs lie one behind the other, x
+"""Every program's block of a transpose, put together again: the programs lie one after the other, x
 slowest."""
 
 import sys
