@@ -1,4 +1,5 @@
-// The offset of an at::Tensor in its Python object, found by what `_cdata` says of the first tensors.
+// Reads torch tensors through their at::Tensor. Its offset in the Python object is determined from the `_cdata` of
+// the first tensors.
 #include "torch_tensor.h"
 
 #include <dlfcn.h>
@@ -16,7 +17,7 @@ struct Functions {
   int32_t (*device_index)(void* tensor, int32_t* out);
   int32_t (*storage_bytes)(void* tensor, int64_t* out);
 
-  // Those of the torch that the program has loaded.
+  // Finds the functions in the torch that the program has loaded.
   bool find() {
     void* torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
     const auto look_up = [torch](auto& function, const char* name) {
@@ -32,7 +33,7 @@ struct Functions {
   }
 };
 
-// The classes whose objects are torch's own all through; what a subclass makes of its memory is its own affair.
+// The classes whose objects belong entirely to torch. A subclass may use its memory differently.
 struct Classes {
   std::array<PyTypeObject*, 2> known{};
 
@@ -48,10 +49,11 @@ struct Classes {
   }
 };
 
-// Of the words behind an object's head, the one that held the address of the tensor in each object so far.
+// Determines which word after the head of an object holds the address of its tensor: the one that did so in every
+// object so far.
 class Offset {
  public:
-  size_t proven() const { return proven_; }  // bytes; 0: not yet, or none
+  size_t proven() const { return proven_; }  // in bytes; 0 if not yet known, or unknown
   bool is_open() const { return proven_ == 0 && !candidates_.empty(); }
 
   void look_at(PyObject* object) {
@@ -68,7 +70,7 @@ class Offset {
 
  private:
   static constexpr size_t kEnough = 4;
-  // Behind the head, or behind a word that says whether the tensor is borrowed.
+  // After the head, or after a word that says whether the tensor is borrowed.
   std::set<size_t> candidates_{sizeof(PyObject), sizeof(PyObject) + sizeof(void*)};
   std::set<uint64_t> seen_;
   size_t proven_ = 0;
@@ -80,7 +82,7 @@ struct Reader {
   std::array<Offset, 2> offsets;
   bool is_there = false, is_refused = false;
 
-  // Looked for until the program has imported torch.
+  // Searches until the program has imported torch.
   bool is_ready() {
     if (is_there || is_refused) return is_there;
     if (!classes.find()) return false;
@@ -92,13 +94,13 @@ struct Reader {
 
 Reader reader;
 
-// Of the object's class; null where it is another.
+// The offset for the object's class; null for other classes.
 Offset* offset_of(PyObject* object) {
   const size_t which = Py_TYPE(object) == reader.classes.known[0] ? 0 : 1;
   return Py_TYPE(object) == reader.classes.known[which] ? &reader.offsets[which] : nullptr;
 }
 
-// Where an object holds its at::Tensor; null: nobody knows yet.
+// The at::Tensor of an object; null if its offset is not known yet.
 void* tensor_of(PyObject* object) {
   const Offset* offset = offset_of(object);
   const bool is_known = offset && offset->proven() != 0;

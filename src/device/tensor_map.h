@@ -1,5 +1,5 @@
-// What the TMA unit can describe, checked before the driver is asked: its own error says only "invalid
-// value".
+// Checks that the TMA unit supports a tensor map, before the driver creates it: the driver's error says only
+// "invalid value".
 #pragma once
 #include <triton_runner/device/driver.h>
 

@@ -1,5 +1,5 @@
-// What the parts of a translation share: the types and attributes of the release that is to read a module,
-// and notes of what was changed.
+// The state of a translation, which its two parts share: the types and attributes for the release that will read the
+// module, and notes on the changes.
 #pragma once
 #include <functional>
 #include <string>
@@ -27,7 +27,7 @@ inline constexpr DialectPrefix kDialectPrefixes[] = {
 };
 #undef V
 
-inline constexpr int kColumnStrides = release(3, 6);  // of tensor memory; unpacked or not before
+inline constexpr int kColumnStrides = release(3, 6);  // of tensor memory; earlier only unpacked or not
 
 class Translator {
  public:
@@ -35,7 +35,7 @@ class Translator {
   base::Result<Translation> run();
 
  private:
-  // translate_types.cpp: every type and attribute has one counterpart, whoever uses it.
+  // translate_types.cpp: every type and attribute has one counterpart, wherever it is used.
   const Type* type(const Type* type);
   const Type* changed(const Type* type);
   const Attr* attr(const Attr* attr);
@@ -46,8 +46,7 @@ class Translator {
   const Type* dot_operand(const Type* tensor);
   std::string_view renamed(std::string_view name);  // with the dialect's prefix of the release
 
-  // translate_ops.cpp: ops that the release has under another name, in another form, or replaced by another
-  // op.
+  // translate_ops.cpp: ops with another name, in another form, or expressed by another op in the release.
   void replace(Op* op);
   void view(Op* op);
   void barriers_of(Value* array);
@@ -66,7 +65,7 @@ class Translator {
   Module& module_;
   Module::Impl& m_;
   const Release release_;
-  int predicates_ = 0;  // made so far
+  int predicates_ = 0;  // the number created so far
   std::unordered_map<const Type*, const Type*> types_;
   std::unordered_map<const Attr*, const Attr*> attrs_;
   std::vector<std::string> changes_;

@@ -75,7 +75,7 @@ Recording decode(const Insertion& insertion, std::span<const std::byte> buffer,
   Recording result;
   result.notes = insertion.notes;
   if (static_cast<int64_t>(buffer.size()) < insertion.bytes) {
-    result.notes.push_back("the buffer is shorter than it was planned: nothing is read from it");
+    result.notes.push_back("the buffer is shorter than planned; nothing is read from it");
     return result;
   }
   for (const Area& area : insertion.areas) decode(insertion, area, buffer, programs, result);

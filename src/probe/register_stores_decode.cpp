@@ -1,4 +1,5 @@
-// The records of a buffer of registers: so many of a program as its threads counted executions, at most.
+// Decodes the buffer into which a kernel stored registers. A program has at most as many records as its threads counted
+// executions.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +11,7 @@
 namespace triton_runner::probe {
 namespace {
 
-// A slot's elements in the order of a record, and which of them are there.
+// Copies the elements of a slot into a record, and marks those that are present.
 void decode_slot(const Tap& tap, const std::byte* slot, const uint32_t* counts, uint32_t least,
                  std::byte* data, uint8_t* mask) {
   const size_t width = num::size_of(tap.site.type), lanes = size_t{tap.threads} * tap.blocks;
@@ -36,7 +37,7 @@ Recording decode(const RegisterStores& stores, std::span<const std::byte> buffer
   Recording result;
   result.notes = stores.notes;
   if (static_cast<int64_t>(buffer.size()) < stores.bytes) {
-    result.notes.push_back("the buffer is shorter than it was planned: nothing is read from it");
+    result.notes.push_back("the buffer is shorter than planned; nothing is read from it");
     return result;
   }
   const auto& grid = stores.grid;

@@ -1,4 +1,4 @@
-// fma.oob: elements that a tensor copy found outside of its tensor count as zeros. PTX ISA 9.7.4.4, 5.5.4.
+// fma.oob: elements that a tensor copy marked as outside of its tensor count as zero. PTX ISA 9.7.4.4, 5.5.4.
 #include "oob.h"
 
 #include <vector>
@@ -6,14 +6,14 @@
 namespace triton_runner::ptx {
 namespace {
 
-constexpr uint16_t kOutside = 0x7ff7;  // what copies with NaN as the fill mode write
+constexpr uint16_t kOutside = 0x7ff7;  // the NaN that copies write for elements outside of the tensor
 
 template <uint32_t n>
 void run(Lanes& l, const Operands& in) {
   struct Half {
     uint16_t part[n];
   };
-  // Noted first: the result may be in the register of an operand.
+  // Read before the result is written, which may overwrite an operand.
   thread_local std::vector<uint8_t> outside;
   outside.assign(l.count * n, 0);
   for (uint32_t place : {in.a, in.b, in.c})

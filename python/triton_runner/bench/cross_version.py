@@ -1,9 +1,9 @@
-"""A kernel in several environments, side by side: python -m triton_runner.bench.cross_version -k FILE.
+"""Compares the time of a kernel in several environments: python -m triton_runner.bench.cross_version -k FILE.
 
-FILE has `kernel`, `prepare_args(**size)`, `get_grid(**size)`, and where they are needed
-`get_kernel_kwargs(**size)` (constexprs and options) and `get_problem_space()` (a list of sizes, or
-{"M": [256, 512], ...} for all combinations). An environment is a Python, a virtual environment's folder, a
-conda environment's name, or a Triton release. All of them are kept running, and take turns.
+FILE defines `kernel`, `prepare_args(**size)` and `get_grid(**size)`, and optionally `get_kernel_kwargs(**size)`
+(constexprs and options) and `get_problem_space()` (a list of sizes, or {"M": [256, 512], ...} for all
+combinations). An environment is a Python, the folder of a virtual environment, the name of a conda environment,
+or a Triton release. All environments keep running, and are measured in turns.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _product(dimensions: dict) -> list[dict]:
 
 
 def _of_space(space) -> list[dict]:
-    """The sizes that a file or a module says: a list of them, or lists of values by dimension."""
+    """The sizes of a problem space: a list of sizes, or a dict of values by dimension."""
     if isinstance(space, dict):
         return _product({name: v if isinstance(v, (list, tuple)) else [v] for name, v in space.items()})
     if isinstance(space, (list, tuple)) and all(isinstance(size, dict) for size in space):
@@ -52,7 +52,7 @@ def _of_space(space) -> list[dict]:
 
 
 def sizes_of(options) -> list[dict]:
-    """The sizes that the command line or the kernel's file asks for."""
+    """The sizes that the command line or the kernel's file specifies."""
     fixed = {n: _number(v) for n, _, v in (text.partition("=") for text in options.fixed)}
     if options.square:
         return [{"M": n, "N": n, "K": n} for n in options.square]
@@ -76,7 +76,7 @@ def sizes_of(options) -> list[dict]:
 
 
 def environments(options) -> list[str]:
-    """Those named, or the conda environments that begin with the prefix."""
+    """The environments that were named, or the conda environments whose names begin with the prefix."""
     if options.envs:
         return options.envs
     found = sorted(
@@ -94,7 +94,7 @@ def environments(options) -> list[str]:
 
 
 class Matrix:
-    """Environments by sizes, in a folder."""
+    """The measurements of all environments at all sizes, with their files in a folder."""
 
     def __init__(self, options, stack: contextlib.ExitStack):
         self.options, self.folder = options, Path(options.output_dir)
@@ -105,7 +105,7 @@ class Matrix:
         self.peers = [stack.enter_context(peers.Peer(name, on_gpu)) for name in environments(options)]
 
     def section(self, number: int, size: dict) -> Section:
-        """A size in every environment: the first one's results are the others'."""
+        """One size in every environment. The results must equal those of the first environment."""
         outputs, rows = [], []
         for place, peer in enumerate(self.peers):
             outputs.append(self.scratch / f"{number}-{place}.npz")
@@ -161,7 +161,7 @@ def _table(sections) -> list[list[str]]:
 
 
 def write(sections, options) -> None:
-    """report.json, and report.csv and report.md where they are asked for."""
+    """Writes report.json, and report.csv and report.md on request."""
     folder = Path(options.output_dir)
     (folder / "report.json").write_text(json.dumps(report.as_json(sections), indent=1))
     if options.csv:
@@ -191,33 +191,33 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("-k", "--kernel", required=True, help="the kernel's file")
     add("-o", "--output-dir", default="cross_version_results")
-    add("-e", "--envs", nargs="+", default=[], help="environments; else conda's, by their prefix")
+    add("-e", "--envs", nargs="+", default=[], help="environments; by default those of conda with the prefix")
     add("-p", "--env-prefix", default="triton-")
     add("--square", nargs="+", type=int, default=[], help="M = N = K of each")
     add("--sweep", default="", help="a dimension, with --values and --fixed")
     add("-v", "--values", nargs="+", type=int, default=[])
     add("--fixed", nargs="+", default=[], help="N=1024 K=1024")
-    add("--product", action="store_true", help="all combinations of --dim, which they are anyway")
+    add("--product", action="store_true", help="has no effect: all combinations of --dim are measured")
     add("-d", "--dim", nargs="+", action="append", default=[], help="M 256 512; several times")
     add("--sizes-json", default="")
     add("--rounds", type=int, default=60)
-    add("--warmup", type=int, default=25, help="is not needed: the first sample of each is thrown away")
-    add("--rep", type=float, default=0, help="milliseconds of each environment a size; else --rounds")
-    add("--threads", type=int, default=1, help="of the CPU, where kernels run there")
+    add("--warmup", type=int, default=25, help="has no effect: the first sample of each is discarded")
+    add("--rep", type=float, default=0, help="milliseconds per environment and size, in place of --rounds")
+    add("--threads", type=int, default=1, help="for kernels on the CPU")
     add("--lock-sm", type=int, default=0, help="MHz")
     add("--lock-mem", type=int, default=0, help="MHz")
     add("--csv", action="store_true")
     add("--md", action="store_true")
     add("--no-table", action="store_true")
     add("--plot", default="", help="a picture of medians and intervals")
-    add("--capture-inputs", action="store_true", help="all compute from the first one's arguments")
+    add("--capture-inputs", action="store_true", help="all environments use the arguments of the first")
     add("--save-cubin", action="store_true", help="into cubins/triton-<release> of the output folder")
-    add("--setup-only", action="store_true", help="start the environments and say what they are")
+    add("--setup-only", action="store_true", help="start the environments and print their versions")
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The exit status: 1 where a result differs, 2 for bad input."""
+    """Returns the exit status: 1 if a result differs, 2 for bad input."""
     options = parser().parse_args(argv)
     environment(options.threads)
     try:

@@ -1,4 +1,4 @@
-// Boxes of tensors: what a tensor map and coordinates name in global memory, and how a box lies in shared
+// Boxes of tensors: the global memory that a tensor map and coordinates select, and the layout of a box in shared
 // memory. PTX ISA 5.5.
 #pragma once
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace triton_runner::simt {
 
 enum class BoxMode : uint8_t { kTile, kGather, kIm2col };
 
-// A box cut into rows along dimension 0; in im2col mode a column of pixels, a row each. Elements of less than
-// a byte come 16 at a time: a unit is an element, or 16 of them.
+// A box, divided into rows along dimension 0; in im2col mode a column of pixels with one row per pixel. A unit is one
+// element, or 16 elements if they are smaller than a byte.
 struct TensorBox {
   exec::TensorMap map;
   int rank = 0;
@@ -28,28 +28,28 @@ struct TensorBox {
   uint32_t shared_unit = 1;  // and in shared memory
   uint32_t row_units = 0;    // of a row of the box
   uint32_t rows = 0;
-  std::vector<machine::BoxRow> accessed;  // what is left of the rows where some memory may not be; else empty
+  std::vector<machine::BoxRow> accessed;  // accessible parts of the rows, if not all of them are; else empty
 
   uint32_t row_bytes() const { return row_units * shared_unit; }
   uint32_t shared_bytes() const { return rows * row_bytes(); }
-  // What an mbarrier counts: padding is not part of it.
+  // The bytes that an mbarrier counts, without padding.
   uint32_t transaction_bytes() const { return rows * row_units * global_unit; }
 };
 
-// Fills in what follows from map and coordinates (`at` in elements, the rows of a gather, the offsets of a
-// column). Gives what is wrong with them, or an empty text.
+// Computes the derived fields from the map and the coordinates (`at` in elements, the rows of a gather, the offsets of
+// a column). Returns an error message, or an empty string.
 std::string prepare_box(TensorBox& box, int rank, BoxMode mode);
 
-// What a store or reduction of a tile writes of a row: whole chunks of 16 bytes, past the end of dimension 0, with
-// what shared memory holds there, but not past the box.
+// The part of a row that a store or reduction of a tile writes: whole chunks of 16 bytes, which can extend past the end
+// of dimension 0 (with the contents of shared memory), but not past the box.
 machine::BoxRow stored_row(const TensorBox& box, machine::BoxRow row);
 
-// Where byte `offset` of the box lies if the box begins at byte `start` of a block's shared memory.
+// The address of byte `offset` of a box that begins at byte `start` of a block's shared memory.
 uint32_t swizzled(const exec::TensorMap& map, uint32_t start, uint32_t offset);
 
-// The box to and from shared memory; `shared` is the block's first byte. Addresses have been checked.
+// Copy the box to and from shared memory, whose first byte is `shared`. The addresses have been checked.
 void load_box(const TensorBox& box, std::byte* shared, uint32_t start);
-// `update`: what combines elements with those in memory; null: they are replaced.
+// `update` combines elements with those in memory; null: replaces them.
 void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Update update);
 
 }  // namespace triton_runner::simt

@@ -1,4 +1,5 @@
-// Shadows of shared and global memory, clocks of warps and blocks.
+// Race and uninit checks of shared and global memory: each byte has a cell with its last accesses, and the clocks of
+// warps and blocks tell which accesses are ordered.
 #include <triton_runner/base/text.h>
 
 #include "check/state.h"
@@ -29,8 +30,7 @@ bool is_reduction(const Operands& in) { return source_of(in).reduces; }
 bool is_tensor_core(const Operands& in) { return source_of(in).in_turn; }
 bool by_async_proxy(const Operands& in) { return source_of(in).by_async_proxy; }
 
-// Whether an access looks at what memory held: loads do, and atomics, but not a store that is volatile or
-// releases.
+// Whether an access uses the old contents of memory: loads and atomics do, but not volatile or releasing stores.
 bool reads_memory(const Operands& in, bool write) {
   return !write || (kind_of(in) == Kind::kAtomic && !is_store(in));
 }
@@ -123,9 +123,9 @@ bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record&
 bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
                    bool changes, Place where) {
   const Record me = s.records[mine];
-  // Reductions of the copy engine may come in any order.
+  // Reductions of the copy engine may be performed in any order.
   const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
-  const bool in_turn = is_tensor_core(in);  // whose operations come one after the other
+  const bool in_turn = is_tensor_core(in);  // the tensor core performs its operations in order
   if (cell.copy_in && !reductions && !(in_turn && is_tensor_core(*s.records[cell.copy_in].in)))
     return in_flight(x, in, lane, s.records[cell.copy_in], me.writes(), true, where);
   if (me.writes() && cell.copy_out && !(in_turn && is_tensor_core(*s.records[cell.copy_out].in)))
@@ -140,7 +140,7 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
     if (number == 0 || s.agents[me.agent].is_after(other)) return false;
     if (in_turn && other.agent == s.tensor_core().id) return false;
     if (stored_too && number == cell.changer) return false;
-    // What one instruction writes from several warps (stmatrix) cannot be told apart, and is the same value.
+    // Writes of one instruction by several warps (stmatrix) are not distinguished, and store the same value.
     return stores || !other.writes() || other.serial != serial_;
   };
   const uint32_t other =
@@ -152,7 +152,7 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
 
 bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset,
                     uint32_t bytes, bool write) {
-  if (!x.path || !(race_ || uninit_)) return true;  // no path: a copy or product that goes on by itself
+  if (!x.path || !(race_ || uninit_)) return true;  // no path: an asynchronous copy or product
   if (is_store(in)) flush(x);
   if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
@@ -181,7 +181,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   }
   const uint32_t mine = record(s.records, agent, act_of(kind == Kind::kAtomic, write), in, thread, serial_);
   if (kind == Kind::kCopy) {
-    // Issued: what came before has to be over, and what comes after has to wait.
+    // The copy is issued: earlier accesses must be complete, and later ones must wait for it.
     for (uint32_t i = 0; i < bytes; i++) {
       Cell& cell = cells[i];
       if (race_) {
@@ -218,8 +218,8 @@ std::string Checks::byte_text(uint64_t address) const {
   return "byte " + std::to_string(address - a->address) + " of " + a->label;
 }
 
-// Whether what two lanes store differs as f32 that were rounded otherwise: the copies of a sum that the lanes
-// of a reduction hold, where LLVM contracts a product into the addition of the one lane and not of the other.
+// Whether the values that two lanes store are f32 numbers that differ by rounding only. Such are the copies of a sum in
+// the lanes of a reduction, if LLVM contracts a product into the addition of one lane and not of the other.
 static bool differ_by_rounding(const std::byte* a, const std::byte* b, uint32_t bytes) {
   constexpr float kRounding = 0x1p-12f;
   constexpr float kSmallest = 1e-30f;  // above what integers and pointers look like
@@ -235,7 +235,7 @@ static bool differ_by_rounding(const std::byte* a, const std::byte* b, uint32_t 
   return true;
 }
 
-// Stores that are there now.
+// Examines the stores of the last instruction, now that their values are in memory.
 void Checks::flush(Exec& x) {
   if (written_.empty()) return;
   std::vector<Written> written;
@@ -266,7 +266,7 @@ void Checks::flush(Exec& x) {
   }
 }
 
-// `before`: what a store found there; null: a load, or an atomic, which is taken to change it.
+// `before`: the contents before a store; null for a load, or an atomic, which counts as a change.
 bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine,
                           uint64_t address, uint32_t bytes, const std::byte* before) {
   const Record me = global_records_[mine];
@@ -324,7 +324,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     written_.push_back({&in, lane, nullptr, address, bytes, {at, at + bytes}});
     return true;
   }
-  // Whoever comes to the same address later knows what this block did so far.
+  // Later atomics at this address are ordered after what this block did so far.
   machine::Clock* released = kind == Kind::kAtomic ? &released_[address] : nullptr;
   if (released) s.block.seen.see(*released);
   // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
@@ -344,7 +344,7 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
   for (uint32_t i = 0; i < bytes; i++) {
     Cell& cell = cells[i];
     if (cell.copy_in && s.records[cell.copy_in].in != &in)
-      cell.defined = true;  // a later copy to the same bytes is still under way
+      cell.defined = true;  // a later copy to the same bytes is still in flight
     else
       settle(cell, mine);
   }
@@ -440,7 +440,7 @@ void Checks::after(Exec& x, const Instr& in) {
     }
     return;
   }
-  // A barrier that is empty again is complete.
+  // A barrier without arrivals has completed.
   for (uint32_t b = 0; b < 16; b++) {
     State::Named& named = s.named[16 * x.cta->rank + b];
     if (named.arrived.empty() || x.cta->barriers[b].arrived != 0) continue;
