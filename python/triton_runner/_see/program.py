@@ -42,6 +42,8 @@ class _Observer:
         self.kernels: dict = {}  # by hash, as they were compiled
         self.traps: list[KernelTrap] = []
         self.rows: dict[tuple, dict] = {}
+        self.dump: dumping | None = None
+        self.dumps: dict = {}  # the last of each kernel: a tuned kernel is launched a thousand times
 
     def __call__(self, call: Call, go) -> None:
         if self._name not in ("", call.name):
@@ -63,7 +65,16 @@ class _Observer:
             self.traps.append(trap)
             row["trap"] = f"{trap.kind}: {trap.message}"
             raise
+        finally:
+            self.keep_last()
         return None
+
+    def keep_last(self) -> None:
+        """Keeps the last dump of each kernel and drops the others."""
+        launches = self.dump.launches if self.dump is not None else []
+        for launch in launches:
+            self.dumps |= {values.kernel: launch for values in launch}
+        launches.clear()
 
 
 def _text(value) -> str:
@@ -78,13 +89,13 @@ def run(program: str, arguments, name: str, selectors, target, pretend_cuda: boo
     if target:
         os.environ["TRITON_RUNNER_TARGET"] = target
         check_settings()
-    observer, dumps = _Observer(name), []
+    observer = _Observer(name)
     with observing(observer):
         if selectors:
-            with dumping(name or None, *selectors, every_iteration=True) as dump:
+            with dumping(name or None, *selectors, every_iteration=True) as observer.dump:
                 status = _run.run_program(program, list(arguments), False, pretend_cuda)
-            last = {values.kernel: launch for launch in dump.launches for values in launch}
-            if not (dumps := [*dict.fromkeys(last.values())]):
+            observer.keep_last()
+            if not observer.dumps:
                 notes = [] if name else ["where only one of several kernels has it, --kernel names that one"]
                 raise fail(f"nothing of {', '.join(selectors)} was recorded, and no page is written", *notes)
         else:
@@ -105,21 +116,24 @@ def run(program: str, arguments, name: str, selectors, target, pretend_cuda: boo
     names = {kernel.name for kernel in shown.values()}
     findings = [*observer.traps, *(fault for fault in _faults.faults() if fault.kernel in names)]
     materials = [_traced(kernel) for kernel in shown.values()]
-    return Program(materials, dumps, findings, launches, [_as_data(one) for one in tunings.values()])
+    dumps = [*dict.fromkeys(observer.dumps.values())]
+    tuned = [_as_data(one) for one in tunings if one.base_fn.__name__ in names]
+    return Program(materials, dumps, findings, launches, tuned)
 
 
-def _tunings() -> dict:
-    """The Autotuners of this process that have chosen a configuration, by the name of their function."""
+def _tunings() -> list:
+    """The Autotuners of this process that have chosen a configuration."""
     from triton.runtime.autotuner import Autotuner  # a page of artifacts is made without Triton
 
     tuners = [one for one in gc.get_objects() if issubclass(type(one), Autotuner)]
-    return {one.base_fn.__name__: one for one in tuners if one.cache}
+    return [one for one in tuners if one.cache]
 
 
-def _is_chosen(kernel, tunings: dict) -> bool:
+def _is_chosen(kernel, tunings: list) -> bool:
     """Whether a kernel is what autotuning chose, or was not tuned."""
-    tuner = tunings.get(kernel.name)
-    if tuner is None or not hasattr(kernel, "src"):
+    function = getattr(getattr(getattr(kernel, "src", None), "fn", None), "fn", None)
+    tuner = next((one for one in tunings if one.base_fn is function), None)
+    if tuner is None:
         return True
     values = {
         **{option: getattr(kernel.metadata, option, None) for option in _TUNED_OPTIONS},
