@@ -1,5 +1,5 @@
-"""The layers of python/triton_runner, and that every import leads down: from a module to its own layer or to
-one below it, never in a circle. doc/internals/architecture.md draws them; tests/lint.py calls check()."""
+"""The layers of python/triton_runner, and that every import leads down: from a module to its own folder or to
+a layer below, never in a circle. doc/internals/architecture.md draws them; tests/lint.py calls check()."""
 
 import ast
 import pathlib
@@ -7,41 +7,25 @@ import sys
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_runner"
 
-# From the bottom up: what a layer holds. A folder stands for its modules, but for those that are named.
+# From the bottom up, the folders and flat modules of each layer.
 LAYERS = (
-    ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory "
-              "_rerun _substitution _torch_modes _progress _uninit color_print ir ptx tlx _layout "
-              "_layout_text _layout_picture _tools _variables _pipeline.versions _pipeline.guard "
-              "_compiler.elements _compiler.architectures"),
-    ("settings", "_settings _messages _keywords _markers"),
-    ("device", "_device"),
-    ("kernels", "_native _simt _gpu _launch"),
-    ("pipeline", "_pipeline _compiler.job _compiler.rebuild _compiler.recorder _compiler.recorder_job "
-                 "_compiler.llvm_passes _compiler.translation _compiler.llir"),
-    ("artifacts", "_artifacts _load _compiled _rerun.launch"),
-    ("dumps", "_dump language"),
-    ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
-                        "_quick testing torch_utils _driver _dispatch _winners _inductor _jit gluon"),
-    ("compiler", "_selftest _compiler _resources _ledger _export"),
-    ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
-    ("comparing", "_compare _compiler.launch_job _lockstep_loaded _lockstep_pairs _lockstep"),
-    ("seeing", "_see"),
-    ("cases", "_run _exec _case _reduce"),
-    ("benchmarks", "_options bench"),
-    ("commands", "_help _cache _dev _dev_command _doctor _doctor_command _experiments "
-                 "_experiments_command _ops "
-                 "_dump.command _compiler.command _compiler.passes_command "
-                 "_bisect _compiler.bisection_job _compare.command _ledger_command "
-                 "_export_command _layout_command _case.verify_command _case.commands _reduce.command "
-                 "_see.map_command _see.report_command _see.program _cli __main__"),
-    ("names", "triton_runner"),
-)  # fmt: skip
+    ("base", "_base _worker color_print ir ptx"),
+    ("settings", "_memory _settings tlx"),
+    ("launches", "_launch testing torch_utils"),
+    ("pipeline", "_pipeline"),
+    ("artifacts", "_artifact"),
+    ("subjects", "_compiler _dump _pretend"),
+    ("views", "_compare _jit _lockstep _see language"),
+    ("cases", "_case bench gluon"),
+    ("searches", "_bisect _reduce"),
+    ("commands", "_cli triton_runner"),
+)
 # What not everybody has, or what takes long to load: an import in a function may put it off.
 COSTLY = {"triton", "torch", "numpy", "ml_dtypes", "click", "rich", "matplotlib", "pytest", "_core"}
 # Modules all of whose imports in functions have one reason.
 LATE = {
     "_cli": "a command loads what it runs",
-    "_doctor": "what does not load is what it reports",
+    "_cli.doctor": "what does not load is what it reports",
 }
 
 
@@ -98,14 +82,12 @@ def _imported(node) -> list[str]:
     return []
 
 
-def layer_of(name: str) -> int | None:
-    """The number of a module's layer, from the bottom; None if it stands in none."""
-    while name:
-        for number, (_, held) in enumerate(LAYERS):
-            if name in held.split():
-                return number
-        name = name.rpartition(".")[0]
-    return None
+def folder_of(name: str) -> str:
+    """The folder of a module; a flat module's own name. python -m triton_runner is the command line."""
+    return "_cli" if name == "__main__" else name.partition(".")[0]
+
+
+RANKS = {name: rank for rank, (_, held) in enumerate(LAYERS) for name in held.split()}
 
 
 def _loaded(name: str, read: dict, seen: set) -> set:
@@ -136,14 +118,15 @@ def check() -> list[str]:
     """What is wrong, a line each."""
     known = modules()
     read = {name: Module(path, known) for name, path in known.items()}
-    wrong = [f"{name}: in no layer of tests/layers.py" for name in known if layer_of(name) is None]
+    wrong = [f"{name}: in no layer of tests/layers.py" for name in known if folder_of(name) not in RANKS]
     if wrong:
         return wrong
     for name, module in read.items():
         for other, line, in_function in module.imports:
             where = f"{known[name].relative_to(PACKAGE.parent.parent)}:{line}: imports {other}"
-            if layer_of(other) > layer_of(name):
-                wrong.append(f"{where}, which is in a higher layer ({LAYERS[layer_of(other)][0]})")
+            here, there = folder_of(name), folder_of(other)
+            if here != there and RANKS[there] >= RANKS[here]:
+                wrong.append(f"{where}, whose layer ({LAYERS[RANKS[there]][0]}) is not below")
             free = not in_function or name in LATE or module.gives_reason(line)
             if not free and _loaded(other, read, set()) <= _loaded(name, read, set()):
                 wrong.append(f"{where} in a function: at the top of the file, or with the reason")

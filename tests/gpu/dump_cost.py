@@ -19,7 +19,7 @@ import triton
 import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
-from triton_runner._compiled import compiled_of
+from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._dump import instrument, session
 from triton_runner._dump.changes import Before, changes_of
 

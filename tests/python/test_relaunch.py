@@ -11,7 +11,7 @@ import triton_runner
 
 torch = pytest.importorskip("torch")
 
-from triton_runner._pipeline.versions import installed  # noqa: E402
+from triton_runner._base.releases import installed  # noqa: E402
 
 LEVELS = ("ttir", "ttgir", "ptx")
 needs_passed_constexprs = pytest.mark.skipif(
@@ -245,7 +245,7 @@ def test_metadata_in_any_form(form, x, tmp_path):
         "dict": metadata._asdict(),
         "object": metadata,
         "kernel": kernel,
-        "text": triton_runner._metadata.as_path_or_text(metadata, "metadata"),
+        "text": triton_runner._base.metadata.as_path_or_text(metadata, "metadata"),
     }[form]
     out = torch.zeros(64)
     entry = {"ptx_dir": str(tmp_path), "metadata_json": given, "device": "cpu"}

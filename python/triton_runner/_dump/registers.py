@@ -14,12 +14,12 @@ import math
 import re
 
 from triton_runner import _core, _settings
-from triton_runner._compiled import Compiled, compiled_of
+from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.recent import Recent
+from triton_runner._base.releases import installed
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
-from triton_runner._errors import DiagnosticError, KernelTrap, fail
-from triton_runner._pipeline.versions import installed
-from triton_runner._recent import Recent
 
 
 def run(request, function, entry, args, kwargs, grid):

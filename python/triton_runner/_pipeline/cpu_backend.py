@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from triton_runner import _device
+from triton_runner._settings import devices
 
 
 class CpuCompiler:
@@ -37,7 +37,7 @@ def stopped_target():
 
     kernel.install()
     compile_in_this_process()
-    return make_target(*_device.cpu_target())
+    return make_target(*devices.cpu_target())
 
 
 def compile_in_this_process() -> None:

@@ -10,14 +10,15 @@ import triton.compiler
 import triton.compiler.compiler
 from triton.runtime.errors import OutOfResources
 
-from triton_runner import _core, _simt
-from triton_runner._launch import launcher, signature
-from triton_runner._lazy import LazyAsm
-from triton_runner._levels import binary_level, is_above, levels_behind
+from triton_runner import _core
+from triton_runner._base.lazy import LazyAsm
+from triton_runner._base.levels import binary_level, is_above, levels_behind
+from triton_runner._base.releases import installed
+from triton_runner._launch import simt
+from triton_runner._launch.launchers import launcher, signature
 from triton_runner._pipeline import backend
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._pipeline.targets import compiled_for
-from triton_runner._pipeline.versions import installed
 
 
 class LazyMetadata:
@@ -127,7 +128,7 @@ def _make_class(base):
                 text = self.asm[self.runner_level]
                 if self.runner_level == "ptx":
                     self._check_shared()
-                    function = _simt.load_compiled(
+                    function = simt.load_compiled(
                         text, self.name, signature(self.src), self._known._asdict()
                     )
                 else:

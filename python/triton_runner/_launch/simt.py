@@ -1,0 +1,94 @@
+"""PTX on the CPU: an artifact, or what Triton compiled for a launch, as a kernel of the SIMT engine."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from triton_runner import _core, _settings
+from triton_runner._base.errors import fail
+from triton_runner._base.releases import installed
+from triton_runner._launch.native import NativeKernel
+
+_WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
+
+
+def contracts(metadata: dict) -> bool:
+    """Whether mul and add are contracted, as ptxas does unless Triton's enable_fp_fusion is off."""
+    fmad = _settings.current().fmad
+    return metadata.get("enable_fp_fusion", True) is not False if fmad == "auto" else fmad == "on"
+
+
+def _block(options: dict, text_says: bool):
+    if text_says or not options.get("num_warps"):
+        return None
+    return (options["num_warps"] * (options.get("warp_size") or 32), 1, 1)
+
+
+class SimtKernel(NativeKernel):
+    """A PTX text on the SIMT engine. Its code is lowered when it is first launched."""
+
+    device = "cpu"
+
+    def __init__(self, text: str, filename: str, description: dict, block=None, cluster=None):
+        self.text = text
+        self.filename = filename
+        self.block = block
+        self.cluster = cluster
+        super().__init__(description)
+
+    def _check_complete(self) -> None:
+        if self.block is None and ".reqntid" not in self.text:
+            super()._check_complete()
+
+    def mode(self) -> int:
+        return contracts(self.description.get("metadata") or {})
+
+    def load_code(self, params: list, options: dict) -> _core.Kernel:
+        given = {**options, "block": self.block or _block(options, ".reqntid" in self.text)}
+        given["contract"] = self.mode()
+        if self.cluster:
+            given["cluster"] = self.cluster
+        return _core.load_simt(self.text, self.filename, self.name, params, given)
+
+    def __repr__(self):
+        return f"<{self.level} kernel {self.name} on the CPU>"
+
+
+def params_of(signature) -> list:
+    """(name, kind, type, bits) of what a launch passes, from (name, type) pairs of Triton's signature."""
+    result = []
+    for name, kind in signature:
+        if isinstance(kind, (tuple, list)):
+            result += params_of((f"{name}.{i}", part) for i, part in enumerate(kind))
+        elif kind.startswith("tensordesc"):
+            result.append((name, "tensordesc", kind, 0))
+        elif kind.startswith("*") or kind == "nvTmaDesc":
+            result.append((name, "pointer", kind, 64))
+        elif kind != "constexpr":
+            width = _WIDTHS.fullmatch(kind)
+            if width is None:
+                raise fail(f"argument '{name}' has the type {kind!r}, which PTX on the CPU does not take")
+            is_float = width[1] in ("bf", "fp", "f")
+            result.append((name, "float" if is_float else "integer", kind, int(width[2])))
+    return result
+
+
+def load_compiled(text: str, name: str, signature, metadata: dict) -> _core.Kernel:
+    """The kernel of a PTX text that the installed Triton compiled; signature: (name, type) of its
+    parameters, metadata: what Triton's stages said of it."""
+    filename = f"{name}.ptx"
+    said = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
+    d = _core.artifact.describe(text, "ptx", name, said, filename)
+    options = {
+        "block": _block(d, ".reqntid" in text),
+        "cluster": d["cluster"] or (d["num_ctas"] or 1, 1, 1),
+        "shared": d["shared"],
+        "hidden_pointers": installed().hidden_pointers,
+        "tensordesc_meta": d["tensordesc_meta"] or None,
+        "contract": contracts(metadata),
+    }
+    for scratch in ("global_scratch", "profile_scratch"):
+        for what in ("size", "align"):
+            options[f"{scratch}_{what}"] = d[f"{scratch}_{what}"]
+    return _core.load_simt(text, filename, name, params_of(signature), options)
