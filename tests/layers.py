@@ -20,8 +20,7 @@ LAYERS = (
     ("searches", "_bisect _reduce"),
     ("commands", "_cli triton_runner"),
 )
-# What not everybody has, or what takes long to load: an import in a function may put it off.
-COSTLY = {"triton", "torch", "numpy", "ml_dtypes", "click", "rich", "matplotlib", "pytest", "_core"}
+FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most
 # Modules all of whose imports in functions have one reason.
 LATE = {
     "_cli": "a command loads what it runs",
@@ -39,32 +38,44 @@ def modules() -> dict[str, pathlib.Path]:
 
 
 class Module:
-    """What a module imports: of the package [(name, line, whether in a function)], and of COSTLY at once."""
+    """What a module imports of the package: [(name, line, whether in a function)], and the private names of
+    other modules that it uses: [(name, line)]."""
 
     def __init__(self, path: pathlib.Path, known):
-        self.imports, self.costly = [], set()
+        self.imports, self.private = [], []
         self.lines = path.read_text().splitlines()
-        self._known = known
-        self._read(ast.parse(path.read_text()), False)
+        self._known, self._modules = known, {}
+        tree = ast.parse(path.read_text())
+        self._read(tree, False)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                self._check(node.attr, self._modules.get(node.value.id), node.lineno)
 
     def _read(self, node, in_function: bool) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
                 continue
-            for name in _imported(child):
-                self._add(name, child.lineno, in_function)
+            for name, bound in _imported(child):
+                self._add(name, bound, child.lineno, in_function)
             is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             self._read(child, in_function or is_function)
 
-    def _add(self, name: str, line: int, in_function: bool) -> None:
+    def _add(self, name: str, bound: str, line: int, in_function: bool) -> None:
         package, _, inner = name.partition(".")
-        if package == "triton_runner" and inner and not inner.startswith("_core"):
-            while inner not in self._known and "." in inner:
-                inner = inner.rpartition(".")[0]  # a function or class of the module
-            if inner in self._known:
-                self.imports.append((inner, line, in_function))
-        elif not in_function:
-            self.costly |= {"_core" if inner.startswith("_core") else package} & COSTLY
+        if package != "triton_runner" or not inner or inner.startswith("_core"):
+            return
+        if inner in self._known:
+            self._modules[bound] = inner
+        while inner not in self._known and "." in inner:
+            inner, _, of_module = inner.rpartition(".")  # a function or class of the module
+            self._check(of_module, inner, line)
+        if inner in self._known:
+            self.imports.append((inner, line, in_function))
+
+    def _check(self, name: str, module: str | None, line: int) -> None:
+        is_private = name.startswith("_") and not name.startswith("__")
+        if is_private and module in self._known and f"{module}.{name}" not in self._known:
+            self.private.append((f"{module}.{name}", line))
 
     def gives_reason(self, line: int) -> bool:
         """Whether a comment stands at the end of the line, or above it and its like."""
@@ -74,11 +85,12 @@ class Module:
         return "#" in self.lines[line - 1] or self.lines[above].lstrip().startswith("#")
 
 
-def _imported(node) -> list[str]:
+def _imported(node) -> list[tuple[str, str]]:
+    """(full name, the name that it is bound to) of what a statement imports."""
     if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
+        return [(alias.name, alias.asname or alias.name) for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        return [f"{node.module}.{alias.name}" for alias in node.names]
+        return [(f"{node.module}.{alias.name}", alias.asname or alias.name) for alias in node.names]
     return []
 
 
@@ -88,16 +100,6 @@ def folder_of(name: str) -> str:
 
 
 RANKS = {name: rank for rank, (_, held) in enumerate(LAYERS) for name in held.split()}
-
-
-def _loaded(name: str, read: dict, seen: set) -> set:
-    """What of COSTLY a module loads, with all that it imports at once."""
-    seen.add(name)
-    found = set(read[name].costly)
-    for other, _, in_function in read[name].imports:
-        if not in_function and other not in seen:
-            found |= _loaded(other, read, seen)
-    return found
 
 
 def _circle(name: str, read: dict, way: list, done: set) -> list:
@@ -118,6 +120,9 @@ def check() -> list[str]:
     """What is wrong, a line each."""
     known = modules()
     read = {name: Module(path, known) for name, path in known.items()}
+    flat = [name for name, path in known.items() if path.parent == PACKAGE]
+    if len(flat) > FLAT or len(LAYERS) > DEEP:
+        return [f"{len(flat)} flat modules, {len(LAYERS)} layers: more than {FLAT} or {DEEP}"]
     wrong = [f"{name}: in no layer of tests/layers.py" for name in known if folder_of(name) not in RANKS]
     if wrong:
         return wrong
@@ -127,9 +132,11 @@ def check() -> list[str]:
             here, there = folder_of(name), folder_of(other)
             if here != there and RANKS[there] >= RANKS[here]:
                 wrong.append(f"{where}, whose layer ({LAYERS[RANKS[there]][0]}) is not below")
-            free = not in_function or name in LATE or module.gives_reason(line)
-            if not free and _loaded(other, read, set()) <= _loaded(name, read, set()):
-                wrong.append(f"{where} in a function: at the top of the file, or with the reason")
+            if in_function and name not in LATE and not module.gives_reason(line):
+                wrong.append(f"{where} in a function: at the top of the file, or with the reason beside it")
+        for other, line in module.private:
+            where = known[name].relative_to(PACKAGE.parent.parent)
+            wrong.append(f"{where}:{line}: uses {other}, a private name of that module: give it a public one")
     done: set = set()
     for name in read:
         circle = _circle(name, read, [], done)

@@ -66,7 +66,7 @@ def no_case(path: str) -> None:
         )
 
 
-def _read(path: str, keyword: str, binary: bool):
+def read_kernel(path: str, keyword: str, binary: bool):
     no_case(path)
     check_name(path)
     try:
@@ -87,10 +87,10 @@ def _read(path: str, keyword: str, binary: bool):
 def _metadata_text(path: str, metadata_json: str | None) -> str:
     if metadata_json is None:
         found = _core.artifact.find_metadata(path) if path else ""
-        return _read(found, "metadata", False) if found else ""
+        return read_kernel(found, "metadata", False) if found else ""
     if metadata_json.lstrip().startswith("{"):
         return metadata_json
-    return _read(metadata_json, "metadata_json", False)
+    return read_kernel(metadata_json, "metadata_json", False)
 
 
 def describe(level: str, source, path: str, name: str, metadata_json: str | None) -> Artifact:
@@ -127,7 +127,7 @@ def open_entry(entry: Entry, name: str) -> Artifact:
         path = _core.artifact.find(entry.value, name, entry.level)
     else:
         path = entry.value
-    source = _read(path, entry.keyword, not LEVELS[entry.level].is_text)
+    source = read_kernel(path, entry.keyword, not LEVELS[entry.level].is_text)
     level = entry.level if os.path.splitext(path)[1] != SOURCE else level_of_text(source)
     artifact = describe(level, source, path, name, entry.metadata_json)
     return _opened.put(key, (_stamp(path), artifact))[1]
@@ -162,7 +162,7 @@ def dispatch(parameters, reserved, entries, learn, method: str, within=None) -> 
         reserved,
         entries,
         _settings.current,
-        _settings._current,
+        _settings.scope,
         _settings.__dict__,
         learn,
         within,
@@ -447,7 +447,7 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
 
 def _print_later_stages(artifact: Artifact, text, level: str, target: str) -> None:
     if importlib.util.find_spec("triton") is not None:  # without it TTIR and TTGIR run all the same
-        from triton_runner._pipeline.dumps import print_later_stages
+        from triton_runner._pipeline.dumps import print_later_stages  # it needs Triton
 
         print_later_stages(text, level, target, compile_options(artifact), artifact.label, "triton")
 
@@ -535,7 +535,6 @@ def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKer
     """A launch of a Python kernel that enters as an artifact: Python gives the parameters' names and the
     grid's meta."""
     artifact = open_entry(entry, function.__name__)
-    params = {name: value for name, value in kwargs.items() if name in function.arg_names}
     options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
     _check_options(options)
     kernel = executable(
@@ -544,7 +543,7 @@ def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKer
     kernel.stands_for(function.params)
     if warmup:
         return kernel
-    bound = _bind(function, args, params)
+    bound = bind(function, args, kwargs)
     if callable(grid):
         grid = grid(bound)
     constexprs = {param.name for param in function.params if param.is_constexpr}
@@ -561,9 +560,10 @@ def _check_options(options: dict) -> None:
             raise fail(f"keyword argument {name!r} is neither a parameter of the kernel nor an option")
 
 
-def _bind(function, args, params) -> dict:
-    """Arguments by parameter name, defaults applied; constexprs may be left out, as the artifact holds
-    them."""
+def bind(function, args, kwargs) -> dict:
+    """A launch's arguments by parameter name, defaults applied, options left out; constexprs may be left out,
+    as the artifact holds them."""
+    params = {name: value for name, value in kwargs.items() if name in function.arg_names}
     try:
         bound = function.signature.bind_partial(*args, **params)
     except TypeError as error:

@@ -176,7 +176,7 @@ class _Triton(_Kernel):
         from triton_runner._pipeline.targets import compiled_for  # with Triton, which artifacts do without
 
         super().__init__(kernel)
-        self._known = getattr(kernel.metadata, "_known", kernel.metadata)
+        self._known = getattr(kernel, "runner_metadata", kernel.metadata)
         self.target = compiled_for(self._known)
         self.level = getattr(kernel, "runner_level", None) or binary_level(self.target)
         self.language = getattr(self._known, "triton_runner_language", "triton")

@@ -55,7 +55,7 @@ def load(
                 f"{text}: its name does not say a level",
                 f"it should end in .{', .'.join(LEVELS)} or .source",
             )
-        content = artifacts._read(text, "load", not is_source and not LEVELS[entry].is_text)
+        content = artifacts.read_kernel(text, "load", not is_source and not LEVELS[entry].is_text)
         entry = level_of_text(content) if is_source else entry
         artifact = artifacts.describe(entry, content, text, name, metadata)
     with _settings.using(device=device, target=target or None, level=level or None):

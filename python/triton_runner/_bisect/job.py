@@ -35,7 +35,7 @@ def run(request, note=lambda stage: None):
     choices = _pin_choices(request.get("choices"))
     launches = None
     if request.get("launches") is not None:
-        from triton_runner._bisect import launches as launches
+        from triton_runner._bisect import launches as launches  # with the core
 
         launches.install(request["launches"].get("keep"))
     sys.argv = [request["program"], *request["arguments"]]
@@ -115,7 +115,7 @@ def _pin_choices(wanted):
 
 def _run(request):
     if request["launch"]:
-        from triton_runner._bisect import kernel
+        from triton_runner._bisect import kernel  # with NumPy
 
         return kernel.judge(request["program"], request["launch"])
     if request["is_module"]:

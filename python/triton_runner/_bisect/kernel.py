@@ -56,7 +56,7 @@ def judge(name: str, told: dict) -> tuple[str, str]:
     decorated = job.load_decorated({"file": path, "name": function_name})
     function = job.innermost(decorated)
     constants, computed = _decorations(decorated)
-    constants |= {key: job._decoded(value) for key, value in given.constexprs.items()}
+    constants |= {key: job.decoded(value) for key, value in given.constexprs.items()}
     constants |= given.options
     names = [each for each in function.arg_names if each not in {*constants, *computed}]
     values = [_value(taken, parse_argument) for taken in given.arguments]

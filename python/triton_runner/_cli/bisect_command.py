@@ -110,7 +110,7 @@ def bisect_command(
             folder = held.enter_context(case.extracted())
             program, target = str(folder / "repro.py"), case.target
         given = api.program_of(
-            program, job._split(values) if values else None, oracle=oracle, grid=grid,
+            program, job.split_signature(values) if values else None, oracle=oracle, grid=grid,
             constexprs=constants(constexprs, "--constexpr"), options=constants(options, "--option"),
             arguments=arguments, is_module=is_module, pretend_cuda=pretend_cuda, target=target,
             timeout=timeout, levels=levels.split(",") if levels else None,

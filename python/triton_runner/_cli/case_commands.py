@@ -114,7 +114,7 @@ def lockstep_command(levels, as_json, file):
 
     Exit status: 0 where none differs, 1 where one does.
     """
-    from triton_runner._case.case import open_case
+    from triton_runner._case.case import open_case  # with NumPy
 
     found = open_case(file).lockstep(tuple(levels.split(",")))
     click.echo(found.to_json() if as_json else str(found))
@@ -123,7 +123,7 @@ def lockstep_command(levels, as_json, file):
 
 def run_case(file: str, release: str | None, level: str | None) -> int:
     """`triton-runner run` of a case: by its texts, or by its Python with another release. The exit status."""
-    from triton_runner._case.case import open_case
+    from triton_runner._case.case import open_case  # with NumPy
 
     if not os.path.isfile(file):
         raise fail(f"no such file: {file}")

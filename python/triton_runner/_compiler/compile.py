@@ -133,14 +133,14 @@ def request_of(kernel, signature, constexprs, target, from_, to, options, attrs,
     if not isinstance(kernel, (str, os.PathLike)):
         return {
             **common, "kernel": kernel, "signature": signature, "constexprs": constexprs, "attrs": attrs,
-            "target": target or _default_target(), "label": f"kernel '{getattr(kernel, '__name__', kernel)}'",
+            "target": target or default_target(), "label": f"kernel '{getattr(kernel, '__name__', kernel)}'",
         }  # fmt: skip
     text = os.fspath(kernel)
     path, colon, name = text.rpartition(":")
     if colon and path.endswith(".py"):
         return {
             **common, "kernel": {"file": os.path.abspath(path), "name": name}, "signature": signature,
-            "constexprs": constexprs, "attrs": attrs, "target": target or _default_target(), "label": text,
+            "constexprs": constexprs, "attrs": attrs, "target": target or default_target(), "label": text,
         }  # fmt: skip
     if text.endswith(".py"):
         raise fail(f"{text}: which of its kernels?", f"name one: {text}:name")
@@ -153,7 +153,7 @@ def _text_request(text: str, target, level, metadata) -> dict:
     filename = ""
     if not artifacts.is_text_itself(text):
         filename, extension = text, os.path.splitext(text)[1][1:]
-        text = artifacts._read(filename, "compile", binary=False)
+        text = artifacts.read_kernel(filename, "compile", binary=False)
         level = level or (extension if extension in LEVELS else None)
     level = level or level_of_text(text)
     artifact = artifacts.describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
@@ -163,11 +163,11 @@ def _text_request(text: str, target, level, metadata) -> dict:
     return {
         "text": text, "level": level, "filename": filename or artifact.label, "name": artifact.name,
         "metadata": {**artifacts.compile_options(artifact), "name": artifact.name},
-        "target": target or said or _default_target(), "label": filename or f"the {level.upper()}",
+        "target": target or said or default_target(), "label": filename or f"the {level.upper()}",
     }  # fmt: skip
 
 
-def _default_target() -> str:
+def default_target() -> str:
     return devices.cpu_target()[0] if devices.resolved_device() == "cpu" else gpu_driver.current_target()
 
 

@@ -30,7 +30,7 @@ def specialisations(signature):
         names, words = list(signature), list(signature.values())
     else:
         names = None
-        words = list(signature) if isinstance(signature, (list, tuple)) else job._split(signature)
+        words = list(signature) if isinstance(signature, (list, tuple)) else job.split_signature(signature)
     alternatives = []
     for word in words:
         ends = _ENDS.match(word) if isinstance(word, str) else None
@@ -165,7 +165,7 @@ def export(
         raise fail(f"{kernel!r} is not a kernel", "export takes a JIT function, or kernel.py:name")
     if isinstance(targets, str):
         targets = targets.split(",")
-    targets = list(targets or [compiler._default_target()])
+    targets = list(targets or [compiler.default_target()])
     asked = {target: _levels_for(target, levels) for target in targets}
     if triton is None or triton == versions.installed():
         given = function  # loaded once for all

@@ -55,11 +55,11 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
             "this machine has no cuda-gdb, which reads the registers of a cubin",
             "it comes with NVIDIA's CUDA toolkit; dump at ttir or ttgir without it",
         )
-    launch = instrument._launcher(function)
+    launch = instrument.launcher_of(function)
     kernel = launch(entry, args, kwargs, grid, True)
     compiled = compiled_of(kernel)
     plan = cubin_values.plan(request, compiled)
-    bound = artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
+    bound = artifacts.bind(function, args, kwargs)
     axes = axes_of(grid(bound) if callable(grid) else grid)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
     told = {name: compiled.told(name) for name in ("num_warps", "num_ctas", "shared")}

@@ -38,9 +38,9 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     kernel too, and compare outputs. Errors: unknown values, a grid out of range, values that cannot be
     stored, shared memory that the device does not have.
     """
-    launch = _launcher(function)
+    launch = launcher_of(function)
     kernel = launch(entry, args, kwargs, grid, True)
-    bound = artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
+    bound = artifacts.bind(function, args, kwargs)
     axes = axes_of(grid(bound) if callable(grid) else grid)
     compiled = compiled_of(kernel)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
@@ -130,7 +130,7 @@ def ttgir_artifact(text: str, compiled: Compiled) -> artifacts.Artifact:
     return _described("ttgir", text, compiled.name, json.dumps(options_of(compiled), default=jsonable))
 
 
-def _launcher(function):
+def launcher_of(function):
     """launch(entry, args, kwargs, grid, warmup) of a kernel of triton_runner.jit, or of triton.jit."""
     own = getattr(function, "launch", None)
     if own is not None:

@@ -58,7 +58,7 @@ class Loaded:
     def _given(self, level: str, source) -> artifacts.Artifact:
         text, metadata = os.fspath(source), self._kernel.artifact.description.get("metadata")
         path = "" if artifacts.is_text_itself(text) else text
-        content = artifacts._read(text, f"sources[{level!r}]", False) if path else text
+        content = artifacts.read_kernel(text, f"sources[{level!r}]", False) if path else text
         own = as_path_or_text(metadata, "metadata") if metadata and not path else None
         return artifacts.describe(level, content, path, self.name, own)
 

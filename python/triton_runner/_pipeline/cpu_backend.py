@@ -51,7 +51,7 @@ def mark_compiled(kernel):
     """What Inductor asks each kernel for, without the stages that would tell of a GPU: a kernel on the CPU
     has neither registers nor shared memory."""
     kernel.n_regs = kernel.n_spills = kernel.shared = 0
-    kernel.metadata = kernel._known
+    kernel.metadata = kernel.runner_metadata
     return kernel
 
 

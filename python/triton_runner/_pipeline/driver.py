@@ -67,7 +67,7 @@ def _resolve(lazy):
     return own() if callable(own) else own
 
 
-class _Event:
+class Event:
     """torch.cuda.Event on the CPU's clock: launches have finished when they return."""
 
     def __init__(self, *args, **kwargs):
@@ -90,7 +90,7 @@ class _Event:
         return max((end.seconds - self.seconds) * 1e3, 1e-6)
 
 
-class _Stream:
+class Stream:
     cuda_stream = 0
 
     def __enter__(self):
@@ -111,14 +111,14 @@ class _DeviceInterface(types.SimpleNamespace):
 
     def __init__(self):
         super().__init__(
-            Event=_Event,
+            Event=Event,
             synchronize=lambda device=None: None,
             current_device=lambda: 0,
             set_device=lambda device: None,
-            current_stream=lambda device=None: _Stream(),
-            default_stream=lambda device=None: _Stream(),
-            Stream=_Stream,
-            stream=lambda stream: _Stream(),
+            current_stream=lambda device=None: Stream(),
+            default_stream=lambda device=None: Stream(),
+            Stream=Stream,
+            stream=lambda stream: Stream(),
         )
 
 

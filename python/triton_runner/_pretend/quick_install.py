@@ -35,7 +35,7 @@ def _do_bench_cudagraph(own):
             return own(fn, rep, grad_to_none, quantiles, return_mode)
         import torch
 
-        from triton_runner._launch import graphs
+        from triton_runner._launch import graphs  # with torch
 
         if torch.cuda.CUDAGraph is not graphs.CUDAGraph:  # no --pretend-cuda: nothing captures on the CPU
             return testing.do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
@@ -84,7 +84,7 @@ def install() -> None:
     ):
         setattr(triton.testing, name, shortened(getattr(triton.testing, name)))
     if importlib.util.find_spec("torch") is not None:
-        from triton_runner._pretend import quick_random
+        from triton_runner._pretend import quick_random  # with torch
 
         quick_random.install()
     plugins = [name for name in os.environ.get("PYTEST_PLUGINS", "").split(",") if name]

@@ -74,7 +74,7 @@ def _prepare(pretend_cuda: bool) -> None:
 
         quick_install.install()
     if "uninit" in _settings.current().check.split(",") and importlib.util.find_spec("torch") is not None:
-        from triton_runner._memory.uninit import track_empty
+        from triton_runner._memory.uninit import track_empty  # with torch
 
         track_empty().__enter__()
 

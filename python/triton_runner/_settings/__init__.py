@@ -167,7 +167,7 @@ def _from_environment() -> Settings:
     )
 
 
-_current: contextvars.ContextVar[Settings | None] = contextvars.ContextVar(
+scope: contextvars.ContextVar[Settings | None] = contextvars.ContextVar(
     "triton_runner_settings", default=None
 )
 _environment: Settings | None = None
@@ -183,7 +183,7 @@ def shown() -> dict:
 def current() -> Settings:
     """The settings in force."""
     global _environment
-    settings = _current.get()
+    settings = scope.get()
     if settings is None:
         settings = _environment = _environment or _from_environment()
     return settings
@@ -201,12 +201,12 @@ def _replaced(settings: Settings, changes: tuple) -> Settings:
 
 def enter_strict():
     """Makes an empty grid an error until leave(token): using(strict_grid=True), at less cost."""
-    return _current.set(current().strict)
+    return scope.set(current().strict)
 
 
 def enter(settings: Settings):
     """Puts other settings in force, until leave(token)."""
-    return _current.set(settings)
+    return scope.set(settings)
 
 
 def limited(settings: Settings) -> Settings:
@@ -219,7 +219,7 @@ def limited(settings: Settings) -> Settings:
 
 
 def leave(token) -> None:
-    _current.reset(token)
+    scope.reset(token)
 
 
 class using:
@@ -266,11 +266,11 @@ class using:
         return replaced(current(), self._changes)
 
     def __enter__(self):
-        self._token = _current.set(self.settings())
+        self._token = scope.set(self.settings())
         return self
 
     def __exit__(self, *error):
-        _current.reset(self._token)
+        scope.reset(self._token)
         return False
 
 

@@ -179,7 +179,7 @@ def innermost(function):
     return function
 
 
-def _split(text):
+def split_signature(text):
     """The parts of "*fp32:16, tensordesc<fp16[64,64]>, 8": commas within brackets and quotes do not count."""
     parts, depth, quote = [""], 0, ""
     for c in text:
@@ -222,9 +222,9 @@ def signature_of(function, signature, constexprs, attrs):
     {name: [[attribute, value]]}. Constants that nobody gives are the parameters' defaults.
     """
     parameters = inspect.signature(function.fn).parameters
-    constants = {name: _decoded(value) for name, value in (constexprs or {}).items()}
+    constants = {name: decoded(value) for name, value in (constexprs or {}).items()}
     if not isinstance(signature, dict):
-        words = signature if isinstance(signature, (list, tuple)) else _split(signature or "")
+        words = signature if isinstance(signature, (list, tuple)) else split_signature(signature or "")
         open_names = [name for name in parameters if name not in constants]
         if len(words) > len(open_names):
             raise Refused(
@@ -256,7 +256,7 @@ def signature_of(function, signature, constexprs, attrs):
                         "the signature has %r, and there is no element type %r" % (word, unknown),
                         elements.KNOWN,
                     )
-            value = _constant(word) if isinstance(word, str) else (_decoded(word),)
+            value = _constant(word) if isinstance(word, str) else (decoded(word),)
             if value is not None:
                 constants[name] = value[0]
                 continue
@@ -279,7 +279,7 @@ def signature_of(function, signature, constexprs, attrs):
     return types, constants, attributes
 
 
-def _decoded(value):
+def decoded(value):
     """A constant as it came through JSON."""
     if isinstance(value, dict):
         from . import rebuild

@@ -90,7 +90,7 @@ class _Side:
         except job.Refused as error:
             raise fail(error.message, *error.notes) from None
         texts = pairs(constexprs, "--constexpr")
-        keywords = {name: job._decoded(constant(text)) for name, text in texts.items()}
+        keywords = {name: job.decoded(constant(text)) for name, text in texts.items()}
         try:
             compiled = kernel[shape](*values, **keywords)
         except (DiagnosticError, KernelTrap):
