@@ -54,6 +54,8 @@ class View:
 
         empty = torch.empty(0, dtype=getattr(torch, DTYPES[self.dtype][0]), device=data.device)
         shape, strides = (self.shape, self.strides) if self.shape else ((1,), (1,))
+        if min(strides) < 0:
+            return ReversedView(data.view(empty.dtype), data.data_ptr() + self.offset, shape, strides)
         return empty.set_(data.untyped_storage(), self.offset // empty.element_size(), shape, strides)
 
     def is_whole(self, nbytes: int) -> bool:
@@ -62,6 +64,30 @@ class View:
         pairs = zip(self.strides, _dense(self.shape), self.shape, strict=True)
         is_dense = all(a == b or n == 1 for a, b, n in pairs)
         return self.offset == 0 and count * self.type.itemsize == nbytes and is_dense
+
+
+@dataclasses.dataclass(frozen=True)
+class ReversedView:
+    """A view with negative strides (in elements), for which torch has no tensor: flag_gems' flip passes one."""
+
+    base: object  # all the elements, a tensor
+    pointer: int
+    shape: tuple
+    strides: tuple
+
+    @property
+    def dtype(self):
+        return self.base.dtype
+
+    @property
+    def device(self):
+        return self.base.device
+
+    def data_ptr(self) -> int:
+        return self.pointer
+
+    def stride(self) -> tuple:
+        return self.strides
 
 
 def _dense(shape: tuple) -> tuple:
