@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import triton.language as tl
 import triton_runner
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.kernel import ArtifactKernel
 
 torch = pytest.importorskip("torch")
 
@@ -41,9 +41,9 @@ def folder(tmp_path_factory):
 def general(monkeypatch):
     """How many launches of artifacts went through Python."""
     seen = []
-    own = artifacts.ArtifactKernel.launch
+    own = ArtifactKernel.launch
     monkeypatch.setattr(
-        artifacts.ArtifactKernel, "launch", lambda *a, **k: (seen.append(a), own(*a, **k))[1]
+        ArtifactKernel, "launch", lambda *a, **k: (seen.append(a), own(*a, **k))[1]
     )
     axpy._known.forget()
     return seen

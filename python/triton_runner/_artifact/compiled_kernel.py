@@ -7,10 +7,10 @@ text. How the two kinds of kernel answer differs here and nowhere else.
 from __future__ import annotations
 
 import contextlib
-from typing import Protocol
 
 from triton_runner import _core
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.kernel import ArtifactKernel
+from triton_runner._artifact.reading import compile_options
 from triton_runner._base.levels import binary_level
 from triton_runner._base.releases import installed
 from triton_runner._launch import simt
@@ -19,7 +19,16 @@ from triton_runner._pipeline.stages import compile_onward
 from triton_runner._settings import devices
 
 
-class Compiled(Protocol):
+class Recompiled(str):
+    """A text that a kernel was compiled to again, which may ask for more shared memory than its own.
+
+    shared: bytes of it; None where the compiler does not say.
+    """
+
+    shared: int | None = None
+
+
+class Compiled:
     """What both kinds of kernel tell.
 
     kernel: what a launch returns: Triton's CompiledKernel, or an ArtifactKernel.
@@ -37,12 +46,25 @@ class Compiled(Protocol):
     asm: dict
     block: tuple | None
     cluster: tuple | None
+    language = "triton"
+
+    def __init__(self, kernel):
+        self.kernel, self.name, self.asm = kernel, kernel.name, kernel.asm
 
     def has(self, level: str) -> bool:
         """Whether a text is there without being compiled."""
+        return level in dict.keys(self.asm)
 
     def label(self, level: str) -> str:
         """What messages call the text of a level."""
+        return f"{self.name}.{level}"
+
+    def recompile(self, text: str, level: str, to: str) -> Recompiled:
+        """The text at `to` of another text of one of its levels, compiled as the kernel was."""
+        made = compile_onward(text, level, to, self.target, self.options(), self.name, self.language)
+        again = Recompiled(made.asm[to])
+        again.shared = made.metadata.get("shared")
+        return again
 
     def options(self) -> dict:
         """What Triton's later stages have to know: compile options, and the metadata that they were part
@@ -54,7 +76,7 @@ class Compiled(Protocol):
     def description(self) -> dict:
         """What _core.artifact.describe says of its code and parameters."""
 
-    def told(self, name: str):
+    def metadata_value(self, name: str):
         """A fact of the code that executes, such as num_warps; None where nothing says it."""
 
     def shared(self) -> int | None:
@@ -69,25 +91,13 @@ class Compiled(Protocol):
     def hidden(self, named: list) -> int:
         """How many of the entry's last parameters a launch with (name, value) pairs fills by itself."""
 
-    def recompile(self, text: str, level: str, to: str) -> Recompiled:
-        """The text at `to` of another text of one of its levels, compiled as the kernel was."""
-
     def running(self, ptx: str):
         """A context manager: launches of the kernel inside of the block run this PTX."""
 
 
 def compiled_of(kernel) -> Compiled:
     """The Compiled of what a launch or load() returns."""
-    return _Artifact(kernel) if isinstance(kernel, artifacts.ArtifactKernel) else _Triton(kernel)
-
-
-class Recompiled(str):
-    """A text that a kernel was compiled to again, which may ask for more shared memory than its own.
-
-    shared: bytes of it; None where the compiler does not say.
-    """
-
-    shared: int | None = None
+    return _Artifact(kernel) if isinstance(kernel, ArtifactKernel) else _Triton(kernel)
 
 
 def _with_shared(metadata: dict, text: str) -> dict:
@@ -96,28 +106,7 @@ def _with_shared(metadata: dict, text: str) -> dict:
     return metadata if shared is None else {**metadata, "shared": max(shared, metadata.get("shared") or 0)}
 
 
-class _Kernel:
-    """What the two have in common."""
-
-    language = "triton"
-
-    def __init__(self, kernel):
-        self.kernel, self.name, self.asm = kernel, kernel.name, kernel.asm
-
-    def has(self, level: str) -> bool:
-        return level in dict.keys(self.asm)
-
-    def label(self, level: str) -> str:
-        return f"{self.name}.{level}"
-
-    def recompile(self, text: str, level: str, to: str) -> Recompiled:
-        made = compile_onward(text, level, to, self.target, self.options(), self.name, self.language)
-        again = Recompiled(made.asm[to])
-        again.shared = made.metadata.get("shared")
-        return again
-
-
-class _Artifact(_Kernel):
+class _Artifact(Compiled):
     """An ArtifactKernel: nothing is known of it but what its texts and its file's metadata say."""
 
     def __init__(self, kernel):
@@ -130,7 +119,7 @@ class _Artifact(_Kernel):
         return self.kernel.artifact.label if level == self.entry else super().label(level)
 
     def options(self) -> dict:
-        return artifacts.compile_options(self.kernel.artifact)
+        return compile_options(self.kernel.artifact)
 
     def metadata(self) -> dict:
         return self.description().get("metadata") or {}
@@ -138,11 +127,11 @@ class _Artifact(_Kernel):
     def description(self) -> dict:
         return getattr(self.kernel.function, "description", {})
 
-    def told(self, name: str):
+    def metadata_value(self, name: str):
         return self.description().get(name)
 
     def shared(self) -> int | None:
-        return self.told("shared")
+        return self.metadata_value("shared")
 
     def registers(self) -> int | None:
         if devices.resolved_device() != "cpu":
@@ -159,14 +148,14 @@ class _Artifact(_Kernel):
     def running(self, ptx: str):
         own = self.kernel.function
         description = _with_shared(own.description, ptx)
-        self.kernel.function = simt.SimtKernel(ptx, own.filename, description, own.block, own.cluster)
+        self.kernel.function = simt.executor(ptx, self.label("ptx"), description, own.block, own.cluster)
         try:
             yield
         finally:
             self.kernel.function = own
 
 
-class _Triton(_Kernel):
+class _Triton(Compiled):
     """Triton's CompiledKernel, whose metadata says everything."""
 
     entry = "python"
@@ -190,7 +179,7 @@ class _Triton(_Kernel):
     def description(self) -> dict:
         return _core.artifact.describe(self.asm["ttgir"], "ttgir", self.name, "", self.label("ttgir"))
 
-    def told(self, name: str):
+    def metadata_value(self, name: str):
         return getattr(self._known, name, None)
 
     def shared(self) -> int | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from triton_runner import _settings
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.reading import SOURCE, describe, is_text_itself, no_case, read_kernel
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS, level_of_text
 from triton_runner._base.metadata import as_path_or_text
@@ -44,22 +45,22 @@ def load(
     metadata = as_path_or_text(metadata, "metadata")
     if isinstance(text, bytes):
         raise fail("load() takes a path or a text", "give a binary artifact as a file")
-    if artifacts.is_text_itself(text):
-        artifact = artifacts.describe(level_of_text(text), text, "", name, metadata)
+    if is_text_itself(text):
+        artifact = describe(level_of_text(text), text, "", name, metadata)
     else:
         entry = os.path.splitext(text)[1][1:]
-        is_source = f".{entry}" == artifacts.SOURCE
-        artifacts.no_case(text)
+        is_source = f".{entry}" == SOURCE
+        no_case(text)
         if entry not in LEVELS and not is_source:
             raise fail(
                 f"{text}: its name does not say a level",
                 f"it should end in .{', .'.join(LEVELS)} or .source",
             )
-        content = artifacts.read_kernel(text, "load", not is_source and not LEVELS[entry].is_text)
+        content = read_kernel(text, "load", not is_source and not LEVELS[entry].is_text)
         entry = level_of_text(content) if is_source else entry
-        artifact = artifacts.describe(entry, content, text, name, metadata)
+        artifact = describe(entry, content, text, name, metadata)
     with _settings.using(device=device, target=target or None, level=level or None):
-        kernel = artifacts.executable(artifact, block=block, cluster=cluster)
+        kernel = executable(artifact, block=block, cluster=cluster)
     if not check and shuffle < 0:
         return kernel
     return kernel.with_settings(check=check or None, shuffle=shuffle if shuffle >= 0 else None)

@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Mapping
 
 from triton_runner import _settings
-from triton_runner._artifact import artifacts
 from triton_runner._artifact.compiled_kernel import compiled_of
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.reading import Artifact, compile_options, describe
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import EXECUTED, binary_level, is_above, levels_of
 from triton_runner._base.metadata import jsonable
@@ -72,17 +73,17 @@ class Launch:
     def _known(self) -> dict:
         return {}
 
-    def artifact(self, level: str) -> artifacts.Artifact:
+    def artifact(self, level: str) -> Artifact:
         """The kernel as it is at a level."""
         if level not in self._known:
             said = json.dumps(self.metadata)
-            self._known[level] = artifacts.describe(level, self.texts[level], "", self.name, said)
+            self._known[level] = describe(level, self.texts[level], "", self.name, said)
         return self._known[level]
 
     def kernel(self, level: str):
         """What runs a level on the device of the settings in force."""
         shape = {"block": self.block, "cluster": self.cluster} if level == "ptx" else {}
-        return artifacts.executable(self.artifact(level), **shape)
+        return executable(self.artifact(level), **shape)
 
     def run(
         self, level: str = "", how: str = "", *, device: str = "cpu", order: int | None = None,
@@ -136,7 +137,7 @@ class Launch:
         """The same launch, its PTX compiled from its TTGIR with other options (enable_fp_fusion=False)."""
         metadata = {**self.metadata, **options}
         ttgir = self.texts["ttgir"]
-        compiling = artifacts.compile_options(self.artifact("ttgir"), **options)
+        compiling = compile_options(self.artifact("ttgir"), **options)
         made = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
         texts = {"ttgir": ttgir, "ptx": made.asm["ptx"]}
         return dataclasses.replace(self, texts=texts, metadata_of=lambda: metadata, entry="ttgir")

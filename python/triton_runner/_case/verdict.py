@@ -10,7 +10,7 @@ import json
 import os
 
 from triton_runner import _settings
-from triton_runner._artifact.artifacts import ArtifactKernel
+from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.loading import load
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import fail

@@ -7,7 +7,8 @@ import json
 import os
 import tempfile
 
-from triton_runner._artifact import artifacts, loading
+from triton_runner._artifact import loading
+from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import LEVELS, level_of_text
 from triton_runner._base.metadata import as_path_or_text
@@ -151,18 +152,18 @@ def request_of(kernel, signature, constexprs, target, from_, to, options, attrs,
 
 def _text_request(text: str, target, level, metadata) -> dict:
     filename = ""
-    if not artifacts.is_text_itself(text):
+    if not is_text_itself(text):
         filename, extension = text, os.path.splitext(text)[1][1:]
-        text = artifacts.read_kernel(filename, "compile", binary=False)
+        text = read_kernel(filename, "compile", binary=False)
         level = level or (extension if extension in LEVELS else None)
     level = level or level_of_text(text)
-    artifact = artifacts.describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
+    artifact = describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
     said = artifact.description.get("target") or None
     if target and said and target != said and level != "ttir":
         raise fail(f"{artifact.label} was compiled for {said}, and target={target!r} was asked for")
     return {
         "text": text, "level": level, "filename": filename or artifact.label, "name": artifact.name,
-        "metadata": {**artifacts.compile_options(artifact), "name": artifact.name},
+        "metadata": {**compile_options(artifact), "name": artifact.name},
         "target": target or said or default_target(), "label": filename or f"the {level.upper()}",
     }  # fmt: skip
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.entries import open_entry
+from triton_runner._artifact.reading import compile_options
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS, MLIR, levels_of
 from triton_runner._base.paths import read_text
@@ -129,13 +130,13 @@ def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
             )
         request = {"kernel": function, **specialised(function, args, kwargs)}
     else:
-        artifact = artifacts.open_entry(given, function.__name__)
+        artifact = open_entry(given, function.__name__)
         if artifact.level not in MLIR:
             raise fail(f"passes run on TTIR and TTGIR, and {label} enters as {artifact.level}")
         options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
         request = {
             "text": artifact.source, "level": artifact.level, "filename": artifact.label,
-            "metadata": {**artifacts.compile_options(artifact), **options}, "walk": "start" in plan,
+            "metadata": {**compile_options(artifact), **options}, "walk": "start" in plan,
         }  # fmt: skip
     level = _executed(target)
     request |= {"target": target, "to": level, "plan": plan, "keep": "none"}

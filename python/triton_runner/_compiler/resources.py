@@ -7,7 +7,7 @@ import json
 import os
 
 from triton_runner import _core
-from triton_runner._artifact.artifacts import describe, no_case
+from triton_runner._artifact.reading import describe, no_case
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import LEVELS, binary_level

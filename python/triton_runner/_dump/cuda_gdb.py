@@ -23,8 +23,10 @@ from pathlib import Path
 import numpy
 
 from triton_runner import _core, _settings
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.binding import bind
 from triton_runner._artifact.compiled_kernel import compiled_of
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.reading import describe
 from triton_runner._base import tools
 from triton_runner._base.errors import fail
 from triton_runner._base.metadata import jsonable
@@ -59,10 +61,10 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
     kernel = launch(entry, args, kwargs, grid, True)
     compiled = compiled_of(kernel)
     plan = cubin_values.plan(request, compiled)
-    bound = artifacts.bind(function, args, kwargs)
+    bound = bind(function, args, kwargs)
     axes = axes_of(grid(bound) if callable(grid) else grid)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
-    told = {name: compiled.told(name) for name in ("num_warps", "num_ctas", "shared")}
+    told = {name: compiled.metadata_value(name) for name in ("num_warps", "num_ctas", "shared")}
     metadata = compiled.metadata() | {name: value for name, value in told.items() if value is not None}
     with tempfile.TemporaryDirectory(prefix="triton-runner-gdb-") as folder:
         threads_of_block = 32 * int(metadata.get("num_warps") or 4)
@@ -128,7 +130,7 @@ def _plain_launch(folder: Path, spec: dict, metadata: dict, named: list) -> dict
 
     cubin = (folder / "kernel.cubin").read_bytes()
     text = (folder / "kernel.json").read_text()
-    said = artifacts.describe("cubin", cubin, "", spec["kernel"], text).description
+    said = describe("cubin", cubin, "", spec["kernel"], text).description
     sizes = [param["bytes"] for param in said["params"]]
     given = len(sizes) - (said.get("hidden_pointers") or 0)
     more = ("global_scratch_size", "profile_scratch_size", "cooperative", "tensordesc_meta")
@@ -270,9 +272,9 @@ def main(folder: str) -> None:
     named = torch.load(base / "arguments.pt", weights_only=False)
     named = [(name, v.cuda() if isinstance(v, torch.Tensor) else v) for name, v in named]
     cubin = (base / "kernel.cubin").read_bytes()
-    artifact = artifacts.describe("cubin", cubin, "", spec["kernel"], (base / "kernel.json").read_text())
+    artifact = describe("cubin", cubin, "", spec["kernel"], (base / "kernel.json").read_text())
     with _settings.using(device="cuda"):
-        artifacts.executable(artifact).launch(tuple(spec["grid"]), named)
+        executable(artifact).launch(tuple(spec["grid"]), named)
     torch.cuda.synchronize()
 
 

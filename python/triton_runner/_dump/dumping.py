@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 
 from triton_runner import _settings
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR, levels_of
 from triton_runner._dump import session
@@ -107,7 +107,7 @@ class dumping:
     def _record(self, launch: launchers.Call, go) -> None:
         """A launch of a loaded artifact (an ArtifactKernel), off the tile engine."""
         kernel = launch.kernel
-        is_artifact = isinstance(kernel, artifacts.ArtifactKernel)
+        is_artifact = isinstance(kernel, ArtifactKernel)
         is_mine = is_artifact and session.for_launch(kernel.name) is self
         if not is_mine or (kernel.level in MLIR and kernel.device == "cpu"):
             return go()

@@ -13,8 +13,11 @@ import json
 import numpy
 
 from triton_runner import _core, _settings
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.binding import bind
 from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.onward import compile_artifact
+from triton_runner._artifact.reading import Artifact, describe
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import MLIR
 from triton_runner._base.metadata import jsonable
@@ -40,7 +43,7 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     """
     launch = launcher_of(function)
     kernel = launch(entry, args, kwargs, grid, True)
-    bound = artifacts.bind(function, args, kwargs)
+    bound = bind(function, args, kwargs)
     axes = axes_of(grid(bound) if callable(grid) else grid)
     compiled = compiled_of(kernel)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
@@ -81,7 +84,7 @@ def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, 
         insertion, artifact = stored, register_stores.artifact(stored, quiet, named)
     else:
         insertion, artifact = with_stores(request, compiled, level, axes, named)
-    made = executable(artifact, quiet)
+    made = loaded(artifact, quiet)
     check_shared(compiled.name, before, made)
 
     copies = Copies(named) if launch_copies else None
@@ -125,7 +128,7 @@ def with_stores(request, compiled: Compiled, level: str, axes: tuple, named: lis
     return insertion, ttgir_artifact(insertion.text, compiled)
 
 
-def ttgir_artifact(text: str, compiled: Compiled) -> artifacts.Artifact:
+def ttgir_artifact(text: str, compiled: Compiled) -> Artifact:
     """A text of the kernel's TTGIR as an artifact that is compiled as the kernel was."""
     return _described("ttgir", text, compiled.name, json.dumps(options_of(compiled), default=jsonable))
 
@@ -189,7 +192,7 @@ def _insertion(request, text: str, name: str, level: str, target: str, metadata:
     )  # fmt: skip
     if level == "ttir":
         artifact = _described("ttir", insertion.text, name, metadata)
-        ttgir = artifacts.compiled(artifact, "ttgir", target, {})["ttgir"]
+        ttgir = compile_artifact(artifact, "ttgir", target, {})["ttgir"]
         insertion.replace_markers(ttgir, f"{name}.ttgir", name)
     return insertion
 
@@ -207,15 +210,15 @@ def _numbers(artifact, named: list) -> list:
 
 @functools.lru_cache(maxsize=64)
 def _described(level: str, text: str, name: str, metadata: str):
-    return artifacts.describe(level, text, "", name, metadata)
+    return describe(level, text, "", name, metadata)
 
 
-def executable(artifact, plain: Compiled) -> Compiled:
+def loaded(artifact, plain: Compiled) -> Compiled:
     """An artifact with stores, loaded; plain: the kernel that it was made of, which may know of PTX what the
     text does not say."""
     settings = {"target": plain.target, "level": "ptx" if devices.resolved_device() == "cpu" else ""}
     with _settings.using(**settings):
-        return compiled_of(artifacts.executable(artifact, plain.block, plain.cluster))
+        return compiled_of(executable(artifact, plain.block, plain.cluster))
 
 
 def _buffer(size: int):

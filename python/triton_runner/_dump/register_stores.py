@@ -11,8 +11,8 @@ import functools
 import json
 
 from triton_runner import _core
-from triton_runner._artifact import artifacts
 from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
+from triton_runner._artifact.reading import Artifact
 from triton_runner._base.metadata import jsonable
 from triton_runner._base.recent import Recent
 from triton_runner._core import probe
@@ -44,13 +44,13 @@ def _instrumented(request, code, grid: tuple, hidden: int):
     return stores, changes
 
 
-def artifact(stores, compiled: Compiled, named: list) -> artifacts.Artifact:
+def artifact(stores, compiled: Compiled, named: list) -> Artifact:
     """The PTX with the stores as what a launch takes, described as the kernel that it was made of."""
     return _artifact(stores.text, stores.parameter, compiled.kernel, compiled.hidden(named))
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _artifact(text: str, parameter: int, kernel, hidden: int) -> artifacts.Artifact:
+def _artifact(text: str, parameter: int, kernel, hidden: int) -> Artifact:
     compiled = compiled_of(kernel)
     above = compiled.description()
     metadata = json.dumps(compiled.metadata(), default=jsonable)
@@ -58,4 +58,4 @@ def _artifact(text: str, parameter: int, kernel, hidden: int) -> artifacts.Artif
     params = [dict(p) for p in above["params"]]
     params.insert(parameter, dict(below["params"][parameter]))
     description = native.inherit(below, {**above, "params": params})
-    return artifacts.Artifact("ptx", text, "", {**description, "hidden_pointers": hidden})
+    return Artifact("ptx", text, "", {**description, "hidden_pointers": hidden})

@@ -18,7 +18,7 @@ from triton.language import constexpr, dtype
 from triton.runtime import driver
 
 from triton_runner import _core, _settings
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.kernel import ArtifactKernel, known_launches
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.releases import installed
 from triton_runner._launch import gpu_driver, launchers
@@ -53,7 +53,7 @@ def of(function) -> _core.Dispatch | None:
         (*_rule(param), *(() if p.default is p.empty else (p.default,)))
         for param, p in zip(function.params, given, strict=True)
     ]
-    return artifacts.dispatch(parameters, _RESERVED, _ENTRIES, _learn, "run", _within)
+    return known_launches(parameters, _RESERVED, _ENTRIES, _learn, "run", _within)
 
 
 def _expect_gpu() -> None:
@@ -90,7 +90,7 @@ def _learn(function, kernel, named):
 
         if statements.uses_statements(function):
             return None
-    if isinstance(kernel, artifacts.ArtifactKernel):
+    if isinstance(kernel, ArtifactKernel):
         found = kernel.straight(function.params, named)
         if not found:
             return found

@@ -15,7 +15,7 @@ from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
 from triton_runner import _core, _settings
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.entries import run_entry
 from triton_runner._base.errors import fail
 from triton_runner._jit import dispatch
 from triton_runner._memory import arrays
@@ -115,7 +115,7 @@ class JITFunction(_core.Launchable, TritonJITFunction):
         if not arrays.are_plain(kwargs.values()):
             kwargs = {name: arrays.wrap(name, value) for name, value in kwargs.items()}
         if entry is not None:
-            return artifacts.run(self, entry, args, kwargs, grid, warmup)
+            return run_entry(self, entry, args, kwargs, grid, warmup)
         devices.resolved_device()  # a device that is not there is said before Triton looks for one
         if not _TRITONS_OWN.isdisjoint(kwargs):
             args, kwargs = self._keep_from_triton(args, kwargs)
@@ -137,7 +137,7 @@ class JITFunction(_core.Launchable, TritonJITFunction):
         request = keywords.take(kwargs, self.arg_names)
         if request is not None and (request.entry is not None or request.passes is not None):
             with keywords.apply(request):
-                return artifacts.run(self, self._entry(request, args, kwargs), args, kwargs, grid, True)
+                return run_entry(self, self._entry(request, args, kwargs), args, kwargs, grid, True)
         with keywords.apply(request):
             return super().warmup(*args, grid=grid, **kwargs)
 

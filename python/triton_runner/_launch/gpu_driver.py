@@ -9,7 +9,7 @@ from triton_runner import _core
 from triton_runner._base.errors import fail, warn
 from triton_runner._base.releases import installed
 from triton_runner._launch import launchers, simt
-from triton_runner._launch.native import NativeKernel
+from triton_runner._launch.native import Executor
 from triton_runner._settings.devices import gpu, loaded_libraries
 
 
@@ -51,9 +51,18 @@ def current_target() -> str:
     return _target(current_device())
 
 
-def load(image, description: dict, device: int | None = None) -> GpuKernel:
+def executor(image, description: dict, device: int | None = None) -> Executor:
     """A kernel of an artifact (cubin, PTX, code object) on a device, described by _core.artifact.describe."""
-    return GpuKernel(image, description, current_device() if device is None else device)
+    image = image if isinstance(image, bytes) else image.encode()
+    device = current_device() if device is None else device
+
+    def load(name: str, level: str, params: list, options: dict) -> _core.Kernel:
+        kernel = driver().load(image, name, level, params, options, device)
+        for text in kernel.warnings:
+            warn(text)
+        return kernel
+
+    return Executor(description, load, device)
 
 
 # Triton's own launchers, and what they load.
@@ -97,21 +106,3 @@ def _is_plain_on_hip(said, signature) -> bool:
     is_word = all(isinstance(kind, str) and not kind.startswith("tensordesc") for _, kind in signature)
     clusters = getattr(said, "num_ctas", 1) > 1 and not installed().hip_clusters
     return is_word and not clusters and len(loaded_libraries("libamdhip64.so")) == 1
-
-
-class GpuKernel(NativeKernel):
-    """An artifact on a device of this machine's GPU driver."""
-
-    def __init__(self, image, description: dict, device: int):
-        self.image = image if isinstance(image, bytes) else image.encode()
-        self.device = device
-        super().__init__(description)
-
-    def load_code(self, params: list, options: dict) -> _core.Kernel:
-        kernel = driver().load(self.image, self.name, self.level, params, options, self.device)
-        for text in kernel.warnings:
-            warn(text)
-        return kernel
-
-    def __repr__(self):
-        return f"<{self.level} kernel {self.name} on device {self.device}>"

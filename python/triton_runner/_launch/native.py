@@ -31,31 +31,50 @@ def inherit(below: dict, above: dict) -> dict:
     return description
 
 
-class NativeKernel:
-    """An artifact on what executes it. Its code is loaded at the first launch, once for each set of argument
-    types, by load_code of a subclass.
+def scratch_options(description: dict) -> dict:
+    """Sizes and alignments of the memory that Triton gives a kernel beside its arguments."""
+    return {
+        f"{scratch}_{what}": description[f"{scratch}_{what}"]
+        for scratch in ("global_scratch", "profile_scratch")
+        for what in ("size", "align")
+    }
 
-    params: all of the artifact's parameters, Triton's own included, with name and type as far as it tells.
+
+class Executor:
+    """What runs an artifact below Triton's IR: on the SIMT engine (simt.executor), or on a GPU
+    (gpu_driver.executor).
+
+    - `load(name, level, params, options)`: gives the code for parameters (name, kind, type, bits), ready to
+      launch. It is called at the first launch, once for each set of argument types.
+    - `mode()`: a number that says what of the settings in force changes the code.
+    - `params`: all of the artifact's parameters, Triton's own included, with name and type as far as known.
+    - `block`, `cluster`: as the caller gave them; `says_block`: the text says how many threads a block has.
     """
 
-    def __init__(self, description: dict):
+    def __init__(
+        self, description: dict, load, device, mode=lambda: 0, block=None, cluster=None, says_block=False
+    ):
         self.description = description
         self.name = description["name"]
         self._who = f"kernel '{self.name}'"
         self.level = description["level"]
         self.target = description["target"]
+        self.device = device
+        self.block, self.cluster = block, cluster
         self.params = [
             SimpleNamespace(
                 name=p["name"] or f"arg{i}", type=p["type"] or f"b{8 * p['bytes']}", bits=8 * p["bytes"]
             )
             for i, p in enumerate(description["params"])
         ]  # fmt: skip
+        self._load_code, self._mode = load, mode
         self._code = _core.ArtifactCode(description)
-        self._check_complete()
+        if block is None and not says_block:
+            self._check_complete()
 
     def launch(self, grid, named: list, options: _core.Options) -> None:
         """Queues a launch with (name, value) pairs, constexprs left out, on options.stream."""
-        self._code.launch(grid, named, options, self.mode(), self._load)
+        self._code.launch(grid, named, options, self._mode(), self._load)
 
     def settle(self, named: list) -> tuple[list, int]:
         """The (name, value) pairs that the artifact takes, tuples taken apart; and how many pointers of
@@ -64,11 +83,7 @@ class NativeKernel:
 
     def code_for(self, named: list) -> tuple:
         """(the code that a launch with (name, value) pairs runs, names of the values that it takes)."""
-        return self._code.plan(named, _settings.current().shared, self.mode(), self._load)
-
-    def mode(self) -> int:
-        """What of the settings in force changes the code."""
-        return 0
+        return self._code.plan(named, _settings.current().shared, self._mode(), self._load)
 
     def resources(self) -> dict:
         """n_regs, n_spills, max_threads and shared of the code as loaded; empty before the first launch."""
@@ -101,14 +116,7 @@ class NativeKernel:
             "descriptor_flags": flags,
             "tensordesc_meta": (d["tensordesc_meta"] or None) if descriptors else None,
         }  # fmt: skip
-        for scratch in ("global_scratch", "profile_scratch"):
-            for what in ("size", "align"):
-                options[f"{scratch}_{what}"] = d[f"{scratch}_{what}"]
-        return self.load_code(params, options)
-
-    def load_code(self, params: list, options: dict) -> _core.Kernel:
-        """The code for parameters (name, kind, type, bits), ready to launch."""
-        raise NotImplementedError
+        return self._load_code(self.name, self.level, params, {**options, **scratch_options(d)})
 
     def _check_scratch(self, own: list) -> None:
         # A buffer of unknown size does no harm as long as the code does not read its address.

@@ -8,7 +8,7 @@ import re
 from triton_runner import _core, _settings
 from triton_runner._base.errors import fail
 from triton_runner._base.releases import installed
-from triton_runner._launch.native import NativeKernel
+from triton_runner._launch.native import Executor, scratch_options
 
 _WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
 
@@ -25,34 +25,20 @@ def _block(options: dict, text_says: bool):
     return (options["num_warps"] * (options.get("warp_size") or 32), 1, 1)
 
 
-class SimtKernel(NativeKernel):
-    """A PTX text on the SIMT engine. Its code is lowered when it is first launched."""
+def executor(text: str, filename: str, description: dict, block=None, cluster=None) -> Executor:
+    """A PTX text on the SIMT engine, lowered when it is first launched."""
+    says_block = ".reqntid" in text
 
-    device = "cpu"
+    def mode() -> int:
+        return contracts(description.get("metadata") or {})
 
-    def __init__(self, text: str, filename: str, description: dict, block=None, cluster=None):
-        self.text = text
-        self.filename = filename
-        self.block = block
-        self.cluster = cluster
-        super().__init__(description)
+    def load(name: str, level: str, params: list, options: dict) -> _core.Kernel:
+        options |= {"block": block or _block(options, says_block), "contract": mode()}
+        if cluster:
+            options["cluster"] = cluster
+        return _core.load_simt(text, filename, name, params, options)
 
-    def _check_complete(self) -> None:
-        if self.block is None and ".reqntid" not in self.text:
-            super()._check_complete()
-
-    def mode(self) -> int:
-        return contracts(self.description.get("metadata") or {})
-
-    def load_code(self, params: list, options: dict) -> _core.Kernel:
-        given = {**options, "block": self.block or _block(options, ".reqntid" in self.text)}
-        given["contract"] = self.mode()
-        if self.cluster:
-            given["cluster"] = self.cluster
-        return _core.load_simt(self.text, self.filename, self.name, params, given)
-
-    def __repr__(self):
-        return f"<{self.level} kernel {self.name} on the CPU>"
+    return Executor(description, load, "cpu", mode, block, cluster, says_block)
 
 
 def params_of(signature) -> list:
@@ -87,8 +73,6 @@ def load_compiled(text: str, name: str, signature, metadata: dict) -> _core.Kern
         "hidden_pointers": installed().hidden_pointers,
         "tensordesc_meta": d["tensordesc_meta"] or None,
         "contract": contracts(metadata),
+        **scratch_options(d),
     }
-    for scratch in ("global_scratch", "profile_scratch"):
-        for what in ("size", "align"):
-            options[f"{scratch}_{what}"] = d[f"{scratch}_{what}"]
     return _core.load_simt(text, filename, name, params_of(signature), options)

@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 
 from triton_runner import _settings
-from triton_runner._artifact import artifacts
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.loading import load
+from triton_runner._artifact.reading import Artifact, describe, is_text_itself, read_kernel
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR, ON_CPU
 from triton_runner._base.metadata import as_path_or_text
@@ -24,14 +26,14 @@ _USUAL = {
 
 def is_loaded(kernel) -> bool:
     """Whether this is a path or a loaded artifact, and not a function of triton_runner.jit."""
-    return isinstance(kernel, (str, os.PathLike, artifacts.ArtifactKernel))
+    return isinstance(kernel, (str, os.PathLike, ArtifactKernel))
 
 
 class Loaded:
     """An artifact, and what `sources` gives for levels above or below it or for a device."""
 
     def __init__(self, kernel, sources: dict):
-        if not isinstance(kernel, artifacts.ArtifactKernel):
+        if not isinstance(kernel, ArtifactKernel):
             kernel = load(kernel, device="cpu")
         self._kernel = kernel
         self.name = self.__name__ = kernel.name
@@ -55,12 +57,12 @@ class Loaded:
         """What is compared where nobody says it."""
         return _USUAL[self._entry]
 
-    def _given(self, level: str, source) -> artifacts.Artifact:
+    def _given(self, level: str, source) -> Artifact:
         text, metadata = os.fspath(source), self._kernel.artifact.description.get("metadata")
-        path = "" if artifacts.is_text_itself(text) else text
-        content = artifacts.read_kernel(text, f"sources[{level!r}]", False) if path else text
+        path = "" if is_text_itself(text) else text
+        content = read_kernel(text, f"sources[{level!r}]", False) if path else text
         own = as_path_or_text(metadata, "metadata") if metadata and not path else None
-        return artifacts.describe(level, content, path, self.name, own)
+        return describe(level, content, path, self.name, own)
 
     def _look_beside(self, path: str) -> None:
         beside = f"{os.path.splitext(path)[0]}.ttgir" if path else ""
@@ -73,7 +75,7 @@ class Loaded:
         self._artifacts["ttgir"] = self._given("ttgir", beside)
         self.notes.append(f"ttgir is {beside}")
 
-    def _artifact_for(self, level: str, device: str) -> artifacts.Artifact:
+    def _artifact_for(self, level: str, device: str) -> Artifact:
         """What runs at a level: its own text, or the nearest one above, which is compiled down to it."""
         if device in self._artifacts:
             return self._artifacts[device]
@@ -100,7 +102,7 @@ class Loaded:
             if artifact.level in ("llir", "ptx"):
                 options["block"] = getattr(self._kernel.function, "block", None)
                 options["cluster"] = getattr(self._kernel.function, "cluster", None)
-            kernel = artifacts.executable(artifact, **options)
+            kernel = executable(artifact, **options)
             if self._kernel.settings:
                 kernel = kernel.with_settings(**self._kernel.settings)
             return kernel[grid](*args, *(keywords[name] for name in self.arg_names if name in keywords))

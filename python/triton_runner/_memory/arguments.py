@@ -68,7 +68,7 @@ class View:
 
 @dataclasses.dataclass(frozen=True)
 class ReversedView:
-    """A view with negative strides (in elements), for which torch has no tensor: flag_gems' flip passes one."""
+    """A view with negative strides (in elements), for which torch has no tensor; flag_gems' flip has one."""
 
     base: object  # all the elements, a tensor
     pointer: int

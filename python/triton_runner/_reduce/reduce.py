@@ -8,7 +8,8 @@ import os
 from pathlib import Path
 
 from triton_runner import _settings
-from triton_runner._artifact import artifacts, shell_arguments
+from triton_runner._artifact import shell_arguments
+from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR
 from triton_runner._case.case import Case, is_case, open_case
@@ -102,21 +103,21 @@ def _taken(source, grid, args, target, metadata, name, signature, constexprs, op
     file, colon, kernel = path.rpartition(":")
     if path.endswith(".py") or (colon and file.endswith(".py")):
         file, kernel = (file, kernel) if colon and file.endswith(".py") else (path, name)
-        text = artifacts.read_kernel(file, "reduce", False)
+        text = read_kernel(file, "reduce", False)
         if args is not None:
             names = _parameters(text, kernel, constexprs or {})
             held = Arguments(list(zip(names, args, strict=False)))
         more = {"grid": grid, "arguments": held, "timeout": timeout}
         compiling = _compiling(signature, constexprs, None, options)
         return text, oracles.PythonCandidates("python", target, kernel, compiling=compiling, **more)
-    text = path if artifacts.is_text_itself(path) else artifacts.read_kernel(path, "reduce", False)
+    text = path if is_text_itself(path) else read_kernel(path, "reduce", False)
     level = oracles.level_of(path, text)
     _kind(level)
-    artifact = artifacts.describe(level, text, "" if text is path else path, name, metadata)
+    artifact = describe(level, text, "" if text is path else path, name, metadata)
     if args is not None:
         names = [param["name"] or f"#{i}" for i, param in enumerate(artifact.description["params"])]
         held = Arguments(list(zip(names, args, strict=False)))
-    about = {**artifacts.compile_options(artifact), "name": artifact.name}
+    about = {**compile_options(artifact), "name": artifact.name}
     target = artifact.description.get("target") or target
     return text, oracles.Candidates(level, target, artifact.name, about, grid, held, timeout)
 

@@ -8,7 +8,8 @@ import os
 import re
 from pathlib import Path
 
-from triton_runner._artifact import artifacts, compiled_kernel
+from triton_runner._artifact import compiled_kernel
+from triton_runner._artifact.reading import describe
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import LEVELS, is_above, levels_of
 from triton_runner._base.paths import check_name
@@ -198,7 +199,7 @@ def _target(asm: dict, metadata: dict, name: str) -> str:
         return target
     for level in reversed(asm):
         try:
-            said = artifacts.describe(level, asm[level], "", name, None).description.get("target")
+            said = describe(level, asm[level], "", name, None).description.get("target")
         except DiagnosticError:
             continue
         if said:
