@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from triton_runner._artifact.relaunch import Outcome
+from triton_runner._base.typed import as_json
 from triton_runner._case.results import NONDETERMINISTIC, Bits, Finding
-from triton_runner._rerun.launch import Outcome
-from triton_runner._rerun.typed import as_json
 
 # These may be intended: infinities in computations, NaNs in inputs, and hints that wrap-around breaks without
 # any effect on a result.

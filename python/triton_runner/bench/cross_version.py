@@ -1,9 +1,10 @@
-"""Compares the time of a kernel in several environments: python -m triton_runner.bench.cross_version -k FILE.
+"""Compares the time of a kernel in several environments: python -m triton_runner.bench.cross_version -k
+FILE.
 
-FILE defines `kernel`, `prepare_args(**size)` and `get_grid(**size)`, and optionally `get_kernel_kwargs(**size)`
-(constexprs and options) and `get_problem_space()` (a list of sizes, or {"M": [256, 512], ...} for all
-combinations). An environment is a Python, the folder of a virtual environment, the name of a conda environment,
-or a Triton release. All environments keep running, and are measured in turns.
+FILE defines `kernel`, `prepare_args(**size)` and `get_grid(**size)`, and optionally
+`get_kernel_kwargs(**size)` (constexprs and options) and `get_problem_space()` (a list of sizes, or {"M":
+[256, 512], ...} for all combinations). An environment is a Python, the folder of a virtual environment, the
+name of a conda environment, or a Triton release. All environments keep running, and are measured in turns.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from pathlib import Path
 
 import numpy
 
-from triton_runner import _device
-from triton_runner._errors import DiagnosticError, fail
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._settings import devices
 from triton_runner.bench import clocks, peers, report
 from triton_runner.bench.command import environment, run
 from triton_runner.bench.rounds import Row, Section, WrongResult
@@ -100,7 +101,7 @@ class Matrix:
         self.options, self.folder = options, Path(options.output_dir)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        on_gpu = _device.resolved_device() != "cpu"
+        on_gpu = devices.resolved_device() != "cpu"
         self.kind = "warm" if on_gpu else "launch"
         self.peers = [stack.enter_context(peers.Peer(name, on_gpu)) for name in environments(options)]
 
