@@ -108,7 +108,7 @@ class Binder {
     next_++;
   }
 
-  // A descriptor fills one parameter of a descriptor type and, in Triton's IR, the shape and strides behind
+  // A descriptor fills one parameter of a descriptor type and, in Triton's IR, the shape and strides after
   // it; where the compiler has taken it apart (below sm_90) it fills base, shape, strides, flags, shape,
   // strides.
   void add_descriptor(const NamedValue& given) {
@@ -152,7 +152,7 @@ class Binder {
     return has(d, "pixel_box_lower_corner") && !d.attr("pixel_box_lower_corner").is_none();
   }
 
-  // Of TTGIR's parameters, whose types say it: a wrong one would have a wrong number of pieces behind it.
+  // Of TTGIR's parameters, whose types say it: a wrong one would have a wrong number of pieces after it.
   void check_mode(const NamedValue& given) {
     const std::string& type = params_[next_].type;
     const bool column = type.starts_with("!ttng.tensordesc_im2col"),

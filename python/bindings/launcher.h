@@ -31,7 +31,7 @@ struct Launcher {
   bool is_hip = false;
   std::vector<Slot> slots;
   std::vector<uint32_t> passed;  // of the arguments, those that are parameters; empty: only the general way
-  size_t needed = 0;  // arguments up to the last that is a parameter: constexprs behind it may be left out
+  size_t needed = 0;  // arguments up to the last that is a parameter: constexprs after it may be left out
   std::vector<Word> words;  // where is_direct
   bool is_direct = false;
   bool is_loose = false;  // Triton's launchers from 3.8 on: more arguments are ignored, integers wrap

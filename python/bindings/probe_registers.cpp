@@ -158,7 +158,7 @@ void init_plans(nb::module_& m) {
       "Whether plan_named_registers() would take the name.");
 }
 
-// A register that wgmma or tcgen05.ld may still be writing is read behind a wait.
+// A register that wgmma or tcgen05.ld may still be writing is read after a wait.
 void init_waits(nb::module_& m) {
   m.def(
       "add_waits",

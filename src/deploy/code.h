@@ -15,7 +15,7 @@ struct Device::Code {
   std::string bytes, path;
   artifact::Description description;
   std::vector<exec::Param> params;  // what a launch passes
-  int hidden_pointers = 0;          // behind them
+  int hidden_pointers = 0;          // after them
   int descriptor_flags = 0;
 
   const std::string& level() const { return description.level; }

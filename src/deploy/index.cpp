@@ -142,7 +142,7 @@ base::Result<Entry> entry_of(const Node& node) {
   return out;
 }
 
-// The number behind a prefix that is the whole rest of the text; 0 if it is not.
+// The number after a prefix that is the whole rest of the text; 0 if it is not.
 int width(std::string_view text) {
   int bits = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);

@@ -146,7 +146,7 @@ class Candidate : public Variant {
  private:
   size_t demands() const { return multiples_.size() + needs_.size() - variant_.passed.size(); }
 
-  // The code takes what the index says that launches pass, and Triton's own pointers behind it.
+  // The code takes what the index says that launches pass, and Triton's own pointers after it.
   Status settle(Device::Code& code) const {
     std::vector<launch::Value> values;
     for (size_t i = 0; i < variant_.passed.size(); i++) {

@@ -17,7 +17,7 @@ std::string without_spaces(std::string_view text) {
   return out;
 }
 
-// Attributes of MLIR's own, name<...>, that are kept as text; some have a type behind them.
+// Attributes of MLIR's own, name<...>, that are kept as text; some have a type after them.
 struct KeptAttr {
   std::string_view name;
   bool typed;

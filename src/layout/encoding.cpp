@@ -191,7 +191,7 @@ Result<LinearLayout> explicit_layout(const Encoding& encoding, std::span<const i
   return not_larger(not_smaller(std::move(layout), wanted), wanted, true);
 }
 
-// Pieces of the parent's layout, one behind the other.
+// Pieces of the parent's layout, one after the other.
 Result<LinearLayout> partitioned_layout(const Encoding& e, std::span<const int64_t> shape) {
   const std::vector<OutDim> outs = labelled(shape);
   const LinearLayout blocks = not_larger(cga_layout(e.cga, shape.size()), outs);

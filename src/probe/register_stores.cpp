@@ -253,7 +253,7 @@ class RegisterInserter {
     std::vector<std::string> lines;
     auto line = [&](std::string text) { lines.push_back(std::move(text)); };
     const bool guarded = probe.after && in.guard >= 0;
-    // The guard as it is written: what the instruction does not write holds behind it too.
+    // The guard as it is written: what the instruction does not write holds after it too.
     const std::string guard =
         guarded ? std::string(in.guard_negated ? "!" : "") + register_name(static_cast<uint32_t>(in.guard))
                 : "";

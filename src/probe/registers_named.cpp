@@ -121,7 +121,7 @@ class Namer {
 
   RegisterPlan plan;
   bool adds_waits = false;
-  std::set<uint32_t> waits;  // behind these instructions: what products need that nothing waits for
+  std::set<uint32_t> waits;  // after these instructions: what products need that nothing waits for
 
  private:
   uint32_t find(std::string_view name) const {
@@ -220,7 +220,7 @@ class Namer {
     site.loops = 1;
   }
 
-  // Reads the registers of the tap that comes next behind an instruction that writes them; `places`: those of
+  // Reads the registers of the tap that comes next after an instruction that writes them; `places`: those of
   // the tap so far.
   base::Status add_probe(const std::vector<uint32_t>& registers, uint32_t w, const std::string& op,
                          std::set<uint32_t>& places) {

@@ -88,7 +88,7 @@ class Pair {
   // instructions, each register is left by the same one, and what is more than arithmetic keeps its order.
   bool same_flow(const Block& b) const;
 
-  // In a block of another order a tap reads behind the instruction that made its register. Marks of loops
+  // In a block of another order a tap reads after the instruction that made its register. Marks of loops
   // have to stand at the block's beginning.
   std::optional<exec::RegisterProbe> place_in(const Block& b, uint32_t k, const Source* source) const;
 

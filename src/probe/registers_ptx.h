@@ -14,12 +14,12 @@ using ptx::jump_targets;
 using ptx::results_of;
 using ptx::sources_of;
 
-// The instruction behind which the results of instruction `at` are there: itself, or, of wgmma.mma_async and
+// The instruction after which the results of instruction `at` are there: itself, or, of wgmma.mma_async and
 // tcgen05.ld, the wait that completes it on the way without jumps; none where there is no such wait.
 // `targets`: jump_targets().
 std::optional<uint32_t> completed_by(const ptx::Function& f, uint32_t at, const std::vector<bool>& targets);
 
-// The instruction that commits a product on the way without jumps: a wait may stand behind it.
+// The instruction that commits a product on the way without jumps: a wait may stand after it.
 std::optional<uint32_t> committed_by(const ptx::Function& f, uint32_t at, const std::vector<bool>& targets);
 
 // The plan less some of its taps.

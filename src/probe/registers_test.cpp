@@ -170,7 +170,7 @@ TEST(halves_are_found_where_they_were_unpacked_from) {
 }
 
 TEST(a_place_between_a_jump_and_a_label) {
-  // The tap is for those that did not jump; the place of the text is for all: behind the instruction then.
+  // The tap is for those that did not jump; the place of the text is for all: after the instruction then.
   const std::string own = kLoad +
                           "setp.eq.b32 %p1, %r1, 0;\n@%p1 bra $L1;\nadd.s32 %r2, %r2, 1;\n$L1:\n"
                           "add.s32 %r3, %r1, 1;\nadd.s32 %r4, %r2, 1;\n" +

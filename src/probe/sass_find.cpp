@@ -153,7 +153,7 @@ bool SassFinder::merges(size_t at, uint32_t i) const {
 int SassFinder::leaves(uint32_t i, int depth) const {
   const Instruction& in = f_.body[i];
   int count = 0;
-  const size_t first = 1;  // behind the result
+  const size_t first = 1;  // after the result
   for (size_t k = first; k < in.operands.size(); ++k) {
     const ptx::Operand& o = in.operands[k];
     if (o.kind == ptx::OperandKind::kRegister && ptx::bits(f_.registers[o.reg].type) == 1) continue;
@@ -317,7 +317,7 @@ std::vector<size_t> SassFinder::window(size_t at, std::string_view reg) const {
   for (size_t k = at + 1; k < code_.size(); ++k) {
     if (code_[k].is_target) break;
     const bool waits = code_[k].opcode.starts_with("WARPGROUP");
-    // Before an EXIT all threads are there; behind one, registers of those that ended read as anything.
+    // Before an EXIT all threads are there; after one, registers of those that ended read as anything.
     if (!is_control(code_[k]) || code_[k].base() == "EXIT") out.push_back(k);
     if (is_control(code_[k]) && !waits) break;
     if (may_write(code_[k], reg)) break;

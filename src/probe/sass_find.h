@@ -11,7 +11,7 @@
 
 namespace triton_runner::probe {
 
-// 32 bits of a result: in register `reg` from behind code[at] on.
+// 32 bits of a result: in register `reg` from after code[at] on.
 struct SassPlace {
   size_t at = 0;
   std::string reg;

@@ -21,7 +21,7 @@ using ptx::Mod;
 using ptx::Opcode;
 using ptx::OperandKind;
 
-// Bytes of a register, as results of an instruction lie one behind the other.
+// Bytes of a register, as results of an instruction lie one after the other.
 uint32_t width_of(const Function& f, uint32_t reg) {
   return static_cast<uint32_t>(std::max(1, ptx::bits(f.registers[reg].type) / 8));
 }
@@ -145,7 +145,7 @@ class Placer {
 
   // The instruction that gave what `reg` holds before instruction `at`; clears `fresh` where that is executed
   // more often than the place is come to. A wait for wgmma stands for the products that it completes.
-  // behind: the place is right behind instruction at - 1, whoever jumps to `at`.
+  // behind: the place is right after instruction at - 1, whoever jumps to `at`.
   std::optional<uint32_t> defining(uint32_t reg, uint32_t at, bool behind, bool& fresh,
                                    std::string& why) const {
     for (uint32_t i = at; i-- > 0;) {

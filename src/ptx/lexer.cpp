@@ -36,7 +36,7 @@ void Parser::skip() {
   }
 }
 
-// What cpp leaves behind: # 12 "file" or #line 12 "file" as a line of its own, with numbers behind it.
+// What cpp leaves behind: # 12 "file" or #line 12 "file" as a line of its own, with numbers after it.
 bool Parser::line_directive() {
   const char* q = p_;
   while (q > start_ && (q[-1] == ' ' || q[-1] == '\t')) --q;

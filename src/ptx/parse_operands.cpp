@@ -118,7 +118,7 @@ bool Parser::is_negated_constant() {
 }
 
 // A register, a special register, a variable (+ offset), a function or _. A name that is none of
-// these leaves `known` alone, with p_ behind it.
+// these leaves `known` alone, with p_ after it.
 bool Parser::parse_name(Operand* out, bool* known) {
   const uint32_t at = here();
   const std::string_view name = identifier();

@@ -94,7 +94,7 @@ TEST(labels_are_instructions) {
   CHECK_EQ(body[2].operands[0].integer, 3);  // the inner L0
   CHECK_EQ(body[4].operands[0].integer, 1);  // the outer one
   CHECK(body[5].targets.size() == 2 && body[5].targets[0] == 1 && body[5].targets[1] == 5);
-  CHECK_EQ(body[6].operands[0].integer, 7);  // behind the last
+  CHECK_EQ(body[6].operands[0].integer, 7);  // after the last
 }
 
 TEST(registers_are_those_that_are_named) {

@@ -110,7 +110,7 @@ class Drawer {
     const bool is_shared = layout::is_shared(encoding->kind);
     if (!is_shared && !layout::is_distributed(encoding->kind)) return;
     std::vector<int64_t> shape(type->shape.begin(), type->shape.end());
-    // Buffers of a pipeline: the first of them is drawn, whose layout is that of the dimensions behind.
+    // Buffers of a pipeline: the first of them is drawn, whose layout is that of the last dimensions.
     const size_t rank = encoding->rank();
     if (is_shared && rank && shape.size() > rank) shape.erase(shape.begin());
     const base::Result<layout::LinearLayout> layout = layout::to_linear_layout(*encoding, shape);

@@ -35,7 +35,7 @@ uint32_t number(std::string_view text) {
   return out;
 }
 
-// What stands behind `key` ("line: ") in the fields of a metadata node; empty where it is not there.
+// What stands after `key` ("line: ") in the fields of a metadata node; empty where it is not there.
 std::string_view behind(std::string_view fields, std::string_view key) {
   const size_t at = fields.find(key);
   return at == std::string_view::npos ? std::string_view() : fields.substr(at + key.size());
@@ -132,7 +132,7 @@ void read_llir(std::string_view text, Level& into, Places& places) {
 
 namespace {
 
-// What .file and .loc say in AMD assembly, as LLVM writes it. Call sites are in the comment behind .loc only:
+// What .file and .loc say in AMD assembly, as LLVM writes it. Call sites are in the comment after .loc only:
 // "; a.py:14:28 @[ a.py:45:31 @[ b.py:3:1 ] ]".
 class AmdPlaces {
  public:
@@ -184,7 +184,7 @@ class AmdPlaces {
 
 void read_amdgcn(std::string_view text, Level& into, Places& places) {
   AmdPlaces amd(places);
-  // .file directives may stand behind the first .loc that names them.
+  // .file directives may stand after the first .loc that names them.
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view line = trimmed(next_line(rest));
     if (line.starts_with(".file\t") && line.size() > 6 && std::isdigit(static_cast<unsigned char>(line[6])))

@@ -1,5 +1,5 @@
 // A kernel on a GPU behind the executor seam: packs exec::Arguments the way the compiled kernel takes them,
-// adds what Triton hides behind them (scratch buffers, expanded tensor descriptors), and launches.
+// adds what Triton hides after them (scratch buffers, expanded tensor descriptors), and launches.
 #pragma once
 #include <array>
 #include <cstdint>

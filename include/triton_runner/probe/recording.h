@@ -28,7 +28,7 @@ struct Site {
   std::string variable;  // the Python variable's name, where the locations tell it
   std::string file;      // of the Python source
   int line = 0, column = 0;
-  std::string stack;           // the whole place: "kernel.py:42:9 < kernel.py:80:5", callers behind callees
+  std::string stack;           // the whole place: "kernel.py:42:9 < kernel.py:80:5", callers after callees
   std::string location;        // as the IR writes it: "loc(#loc12)"
   std::string type_text;       // as the IR writes it
   num::Type type{};            // of the elements; pointers are i64

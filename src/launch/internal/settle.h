@@ -1,5 +1,5 @@
 // Which of a caller's values an artifact takes, and as what types. Code below Triton's IR has parameters
-// without names or types, Triton's own behind them, and at every level those are missing that the compilation
+// without names or types, Triton's own after them, and at every level those are missing that the compilation
 // folded away. No Python here: python/bindings says of each value what decides how it is passed.
 #pragma once
 #include <cstdint>
@@ -62,7 +62,7 @@ struct Value {
 struct Settled {
   std::vector<size_t> kept;  // of the values, in the order of the parameters
   std::vector<size_t> at;    // where the parameters of each of them begin
-  int hidden = 0;            // pointers of Triton's own behind them
+  int hidden = 0;            // pointers of Triton's own after them
   int descriptor_flags = 0;  // of a descriptor that travels in pieces
 };
 

@@ -8,7 +8,7 @@ namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // Assembly, since the intrinsics of g++ 12 do not say that a load reads memory: stores before it may move
-// behind it. Pointers and strides in bytes.
+// after it. Pointers and strides in bytes.
 #define TILE_LOAD(tile, from, stride) \
   asm volatile("tileloadd (%0,%1,1), %%tmm" #tile::"r"(from), "r"(stride) : "memory")
 #define TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile::: "memory")

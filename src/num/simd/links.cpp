@@ -72,7 +72,7 @@ NUM_INLINE void run_block(const float* x, const Link* links, size_t count, int64
   end.whole(i, v);
 }
 
-// Fewer than a vector: through copies, so that nothing behind them is read.
+// Fewer than a vector: through copies, so that nothing after them is read.
 template <class End>
 void run_rest(const float* x, const Link* links, size_t count, int64_t i, int64_t m, End& end) {
   float first[kLanes] = {}, out[kLanes], operands[kMostLinks][kLanes];

@@ -1,6 +1,6 @@
 // Stores put into a kernel, for what executes below the tile engine: a GPU, and the SIMT engine.
 //
-// The kernel gets one more parameter, a pointer to a buffer of ours, and behind each value that was asked for
+// The kernel gets one more parameter, a pointer to a buffer of ours, and after each value that was asked for
 // stands a tt.store of it in its own layout. At TTGIR the stores are put in directly; at TTIR a marker (a
 // tt.print, which every pass keeps) holds the value's place, and becomes stores once Triton has made TTGIR of
 // it.

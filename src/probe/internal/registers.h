@@ -1,7 +1,7 @@
 // Values found in the registers of PTX, and put together again from the threads that hold them.
 //
 // Which registers hold a value of TTGIR, and where in the code, is not guessed. A twin of the TTGIR has a tap
-// behind the value: inline assembly that is a comment, one a register of the value's layout, whose result
+// after the value: inline assembly that is a comment, one a register of the value's layout, whose result
 // nobody uses. Compiled, the comments name the registers:
 //
 //     // triton_runner.tap 0 %r146
@@ -40,7 +40,7 @@ struct Tap {
   // [(block * registers + register) * threads + thread - first_thread].
   std::vector<int32_t> elements;
   // Each thread has a value of its own (site.shape is {threads}, {blocks, threads}, and {..., registers}
-  // behind them): records keep a mask, and threads that did not come are off. Else a record is whole, and the
+  // after them): records keep a mask, and threads that did not come are off. Else a record is whole, and the
   // copies of an element that several threads hold are compared.
   bool per_thread = false;
   // The loops around it whose turns are counted by marks, outermost first; empty with site.loops == 1: each
@@ -55,7 +55,7 @@ struct Tapped {
   std::vector<std::string> notes;
 };
 
-// Taps behind the values of `kernel` that the selectors name. `module` is TTGIR; it is edited. Errors: those
+// Taps after the values of `kernel` that the selectors name. `module` is TTGIR; it is edited. Errors: those
 // of select(), values that are in no register (shared memory, inside of a reduction), encodings that are not
 // known.
 base::Result<Tapped> tap_values(ir::Module& module, std::string_view kernel,
@@ -95,7 +95,7 @@ base::Result<RegisterPlan> move_plan(const RegisterPlan& plan, const ptx::Module
 
 // Registers of the entry `kernel` that a person names: "%r7", "{%r1,%r2}", an opcode or the beginning of one
 // ("mma.sync"), a line of the text ("kernel.ptx:120") or of the Python source ("kernel.py:42"): recorded
-// after each execution of the instructions that write them; what wgmma and tcgen05.ld give, behind the wait
+// after each execution of the instructions that write them; what wgmma and tcgen05.ld give, after the wait
 // that completes it (a note says where). Errors: what names nothing, with the nearest names; what nothing
 // waits for before the next jump.
 base::Result<RegisterPlan> plan_named_registers(const ptx::Module& ptx, std::string_view kernel,
