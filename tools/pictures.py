@@ -55,7 +55,7 @@ def page(folder: pathlib.Path) -> None:
             shrink(folder / f"{name}.png")
 
         shown.goto(f"file://{place}/page.html")
-        shown.wait_for_function("performance.getEntriesByName('ready').length > 0")
+        shown.wait_for_selector("#tab-levels[aria-selected=true]")
         lines = pathlib.Path(place, "trace", "attention_kernel.ttgir").read_text().splitlines()
         product = next(number for number, line in enumerate(lines, 1) if "ttng.warp_group_dot " in line)
         shown.evaluate(f"page.go('ttgir', {product})")
