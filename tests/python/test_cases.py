@@ -428,7 +428,7 @@ def test_descriptions_that_lie(case_file, tmp_path, edit, said):
      struct.pack("<Q", 200000) + b"[" * 200000],
 )  # fmt: skip
 def test_arrays_that_lie(case_file, tmp_path, content):
-    with pytest.raises(DiagnosticError, match="no safetensors"):
+    with pytest.raises(DiagnosticError, match="not safetensors"):
         triton_runner.open_case(changed(case_file, tmp_path, "arguments.safetensors", content))
 
 
