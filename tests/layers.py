@@ -12,7 +12,7 @@ LAYERS = (
     ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory "
               "_rerun _substitution _torch_modes _progress _uninit color_print ir ptx tlx _layout "
               "_layout_text _layout_picture _tools _variables _pipeline.versions _pipeline.guard "
-              "_compiler.elements _compiler.architectures"),
+              "_compiler.elements _compiler.architectures _compiler.versions"),
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
@@ -22,7 +22,7 @@ LAYERS = (
     ("dumps", "_dump language"),
     ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
                         "_quick testing torch_utils _driver _dispatch _winners _inductor _jit gluon"),
-    ("compiler", "_selftest _compiler _resources _ledger _export"),
+    ("compiler", "_selftest _compiler _assemble _resources _ledger _export"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_compare _compiler.launch_job _lockstep_loaded _lockstep_pairs _lockstep"),
     ("seeing", "_see"),
