@@ -22,17 +22,17 @@ LAYERS = (
     ("dumps", "_dump language"),
     ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
                         "_quick testing torch_utils _driver _dispatch _winners _inductor _jit gluon"),
-    ("compiler", "_selftest _compiler _assemble _resources _ledger _export"),
+    ("compiler", "_selftest _compiler _assemble.assemblers _resources _ledger _export"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_compare _compiler.launch_job _lockstep_loaded _lockstep_pairs _lockstep"),
     ("seeing", "_see"),
-    ("cases", "_run _exec _case _reduce"),
+    ("cases", "_run _exec _case _reduce _assemble _compiler.assemble_job"),
     ("benchmarks", "_options bench"),
     ("commands", "_help _cache _dev _dev_command _doctor _doctor_command _experiments "
                  "_experiments_command _ops "
                  "_dump.command _compiler.command _compiler.passes_command "
                  "_bisect _compiler.bisection_job _compare.command _ledger_command "
-                 "_export_command _layout_command _case.verify_command _case.commands _reduce.command "
+                 "_assemble.command _export_command _layout_command _case.verify_command _case.commands _reduce.command "
                  "_see.map_command _see.report_command _see.program _cli __main__"),
     ("names", "triton_runner"),
 )  # fmt: skip

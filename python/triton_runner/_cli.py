@@ -1,6 +1,6 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
-map, report.
+assemble, map, report.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -24,6 +24,7 @@ from triton_runner import (
     _ledger_command,
     _messages,
 )
+from triton_runner._assemble import command as assemble_command
 from triton_runner._bisect import command as bisect_command
 from triton_runner._case import commands as case_commands
 from triton_runner._case import verify_command
@@ -368,6 +369,7 @@ for _module in (
     bisect_command,
     _dev_command,
     compare_command,
+    assemble_command,
     _ledger_command,
     _doctor_command,
     _experiments_command,

@@ -5,7 +5,7 @@
 Every PTX file of examples/, tests/ and of the folders named with --more (Triton's cache of a run of
 tests/libraries, a corpus) is assembled by each assembler of this machine for each target that its `.target`
 allows, and the instructions are counted. Prints the opcodes that most kernels need, and the gaps of
-src/simt/sass/opcodes.def; --write puts the counts into tests/sass/census.json.
+src/sass/internal/opcodes.def; --write puts the counts into tests/sass/census.json.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from triton_runner._assemble import assemblers
 from triton_runner._errors import DiagnosticError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TABLE = ROOT / "src" / "simt" / "sass" / "opcodes.def"
+TABLE = ROOT / "src" / "sass" / "internal" / "opcodes.def"
 RESULTS = pathlib.Path(__file__).with_name("census.json")
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 AT_HAND = ("examples", "tests/corpus", "tests/cases/ptx", "tests/cases/sass", "tests/cases/insert")
 _LINE = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*?);", re.MULTILINE)
-_ROW = re.compile(r"^\s*\w*\(\s*(\w+)", re.MULTILINE)
+_ROW = re.compile(r'^\s*OP\(\s*(\w+),\s*((?:"[^"]*"\s*)+)', re.MULTILINE)
 _WORD = 16  # bytes of an instruction
 
 
@@ -106,13 +106,13 @@ class Count:
 
     def __init__(self):
         self.kernels = self.total = self.refused = 0
-        self.needs: list[frozenset] = []  # the opcodes of each kernel
+        self.needs: list[frozenset] = []  # the spellings of each kernel
         self.by = {what: collections.defaultdict(lambda: [0, 0]) for what in ("opcodes", "spellings", "forms")}
 
     def add(self, kernel: list) -> None:
         self.kernels += 1
         self.total += len(kernel)
-        self.needs.append(frozenset(spelling.split(".")[0] for spelling, _ in kernel))
+        self.needs.append(frozenset(spelling for spelling, _ in kernel))
         for what, names in (
             ("opcodes", [spelling.split(".")[0] for spelling, _ in kernel]),
             ("spellings", [spelling for spelling, _ in kernel]),
@@ -152,14 +152,34 @@ def count(texts: dict, assembler, target: str, jobs: int, kept: pathlib.Path) ->
     return result
 
 
-def known() -> set[str]:
-    """The opcodes of the table, where there is one."""
-    return set(_ROW.findall(TABLE.read_text())) if TABLE.exists() else set()
+class Table:
+    """The rows of opcodes.def: the modifiers that each knows. A row counts where its opcode is the spelling's and
+    all of its suffixes (IMAD_WIDE: .WIDE) are there; of several the one with most suffixes."""
+
+    def __init__(self):
+        self.rows: dict[str, list] = collections.defaultdict(list)
+        for name, modifiers in _ROW.findall(TABLE.read_text()) if TABLE.exists() else ():
+            words = {word.lstrip("*") for word in re.sub(r'["\s]+', " ", modifiers).split()}
+            self.rows[name.split("_")[0]].append((frozenset(name.split("_")[1:]), words))
+
+    def gap(self, spelling: str) -> str:
+        """What the table lacks of a spelling: "" where nothing, an opcode, or an opcode and a modifier."""
+        opcode, *modifiers = spelling.split(".")
+        base, *more = opcode.split("_")
+        given = {*more, *modifiers}
+        rows = [row for row in self.rows[base] if row[0] <= given]
+        if not rows:
+            return opcode
+        suffixes, known = max(rows, key=lambda row: len(row[0]))
+        unknown = sorted(given - suffixes - known)
+        return f"{opcode}.{unknown[0]}" if unknown else ""
 
 
-def show(counts: dict, table: set) -> None:
-    """Counts by assembler and target, then the opcodes: how many kernels of all need each, and where."""
-    opcodes, spellings, where = collections.Counter(), collections.defaultdict(collections.Counter), {}
+def show(counts: dict, table: Table) -> None:
+    """Counts by assembler and target, the table's gaps, then all opcodes."""
+    opcodes, spellings = collections.Counter(), collections.defaultdict(collections.Counter)
+    where, gaps, last = collections.defaultdict(set), collections.Counter(), collections.Counter()
+    whole = total = 0
     for (version, target), one in counts.items():
         print(
             f"ptxas {version:<9} {target:<7} {one.kernels:5} kernels {one.total:9,} instructions "
@@ -168,24 +188,22 @@ def show(counts: dict, table: set) -> None:
         )
         for name, (kernels, _) in one.by["opcodes"].items():
             opcodes[name] += kernels
-            where.setdefault(name, []).append(target.removeprefix("sm_"))
+            where[name].add(target.removeprefix("sm_"))
         for name, (kernels, _) in one.by["spellings"].items():
             spellings[name.split(".")[0]][name] += kernels
-    missing = [name for name in opcodes if name not in table]
-    rank = {name: i for i, (name, _) in enumerate(opcodes.most_common())}
-    whole = collections.Counter(max(map(rank.get, needs)) for one in counts.values() for needs in one.needs)
-    total, ready = sum(whole.values()), 0
-    runs = sum(needs <= table for one in counts.values() for needs in one.needs)
-    print(f"\n{len(opcodes)} opcodes, {len(missing)} of them not in {TABLE.relative_to(ROOT)}")
-    print(f"{runs} of {total} kernels have all their opcodes there")
-    print("kernels  whole: of all kernels, with the opcodes up to here; opcode (* not in the table), targets,")
-    print("spellings with their kernels")
+        for needs in one.needs:
+            missing = {gap for spelling in needs if (gap := table.gap(spelling))}
+            gaps.update(missing)
+            last.update(missing if len(missing) == 1 else ())
+            whole, total = whole + (not missing), total + 1
+    print(f"\n{whole} of {total} kernels have all their opcodes and modifiers in {TABLE.relative_to(ROOT)}")
+    print("gaps: kernels that need it, kernels that lack nothing else")
+    for name, kernels in gaps.most_common():
+        print(f"{kernels:7} {last[name]:6} {name}")
+    print(f"\n{len(opcodes)} opcodes: kernels, targets, spellings with their kernels")
     for name, kernels in opcodes.most_common():
-        mark = " " if name in table else "*"
-        ready += whole[rank[name]]
         named = ", ".join(f"{text} {n}" for text, n in spellings[name].most_common(24))
-        targets = ",".join(sorted(set(where[name]), key=int))
-        print(f"{kernels:7} {ready / total:6.1%} {mark}{name} [{targets}]: {named}")
+        print(f"{kernels:7} {name} [{','.join(sorted(where[name], key=int))}]: {named}")
 
 
 def main() -> int:
@@ -213,7 +231,7 @@ def main() -> int:
             one = count(texts, assembler, target, options.jobs, kept)
             if one.kernels:
                 counts[assembler.version, target] = one
-    show(counts, known())
+    show(counts, Table())
     if options.forms:
         forms = collections.Counter()
         for one in counts.values():
