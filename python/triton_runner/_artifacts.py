@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import difflib
 import hashlib
 import importlib.util
 import json
@@ -13,7 +14,7 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
-from triton_runner import _core, _device, _gpu, _launch, _messages, _native, _settings, _simt
+from triton_runner import _core, _device, _gpu, _launch, _messages, _native, _settings, _simt, _tools
 from triton_runner._errors import fail, warn
 from triton_runner._keywords import Entry
 from triton_runner._lazy import LazyAsm
@@ -62,6 +63,38 @@ def no_case(path: str) -> None:
             f"{path} is a case: a launch, with its kernel at all levels",
             "run, verify, lockstep, bisect, compare, reduce, report and map take it; unzip has its files",
         )
+
+
+HOLDERS = ("fatbin", "so", "o")  # files that hold cubins, by the ends of their names
+
+
+def piece(path: str, name: str, target: str) -> bytes:
+    """The cubin in a fatbin, or in a library or object file that holds fatbins, that has a kernel, for a target: the
+    one asked for, else the default or the newest. Raises DiagnosticError."""
+    content = _read(path, "load", True)
+    cubins = [one for one in _core.artifact.device_code(content, path) if one["level"] == "cubin"]
+    named = [one for one in cubins if name in one["kernels"]] if name else [one for one in cubins if one["kernels"]]
+    unread = next((one["problem"] for one in cubins if one["problem"]), "")
+    if not named and unread:
+        program = _tools.toolkit("cuobjdump") or "cuobjdump (of Triton's wheels, or of NVIDIA's CUDA toolkit)"
+        raise fail(
+            f"{path}: a cubin in it cannot be read: {unread}",
+            f"{program} -xelf all {path} writes its cubins, which load() takes",
+        )
+    kernels = list(dict.fromkeys(kernel for one in cubins for kernel in one["kernels"]))
+    if name and not named:
+        near = difflib.get_close_matches(name, kernels, 3, 0.3) or kernels[:3]
+        raise fail(f"{path} has no kernel '{name}'", f"it has {len(kernels)}: {', '.join(near)}, ...")
+    if not name and len(kernels) > 1:
+        raise fail(f"{path} has {len(kernels)} kernels, and none is named", f"as in name={kernels[0]!r}")
+    targets = {one["target"]: one["content"] for one in named}
+    wanted = target or _settings.current().target
+    if wanted and wanted not in targets:
+        raise fail(f"{path} has '{name}' not for {wanted}", f"it has it for {', '.join(targets) or 'nothing'}")
+    if not targets:
+        raise fail(f"{path} holds no cubin with a kernel")
+    newest = max(targets, key=lambda one: int(one.partition(":")[2]))
+    return targets[wanted or (_settings.DEFAULT_TARGET if _settings.DEFAULT_TARGET in targets else newest)]
 
 
 def _read(path: str, keyword: str, binary: bool):
@@ -416,7 +449,7 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
     if artifact.level not in ON_CPU:
         raise fail(
             f"{artifact.label}: the CPU executes {', '.join(ON_CPU)}, not {artifact.level}",
-            'run it on a GPU (device="cuda"), or give the kernel\'s ttir, ttgir, llir or ptx',
+            "run it on a GPU, or give the kernel's ttir or ttgir",
         )
     _check_level(artifact, settings.level)
     target = _check_target(artifact, settings.target)
@@ -430,12 +463,13 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
     asm = {artifact.level: artifact.source}
     if level != artifact.level:
         target = target or _settings.DEFAULT_TARGET
-        if level == "ptx":
+        if level in ("ptx", "cubin"):
             _device.check_simt_target(target, artifact.level)
         asm |= compiled(artifact, level, target, options)
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
-    _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
-    if level == "ptx":
+    if level != "cubin":
+        _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
+    if level in ("ptx", "cubin"):
         description = _described(artifact, asm, level)
         kernel = _simt.SimtKernel(asm[level], label, description, block, cluster)
     else:

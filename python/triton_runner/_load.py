@@ -26,7 +26,8 @@ def load(
     """Loads the kernel of a file or a text, without its Python source.
 
     - `source`: a path (.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco, or .source of Triton's cache), or
-      a text.
+      a text; or a file that holds cubins (.fatbin, or .so and .o with fatbins), of which `name` and `target`
+      choose one.
     - `metadata`: the metadata, if it is not beside the file: a JSON file or text, a dict, or a compiled
       kernel's `.metadata`.
     - `device`: as for `using()`; by default the device on which a kernel of `jit` would run.
@@ -49,14 +50,22 @@ def load(
         entry = os.path.splitext(text)[1][1:]
         is_source = f".{entry}" == _artifacts.SOURCE
         _artifacts.no_case(text)
+        if entry in _artifacts.HOLDERS:
+            content = _artifacts.piece(text, name, target)
+            artifact = _artifacts.describe("cubin", content, text, name, metadata)
+            return _loaded(artifact, device, target, level, check, shuffle, block, cluster)
         if entry not in LEVELS and not is_source:
             raise fail(
                 f"{text}: its name does not say a level",
-                f"it should end in .{', .'.join(LEVELS)} or .source",
+                f"it should end in .{', .'.join((*LEVELS, *_artifacts.HOLDERS))} or .source",
             )
         content = _artifacts._read(text, "load", not is_source and not LEVELS[entry].is_text)
         entry = level_of_text(content) if is_source else entry
         artifact = _artifacts.describe(entry, content, text, name, metadata)
+    return _loaded(artifact, device, target, level, check, shuffle, block, cluster)
+
+
+def _loaded(artifact, device, target, level, check, shuffle, block, cluster):
     with _settings.using(device=device, target=target or None, level=level or None):
         kernel = _artifacts.executable(artifact, block=block, cluster=cluster)
     if not check and shuffle < 0:

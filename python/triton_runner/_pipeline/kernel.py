@@ -13,7 +13,7 @@ from triton.runtime.errors import OutOfResources
 from triton_runner import _core, _simt
 from triton_runner._launch import launcher, signature
 from triton_runner._lazy import LazyAsm
-from triton_runner._levels import binary_level, is_above, levels_behind
+from triton_runner._levels import LEVELS, binary_level, is_above, levels_behind
 from triton_runner._pipeline import backend
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._pipeline.targets import compiled_for
@@ -86,7 +86,9 @@ def _make_class(base):
             if level is None:
                 return
             self._known = self.metadata
-            text = self.kernel.decode() if isinstance(self.kernel, bytes) else self.kernel
+            text = self.kernel
+            if isinstance(text, bytes) and LEVELS[level].is_text:
+                text = text.decode()
             self._completed = {}
             self.asm = LazyAsm(
                 {**self.asm, level: text},
@@ -125,7 +127,7 @@ def _make_class(base):
             if self.module is None:
                 self._module_pid = os.getpid()
                 text = self.asm[self.runner_level]
-                if self.runner_level == "ptx":
+                if LEVELS[self.runner_level].engine == "simt":
                     self._check_shared()
                     function = _simt.load_compiled(
                         text, self.name, signature(self.src), self._known._asdict()

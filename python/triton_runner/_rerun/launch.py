@@ -79,7 +79,7 @@ class Launch:
 
     def kernel(self, level: str):
         """What runs a level on the device of the settings in force."""
-        shape = {"block": self.block, "cluster": self.cluster} if level == "ptx" else {}
+        shape = {"block": self.block, "cluster": self.cluster} if level in ("ptx", "cubin") else {}
         return _artifacts.executable(self.artifact(level), **shape)
 
     def run(
