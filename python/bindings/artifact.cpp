@@ -161,8 +161,10 @@ void init_artifact(nb::module_& parent) {
         return out;
       },
       nb::arg("data"), nb::arg("filename") = "",
-      "The device code in a cubin, a fatbin, or a program or library that holds fatbins: a dict a piece, with "
-      "level (cubin, ptx), target, content (bytes), problem (why there is no content, or \"\") and kernels (of "
+      "The device code in a cubin, a fatbin, or a program or library that holds fatbins: a dict a piece, "
+      "with "
+      "level (cubin, ptx), target, content (bytes), problem (why there is no content, or \"\") and kernels "
+      "(of "
       "a cubin).");
   m.def(
       "occupancy",

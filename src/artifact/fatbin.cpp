@@ -127,7 +127,8 @@ base::Result<std::vector<DeviceCode>> device_code(std::string_view bytes, const 
     auto elf = read_elf(bytes, "library", filename);
     if (!elf) return elf.error();
     if (elf->machine == kMachineCuda) {
-      entries.push_back({kElf, elf->abi_version >= 8 ? elf->flags >> 8 & 0xff : elf->flags & 0xff, 0, 0, bytes});
+      entries.push_back(
+          {kElf, elf->abi_version >= 8 ? elf->flags >> 8 & 0xff : elf->flags & 0xff, 0, 0, bytes});
     } else {
       for (const Section& section : elf->sections)
         if (section.name == ".nv_fatbin" || section.name == "__nv_relfatbin")
