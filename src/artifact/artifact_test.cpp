@@ -352,7 +352,7 @@ TEST(fatbin_pieces) {
     if (!found.ok()) continue;
     CHECK_EQ(found->size(), 3u);
     CHECK_EQ((*found)[0].target, "cuda:90");
-    CHECK((*found)[0].content == cubin && (*found)[0].kernels == kernels(cubin, "cubin").value());
+    CHECK((*found)[0].content.starts_with(cubin) && (*found)[0].kernels == kernels(cubin, "cubin").value());
     CHECK_EQ((*found)[1].content, "abababababababab");
     CHECK(has((*found)[2].problem, "Zstandard"));
   }
