@@ -17,9 +17,9 @@ import sys
 from pathlib import Path
 
 import compile_table
+from triton_runner._base.errors import DiagnosticError
 from triton_runner._compiler import abilities, versions
 from triton_runner._compiler.compile import request_of, run
-from triton_runner._errors import DiagnosticError
 
 KEEPS = ("hash", "text")
 BINARIES = {"cubin", "hsaco"}

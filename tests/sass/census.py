@@ -20,9 +20,9 @@ import struct
 import subprocess
 import tempfile
 
-from triton_runner import _tools
 from triton_runner._assemble import assemblers
-from triton_runner._errors import DiagnosticError
+from triton_runner._base import tools
+from triton_runner._base.errors import DiagnosticError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "src" / "sass" / "internal" / "opcodes.def"
@@ -75,7 +75,7 @@ def code(cubin: bytes) -> list[bytes]:
 
 def instructions(pieces: list[bytes], target: str) -> list[list[tuple[str, str]]]:
     """(spelling, operands) of the instructions of each piece of code; nvdisasm takes them all at once."""
-    program = _tools.toolkit("nvdisasm")
+    program = tools.toolkit("nvdisasm")
     with tempfile.NamedTemporaryFile(suffix=".bin") as file:
         file.write(b"".join(pieces))
         file.flush()
@@ -107,7 +107,9 @@ class Count:
     def __init__(self):
         self.kernels = self.total = self.refused = 0
         self.needs: list[frozenset] = []  # the spellings of each kernel
-        self.by = {what: collections.defaultdict(lambda: [0, 0]) for what in ("opcodes", "spellings", "forms")}
+        self.by = {
+            what: collections.defaultdict(lambda: [0, 0]) for what in ("opcodes", "spellings", "forms")
+        }
 
     def add(self, kernel: list) -> None:
         self.kernels += 1
@@ -153,8 +155,8 @@ def count(texts: dict, assembler, target: str, jobs: int, kept: pathlib.Path) ->
 
 
 class Table:
-    """The rows of opcodes.def: the modifiers that each knows. A row counts where its opcode is the spelling's and
-    all of its suffixes (IMAD_WIDE: .WIDE) are there; of several the one with most suffixes."""
+    """The rows of opcodes.def: the modifiers that each knows. A row counts where its opcode is the
+    spelling's and all of its suffixes (IMAD_WIDE: .WIDE) are there; of several the one with most suffixes."""
 
     def __init__(self):
         self.rows: dict[str, list] = collections.defaultdict(list)

@@ -11,9 +11,9 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
-from triton_runner import _tools
+from triton_runner._base import tools
+from triton_runner._base.errors import fail
 from triton_runner._compiler import versions
-from triton_runner._errors import fail
 
 OPTIMIZATION = (0, 1, 2, 3)
 _PTX_VERSION = re.compile(r"^(\s*\.version\s+)(\d+)\.(\d+)", re.MULTILINE)
@@ -42,9 +42,9 @@ def assemblers(more: tuple = ()) -> list[Assembler]:
     """Each version of ptxas that this machine has, the newest first. more: (folder, who brings it)."""
     found: dict[str, Assembler] = {}
     for name in ("ptxas", "ptxas-blackwell"):
-        there = [*_tools.programs(name), *((os.path.join(place, name), origin) for place, origin in more)]
+        there = [*tools.programs(name), *((os.path.join(place, name), origin) for place, origin in more)]
         for path, origin in there:
-            if os.access(path, os.X_OK) and (version := _tools.version_of(path)):
+            if os.access(path, os.X_OK) and (version := tools.version_of(path)):
                 found.setdefault(version, Assembler(path, version, origin))
     return sorted(found.values(), key=lambda one: one.key, reverse=True)
 
@@ -52,7 +52,7 @@ def assemblers(more: tuple = ()) -> list[Assembler]:
 def find(text: str) -> Assembler:
     """The assembler of a path, or of the beginning of a version ("12.9"). Raises DiagnosticError."""
     if os.sep in text or os.path.isfile(text):
-        if not os.access(text, os.X_OK) or not (version := _tools.version_of(text)):
+        if not os.access(text, os.X_OK) or not (version := tools.version_of(text)):
             raise fail(f"{text} is not an assembler that runs here")
         return Assembler(os.path.abspath(text), version, text)
     known = assemblers()
@@ -78,7 +78,7 @@ def default() -> Assembler:
 
 
 def target_of(ptx: str) -> str:
-    """"sm_90a" of a PTX text; "" where it does not say."""
+    """ "sm_90a" of a PTX text; "" where it does not say."""
     found = _TARGET.search(ptx)
     return found[2] if found else ""
 
@@ -95,7 +95,9 @@ def retargeted(ptx: str, target: str, assembler: Assembler) -> str:
     return _TARGET.sub(lambda found: found[1] + target, ptx, count=1) if target else ptx
 
 
-def assemble(ptx: str, assembler: Assembler, target: str = "", opt: int | None = None, *options: str) -> bytes:
+def assemble(
+    ptx: str, assembler: Assembler, target: str = "", opt: int | None = None, *options: str
+) -> bytes:
     """The cubin that an assembler makes of a PTX text, with the lines of the PTX. target: "sm_90a"; "": the
     text's own. Raises DiagnosticError with what ptxas says."""
     target = target or target_of(ptx)

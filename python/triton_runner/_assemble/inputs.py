@@ -12,9 +12,9 @@ import re
 
 import numpy
 
-from triton_runner._compiler import elements
-from triton_runner._errors import fail
-from triton_runner._files import dtype_named
+from triton_runner._base.errors import fail
+from triton_runner._memory.files import dtype_named
+from triton_runner._worker import elements
 
 BYTES = 1 << 18  # of an array behind a pointer of which nothing is known
 _HEAD = re.compile(r"// (\w+): (.*)")
@@ -91,7 +91,9 @@ def _contents(text: str, dtype, count: int) -> numpy.ndarray:
     is_float = dtype.kind in "fV"
     if words[0] == "random":
         low = 0 if dtype.kind == "u" else -8
-        return (draw.integers(-128, 128, count) / 64 if is_float else draw.integers(low, 8, count)).astype(dtype)
+        return (draw.integers(-128, 128, count) / 64 if is_float else draw.integers(low, 8, count)).astype(
+            dtype
+        )
     if words[0] == "iota":
         first, step = (*numbers, *(0.0, 1.0)[len(numbers) :])[:2]
         return (first + step * numpy.arange(count)).astype(dtype)
@@ -121,8 +123,8 @@ def drawn(params: list[dict], kind: str, seed: int, grid: tuple = (1, 1, 1)) -> 
         Inputs(
             f"{kind} {seed}",
             tuple(
-                array if array is not None else _number(p, number) for p, array in zip(params, arrays, strict=True)
-            ),
+                array if array is not None else _number(p, number) for p, array in zip(params, arrays,
+            strict=True) ),
             grid,
         )
         for number in (numbers if several else numbers[:1])

@@ -1,7 +1,7 @@
-"""One PTX through one assembler: what its machine code leaves in memory beside what the PTX itself leaves, both
-executed on the CPU from the same inputs, bit for bit.
+"""One PTX through one assembler: what its machine code leaves in memory beside what the PTX itself leaves,
+both executed on the CPU from the same inputs, bit for bit.
 
-A trial runs in a process of its own (_compiler/assemble_job.py); its work and its result are what JSON holds, so
+A trial runs in a process of its own; its work and its result are what JSON holds, so
 that results are kept by the hash of the work.
 """
 
@@ -15,13 +15,13 @@ import re
 import numpy
 
 from triton_runner import _core, _settings
+from triton_runner._artifact.relaunch import Launch, Outcome
 from triton_runner._assemble import assemblers, inputs
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._compare import arguments
-from triton_runner._errors import DiagnosticError, KernelTrap, fail
-from triton_runner._memory import register_memory
-from triton_runner._rerun.arguments import Arguments
-from triton_runner._rerun.difference import same_bits
-from triton_runner._rerun.launch import Launch, Outcome
+from triton_runner._memory.arguments import Arguments
+from triton_runner._memory.difference import same_bits
+from triton_runner._memory.registry import register_memory
 
 # How a trial ends.
 STATES = {
@@ -46,8 +46,9 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """state: one of STATES; why: what could not be done; inputs: those that show a difference; argument, element,
-    want, got: the first element that differs, in hexadecimal; differing: how many; place: what stored it."""
+    """state: one of STATES; why: what could not be done; inputs: those that show a difference; argument,
+    element, want, got: the first element that differs, in hexadecimal; differing: how many; place: what
+    stored it."""
 
     state: str
     why: str = ""
@@ -61,9 +62,11 @@ class Result:
     tried: int = 0
 
 
-def work_of(ptx: str, name: str, assembler, target: str, opt, seeds: int, case: list | None = None, **more) -> dict:
-    """What a trial is asked. case: [(name, argument)] of a launch; else the inputs are those of the text's head,
-    or drawn: `seeds` times random numbers and ends of types. more: grid, block, metadata."""
+def work_of(
+    ptx: str, name: str, assembler, target: str, opt, seeds: int, case: list | None = None, **more
+) -> dict:
+    """What a trial is asked. case: [(name, argument)] of a launch; else the inputs are those of the text's
+    head, or drawn: `seeds` times random numbers and ends of types. more: grid, block, metadata."""
     return {
         "ptx": ptx, "name": name, "ptxas": assembler.path, "version": assembler.version, "target": target,
         "opt": opt, "seeds": seeds, **more,
@@ -71,10 +74,10 @@ def work_of(ptx: str, name: str, assembler, target: str, opt, seeds: int, case: 
     }  # fmt: skip
 
 
-def run(work: dict, note=lambda stage: None) -> dict:
-    """The result of a trial, as JSON has it."""
+def run(request: dict, note=lambda stage: None) -> dict:
+    """The result of a trial, as JSON has it: what a worker does, in a process of its own. request: work."""
     try:
-        result = _Trial(work, note).run()
+        result = _Trial(request["work"], note).run()
     except DiagnosticError as error:
         result = Result("unjudged", str(error.message or error))
     return {name: value for name, value in dataclasses.asdict(result).items() if value not in ("", None)}
@@ -86,7 +89,9 @@ class _Trial:
         self.ptx, self.target = work["ptx"], work["target"]
         self.assembler = assemblers.Assembler(work["ptxas"], work["version"], "")
         self.metadata = json.loads(work.get("metadata") or "{}")
-        described = _core.artifact.describe(self.ptx, "ptx", work["name"], json.dumps(self.metadata), "kernel.ptx")
+        described = _core.artifact.describe(
+            self.ptx, "ptx", work["name"], json.dumps(self.metadata), "kernel.ptx"
+        )
         self.name, self.params = described["name"], described["params"]
 
     def _assembled(self, *options: str) -> bytes:
@@ -132,7 +137,9 @@ class _Trial:
                         break
 
     def _launch(self, given: inputs.Inputs, cubin: bytes, values=None) -> Launch:
-        names = [name for name, _ in self.work["case"]] if self.work["case"] else [p["name"] for p in self.params]
+        names = (
+            [name for name, _ in self.work["case"]] if self.work["case"] else [p["name"] for p in self.params]
+        )
         named = list(zip(names, given.arguments if values is None else values, strict=False))
         texts = {"ptx": self.ptx, "cubin": cubin}
         said = {**self.metadata, **({} if given.shared is None else {"shared": given.shared})}
@@ -170,8 +177,8 @@ class _Trial:
         return "contraction" if same else "different"
 
     def _stored(self, given: inputs.Inputs, cubin: bytes, launch: Launch, argument: str, element: int):
-        """The instruction that stores an element of an array: what stops where these bytes are nobody's memory,
-        and all around them is."""
+        """The instruction that stores an element of an array: what stops where these bytes are nobody's
+        memory, and all around them is."""
         view = launch.arguments.views[argument]
         data = launch.arguments.saved[view.block].copy()
         start, size = data.__array_interface__["data"][0], view.type.itemsize
@@ -193,8 +200,8 @@ class _Trial:
 
 
 def first_difference(want: Outcome, got: Outcome):
-    """(argument, index of the element, (want, got) as hexadecimal numbers, how many differ) of the first array
-    that differs; None where none does. All NaNs of a float type are one."""
+    """(argument, index of the element, (want, got) as hexadecimal numbers, how many differ) of the first
+    array that differs; None where none does. All NaNs of a float type are one."""
     for name, left in want.arrays.items():
         right = got.arrays[name]
         same = same_bits(left, right)
@@ -205,7 +212,12 @@ def first_difference(want: Outcome, got: Outcome):
             at = int(numpy.flatnonzero(~same.ravel())[0])
             bits = f"u{left.dtype.itemsize}"
             pair = [numpy.ascontiguousarray(array).view(bits).ravel()[at] for array in (left, right)]
-            return name, at, tuple(f"{int(x):#0{2 + 2 * left.dtype.itemsize}x}" for x in pair), int((~same).sum())
+            return (
+                name,
+                at,
+                tuple(f"{int(x):#0{2 + 2 * left.dtype.itemsize}x}" for x in pair),
+                int((~same).sum()),
+            )
     return None
 
 

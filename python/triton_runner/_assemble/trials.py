@@ -1,5 +1,5 @@
-"""Trials of many PTX: of files, folders and cases, by several assemblers and at several -O, side by side, here or
-on a Dask cluster. A trial that is done is kept: a run that was interrupted goes on."""
+"""Trials of many PTX: of files, folders and cases, by several assemblers and at several -O, side by side,
+here or on a Dask cluster. A trial that is done is kept: a run that was interrupted goes on."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from triton_runner import _core
 from triton_runner._assemble import assemblers, trial
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.paths import read_text
+from triton_runner._base.typed import as_json
 from triton_runner._compare import measure
 from triton_runner._compare import run as running
 from triton_runner._compare.cells import Cell
 from triton_runner._compare.store import Store, key_of
 from triton_runner._compiler import versions, workers
-from triton_runner._errors import DiagnosticError, fail
-from triton_runner._paths import read_text
-from triton_runner._rerun.typed import as_json
 
 _END_OF_CASE = "\n// ---- expected\n"  # of the project's own cases: what they print follows
 
@@ -92,8 +92,8 @@ def run(
                 more = {**subject.more}
                 case, kernel = more.pop("case", None), more.pop("kernel", "")
                 work = trial.work_of(
-                    subject.ptx, kernel, assembler, into, opt, seeds, case, release=release, label=subject.name,
-                    timeout=timeout, **more,
+                    subject.ptx, kernel, assembler, into, opt, seeds, case, release=release,
+                    label=subject.name, timeout=timeout, **more,
                 )  # fmt: skip
                 key = key_of({"assemble": trial.key_parts(work), "again": os.getpid() if again else 0})
                 cells.append(Cell(release, into, {}, None, work, key))
@@ -121,10 +121,15 @@ def judged(work: dict) -> dict:
 
 def _judged(work: dict) -> dict:
     variables = {**workers.environment(), "TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_THREADS": "1"}
-    request = {"do": "assemble_job", "preload": ["numpy", "ml_dtypes"], "environment": variables, "work": work}
+    request = {
+        "do": "_assemble.trial",
+        "preload": ["numpy", "ml_dtypes"],
+        "environment": variables,
+        "work": work,
+    }
     return workers.ask(
-        work["release"], request, work["timeout"], f"the trial of {work['label']}", measure.worker(work["release"])
-    )  # fmt: skip
+        work["release"], request, work["timeout"], f"the trial of {work['label']}",
+    measure.worker(work["release"]) )  # fmt: skip
 
 
 def chosen_assemblers(texts) -> list:
@@ -144,4 +149,9 @@ def made(subject: Subject, assembler, opt: int | None, target: str) -> dict:
     except DiagnosticError as error:
         return {"error": "\n".join([error.message, *error.notes])}
     about = _core.artifact.describe(cubin, "cubin", subject.more.get("kernel", ""), "", subject.name)
-    return {"cubin": cubin, "registers": about["n_regs"], "spills": about["n_spills"], "code": about["code_bytes"]}
+    return {
+        "cubin": cubin,
+        "registers": about["n_regs"],
+        "spills": about["n_spills"],
+        "code": about["code_bytes"],
+    }

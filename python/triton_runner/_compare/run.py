@@ -11,16 +11,14 @@ import os
 import queue
 import threading
 
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._compare import measure
 from triton_runner._compare.cells import Cell
 from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
-from triton_runner._errors import DiagnosticError, fail
 
 
-def run(
-    cells: list[Cell], store: Store, jobs: int, executor: str | None, told, how=measure.measure
-) -> dict:
+def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told, how=measure.measure) -> dict:
     """The results by key. told(cell, from the store, of how many) for each cell that is done; how(work): what
     measures a cell, a function of a module."""
     results, open_cells = {}, []
@@ -128,9 +126,7 @@ def _on_dask(address: str, cells: list[Cell], how):
     with client:
         # Dask gives a task to another worker where one dies of it, three times.
         futures = {
-            client.submit(
-                how, cell.work, key=f"triton-runner-{cell.key}-{os.getpid()}", pure=False
-            ): cell
+            client.submit(how, cell.work, key=f"triton-runner-{cell.key}-{os.getpid()}", pure=False): cell
             for cell in cells
         }
         for future in as_completed(futures, loop=client.loop):

@@ -18,10 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from triton_runner._errors import fail
-from triton_runner._paths import make_folder
-from triton_runner._pipeline.versions import RELEASES as ROWS
-from triton_runner._pipeline.versions import release_of
+from triton_runner._base.errors import fail
+from triton_runner._base.paths import make_folder
+from triton_runner._base.releases import RELEASES as ROWS
+from triton_runner._base.releases import release_of
 
 # Those that the package index has, oldest first.
 RELEASES = tuple(patch for row in ROWS.values() for patch in row.patches)
@@ -114,23 +114,18 @@ def find(version: str) -> tuple[str, str] | None:
     return None
 
 
-def folders() -> list[tuple[str, str]]:
-    """(version, folder) of the releases that were fetched for this version of Python, the newest first."""
-    found = [(place.name.rpartition("-")[0], str(place)) for place in folder().glob(f"*-{_tag()}")]
-    there = [(version, place) for version, place in found if (Path(place) / "triton/__init__.py").exists()]
-    return sorted(there, key=lambda row: key(row[0]), reverse=True)
-
-
 def listed() -> list[dict]:
     """The releases that are there for this version of Python, and the installed one: version, folder, bytes,
     python or None."""
     rows = []
     if (own := installed()) is not None:
         rows.append({"version": own, "folder": "", "bytes": None, "python": sys.executable})
-    for version, place in folders():
-        size = sum(f.lstat().st_size for f in Path(place).resolve().rglob("*") if not f.is_symlink())
-        python = _interpreter(Path(place))
-        rows.append({"version": version, "folder": place, "bytes": size, "python": python})
+    for place in folder().glob(f"*-{_tag()}"):
+        if (place / "triton" / "__init__.py").exists():
+            version = place.name.rpartition("-")[0]
+            size = sum(f.lstat().st_size for f in place.resolve().rglob("*") if not f.is_symlink())
+            python = _interpreter(place)
+            rows.append({"version": version, "folder": str(place), "bytes": size, "python": python})
     return sorted(rows, key=lambda row: (key(row["version"]), row["folder"]))
 
 
