@@ -3,9 +3,8 @@
 // The format is not documented; what is read here was found by comparing what nvcc 11.8 to 13.2 made.
 #include <triton_runner/artifact/fatbin.h>
 
-#include <algorithm>
+#include <triton_runner/artifact/elf.h>
 
-#include "elf.h"
 #include "scan.h"
 
 namespace triton_runner::artifact {
