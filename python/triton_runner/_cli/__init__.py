@@ -96,7 +96,7 @@ def _settings_options(command):
             click.option(
                 "--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."
             ),
-            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir or ptx."),
+            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir, ptx or cubin."),
             click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
             click.option(
                 "--check",
