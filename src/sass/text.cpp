@@ -207,7 +207,7 @@ class ParsedModule final : public Module {
       for (Instruction& in : f.body)
         for (Operand& o : in.operands)
           if (o.kind == OperandKind::kLabel)
-            if (auto done = resolve(in, o); !done) return done;
+            if (auto done = resolve(f, o); !done) return done;
     if (functions_.empty() || functions_.front().body.empty())
       return diagnostic(0, "there is no machine code in this listing",
                         {"it is what `nvdisasm -c -hex` prints for a cubin"});
@@ -322,22 +322,14 @@ class ParsedModule final : public Module {
     in.operands = read_operands(text);
   }
 
-  base::Status resolve(const Instruction& in, Operand& o) const {
+  // A label of another section stays unresolved: only who jumps there has to know it.
+  base::Status resolve(const Function& f, Operand& o) const {
     auto found = labels_.find(o.selector);
     if (found == labels_.end())
       return diagnostic(offset_of(o.text),
                         "there is no label '" + std::string(o.selector) + "' in this listing");
-    const Function& f = functions_[found->second.first];
-    if (&f != function_of(in))
-      return diagnostic(offset_of(o.text), "'" + std::string(o.selector) + "' is in another section, '" +
-                                               std::string(f.name) + "'");
-    o.integer = static_cast<int64_t>(found->second.second);
+    o.integer = &functions_[found->second.first] == &f ? static_cast<int64_t>(found->second.second) : -1;
     return base::success();
-  }
-  const Function* function_of(const Instruction& in) const {
-    for (const Function& f : functions_)
-      if (!f.body.empty() && &in >= &f.body.front() && &in <= &f.body.back()) return &f;
-    return nullptr;
   }
 
   std::string text_, filename_;

@@ -1,3 +1,4 @@
+// Listings read and matched with the table; what is wrong in them.
 #include <triton_runner/sass/opcode.h>
 
 #include "test.h"

@@ -12,7 +12,7 @@ from triton_runner import _core
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
 
-# A loop that threads leave at different times, and by two ways; 64-bit arithmetic; what has an opcode of its own.
+# A loop that threads leave at different times, by two ways; 64-bit arithmetic; what has an opcode of its own.
 LOOPS = """
 .version 8.7
 .target sm_80
@@ -34,7 +34,8 @@ EVEN:
  shr.u32 %r5, %r5, 1; add.u32 %r7, %r7, %r5;
  setp.lt.u32 %p4, %r5, 7; @%p4 bra OUT;
 NEXT:
- add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r0; setp.gt.u32 %p3, %r5, 1; and.pred %p2, %p2, %p3; @%p2 bra LOOP;
+ add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r0; setp.gt.u32 %p3, %r5, 1;
+ and.pred %p2, %p2, %p3; @%p2 bra LOOP;
 OUT:
  mov.b64 %d5, {%r5, %r7}; mul.lo.u64 %d6, %d5, 0x123456789; shr.u64 %d7, %d6, %r6; add.s64 %d7, %d7, %d5;
  sub.s64 %d7, %d7, %d2; setp.lt.s64 %p5, %d7, %d6; selp.b32 %r9, %r6, %r7, %p5; mov.b64 {%r10, %r11}, %d7;
@@ -68,7 +69,7 @@ def assemble(ptx: str, architecture: str, folder: pathlib.Path, ptxas: str = "pt
 def launch(kernel, grid: int, values: list) -> list:
     """The arrays of the values after a launch."""
     values = [v.clone() if torch.is_tensor(v) else v for v in values]
-    kernel.launch((grid, 1, 1), [(p.name, v) for p, v in zip(kernel.params, values)])
+    kernel.launch((grid, 1, 1), [(p.name, v) for p, v in zip(kernel.params, values, strict=True)])
     return [v.numpy() for v in values if torch.is_tensor(v)]
 
 
@@ -83,8 +84,8 @@ def same_bytes(
     assert kernel.level == "cubin"
     got = launch(kernel, grid, values)
     before = [v.numpy() for v in values if torch.is_tensor(v)]
-    assert any((a != b).any() for a, b in zip(expected, before))
-    for a, b in zip(expected, got):
+    assert any((a != b).any() for a, b in zip(expected, before, strict=True))
+    for a, b in zip(expected, got, strict=True):
         np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
 
 

@@ -46,7 +46,8 @@ struct Operand {
   OperandKind kind = OperandKind::kName;
   bool minus = false, inverted = false, absolute = false;  // -a, ~a or !p, |a|
   uint32_t index = 0;                                      // of a register
-  int64_t integer = 0;         // a number; the offset of an address or of a constant; a label's address
+  int64_t integer =
+      0;  // a number; the offset of an address or of a constant; a label's address, -1: in another section
   uint32_t bank = 0;           // kConstant
   std::string_view text;       // as it is written
   std::string_view selector;   // "H0_H0", "64", "B1": what follows a register; kSpecial, kName: the name

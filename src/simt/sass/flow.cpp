@@ -9,6 +9,9 @@ namespace triton_runner::simt {
 namespace {
 
 bool lower_jump(SassLowering& l, const sass::Operand& label) {
+  if (label.integer < 0)
+    return l.error("'" + std::string(label.selector) +
+                   "' is in another section: such jumps are not executed yet");
   const auto at = static_cast<uint32_t>(l.code.instrs.size());
   l.emit(branch);
   l.jump_to(at, static_cast<uint64_t>(label.integer));

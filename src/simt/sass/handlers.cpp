@@ -49,8 +49,8 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
                             static_cast<uint32_t>(local),
                             static_cast<uint32_t>(local >> 32),
                             code.local_bytes};
-  if (code.params.empty() || code.params.front().offset >= sizeof words)
-    std::memcpy(out, words, sizeof words);
+  static_assert(sizeof words == kBankHeaderBytes);
+  std::memcpy(out, words, sizeof words);
 }
 
 void add3(Lanes& l, const Operands& in) {

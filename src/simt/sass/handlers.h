@@ -9,7 +9,8 @@ void run_for_warp(Lanes& l, const Operands& in);
 // d = a of the lowest thread that is on, for all threads of its warp: R2UR, of 32 bits or (small: 1) of a predicate.
 void give_warp(Lanes& l, const Operands& in);
 
-// Launch::params as constant bank 0 (Code::begin_parameters).
+// Launch::params as constant bank 0 (Code::begin_parameters): block, grid, the window of local memory, the stack.
+inline constexpr uint32_t kBankHeaderBytes = 44;
 void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out);
 
 // d = a + b + c, each inverted where `small` has its bit (1, 2, 4), plus 1 for each bit of small >> 3, plus the carries

@@ -110,6 +110,11 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
     return kNoRegister;
   }
   const auto at = static_cast<uint64_t>(o.integer);
+  if (o.bank == 0 && at < kernel.param_base && code.capability >= 100) {
+    error("what lies at " + std::string(o.text) + " of sm_" + std::to_string(code.capability) +
+          " is not known");
+    return kNoRegister;
+  }
   if (o.bank == 0 && at + bytes <= code.param_bytes) {
     auto [it, is_new] = params_.try_emplace({at, bytes}, 0);
     if (is_new) {
@@ -365,7 +370,7 @@ void SassLowering::resolve_jumps() {
 }
 
 bool SassLowering::lower_kernel() {
-  code.param_bytes = kernel.param_base;
+  code.param_bytes = std::max(kernel.param_base, kBankHeaderBytes);
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     const auto& p = kernel.params[i];
     exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger,

@@ -47,9 +47,8 @@ bool lower_special(SassLowering& l, uint32_t bytes) {
 bool lower_moves(SassLowering& l) {
   switch (l.opcode()) {
     case sass::Opcode::kCS2R: {
-      // Without .32 a pair: RZ twice, or a 64-bit counter.
+      // A pair: RZ twice, or a counter of 64 bits.
       const std::string_view name = l.slot(1)->selector;
-      if (l.has("32")) return lower_special(l, 4);
       if (name != "SRZ" && name != "SR_CLOCKLO" && name != "SR_GLOBALTIMERLO") return false;
       return lower_special(l, 8);
     }
@@ -66,6 +65,7 @@ bool lower_moves(SassLowering& l) {
       i.d = d, i.a = a;
       return true;
     }
+    case sass::Opcode::kCS2R_32:
     case sass::Opcode::kS2R:
     case sass::Opcode::kS2UR:
       return lower_special(l, 4);
