@@ -223,7 +223,7 @@ def first_difference(want: Outcome, got: Outcome):
 
 def _place(trap: KernelTrap) -> Place:
     """Where a trap of machine code stands."""
-    ptx = next((note for note in trap.notes if "ptx" in note.lower()), "")
+    line = next((n for note in trap.notes for n in re.findall(r"line (\d+) of the PTX", note)), "")
     return Place(trap.op or trap.message, ptx, trap.location)
 
 
