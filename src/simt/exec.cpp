@@ -103,10 +103,10 @@ exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string 
     t.location = c.listing->location(*source);
     if (auto at = c.listing->program_location(*source)) {
       t.notes.push_back("the instruction is at " + t.location.str() + ": " + c.listing->text(*source));
-      if (const uint32_t line = c.listing->ptx_line(*source))
-        t.notes.push_back("it was made from line " + std::to_string(line) + " of the PTX");
       t.location = std::move(*at);
     }
+    if (const uint32_t line = c.listing->ptx_line(*source))
+      t.notes.push_back("it was made from line " + std::to_string(line) + " of the PTX");
   }
   for (std::string& n : notes) t.notes.push_back(std::move(n));
   return t;

@@ -98,7 +98,7 @@ def test_a_wrong_assembler_is_told_by_its_store(text, tmp_path, store):
         assert (found["want"], found["got"]) == ("0x0000000c", "0xfffffffe") and found["differing"] == 64
     # The line of the PTX that the store was made from.
     line = 1 + text.splitlines().index(" st.global.u32 [%d4], %r5;")
-    assert str(line) in found["place"]["ptx"]
+    assert found["place"]["ptx_line"] == line and found["place"]["ptx"] == "st.global.u32 [%d4], %r5;"
     assert "STG" in run(path, "--check", "--ptxas", wrong).output
 
 

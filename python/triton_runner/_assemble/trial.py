@@ -7,6 +7,7 @@ that results are kept by the hash of the work.
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import json
 import os
@@ -17,7 +18,7 @@ import numpy
 from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import Launch, Outcome
 from triton_runner._assemble import assemblers, inputs
-from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._compare import arguments
 from triton_runner._memory.arguments import Arguments
 from triton_runner._memory.difference import same_bits
@@ -37,9 +38,11 @@ STATES = {
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """An instruction of the machine code: its text, the line of the PTX and the line of the program."""
+    """An instruction of the machine code: its text; the line of the PTX that it was made from (0: not
+    known) and that line; where it is in the program, or else in the listing."""
 
     sass: str
+    ptx_line: int = 0
     ptx: str = ""
     program: str = ""
 
@@ -155,7 +158,7 @@ class _Trial:
             return Result("trap", str(want.trap), given.name)
         got = launch.run("cubin")
         if got.trap is not None:
-            place = _place(got.trap)
+            place = _place(got.trap, self.ptx)
             return Result("different", f"the machine code stops: {got.trap}", given.name, place=place)
         found = first_difference(want, got)
         if found is None:
@@ -180,8 +183,10 @@ class _Trial:
         """The instruction that stores an element of an array: what stops where these bytes are nobody's
         memory, and all around them is."""
         view = launch.arguments.views[argument]
-        data = launch.arguments.saved[view.block].copy()
-        start, size = data.__array_interface__["data"][0], view.type.itemsize
+        data = launch.arguments.saved[view.block]
+        memory = ctypes.create_string_buffer(data.tobytes() + bytes(64))  # no array that anybody would find
+        start, size = -(-ctypes.addressof(memory) // 64) * 64, view.type.itemsize
+        ctypes.memmove(start, data.tobytes(), data.nbytes)
         at = start + view.offset + element * size
         pieces = [(start, at - start), (at + size, start + data.nbytes - at - size)]
         for address, length in pieces:
@@ -196,7 +201,7 @@ class _Trial:
             for address, length in pieces:
                 if length:
                     register_memory(address, 0)
-        return None if trap is None else _place(trap)
+        return None if trap is None else _place(trap, self.ptx)
 
 
 def first_difference(want: Outcome, got: Outcome):
@@ -221,10 +226,17 @@ def first_difference(want: Outcome, got: Outcome):
     return None
 
 
-def _place(trap: KernelTrap) -> Place:
+def _place(trap: KernelTrap, ptx: str) -> Place:
     """Where a trap of machine code stands."""
-    line = next((n for note in trap.notes for n in re.findall(r"line (\d+) of the PTX", note)), "")
-    return Place(trap.op or trap.message, ptx, trap.location)
+    notes = "\n".join(trap.notes)
+    text = re.search(r"the instruction is at \S+: (.*)", notes)
+    line = re.search(r"made from line (\d+) of the PTX", notes)
+    number = int(line[1]) if line else 0
+    lines = ptx.splitlines()
+    return Place(
+        text[1] if text else trap.op or trap.message, number,
+        lines[number - 1].strip() if 0 < number <= len(lines) else "", trap.location,
+    )  # fmt: skip
 
 
 def key_parts(work: dict) -> dict:
@@ -233,7 +245,3 @@ def key_parts(work: dict) -> dict:
     case = work["case"] and [[name, arguments.digest(value)] for name, value in work["case"]]
     parts = {name: value for name, value in work.items() if name not in ("ptxas", "case", "label")}
     return {**parts, "case": case, "engine": [built.st_size, built.st_mtime_ns]}
-
-
-def no_entry(path: str):
-    return fail(f"{path} has no kernel (.entry)")

@@ -123,7 +123,10 @@ def _said(result) -> str:
         )
     if result.place:
         place = result.place
-        lines += [f"  stored by {place.sass}"] + [f"  {text}" for text in (place.ptx, place.program) if text]
+        lines.append(f"  the instruction: {place.sass}")
+        if place.ptx_line:
+            lines.append(f"  made from line {place.ptx_line} of the PTX: {place.ptx}")
+        lines += [f"  at {place.program}"] * bool(place.program)
     return "\n".join([*lines, *(f"  {line}" for line in result.why.splitlines()[1:])])
 
 
