@@ -24,6 +24,7 @@ from triton_runner._memory.arguments import Arguments
 from triton_runner._memory.difference import same_bits
 from triton_runner._memory.registry import register_memory
 
+SECONDS = 30  # that a launch of a trial may take
 # How a trial ends.
 STATES = {
     "equal": "the machine code leaves the bits of the PTX",
@@ -80,7 +81,8 @@ def work_of(
 def run(request: dict, note=lambda stage: None) -> dict:
     """The result of a trial, as JSON has it: what a worker does, in a process of its own. request: work."""
     try:
-        result = _Trial(request["work"], note).run()
+        with _settings.using(timeout=SECONDS):
+            result = _Trial(request["work"], note).run()
     except DiagnosticError as error:
         result = Result("unjudged", str(error.message or error))
     return {name: value for name, value in dataclasses.asdict(result).items() if value not in ("", None)}
@@ -157,6 +159,8 @@ class _Trial:
         if want.trap is not None:
             return Result("trap", str(want.trap), given.name)
         got = launch.run("cubin")
+        if got.trap is not None and got.trap.kind == "timeout":
+            return Result("unjudged", "the machine code did not end in time", given.name)
         if got.trap is not None:
             place = _place(got.trap, self.ptx)
             return Result("different", f"the machine code stops: {got.trap}", given.name, place=place)
