@@ -80,7 +80,7 @@ def test_what_it_makes(tmp_path):
 
 @pytest.mark.parametrize("text", [PTX, BARE], ids=["head", "drawn"])
 def test_a_right_assembler(text, tmp_path, store):
-    result = run(written(tmp_path, text), "--check", "--opt", "0", "--opt", "3")
+    result = run(written(tmp_path, text), "--check", "--opt", "2", "--opt", "3")
     assert result.exit_code == 0, result.output
     assert result.output.count("equal (") == 2 and "2 equal" in result.output
 
@@ -178,12 +178,11 @@ def test_a_kernel_of_a_fatbin(tmp_path):
     path = tmp_path / "several.fatbin"
     path.write_bytes(fatbin(*cubins))
     a, o = numpy.arange(64, dtype=numpy.int32), numpy.zeros(64, numpy.int32)
-    for target in ("cuda:80", ""):
-        o[:] = 0
-        kernel = triton_runner.load(str(path), device="cpu", target=target)
-        assert kernel.level == "cubin" and kernel.target == (target or "cuda:90")
-        kernel[(2,)](a, o, 7)
-        assert (o == a + 7).all()
+    assert triton_runner.load(str(path), device="cpu", target="cuda:80").target == "cuda:80"
+    kernel = triton_runner.load(str(path), device="cpu")
+    assert kernel.level == "cubin" and kernel.target == "cuda:90"
+    kernel[(2,)](a, o, 7)
+    assert (o == a + 7).all()
     for words, said in (
         ({"name": "product"}, "no kernel 'product'"),
         ({"target": "cuda:100"}, "it has it for cuda:80, cuda:90"),

@@ -232,15 +232,10 @@ def first_difference(want: Outcome, got: Outcome):
 
 def _place(trap: KernelTrap, ptx: str) -> Place:
     """Where a trap of machine code stands."""
-    notes = "\n".join(trap.notes)
-    text = re.search(r"the instruction is at \S+: (.*)", notes)
-    line = re.search(r"made from line (\d+) of the PTX", notes)
-    number = int(line[1]) if line else 0
-    lines = ptx.splitlines()
-    return Place(
-        text[1] if text else trap.op or trap.message, number,
-        lines[number - 1].strip() if 0 < number <= len(lines) else "", trap.location,
-    )  # fmt: skip
+    told = re.search(r"'(.*)' was made from line (\d+) of the PTX", "\n".join(trap.notes))
+    number, lines = int(told[2]) if told else 0, ptx.splitlines()
+    of_ptx = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    return Place(told[1] if told else trap.op or trap.message, number, of_ptx, trap.location)
 
 
 def key_parts(work: dict) -> dict:
@@ -248,4 +243,5 @@ def key_parts(work: dict) -> dict:
     built = os.stat(_core.__file__)
     case = work["case"] and [[name, arguments.digest(value)] for name, value in work["case"]]
     parts = {name: value for name, value in work.items() if name not in ("ptxas", "case", "label")}
-    return {**parts, "case": case, "engine": [built.st_size, built.st_mtime_ns]}
+    program = os.stat(work["ptxas"]).st_size
+    return {**parts, "ptxas": program, "case": case, "engine": [built.st_size, built.st_mtime_ns]}
