@@ -375,6 +375,7 @@ bool SassLowering::lower_kernel() {
     const auto& p = kernel.params[i];
     exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger,
                       ".b" + std::to_string(8 * p.bytes), static_cast<int>(std::min(p.bytes, 8u) * 8), false};
+    if (p.bytes == 8) param.kind = exec::ParamKind::kPointer;  // it may be a number: both are taken
     if (p.bytes == 128) param.kind = exec::ParamKind::kTensorDesc;
     code.params.push_back({kernel.param_base + p.offset, p.bytes, std::move(param)});
     code.param_bytes = std::max(code.param_bytes, kernel.param_base + p.offset + p.bytes);
