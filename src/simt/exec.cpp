@@ -105,6 +105,9 @@ exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string 
       t.notes.push_back("the instruction is at " + t.location.str() + ": " + c.listing->text(*source));
       t.location = std::move(*at);
     }
+    if (const uint32_t line = c.listing->ptx_line(*source))
+      t.notes.push_back("'" + c.listing->text(*source) + "' was made from line " + std::to_string(line) +
+                        " of the PTX");
   }
   for (std::string& n : notes) t.notes.push_back(std::move(n));
   return t;

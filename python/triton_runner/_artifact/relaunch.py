@@ -57,11 +57,13 @@ class Launch:
     arguments: Arguments
     block: tuple | None = None
     cluster: tuple | None = None
+    assembled: bool = False  # whether its machine code is one of the levels that run
 
     @property
     def levels(self) -> tuple[str, ...]:
         """Those that run, from its entry on: LLIR does as the PTX that it becomes."""
         there = [level for level in levels_of(self.target) if level in EXECUTED]
+        there += ["cubin"] * (self.assembled and "ptx" in there)
         first = "ptx" if self.entry == "llir" else self.entry
         return tuple(level for level in there if level == first or is_above(first, level))
 
@@ -82,7 +84,7 @@ class Launch:
 
     def kernel(self, level: str):
         """What runs a level on the device of the settings in force."""
-        shape = {"block": self.block, "cluster": self.cluster} if level == "ptx" else {}
+        shape = {"block": self.block, "cluster": self.cluster} if level in ("ptx", "cubin") else {}
         return executable(self.artifact(level), **shape)
 
     def run(

@@ -1,5 +1,5 @@
 """Launches as machine code: the program runs on the CPU, but each launch is assembled by the release and
-runs on this machine's GPU with copies of its arrays.
+runs on this machine's GPU with copies of its arrays, or without a GPU on the SIMT engine.
 
 The program thus judges the machine code in the same way as the levels above it.
 """
@@ -9,19 +9,20 @@ from __future__ import annotations
 import contextlib
 
 from triton_runner._artifact.relaunch import Launch, of_call
-from triton_runner._base.errors import fail
 from triton_runner._launch.launchers import Call, observing
 from triton_runner._settings import devices
 
 
-def on_gpu(launch: Launch) -> list:
-    """Runs a launch as a cubin on this machine's GPU; returns the memory of its arguments afterwards."""
-    if devices.gpu() != "cuda":
-        raise fail("this machine has no GPU that runs a cubin", "--levels without cubin does without one")
-    return launch.run("cubin", device="cuda").blocks
+def as_cubin(launch: Launch) -> list:
+    """Runs a launch as a cubin on this machine's GPU, or else on the CPU; returns the memory of its arguments
+    afterwards."""
+    run = launch.run("cubin", device="cuda" if devices.gpu() == "cuda" else "cpu")
+    if run.trap is not None:
+        raise run.trap
+    return run.blocks
 
 
-runner = on_gpu  # tests put another in its place
+runner = as_cubin  # tests put another in its place
 
 
 @contextlib.contextmanager

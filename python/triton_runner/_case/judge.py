@@ -12,7 +12,7 @@ import itertools
 import time
 
 from triton_runner._artifact.relaunch import Launch, Outcome, called
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
 from triton_runner._base.levels import MLIR
 from triton_runner._case import atomics, copies, reach, severity
 from triton_runner._case.noise import Noise
@@ -26,8 +26,6 @@ _MLIR_ONLY = {"nanload", "hints"}
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
 _ROUNDINGS = (range(1, 4), range(4, 12))  # seeds of perturbed runs: more where the first do not explain it
-# A fence that Triton itself puts in below TTGIR, where the race check follows those that the kernel needs.
-_FENCE = "no fence.proxy.async stands between"
 _COMPILERS_FENCE = (
     "it is the compiler's: TTGIR has no such race, and Triton 3.7 and later put the fence there; other races "
     "at PTX were not looked for"
@@ -120,6 +118,8 @@ class _Judge:
     def all_checks(self) -> None:
         """Runs all checks at once. If that stops, runs each check alone, because a report ends a run."""
         for level in self.plain:
+            if level == "cubin":  # its instructions are those of the PTX, which was looked at
+                continue
             chosen = [c for c in self.checks if level in MLIR or c not in _MLIR_ONLY]
             run = self.run(level, checks=",".join(chosen)) if chosen else None
             if run is not None and run.trap is not None:
@@ -137,7 +137,7 @@ class _Judge:
             return
         if check == "race" and level == "ptx" and copies.explains(self.launch, run.trap):
             return  # what copies.findings() reports
-        is_compilers = level == "ptx" and _FENCE in run.trap.message and "ttgir" in self.plain
+        is_compilers = level == "ptx" and MISSING_FENCE in run.trap.message and "ttgir" in self.plain
         self.findings.trap(check, run, _COMPILERS_FENCE if is_compilers else "")
 
     def copies_of_values(self) -> None:
@@ -161,8 +161,10 @@ class _Judge:
 
     def on_gpu(self) -> None:
         gpu = devices.gpu()
-        if gpu is None:
+        if gpu is None and not self.launch.assembled:
             self.cannot("cubin", "plain", "this machine has no GPU")
+        elif gpu is None:
+            return
         elif run := self.run("", device=gpu):
             self.plain[run.level] = run
 
@@ -234,6 +236,9 @@ def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits
     return [noise.compare(name, x, b.arrays[name], exact) for name, x in a.arrays.items()]
 
 
-def judge(launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None) -> Judged:
-    """The verdict on one launch."""
+def judge(
+    launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False
+) -> Judged:
+    """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
+    launch = dataclasses.replace(launch, assembled=assembled)
     return _Judge(launch, checks, strict, say).verdict()

@@ -42,7 +42,7 @@ _running: set = set()  # the workers of all threads
 _stopping = threading.Event()
 
 
-def _worker(version: str) -> workers.Worker:
+def worker(version: str) -> workers.Worker:
     """This thread's worker of a release; cells come release by release."""
     mine = _warm.__dict__.setdefault("workers", {})
     if version not in mine:
@@ -76,9 +76,14 @@ def start() -> None:
 def measure(cell: dict) -> dict:
     """The result of a cell: figures, mix, ptx, outputs (arrays with their bytes), trap, or unrun (why it was
     not launched); or error. Where "transient" is true another try may give another result."""
+    return tried(_measured, cell)
+
+
+def tried(how, cell: dict) -> dict:
+    """What how(cell) gives, whose process may die or be ended: then an error."""
     for _ in range(3):
         try:
-            return _measured(cell)
+            return how(cell)
         except WorkerError as error:
             if error.ended != "killed":
                 return {"error": error.message, "stage": error.stage, "pass": error.pass_name,
@@ -99,9 +104,9 @@ def measure(cell: dict) -> dict:
 
 def _measured(cell: dict) -> dict:
     release, request = cell["release"], cell["request"]
-    worker = _worker(release)
+    own = worker(release)
     made = compiler.Compilation(
-        compiler.run("job", request, release, cell["timeout"], worker=worker), request["target"]
+        compiler.run("job", request, release, cell["timeout"], worker=own), request["target"]
     )
     result = {"transient": False, **_figures(made)}
     if cell["launch"] is None:
@@ -114,7 +119,7 @@ def _measured(cell: dict) -> dict:
     common = {"do": "_compare.launch_job", "preload": ["numpy", "ml_dtypes"], "environment": variables}
 
     def ask(**more):
-        return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, worker)
+        return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, own)
 
     try:
         said = ask(text=made.asm[level], level=level)
