@@ -13,6 +13,7 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
+#include "cluster.h"
 #include "divergence.h"
 #include "simd/tables.h"
 
@@ -411,13 +412,6 @@ void GridWorker::report_deadlock(Cluster& cluster) {
 }
 
 }  // namespace
-
-std::array<uint32_t, 3> block_of(const Launch& launch, int64_t cluster, uint32_t rank) {
-  const auto &blocks = launch.blocks, &shape = launch.code->cluster;
-  const auto at =
-      machine::block_in({blocks[0], blocks[1], blocks[2]}, {shape[0], shape[1], shape[2]}, cluster, rank);
-  return {static_cast<uint32_t>(at[0]), static_cast<uint32_t>(at[1]), static_cast<uint32_t>(at[2])};
-}
 
 void run_grid(Launch& launch, int workers) {
   launch.run(workers, [&](int index) { GridWorker(launch, index).run(); });

@@ -1,4 +1,4 @@
-// cp.async.bulk and cp.reduce.async.bulk on plain memory, and the bulk groups. PTX ISA 9.7.9.25.4.
+// Bulk copies of plain memory, and the bulk groups.
 //
 // Addresses and barriers are checked when a copy is issued; the bytes move when somebody waits for them.
 #include "async/bulk.h"
@@ -10,13 +10,8 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "ptx/addresses.h"
-#include "ptx/atomics.h"
-#include "ptx/lower.h"
 
 namespace triton_runner::simt {
-
-using ptx::Mod;
 
 void BulkStore::complete(Cluster&) {
   BulkGroups& groups = cta->part<BulkGroups>(Cta::kBulk);
@@ -44,18 +39,8 @@ void issue_store(Exec& x, const Operands& in, uint32_t lane, std::unique_ptr<Bul
 
 namespace {
 
-struct Plan {
-  AddressPlace to, from, barrier;
-  uint32_t size = kNoRegister;       // .u32
-  uint32_t cta_mask = kNoRegister;   // .b16: copies to these blocks
-  uint32_t byte_mask = kNoRegister;  // .b16: bytes of every 16 that are written
-  Update update = nullptr;           // reductions
-  uint32_t element = 1;              // bytes
-  bool from_shared = false;
-};
-
 // Combines or copies `bytes` bytes.
-void apply(const Plan& plan, std::byte* to, const std::byte* from, uint32_t bytes, uint32_t byte_mask) {
+void apply(const BulkPlan& plan, std::byte* to, const std::byte* from, uint32_t bytes, uint32_t byte_mask) {
   if (plan.update) {
     for (uint32_t at = 0; at < bytes; at += plan.element) {
       uint64_t value = 0;
@@ -73,7 +58,7 @@ void apply(const Plan& plan, std::byte* to, const std::byte* from, uint32_t byte
 struct Load : AsyncOp {
   Cta* cta;
   const Instr* in;
-  const Plan* plan;
+  const BulkPlan* plan;
   uint32_t thread;
   const std::byte* from;
   uint32_t bytes;
@@ -93,7 +78,7 @@ struct Load : AsyncOp {
 };
 
 struct Store : BulkStore {
-  const Plan* plan;
+  const BulkPlan* plan;
   std::byte* to;
   const std::byte* from;
   uint32_t bytes, byte_mask;
@@ -120,9 +105,11 @@ bool check(Exec& x, const Operands& in, uint32_t lane, uint64_t to, uint64_t fro
   return true;
 }
 
-void run_load(Lanes& lanes, const Operands& in) {
+}  // namespace
+
+void run_bulk_load(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const BulkPlan*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
     const uint64_t from = plan.from.at(x, i);
@@ -160,9 +147,9 @@ void run_load(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_store(Lanes& lanes, const Operands& in) {
+void run_bulk_store(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const BulkPlan*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
     const uint64_t to = plan.to.at(x, i);
@@ -182,15 +169,15 @@ void run_store(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_commit(Lanes& lanes, const Operands&) {
+void run_bulk_commit(Lanes& lanes, const Operands&) {
   Exec& x = exec_of(lanes);
   BulkGroups& groups = x.cta->part<BulkGroups>(Cta::kBulk);
   uint32_t* n = groups.commits.data() + x.first;
   for (uint32_t i = 0; i < x.count; i++) n[i] += x.on(i) ? 1 : 0;
 }
 
-// small: groups that may stay. What waits for reads only sees the writes too.
-void run_wait(Lanes& lanes, const Operands& in) {
+// What waits for reads only sees the writes too.
+void run_bulk_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   BulkGroups& groups = x.cta->part<BulkGroups>(Cta::kBulk);
   if (groups.stores.empty() && groups.made.empty()) return;
@@ -214,57 +201,6 @@ void run_wait(Lanes& lanes, const Operands& in) {
       if (waited(m)) checks->saw_reads(x, m.thread - x.first, m.time);
       return waited(m);
     });
-}
-
-void run_nothing(Lanes&, const Operands&) {}
-
-bool shared_space(Mod m) { return m == Mod::kShared || m == Mod::kSharedCta || m == Mod::kSharedCluster; }
-
-}  // namespace
-
-bool lower_bulk(Lowering& l, const ptx::Instruction& in) {
-  if (in.has(Mod::kTensor)) return lower_bulk_tensor(l, in);
-  if (in.has(Mod::kCommitGroup)) return l.emit(run_commit), true;
-  if (in.has(Mod::kWaitGroup)) {
-    int64_t n = 0;
-    if (in.operands.size() != 1 || !l.integer(in.operands[0], &n)) return false;
-    l.emit(run_wait).small = static_cast<uint32_t>(n);
-    return true;
-  }
-  if (in.has(Mod::kPrefetch)) return l.emit(run_nothing), true;
-  if (in.has(Mod::kIgnoreOob)) return l.error(in, "cp.async.bulk with .ignore_oob is not executed");
-  Plan plan;
-  // The spaces stand in the order destination, source.
-  std::vector<Mod> spaces;
-  for (Mod m : in.mods)
-    if (shared_space(m) || m == Mod::kGlobal) spaces.push_back(m);
-  if (spaces.size() != 2 || in.operands.size() < 3)
-    return l.error(in, "needs the state spaces of destination and source, their addresses and a size");
-  plan.from_shared = shared_space(spaces[1]);
-  if (!address_place(l, in.operands[0], &plan.to) || !address_place(l, in.operands[1], &plan.from))
-    return false;
-  plan.size = l.place(in.operands[2], Mod::kU32);
-  if (in.has(Mod::kReduce)) {
-    const Mod type = in.type(0), operation = operation_of(in);
-    const Updates updates = find_update(operation, type);
-    plan.element = static_cast<uint32_t>(ptx::bits(type)) / 8;
-    plan.update = shared_space(spaces[0]) ? updates.shared : updates.global;
-    if (!plan.update)
-      return l.error(in, "." + std::string(ptx::text(operation)) + " does not exist for ." +
-                             std::string(ptx::text(type)));
-  }
-  if (shared_space(spaces[0])) {
-    if (in.operands.size() < 4 || !address_place(l, in.operands[3], &plan.barrier)) return false;
-    if (in.has(Mod::kMulticastCluster)) {
-      if (in.operands.size() < 5) return l.error(in, ".multicast::cluster needs a mask of blocks");
-      plan.cta_mask = l.place(in.operands[4], Mod::kB16);
-    }
-    l.emit(run_load).data = l.code.keep(plan);
-    return true;
-  }
-  if (in.has(Mod::kCpMask)) plan.byte_mask = l.place(in.operands.back(), Mod::kB16);
-  l.emit(run_store).data = l.code.keep(plan);
-  return true;
 }
 
 }  // namespace triton_runner::simt

@@ -1,14 +1,11 @@
 // Bulk copies: made by the copy engine, of any size, to shared memory with bytes counted by an mbarrier, or
 // to global memory in bulk groups of a thread.
 #pragma once
-#include <deque>
 #include <vector>
 
-#include "ptx/lower.h"
+#include "atomic.h"
 
 namespace triton_runner::simt {
-
-class Lowering;
 
 // A copy that reads shared memory and belongs to a thread's bulk group. In Cluster::pending until it is made.
 struct BulkStore : AsyncOp {
@@ -36,7 +33,18 @@ class BulkGroups : public CtaPart {
 // Puts the store into the thread's open group.
 void issue_store(Exec& x, const Operands& in, uint32_t lane, std::unique_ptr<BulkStore> store);
 
-bool lower_bulk(Lowering& l, const ptx::Instruction& in);
-bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in);
+struct BulkPlan {
+  AddressPlace to, from, barrier;
+  uint32_t size = kNoRegister;       // .u32
+  uint32_t cta_mask = kNoRegister;   // .b16: copies to these blocks
+  uint32_t byte_mask = kNoRegister;  // .b16: bytes of every 16 that are written
+  Update update = nullptr;           // reductions
+  uint32_t element = 1;              // bytes
+  bool from_shared = false;
+};
+void run_bulk_load(Lanes& l, const Operands& in);   // Operands::data: a BulkPlan with a barrier
+void run_bulk_store(Lanes& l, const Operands& in);  // one without
+void run_bulk_commit(Lanes& l, const Operands& in);
+void run_bulk_wait(Lanes& l, const Operands& in);  // small: groups that may stay
 
 }  // namespace triton_runner::simt

@@ -1,4 +1,4 @@
-// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. PTX ISA 9.7.9.27.
+// Copies of boxes, and reductions by them.
 //
 // The tensor map is read, and everything that will be accessed is checked, when the instruction is issued;
 // the box is copied when somebody waits for it.
@@ -11,51 +11,36 @@
 #include "async/mbarrier.h"
 #include "async/tma.h"
 #include "check/check.h"
-#include "ptx/addresses.h"
-#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 
-using ptx::Mod;
-using ptx::OperandKind;
-
 namespace {
 
-struct Plan {
-  AddressPlace map, shared, barrier;
-  int rank = 0;
-  BoxMode mode = BoxMode::kTile;
-  bool pair = false;  // .cta_group::2
-  std::vector<uint32_t> coordinates;
-  std::vector<uint32_t> offsets;  // im2col: of W, H, D
-  uint32_t cta_mask = kNoRegister;
-  Mod reduction = Mod::kNone;
-};
-
-// The type of a reduction of the tensor map's elements; kNone: there is none.
-Mod reduction_type(exec::MapElement element, Mod operation) {
+// The type of a reduction of the tensor map's elements.
+AtomicType reduction_type(exec::MapElement element, AtomicOp operation) {
   using exec::MapElement;
-  const bool bitwise = operation == Mod::kAnd || operation == Mod::kOr || operation == Mod::kXor;
+  const bool bitwise =
+      operation == AtomicOp::kAnd || operation == AtomicOp::kOr || operation == AtomicOp::kXor;
   switch (element) {
     case MapElement::kU32:
-      return Mod::kU32;
+      return AtomicType::kU32;
     case MapElement::kS32:
-      return Mod::kS32;
+      return AtomicType::kS32;
     case MapElement::kU64:
-      return Mod::kU64;
+      return AtomicType::kU64;
     case MapElement::kS64:
-      return Mod::kS64;
+      return AtomicType::kS64;
     case MapElement::kF16:
-      return Mod::kF16;
+      return AtomicType::kF16;
     case MapElement::kF32:
     case MapElement::kF32Ftz:
-      return bitwise ? Mod::kB32 : Mod::kF32;
+      return bitwise ? AtomicType::kU32 : AtomicType::kF32;
     case MapElement::kF64:
-      return bitwise ? Mod::kB64 : Mod::kF64;
+      return bitwise ? AtomicType::kU64 : AtomicType::kF64;
     case MapElement::kBf16:
-      return Mod::kBf16;
+      return AtomicType::kBf16;
     default:
-      return Mod::kNone;
+      return AtomicType::kOther;
   }
 }
 
@@ -128,7 +113,7 @@ bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& 
 }
 
 // The box that thread `i` names, and whether all of it that is inside of the tensor may be accessed.
-bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool write, TensorBox& box) {
+bool box_of(Exec& x, const Operands& in, const BoxPlan& plan, uint32_t i, bool write, TensorBox& box) {
   const uint64_t address = plan.map.at(x, i);
   // Parameters are aligned as the text says, counted from the first of them.
   const std::vector<std::byte>& params = x.launch().params;
@@ -209,9 +194,11 @@ Cta* shared_box(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box
   return x.cta->cluster->cta_of(address);
 }
 
-void run_load(Lanes& lanes, const Operands& in) {
+}  // namespace
+
+void run_box_load(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const BoxPlan*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
     auto op = std::make_unique<BoxLoad>();
@@ -243,20 +230,20 @@ void run_load(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_store(Lanes& lanes, const Operands& in) {
+void run_box_store(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const BoxPlan*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
     auto op = std::make_unique<BoxStore>();
     if (!box_of(x, in, plan, i, true, op->box)) return;
     op->update = nullptr;
-    if (plan.reduction != Mod::kNone) {
-      const Mod type = reduction_type(op->box.map.element(), plan.reduction);
-      op->update = find_update(plan.reduction, type).global;
+    if (plan.reduction != AtomicOp::kNone) {
+      op->update =
+          machine::find_update(plan.reduction, reduction_type(op->box.map.element(), plan.reduction)).global;
       if (!op->update) {
         invalid(x, in, i,
-                "." + std::string(ptx::text(plan.reduction)) +
+                "." + std::string(machine::text(plan.reduction)) +
                     " does not exist for the tensor map's element type (number " +
                     std::to_string(op->box.map.element_type) + ")");
         return;
@@ -269,83 +256,6 @@ void run_store(Lanes& lanes, const Operands& in) {
     op->start = from & kOffsetMask;
     issue_store(x, in, i, std::move(op));
   }
-}
-
-void run_nothing(Lanes&, const Operands&) {}
-
-int rank_of(const ptx::Instruction& in) {
-  const Mod ranks[5] = {Mod::k1d, Mod::k2d, Mod::k3d, Mod::k4d, Mod::k5d};
-  for (int r = 0; r < 5; r++)
-    if (in.has(ranks[r])) return r + 1;
-  return 0;
-}
-
-// {offsets}: one for each dimension between channels and images.
-bool lower_offsets(Lowering& l, const ptx::Instruction& in, size_t index, Plan& plan) {
-  const size_t wanted = static_cast<size_t>(plan.rank - 2);
-  if (index >= in.operands.size()) return l.error(in, "a copy in im2col mode needs its offsets");
-  const ptx::Operand& operand = in.operands[index];
-  const bool list = operand.kind == OperandKind::kVector;
-  if ((list ? operand.parts.size() : 1) != wanted)
-    return l.error(operand.offset, "a copy of rank " + std::to_string(plan.rank) + " in im2col mode has " +
-                                       std::to_string(wanted) + " offsets");
-  if (!list) return plan.offsets.push_back(l.place(operand, Mod::kU16)), true;
-  for (const ptx::Operand& part : operand.parts) plan.offsets.push_back(l.place(part, Mod::kU16));
-  return true;
-}
-
-// [map, {coordinates}]
-bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, Plan& plan) {
-  if (operand.kind != OperandKind::kAddress || operand.parts.size() < 2 ||
-      operand.parts[1].kind != OperandKind::kVector)
-    return l.error(operand.offset, "expected a tensor map and coordinates: [map, {x, y}]");
-  if (!address_place(l, operand, &plan.map)) return false;
-  plan.rank = rank_of(in);
-  plan.mode = in.has(Mod::kTileGather4) || in.has(Mod::kTileScatter4) ? BoxMode::kGather
-              : in.has(Mod::kIm2col) || in.has(Mod::kIm2colNoOffs)    ? BoxMode::kIm2col
-                                                                      : BoxMode::kTile;
-  if (plan.mode == BoxMode::kIm2col && plan.rank < 3)
-    return l.error(in, "im2col mode is for tensors of 3 to 5 dimensions");
-  const auto coordinates = operand.parts[1].parts;
-  const size_t wanted = plan.mode == BoxMode::kGather ? 5 : static_cast<size_t>(plan.rank);
-  if (coordinates.size() != wanted)
-    return l.error(operand.offset, std::to_string(coordinates.size()) + " coordinates, where " +
-                                       std::to_string(wanted) + " are needed");
-  for (const ptx::Operand& c : coordinates) plan.coordinates.push_back(l.place(c, Mod::kS32));
-  return true;
-}
-
-}  // namespace
-
-bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
-  for (Mod m : {Mod::kIm2colW, Mod::kIm2colW128})
-    if (in.has(m)) return l.error(in, "." + std::string(ptx::text(m)) + " is not executed");
-  if (in.has(Mod::kPrefetch)) return l.emit(run_nothing), true;
-  if (in.operands.size() < 2) return l.error(in, "needs a tensor map with coordinates, and a shared address");
-  Plan plan;
-  const bool load = in.operands[1].kind == OperandKind::kAddress && in.operands[1].parts.size() >= 2;
-  if (!lower_box(l, in, in.operands[load ? 1 : 0], plan) ||
-      !address_place(l, in.operands[load ? 0 : 1], &plan.shared))
-    return false;
-  if (!load) {
-    if (in.has(Mod::kReduce)) {
-      plan.reduction = operation_of(in);
-      if (plan.reduction == Mod::kNone) return l.error(in, "a reduction without an operation");
-    }
-    l.emit(run_store).data = l.code.keep(plan);
-    return true;
-  }
-  if (in.operands.size() < 3 || !address_place(l, in.operands[2], &plan.barrier))
-    return l.error(in, "needs the mbarrier that counts its bytes");
-  plan.pair = in.has(Mod::kCtaGroup2);
-  size_t next = 3;
-  if (plan.mode == BoxMode::kIm2col && !lower_offsets(l, in, next++, plan)) return false;
-  if (in.has(Mod::kMulticastCluster)) {
-    if (in.operands.size() <= next) return l.error(in, ".multicast::cluster needs a mask of blocks");
-    plan.cta_mask = l.place(in.operands[next], Mod::kB16);
-  }
-  l.emit(run_load).data = l.code.keep(plan);
-  return true;
 }
 
 }  // namespace triton_runner::simt

@@ -1,27 +1,21 @@
-// clusterlaunchcontrol (machine/launch_control.h). The answer is there when somebody waits for it, as the bytes of a
+// Launch control (machine/launch_control.h). The answer is there when somebody waits for it, as the bytes of a
 // bulk copy are. All blocks of the asking cluster get the same.
-#include <triton_runner/machine/launch_control.h>
+#include "async/launch_control.h"
 
 #include <cstring>
 
+#include <triton_runner/machine/launch_control.h>
+
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "ptx/addresses.h"
-#include "ptx/lower.h"
-#include "run.h"
+#include "cluster.h"
 
 namespace triton_runner::simt {
 
 using machine::kAnswerBytes;
 using machine::LaunchAnswer;
-using ptx::Mod;
 
 namespace {
-
-struct Request {
-  AddressPlace answer, barrier;
-  bool all_blocks = false;
-};
 
 struct Answer : AsyncOp {
   Cta* cta;
@@ -43,9 +37,11 @@ struct Answer : AsyncOp {
   }
 };
 
+}  // namespace
+
 void run_try_cancel(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& request = *static_cast<const Request*>(in.data);
+  const auto& request = *static_cast<const CancelRequest*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
     const uint32_t to = request.answer.shared_at(x, in, i), barrier = request.barrier.shared_at(x, in, i);
@@ -78,16 +74,9 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
   }
 }
 
-struct Question {
-  uint32_t answer = kNoRegister;
-  uint32_t predicate = kNoRegister;  // is_canceled
-  // get_first_ctaid: x, y, z and one whose value says nothing.
-  std::array<uint32_t, 4> words{kNoRegister, kNoRegister, kNoRegister, kNoRegister};
-};
-
-void run_query(Lanes& lanes, const Operands& in) {
+void run_cancel_query(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& question = *static_cast<const Question*>(in.data);
+  const auto& question = *static_cast<const CancelQuery*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
     const LaunchAnswer& answer = x.reg<LaunchAnswer>(question.answer)[i];
@@ -104,36 +93,6 @@ void run_query(Lanes& lanes, const Operands& in) {
       if (question.words[d] != kNoRegister)
         x.reg<uint32_t>(question.words[d])[i] = d < 3 ? answer.block[d] : 0;
   }
-}
-
-}  // namespace
-
-bool lower_launch_control(Lowering& l, const ptx::Instruction& in) {
-  if (in.operands.size() < 2) return l.error(in, "'" + std::string(in.spelling) + "' has too few operands");
-  if (in.has(Mod::kTryCancel)) {
-    Request request;
-    request.all_blocks = in.has(Mod::kMulticastClusterAll);
-    if (!address_place(l, in.operands[0], &request.answer) ||
-        !address_place(l, in.operands[1], &request.barrier))
-      return false;
-    l.emit(run_try_cancel).data = l.code.keep(request);
-    return true;
-  }
-  Question question;
-  const ptx::Operand& result = in.operands[0];
-  if (in.has(Mod::kIsCanceled)) {
-    question.predicate = l.reg(result);
-  } else if (result.kind == ptx::OperandKind::kVector) {
-    if (result.parts.size() > question.words.size())
-      return l.error(result.offset, "the number of a block has three parts");
-    for (size_t i = 0; i < result.parts.size(); i++) question.words[i] = l.reg(result.parts[i]);
-  } else {
-    question.words[in.has(Mod::kGetFirstCtaidY) ? 1 : in.has(Mod::kGetFirstCtaidZ) ? 2 : 0] = l.reg(result);
-  }
-  question.answer = l.place(in.operands[1], Mod::kB128);
-  if (question.answer == kNoRegister) return false;
-  l.emit(run_query).data = l.code.keep(question);
-  return true;
 }
 
 }  // namespace triton_runner::simt
