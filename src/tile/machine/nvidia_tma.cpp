@@ -18,11 +18,10 @@ struct TmaAccess {
   int64_t barrier_bytes;              // that the copy brings, a block of the cluster
   int rows = -1;                      // gather and scatter: operand of the row numbers
   int offsets = -1;                   // im2col: operand of the first
-  bool reduce = false;
-  bool multicast = false;  // to the blocks of a mask, at the same place in each
+  bool multicast = false;             // to the blocks of a mask, at the same place in each
   bool is_padded_fp4 = false;
   bool maybe_halves = false;  // padded fp4: its last coordinate counts halves of bytes up to Triton 3.6
-  Reduction kind{};
+  machine::Update update = nullptr;  // a reduction
 };
 
 // A column of pixels: as many dimensions as the copy has coordinates, which it does not say by its block.
@@ -108,7 +107,7 @@ bool store_place(Task& t, const Instr& in, const TmaAccess& a, StorePlace& p) {
 }
 
 bool store(Task& t, const Instr& in, const TmaAccess& a, StorePlace& p, const void* from) {
-  if (a.reduce) return reduce_block(t, in, p.desc, p.box, a.block.type, a.block.is_unsigned, a.kind, from);
+  if (a.update) return reduce_block(t, in, p.desc, p.box, a.block.type, a.update, from);
   if (a.rows < 0) return store_block(t, in, p.desc, p.box, a.block.type, from);
   const auto* row = static_cast<const std::byte*>(from);
   const int64_t bytes = a.plan->bytes() / static_cast<int64_t>(p.rows.size());
@@ -313,11 +312,9 @@ void lower_async_tma_store_wait(Lowering& l, const ir::Op& op) {
 void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
   TmaAccess* a = access(l, op, "src");
   if (!a || !fits(l, op, *a, op.group("coord").size())) return;
-  const auto kind = op.enum_attr<Reduction>("kind");
-  if (!is_known(kind) || kind == Reduction::kNone) return l.error(op, "a TMA reduction without a known kind");
+  a->update = reduction_of(l, op, a->block);
+  if (!a->update) return;
   a->coords = Lowering::operand_index(op, "coord");
-  a->reduce = true;
-  a->kind = kind;
   l.emit(run_tma_store, op, a);
 }
 

@@ -2,12 +2,11 @@
 #include "machine/tensor_desc.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include <triton_runner/exec/tensor_map.h>
+#include <triton_runner/ir/enums.h>
 #include <triton_runner/machine/box.h>
 
 #include "lowering.h"
@@ -141,9 +140,9 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
                 void* out) {
   const size_t size = num::size_of(type);
   const int64_t cols = box.shape[box.rank - 1];
-  const uint64_t pad = desc.nan_padding && num::is_float(type)
-                           ? num::from_double(std::numeric_limits<double>::quiet_NaN(), type)
-                           : 0;
+  uint64_t pad = 0;
+  if (desc.nan_padding && num::is_float(type))
+    pad = size > 1 ? machine::kNanFill : num::from_double(std::numeric_limits<double>::quiet_NaN(), type);
   auto fill = [&](std::byte* at, int64_t n) {
     if (pad == 0) {
       std::memset(at, 0, n * size);
@@ -212,60 +211,48 @@ bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const B
   });
 }
 
-namespace {
-
-uint64_t combine(Reduction kind, num::Type type, bool is_unsigned, uint64_t a, uint64_t b) {
-  if (num::is_float(type)) {
-    const double x = num::to_double(a, type), y = num::to_double(b, type);
-    switch (kind) {
-      // Sums of two f32 or narrower values are exact enough in f64 that rounding once more gives the
-      // correctly rounded sum.
-      case Reduction::kAdd:
-        return num::from_double(x + y, type);
-      case Reduction::kMin:
-        return std::isnan(x) ? b : std::isnan(y) ? a : (y < x ? b : a);
-      case Reduction::kMax:
-        return std::isnan(x) ? b : std::isnan(y) ? a : (y > x ? b : a);
-      default:
-        break;
-    }
-  }
-  const int64_t x = num::sign_extend(a, type), y = num::sign_extend(b, type);
-  switch (kind) {
-    case Reduction::kAdd:
-      return num::truncate_bits(a + b, type);
-    case Reduction::kMin:
-      return is_unsigned ? std::min(a, b) : (y < x ? b : a);
-    case Reduction::kMax:
-      return is_unsigned ? std::max(a, b) : (y > x ? b : a);
-    case Reduction::kInc:
-      return a >= b ? 0 : a + 1;
-    case Reduction::kDec:
-      return a == 0 || a > b ? b : a - 1;
-    case Reduction::kAnd:
-      return a & b;
-    case Reduction::kOr:
-      return a | b;
-    case Reduction::kXor:
-      return a ^ b;
-    case Reduction::kNone:  // refused by the lowering
+machine::Update reduction_of(Lowering& l, const ir::Op& op, const BlockType& block) {
+  using Reduction = ir::DescriptorReduceKind;
+  const auto kind = op.enum_attr<Reduction>("kind");
+  using machine::AtomicOp;
+  using machine::AtomicType;
+  AtomicType element = AtomicType::kOther;
+  switch (block.type) {
+    case num::Type::kI32:
+      element = block.is_unsigned ? AtomicType::kU32 : AtomicType::kS32;
+      break;
+    case num::Type::kI64:
+      element = block.is_unsigned ? AtomicType::kU64 : AtomicType::kS64;
+      break;
+    case num::Type::kF16:
+      element = AtomicType::kF16;
+      break;
+    case num::Type::kBF16:
+      element = AtomicType::kBf16;
+      break;
+    case num::Type::kF32:
+      element = AtomicType::kF32;
+      break;
+    case num::Type::kF64:
+      element = AtomicType::kF64;
+      break;
+    default:
       break;
   }
-  return a;
+  constexpr std::pair<Reduction, AtomicOp> kOperations[] = {
+      {Reduction::kAdd, AtomicOp::kAdd}, {Reduction::kMin, AtomicOp::kMin}, {Reduction::kMax, AtomicOp::kMax},
+      {Reduction::kInc, AtomicOp::kInc}, {Reduction::kDec, AtomicOp::kDec}, {Reduction::kAnd, AtomicOp::kAnd},
+      {Reduction::kOr, AtomicOp::kOr},   {Reduction::kXor, AtomicOp::kXor},
+  };
+  for (const auto& [reduction, operation] : kOperations)
+    if (reduction == kind)
+      if (const machine::Update update = machine::find_update(operation, element).global) return update;
+  l.error(op, "TMA has no reduction of this kind for elements of this type");
+  return nullptr;
 }
-
-template <class T>
-void combine_at(uint64_t address, Reduction kind, num::Type type, bool is_unsigned, uint64_t value) {
-  std::atomic_ref<T> cell(*reinterpret_cast<T*>(address));
-  T old = cell.load();
-  while (!cell.compare_exchange_weak(old, static_cast<T>(combine(kind, type, is_unsigned, old, value)))) {
-  }
-}
-
-}  // namespace
 
 bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
-                  bool is_unsigned, Reduction kind, const void* from) {
+                  machine::Update update, const void* from) {
   const size_t size = num::size_of(type);
   return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
     for (int64_t i = 0; i < inside; i++) {
@@ -280,20 +267,7 @@ bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const 
       }
       const uint64_t value =
           num::load_bits(static_cast<const std::byte*>(from) + (element + begin + i) * size, type);
-      switch (size) {
-        case 1:
-          combine_at<uint8_t>(at, kind, type, is_unsigned, value);
-          break;
-        case 2:
-          combine_at<uint16_t>(at, kind, type, is_unsigned, value);
-          break;
-        case 4:
-          combine_at<uint32_t>(at, kind, type, is_unsigned, value);
-          break;
-        default:
-          combine_at<uint64_t>(at, kind, type, is_unsigned, value);
-          break;
-      }
+      update(reinterpret_cast<void*>(at), value, 0);
     }
     return true;
   });
@@ -355,10 +329,9 @@ const Instr* run_make_tensor_descriptor(Task& t, const Instr& in) {
 
 struct BlockAccess {
   BlockType block;
-  int first_index;  // operand
-  int source;       // operand; -1: a load
-  bool reduce = false;
-  Reduction kind{};
+  int first_index;                   // operand
+  int source;                        // operand; -1: a load
+  machine::Update update = nullptr;  // a reduction
 };
 
 const Instr* run_block(Task& t, const Instr& in) {
@@ -377,9 +350,8 @@ const Instr* run_block(Task& t, const Instr& in) {
   bool ok;
   if (a.source < 0) {
     ok = load_block(t, in, desc, box, a.block.type, t.new_dense(in.result()));
-  } else if (a.reduce) {
-    ok = reduce_block(t, in, desc, box, a.block.type, a.block.is_unsigned, a.kind,
-                      t.dense(in.operand(a.source)));
+  } else if (a.update) {
+    ok = reduce_block(t, in, desc, box, a.block.type, a.update, t.dense(in.operand(a.source)));
   } else {
     ok = store_block(t, in, desc, box, a.block.type, t.dense(in.operand(a.source)));
   }
@@ -471,13 +443,10 @@ void lower_descriptor_reduce(Lowering& l, const ir::Op& op) {
   if (!block_operand(l, op, op.operand_of("src")->type, a->block,
                      static_cast<int>(op.group("indices").size())))
     return;
-  const auto kind = op.enum_attr<Reduction>("kind");
-  if (!is_known(kind) || kind == Reduction::kNone)
-    return l.error(op, "a descriptor_reduce without a known kind");
+  a->update = reduction_of(l, op, a->block);
+  if (!a->update) return;
   a->first_index = Lowering::operand_index(op, "indices");
   a->source = Lowering::operand_index(op, "src");
-  a->reduce = true;
-  a->kind = kind;
   l.emit(run_block, op, a);
 }
 
