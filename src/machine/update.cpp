@@ -71,23 +71,24 @@ uint64_t combine_f64(uint64_t old, uint64_t value) {
   return pick<kOp>(old, value, x, y, uint64_t{0x7fffffffffffffff});
 }
 
-// ---- updates
+// ---- updates: kCombine<operation>(old, value) in memory
 
-template <class T, auto kCombine>
+template <class T, auto kCombine, AtomicOp kOp>
 uint64_t update_shared(void* at, uint64_t value, uint64_t) {
   T old;
   std::memcpy(&old, at, sizeof old);
-  const T now = static_cast<T>(kCombine(old, static_cast<T>(value)));
+  const T now = static_cast<T>(kCombine.template operator()<kOp>(old, static_cast<T>(value)));
   std::memcpy(at, &now, sizeof now);
   return static_cast<std::make_unsigned_t<T>>(old);
 }
 
-template <class T, auto kCombine>
+template <class T, auto kCombine, AtomicOp kOp>
 uint64_t update_global(void* at, uint64_t value, uint64_t) {
   T* cell = static_cast<T*>(at);
   T old = __atomic_load_n(cell, __ATOMIC_SEQ_CST);
-  while (!__atomic_compare_exchange_n(cell, &old, static_cast<T>(kCombine(old, static_cast<T>(value))), false,
-                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  while (!__atomic_compare_exchange_n(
+      cell, &old, static_cast<T>(kCombine.template operator()<kOp>(old, static_cast<T>(value))), false,
+      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
   }
   return static_cast<std::make_unsigned_t<T>>(old);
 }
@@ -100,80 +101,42 @@ uint64_t swap_if_equal(void* at, uint64_t value, uint64_t compare) {
   return expected;
 }
 
-template <class T, auto kShared, auto kGlobal = kShared>
-constexpr Updates kUpdates = {update_shared<T, kShared>, update_global<T, kGlobal>};
+template <AtomicOp... kOps>
+struct Operations {};
+using Floats = Operations<AtomicOp::kAdd, AtomicOp::kMin, AtomicOp::kMax>;
+using Integers = Operations<AtomicOp::kAdd, AtomicOp::kMin, AtomicOp::kMax, AtomicOp::kInc, AtomicOp::kDec,
+                            AtomicOp::kAnd, AtomicOp::kOr, AtomicOp::kXor, AtomicOp::kExch>;
 
-template <class T>
+// Those of `operation`, if it is one of kOps.
+template <class T, auto kShared, auto kGlobal, AtomicOp... kOps>
+Updates one_of(AtomicOp operation, Operations<kOps...>) {
+  Updates found;
+  ((operation == kOps
+        ? static_cast<void>(found = {update_shared<T, kShared, kOps>, update_global<T, kGlobal, kOps>})
+        : static_cast<void>(0)),
+   ...);
+  return found;
+}
+
+template <class T, class All = Integers>
 Updates integer_updates(AtomicOp operation) {
-  switch (operation) {
-    case AtomicOp::kAdd:
-      return kUpdates<T, combine_integer<T, AtomicOp::kAdd>>;
-    case AtomicOp::kMin:
-      return kUpdates<T, combine_integer<T, AtomicOp::kMin>>;
-    case AtomicOp::kMax:
-      return kUpdates<T, combine_integer<T, AtomicOp::kMax>>;
-    case AtomicOp::kInc:
-      return kUpdates<T, combine_integer<T, AtomicOp::kInc>>;
-    case AtomicOp::kDec:
-      return kUpdates<T, combine_integer<T, AtomicOp::kDec>>;
-    case AtomicOp::kAnd:
-      return kUpdates<T, combine_integer<T, AtomicOp::kAnd>>;
-    case AtomicOp::kOr:
-      return kUpdates<T, combine_integer<T, AtomicOp::kOr>>;
-    case AtomicOp::kXor:
-      return kUpdates<T, combine_integer<T, AtomicOp::kXor>>;
-    case AtomicOp::kExch:
-      return kUpdates<T, combine_integer<T, AtomicOp::kExch>>;
-    case AtomicOp::kCas:
-      if constexpr (std::is_unsigned_v<T>) return {swap_if_equal<T>, swap_if_equal<T>};
-      return {};
-    default:
-      return {};
-  }
+  if (std::is_unsigned_v<T> && operation == AtomicOp::kCas) return {swap_if_equal<T>, swap_if_equal<T>};
+  constexpr auto kCombine = []<AtomicOp kOp>(T a, T b) { return combine_integer<T, kOp>(a, b); };
+  return one_of<T, kCombine, kCombine>(operation, All());
 }
 
 template <num::Type kType>
 Updates half_updates(AtomicOp operation, bool packed) {
-  switch (operation) {
-    case AtomicOp::kAdd:
-      return packed ? kUpdates<uint32_t, combine_halves<kType, AtomicOp::kAdd>>
-                    : kUpdates<uint16_t, combine_half<kType, AtomicOp::kAdd>>;
-    case AtomicOp::kMin:
-      return packed ? kUpdates<uint32_t, combine_halves<kType, AtomicOp::kMin>>
-                    : kUpdates<uint16_t, combine_half<kType, AtomicOp::kMin>>;
-    case AtomicOp::kMax:
-      return packed ? kUpdates<uint32_t, combine_halves<kType, AtomicOp::kMax>>
-                    : kUpdates<uint16_t, combine_half<kType, AtomicOp::kMax>>;
-    default:
-      return {};
-  }
+  constexpr auto kOne = []<AtomicOp kOp>(uint16_t a, uint16_t b) { return combine_half<kType, kOp>(a, b); };
+  constexpr auto kTwo = []<AtomicOp kOp>(uint32_t a, uint32_t b) { return combine_halves<kType, kOp>(a, b); };
+  return packed ? one_of<uint32_t, kTwo, kTwo>(operation, Floats())
+                : one_of<uint16_t, kOne, kOne>(operation, Floats());
 }
 
-Updates f32_updates(AtomicOp operation) {
-  switch (operation) {
-    case AtomicOp::kAdd:
-      return kUpdates<uint32_t, combine_f32<AtomicOp::kAdd, false>, combine_f32<AtomicOp::kAdd, true>>;
-    case AtomicOp::kMin:
-      return kUpdates<uint32_t, combine_f32<AtomicOp::kMin, false>>;
-    case AtomicOp::kMax:
-      return kUpdates<uint32_t, combine_f32<AtomicOp::kMax, false>>;
-    default:
-      return {};
-  }
-}
-
-Updates f64_updates(AtomicOp operation) {
-  switch (operation) {
-    case AtomicOp::kAdd:
-      return kUpdates<uint64_t, combine_f64<AtomicOp::kAdd>>;
-    case AtomicOp::kMin:
-      return kUpdates<uint64_t, combine_f64<AtomicOp::kMin>>;
-    case AtomicOp::kMax:
-      return kUpdates<uint64_t, combine_f64<AtomicOp::kMax>>;
-    default:
-      return {};
-  }
-}
+template <bool kFlush>
+constexpr auto kCombineF32 =
+    []<AtomicOp kOp>(uint32_t a, uint32_t b) { return combine_f32<kOp, kFlush>(a, b); };
+constexpr auto kCombineF64 = []<AtomicOp kOp>(uint64_t a, uint64_t b) { return combine_f64<kOp>(a, b); };
 
 }  // namespace
 
@@ -186,8 +149,7 @@ std::string_view text(AtomicOp operation) {
 Updates find_update(AtomicOp operation, AtomicType type) {
   switch (type) {
     case AtomicType::kB16:
-      if (operation != AtomicOp::kCas && operation != AtomicOp::kExch) return {};
-      return integer_updates<uint16_t>(operation);
+      return integer_updates<uint16_t, Operations<AtomicOp::kExch>>(operation);
     case AtomicType::kU32:
       return integer_updates<uint32_t>(operation);
     case AtomicType::kS32:
@@ -203,9 +165,9 @@ Updates find_update(AtomicOp operation, AtomicType type) {
     case AtomicType::kBf16x2:
       return half_updates<num::Type::kBF16>(operation, type == AtomicType::kBf16x2);
     case AtomicType::kF32:
-      return f32_updates(operation);
+      return one_of<uint32_t, kCombineF32<false>, kCombineF32<true>>(operation, Floats());
     case AtomicType::kF64:
-      return f64_updates(operation);
+      return one_of<uint64_t, kCombineF64, kCombineF64>(operation, Floats());
     default:
       return {};
   }

@@ -146,8 +146,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
   bool begin(Cluster& cluster, int64_t number) {
     if (launch_.stops(number)) return false;
     cluster.number = number;
-    cluster.pending.clear();
-    cluster.timing = {launch_.options->timing, static_cast<uint64_t>(number)};
+    cluster.async.begin(launch_.options->timing, static_cast<uint64_t>(number));
     if (checks_) checks_->begin(cluster);
     cluster.barrier.arrived = 0;
     cluster.timeouts = 0;
@@ -269,7 +268,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
       for (auto& s : cta->paths) {
         if (!is_ready(*cta, *s) || k-- != 0) continue;
         const Outcome o = run_some(*cta, *choose(*cta, s->first), 1 + random.below(2 * kTurn - 1));
-        if (o == Outcome::kSpinning && !cluster.pending.empty()) cluster.complete_oldest();
+        if (o == Outcome::kSpinning) cluster.complete_oldest();
         return launch_.stops(cluster) ? Outcome::kStopped : o;
       }
     return Outcome::kGoesOn;
@@ -321,7 +320,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
         return o;
       }
       if (spinning) {
-        if (!cluster.pending.empty()) cluster.complete_oldest();
+        cluster.complete_oldest();
         return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kSpinning;
       }
     }
@@ -329,10 +328,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
 
   // Nothing of the cluster can run: what is pending completes, or waits end. kGoesOn: something can run now.
   Outcome go_on(Cluster& cluster, bool finished) {
-    if (!cluster.pending.empty()) {
-      cluster.complete_oldest();
-      return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kGoesOn;
-    }
+    if (cluster.complete_oldest()) return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kGoesOn;
     if (finished) return Outcome::kFinished;
     if (time_out(cluster)) return Outcome::kGoesOn;
     report_deadlock(cluster);

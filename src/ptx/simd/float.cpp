@@ -32,10 +32,10 @@ struct extremum {
     if constexpr ((kV & kVFtz) != 0) a = flushed(a), b = flushed(b);
     uint32_t sign = (bits_as<uint32_t>(a) ^ bits_as<uint32_t>(b)) & 0x80000000;
     if constexpr ((kV & kVAbs) != 0) a = __builtin_fabsf(a), b = __builtin_fabsf(b);
-    float r = choice<kMax>{}(a, b);
-    if constexpr ((kV & kVNan) != 0) r = a != a || b != b ? nan_f32() : r;
+    constexpr bool kNan = (kV & kVNan) != 0;
+    float r = std::conditional_t<kNan, std::conditional_t<kMax, larger, smaller>, choice<kMax>>{}(a, b);
     if constexpr ((kV & kVXorsign) != 0) r = bits_as<float>(bits_as<uint32_t>(r) | sign);
-    return canonical(r);
+    return (kNan ? (a == a) & (b == b) : r == r) ? r : nan_f32();
   }
   PTX_INLINE float operator()(float a, float b, float c) const { return (*this)((*this)(a, b), c); }
   PTX_INLINE double operator()(double a, double b) const {
@@ -82,19 +82,20 @@ template <uint32_t kV>
 void function_f32(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);
   auto function = reinterpret_cast<Function>(const_cast<void*>(o.data));
-  store<float, 1>(x, o.d, [=](float* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-    if constexpr ((kV & kVFtz) != 0) {
+  store<float, 1>(
+      x, o.d, [=](float* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+        if constexpr ((kV & kVFtz) != 0) {
 #pragma GCC ivdep
-      for (size_t i = 0; i < n; ++i) d[i] = flushed(a[first + i]);
-      function(d, d, nullptr, nullptr, n);
+          for (size_t i = 0; i < n; ++i) d[i] = flushed(a[first + i]);
+          function(d, d, nullptr, nullptr, n);
 #pragma GCC ivdep
-      for (size_t i = 0; i < n; ++i) d[i] = canonical(flushed(d[i]));
-    } else {
-      function(d, a + first, nullptr, nullptr, n);
+          for (size_t i = 0; i < n; ++i) d[i] = canonical(flushed(d[i]));
+        } else {
+          function(d, a + first, nullptr, nullptr, n);
 #pragma GCC ivdep
-      for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
-    }
-  });
+          for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
+        }
+      });
 }
 
 using M = Mod;
@@ -159,7 +160,8 @@ using abs_ = signed_by<absf, kV>;
       {O::op, M::kF32, kNo, kVFtz, map<f<kVFtz>, 1, f32, f32>}, { \
     O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64>                \
   }
-#define APPROX(op, f, v) {O::op, M::kF32, kNo, kVApprox | (v), f<(v)>}
+#define APPROX(op, f, v) \
+  { O::op, M::kF32, kNo, kVApprox | (v), f<(v)> }
 
 constexpr Row kRows[] = {
     FTZ_AND_SAT(kAdd, add_, f32, f32),

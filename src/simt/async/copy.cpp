@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <triton_runner/machine/copy_groups.h>
-
 #include "async/mbarrier.h"
 #include "check/check.h"
 #include "simd/tables.h"
@@ -257,7 +255,7 @@ void run_copy(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const auto& plan = *static_cast<const CopyPlan*>(in.data);
   CpAsync& part = part_of(x);
-  const bool at_once = x.cta->cluster->timing.at_once();
+  const bool at_once = x.cta->cluster->async.timing.at_once();
   if (add_uniform(x, in, plan, part)) {
     if (at_once) part.finish_all(x, ~uint64_t{0});
     return;

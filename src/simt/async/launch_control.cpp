@@ -6,8 +6,7 @@
 
 #include <triton_runner/machine/launch_control.h>
 
-#include "async/mbarrier.h"
-#include "check/check.h"
+#include "async/delivery.h"
 #include "cluster.h"
 
 namespace triton_runner::simt {
@@ -17,23 +16,11 @@ using machine::LaunchAnswer;
 
 namespace {
 
-struct Answer : AsyncOp {
-  Cta* cta;
-  const Instr* in;
-  uint32_t thread;
+struct Answer : Delivery {
+  using Delivery::Delivery;
   LaunchAnswer answer;
-  std::vector<std::pair<std::byte*, uint32_t>> to;  // with the mbarrier of each
-  void complete(Cluster&) override {
-    if (cta->alive_count == 0) return;
-    Exec x = late_exec(*cta);
-    for (const auto& [at, barrier] : to) {
-      std::memcpy(at, &answer, kAnswerBytes);
-      if (Checks* checks = x.worker->checks) {
-        const Cta& owner = *cta->cluster->cta_of(barrier);
-        checks->landed(x, *in, owner, static_cast<uint32_t>(at - owner.shared), kAnswerBytes, barrier);
-      }
-      if (!mbarrier_complete_tx(x, *in, thread, barrier, kAnswerBytes)) return;
-    }
+  void write(std::byte* block, uint32_t offset) override {
+    std::memcpy(block + offset, &answer, kAnswerBytes);
   }
 };
 
@@ -51,23 +38,17 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
                     kSharedWindow | to, kAnswerBytes);
     if (x.cta->was_refused)
       return x.trap(in, exec::TrapKind::kInvalid, std::string("the block") + machine::kAsksAgain, i);
-    auto op = std::make_unique<Answer>();
-    op->cta = x.cta;
-    op->in = &instr_of(in);
-    op->thread = x.first + i;
-    auto add = [&](uint32_t address, uint32_t signal) {
-      std::byte* at = x.shared(in, i, address, kAnswerBytes, true);
-      if (!at || !mbarrier_valid(x, in, i, signal)) return false;
-      op->to.emplace_back(at, signal);
-      return true;
-    };
-    if (!request.all_blocks && !add(to, barrier)) return;
-    for (uint32_t rank = 0; request.all_blocks && rank < x.cta->cluster->ctas.size(); rank++) {
-      if (x.cta->cluster->ctas[rank]->alive_count == 0)
-        return x.trap(in, exec::TrapKind::kInvalid,
-                      "block " + std::to_string(rank) + " of the cluster has ended, and gets no answer", i);
-      if (!add((to & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | rank << kRankShift)) return;
+    std::optional<uint32_t> blocks;
+    if (request.all_blocks) {
+      const auto& ctas = x.cta->cluster->ctas;
+      blocks = (1u << ctas.size()) - 1;
+      for (uint32_t rank = 0; rank < ctas.size(); rank++)
+        if (ctas[rank]->alive_count == 0)
+          return x.trap(in, exec::TrapKind::kInvalid,
+                        "block " + std::to_string(rank) + " of the cluster has ended, and gets no answer", i);
     }
+    auto op = std::make_unique<Answer>(x, in, i);
+    if (!op->add(x, to, barrier, kAnswerBytes, kAnswerBytes, blocks)) return;
     if (const int64_t cluster = x.worker->clusters->take(); cluster >= 0)
       op->answer = {block_of(x.launch(), cluster, 0), LaunchAnswer::kCancelled};
     x.cta->cluster->issue(std::move(op));

@@ -229,7 +229,7 @@ bool test(Exec& x, const Operands& in, bool* any) {
 // on (the scheduler says so), and anywhere in a launch with operations at random times.
 void run_mbarrier_try_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  exec::TimingPlaces& timing = x.cta->cluster->timing;
+  exec::TimingPlaces& timing = x.cta->cluster->async.timing;
   bool any;
   const bool timed_out = std::exchange(x.path->timed_out, false);
   if (!test(x, in, &any) || any || timed_out) return;
@@ -243,10 +243,7 @@ void run_mbarrier_test_wait(Lanes& lanes, const Operands& in) {
   bool any;
   if (!test(x, in, &any) || any) return;
   Cluster& cluster = *x.cta->cluster;
-  if (cluster.pending.empty()) return;
-  std::unique_ptr<AsyncOp> op = std::move(cluster.pending.front());
-  cluster.pending.pop_front();
-  op->complete(cluster);
+  cluster.async.take_oldest([&](auto& op) { op->complete(cluster); });
 }
 
 // pending_count: a of state b.

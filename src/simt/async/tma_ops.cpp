@@ -8,7 +8,7 @@
 #include <triton_runner/base/text.h>
 
 #include "async/bulk.h"
-#include "async/mbarrier.h"
+#include "async/delivery.h"
 #include "async/tma.h"
 #include "check/check.h"
 
@@ -150,48 +150,24 @@ bool box_of(Exec& x, const Operands& in, const BoxPlan& plan, uint32_t i, bool w
   return may_access(x, in, i, write, box);
 }
 
-struct BoxLoad : AsyncOp {
-  Cta* cta;
-  const Instr* in;
-  uint32_t thread;
+struct BoxLoad : Delivery {
+  using Delivery::Delivery;
   TensorBox box;
-  struct To {
-    Cta* cta;
-    uint32_t start, barrier;
-  };
-  std::vector<To> to;
-  void complete(Cluster&) override {
-    if (cta->alive_count == 0) return;
-    Exec x = late_exec(*cta);
-    for (const To& t : to) {
-      load_box(box, t.cta->shared, t.start);
-      if (x.worker->checks) x.worker->checks->landed(x, *in, *t.cta, t.start, box.shared_bytes(), t.barrier);
-      if (!mbarrier_complete_tx(x, *in, thread, t.barrier, box.transaction_bytes())) return;
-    }
-  }
+  void write(std::byte* block, uint32_t offset) override { load_box(box, block, offset); }
 };
 
 struct BoxStore : BulkStore {
   TensorBox box;
-  Cta* from;
-  uint32_t start;
-  Update update;
-  void store(Exec& x) override {
-    store_box(box, from->shared, start, update);
-    if (x.worker->checks) made = x.worker->checks->read_out(x, *in, *from, start, box.shared_bytes());
-  }
+  Update update = nullptr;
+  void write(const std::byte* block, uint32_t offset) override { store_box(box, block, offset, update); }
 };
 
-// The block and the offset of the box in its shared memory; null after a trap.
-Cta* shared_box(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box, uint32_t address,
-                bool write) {
-  if (address % 128 != 0) {
-    x.trap(in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes", lane,
-           kSharedWindow | address, box.shared_bytes());
-    return nullptr;
-  }
-  if (!x.shared(in, lane, address, box.shared_bytes(), write)) return nullptr;
-  return x.cta->cluster->cta_of(address);
+// False: it trapped.
+bool is_aligned(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box, uint32_t address) {
+  if (address % 128 == 0) return true;
+  x.trap(in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes", lane,
+         kSharedWindow | address, box.shared_bytes());
+  return false;
 }
 
 }  // namespace
@@ -201,31 +177,14 @@ void run_box_load(Lanes& lanes, const Operands& in) {
   const auto& plan = *static_cast<const BoxPlan*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
-    auto op = std::make_unique<BoxLoad>();
-    op->cta = x.cta;
-    op->in = &instr_of(in);
-    op->thread = x.first + i;
+    auto op = std::make_unique<BoxLoad>(x, in, i);
     if (!box_of(x, in, plan, i, false, op->box)) return;
     const uint32_t to = plan.shared.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
-    if (to == kNoRegister || barrier == kNoRegister) return;
-    auto add = [&](uint32_t address, uint32_t signal) {
-      Cta* cta = shared_box(x, in, i, op->box, address, true);
-      if (!cta || !mbarrier_valid(x, in, i, signal)) return false;
-      op->to.push_back({cta, address & kOffsetMask, signal});
-      return true;
-    };
-    if (plan.cta_mask == kNoRegister) {
-      if (!add(to, barrier)) return;
-    } else {
-      const uint32_t blocks = x.reg<uint16_t>(plan.cta_mask)[i];
-      for (uint32_t rank = 0; rank < 16; rank++) {
-        if (!(blocks >> rank & 1)) continue;
-        // With .cta_group::2 the barrier is in the block of each pair that has the barrier operand's parity.
-        const uint32_t owner = plan.pair ? (rank & ~1u) | (barrier >> kRankShift & 1) : rank;
-        if (!add((to & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | owner << kRankShift))
-          return;
-      }
-    }
+    if (to == kNoRegister || barrier == kNoRegister || !is_aligned(x, in, i, op->box, to)) return;
+    std::optional<uint32_t> blocks;
+    if (plan.cta_mask != kNoRegister) blocks = x.reg<uint16_t>(plan.cta_mask)[i];
+    if (!op->add(x, to, barrier, op->box.shared_bytes(), op->box.transaction_bytes(), blocks, plan.pair))
+      return;
     x.cta->cluster->issue(std::move(op));
   }
 }
@@ -237,7 +196,6 @@ void run_box_store(Lanes& lanes, const Operands& in) {
     if (!x.on(i)) continue;
     auto op = std::make_unique<BoxStore>();
     if (!box_of(x, in, plan, i, true, op->box)) return;
-    op->update = nullptr;
     if (plan.reduction != AtomicOp::kNone) {
       op->update =
           machine::find_update(plan.reduction, reduction_type(op->box.map.element(), plan.reduction)).global;
@@ -250,11 +208,9 @@ void run_box_store(Lanes& lanes, const Operands& in) {
       }
     }
     const uint32_t from = plan.shared.shared_at(x, in, i);
-    if (from == kNoRegister) return;
-    op->from = shared_box(x, in, i, op->box, from, false);
-    if (!op->from) return;
-    op->start = from & kOffsetMask;
-    issue_store(x, in, i, std::move(op));
+    if (from == kNoRegister || !is_aligned(x, in, i, op->box, from)) return;
+    const uint32_t bytes = op->box.shared_bytes();
+    if (!BulkStore::issue(x, in, i, from, bytes, std::move(op))) return;
   }
 }
 

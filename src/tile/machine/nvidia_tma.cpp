@@ -142,7 +142,7 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
   std::span<Program* const> blocks = own;
   if (!several.empty()) blocks = several;
   for (Program* block : blocks)
-    if (!SharedState::of(*block).barrier(block->tasks.front(), address))
+    if (!SharedState::of(*block).barrier(address))
       return t.trap(in, exec::TrapKind::kInvalid,
                     "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
@@ -152,8 +152,8 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
   }
   data->refs += static_cast<uint32_t>(blocks.size()) - 1;
   for (Program* block : blocks)
-    SharedState::of(*block).copy_through_barrier(
-        block->tasks.front(), address, {data, a.plan, mem_desc(t, in.operand(a.memory))}, a.barrier_bytes);
+    SharedState::of(*block).copy_through_barrier(address, {data, a.plan, mem_desc(t, in.operand(a.memory))},
+                                                 a.barrier_bytes);
   return next(in);
 }
 
@@ -168,7 +168,7 @@ const Instr* run_tma_store(Task& t, const Instr& in) {
 }
 
 const Instr* run_tma_store_wait(Task& t, const Instr& in) {
-  SharedState::of(t).finish_stores(t, in.as<int64_t>());
+  SharedState::of(t).wait(t, in.as<int64_t>(), SharedState::kStores);
   return next(in);
 }
 
@@ -178,7 +178,7 @@ const Instr* run_tma_load_now(Task& t, const Instr& in) {
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
   SharedState::of(t);
   const bool ok = load(t, in, a, data->data());
-  if (ok) a.plan->write(SharedState::of(t).arena(t), mem_desc(t, in.operand(a.memory)), data->data());
+  if (ok) a.plan->write(SharedState::of(t).arena(), mem_desc(t, in.operand(a.memory)), data->data());
   t.worker->pool->release(data);
   return ok ? next(in) : nullptr;
 }

@@ -75,7 +75,7 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
   Mbarrier* barrier = nullptr;
   if (c.arrives) {
     const MemDesc b = mem_desc(t, in.operand(2));
-    barrier = state.barrier(t, b.base + b.flip * 8);
+    barrier = state.barrier(b.base + b.flip * 8);
     if (!barrier)
       return t.trap(in, exec::TrapKind::kInvalid,
                     "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
@@ -83,7 +83,7 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
   if (c.from) {
     state.write(*c.to, to, state.read_planned(*c.from, from));
   } else {
-    std::byte* arena = state.arena(t);
+    std::byte* arena = state.arena();
     // 32 rows of 16 bytes, one after the other in shared memory, become 16 bytes of 32 lanes.
     const std::byte* piece = arena + from.base;
     for (uint32_t column : c.columns)

@@ -166,7 +166,7 @@ const Instr* run_local_gather(Task& t, const Instr& in) {
   const void* raw = t.dense(in.operand(1));
   auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2)))
                                                    : t.new_dense(in.result()));
-  std::byte* base = SharedState::of(t).bytes(t, d.base, view.buffer_bytes);
+  std::byte* base = SharedState::of(t).bytes(d.base, view.buffer_bytes);
   std::vector<int64_t> at(view.shape.size(), 0);
   for (int64_t i = 0; i < index_type.n; i++) {
     int64_t rest = i;
