@@ -7,6 +7,7 @@ else: the next one takes what is in the store and goes on.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import os
 import queue
 import threading
@@ -16,17 +17,19 @@ from triton_runner._compare.cells import Cell
 from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
 from triton_runner._errors import DiagnosticError, fail
+from triton_runner._rerun.typed import as_json
 
 
-def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told) -> dict:
+def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told) -> dict[str, measure.Result]:
     """The results by key. told(cell, from the store, of how many) for each cell that is done."""
     results, open_cells = {}, []
     total = len({cell.key for cell in cells if cell.work is not None})
     for cell in cells:
         if cell.key in results or cell.work is None:
             continue
-        results[cell.key] = store.get(cell.key)
-        if results[cell.key] is None:
+        kept = store.get(cell.key)
+        results[cell.key] = kept and measure.Result.of_json(kept)
+        if kept is None:
             open_cells.append(cell)
         else:
             told(cell, True, total)
@@ -39,14 +42,14 @@ def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told) 
     return results
 
 
-def keep(store: Store, key: str, result: dict) -> dict:
+def keep(store: Store, key: str, result: measure.Result) -> measure.Result:
     """The result as it is kept: arrays by the names of their bytes. Those before it, so that a cell that is
     there has them."""
-    if "outputs" in result:
-        outputs = [[dtype, shape, store.put_bytes(data)] for dtype, shape, data in result["outputs"]]
-        result = {**result, "outputs": outputs}
-    if not result.get("transient"):
-        store.put(key, result)
+    if result.outputs is not None:
+        outputs = [[dtype, shape, store.put_bytes(data)] for dtype, shape, data in result.outputs]
+        result = dataclasses.replace(result, outputs=outputs)
+    if not result.transient:
+        store.put(key, as_json(result))
     return result
 
 
@@ -137,11 +140,12 @@ def _on_dask(address: str, cells: list[Cell]):
             except DiagnosticError:
                 raise
             except Exception as error:
-                yield cell, {"error": f"on the cluster: {type(error).__name__}: {error}", "transient": True}
+                why = f"on the cluster: {type(error).__name__}: {error}"
+                yield cell, measure.Result(error=why, transient=True)
             future.release()
 
 
-def _measure_on_dask(work: dict) -> dict:
+def _measure_on_dask(work: dict) -> measure.Result:
     return measure.measure(work)
 
 

@@ -393,19 +393,44 @@ bool fits(Lowering& l, const ir::Op& op, const ir::Type* tensor, const BlockType
          index->scalar()->width == 32;
 }
 
-bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockType& block, int indices) {
-  block = block_type(l, *op.operand_of("desc"), tensor);
+// The block of the tile that an op loads, or stores from `src`; rows: it has a row for each index.
+bool block_operand(Lowering& l, const ir::Op& op, bool loads, bool rows, BlockType& block) {
+  const ir::Type* tile = loads ? op.result()->type : op.operand_of("src")->type;
+  const size_t indices = op.group("indices").size();
+  block = block_type(l, *op.operand_of("desc"), tile);
   if (!block.known) return l.error(op, "descriptors of this element type or rank are not supported"), false;
   if (block.im2col) return l.error(op, kOnlyLoaded), false;
-  if (!fits(l, op, tensor, block, indices < 0))
-    return l.error(op, "the tile " + std::string(tensor->text) + " does not fit the descriptor " +
+  if (!fits(l, op, tile, block, rows))
+    return l.error(op, "the tile " + std::string(tile->text) + " does not fit the descriptor " +
                            std::string(op.operand_of("desc")->type->text)),
            false;
-  if (indices >= 0 && indices != static_cast<int>(block.shape.size()))
+  if (!rows && indices != block.shape.size())
     return l.error(op, std::to_string(indices) + " indices for a descriptor of rank " +
                            std::to_string(block.shape.size())),
            false;
+  if (rows && block.shape.size() != 2)
+    return l.error(op, std::string("rows are ") + (loads ? "gathered from descriptors of rank 2 only"
+                                                         : "scattered to descriptors of rank 2 only")),
+           false;
+  if (rows) block.shape[1] = tile->shape.back();
   return true;
+}
+
+void lower_block(Lowering& l, const ir::Op& op, bool loads, bool reduces = false) {
+  auto* a = l.make<BlockAccess>();
+  if (!block_operand(l, op, loads, false, a->block)) return;
+  a->first_index = Lowering::operand_index(op, "indices");
+  a->source = loads ? -1 : Lowering::operand_index(op, "src");
+  if (!reduces || (a->update = reduction_of(l, op, a->block))) l.emit(run_block, op, a);
+}
+
+void lower_rows(Lowering& l, const ir::Op& op, bool loads) {
+  auto* a = l.make<RowAccess>();
+  if (!block_operand(l, op, loads, true, a->block)) return;
+  a->rows = Lowering::operand_index(op, "x_offsets");
+  a->column = Lowering::operand_index(op, "y_offset");
+  a->source = loads ? -1 : Lowering::operand_index(op, "src");
+  l.emit(run_rows, op, a);
 }
 
 }  // namespace
@@ -419,57 +444,10 @@ void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
          l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
 }
 
-void lower_descriptor_load(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.result()->type, a->block, static_cast<int>(op.group("indices").size())))
-    return;
-  a->first_index = Lowering::operand_index(op, "indices");
-  a->source = -1;
-  l.emit(run_block, op, a);
-}
-
-void lower_descriptor_store(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.operand_of("src")->type, a->block,
-                     static_cast<int>(op.group("indices").size())))
-    return;
-  a->first_index = Lowering::operand_index(op, "indices");
-  a->source = Lowering::operand_index(op, "src");
-  l.emit(run_block, op, a);
-}
-
-void lower_descriptor_reduce(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.operand_of("src")->type, a->block,
-                     static_cast<int>(op.group("indices").size())))
-    return;
-  a->update = reduction_of(l, op, a->block);
-  if (!a->update) return;
-  a->first_index = Lowering::operand_index(op, "indices");
-  a->source = Lowering::operand_index(op, "src");
-  l.emit(run_block, op, a);
-}
-
-void lower_descriptor_gather(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<RowAccess>();
-  if (!block_operand(l, op, op.result()->type, a->block, -1)) return;
-  if (a->block.shape.size() != 2) return l.error(op, "rows are gathered from descriptors of rank 2 only");
-  a->block.shape[1] = op.result()->type->shape.back();
-  a->rows = Lowering::operand_index(op, "x_offsets");
-  a->column = Lowering::operand_index(op, "y_offset");
-  a->source = -1;
-  l.emit(run_rows, op, a);
-}
-
-void lower_descriptor_scatter(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<RowAccess>();
-  if (!block_operand(l, op, op.operand_of("src")->type, a->block, -1)) return;
-  if (a->block.shape.size() != 2) return l.error(op, "rows are scattered to descriptors of rank 2 only");
-  a->block.shape[1] = op.operand_of("src")->type->shape.back();
-  a->rows = Lowering::operand_index(op, "x_offsets");
-  a->column = Lowering::operand_index(op, "y_offset");
-  a->source = Lowering::operand_index(op, "src");
-  l.emit(run_rows, op, a);
-}
+void lower_descriptor_load(Lowering& l, const ir::Op& op) { lower_block(l, op, true); }
+void lower_descriptor_store(Lowering& l, const ir::Op& op) { lower_block(l, op, false); }
+void lower_descriptor_reduce(Lowering& l, const ir::Op& op) { lower_block(l, op, false, true); }
+void lower_descriptor_gather(Lowering& l, const ir::Op& op) { lower_rows(l, op, true); }
+void lower_descriptor_scatter(Lowering& l, const ir::Op& op) { lower_rows(l, op, false); }
 
 }  // namespace triton_runner::tile
