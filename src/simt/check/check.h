@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <triton_runner/machine/history.h>
+#include <triton_runner/machine/unwritten.h>
 
 #include "exec.h"
 
@@ -156,6 +157,7 @@ class Checks {
   // For global memory, whose agents are clusters.
   std::vector<Record> global_records_;
   machine::History global_;
+  const machine::Unwritten unwritten_;
   std::unordered_map<uint64_t, machine::Clock> released_;  // by address of an atomic
 };
 
