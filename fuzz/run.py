@@ -21,7 +21,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOUND = ROOT / "build" / "fuzz"
 REGRESSIONS = ROOT / "fuzz" / "regressions"
-SEEDS = ("fuzz/regressions", "fuzz/seeds", "tests/cases", "tests/corpus", "examples")
+SEEDS = ("fuzz/regressions", "fuzz/seeds", "tests/cases", "build/golden", "build/corpus", "examples")
 TARGETS = {  # and what they read
     "ir": ("*.tt*ir",),
     "tile": ("*.tt*ir",),

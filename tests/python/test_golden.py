@@ -1,5 +1,6 @@
 """The golden cases are what their oracle says, and the oracle's formats are those of NumPy and ml_dtypes."""
 
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -12,7 +13,7 @@ import pytest
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from golden import formats  # noqa: E402
+from golden import formats, make  # noqa: E402
 
 DTYPES = {
     "f16": np.float16,
@@ -26,9 +27,28 @@ DTYPES = {
 
 
 def test_cases_are_what_the_oracle_says():
-    command = [sys.executable, str(TESTS / "golden" / "make.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    different = make.write()
+    assert not different, f"{different}: python tests/golden/make.py shows the difference"
+
+
+def test_a_case_that_is_made_otherwise_is_shown(tmp_path):
+    """By a copy of the scripts with a history of its own, one of which is changed."""
+    golden = tmp_path / "tests" / "golden"
+    shutil.copytree(TESTS / "golden", golden, ignore=shutil.ignore_patterns("__pycache__", "ptx-hw"))
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=test", "-c", "user.email=test@localhost"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "digests"]):
+        subprocess.run([*git, *command], check=True)
+    family = golden / "im2col.py"
+    family.write_text(family.read_text().replace("Columns of signals: a", "Columns of a signal: a"))
+    run = lambda *more: subprocess.run(  # noqa: E731
+        [sys.executable, str(golden / "make.py"), *more], capture_output=True, text=True
+    )
+    done = run()
+    assert done.returncode == 1, done.stdout + done.stderr
+    (name,) = (line.split()[1] for line in done.stdout.splitlines() if line.startswith("differs "))
+    lines = done.stdout.splitlines()
+    assert f"---- expected {name}" in lines and any(line.startswith("+// Columns of a signal: ") for line in lines), done.stdout[-2000:]
+    assert run("--update").returncode == 0 and run().returncode == 0
 
 
 @pytest.mark.parametrize("name", DTYPES)

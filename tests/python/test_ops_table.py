@@ -11,7 +11,10 @@ import pytest
 from triton_runner import _ops, ir
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = ROOT / "tests" / "cases"
+sys.path.insert(0, str(ROOT / "tests"))
+
+from golden import make  # noqa: E402
+
 TABLE = {row["name"]: row for row in _ops.table()}
 
 
@@ -21,9 +24,11 @@ def cli(*arguments):
 
 
 def case_of(tested: str) -> Path:
-    found = [CASES / f"{tested}.{suffix}" for suffix in ("ttir", "ttgir")]
+    make.write()
+    folders = (ROOT / "tests" / "cases", make.INTO)
+    found = [folder / f"{tested}.{suffix}" for folder in folders for suffix in ("ttir", "ttgir")]
     found = [path for path in found if path.exists()]
-    assert found, f"there is no case tests/cases/{tested}.ttir or .ttgir"
+    assert found, f"there is no case {tested}.ttir or .ttgir in tests/cases, and tests/golden makes none"
     return found[0]
 
 
