@@ -30,7 +30,7 @@ ISAS = ("avx2", "portable")
 
 
 def name_of(path: pathlib.Path) -> str:
-    """"op/tt.load.ttir"."""
+    """ "op/tt.load.ttir"."""
     return str(path.relative_to(CASES if path.is_relative_to(CASES) else make.INTO))
 
 
@@ -151,7 +151,8 @@ def main() -> int:
     paths = [p for p in paths if p.is_file() and p.suffix in (".ttir", ".ttgir", ".ptx")]
     paths = [p for p in paths if not options.parts or any(part in str(p) for part in options.parts)]
     if options.checks:
-        return min(failed + run_checked(options.tool, paths, options.checks, options.jobs, options.timeout), 1)
+        failed += run_checked(options.tool, paths, options.checks, options.jobs, options.timeout)
+        return min(failed, 1)
     isas = [isa for isa in options.isa or ISAS if isa and has_isa(options.tool, isa)]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         turns = itertools.count() if options.one_way else itertools.repeat(None)

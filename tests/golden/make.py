@@ -107,9 +107,7 @@ def explain(different: list[str]) -> None:
         if trouble := as_recorded(into):
             print(f"what was expected cannot be made again: {trouble}")
         for name in different:
-            old, new = (
-                (root / name).read_text() if (root / name).exists() else "" for root in (into, INTO)
-            )
+            old, new = ((root / name).read_text() if (root / name).exists() else "" for root in (into, INTO))
             print(f"differs {name}")
             if old and digest(old) != known.get(name):
                 print("the scripts that were committed with digests.txt do not make it either")
@@ -127,7 +125,7 @@ def main() -> int:
     different = write()
     shown = [name for name in different if not options.parts or any(part in name for part in options.parts)]
     if options.update:
-        paths = [path for path in sorted(INTO.rglob("*.tt*ir"))]
+        paths = sorted(INTO.rglob("*.tt*ir"))
         rows = [f"{path.relative_to(INTO)} {digest(path.read_text())}\n" for path in paths]
         DIGESTS.write_text("".join(rows))
         print("\n".join(f"recorded {name}" for name in different))

@@ -19,7 +19,10 @@ from triton_runner._reduce import ir_edits, oracles
 from triton_runner._reduce.reduce import reduce
 from triton_runner._rerun.arguments import Arguments
 
-CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "3.9.0"
+sys.path.append(str(Path(__file__).resolve().parents[1] / "corpus"))
+import corpus
+
+CORPUS = corpus.folder("3.9.0")
 FOLDERS = {"ttir": "sm80", "ttgir": "sm80", "ptx": "sm90"}
 MOST = 15
 # The level, what the compiler mistakes, for what.

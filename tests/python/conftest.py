@@ -19,6 +19,9 @@ for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"):
 os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
 sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus")]
+import corpus  # noqa: E402
+
+corpus.unpacked()  # pages and tests name files of build/corpus
 
 # The files that take longest, by `make test PARTS=python` with --junitxml. They come first: a process that
 # begins one of them last works on alone.

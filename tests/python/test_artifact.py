@@ -5,11 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import corpus
 import pytest
 from triton_runner import DiagnosticError, _core
 
 artifact = _core.artifact
-CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+CORPUS = corpus.unpacked()
 NEWEST = CORPUS / "3.9.0"
 LEVELS = ("llir", "ptx", "cubin")
 

@@ -47,7 +47,8 @@ def test_a_case_that_is_made_otherwise_is_shown(tmp_path):
     assert done.returncode == 1, done.stdout + done.stderr
     (name,) = (line.split()[1] for line in done.stdout.splitlines() if line.startswith("differs "))
     lines = done.stdout.splitlines()
-    assert f"---- expected {name}" in lines and any(line.startswith("+// Columns of a signal: ") for line in lines), done.stdout[-2000:]
+    assert f"---- expected {name}" in lines
+    assert any(line.startswith("+// Columns of a signal: ") for line in lines), done.stdout[-2000:]
     assert run("--update").returncode == 0 and run().returncode == 0
 
 

@@ -1,12 +1,11 @@
 """triton_runner.ir: every module of tests/corpus round-trips; the graph can be walked and edited."""
 
-import pathlib
-
+import corpus
 import pytest
 import triton_runner
 from triton_runner import ir
 
-CORPUS = pathlib.Path(__file__).parents[1] / "corpus"
+CORPUS = corpus.unpacked()
 FILES = sorted(p for p in CORPUS.rglob("*") if p.suffix in (".ttir", ".ttgir"))
 SMALL = """\
 #blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>

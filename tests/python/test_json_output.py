@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 
+import corpus
 import pytest
 from triton_runner._cli import main
 
@@ -25,7 +26,7 @@ USES = {
     "exec": (IR, *CALL),
     "dump": ("-v", "x", "program.py"),
     "ops": ("tt.dot",),
-    "resources": (IR, "--metadata", str(ROOT / "tests/corpus/3.9.0/sm80/add_kernel.json")),
+    "resources": (IR, "--metadata", str(corpus.folder("3.9.0") / "sm80/add_kernel.json")),
     "compile": (*KERNEL, "--to", "ttir"),
     "translate": (IR, "--to", "3.9.0"),
     "versions": ("ls",),

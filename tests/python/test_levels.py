@@ -2,6 +2,7 @@
 
 import pathlib
 
+import corpus
 import pytest
 from triton_runner import DiagnosticError, _levels
 from triton_runner._recent import Recent
@@ -11,8 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEXTS = [
     path
     for name in _levels.LEVELS
-    for folder in ("tests/corpus", "examples")
-    for path in sorted((ROOT / folder).rglob(f"*.{name}"))
+    for folder in (corpus.unpacked(), ROOT / "examples")
+    for path in sorted(folder.rglob(f"*.{name}"))
     if _levels.LEVELS[name].is_text
 ]
 

@@ -96,7 +96,7 @@ def test_bad_filters():
     "file, present, absent",
     [
         ("examples/exec/add_kernel.ttir", "tt.load", "tt.dot"),
-        ("tests/corpus/3.1.0/sm80/matmul_kernel.ttgir", "ttg.local_load", "tt.trans"),
+        ("build/corpus/3.1.0/sm80/matmul_kernel.ttgir", "ttg.local_load", "tt.trans"),
         ("examples/exec/add_kernel.ptx", "add", "mma"),
     ],
 )

@@ -3,6 +3,7 @@
 import pathlib
 import re
 
+import corpus
 import pytest
 from triton_runner import DiagnosticError, ptx
 
@@ -156,7 +157,7 @@ def test_opcode_table():
     assert all(re.fullmatch(r"9\.7(\.\d+)+", row["section"]) for row in table.values())
 
 
-FILES = sorted((ROOT / "tests" / "corpus").rglob("*.ptx"))
+FILES = sorted(corpus.unpacked().rglob("*.ptx"))
 
 
 def test_there_are_files_of_every_release():

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import corpus
 import pytest
 import triton_runner
 from triton_runner import _tools
 
-CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+CORPUS = corpus.unpacked()
 PTX = sorted(CORPUS.glob("3.9.0/sm*/*.ptx"))
 ADD = """
 import triton, triton.language as tl

@@ -3,6 +3,7 @@
 
 import sys
 
+import corpus
 import matrix
 import pytest
 
@@ -45,7 +46,7 @@ def test_the_artifacts_are_clean_under_the_checks(kernels, kernel, level, check)
 
     harness = kernels[0]
     device = harness.Device()
-    folder = str(matrix.CORPUS / matrix.TLX_RELEASE / f"sm{matrix.TLX[kernel]}")
+    folder = str(corpus.folder(matrix.TLX_RELEASE) / f"sm{matrix.TLX[kernel]}")
     with triton_runner.using(device="cpu", check=check):
         found = importlib.import_module(f"kernels.{kernel}").run(device, **{f"{level}_dir": folder})
     for name, got, expected, tolerance in found:

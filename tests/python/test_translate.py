@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import corpus
 import numpy as np
 import pytest
 
@@ -15,7 +16,7 @@ from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._compiler import translation, versions  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CORPUS = ROOT / "tests" / "corpus"
+CORPUS = corpus.unpacked()
 TEXTS = sorted(file for file in CORPUS.rglob("*.tt*ir"))
 INSTALLED = triton.__version__
 
