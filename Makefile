@@ -7,9 +7,9 @@
 #                       the last line counts them
 #   make develop        the package in .venv, editable
 #   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--plot: cost by programs
-#                       and elements; ARGS=--write: into doc/measurements/performance.md)
+#                       and elements; ARGS=--write: into doc/measurements/speed.md)
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
-#                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/conformance.md)
+#                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/verified.md)
 #   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
 #   make right          right programs under verify: none may be called wrong (ARGS="fla --whole --launches 400",
 #                       ARGS="tutorials --tutorials <folder>": tests/right/run.py)
@@ -17,7 +17,7 @@
 #   make lint           ruff, clang-format, the order of imports, the length of functions and files
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
 #   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases":
-#                       doc/measurements/coverage.md)
+#                       doc/measurements/verified.md)
 #   make differential   random kernels at TTIR, TTGIR and PTX, bit for bit (LIMIT=<seconds>, ARGS="--seeds 0 1000")
 #   make bisect-check   faults planted behind compiler passes, found by bisection (ARGS="--count 20 --seed 0")
 #   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit

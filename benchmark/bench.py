@@ -254,7 +254,7 @@ def markdown(rows: list[list[str]]) -> str:
 
 
 def replace_part(begin: str, parts: list[str]) -> None:
-    """Replaces the part of doc/measurements/performance.md between a marker and the next end."""
+    """Replaces the part of doc/measurements/speed.md between a marker and the next end."""
     head, rest = PAGE.read_text().split(begin)
     tail = rest.split(END, 1)[1]
     PAGE.write_text(head + begin + "\n" + "\n\n".join(parts) + "\n" + END + tail)

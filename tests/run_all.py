@@ -58,7 +58,7 @@ class Part:
     ninja and make build: where one fails, the rest of its part does not run, and no part that needs it."""
 
     name: str
-    budget: int  # seconds of CPU on a machine like doc/measurements/performance.md's
+    budget: int  # seconds of CPU on a machine like doc/measurements/speed.md's
     commands: Callable[[], list[list[str]]]
     needs: tuple[str, ...] = ()
     by_default: bool = True

@@ -7,7 +7,7 @@ gives.
 Each kernel of examples/ is compiled twice: by a worker of the release, and by that release's own
 triton.compile in a process of its own (tools/compile_example.py). All levels are compared byte for byte.
 Results are kept in FILE (a run that stopped goes on from there); --write makes the tables of
-doc/measurements/compile-table.md from them.
+doc/measurements/releases.md from them.
 """
 
 import argparse
@@ -135,7 +135,7 @@ def first_line(text):
 
 
 def tables(results):
-    """The Markdown of doc/measurements/compile-table.md."""
+    """The Markdown of doc/measurements/releases.md."""
     cells = {tuple(key.split()): result for key, result in results.items()}
     known_versions = sorted({version for version, _, _ in cells}, key=versions.key)
     known_targets = [target for target in TARGETS if any(key[1] == target for key in cells)]

@@ -4,7 +4,7 @@
     python tools/releases.py test [--all | --few] [VERSION ...]
         build the project's wheel, install it into each, run tests/releases there: the newest patch of each
         minor release, all patches, or the first release, one in the middle and the last. Of all releases
-        doc/measurements/versions.md is written anew.
+        doc/measurements/releases.md is written anew.
 
 An environment holds triton, numpy and pytest, no torch (0.6 to 1.1 GB); that of 3.8.0 also the plug-in of
 TLX. They live under $TRITON_RUNNER_RELEASES, by default
@@ -178,7 +178,7 @@ def run_tests(python, options):
 
 
 def table(results):
-    """The Markdown of doc/measurements/versions.md."""
+    """The Markdown of doc/measurements/releases.md."""
     lines = [
         "# Triton releases",
         "",

@@ -7,7 +7,7 @@ compilation, and measures what the trace costs.
 Each cell compiles plainly, with fingerprints and with every text kept, in a worker of the release, in turn
 and N times; the fastest counts. Results are kept in FILE (a run that stopped goes on from there); --again
 measures those once more whose trace took more than RATIO of the plain time, as a single run may; --write
-makes doc/measurements/passes.md from them. What a trace costs is printed at the end.
+makes doc/measurements/releases.md from them. What a trace costs is printed at the end.
 """
 
 import argparse
@@ -67,7 +67,7 @@ nothing. All levels down to the binary are compared (hsaco before 3.5 is not: it
 
 
 def page(results):
-    """The Markdown of doc/measurements/passes.md."""
+    """The Markdown of doc/measurements/releases.md."""
     rows = {}
     for key, found in results.items():
         version, target, kernel = key.split()

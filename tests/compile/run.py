@@ -5,7 +5,7 @@ compares it with eager.
     python tests/compile/run.py --pretend-cuda      the same on tensors that say cuda
     python tests/compile/run.py softmax norm        cases whose name or family contains a word
     python tests/compile/run.py --json cpu.json; python tests/compile/run.py --pretend-cuda --json cuda.json
-    python tests/compile/run.py --write cpu.json cuda.json   into doc/measurements/torch-compile.md
+    python tests/compile/run.py --write cpu.json cuda.json   into doc/measurements/verified.md
 
 A line for each: what differs most, Triton kernels, CPU seconds for the first calls (compiling) and a later
 one. torch's own operators run on one thread.

@@ -1,4 +1,4 @@
-"""Writes the tables of doc/measurements/conformance.md from results of run.py, between two marker lines.
+"""Writes the tables of doc/measurements/verified.md from results of run.py, between two marker lines.
 
     python tests/conformance/document.py RESULTS.jsonl ... [--interpreter RESULTS.jsonl ...] [--write FILE]
 

@@ -3,7 +3,7 @@ a process of its own, and writes what came out.
 
     python tests/gpu/run_examples.py OUT [--releases 3.6.0,...] [--jobs N]
 
-OUT/examples.json has one entry a row or script; OUT/examples.md has the tables of doc/measurements/gpu.md.
+OUT/examples.json has one entry a row or script; OUT/examples.md has the tables of doc/measurements/releases.md.
 What is for an architecture that this GPU cannot run, and artifacts that the installed Triton does not accept
 because another release wrote them, have to be refused with a DiagnosticError.
 """

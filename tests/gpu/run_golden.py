@@ -4,7 +4,7 @@ oracle, bit for bit.
     python tests/gpu/run_golden.py OUT [--jobs N] [--device cpu] [part-of-name ...]
 
 A case is compiled from its TTIR (or TTGIR) by the installed Triton through triton_runner.load(...,
-device="cuda"). OUT/golden.json has an entry a case, OUT/golden.md the summary of doc/measurements/gpu.md.
+device="cuda"). OUT/golden.json has an entry a case, OUT/golden.md the summary of doc/measurements/releases.md.
 Arrays of a float type count NaNs as equal, arrays of hex bits do not; math functions are measured in ulp.
 Cases that end in a trap or print are left out. Each worker is a process of its own: a compiler that dies
 takes one case along.

@@ -5,7 +5,7 @@
 Installs the libraries (without what they depend on, but for what they import) into a scratch folder,
 $TRITON_RUNNER_LIBRARIES or one in the temporary folder; runs every case of cases_<library>.py through
 `triton-runner run` and prints a row a case that is not right, and the counts. --write puts the counts into
-doc/measurements/libraries.md, whose other rows stay.
+doc/measurements/verified.md, whose other rows stay.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def run(name: str, level: str, pretend: bool, only: str) -> list[dict]:
 
 
 def write(counts: dict) -> None:
-    """Puts rows into the table of doc/measurements/libraries.md, in place of those for the same run."""
+    """Puts rows into the table of doc/measurements/verified.md, in place of those for the same run."""
     head, _, rest = DOC.read_text().partition("<!-- table -->\n")
     table, _, tail = rest.partition("<!-- end -->")
     heading, rule, *lines = table.splitlines()

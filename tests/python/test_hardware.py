@@ -1,5 +1,5 @@
 """What an NVIDIA H100 answered, instruction by instruction, holds everywhere: goldens of tests/golden/ptx-hw
-(tests/gpu/instructions.py, mma.py, im2col.py and contract.py wrote them; doc/measurements/fidelity.md)."""
+(tests/gpu/instructions.py, mma.py, im2col.py and contract.py wrote them; doc/internals/hardware.md)."""
 
 import pathlib
 import subprocess

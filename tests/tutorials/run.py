@@ -6,7 +6,7 @@ Each script runs in a process of its own, in a scratch folder that looks like Tr
 with test functions run under pytest, too. A script went well if it ended with status 0 and printed no ❌.
 Prints a table; the exit status says whether anything failed. A release that is not installed here comes from
 tools/releases.py, with the torch of this environment. --write puts the table into
-doc/measurements/tutorials.md.
+doc/measurements/verified.md.
 """
 
 import argparse
@@ -26,7 +26,7 @@ PAGE = ROOT / "doc" / "measurements" / "tutorials.md"
 sys.path.insert(0, str(ROOT / "tools"))
 
 HANG = 3600  # seconds of CPU time after which a script hangs: those of 2026 end within 200
-# How scripts end that can go no further, and why (doc/measurements/tutorials.md says more).
+# How scripts end that can go no further, and why (doc/measurements/verified.md says more).
 ENDS = {
     "Failed to execute cupti": "then its profiler asks the GPU (CUPTI)",
     "a view of 65536 bytes from byte 131072 of an allocation of 163840": "then its own fault is found",
@@ -223,7 +223,7 @@ def main() -> int:
     parser.add_argument("--release", action="append", help="of Triton; several: one after the other")
     parser.add_argument("--only", default="", help="scripts whose path contains this")
     parser.add_argument("--level", help="what the CPU executes, in place of ttir (Gluon: ttgir)")
-    parser.add_argument("--write", action="store_true", help="into doc/measurements/tutorials.md")
+    parser.add_argument("--write", action="store_true", help="into doc/measurements/verified.md")
     options = parser.parse_args()
     folder = options.folder.resolve()
     options.release = options.release or [importlib.metadata.version("triton")]
