@@ -19,8 +19,10 @@ from triton_runner._reduce import ir_edits, oracles
 from triton_runner._reduce.reduce import reduce
 from triton_runner._rerun.arguments import Arguments
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "corpus"))
-import corpus
+TESTS = Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS), str(TESTS / "corpus")]
+import corpus  # noqa: E402
+from suite import results  # noqa: E402
 
 CORPUS = corpus.folder("3.9.0")
 FOLDERS = {"ttir": "sm80", "ttgir": "sm80", "ptx": "sm90"}
@@ -125,27 +127,39 @@ def found(name: str):
     return reduce(text, oracle_of(name, text, level), name="attention_kernel")
 
 
+def record(rows: list[list]) -> None:
+    sizes, seconds = [row[3] for row in rows], [float(row[5]) for row in rows]
+    said = f"{sum(size <= MOST for size in sizes)} of {len(rows)}: {min(sizes)} to {max(sizes)} ops, "
+    said += f"in {min(seconds):g} to {max(seconds):g} s"
+    columns = ["fault", "level", "ops before", "ops", "tries", "seconds"]
+    results.record(
+        "planted", "reduce",
+        "faults in the IR or PTX of an attention kernel, made at most 15 ops by `reduce`",
+        "python tests/planted/reduce_check.py", {"result": said}, table={"columns": columns, "rows": rows},
+    )  # fmt: skip
+
+
 def main() -> int:
     given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     given.add_argument("--only", default="")
     given.add_argument("--show", action="store_true")
+    given.add_argument("--write", action="store_true", help="into results/planted.json")
     options = given.parse_args()
-    failed = 0
-    print("| fault | level | ops before | ops | tries | seconds |\n|---|---|---|---|---|---|")
+    failed, rows = 0, []
     for name, (level, *_) in FAULTS.items():
         if options.only not in name:
             continue
         started = time.monotonic()
         with triton_runner.using(device="cpu"):
             one = found(name)
-        print(
-            f"| {name} | {level} | {one.size_before[0]} | {one.size[0]} | {one.tries} "
-            f"| {time.monotonic() - started:.1f} |",
-            flush=True,
-        )
+        took = time.monotonic() - started
+        rows.append([name, level, one.size_before[0], one.size[0], one.tries, f"{took:.1f}"])
+        print(*rows[-1], sep=", ", flush=True)
         failed += one.size[0] > MOST
         if options.show:
             print(one.text)
+    if options.write:
+        record(rows)
     print(f"{failed} of the faults have more than {MOST} ops" if failed else "all found small")
     return failed
 

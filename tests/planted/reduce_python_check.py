@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import triton_runner
-from reduce_check import attention
+from reduce_check import attention, results
 from triton_runner._reduce import oracles
 from triton_runner._reduce.reduce import reduce
 from triton_runner._rerun.arguments import Arguments
@@ -108,13 +108,25 @@ def found(name: str, folder):
     )  # fmt: skip
 
 
+def record(rows: list[list]) -> None:
+    sizes, seconds = [row[3] for row in rows], [float(row[5]) for row in rows]
+    said = f"{sum(size <= MOST for size in sizes)} of {len(rows)}: {min(sizes)} to {max(sizes)} statements, "
+    said += f"in {min(seconds):g} to {max(seconds):g} s"
+    columns = ["fault", "oracle", "statements before", "statements", "tries", "seconds"]
+    results.record(
+        "planted", "reduce-python", "faults in its Python, made at most 15 statements",
+        "python tests/planted/reduce_python_check.py", {"result": said},
+        table={"columns": columns, "rows": rows},
+    )  # fmt: skip
+
+
 def main() -> int:
     given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     given.add_argument("--only", default="")
     given.add_argument("--show", action="store_true")
+    given.add_argument("--write", action="store_true", help="into results/planted.json")
     options = given.parse_args()
-    failed = 0
-    print("| fault | oracle | statements before | statements | tries | seconds |\n|---|---|---|---|---|---|")
+    failed, rows = 0, []
     for name, (*_, oracle) in FAULTS.items():
         if options.only not in name:
             continue
@@ -122,14 +134,14 @@ def main() -> int:
         with triton_runner.using(device="cpu"), tempfile.TemporaryDirectory() as folder:
             one = found(name, folder)
         said = oracle if isinstance(oracle, str) else "a function"
-        print(
-            f"| {name} | {said} | {one.size_before[0]} | {one.size[0]} | {one.tries} "
-            f"| {time.monotonic() - started:.1f} |",
-            flush=True,
-        )
+        took = time.monotonic() - started
+        rows.append([name, said, one.size_before[0], one.size[0], one.tries, f"{took:.1f}"])
+        print(*rows[-1], sep=", ", flush=True)
         failed += one.size[0] > MOST
         if options.show:
             print(one.text)
+    if options.write:
+        record(rows)
     print(f"{failed} of the faults have more than {MOST} statements" if failed else "all found small")
     return failed
 

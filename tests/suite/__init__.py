@@ -1,2 +1,2 @@
-"""What the harnesses of tests/ and tools/ share: cases run side by side in processes with limits (run.py), and
-what they measured, which is kept in results/ and shown by doc/measurements (results.py)."""
+"""What the harnesses of tests/ and tools/ share: cases in processes of their own, with limits (run.py); what
+they measured, kept in results/ and shown by doc/measurements (results.py)."""

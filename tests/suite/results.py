@@ -3,7 +3,7 @@
     python tests/suite/results.py          writes the tables of the pages anew
 
 The command that measures calls record(). A run has what was measured, when, on what, by which command, its
-`figures` (a row of a page), and maybe a `table` ({"columns", "rows"}) and `data`, everything else that is kept.
+`figures` (a row of a page), and maybe a `table` ({"columns", "rows"}) and `data`, all else that is kept.
 A page says where its tables stand:
 
     <!-- results: NAME [NAME/KEY ...] -->   a row a run, all of NAME or these
@@ -37,8 +37,8 @@ def read(name: str) -> dict[str, dict]:
 
 
 def record(name: str, key: str, what: str, command: str, figures: dict, **more) -> None:
-    """Keeps a run in place of the last one with its key, and writes the pages. more: `table`, `data`; `date` and
-    `machine`, if not today and this one."""
+    """Keeps a run in place of the last one with its key, and writes the pages. more: `table`, `data`; `date`
+    and `machine`, if not today and this one."""
     about = {"date": str(datetime.date.today()), "machine": machine()}
     runs = read(name)
     runs[key] = {"what": what, "command": command, **about, "figures": figures, **more}
@@ -64,8 +64,8 @@ def text_of(runs: dict[str, dict]) -> str:
 
 
 def markdown(columns: list[str], rows: list[list]) -> str:
-    """A table; "|" in a cell is escaped, and an empty cell for None."""
-    cell = lambda value: "" if value is None else str(value).replace("|", "\\|")  # noqa: E731
+    """A table; None is an empty cell."""
+    cell = lambda v: "" if v is None else " ".join(str(v).split()).replace("|", "\\|")  # noqa: E731
     lines = [" | ".join(columns), "|".join("---" for _ in columns)]
     lines += [" | ".join(cell(value) for value in row) for row in rows]
     return "\n".join(f"| {line} |" if i != 1 else f"|{line}|" for i, line in enumerate(lines))
