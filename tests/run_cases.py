@@ -16,12 +16,12 @@ import difflib
 import itertools
 import os
 import pathlib
-import resource
 import signal
 import subprocess
 import sys
 
 from golden import make
+from suite.run import Case, execute
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "cases"
@@ -52,23 +52,12 @@ def tool_of(path: pathlib.Path, text: str) -> str:
 
 def output_of(command: list[str], timeout: float) -> str:
     """What the tool printed; a crash or a time-out is part of it."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=max(1800.0, timeout),  # what waits for ever uses no CPU
-            check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(timeout), int(timeout) + 5)),
-        )
-    except subprocess.TimeoutExpired:
+    done = execute(Case(command[-1], command, folder=ROOT, cpu_limit=timeout))
+    if done.status == -signal.SIGKILL and done.seconds >= done.case.wall_limit:
         return "(it hangs)\n"
-    if done.returncode == -signal.SIGXCPU:
+    if done.status == -signal.SIGXCPU:
         return f"(no end after {timeout:g} s of CPU)\n"
-    text = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0:
-        text += done.stderr.decode("utf-8", "replace") + f"(exit status {done.returncode})\n"
-    return text
+    return done.output + (f"{done.errors}(exit status {done.status})\n" if done.status else "")
 
 
 def run_case(

@@ -11,6 +11,7 @@ import resource
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ LEAST_HANG = 1800  # seconds of wall clock
 @dataclasses.dataclass
 class Case:
     """A command: its name, what its environment has beside this one's (None: has not), its folder (None: a
-    scratch folder), its limits: seconds of CPU, GiB of data (0: none). What it is about is its owner's."""
+    scratch folder), its limits: seconds of CPU of a process, GiB of data (0: none)."""
 
     name: str
     command: list[str]
@@ -30,7 +31,10 @@ class Case:
     folder: Path | None = None
     cpu_limit: float = 900
     memory: float = 0
-    about: object = None
+
+    @property
+    def wall_limit(self) -> float:
+        return max(LEAST_HANG, HANG * self.cpu_limit)
 
 
 @dataclasses.dataclass
@@ -51,8 +55,8 @@ class Outcome:
             return f"status {self.status}" if self.status else ""
         if -self.status == signal.SIGXCPU:
             return f"no end after {self.case.cpu_limit:g} s of CPU"
-        if self.seconds >= self._wall_limit:
-            return f"no end after {self._wall_limit:g} s"
+        if self.seconds >= self.case.wall_limit:
+            return f"no end after {self.case.wall_limit:g} s"
         return f"ended by {signal.Signals(-self.status).name}"
 
     @property
@@ -60,10 +64,6 @@ class Outcome:
         """Of the errors, else of the output; how it ended where there is neither."""
         lines = (self.errors.strip() or self.output.strip()).splitlines()
         return lines[-1][:300] if lines else self.how
-
-    @property
-    def _wall_limit(self) -> float:
-        return max(LEAST_HANG, HANG * self.case.cpu_limit)
 
 
 def execute(case: Case) -> Outcome:
@@ -83,38 +83,25 @@ def execute(case: Case) -> Outcome:
     ):
         started = time.monotonic()
         child = subprocess.Popen(
-            case.command,
-            cwd=case.folder or scratch,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            preexec_fn=limits,
-            start_new_session=True,
-        )
+            case.command, cwd=case.folder or scratch, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=errors, preexec_fn=limits, start_new_session=True,
+        )  # fmt: skip
+        hangs = threading.Timer(case.wall_limit, os.killpg, (child.pid, signal.SIGKILL))
+        hangs.daemon = True
+        hangs.start()
         try:
-            used, status = _waited(child, started + max(LEAST_HANG, HANG * case.cpu_limit))
+            _, status, used = os.wait4(child.pid, 0)
         except BaseException:
             os.killpg(child.pid, signal.SIGKILL)
             raise
+        finally:
+            hangs.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
         took = time.monotonic() - started
         for file in (output, errors):
             file.seek(0)
-        return Outcome(case, status, output.read(), errors.read(), took, used)
-
-
-def _waited(child: subprocess.Popen, until: float) -> tuple[float, int]:
-    """Seconds of CPU that the process and its children used, and its status."""
-    pause = 0.005
-    while True:
-        pid, status, used = os.wait4(child.pid, os.WNOHANG)
-        if pid:
-            child.returncode = os.waitstatus_to_exitcode(status)
-            return used.ru_utime + used.ru_stime, child.returncode
-        if time.monotonic() > until:
-            os.killpg(child.pid, signal.SIGKILL)
-        time.sleep(pause)
-        pause = min(pause * 1.2, 0.2)
+        cpu = used.ru_utime + used.ru_stime
+        return Outcome(case, child.returncode, output.read(), errors.read(), took, cpu)
 
 
 def execute_all(cases: Iterable[Case], jobs: int) -> Iterator[Outcome]:
