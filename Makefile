@@ -3,8 +3,8 @@
 #
 #   make demo           kernels at every level that runs without a GPU: engine, difference from the reference, time
 #                       (ARGS=--all: every kernel from every level)
-#   make test           all tests (PARTS="cases python" runs some, PARTS=long the Python tests that are left out);
-#                       the last line counts them
+#   make test           the tests of every change; the last line counts them (PARTS="cases python": some;
+#                       PARTS="share asan fuzz tsan releases": those that take turns in .ci/run; PARTS=long)
 #   make develop        the package in .venv, editable
 #   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--plot: cost by programs
 #                       and elements; ARGS=--write: into doc/measurements/speed.md)
@@ -51,7 +51,7 @@ demo: $(VENV)/.build
 test: $(VENV)/.build
 	@test -f $(VENV)/.check -o -n "$(PARTS)" || $(MAKE) --no-print-directory -j2 $(VENV)/.check compiled TARGETS=all >/dev/null 2>&1 || true
 	@$(MAKE) --no-print-directory $(VENV)/.check
-	@$(RUN) tests/run_all.py $(PARTS)
+	@$(RUN) tests/run_all.py $(PARTS) $(TURN)
 
 # pip asks CMake, and CMake knows what changed.
 develop: $(VENV)/.run

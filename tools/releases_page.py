@@ -4,7 +4,7 @@ and a line each of README.md, README.zh.md and pyproject.toml.
     python tools/releases_page.py
 
 No other text names the first and the last of them: it says "every release", and links to the page
-(tests/python/test_releases.py).
+(tests/python/compiler/test_releases.py).
 """
 
 import pathlib

@@ -29,7 +29,7 @@ from suite.run import Case, execute  # noqa: E402
 BUILD = ROOT / "build" / "coverage"
 CPU_LIMIT = 36_000  # seconds of one command
 SITE = BUILD / "site"
-PYTHON_TESTS = ["-q", "-p", "no:cacheprovider", "--deselect", "tests/python/test_packaging.py"]
+PYTHON_TESTS = ["-q", "-p", "no:cacheprovider", "--deselect", "tests/python/package/test_packaging.py"]
 KERNELS = ["--jobs", "2", "--kind", "operations", "addresses", "addresses", "products"]
 KERNELS += ["--target", "cuda:80", "cuda:90", "cuda:100"]
 
@@ -41,7 +41,9 @@ PARTS = {
          "--checks", "oob,nan,uninit,race"],
     ],
     "differential": [[sys.executable, "tests/differential/run.py", *KERNELS, "--seeds", "0", "200"]],
-    "conformance": [[sys.executable, "-m", "pytest", *PYTHON_TESTS, "tests/python/test_conformance.py"]],
+    "conformance": [
+        [sys.executable, "-m", "pytest", *PYTHON_TESTS, "tests/python/package/test_conformance.py"]
+    ],
     "python": [[sys.executable, "-m", "pytest", *PYTHON_TESTS, "tests/python"]],
 }  # fmt: skip
 

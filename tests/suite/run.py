@@ -83,8 +83,8 @@ def execute(case: Case) -> Outcome:
     ):
         started = time.monotonic()
         child = subprocess.Popen(
-            case.command, cwd=case.folder or scratch, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-            stderr=errors, preexec_fn=limits, start_new_session=True,
+            case.command, cwd=case.folder or scratch, env=environment, stdin=subprocess.DEVNULL,
+            stdout=output, stderr=errors, preexec_fn=limits, start_new_session=True,
         )  # fmt: skip
         hangs = threading.Timer(case.wall_limit, os.killpg, (child.pid, signal.SIGKILL))
         hangs.daemon = True

@@ -12,7 +12,7 @@ from test_device_fake import fake  # noqa: F401  (a fixture)
 from triton_runner import DiagnosticError, export
 from triton_runner._export_command import parse_variants
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "deploy"
 TVM = ROOT / "examples" / "tvm_ffi"
 KERNEL = f"{EXAMPLE / 'add_kernel.py'}:add_kernel"

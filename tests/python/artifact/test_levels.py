@@ -8,7 +8,7 @@ from triton_runner import DiagnosticError, _levels
 from triton_runner._recent import Recent
 
 TLX = "_attn_fwd_ws_pipelined_pingpong"  # the name that the original's example has
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 TEXTS = [
     path
     for name in _levels.LEVELS

@@ -17,7 +17,7 @@ from triton_runner._cli import main  # noqa: E402
 from triton_runner._files import kind_of  # noqa: E402
 from triton_runner._rerun.difference import difference, tolerance  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "planted"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import check  # noqa: E402
 
 SCHEMA = ["verdict", "release", "level", "stage", "pass", "confirmed_by", "evidence", "faults"]

@@ -12,7 +12,7 @@ from bisecting import GIVEN, INSTALLED, KERNEL, OTHERS, TWICE, judge, needs_anot
 from triton_runner._bisect import assembler, search  # noqa: E402
 from triton_runner._compiler import llvm_passes  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "planted"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import check  # noqa: E402
 
 # A fault inside LLVM of the installed release: see llvm_faults.py.

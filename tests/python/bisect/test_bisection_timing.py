@@ -22,7 +22,7 @@ if triton.__version__ == PLANTED:
     plans.planted = {"edit": [edit]}
 
 """
-PAGE = pathlib.Path(__file__).parents[2] / "doc" / "solving_triton_issues" / "issue_8139.py"
+PAGE = pathlib.Path(__file__).parents[3] / "doc" / "solving_triton_issues" / "issue_8139.py"
 PIPELINED += PAGE.read_text().partition("\n\n\n")[2]
 EAGER, RACE = {"timing": "eager"}, {"timing": "late", "check": "race"}
 

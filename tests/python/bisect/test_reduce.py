@@ -19,7 +19,7 @@ from triton_runner._cli import main  # noqa: E402
 from triton_runner._reduce import ir_edits, oracles, ptx_edits, python_edits  # noqa: E402
 from triton_runner._reduce.shrink import Shrinker, rounds  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "planted"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import reduce_check  # noqa: E402
 import reduce_python_check  # noqa: E402
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("triton")
 from triton_runner._compiler import versions
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGES = sorted((ROOT / "doc" / "solving_triton_issues").glob("*.md"))
 
 

@@ -16,7 +16,7 @@ from triton_runner._launch import observing
 from triton_runner._rerun.launch import of_call
 
 ROWS = 8
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "doc" / "solving_triton_issues"
+FOLDER = pathlib.Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues"
 
 
 @triton.jit

@@ -17,7 +17,7 @@ from triton_runner._bisect.results import Found  # noqa: E402
 from triton_runner._case.results import Bits, Finding, Judged  # noqa: E402
 from triton_runner._rerun.typed import FLAT, NULL, as_json, schema  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 KINDS = {
     "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
     "null": type(None),

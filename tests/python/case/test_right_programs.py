@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CHECKS = {"oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "order", "timing", "levels"}
 
 

@@ -157,7 +157,7 @@ def test_a_kernel_of_an_artifact():
     assert found.verdict == "right" and found.launches[0]["levels"] == ["ptx"]
 
 
-COPY = pathlib.Path(__file__).parents[1] / "cases" / "check" / "timing-late-copy.ttgir"
+COPY = pathlib.Path(__file__).parents[2] / "cases" / "check" / "timing-late-copy.ttgir"
 
 
 def test_a_copy_that_nobody_waits_for():

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import triton_runner
 
-CASES = pathlib.Path(__file__).resolve().parents[1] / "cases" / "bad-input"
+CASES = pathlib.Path(__file__).resolve().parents[2] / "cases" / "bad-input"
 
 
 def source(case: str) -> str:

@@ -124,7 +124,7 @@ def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
 )
 def test_words_that_mean_nothing(words, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    root = pathlib.Path(__file__).resolve().parents[2]
+    root = pathlib.Path(__file__).resolve().parents[3]
     for level in ("ttir", "ptx"):
         (tmp_path / f"k.{level}").write_text((root / f"examples/exec/add_kernel.{level}").read_text())
     (tmp_path / "program.py").write_text("")

@@ -17,7 +17,7 @@ from triton_runner import _settings  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import elements, job  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 IR = str(ROOT / "examples/exec/add_kernel.ttir")
 KERNEL = f"{ROOT}/examples/kernels/vector_add.py:add_kernel"
 FAILS = 'raise SystemExit("it ran")'

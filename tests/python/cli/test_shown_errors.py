@@ -17,7 +17,7 @@ pytest.importorskip("triton")
 import triton_runner
 from triton_runner import _core
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXEC = ROOT / "examples/exec"
 ADD = ("--grid", "1", "--arg", "f32[64]=iota", "--arg", "f32[64]=1", "--arg", "f32[64]", "--arg", "64")
 TRAP = """

@@ -15,7 +15,7 @@ from triton_runner import DiagnosticError
 from triton_runner._cli import main
 from triton_runner._paths import check_output, make_folder, read_text, write_file
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 IR = str(ROOT / "examples/exec/add_kernel.ttir")
 # Of each verb what it is asked, up to the place, and whether that is a folder.
 WRITES = {

@@ -18,8 +18,8 @@ from triton_runner._compiler import versions
 from triton_runner.bench import clocks, cross_version, intervals, peers, report
 from triton_runner.bench.rounds import Row, Section, WrongResult, check, measure
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SUBJECT = pathlib.Path(__file__).with_name("subject_for_bench.py")
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SUBJECT = pathlib.Path(__file__).parents[1] / "helpers" / "subject_for_bench.py"
 
 
 def made(rounds: int, factor: float, seed: int, drift: float = 0.0):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-BENCHMARK = pathlib.Path(__file__).resolve().parents[2] / "benchmark"
+BENCHMARK = pathlib.Path(__file__).resolve().parents[3] / "benchmark"
 
 
 @pytest.mark.parametrize("engine", ["ttir", pytest.param("ttgir", marks=pytest.mark.long)])

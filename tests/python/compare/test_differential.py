@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "differential"))
 import addresses  # noqa: E402
 import composed  # noqa: E402
 import generate  # noqa: E402

@@ -14,7 +14,7 @@ from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).parents[1] / "helpers"
 LEVELS = ["source", "ttir", "ttgir", "llir", "ptx", "cubin"]
 ADD = {"signature": "*fp32:16, *fp32:16, *fp32:16, i32", "constexprs": {"BLOCK": 128}, "target": "cuda:90"}
 EVERYTHING = {"signature": "*fp32:16, *fp32:16, i32", "constexprs": {"BLOCK": 64}, "target": "cuda:80"}

@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("triton")
 
+HELPERS = str(pathlib.Path(__file__).parents[1] / "helpers")
+
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -27,7 +29,7 @@ def printed(folder, *arguments, **environment) -> str:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_RUNNER")}
     clean |= {"TRITON_CACHE_DIR": str(folder / "cache"), "TRITON_RUNNER_DEVICE": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, str(pathlib.Path(__file__).parent), *arguments],
+        [sys.executable, "-W", "ignore", "-c", PROGRAM, HELPERS, *arguments],
         cwd=folder,
         env=clean | environment,
         capture_output=True,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from triton_runner import _ops, ir
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from golden import make  # noqa: E402
@@ -126,7 +126,7 @@ def test_a_file_without_what_is_asked_for(tmp_path):
 @pytest.mark.parametrize("level", ["ttir", "ttgir"])
 def test_what_triton_compiles_to_is_executed(level):
     """Every op that Triton 3.9 made of its own tests' kernels for sm80, 90, 100 and 120."""
-    text = (ROOT / "tests" / "python" / "triton_ops.txt").read_text()
+    text = (ROOT / "tests" / "python" / "helpers" / "triton_ops.txt").read_text()
     names = [line.split()[0] for line in text.splitlines() if level in line.split()[1:]]
     assert len(names) == {"ttir": 109, "ttgir": 153}[level]
     not_executed = [n for n in names if n not in TABLE or TABLE[n]["status"] == "parsed only"]

@@ -20,7 +20,7 @@ from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import passes_dump, passes_select  # noqa: E402
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).parents[1] / "helpers"
 MATMUL = {
     "signature": "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16",
     "constexprs": {"BM": 64, "BN": 64, "BK": 32},

@@ -16,7 +16,7 @@ from triton_runner import _core
 from triton_runner._compiler import versions
 from triton_runner._pipeline.versions import RELEASES, parse_version
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "python" / "triton_runner"
 # Pages that list the releases, written from the table; and what was measured, with what there was then.
 LISTS = ("doc/reference/releases.md", "doc/measurements/", "README.md", "README.zh.md")
@@ -60,7 +60,7 @@ def test_nothing_else_says_which_releases_there_are():
         "doc/reference/releases.md"
         for name, text in tracked().items()
         for match in wrong.finditer(text)
-        if name != "tests/python/test_releases.py"
+        if name != "tests/python/compiler/test_releases.py"
     ]
     assert not found, "\n".join(found)
 
@@ -106,7 +106,7 @@ def invented(tmp_path_factory):
         "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null", "PATH": "/usr/bin:/bin",
         "TRITON_RUNNER_VERSIONS": str(site / "versions"), "HOME": str(site), "TRITON_RUNNER_DEVICE": "cpu",
     }  # fmt: skip
-    command = [sys.executable, pathlib.Path(__file__).with_name("invented_release.py"), site]
+    command = [sys.executable, pathlib.Path(__file__).parents[1] / "helpers" / "invented_release.py", site]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=site)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout.splitlines()[-1])

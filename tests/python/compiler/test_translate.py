@@ -15,7 +15,7 @@ import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._compiler import translation, versions  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 CORPUS = corpus.unpacked()
 TEXTS = sorted(file for file in CORPUS.rglob("*.tt*ir"))
 INSTALLED = triton.__version__

@@ -232,7 +232,7 @@ def cli(*arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-KERNEL = pathlib.Path(__file__).with_name("kernels_for_tests.py")
+KERNEL = pathlib.Path(__file__).parents[1] / "helpers" / "kernels_for_tests.py"
 COMPILE = ["compile", f"{KERNEL}:plain_add", "-s", ADD["signature"], "-c", "BLOCK=128", "-t", "cuda:90"]
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("triton")
 import triton_runner
 from triton_runner._dump import instrument, launches
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("d[ue]*/*/*/*.py"))
 # In TLX: tests/releases/test_tlx.py runs them with the release that has TLX.
 SCRIPTS = [script for script in SCRIPTS if not script.startswith("dump/tlx/python/")]

@@ -1,14 +1,14 @@
 """What the package in the folder site, whose extension has one release more, and the lists of tests and tools
 say of that release: JSON for test_releases.py.
 
-    python tests/python/invented_release.py SITE
+    python tests/python/helpers/invented_release.py SITE
 """
 
 import json
 import pathlib
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 SITE = pathlib.Path(sys.argv[1])
 # The package of SITE in place of the one that is installed editable.
 sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "ScikitBuildRedirectingFinder"]

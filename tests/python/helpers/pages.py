@@ -9,7 +9,7 @@ from pathlib import Path
 
 import triton_runner
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 KERNEL = ROOT / "examples/kernels/attention.py"
 SIGNATURE = {
     **dict.fromkeys(("q_ptr", "k_ptr", "v_ptr", "out_ptr"), "*fp16:16"),

@@ -3,8 +3,8 @@ overwritten before it is read, a missing fence, a missing commit or wait.
 
 A program is a kernel of a test module with arguments. An edit replaces lines of the module's source, the
 first that match behind where the program begins (tests/golden/broken-edits.txt).
-`python tests/python/programs_broken.py` runs all of them and writes tests/golden/broken.txt: what each is
-answered at TTGIR and at PTX.
+`python tests/python/helpers/programs_broken.py` runs all of them and writes tests/golden/broken.txt: what
+each is answered at TTGIR and at PTX.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GOLDEN = os.path.join(os.path.dirname(HERE), "golden")
+GOLDEN = os.path.join(os.path.dirname(os.path.dirname(HERE)), "golden")
 CHECKS = "oob,race"
 
 
@@ -150,7 +150,7 @@ EDITS = list(_edits())
 
 
 def source_of(program: Program, old: str = "", new: str = "") -> str:
-    with open(os.path.join(HERE, f"{program.module}.py")) as file:
+    with open(os.path.join(os.path.dirname(HERE), "gluon", f"{program.module}.py")) as file:
         source = file.read()
     at = source.index(program.start)
     if not old:

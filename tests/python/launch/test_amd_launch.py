@@ -25,7 +25,7 @@ from test_gpu_launch import (
 
 pytest.importorskip("torch")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ASKED = "hipPointerGetAttribute"  # by Triton's launcher, of each pointer
 MORE = """
 class Sized(Tensor):

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 
 PRELUDE = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(Path(__file__).parents[1] / "helpers")!r})
 import gc, threading, weakref
 import torch
 import fake_gpu

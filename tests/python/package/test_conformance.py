@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-CONFORMANCE = pathlib.Path(__file__).resolve().parents[1] / "conformance"
+CONFORMANCE = pathlib.Path(__file__).resolve().parents[2] / "conformance"
 SAMPLE = CONFORMANCE / "sample"
 
 

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("scikit_build_core")
 pytest.importorskip("triton")
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = [
     "--no-build-isolation",
     "--no-deps",

@@ -14,7 +14,7 @@ import urllib.parse
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 INDEX = ROOT / "doc" / "index.md"
 LONGEST = 300  # lines
 PAGES = sorted(

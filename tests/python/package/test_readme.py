@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 GUIDES = [str(path.relative_to(ROOT)) for path in (ROOT / "doc").glob("*/*.md")]
 MASKS = (
     (r"0x[0-9a-f]{6,}", "0xADDRESS"),

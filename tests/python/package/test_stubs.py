@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("nanobind")
 import triton_runner
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "python" / "triton_runner"
 
 

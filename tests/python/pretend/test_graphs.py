@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from program_cuda_graphs import CHECKS
 
-PROGRAM = Path(__file__).with_name("program_cuda_graphs.py")
+PROGRAM = Path(__file__).parents[1] / "helpers" / "program_cuda_graphs.py"
 
 
 @pytest.fixture(scope="module")

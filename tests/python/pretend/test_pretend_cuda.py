@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 pytestmark = pytest.mark.timeout(1200)  # 10 s of CPU; a machine may be busy
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).parents[1] / "helpers"
 
 
 def run(*arguments):

@@ -13,7 +13,7 @@ import triton.testing
 import triton_runner
 from triton_runner import KernelTrap, _quick, _quick_install, _quick_random, testing
 
-TUTORIALS = Path(__file__).parents[1] / "tutorials"
+TUTORIALS = Path(__file__).parents[2] / "tutorials"
 
 
 @triton.jit

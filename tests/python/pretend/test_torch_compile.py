@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
 
-RUN = pathlib.Path(__file__).resolve().parents[1] / "compile" / "run.py"
+RUN = pathlib.Path(__file__).resolve().parents[2] / "compile" / "run.py"
 SAMPLE = {
     "cpu_backend": ["sin_mul_relu", "softmax", "integers", "users_kernel"],
     "--pretend-cuda": ["swiglu", "rms_norm", "casts", "factories", "scans", "flex_causal", "dynamic_softmax"],

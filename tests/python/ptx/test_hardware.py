@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-GPU = pathlib.Path(__file__).resolve().parents[1] / "gpu"
+GPU = pathlib.Path(__file__).resolve().parents[2] / "gpu"
 
 
 @pytest.mark.parametrize("script", ["instructions.py", "mma.py", "im2col.py", "contract.py"])

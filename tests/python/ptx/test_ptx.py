@@ -7,7 +7,7 @@ import corpus
 import pytest
 from triton_runner import DiagnosticError, ptx
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 HEAD = ".version 8.7\n.target sm_90a\n.address_size 64\n"
 KERNEL = (
     HEAD

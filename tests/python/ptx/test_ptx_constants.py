@@ -9,7 +9,7 @@ import pytest
 import triton_runner
 from triton_runner import ptx
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ROWS = [
     line.split("\t")
     for line in (ROOT / "tests/golden/ptx-constants.txt").read_text().splitlines()

@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 SOURCES = [ROOT / "src", ROOT / "include", ROOT / "python" / "bindings"]
 TABLE = (ROOT / "include/triton_runner/ptx/opcodes.def").read_text()
 

@@ -12,7 +12,7 @@ import triton_runner
 from click.testing import CliRunner
 from triton_runner import _cli
 
-GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "layouts.txt"
+GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden" / "layouts.txt"
 SHARED = {
     "swizzled": "#ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 4, order = [1, 0]}>",
     "plain": "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>",

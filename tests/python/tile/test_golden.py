@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TESTS))
 
 from golden import formats, make  # noqa: E402
