@@ -14,7 +14,6 @@ import collections
 import fnmatch
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -25,6 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 from suite import results  # noqa: E402
 from suite.run import Case, execute  # noqa: E402
+from suite.site import package_site  # noqa: E402
 
 BUILD = ROOT / "build" / "coverage"
 CPU_LIMIT = 36_000  # seconds of one command
@@ -76,16 +76,7 @@ def build(jobs: int) -> None:
             )  # fmt: skip
             if done.returncode:
                 sys.exit(f"the build failed: {log}")
-    shutil.rmtree(SITE, ignore_errors=True)
-    leave_out = shutil.ignore_patterns("_core*.so", "__pycache__")
-    shutil.copytree(ROOT / "python" / "triton_runner", SITE / "triton_runner", ignore=leave_out)
-    for extension in (BUILD / "python" / "bindings").glob("_core*.so"):
-        (SITE / "triton_runner" / extension.name).symlink_to(extension)
-    # An editable install finds the package before any path is looked at.
-    (SITE / "sitecustomize.py").write_text(
-        "import sys\n\n"
-        'sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__name__.startswith("ScikitBuild")]\n'
-    )
+    package_site(ROOT, BUILD, SITE)
 
 
 def run(part: str) -> bool:
