@@ -136,22 +136,29 @@ def check() -> list[str]:
     """What is wrong, a line each."""
     known = modules()
     read = {name: Module(path, known) for name, path in known.items()}
-    wrong = [f"{name}: in no layer of tests/layers.py" for name in known if layer_of(name) is None]
+    wrong = [
+        f"{name}: in no layer: add it to LAYERS of tests/layers.py, above all that it imports"
+        for name in known
+        if layer_of(name) is None
+    ]
     if wrong:
         return wrong
     for name, module in read.items():
         for other, line, in_function in module.imports:
             where = f"{known[name].relative_to(PACKAGE.parent.parent)}:{line}: imports {other}"
             if layer_of(other) > layer_of(name):
-                wrong.append(f"{where}, which is in a higher layer ({LAYERS[layer_of(other)][0]})")
+                layer = LAYERS[layer_of(other)][0]
+                wrong.append(f"{where}, of a higher layer ({layer}): move what both need to a lower one")
             free = not in_function or name in LATE or module.gives_reason(line)
             if not free and _loaded(other, read, set()) <= _loaded(name, read, set()):
-                wrong.append(f"{where} in a function: at the top of the file, or with the reason")
+                wrong.append(f"{where} in a function: import at the top, or say above the line why not")
     done: set = set()
     for name in read:
         circle = _circle(name, read, [], done)
         if circle:
-            wrong.append(f"a circle of imports: {' -> '.join(circle)}")
+            wrong.append(
+                f"a circle of imports: {' -> '.join(circle)}: move what they share to a lower module"
+            )
             break
     return wrong
 

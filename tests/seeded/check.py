@@ -103,7 +103,8 @@ def main() -> int:
     chosen = [e for e in EDITS if not options.texts or any(text in e["file"] for text in options.texts)]
     chosen = [e for e in chosen if options.part in (None, e["part"])]
     prepare()
-    if failed := build(sorted({target for edit in chosen for target in target_of(edit)})):
+    targets = sorted({target for edit in chosen for target in target_of(edit)})
+    if targets and (failed := build(targets)):
         print(failed)
         return 2
     rows = []
@@ -114,7 +115,7 @@ def main() -> int:
     print(f"{count} of {len(rows)} edits were found")
     if options.write:
         results.record(
-            "seeded", "edits", "faulty edits of handlers, checks and Python, found by the tests that cover them",
+            "seeded", "edits", "faulty edits of handlers, checks and Python, found by tests that cover them",
             "python tests/seeded/check.py --write", {"result": f"{count} of {len(rows)}"},
             table={"columns": ["file", "old", "new", "tests", "what came of it"], "rows": rows},
         )  # fmt: skip
