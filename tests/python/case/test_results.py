@@ -14,6 +14,7 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import QUOTIENT, judge  # noqa: E402
 from triton_runner._bisect.results import Found  # noqa: E402
+from triton_runner._case import severity  # noqa: E402
 from triton_runner._case.results import Bits, Finding, Judged  # noqa: E402
 from triton_runner._rerun.typed import FLAT, NULL, as_json, schema  # noqa: E402
 
@@ -104,3 +105,14 @@ def test_json_of_fields_that_are_none():
     ]
     assert schema(Outer)["required"] == ["pass", "told"]
     assert set(schema(Outer)["properties"]) == {"pass", "a", "b", "later", "told"}
+
+
+def test_a_nan_that_is_meant_is_a_warning_unless_levels_differ():
+    def fault(check):
+        return Finding(check, "fault", ["ttir"], check, "m", "f.py", 1, "", "t")
+
+    nan, levels = fault("nan"), fault("levels")
+    (warned,) = severity.accepted([nan])
+    assert warned.severity == "warning" and warned.check == "nan"
+    assert severity.accepted([nan, levels]) is None
+    assert severity.accepted([fault("oob")]) is None and severity.accepted([]) is None

@@ -1,6 +1,7 @@
 """What the harnesses of tests/ share: cases with limits in processes of their own, results, pages made from
 them."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -86,3 +87,12 @@ def test_every_result_has_what_a_page_needs():
             assert run["what"] and run["machine"], (path.name, key)
             assert re.fullmatch(r"2026-1\d(-\d\d)?|20\d\d-\d\d-\d\d", run["date"]), (path.name, key)
             assert run["figures"] or run["table"], (path.name, key)
+
+
+def test_each_seeded_edit_stands_in_its_file():
+    """tests/seeded/check.py makes them, one at a time."""
+    edits = json.loads((ROOT / "tests" / "seeded" / "edits.json").read_text())
+    assert len(edits) == 20
+    for edit in edits:
+        assert (ROOT / edit["file"]).read_text().count(edit["old"]) == 1, edit["file"]
+        assert edit["part"] in ("cases", "unit", "python") and edit["new"] != edit["old"]
