@@ -1,5 +1,5 @@
-"""The layers of python/triton_runner, and that every import leads down: from a module to its own layer or to
-one below it, never in a circle. doc/internals/architecture.md draws them; tests/lint.py calls check()."""
+"""The layers of python/triton_runner, and that every import leads down: from a module to its own folder or to
+a layer below, never in a circle. doc/internals/architecture.md draws them; tests/lint.py calls check()."""
 
 import ast
 import pathlib
@@ -7,41 +7,24 @@ import sys
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_runner"
 
-# From the bottom up: what a layer holds. A folder stands for its modules, but for those that are named.
+# From the bottom up, the folders and flat modules of each layer.
 LAYERS = (
-    ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory "
-              "_rerun _substitution _torch_modes _progress _uninit color_print ir ptx tlx _layout "
-              "_layout_text _layout_picture _tools _variables _pipeline.versions _pipeline.guard "
-              "_compiler.elements _compiler.architectures"),
-    ("settings", "_settings _messages _keywords _markers"),
-    ("device", "_device"),
-    ("kernels", "_native _simt _gpu _launch"),
-    ("pipeline", "_pipeline _compiler.job _compiler.rebuild _compiler.recorder _compiler.recorder_job "
-                 "_compiler.llvm_passes _compiler.translation _compiler.llir"),
-    ("artifacts", "_artifacts _load _compiled _rerun.launch"),
-    ("dumps", "_dump language"),
-    ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
-                        "_quick testing torch_utils _driver _dispatch _winners _inductor _jit gluon"),
-    ("compiler", "_selftest _compiler _resources _ledger _export"),
-    ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
-    ("comparing", "_compare _compiler.launch_job _lockstep_loaded _lockstep_pairs _lockstep"),
-    ("seeing", "_see"),
-    ("cases", "_run _exec _case _reduce"),
-    ("benchmarks", "_options bench"),
-    ("commands", "_help _cache _dev _dev_command _doctor _doctor_command _experiments "
-                 "_experiments_command _ops "
-                 "_dump.command _compiler.command _compiler.passes_command "
-                 "_bisect _compiler.bisection_job _compare.command _ledger_command "
-                 "_export_command _layout_command _case.verify_command _case.commands _reduce.command "
-                 "_see.map_command _see.report_command _see.program _cli __main__"),
-    ("names", "triton_runner"),
-)  # fmt: skip
-# What not everybody has, or what takes long to load: an import in a function may put it off.
-COSTLY = {"triton", "torch", "numpy", "ml_dtypes", "click", "rich", "matplotlib", "pytest", "_core"}
+    ("base", "_base _worker color_print ir ptx"),
+    ("settings", "_memory _settings tlx"),
+    ("launches", "_launch testing torch_utils"),
+    ("pipeline", "_pipeline"),
+    ("artifacts", "_artifact"),
+    ("subjects", "_compiler _dump _pretend"),
+    ("views", "_compare _jit _lockstep _see language"),
+    ("cases", "_case bench gluon"),
+    ("searches", "_bisect _reduce"),
+    ("commands", "_cli triton_runner"),
+)
+FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most
 # Modules all of whose imports in functions have one reason.
 LATE = {
     "_cli": "a command loads what it runs",
-    "_doctor": "what does not load is what it reports",
+    "_cli.doctor": "what does not load is what it reports",
 }
 
 
@@ -55,32 +38,44 @@ def modules() -> dict[str, pathlib.Path]:
 
 
 class Module:
-    """What a module imports: of the package [(name, line, whether in a function)], and of COSTLY at once."""
+    """What a module imports of the package: [(name, line, whether in a function)], and the private names of
+    other modules that it uses: [(name, line)]."""
 
     def __init__(self, path: pathlib.Path, known):
-        self.imports, self.costly = [], set()
+        self.imports, self.private = [], []
         self.lines = path.read_text().splitlines()
-        self._known = known
-        self._read(ast.parse(path.read_text()), False)
+        self._known, self._modules = known, {}
+        tree = ast.parse(path.read_text())
+        self._read(tree, False)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                self._check(node.attr, self._modules.get(node.value.id), node.lineno)
 
     def _read(self, node, in_function: bool) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
                 continue
-            for name in _imported(child):
-                self._add(name, child.lineno, in_function)
+            for name, bound in _imported(child):
+                self._add(name, bound, child.lineno, in_function)
             is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             self._read(child, in_function or is_function)
 
-    def _add(self, name: str, line: int, in_function: bool) -> None:
+    def _add(self, name: str, bound: str, line: int, in_function: bool) -> None:
         package, _, inner = name.partition(".")
-        if package == "triton_runner" and inner and not inner.startswith("_core"):
-            while inner not in self._known and "." in inner:
-                inner = inner.rpartition(".")[0]  # a function or class of the module
-            if inner in self._known:
-                self.imports.append((inner, line, in_function))
-        elif not in_function:
-            self.costly |= {"_core" if inner.startswith("_core") else package} & COSTLY
+        if package != "triton_runner" or not inner or inner.startswith("_core"):
+            return
+        if inner in self._known:
+            self._modules[bound] = inner
+        while inner not in self._known and "." in inner:
+            inner, _, of_module = inner.rpartition(".")  # a function or class of the module
+            self._check(of_module, inner, line)
+        if inner in self._known:
+            self.imports.append((inner, line, in_function))
+
+    def _check(self, name: str, module: str | None, line: int) -> None:
+        is_private = name.startswith("_") and not name.startswith("__")
+        if is_private and module in self._known and f"{module}.{name}" not in self._known:
+            self.private.append((f"{module}.{name}", line))
 
     def gives_reason(self, line: int) -> bool:
         """Whether a comment stands at the end of the line, or above it and its like."""
@@ -90,32 +85,21 @@ class Module:
         return "#" in self.lines[line - 1] or self.lines[above].lstrip().startswith("#")
 
 
-def _imported(node) -> list[str]:
+def _imported(node) -> list[tuple[str, str]]:
+    """(full name, the name that it is bound to) of what a statement imports."""
     if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
+        return [(alias.name, alias.asname or alias.name) for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        return [f"{node.module}.{alias.name}" for alias in node.names]
+        return [(f"{node.module}.{alias.name}", alias.asname or alias.name) for alias in node.names]
     return []
 
 
-def layer_of(name: str) -> int | None:
-    """The number of a module's layer, from the bottom; None if it stands in none."""
-    while name:
-        for number, (_, held) in enumerate(LAYERS):
-            if name in held.split():
-                return number
-        name = name.rpartition(".")[0]
-    return None
+def folder_of(name: str) -> str:
+    """The folder of a module; a flat module's own name. python -m triton_runner is the command line."""
+    return "_cli" if name == "__main__" else name.partition(".")[0]
 
 
-def _loaded(name: str, read: dict, seen: set) -> set:
-    """What of COSTLY a module loads, with all that it imports at once."""
-    seen.add(name)
-    found = set(read[name].costly)
-    for other, _, in_function in read[name].imports:
-        if not in_function and other not in seen:
-            found |= _loaded(other, read, seen)
-    return found
+RANKS = {name: rank for rank, (_, held) in enumerate(LAYERS) for name in held.split()}
 
 
 def _circle(name: str, read: dict, way: list, done: set) -> list:
@@ -136,22 +120,31 @@ def check() -> list[str]:
     """What is wrong, a line each."""
     known = modules()
     read = {name: Module(path, known) for name, path in known.items()}
+    flat = [name for name, path in known.items() if path.parent == PACKAGE]
+    if len(flat) > FLAT or len(LAYERS) > DEEP:
+        return [
+            f"{len(flat)} flat modules, {len(LAYERS)} layers, at most {FLAT} and {DEEP}: put modules into "
+            "folders by subject, and folders that need the same into one layer"
+        ]
     wrong = [
-        f"{name}: in no layer: add it to LAYERS of tests/layers.py, above all that it imports"
+        f"{name}: in no layer: add its folder to LAYERS of tests/layers.py, above all that it imports"
         for name in known
-        if layer_of(name) is None
+        if folder_of(name) not in RANKS
     ]
     if wrong:
         return wrong
     for name, module in read.items():
         for other, line, in_function in module.imports:
             where = f"{known[name].relative_to(PACKAGE.parent.parent)}:{line}: imports {other}"
-            if layer_of(other) > layer_of(name):
-                layer = LAYERS[layer_of(other)][0]
-                wrong.append(f"{where}, of a higher layer ({layer}): move what both need to a lower one")
-            free = not in_function or name in LATE or module.gives_reason(line)
-            if not free and _loaded(other, read, set()) <= _loaded(name, read, set()):
-                wrong.append(f"{where} in a function: import at the top, or say above the line why not")
+            here, there = folder_of(name), folder_of(other)
+            if here != there and RANKS[there] >= RANKS[here]:
+                layer = LAYERS[RANKS[there]][0]
+                wrong.append(f"{where}, of a layer not below ({layer}): move what both need to a lower one")
+            if in_function and name not in LATE and not module.gives_reason(line):
+                wrong.append(f"{where} in a function: import at the top, or say beside the line why not")
+        for other, line in module.private:
+            where = known[name].relative_to(PACKAGE.parent.parent)
+            wrong.append(f"{where}:{line}: uses {other}, a private name of that module: give it a public one")
     done: set = set()
     for name in read:
         circle = _circle(name, read, [], done)

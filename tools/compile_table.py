@@ -28,10 +28,10 @@ os.environ["TRITON_RUNNER_DEVICE"] = "cpu"
 sys.path.append(str(ROOT / "tests"))
 import compile_example  # noqa: E402
 from suite import results as kept  # noqa: E402
+from triton_runner._base.errors import DiagnosticError  # noqa: E402
 from triton_runner._compiler import abilities, versions  # noqa: E402
 from triton_runner._compiler.compile import request_of, run  # noqa: E402
 from triton_runner._compiler.workers import WorkerError  # noqa: E402
-from triton_runner._errors import DiagnosticError  # noqa: E402
 
 TARGETS = [
     *(f"cuda:{arch}" for arch in (75, 80, 86, 89, 90, 100, 120)),

@@ -9,9 +9,10 @@ import pathlib
 import sys
 from xml.sax.saxutils import escape
 
-from triton_runner import _core, _levels
+from triton_runner import _core
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.levels import LEVELS, Level, levels_of
 from triton_runner._dump import dumping
-from triton_runner._errors import DiagnosticError
 
 FILE = pathlib.Path(__file__).resolve().parent.parent / "doc" / "levels.svg"
 FRONT = "Python"  # what stands above the first level: triton.jit, Gluon, TLX
@@ -21,9 +22,9 @@ ENGINES = {"tile": ("tile engine", "#3b6fd4"), "simt": ("SIMT engine", "#7a4bc0"
 YES, UNTRIED = "#2d8a5f", "#8b8e99"
 
 
-def levels() -> list[_levels.Level]:
+def levels() -> list[Level]:
     """All of them; what AMD alone has stands behind the others."""
-    return sorted(_levels.LEVELS.values(), key=lambda level: "cuda" not in level.backends)
+    return sorted(LEVELS.values(), key=lambda level: "cuda" not in level.backends)
 
 
 def mapped() -> set[str]:
@@ -74,7 +75,7 @@ def head(columns: list[str]) -> list[str]:
         )
         out.append(text(x, 50, title, weight="bold"))
     for backend in ("cuda", "hip"):
-        chain = [FRONT, *_levels.levels_of(backend)]
+        chain = [FRONT, *levels_of(backend)]
         for a, b in itertools.pairwise(chain):
             if columns.index(b) == columns.index(a) + 1:
                 path = f"M{middle[a] + 40} 45 H{middle[b] - 44}"

@@ -10,7 +10,7 @@ No other text names the first and the last of them: it says "every release", and
 import pathlib
 import re
 
-from triton_runner._pipeline.versions import RELEASES, Release
+from triton_runner._base.releases import RELEASES, Release
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = """# Triton releases

@@ -252,7 +252,7 @@ PyType_Slot dispatch_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(travers
 void init_dispatch(nb::module_& m) {
   nb::class_<Dispatch>(m, "Dispatch", nb::type_slots(dispatch_slots),
                        "The launches of one kernel that were seen before: calls with equal keys run the "
-                       "same code (triton_runner/_dispatch.py).")
+                       "same code (triton_runner/_jit/dispatch.py).")
       .def(
           "__init__",
           [](Dispatch* self, nb::object parameters, nb::object reserved, nb::object entries,

@@ -1,6 +1,6 @@
 // The launch fast path. Dispatch caches the launches of one kernel under a key that is computed from the call's
 // arguments; a call with a cached key launches the same compiled code again, without Triton's Python code. A
-// cached launch is used only while its guards hold (triton_runner/_dispatch.py).
+// cached launch is used only while its guards hold (triton_runner/_jit/dispatch.py).
 #pragma once
 #include <array>
 #include <string>
@@ -123,7 +123,7 @@ struct ReadCall {
 
 class Dispatch {
  public:
-  // Objects of _dispatch.py.
+  // Objects of _jit/dispatch.py.
   // - reserved: keywords that only Python handles; entries: keywords that name an artifact.
   // - settings(): the current settings; variable: the context variable that holds them; module: the dict that
   //   contains "_environment".

@@ -1,4 +1,4 @@
-// Diagnostics and traps as Python exceptions: the classes are those of triton_runner/_errors.py.
+// Diagnostics and traps as Python exceptions: the classes are those of triton_runner/_base/errors.py.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -9,7 +9,7 @@ namespace triton_runner::python {
 namespace {
 
 [[noreturn]] void throw_python(const char* name, const std::string& text, const nb::dict& fields) {
-  nb::object type = nb::module_::import_("triton_runner._errors").attr(name);
+  nb::object type = nb::module_::import_("triton_runner._base.errors").attr(name);
   nb::object exception = type(text, **fields);
   PyErr_SetObject(type.ptr(), exception.ptr());
   throw nb::python_error();

@@ -175,7 +175,7 @@ void init_settings(nb::module_& m) {
       "From here on as on a machine that has no better instruction set than this. False if it has not even "
       "that.");
   m.def("set_tracking", &set_tracking, nb::arg("on"),
-        "Whether launches ask triton_runner/_uninit.py for memory that was never written.");
+        "Whether launches ask triton_runner/_memory/uninit.py for memory that was never written.");
   m.def("set_pretend_cuda", &set_pretend_cuda, nb::arg("on"),
         "Whether tensors on the CPU may say that they are on a CUDA device (--pretend-cuda).");
 }

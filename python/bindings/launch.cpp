@@ -83,17 +83,17 @@ class Interruptible {
   Launch* launch_ = nullptr;
 };
 
-// Memory that no argument holds: asked of triton_runner/_memory.py, which knows live tensors and registered
+// Memory that no argument holds: asked of triton_runner/_memory/registry.py, which knows live tensors and registered
 // blocks.
 std::optional<exec::Allocation> resolve_in_python(uint64_t address) {
   nb::gil_scoped_acquire gil;
   try {
-    nb::object found = nb::module_::import_("triton_runner._memory").attr("resolve")(address);
+    nb::object found = nb::module_::import_("triton_runner._memory.registry").attr("resolve")(address);
     if (found.is_none()) return std::nullopt;
     return exec::Allocation{nb::cast<uint64_t>(found[0]), nb::cast<uint64_t>(found[1]),
                             nb::cast<std::string>(found[2]), nb::cast<bool>(found[3])};
   } catch (nb::python_error& error) {
-    error.discard_as_unraisable("triton_runner._memory.resolve");
+    error.discard_as_unraisable("triton_runner._memory.registry.resolve");
     return std::nullopt;
   }
 }
@@ -114,11 +114,11 @@ class LiveBlocks {
     nb::gil_scoped_acquire gil;
     asked_ = true;
     try {
-      for (nb::handle b : nb::module_::import_("triton_runner._memory").attr("blocks")())
+      for (nb::handle b : nb::module_::import_("triton_runner._memory.registry").attr("blocks")())
         blocks_.push_back({nb::cast<uint64_t>(b[0]), nb::cast<uint64_t>(b[1]), nb::cast<std::string>(b[2]),
                            nb::cast<bool>(b[3])});
     } catch (nb::python_error& error) {
-      error.discard_as_unraisable("triton_runner._memory.blocks");
+      error.discard_as_unraisable("triton_runner._memory.registry.blocks");
     }
     std::sort(blocks_.begin(), blocks_.end(),
               [](const exec::Allocation& a, const exec::Allocation& b) { return a.address < b.address; });
@@ -128,7 +128,8 @@ class LiveBlocks {
 };
 
 void hand_over(const std::vector<exec::Fault>& faults) {
-  if (!faults.empty()) nb::module_::import_("triton_runner._faults").attr("add")(made_faults(faults));
+  if (!faults.empty())
+    nb::module_::import_("triton_runner._memory.fault_log").attr("add")(made_faults(faults));
 }
 
 }  // namespace
@@ -168,12 +169,12 @@ std::array<int64_t, 3> make_grid(nb::handle grid) {
 
 namespace {
 
-std::atomic<bool> tracking{false};  // triton_runner/_uninit.py knows of memory that was never written
+std::atomic<bool> tracking{false};  // triton_runner/_memory/uninit.py knows of memory that was never written
 
 // The launch's memory with marks where it was never written.
 std::vector<exec::Allocation> with_undefined(std::span<const exec::Allocation> memory) {
   std::vector<exec::Allocation> marked(memory.begin(), memory.end());
-  for (nb::handle block : nb::module_::import_("triton_runner._uninit").attr("blocks")()) {
+  for (nb::handle block : nb::module_::import_("triton_runner._memory.uninit").attr("blocks")()) {
     const auto address = nb::cast<uint64_t>(block[0]), bytes = nb::cast<uint64_t>(block[1]);
     for (exec::Allocation& a : marked)
       if (a.address >= address && a.address - address <= bytes && a.bytes <= bytes - (a.address - address))
@@ -188,7 +189,7 @@ void forget_undefined(std::span<const exec::Argument> arguments) {
     if (a.kind == exec::ParamKind::kPointer) addresses.append(a.bits);
     if (a.descriptor) addresses.append(a.descriptor->address);
   }
-  nb::module_::import_("triton_runner._uninit").attr("forget")(addresses);
+  nb::module_::import_("triton_runner._memory.uninit").attr("forget")(addresses);
 }
 
 // What kernels print goes where Python's print() does. A stdout that cannot be written to is no fault of the

@@ -45,7 +45,7 @@ std::array<int64_t, 3> make_grid(nb::handle grid);
 // (the fields of the first trap, count) of each.
 nb::list made_faults(const std::vector<exec::Fault>& faults);
 
-// Launches ask triton_runner/_uninit.py for memory that was never written.
+// Launches ask triton_runner/_memory/uninit.py for memory that was never written.
 void set_tracking(bool on);
 
 // Runs the kernel and waits, without the GIL; Ctrl-C stops it. `whole` is LaunchOptions::whole. Errors of the

@@ -56,7 +56,7 @@ struct Launcher {
   Word word_of(const exec::Param& param, uint32_t from, bool as_triton) const;
 };
 
-// What sees every launch through a launcher before it runs (python/triton_runner/_launch.py): a function
+// What sees every launch through a launcher before it runs (python/triton_runner/_launch/launchers.py): a function
 // (launcher, arguments) that gives true where it has done the launch itself.
 bool has_observer();
 

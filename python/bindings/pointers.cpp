@@ -111,7 +111,7 @@ std::optional<Block> of_shape(nb::handle object, uint64_t address) {
 // The live storage, array or registered block that holds the address.
 std::optional<Block> around(nb::handle object, uint64_t address) {
   static PyObject* const kAround = interned("around");
-  static const nb::handle memory = nb::module_::import_("triton_runner._memory").release();
+  static const nb::handle memory = nb::module_::import_("triton_runner._memory.registry").release();
   nb::object found = memory.attr(nb::handle(kAround))(object, address);
   if (found.is_none()) return std::nullopt;
   return Block{address_of(found[0]), address_of(found[1]), nb::cast<bool>(found[3]),

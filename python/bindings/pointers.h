@@ -38,7 +38,7 @@ struct Block {
 };
 
 // Of a Kind::kPointer: its address; and its memory, which is that of its storage, else of its shape and
-// strides, else of what holds the address (triton_runner/_memory.py). None: a null pointer, or nobody knows.
+// strides, else of what holds the address (triton_runner/_memory/registry.py). None: a null pointer, or nobody knows.
 struct Located {
   uint64_t address = 0;
   std::optional<Block> block;

@@ -11,37 +11,49 @@ import importlib.util
 
 # Public name: (module that has it, what it is).
 _NAMES = {
-    "jit": ("_jit", "in place of triton.jit: kernels from Python or from an artifact, on the CPU or a GPU"),
-    "autotune": ("_jit", "triton.autotune for such kernels"),
-    "load": ("_load", "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source"),
+    "jit": (
+        "_jit.jit",
+        "in place of triton.jit: kernels from Python or from an artifact, on the CPU or a GPU",
+    ),
+    "autotune": ("_jit.jit", "triton.autotune for such kernels"),
+    "load": (
+        "_artifact.loading",
+        "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source",
+    ),
     "using": (
         "_settings",
         "context manager: device=, target=, level=, check=, oob=, mma=, fmad=, threads=, timeout=, shared=, "
         "shuffle=, timing=, perturb=, substitute=, dump=",
     ),
     "dumping": ("_dump.dumping", "context manager: records values of the kernels that are launched inside"),
-    "lockstep": ("_lockstep", "one launch at several levels or devices: the first value that differs"),
+    "lockstep": (
+        "_lockstep.lockstep",
+        "one launch at several levels or devices: the first value that differs",
+    ),
     "dumps": ("_dump.session", "what launches with dump_value= or dl.dump recorded, since the last call"),
     "track_empty": (
-        "_uninit",
+        "_memory.uninit",
         'context manager: check="uninit" knows the tensors of torch.empty until they are written',
     ),
-    "faults": ("_faults", 'the accesses out of bounds that launches with oob="report" went on after'),
+    "faults": (
+        "_memory.fault_log",
+        'the accesses out of bounds that launches with oob="report" went on after',
+    ),
     "Substitution": (
-        "_substitution",
+        "_memory.substitution",
         "a number in the place of what checks report, for using(substitute=); its places",
     ),
     "layout": (
-        "_layout",
+        "_see.layout",
         "what an encoding means: who holds which element, where it lies, which banks a warp touches",
     ),
     "register_memory": (
-        "_memory",
+        "_memory.registry",
         "memory that kernels on the CPU may reach through pointers stored in memory",
     ),
-    "DiagnosticError": ("_errors", "bad input, with file, line, column and notes (a ValueError)"),
+    "DiagnosticError": ("_base.errors", "bad input, with file, line, column and notes (a ValueError)"),
     "KernelTrap": (
-        "_errors",
+        "_base.errors",
         "a fault of a kernel: kind, op, location, program, element, address (a RuntimeError)",
     ),
     "compile": (
@@ -49,7 +61,7 @@ _NAMES = {
         "compiles a kernel, from any level to any other, for any target, with any Triton release",
     ),
     "export": (
-        "_export",
+        "_compiler.export",
         "writes a kernel, compiled in variants, into a folder from which C++ programs launch it",
     ),
     "compare": (
@@ -57,7 +69,7 @@ _NAMES = {
         "one kernel on several releases, targets and configurations: figures, results, what became worse",
     ),
     "ledger": (
-        "_ledger",
+        "_compiler.ledger",
         "which allocation takes which bytes of shared memory, and what pins registers",
     ),
     "passes": (
@@ -78,9 +90,9 @@ _NAMES = {
     ),
     "reduce": ("_reduce.reduce", "makes IR, PTX or a kernel in Python small while a fault of it stays"),
     "open_case": ("_case.case", "a case: one launch with its kernel, arguments and all levels, to run again"),
-    "get_file_dir": ("_paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
+    "get_file_dir": ("_base.paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
     "resources": (
-        "_resources",
+        "_compiler.resources",
         "what a kernel's binary needs: registers, spills, memory, instructions, occupancy",
     ),
     "source_map": (
@@ -88,10 +100,10 @@ _NAMES = {
         "which lines of TTIR, TTGIR, LLIR, PTX and SASS belong to each other and to which line of the source",
     ),
     "report": ("_see.report", "one page, to be opened offline, that shows a kernel at all levels"),
-    "configure_jit_backend": ("_jit", "makes triton.jit this package's jit"),
-    "restore_jit_backend": ("_jit", "undoes configure_jit_backend"),
-    "configure_autotune_backend": ("_jit", "makes triton.autotune this package's autotune"),
-    "restore_autotune_backend": ("_jit", "undoes configure_autotune_backend"),
+    "configure_jit_backend": ("_jit.jit", "makes triton.jit this package's jit"),
+    "restore_jit_backend": ("_jit.jit", "undoes configure_jit_backend"),
+    "configure_autotune_backend": ("_jit.jit", "makes triton.autotune this package's autotune"),
+    "restore_autotune_backend": ("_jit.jit", "undoes configure_autotune_backend"),
 }
 # Public modules, loaded when they are first touched.
 _MODULES = ("color_print", "gluon", "ir", "language", "ptx", "testing", "tlx", "torch_utils")
@@ -116,6 +128,6 @@ def __dir__():
 
 
 if importlib.util.find_spec("triton") is not None:
-    from triton_runner import _install
+    from triton_runner._jit import install
 
-    _install.register()
+    install.register()

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import importlib
 
-from triton_runner._errors import fail
-from triton_runner._jit import jit as _jit
+from triton_runner._base.errors import fail
+from triton_runner._jit.jit import jit as _jit
 
 
 def _gluon():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from triton_runner import _device, _quick, _settings
+from triton_runner import _settings
+from triton_runner._settings import devices, quick_mode
 
 
 def _summary(times: list[float], quantiles, return_mode: str):
@@ -30,7 +31,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     all. On the CPU it measures wall-clock time."""
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode {return_mode!r} is none of min, max, mean, median, all")
-    if _device.resolved_device() != "cpu":
+    if devices.resolved_device() != "cpu":
         import triton
 
         return triton.testing.do_bench(
@@ -43,7 +44,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         )
 
     if _settings.quick():
-        return _summary(_quick.milliseconds(fn, grad_to_none), quantiles, return_mode)
+        return _summary(quick_mode.milliseconds(fn, grad_to_none), quantiles, return_mode)
 
     def timed() -> float:
         for tensor in grad_to_none or ():

@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-from triton_runner._errors import fail
+from triton_runner._base.errors import fail
 
 PACKAGE = "triton-utlx"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triton_runner import _device
+from triton_runner._settings import devices
 
 
 def _pair(value) -> tuple:
@@ -13,7 +13,7 @@ def get_active_torch_device():
     """Returns the torch device on which kernels run: cpu, or the current GPU."""
     import torch
 
-    if _device.resolved_device() == "cpu":
+    if devices.resolved_device() == "cpu":
         return torch.device("cpu")
     return torch.device("cuda", torch.cuda.current_device())
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import torch
 import triton_runner
-from triton_runner import _core, _gpu
+from triton_runner import _core
+from triton_runner._launch import gpu_driver
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "corpus"))
 import corpus
@@ -34,7 +35,7 @@ def ptx(body: str, params, target="sm_75", threads=32, declared="") -> bytes:
 
 def load(image: bytes, params=(("out", "pointer", "ptr", 64),), **options):
     options = {"target": "cuda:75", "num_warps": 1, "shared": 0, **options}
-    return _gpu.driver().load(image, "k", "ptx", list(params), options)
+    return gpu_driver.driver().load(image, "k", "ptx", list(params), options)
 
 
 def launch(kernel, grid=(1,), stream=0, **values):
@@ -137,7 +138,7 @@ def check_stream():
     out = torch.zeros(1, dtype=torch.int32, device="cuda")
     torch.cuda.synchronize()
     with torch.cuda.stream(torch.cuda.Stream()):
-        launch(load(ptx(body, [".u64"])), stream=_gpu.current_stream(), out=out)
+        launch(load(ptx(body, [".u64"])), stream=gpu_driver.current_stream(), out=out)
     return out.item() == 9
 
 
@@ -159,7 +160,8 @@ def check_wrong_architecture():
     newer = error_of(lambda: load(ptx("", [".u64"], target="sm_120"), target="cuda:120"))
     cubin = corpus.folder("3.6.0") / "sm80/matmul_kernel.cubin"
     options = {"target": "", "num_warps": 4, "shared": 0}
-    forced = error_of(lambda: _gpu.driver().load(cubin.read_bytes(), "matmul_kernel", "cubin", [], options))
+    image = cubin.read_bytes()
+    forced = error_of(lambda: gpu_driver.driver().load(image, "matmul_kernel", "cubin", [], options))
     return "is for cuda:120" in newer and "CUDA_ERROR_NO_BINARY_FOR_GPU" in forced
 
 
@@ -168,7 +170,7 @@ def check_resources_of_cubins():
     for path in folder.glob("*.cubin"):
         told = _core.artifact.describe(path.read_bytes(), "cubin")
         options = {"target": told["target"], "num_warps": told["num_warps"], "shared": 0}
-        real = _gpu.driver().load(path.read_bytes(), told["name"], "cubin", [], options)
+        real = gpu_driver.driver().load(path.read_bytes(), told["name"], "cubin", [], options)
         names = ("n_regs", "n_spills", "static_shared")
         if any(told[name] != getattr(real, name) for name in names):
             print({name: (told[name], getattr(real, name)) for name in names})
@@ -180,7 +182,7 @@ class TensorMap:
     """A CUtensorMap of a matrix of f16, as Triton 3.2 and 3.3 take them: 128 bytes on the host."""
 
     def __init__(self, matrix, block):
-        made = _gpu.driver().encode_tensor_map(
+        made = gpu_driver.driver().encode_tensor_map(
             matrix.data_ptr(), 6, 2, 2, block, list(matrix.shape), list(matrix.stride())
         )
         self.bytes = torch.frombuffer(bytearray(made), dtype=torch.uint8)
@@ -208,7 +210,7 @@ def check_missing_file():
 
 
 def main():
-    print(_gpu.driver().properties(0), "driver", _gpu.driver().driver_version())
+    print(gpu_driver.driver().properties(0), "driver", gpu_driver.driver().driver_version())
     failed = []
     for name, check in list(globals().items()):
         if not name.startswith("check_"):

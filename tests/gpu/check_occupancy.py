@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 import torch
-from triton_runner import _core, _tools
+from triton_runner import _core
+from triton_runner._base import tools
 
 PTX = """.version 8.0
 .target sm_{sm}
@@ -46,7 +47,7 @@ def main() -> int:
             stores = "\n".join(f"  st.volatile.global.f32 [%rd3+{i * 4096}], %f{i};" for i in range(values))
             path = pathlib.Path(folder) / "k.ptx"
             path.write_text(PTX.format(sm=major * 10 + minor, loads=loads, stores=stores))
-            ptxas = _tools.toolkit("ptxas")
+            ptxas = tools.toolkit("ptxas")
             cubin = path.with_suffix(".cubin")
             subprocess.run([ptxas, f"--gpu-name=sm_{major * 10 + minor}", path, "-o", cubin], check=True)
             told = _core.artifact.describe(cubin.read_bytes(), "cubin")

@@ -19,7 +19,7 @@ import triton
 import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
-from triton_runner._compiled import compiled_of
+from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._dump import instrument, session
 from triton_runner._dump.changes import Before, changes_of
 
@@ -113,7 +113,7 @@ def main() -> int:
 
     def entered(kernel, function, given):
         compiled = compiled_of(kernel)
-        made = instrument.executable(instrument.ttgir_artifact(kernel.asm["ttgir"], compiled), compiled)
+        made = instrument.loaded(instrument.ttgir_artifact(kernel.asm["ttgir"], compiled), compiled)
         bound = dict(zip(function.arg_names, given, strict=False))
         named = compiled.passed({**bound, **BLOCKS}, set(BLOCKS))
         return lambda: made.kernel.launch(grid, named)
@@ -126,7 +126,7 @@ def main() -> int:
         bound = dict(zip(matmul.arg_names, arguments, strict=False))
         named = compiled.passed({**bound, **BLOCKS}, set(BLOCKS))
         insertion, artifact = instrument.with_stores(request, compiled, level, grid, named)
-        made = instrument.executable(artifact, compiled)
+        made = instrument.loaded(artifact, compiled)
         buffer, host = instrument._buffer(insertion.bytes)
         launch = lambda: made.kernel.launch(grid, [*named, ("dump_buffer", buffer)])  # noqa: E731
         launch()

@@ -64,7 +64,7 @@ def launches():
 
 def kept_values(function, args, kwargs, grid) -> list:
     """The names of the values that the cubin keeps."""
-    kernel = instrument._launcher(function)(None, args, kwargs, grid, True)
+    kernel = instrument.launcher_of(function)(None, args, kwargs, grid, True)
     ttgir = _core.ir.parse(kernel.asm["ttgir"], f"{kernel.name}.ttgir")
     # Addresses differ from launch to launch, and buffers are in no register.
     sites = [site for site, _ in _core.probe.select(ttgir, kernel.name, ["*"])]

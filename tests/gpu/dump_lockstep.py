@@ -44,9 +44,9 @@ def main() -> int:
         print(f"== {name}\n{found}", flush=True)
         failed += found.diverged is not None or found.compared["ttgir and cuda"] < 8
     kernel, arguments, constexprs, grid = launches["matmul"]
-    from triton_runner import _gpu
+    from triton_runner._launch import gpu_driver
 
-    with triton_runner.using(device="cpu", level="ttgir", target=_gpu.current_target()):
+    with triton_runner.using(device="cpu", level="ttgir", target=gpu_driver.current_target()):
         cpu = [a.cpu() if hasattr(a, "cpu") else a for a in arguments]
         text = kernel[grid](*cpu, **constexprs).asm["ttgir"]
     bad, count = re.subn("dense<5.000000e-01>", "dense<5.100000e-01>", text)

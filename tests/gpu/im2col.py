@@ -385,7 +385,7 @@ def named(error):
 class Simt:
     def run(self, case):
         from triton_runner import _core
-        from triton_runner._errors import DiagnosticError, KernelTrap
+        from triton_runner._base.errors import DiagnosticError, KernelTrap
 
         rank, out = len(case.shape), np.zeros(16 + ROOM, np.uint8)
         params = [("map", "tensordesc", "tensordesc_im2col", 0), ("out", "pointer", "*u8", 64)]
@@ -457,7 +457,7 @@ module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.tar
 
     def run(self, case):
         import triton_runner
-        from triton_runner._errors import DiagnosticError, KernelTrap
+        from triton_runner._base.errors import DiagnosticError, KernelTrap
 
         if not case.fits:
             return None

@@ -26,7 +26,7 @@ site=$build/site
 rm -rf "$site"; mkdir -p "$site"
 cp -r python/triton_runner "$site/"; rm -f "$site"/triton_runner/_core*.so; cp "$build"/python/bindings/_core*.so "$site/triton_runner/"
 export PYTHONPATH=$PWD/$site${PYTHONPATH:+:$PYTHONPATH} TRITON_CACHE_DIR=$PWD/$build/cache TRITON_RUNNER_DEVICE=cuda PYTHONUNBUFFERED=1
-"$python" -c 'import triton_runner; from triton_runner import _gpu; print(_gpu.current_target())' || exit 1
+"$python" -c 'import triton_runner; from triton_runner._launch import gpu_driver; print(gpu_driver.current_target())' || exit 1
 
 status=0
 if [ "${PARTS:-all}" = golden ]; then

@@ -114,9 +114,9 @@ def main():
     parser.add_argument("--levels", default=",".join(LEVELS))
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
     options = parser.parse_args()
-    from triton_runner import _gpu
+    from triton_runner._launch import gpu_driver
 
-    capability = int(_gpu.current_target().split(":")[1])
+    capability = int(gpu_driver.current_target().split(":")[1])
     rows = [
         row for row in ROWS
         if row.row.release in options.releases.split(",") and row.row.level in options.levels.split(",")

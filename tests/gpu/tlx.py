@@ -17,8 +17,8 @@ import torch
 import triton
 import triton_runner
 from triton.tools.tensor_descriptor import TensorDescriptor
-from triton_runner._levels import ON_CPU, levels_of
-from triton_runner._metadata import as_path_or_text
+from triton_runner._base.levels import ON_CPU, levels_of
+from triton_runner._base.metadata import as_path_or_text
 from triton_runner.bench import report, rounds
 from triton_runner.bench.timing import timer
 

@@ -22,7 +22,7 @@ trace(q) log_softmax(m,1) softmax(m,1) mm(m,n) mv(m,v) bmm(u,w) addmm(q,m,n) add
 kron(g,h) addr(r,z,v) layer_norm(m,(64,),v,v)[0] rms_norm(m,(64,),v) group_norm(t,p,p,2,3,64,1,1e-5)
 batch_norm(t,p,p,p,p,False,0.1,1e-5)[0] cat((x,y)) stack((x,y)) hstack((x,y)) vstack((x,y)) flip(m,(0,))
 roll(s,3) repeat(m,(2,3)) tile(m,(2,2)) tril(q) triu(q) diag(s) diag_embed(s) pad(m,(1,2)) gather(m,1,k)
-index_select(m,0,l) scatter(m,1,k,m) select_scatter(m,v,0,3) slice_scatter(m,q,1,0,32) index_add(q,0,l,d)
+index_select(m,0,l) scatter(m,1,k2,m) select_scatter(m,v,0,3) slice_scatter(m,q,1,0,32) index_add(q,0,l,d)
 masked_select(s,b) nonzero(b) embedding(m,l) one_hot(l,32) repeat_interleave_self_int(s,3) sort(s) topk(s,5)
 isin(i,j) unique_consecutive(i) arange(10) full((3,4),2.5) zeros((3,4)) ones((3,4)) full_like(s,2.0)
 zeros_like(s) ones_like(s) eye(5) linspace(0.0,1.0,11) logspace(0.0,2.0,5) glu(m) prelu(t,p) mse_loss(s,y)
@@ -50,6 +50,7 @@ def inputs() -> dict:
         "a": randn(4, 3, 5, **option), "c2": randn(4, 3, 3, 3, **option),
         "e3": randn(1, 2, 6, 6, 6, **option),
         "c3": randn(3, 2, 3, 3, 3, **option), "f": torch.log_softmax(randn(8, 32, **option), 1),
+        "k2": rand(32, 64, **option).argsort(1),  # each once: which of two values scatter keeps is undefined
     }  # fmt: skip
     return values
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from triton.backends.nvidia.compiler import CUDABackend
-from triton_runner._compiler import llvm_passes
+from triton_runner._worker import llvm_passes
 
 
 def plant(level, argument, nth, edit, printed=None, switch="1"):

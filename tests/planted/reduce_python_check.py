@@ -17,9 +17,9 @@ from pathlib import Path
 
 import triton_runner
 from reduce_check import attention, results
+from triton_runner._memory.arguments import Arguments
 from triton_runner._reduce import oracles
 from triton_runner._reduce.reduce import reduce
-from triton_runner._rerun.arguments import Arguments
 
 KERNEL = Path(__file__).resolve().parents[2] / "examples" / "kernels" / "attention.py"
 SIGNATURE = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, fp32, i32, i32, i32"

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import compile_example
 import triton
 from triton.runtime.jit import JITFunction
-from triton_runner._jit import JITFunction as OurJITFunction
+from triton_runner._jit.jit import JITFunction as OurJITFunction
 
 RELEASE = compile_example.RELEASE
 FIRST_DIFFERS = ((3, 2), (3, 3))  # the first kernel of a process gets other code there than later ones

@@ -7,10 +7,10 @@ import numpy
 import pytest
 import triton.language as tl
 import triton_runner
-from triton_runner import _arrays
 from triton_runner._core import probe
 from triton_runner._dump import instrument, registers, session
-from triton_runner._keywords import Entry
+from triton_runner._memory import arrays
+from triton_runner._settings.keywords import Entry
 
 
 @triton_runner.jit
@@ -38,7 +38,7 @@ def products(a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, B: tl.con
 
 
 def wrapped(arguments):
-    return tuple(_arrays.wrap(f"#{i}", value) for i, value in enumerate(arguments))
+    return tuple(arrays.wrap(f"#{i}", value) for i, value in enumerate(arguments))
 
 
 def compare(kernel, arguments, constexprs, grid, level, target):

@@ -257,6 +257,11 @@ def record(part: str, outcomes: list[Outcome], known: list[dict]) -> None:
     )  # fmt: skip
 
 
+def write(path: Path, outcomes: list[Outcome]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([outcome.to_json() for outcome in outcomes], indent=1) + "\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART")
@@ -292,14 +297,13 @@ def main() -> int:
             subjects = [subject for subject in subjects if options.only in subject.name]
             for outcome in pool.map(lambda subject: judge(subject, options.launches), subjects):
                 outcomes.append(outcome)
+                write(options.results, outcomes)  # a long run may be ended from outside
                 if text := show(outcome, known):
                     print(text, flush=True)
             print(summary([o for o in outcomes if o.subject.part == part], known), flush=True)
     if options.write:
         for part in parts:
             record(part, [outcome for outcome in outcomes if outcome.subject.part == part], known)
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    options.results.write_text(json.dumps([outcome.to_json() for outcome in outcomes], indent=1) + "\n")
     return any(failure(outcome, known) or blamed(outcome, known) for outcome in outcomes)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 
 from triton_runner import _settings
+from triton_runner._artifact.shell_arguments import parse_grid
+from triton_runner._base.errors import fail
+from triton_runner._base.typed import as_json
 from triton_runner._bisect import kernel, search
 from triton_runner._bisect.results import Found, KernelLaunch, Oracle
 from triton_runner._bisect.runs import LEVELS, Program
 from triton_runner._compiler import capture
 from triton_runner._compiler import versions as releases
 from triton_runner._compiler.compile import innermost
-from triton_runner._errors import fail
-from triton_runner._exec import parse_grid
-from triton_runner._rerun.arguments import host, packed
-from triton_runner._rerun.typed import as_json
+from triton_runner._memory.arguments import host, packed
 
 
 class Bisection:

@@ -6,8 +6,8 @@ import importlib.util
 import os
 import re
 
+from triton_runner._base.releases import release_of
 from triton_runner._bisect.runs import Release
-from triton_runner._pipeline.versions import release_of
 
 PLAIN = {"DISABLE_PTXAS_OPT": "1"}  # without optimisation
 

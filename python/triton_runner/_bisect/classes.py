@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy
 
-from triton_runner._files import kind_of
-from triton_runner._rerun.difference import difference, plain, same_bits, tolerance
+from triton_runner._memory.difference import difference, plain, same_bits, tolerance
+from triton_runner._memory.files import kind_of
 
 
 @dataclasses.dataclass(frozen=True)

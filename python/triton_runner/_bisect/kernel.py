@@ -17,12 +17,13 @@ import tempfile
 
 import numpy
 
-from triton_runner._arrays import wrap
+from triton_runner._base.errors import fail
 from triton_runner._bisect import classes
 from triton_runner._bisect.results import KernelLaunch, Oracle
-from triton_runner._compiler import abilities, job
-from triton_runner._errors import fail
-from triton_runner._rerun.arguments import unpacked
+from triton_runner._compiler import abilities
+from triton_runner._memory.arguments import unpacked
+from triton_runner._memory.arrays import wrap
+from triton_runner._worker import job
 
 _COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 _MEASURE = re.compile(r"(shared|regs|spills|instr:(?P<name>[\w.]+)|time)(?P<compare>[<>]=?)(?P<bound>[\d.]+)")
@@ -48,14 +49,14 @@ def oracle(text: str) -> Oracle:
 
 def judge(name: str, told: dict) -> tuple[str, str]:
     """In a worker: launches or compiles the kernel; the verdict and why."""
-    from triton_runner._exec import parse_argument  # the parent process does without both
+    from triton_runner._artifact.shell_arguments import parse_argument  # the parent process does without both
 
     given = KernelLaunch.of(told)
     path, _, function_name = name.rpartition(":")
     decorated = job.load_decorated({"file": path, "name": function_name})
     function = job.innermost(decorated)
     constants, computed = _decorations(decorated)
-    constants |= {key: job._decoded(value) for key, value in given.constexprs.items()}
+    constants |= {key: job.decoded(value) for key, value in given.constexprs.items()}
     constants |= given.options
     names = [each for each in function.arg_names if each not in {*constants, *computed}]
     values = [_value(taken, parse_argument) for taken in given.arguments]
@@ -118,7 +119,7 @@ def _figure(compiled, judged_by: Oracle):
     if kind == "spills":
         return compiled.n_spills
     if opcode.isupper():
-        from triton_runner._resources import resources  # it disassembles
+        from triton_runner._compiler.resources import resources  # it disassembles
 
         binary = "cubin" if "cubin" in compiled.asm else "hsaco"
         with tempfile.TemporaryDirectory() as folder:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from triton_runner import _launch
-from triton_runner._rerun.arguments import Arguments, packed
+from triton_runner._launch import launchers
+from triton_runner._memory.arguments import Arguments, packed
 
 seen: list[dict] = []
 kept: dict = {}  # what the launch that is asked for left, by position
@@ -18,7 +18,7 @@ kept: dict = {}  # what the launch that is asked for left, by position
 def install(wanted: int | None = None) -> None:
     """Watches every launch from here on; wanted: the number of the one whose contents are kept."""
 
-    def watch(call: _launch.Call, go) -> None:
+    def watch(call: launchers.Call, go) -> None:
         number = len(seen)
         arguments = Arguments(_arrays(call), keep=False)
         seen.append({"kernel": call.name, "grid": list(call.grid), "arrays": {}})
@@ -28,7 +28,7 @@ def install(wanted: int | None = None) -> None:
         if number == wanted:
             kept.update((name, packed(array)) for name, array in after.items())
 
-    _launch.observe(watch)
+    launchers.observe(watch)
     _fill_new_memory()
 
 
@@ -40,7 +40,7 @@ def _fill_new_memory() -> None:
         sys.modules["torch"]._C._set_deterministic_algorithms(True, warn_only=True)
 
 
-def _arrays(call: _launch.Call) -> list:
+def _arrays(call: launchers.Call) -> list:
     """The arrays among a launch's arguments, by their positions."""
     found = []
     for i, (_, value) in enumerate(call.named):

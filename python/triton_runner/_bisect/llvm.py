@@ -9,11 +9,11 @@ be switched off are left out as well.
 
 from __future__ import annotations
 
+from triton_runner._base.errors import DiagnosticError
 from triton_runner._bisect.results import NamedPass
 from triton_runner._bisect.runs import LlvmPass
 from triton_runner._bisect.splice import Splice, first_wrong
-from triton_runner._compiler import translation
-from triton_runner._errors import DiagnosticError
+from triton_runner._pipeline import translation
 
 # What switches a pass of code generation off, as DISABLE_LLVM_OPT takes it.
 _SWITCHES = {

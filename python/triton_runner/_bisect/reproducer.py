@@ -8,10 +8,10 @@ import shlex
 import shutil
 from pathlib import Path
 
+from triton_runner._base.paths import make_folder
+from triton_runner._base.typed import as_json
 from triton_runner._bisect.results import CompilerFault, Found, KernelLaunch
 from triton_runner._bisect.runs import Kernel, Program, Release
-from triton_runner._paths import make_folder
-from triton_runner._rerun.typed import as_json
 
 
 def write(folder: str, program: Program, found: Found, case: str = "") -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 
+from triton_runner._base.typed import FLAT, NULL
 from triton_runner._bisect.classes import Differs
-from triton_runner._rerun.typed import FLAT, NULL
 
 MEANS = ("execution", "leave-out", "splice")
 

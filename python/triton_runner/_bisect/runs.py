@@ -15,11 +15,12 @@ import tempfile
 from collections.abc import Callable
 from typing import NamedTuple
 
-from triton_runner import _device, _gpu
+from triton_runner._base.levels import EXECUTED
 from triton_runner._bisect.results import KernelLaunch
 from triton_runner._compiler import workers
-from triton_runner._levels import EXECUTED
-from triton_runner._rerun.arguments import unpacked
+from triton_runner._launch import gpu_driver
+from triton_runner._memory.arguments import unpacked
+from triton_runner._settings import devices
 
 # From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on
 # a GPU.
@@ -74,7 +75,7 @@ class Program:
             return False
         if self.chosen:
             return "cubin" in self.chosen
-        return _device.gpu() == "cuda" and _gpu.current_target() == self.target
+        return devices.gpu() == "cuda" and gpu_driver.current_target() == self.target
 
     @property
     def is_measured(self) -> bool:
@@ -88,9 +89,9 @@ class Program:
         return os.getcwd() if self.is_module else os.path.dirname(os.path.abspath(file))
 
     def request(self) -> dict:
-        """What bisection_job.py is asked."""
+        """What _bisect/job.py is asked."""
         return {
-            "do": "bisection_job", "program": self.name, "arguments": list(self.arguments),
+            "do": "_bisect.job", "program": self.name, "arguments": list(self.arguments),
             "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": self.folder,
             "launch": self.launch and dataclasses.asdict(self.launch), "preload": list(_PRELOADED),
         }  # fmt: skip

@@ -13,14 +13,14 @@ import contextlib
 import dataclasses
 import os
 
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.paths import check_program
 from triton_runner._bisect import evidence, order, stores
 from triton_runner._bisect.fault import Search, of_assembler
 from triton_runner._bisect.results import CompilerFault, Evidence, Found, Releases, Unjudged
 from triton_runner._bisect.runs import Program, Release, Trial
 from triton_runner._compiler import versions
-from triton_runner._errors import DiagnosticError, fail
-from triton_runner._paths import check_program
-from triton_runner._rerun.arguments import packed
+from triton_runner._memory.arguments import packed
 
 
 def bisect_program(

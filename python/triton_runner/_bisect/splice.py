@@ -12,11 +12,11 @@ import collections
 import re
 
 from triton_runner import ir
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.releases import release_of
 from triton_runner._bisect.results import Step, short_name
 from triton_runner._bisect.runs import Kernel, Ran, Release, Trial
-from triton_runner._compiler import translation
-from triton_runner._errors import DiagnosticError
-from triton_runner._pipeline.versions import release_of
+from triton_runner._pipeline import translation
 
 CONVERSION = "add_to_llvmir"
 ALLOCATION = "add_allocate_shared_memory"  # gives slots to what the conversion will exchange between threads

@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from triton_runner._errors import fail
+from triton_runner._base.errors import fail
 
 SUFFIX = ".trcase"
 MAX_BYTES = 1 << 30  # of all files together; TRITON_RUNNER_UNPACK

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from triton_runner import ir, ptx
-from triton_runner._errors import DiagnosticError
-from triton_runner._levels import MLIR
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.levels import MLIR
 
 _REDUCTIONS = ("descriptor_reduce", "tma_reduce")  # stores that combine with what is there
 

@@ -8,19 +8,19 @@ import json
 import re
 from pathlib import Path
 
+from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
+from triton_runner._artifact.relaunch import Launch
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.levels import levels_of
+from triton_runner._base.typed import as_json
 from triton_runner._case import archive, case, fingerprint, page, source, tensors
 from triton_runner._case.results import Judged
-from triton_runner._compiled import Compiled, compiled_of
 from triton_runner._compiler import capture
-from triton_runner._compiler.job import find_backend, jsonable
 from triton_runner._compiler.passes import passes as passes_of
-from triton_runner._errors import DiagnosticError, KernelTrap, fail
-from triton_runner._files import DTYPES
-from triton_runner._launch import Call, signature
-from triton_runner._levels import levels_of
-from triton_runner._rerun.difference import tolerance
-from triton_runner._rerun.launch import Launch
-from triton_runner._rerun.typed import as_json
+from triton_runner._launch.launchers import Call, signature
+from triton_runner._memory.difference import tolerance
+from triton_runner._memory.files import DTYPES
+from triton_runner._worker.job import find_backend, jsonable
 
 MAX_BYTES = 64 << 20  # of stored arguments
 _REPRO = Path(__file__).with_name("repro.py")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy
 
+from triton_runner._artifact.relaunch import Launch, of_call
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, warn
+from triton_runner._base.paths import make_folder
 from triton_runner._case import bundle, judge
 from triton_runner._case.results import Judged
-from triton_runner._errors import DiagnosticError, KernelTrap, fail, warn
-from triton_runner._launch import Call, axes_of, observing
-from triton_runner._paths import make_folder
-from triton_runner._rerun.launch import Launch, of_call
+from triton_runner._launch.launchers import Call, axes_of, observing
 
 _WORDS = ("trap", "nan", "wrong")
 

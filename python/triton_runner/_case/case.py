@@ -12,16 +12,17 @@ from types import SimpleNamespace
 
 import numpy
 
-from triton_runner import _device, _lockstep
+from triton_runner._artifact.relaunch import Launch, Outcome
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import LEVELS
+from triton_runner._base.typed import as_json
 from triton_runner._case import archive, page, tensors
-from triton_runner._compiler import rebuild
-from triton_runner._errors import fail
-from triton_runner._files import DTYPES, kind_of
-from triton_runner._levels import LEVELS
-from triton_runner._rerun.arguments import Arguments, View
-from triton_runner._rerun.difference import difference, tolerance
-from triton_runner._rerun.launch import Launch, Outcome
-from triton_runner._rerun.typed import as_json
+from triton_runner._lockstep import lockstep
+from triton_runner._memory.arguments import Arguments, View
+from triton_runner._memory.difference import difference, tolerance
+from triton_runner._memory.files import DTYPES, kind_of
+from triton_runner._settings import devices
+from triton_runner._worker import rebuild
 
 SCHEMA = "triton-runner.case/1"
 _DESCRIPTOR = ("shape", "strides", "block_shape", "padding", "round_f32_to_tf32")
@@ -84,12 +85,12 @@ class Case:
     def run(self, level: str = "", **settings) -> Outcome:
         """Runs the text of a level; settings: as for using(). By default that at which the launch ran, and of
         one on a GPU, where there is none, the lowest that the CPU runs."""
-        if not level and self.level in ("cubin", "hsaco") and _device.gpu() is None:
+        if not level and self.level in ("cubin", "hsaco") and devices.gpu() is None:
             level = self.subject.levels[-1]
         level = level or self.level
         level = "ptx" if level == "llir" else level
         if level in ("cubin", "hsaco"):
-            return self.subject.run(device=_device.gpu())
+            return self.subject.run(device=devices.gpu())
         if level not in self.subject.levels:
             raise fail(
                 f"{self.path} has no level {level}",
@@ -99,7 +100,7 @@ class Case:
 
     def lockstep(self, levels=("ttir", "ttgir"), **options):
         """lockstep() of its texts at several levels, with its arguments."""
-        return _lockstep.of_launch(self.subject, tuple(levels), **options)
+        return lockstep.of_launch(self.subject, tuple(levels), **options)
 
     def expects(self) -> bool:
         """Whether the case contains the expected results of the launch."""

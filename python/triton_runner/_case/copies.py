@@ -13,13 +13,13 @@ import dataclasses
 import numpy
 
 from triton_runner import _settings, ir
+from triton_runner._artifact.compiled_kernel import compiled_of
+from triton_runner._base.errors import DiagnosticError
 from triton_runner._case.results import Finding
-from triton_runner._compiled import compiled_of
 from triton_runner._core import probe
 from triton_runner._dump import registers
 from triton_runner._dump.records import numpy_type
-from triton_runner._errors import DiagnosticError
-from triton_runner._rerun.difference import difference
+from triton_runner._memory.difference import difference
 
 _MOST_TWINS = 8  # that are compiled for the values of one kernel
 _MOST_FINDINGS = 4

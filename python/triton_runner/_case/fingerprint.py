@@ -6,7 +6,9 @@ import importlib.metadata
 import os
 import platform
 
-from triton_runner import _core, _device, _gpu
+from triton_runner import _core
+from triton_runner._launch import gpu_driver
+from triton_runner._settings import devices
 
 _PREFIXES = ("TRITON_", "MLIR_", "LLVM_", "NVPTX_", "AMDGCN_", "DISABLE_", "USE_IR_LOC", "PYTORCH_", "CUDA_")
 _PACKAGES = ("triton-runner", "triton", "pytorch-triton", "torch", "numpy", "ml_dtypes")
@@ -26,7 +28,7 @@ def taken() -> dict:
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "isa": _core.isa(),
-        "gpu": _gpu.current_target() if _device.gpu() else None,
+        "gpu": gpu_driver.current_target() if devices.gpu() else None,
         "environment": {
             name: value
             for name, value in sorted(os.environ.items())

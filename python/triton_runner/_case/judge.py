@@ -11,13 +11,14 @@ import dataclasses
 import itertools
 import time
 
-from triton_runner import _device, _lockstep
+from triton_runner._artifact.relaunch import Launch, Outcome, called
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.levels import MLIR
 from triton_runner._case import atomics, copies, reach, severity
 from triton_runner._case.noise import Noise
 from triton_runner._case.results import Bits, Judged, NotRun, Ran
-from triton_runner._errors import DiagnosticError
-from triton_runner._levels import MLIR
-from triton_runner._rerun.launch import Launch, Outcome, called
+from triton_runner._lockstep import lockstep
+from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints")
 # PTX does not say what they look at.
@@ -158,7 +159,7 @@ class _Judge:
                     self.findings.difference("timing", one, run, message)
 
     def on_gpu(self) -> None:
-        gpu = _device.gpu()
+        gpu = devices.gpu()
         if gpu is None:
             self.cannot("cubin", "plain", "this machine has no GPU")
         elif run := self.run("", device=gpu):
@@ -221,7 +222,7 @@ class _Judge:
         self.say(f"{self.launch.name}: where {above} and {level} part")
         try:
             levels = ("ttgir", "ptx") if level == "ptx" else ("ttir", "ttgir")
-            found = _lockstep.of_launch(self.launch, levels)
+            found = lockstep.of_launch(self.launch, levels)
         except DiagnosticError as error:
             self.findings.say(error.message)
             return

@@ -14,8 +14,8 @@ import ml_dtypes
 import numpy
 
 from triton_runner._case.results import Bits
-from triton_runner._files import kind_of
-from triton_runner._rerun.difference import Difference, difference, tolerance
+from triton_runner._memory.difference import Difference, difference, tolerance
+from triton_runner._memory.files import kind_of
 
 _FACTOR = 4.0  # how many times the largest movement seen may be exceeded by a run that nobody perturbed
 _JUMP = 32.0  # an element that moves by so many times the usual movement was decided otherwise (an argmax)

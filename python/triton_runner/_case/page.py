@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 
-from triton_runner._levels import LEVELS
+from triton_runner._base.levels import LEVELS
 from triton_runner._see import report
 from triton_runner._see.material import Material, Snapshot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner._substitution import Substitution
+from triton_runner._memory.substitution import Substitution
 
 # Checks whose reports are faults where the value reaches something. The others report an access, an order or
 # a promise, or what may be meant wherever it goes.

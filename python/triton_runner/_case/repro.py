@@ -28,7 +28,7 @@ TORCH = {
     "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E8M0FNU": "float8_e8m0fnu",
 }  # fmt: skip
 # How far sums in another order may be apart, relative to the largest number, by the type of an element.
-TOLERANCE: dict = {}  # the case that this file is written into has the table of _rerun/difference.py
+TOLERANCE: dict = {}  # the case that this file is written into has the table of _memory/difference.py
 
 
 def on_gpu():

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 
-from triton_runner._rerun.launch import Outcome
+from triton_runner._artifact.relaunch import Outcome
 
 SCHEMA = "triton-runner.verify/2"
 NONDETERMINISTIC = "nondeterministic"

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from triton_runner._artifact.relaunch import Outcome
+from triton_runner._base.typed import as_json
 from triton_runner._case.results import NONDETERMINISTIC, Bits, Finding
-from triton_runner._rerun.launch import Outcome
-from triton_runner._rerun.typed import as_json
 
 # What may be meant: infinities that a kernel computes with, NaNs that its inputs bring, promises that
 # wrap-around breaks where no result depends on it.

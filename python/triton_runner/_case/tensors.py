@@ -7,9 +7,9 @@ import hashlib
 
 import numpy
 
-from triton_runner._errors import fail
-from triton_runner._files import DTYPES, from_safetensors, numpy_named, to_safetensors
-from triton_runner._rerun.arguments import Arguments, View
+from triton_runner._base.errors import fail
+from triton_runner._memory.arguments import Arguments, View
+from triton_runner._memory.files import DTYPES, from_safetensors, numpy_named, to_safetensors
 
 _ALIGNMENT = 64
 

@@ -9,17 +9,18 @@ import importlib.util
 import json
 import os
 
-from triton_runner import _device, _settings
-from triton_runner._artifacts import ArtifactKernel
+from triton_runner import _settings
+from triton_runner._artifact.kernel import ArtifactKernel
+from triton_runner._artifact.loading import load
+from triton_runner._artifact.relaunch import of_call
+from triton_runner._base.errors import fail
+from triton_runner._base.typed import as_json
 from triton_runner._case import case, fingerprint, judge, severity
 from triton_runner._case.results import NONDETERMINISTIC, SCHEMA, Judged, worst
-from triton_runner._errors import fail
-from triton_runner._launch import Call, axes_of, observing
-from triton_runner._load import load
-from triton_runner._rerun.launch import of_call
-from triton_runner._rerun.typed import as_json
-from triton_runner._run import run_program
-from triton_runner._uninit import track_empty
+from triton_runner._launch.launchers import Call, axes_of, observing
+from triton_runner._memory.uninit import track_empty
+from triton_runner._pretend.running import run_program
+from triton_runner._settings import devices
 
 _nothing = lambda text: None  # noqa: E731
 _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
@@ -119,7 +120,7 @@ def verify(
         raise fail("verify needs the grid of the launch", "as in grid=(4,)")
     given = dict(args) if isinstance(args, dict) else {}
     listed = () if given else args
-    device = None if isinstance(kernel, ArtifactKernel) else "cpu" if _device.gpu() is None else None
+    device = None if isinstance(kernel, ArtifactKernel) else "cpu" if devices.gpu() is None else None
     with observing(see), _settings.using(device=device, target=target):
         kernel[grid](*listed, **given, **(constexprs or {}))
     return Verdict(judged, strict=strict)

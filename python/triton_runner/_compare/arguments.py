@@ -7,10 +7,10 @@ import hashlib
 
 import numpy
 
-from triton_runner._compiler import elements
-from triton_runner._errors import fail
-from triton_runner._files import numpy_named
-from triton_runner._rerun.arguments import host, packed
+from triton_runner._base.errors import fail
+from triton_runner._memory.arguments import host, packed
+from triton_runner._memory.files import numpy_named
+from triton_runner._worker import elements
 
 
 def encoded(name: str, value):

@@ -9,11 +9,12 @@ import hashlib
 import itertools
 import os
 
-from triton_runner import _core, _variables
+from triton_runner import _core
+from triton_runner._base import environment
+from triton_runner._base.errors import fail
 from triton_runner._compare import arguments, expression, kernels, store
 from triton_runner._compiler import abilities
 from triton_runner._compiler import compile as compiler
-from triton_runner._errors import fail
 
 _FORMAT = 1  # of what a stored result holds: a new number makes all stored ones unknown
 _LARGEST = 4096  # cells of a comparison
@@ -159,7 +160,7 @@ class Subject:
             "grid": work["launch"]["grid"],
             "arguments": [arguments.digest(value) for value in work["launch"]["arguments"]],
         }
-        variables = _variables.that_change_code(os.environ)
+        variables = environment.that_change_code(os.environ)
         return store.key_of([
             _FORMAT, work["release"], work["request"], launch, gpu, variables, _runner_digest(),
         ])  # fmt: skip

@@ -10,15 +10,16 @@ import os
 
 import numpy
 
-from triton_runner import _device, _settings
+from triton_runner import _settings
+from triton_runner._base.errors import fail
 from triton_runner._compare import cells as making
 from triton_runner._compare import expression, measure, run, table
 from triton_runner._compare.cells import Cell, Subject
 from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
-from triton_runner._errors import fail
-from triton_runner._rerun.difference import difference
+from triton_runner._memory.difference import difference
+from triton_runner._settings import devices
 
 
 @dataclasses.dataclass
@@ -212,12 +213,12 @@ def _configs(given) -> list[dict]:
 
 def _gpu_name() -> str:
     """ "cuda:90 NVIDIA H200" of the GPU that launches are timed on; "" if there is none."""
-    if _device.resolved_device() == "cpu":
+    if devices.resolved_device() == "cpu":
         return ""
-    from triton_runner import _gpu  # it opens the driver
+    from triton_runner._launch import gpu_driver  # it opens the driver
 
-    number = _gpu.current_device()
-    return f"{_gpu.current_target()} {_gpu.driver().properties(number).get('name', '')}"
+    number = gpu_driver.current_device()
+    return f"{gpu_driver.current_target()} {gpu_driver.driver().properties(number).get('name', '')}"
 
 
 def _row(cell: Cell, result: dict | None) -> Measured:

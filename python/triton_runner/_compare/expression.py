@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 
-from triton_runner._errors import fail
+from triton_runner._base.errors import fail
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)"

@@ -9,9 +9,10 @@ import os
 import site
 import sys
 
+from triton_runner._base.errors import fail
 from triton_runner._compare.store import Store, key_of
-from triton_runner._compiler import capture, job, versions
-from triton_runner._errors import fail
+from triton_runner._compiler import capture, versions
+from triton_runner._worker import job
 
 
 @dataclasses.dataclass(frozen=True)

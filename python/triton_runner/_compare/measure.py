@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import threading
 
+from triton_runner._base.errors import DiagnosticError
 from triton_runner._compare import arguments
 from triton_runner._compiler import compile as compiler
 from triton_runner._compiler import workers
+from triton_runner._compiler.resources import resources
 from triton_runner._compiler.workers import WorkerError
 from triton_runner._core import ptx
-from triton_runner._errors import DiagnosticError
-from triton_runner._resources import resources
 
 # The figures of a cell, as tables and expressions name them.
 FIGURES = {
@@ -111,7 +111,7 @@ def _measured(cell: dict) -> dict:
     launch = {**cell["launch"], "target": made.target, "metadata": {**made.metadata, "name": made.name}}
     what = f"the launch of {request['label']} for {made.target}"
     variables = {**workers.environment(), "TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_THREADS": "1"}
-    common = {"do": "launch_job", "preload": ["numpy", "ml_dtypes"], "environment": variables}
+    common = {"do": "_compare.launch_job", "preload": ["numpy", "ml_dtypes"], "environment": variables}
 
     def ask(**more):
         return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, worker)

@@ -11,11 +11,11 @@ import os
 import queue
 import threading
 
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._compare import measure
 from triton_runner._compare.cells import Cell
 from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
-from triton_runner._errors import DiagnosticError, fail
 
 
 def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told) -> dict:

@@ -13,7 +13,7 @@ import sys
 import textwrap
 import types
 
-from triton_runner._errors import fail
+from triton_runner._base.errors import fail
 
 # Modules whose functions a release has itself: named, not captured.
 _KNOWN_PACKAGES = ("triton", "triton_runner")

@@ -7,13 +7,18 @@ import json
 import os
 import tempfile
 
-from triton_runner import _artifacts, _device, _gpu, _load, _messages
-from triton_runner._compiler import abilities, capture, child, job, translation, versions, workers
-from triton_runner._errors import DiagnosticError, fail
-from triton_runner._levels import LEVELS, level_of_text
-from triton_runner._metadata import as_path_or_text
-from triton_runner._paths import make_folder, write_file
-from triton_runner._pipeline.versions import unusable
+from triton_runner._artifact import loading
+from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.levels import LEVELS, level_of_text
+from triton_runner._base.metadata import as_path_or_text
+from triton_runner._base.paths import make_folder, write_file
+from triton_runner._base.releases import unusable
+from triton_runner._compiler import abilities, capture, versions, workers
+from triton_runner._launch import gpu_driver
+from triton_runner._pipeline import translation
+from triton_runner._settings import devices, messages
+from triton_runner._worker import child, job
 
 _RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", "amdgcn")}
 
@@ -45,7 +50,7 @@ class Compilation:
     def load(self, level: str = "", device: str = ""):
         """Returns the kernel at one level, as load() does: by default at the lowest level that the device can
         execute."""
-        device = device or _device.resolved_device()
+        device = device or devices.resolved_device()
         order = _RUN_ORDER["cpu" if device == "cpu" else "gpu"]
         entry = level or next((name for name in order if name in self.asm), "")
         if entry not in self.asm:
@@ -55,7 +60,7 @@ class Compilation:
             )
         if isinstance(self.asm[entry], str):
             metadata = {**self.metadata, "name": self.name}
-            return _load.load(self.asm[entry], metadata=metadata, device=device, target=self.target)
+            return loading.load(self.asm[entry], metadata=metadata, device=device, target=self.target)
         return self._load_binary(entry, device)
 
     def _load_binary(self, entry: str, device: str):
@@ -63,7 +68,7 @@ class Compilation:
             path = os.path.join(folder, f"{self.name}.{entry}")
             with open(path, "wb") as file:
                 file.write(self.asm[entry])
-            return _load.load(path, metadata={**self.metadata, "name": self.name}, device=device)
+            return loading.load(path, metadata={**self.metadata, "name": self.name}, device=device)
 
     def __getitem__(self, grid):
         """kernel[grid](*args), on the device of the settings in force."""
@@ -129,14 +134,14 @@ def request_of(kernel, signature, constexprs, target, from_, to, options, attrs,
     if not isinstance(kernel, (str, os.PathLike)):
         return {
             **common, "kernel": kernel, "signature": signature, "constexprs": constexprs, "attrs": attrs,
-            "target": target or _default_target(), "label": f"kernel '{getattr(kernel, '__name__', kernel)}'",
+            "target": target or default_target(), "label": f"kernel '{getattr(kernel, '__name__', kernel)}'",
         }  # fmt: skip
     text = os.fspath(kernel)
     path, colon, name = text.rpartition(":")
     if colon and path.endswith(".py"):
         return {
             **common, "kernel": {"file": os.path.abspath(path), "name": name}, "signature": signature,
-            "constexprs": constexprs, "attrs": attrs, "target": target or _default_target(), "label": text,
+            "constexprs": constexprs, "attrs": attrs, "target": target or default_target(), "label": text,
         }  # fmt: skip
     if text.endswith(".py"):
         raise fail(f"{text}: which of its kernels?", f"name one: {text}:name")
@@ -147,24 +152,24 @@ def request_of(kernel, signature, constexprs, target, from_, to, options, attrs,
 
 def _text_request(text: str, target, level, metadata) -> dict:
     filename = ""
-    if not _artifacts.is_text_itself(text):
+    if not is_text_itself(text):
         filename, extension = text, os.path.splitext(text)[1][1:]
-        text = _artifacts._read(filename, "compile", binary=False)
+        text = read_kernel(filename, "compile", binary=False)
         level = level or (extension if extension in LEVELS else None)
     level = level or level_of_text(text)
-    artifact = _artifacts.describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
+    artifact = describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
     said = artifact.description.get("target") or None
     if target and said and target != said and level != "ttir":
         raise fail(f"{artifact.label} was compiled for {said}, and target={target!r} was asked for")
     return {
         "text": text, "level": level, "filename": filename or artifact.label, "name": artifact.name,
-        "metadata": {**_artifacts.compile_options(artifact), "name": artifact.name},
-        "target": target or said or _default_target(), "label": filename or f"the {level.upper()}",
+        "metadata": {**compile_options(artifact), "name": artifact.name},
+        "target": target or said or default_target(), "label": filename or f"the {level.upper()}",
     }  # fmt: skip
 
 
-def _default_target() -> str:
-    return _device.cpu_target()[0] if _device.resolved_device() == "cpu" else _gpu.current_target()
+def default_target() -> str:
+    return devices.cpu_target()[0] if devices.resolved_device() == "cpu" else gpu_driver.current_target()
 
 
 def run(
@@ -194,7 +199,7 @@ def run(
     else:
         made = _here(do, request, version, what)
     for line in made.get("notes", ()):
-        _messages.note(line)
+        messages.note(line)
     return made
 
 
@@ -217,7 +222,7 @@ def innermost(kernel):
 
 
 def _here(do: str, request: dict, version: str, what: str) -> dict:
-    module = importlib.import_module(f"triton_runner._compiler.{do}")
+    module = importlib.import_module(f"triton_runner._worker.{do}")
     stages: list = []
 
     def attempt(step) -> None:

@@ -8,14 +8,16 @@ import json
 import re
 from pathlib import Path
 
-from triton_runner import _core, _load
+from triton_runner import _core
+from triton_runner._artifact import loading
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.levels import MLIR
+from triton_runner._base.paths import make_folder, write_file
 from triton_runner._compiler import compile as compiler
-from triton_runner._compiler import llvm_passes, passes_select
+from triton_runner._compiler import passes_select
 from triton_runner._compiler.passes_launch import content, plan_of, unmet
-from triton_runner._compiler.recorder import Selector
-from triton_runner._errors import DiagnosticError, fail
-from triton_runner._levels import MLIR
-from triton_runner._paths import make_folder, write_file
+from triton_runner._worker import llvm_passes
+from triton_runner._worker.recorder import Selector
 
 # What the recorder says of a pass, as it stands in a Pass.
 _FIELDS = (
@@ -81,7 +83,7 @@ class Pass:
                 "the passes up to the conversion to LLVM can be run; after it, run LLIR or PTX",
             )
         metadata = {**self._trace.metadata, "name": self._trace.name}
-        return _load.load(text, metadata=metadata, device=device, **options)
+        return loading.load(text, metadata=metadata, device=device, **options)
 
     def __repr__(self):
         return f"<pass {self.number} {self.name} in {self.stage}{', changed' if self.changed else ''}>"

@@ -10,8 +10,8 @@ import dataclasses
 import re
 from pathlib import Path
 
-from triton_runner._errors import fail
-from triton_runner._paths import make_folder, write_file
+from triton_runner._base.errors import fail
+from triton_runner._base.paths import make_folder, write_file
 
 # "Name (argument) ('builtin.module' operation)" to Triton 3.7, "Name: argument{options} (...)" since.
 _HEADER = re.compile(

@@ -9,14 +9,18 @@ from __future__ import annotations
 import json
 import os
 
-from triton_runner import _artifacts, _device, _gpu
-from triton_runner._compiler import elements, job, passes_select, recorder_job
-from triton_runner._compiler.recorder import PassError
-from triton_runner._errors import fail
-from triton_runner._keywords import Entry
-from triton_runner._levels import LEVELS, MLIR, levels_of
-from triton_runner._paths import read_text
+from triton_runner._artifact.entries import open_entry
+from triton_runner._artifact.reading import compile_options
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import LEVELS, MLIR, levels_of
+from triton_runner._base.paths import read_text
+from triton_runner._compiler import passes_select
+from triton_runner._launch import gpu_driver
 from triton_runner._pipeline.guard import death_of_child
+from triton_runner._settings import devices
+from triton_runner._settings.keywords import Entry
+from triton_runner._worker import elements, job, recorder_job
+from triton_runner._worker.recorder import PassError
 
 
 def specialised(function, args, kwargs) -> dict:
@@ -103,8 +107,8 @@ def unmet(answer: dict, label: str, target: str) -> None:
 
 def _executed(target: str) -> str:
     """The level at which the result enters: what the CPU executes, or the last text before a GPU's binary."""
-    if _device.resolved_device() == "cpu":
-        return _device.cpu_target()[1]
+    if devices.resolved_device() == "cpu":
+        return devices.cpu_target()[1]
     return [level for level in levels_of(target) if LEVELS[level].is_text][-1]
 
 
@@ -115,8 +119,8 @@ def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
     """What a launch with start_pass=, skip_pass=, ir_after= enters with, in place of the Python source or of
     the artifact it was given."""
     plan = plan_of(passes.get("start_pass"), passes.get("skip_pass"), passes.get("ir_after"))
-    on_cpu = _device.resolved_device() == "cpu"
-    target = _device.cpu_target()[0] if on_cpu else _gpu.current_target()
+    on_cpu = devices.resolved_device() == "cpu"
+    target = devices.cpu_target()[0] if on_cpu else gpu_driver.current_target()
     label = f"kernel '{function.__name__}'"
     if given is None:
         if "start" in plan:
@@ -126,13 +130,13 @@ def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
             )
         request = {"kernel": function, **specialised(function, args, kwargs)}
     else:
-        artifact = _artifacts.open_entry(given, function.__name__)
+        artifact = open_entry(given, function.__name__)
         if artifact.level not in MLIR:
             raise fail(f"passes run on TTIR and TTGIR, and {label} enters as {artifact.level}")
         options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
         request = {
             "text": artifact.source, "level": artifact.level, "filename": artifact.label,
-            "metadata": {**_artifacts.compile_options(artifact), **options}, "walk": "start" in plan,
+            "metadata": {**compile_options(artifact), **options}, "walk": "start" in plan,
         }  # fmt: skip
     level = _executed(target)
     request |= {"target": target, "to": level, "plan": plan, "keep": "none"}

@@ -8,8 +8,8 @@ from __future__ import annotations
 import difflib
 import re
 
+from triton_runner._base.errors import fail
 from triton_runner._compiler.passes_names import NAMES
-from triton_runner._errors import fail
 
 _FORM = re.compile(r"(?:(?P<stage>\w+):)?(?P<name>[\w.-]+?)(?:#(?P<nth>\d+))?")
 

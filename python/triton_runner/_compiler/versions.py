@@ -18,10 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from triton_runner._errors import fail
-from triton_runner._paths import make_folder
-from triton_runner._pipeline.versions import RELEASES as ROWS
-from triton_runner._pipeline.versions import release_of
+from triton_runner._base.errors import fail
+from triton_runner._base.paths import make_folder
+from triton_runner._base.releases import RELEASES as ROWS
+from triton_runner._base.releases import release_of
 
 # Those that the package index has, oldest first.
 RELEASES = tuple(patch for row in ROWS.values() for patch in row.patches)

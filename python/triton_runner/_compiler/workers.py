@@ -20,8 +20,9 @@ import threading
 import time
 from pathlib import Path
 
-from triton_runner._compiler import child, versions
-from triton_runner._errors import DiagnosticError, fail
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._compiler import versions
+from triton_runner._worker import child
 
 # What decides how Triton and LLVM compile: sent with each request, as the caller has them then.
 _ENVIRONMENT = ("TRITON_", "MLIR_", "LLVM_", "NVPTX_", "AMDGCN_", "USE_", "DISABLE_", "ENABLE_", "PROTON_")

@@ -245,7 +245,7 @@ class Launcher:
 
 class Dispatch:
     """
-    The launches of one kernel that were seen before: calls with equal keys run the same code (triton_runner/_dispatch.py).
+    The launches of one kernel that were seen before: calls with equal keys run the same code (triton_runner/_jit/dispatch.py).
     """
 
     def __init__(self, parameters: object | None, reserved: object, entries: object, settings: object, variable: object, module: object, learn: object, within: object | None, method: str) -> None: ...
@@ -291,7 +291,7 @@ def limit_isa(isa: str) -> bool:
 
 def set_tracking(on: bool) -> None:
     """
-    Whether launches ask triton_runner/_uninit.py for memory that was never written.
+    Whether launches ask triton_runner/_memory/uninit.py for memory that was never written.
     """
 
 def set_pretend_cuda(on: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triton_runner._errors import fail
+from triton_runner._base.errors import fail
 
 
 def triple(program) -> tuple:

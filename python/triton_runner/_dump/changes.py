@@ -8,9 +8,9 @@ import functools
 import re
 
 from triton_runner import _core
-from triton_runner._compiled import Compiled
-from triton_runner._errors import fail
-from triton_runner._rerun.arguments import Arguments, has_memory
+from triton_runner._artifact.compiled_kernel import Compiled
+from triton_runner._base.errors import fail
+from triton_runner._memory.arguments import Arguments, has_memory
 
 _COMPARED = 1 << 30  # bytes of arguments that are copied to compare outputs
 _WAITS = {

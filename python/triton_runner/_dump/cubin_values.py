@@ -14,9 +14,10 @@ import re
 
 import numpy
 
-from triton_runner import _core, _tools
+from triton_runner import _core
+from triton_runner._base import tools
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._dump import registers
-from triton_runner._errors import DiagnosticError, fail
 
 _SASS = re.compile(r"\*$|(U?[RP]\d+|0x[0-9a-f]+(:\w+)?|[A-Z][A-Z0-9_.]*|.*\.py:\d+)$")
 
@@ -67,7 +68,7 @@ def plan(request, compiled) -> ValuesPlan | None:
             "use a dump of its own for each",
         )
     code = registers.Code(compiled)
-    listing = _tools.disassembly(compiled.asm["cubin"], "-gp")  # with the lines of the PTX
+    listing = tools.disassembly(compiled.asm["cubin"], "-gp")  # with the lines of the PTX
 
     def place(found):
         return _core.probe.place_in_sass(found, code.ptx, code.filename, code.name, listing)

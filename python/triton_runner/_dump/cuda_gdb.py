@@ -22,13 +22,18 @@ from pathlib import Path
 
 import numpy
 
-from triton_runner import _arrays, _artifacts, _core, _settings, _tools
-from triton_runner._compiled import compiled_of
+from triton_runner import _core, _settings
+from triton_runner._artifact.binding import bind
+from triton_runner._artifact.compiled_kernel import compiled_of
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.reading import describe
+from triton_runner._base import tools
+from triton_runner._base.errors import fail
+from triton_runner._base.metadata import jsonable
+from triton_runner._base.progress import telling
 from triton_runner._dump import cubin_values, instrument
-from triton_runner._errors import fail
-from triton_runner._launch import axes_of
-from triton_runner._metadata import jsonable
-from triton_runner._progress import telling
+from triton_runner._launch.launchers import axes_of
+from triton_runner._memory import arrays
 
 _START, _STOP = 15.0, 0.15  # seconds: cuda-gdb's start, and a stop of a warp (tests/gpu/dump_gdb.py)
 _FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HGMMA.*\.F32)\b")
@@ -36,7 +41,7 @@ _FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HG
 
 def find() -> str | None:
     """The path of cuda-gdb on this machine, or None."""
-    return _tools.toolkit("cuda-gdb")
+    return tools.toolkit("cuda-gdb")
 
 
 def run(request, function, entry, args, kwargs, grid, threads=None):
@@ -52,14 +57,14 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
             "this machine has no cuda-gdb, which reads the registers of a cubin",
             "it comes with NVIDIA's CUDA toolkit; dump at ttir or ttgir without it",
         )
-    launch = instrument._launcher(function)
+    launch = instrument.launcher_of(function)
     kernel = launch(entry, args, kwargs, grid, True)
     compiled = compiled_of(kernel)
     plan = cubin_values.plan(request, compiled)
-    bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
+    bound = bind(function, args, kwargs)
     axes = axes_of(grid(bound) if callable(grid) else grid)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
-    told = {name: compiled.told(name) for name in ("num_warps", "num_ctas", "shared")}
+    told = {name: compiled.metadata_value(name) for name in ("num_warps", "num_ctas", "shared")}
     metadata = compiled.metadata() | {name: value for name, value in told.items() if value is not None}
     with tempfile.TemporaryDirectory(prefix="triton-runner-gdb-") as folder:
         threads_of_block = 32 * int(metadata.get("num_warps") or 4)
@@ -125,7 +130,7 @@ def _plain_launch(folder: Path, spec: dict, metadata: dict, named: list) -> dict
 
     cubin = (folder / "kernel.cubin").read_bytes()
     text = (folder / "kernel.json").read_text()
-    said = _artifacts.describe("cubin", cubin, "", spec["kernel"], text).description
+    said = describe("cubin", cubin, "", spec["kernel"], text).description
     sizes = [param["bytes"] for param in said["params"]]
     given = len(sizes) - (said.get("hidden_pointers") or 0)
     more = ("global_scratch_size", "profile_scratch_size", "cooperative", "tensordesc_meta")
@@ -150,7 +155,7 @@ def _plain_launch(folder: Path, spec: dict, metadata: dict, named: list) -> dict
     parameters += [bytes(size).hex() for size in sizes[given:]]
     buffers = []
     for number, storage in storages.values():
-        _arrays.bytes_of(storage).cpu().numpy().tofile(folder / f"buffer{number}")
+        arrays.bytes_of(storage).cpu().numpy().tofile(folder / f"buffer{number}")
         buffers.append(storage.nbytes())
     return {
         "kernel": spec["kernel"], "grid": spec["grid"], "threads": spec["block_threads"],
@@ -267,9 +272,9 @@ def main(folder: str) -> None:
     named = torch.load(base / "arguments.pt", weights_only=False)
     named = [(name, v.cuda() if isinstance(v, torch.Tensor) else v) for name, v in named]
     cubin = (base / "kernel.cubin").read_bytes()
-    artifact = _artifacts.describe("cubin", cubin, "", spec["kernel"], (base / "kernel.json").read_text())
+    artifact = describe("cubin", cubin, "", spec["kernel"], (base / "kernel.json").read_text())
     with _settings.using(device="cuda"):
-        _artifacts.executable(artifact).launch(tuple(spec["grid"]), named)
+        executable(artifact).launch(tuple(spec["grid"]), named)
     torch.cuda.synchronize()
 
 

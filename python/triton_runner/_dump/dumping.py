@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 
-from triton_runner import _artifacts, _device, _launch, _settings
+from triton_runner import _settings
+from triton_runner._artifact.kernel import ArtifactKernel
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import MLIR, levels_of
 from triton_runner._dump import session
 from triton_runner._dump.records import Dump, Values
 from triton_runner._dump.session import active
-from triton_runner._errors import fail
-from triton_runner._levels import MLIR, levels_of
+from triton_runner._launch import launchers
+from triton_runner._settings import devices
 
 LEVELS = levels_of("cuda")  # whose values can be recorded
 
@@ -86,14 +89,14 @@ class dumping:
         self._recorder = self.request.recorder(() if self.kernel is None else (self.kernel,))
         # The CPU executes the level whose values are asked for; a cubin is a GPU's.
         level = self.request.level if self.request.level != "cubin" else None
-        on_gpu = level and _device.resolved_device() != "cpu"
+        on_gpu = level and devices.resolved_device() != "cpu"
         self._contexts = contextlib.ExitStack()
         self._contexts.enter_context(
             _settings.using(recorder=self._recorder, level=None if on_gpu else level or None)
         )
         self._contexts.callback(active.reset, active.set(self))
-        _launch.observe(self._record)
-        self._contexts.callback(_launch.forget, self._record)
+        launchers.observe(self._record)
+        self._contexts.callback(launchers.forget, self._record)
         return self
 
     def __exit__(self, *error):
@@ -101,10 +104,10 @@ class dumping:
         self._drain()
         return False
 
-    def _record(self, launch: _launch.Call, go) -> None:
+    def _record(self, launch: launchers.Call, go) -> None:
         """A launch of a loaded artifact (an ArtifactKernel), off the tile engine."""
         kernel = launch.kernel
-        is_artifact = isinstance(kernel, _artifacts.ArtifactKernel)
+        is_artifact = isinstance(kernel, ArtifactKernel)
         is_mine = is_artifact and session.for_launch(kernel.name) is self
         if not is_mine or (kernel.level in MLIR and kernel.device == "cpu"):
             return go()

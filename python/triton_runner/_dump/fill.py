@@ -7,9 +7,9 @@ import math
 
 import numpy
 
+from triton_runner._base.errors import fail, warn
+from triton_runner._base.markers import EVERY, MARKER, UNSIGNED
 from triton_runner._dump.records import numpy_type
-from triton_runner._errors import fail, warn
-from triton_runner._markers import EVERY, MARKER, UNSIGNED
 
 
 def _is_float(dtype: numpy.dtype) -> bool:

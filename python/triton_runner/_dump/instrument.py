@@ -12,17 +12,23 @@ import json
 
 import numpy
 
-from triton_runner import _arrays, _artifacts, _core, _device, _settings
-from triton_runner._compiled import Compiled, compiled_of
+from triton_runner import _core, _settings
+from triton_runner._artifact.binding import bind
+from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.onward import compile_artifact
+from triton_runner._artifact.reading import Artifact, describe
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.levels import MLIR
+from triton_runner._base.metadata import jsonable
+from triton_runner._base.releases import installed
 from triton_runner._dump import register_stores, session
 from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
 from triton_runner._dump.statements import uses_statements
-from triton_runner._errors import DiagnosticError, KernelTrap, fail
-from triton_runner._launch import axes_of
-from triton_runner._levels import MLIR
-from triton_runner._metadata import jsonable
+from triton_runner._launch.launchers import axes_of
+from triton_runner._memory import arrays
 from triton_runner._pipeline.stages import option_names
-from triton_runner._pipeline.versions import installed
+from triton_runner._settings import devices
 
 
 def run(request, function, entry, args, kwargs, grid, compare=True):
@@ -35,9 +41,9 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     kernel too, and compare outputs. Errors: unknown values, a grid out of range, values that cannot be
     stored, shared memory that the device does not have.
     """
-    launch = _launcher(function)
+    launch = launcher_of(function)
     kernel = launch(entry, args, kwargs, grid, True)
-    bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
+    bound = bind(function, args, kwargs)
     axes = axes_of(grid(bound) if callable(grid) else grid)
     compiled = compiled_of(kernel)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
@@ -78,7 +84,7 @@ def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, 
         insertion, artifact = stored, register_stores.artifact(stored, quiet, named)
     else:
         insertion, artifact = with_stores(request, compiled, level, axes, named)
-    made = executable(artifact, quiet)
+    made = loaded(artifact, quiet)
     check_shared(compiled.name, before, made)
 
     copies = Copies(named) if launch_copies else None
@@ -122,12 +128,12 @@ def with_stores(request, compiled: Compiled, level: str, axes: tuple, named: lis
     return insertion, ttgir_artifact(insertion.text, compiled)
 
 
-def ttgir_artifact(text: str, compiled: Compiled) -> _artifacts.Artifact:
+def ttgir_artifact(text: str, compiled: Compiled) -> Artifact:
     """A text of the kernel's TTGIR as an artifact that is compiled as the kernel was."""
     return _described("ttgir", text, compiled.name, json.dumps(options_of(compiled), default=jsonable))
 
 
-def _launcher(function):
+def launcher_of(function):
     """launch(entry, args, kwargs, grid, warmup) of a kernel of triton_runner.jit, or of triton.jit."""
     own = getattr(function, "launch", None)
     if own is not None:
@@ -186,7 +192,7 @@ def _insertion(request, text: str, name: str, level: str, target: str, metadata:
     )  # fmt: skip
     if level == "ttir":
         artifact = _described("ttir", insertion.text, name, metadata)
-        ttgir = _artifacts.compiled(artifact, "ttgir", target, {})["ttgir"]
+        ttgir = compile_artifact(artifact, "ttgir", target, {})["ttgir"]
         insertion.replace_markers(ttgir, f"{name}.ttgir", name)
     return insertion
 
@@ -204,24 +210,24 @@ def _numbers(artifact, named: list) -> list:
 
 @functools.lru_cache(maxsize=64)
 def _described(level: str, text: str, name: str, metadata: str):
-    return _artifacts.describe(level, text, "", name, metadata)
+    return describe(level, text, "", name, metadata)
 
 
-def executable(artifact, plain: Compiled) -> Compiled:
+def loaded(artifact, plain: Compiled) -> Compiled:
     """An artifact with stores, loaded; plain: the kernel that it was made of, which may know of PTX what the
     text does not say."""
-    settings = {"target": plain.target, "level": "ptx" if _device.resolved_device() == "cpu" else ""}
+    settings = {"target": plain.target, "level": "ptx" if devices.resolved_device() == "cpu" else ""}
     with _settings.using(**settings):
-        return compiled_of(_artifacts.executable(artifact, plain.block, plain.cluster))
+        return compiled_of(executable(artifact, plain.block, plain.cluster))
 
 
 def _buffer(size: int):
     """Zeroed memory that the device sees, and how to read it as NumPy's."""
-    if _device.resolved_device() == "cpu":
+    if devices.resolved_device() == "cpu":
         memory = numpy.zeros(size + 128, numpy.uint8)
         start = -memory.ctypes.data % 128
         memory = memory[start : start + size]
-        (wrapped,) = [_arrays.wrap("dump_buffer", memory)]
+        (wrapped,) = [arrays.wrap("dump_buffer", memory)]
         return wrapped, lambda: memory
     try:
         import torch

@@ -8,16 +8,16 @@ import functools
 import math
 import re
 
-from triton_runner import _device, _messages
-from triton_runner._compiled import compiled_of
+from triton_runner._artifact.compiled_kernel import compiled_of
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, warn
+from triton_runner._base.levels import MLIR
 from triton_runner._core import ir, probe
 from triton_runner._dump import cuda_gdb, fill, instrument, registers, session
 from triton_runner._dump.marked import Marker, markers_of
 from triton_runner._dump.names import check_single
 from triton_runner._dump.statements import keeping, switched_off, uses_statements
-from triton_runner._errors import DiagnosticError, KernelTrap, fail, warn
-from triton_runner._keywords import DumpKeywords
-from triton_runner._levels import MLIR
+from triton_runner._settings import devices, messages
+from triton_runner._settings.keywords import DumpKeywords
 
 _said: set = set()
 
@@ -30,7 +30,7 @@ def say_values(text: str, sites, markers=()) -> None:
         key = (hash(text), line[0])
         if key not in _said:
             _said.add(key)
-            _messages.dump_mode(*line)
+            messages.dump_mode(*line)
 
 
 class Plan:
@@ -124,7 +124,7 @@ def launch(function, ask: DumpKeywords | None, entry, args, kwargs, grid, warmup
         ask, function = None, function.without_dumps if uses_statements(function) else function
         if session.for_launch(function.__name__) is None:
             return function.launch(entry, args, kwargs, grid, warmup)
-    with keeping(True), _messages.saved_last():
+    with keeping(True), messages.saved_last():
         # Compiled first: what is wrong with the names, the types or the tensor is said before anything runs.
         kernel = function.launch(entry, args, kwargs, grid, True)
         if warmup:
@@ -138,7 +138,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
     if at_cubin and uses_statements(function):  # registers of the code as it is
         function = function.without_dumps
         kernel = function.launch(entry, args, kwargs, grid, True)
-    on_engine = not at_cubin and _device.resolved_device() == "cpu" and compiled_of(kernel).level in MLIR
+    on_engine = not at_cubin and devices.resolved_device() == "cpu" and compiled_of(kernel).level in MLIR
     plan = _plan(function, ask, kernel, entry, on_engine)
     grid, known = checked_grid(grid, plan)
     say_values(plan.text, plan.sites, plan.markers)
@@ -184,7 +184,7 @@ def _way(request, plan: Plan):
     the IR and registers can be too; on the CPU the engine reads registers."""
     if request.level == "cubin":
         return cuda_gdb.run
-    on_cpu = _device.resolved_device() == "cpu"
+    on_cpu = devices.resolved_device() == "cpu"
     if not request.selectors or not plan.markers:
         return registers.run if request.selectors and on_cpu else instrument.run
     named = [text for text, _ in request.selectors if _REGISTER.fullmatch(text)]
@@ -221,7 +221,7 @@ def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
             chosen += _meant(text, [site for site, of in found if of == number])
         plan.take_sites(chosen)
     else:
-        _check_names(ask, kernel, "ttgir" if _device.resolved_device() == "cpu" else level)
+        _check_names(ask, kernel, "ttgir" if devices.resolved_device() == "cpu" else level)
     plan.check_something()
     return plan
 

@@ -9,8 +9,8 @@ import dataclasses
 import difflib
 import re
 
+from triton_runner._base.errors import fail
 from triton_runner._core import probe
-from triton_runner._errors import fail
 
 # LLVM's types: ours, and the letter by which inline assembly for NVPTX takes them.
 _TYPES = {

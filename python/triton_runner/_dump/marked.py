@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from triton_runner._base.errors import fail
+from triton_runner._base.markers import EVERY, MARKER
 from triton_runner._dump import fill
-from triton_runner._errors import fail
-from triton_runner._markers import EVERY, MARKER
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 
-from triton_runner._errors import fail
+from triton_runner._base.errors import fail
 
 
 def answers_to(site, text: str) -> bool:

@@ -6,8 +6,8 @@ import math
 
 import numpy
 
+from triton_runner._base.errors import fail
 from triton_runner._dump.axes import triple
-from triton_runner._errors import fail
 
 _MOST = 2048  # pixels an axis: larger values are thinned out
 

@@ -9,11 +9,11 @@ import re
 
 import numpy
 
+from triton_runner._base.errors import fail
 from triton_runner._dump import picture
 from triton_runner._dump.axes import triple
 from triton_runner._dump.names import answers_to, check_single
-from triton_runner._errors import fail
-from triton_runner._files import dtype_named, numpy_named, save_arrays
+from triton_runner._memory.files import dtype_named, numpy_named, save_arrays
 
 # Element types of the IR that no argument has; NumPy's or ml_dtypes' names, stored one an element.
 _NUMPY = {

@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import json
 
-from triton_runner import _artifacts, _core, _native
-from triton_runner._compiled import Compiled, compiled_of
+from triton_runner import _core
+from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
+from triton_runner._artifact.reading import Artifact
+from triton_runner._base.metadata import jsonable
+from triton_runner._base.recent import Recent
 from triton_runner._core import probe
 from triton_runner._dump import registers
-from triton_runner._metadata import jsonable
-from triton_runner._recent import Recent
+from triton_runner._launch import native
 
 _KEPT = 32
 _made = Recent(_KEPT)  # launches in a loop ask for the same again
@@ -42,18 +44,18 @@ def _instrumented(request, code, grid: tuple, hidden: int):
     return stores, changes
 
 
-def artifact(stores, compiled: Compiled, named: list) -> _artifacts.Artifact:
+def artifact(stores, compiled: Compiled, named: list) -> Artifact:
     """The PTX with the stores as what a launch takes, described as the kernel that it was made of."""
     return _artifact(stores.text, stores.parameter, compiled.kernel, compiled.hidden(named))
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _artifact(text: str, parameter: int, kernel, hidden: int) -> _artifacts.Artifact:
+def _artifact(text: str, parameter: int, kernel, hidden: int) -> Artifact:
     compiled = compiled_of(kernel)
     above = compiled.description()
     metadata = json.dumps(compiled.metadata(), default=jsonable)
     below = _core.artifact.describe(text, "ptx", kernel.name, metadata, f"{kernel.name}.ptx")
     params = [dict(p) for p in above["params"]]
     params.insert(parameter, dict(below["params"][parameter]))
-    description = _native.inherit(below, {**above, "params": params})
-    return _artifacts.Artifact("ptx", text, "", {**description, "hidden_pointers": hidden})
+    description = native.inherit(below, {**above, "params": params})
+    return Artifact("ptx", text, "", {**description, "hidden_pointers": hidden})

@@ -14,12 +14,12 @@ import math
 import re
 
 from triton_runner import _core, _settings
-from triton_runner._compiled import Compiled, compiled_of
+from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.recent import Recent
+from triton_runner._base.releases import installed
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
-from triton_runner._errors import DiagnosticError, KernelTrap, fail
-from triton_runner._pipeline.versions import installed
-from triton_runner._recent import Recent
 
 
 def run(request, function, entry, args, kwargs, grid):
@@ -79,11 +79,11 @@ class Code:
     def size(self) -> tuple:
         """Threads of a block, and blocks of a cluster."""
         entry = _core.ptx.parse(self.ptx, self.filename).function(self.name)
-        warps = self.compiled.told("num_warps")
+        warps = self.compiled.metadata_value("num_warps")
         block = entry.reqntid or self.compiled.block or (warps and (warps * 32,))
         if block is None:
             raise fail(f"kernel '{self.name}' does not say how many threads a block has", "give block=")
-        cluster = entry.cluster or (self.compiled.told("num_ctas") or 1,)
+        cluster = entry.cluster or (self.compiled.metadata_value("num_ctas") or 1,)
         return math.prod(block), math.prod(cluster)
 
 

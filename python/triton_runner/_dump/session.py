@@ -19,10 +19,10 @@ import textwrap
 import types
 
 from triton_runner import _core, _settings
+from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._dump.axes import programs_of
 from triton_runner._dump.names import answers_to, stands_on
 from triton_runner._dump.records import Dump
-from triton_runner._errors import KernelTrap, fail
 
 MAX_BYTES = 1 << 30
 _KEPT = 64  # dumps that wait to be asked for

@@ -12,11 +12,12 @@ import triton.language as tl
 from triton.language import core
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
-from triton_runner import _device, _settings
-from triton_runner._errors import fail
-from triton_runner._levels import MLIR
-from triton_runner._markers import EVERY, MARKER, UNSIGNED
-from triton_runner._pipeline.versions import installed
+from triton_runner import _settings
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import MLIR
+from triton_runner._base.markers import EVERY, MARKER, UNSIGNED
+from triton_runner._base.releases import installed
+from triton_runner._settings import devices
 
 # Whether the kernel that is being compiled keeps its dump statements; None: it is not launched by this
 # package's jit.
@@ -55,7 +56,7 @@ def _wanted() -> bool:
     keep = _kept.get()
     if keep is not None:
         return keep
-    if _device.resolved_device() == "cpu" and _device.cpu_target()[1] in MLIR:
+    if devices.resolved_device() == "cpu" and devices.cpu_target()[1] in MLIR:
         return True  # the tile engine passes over markers that nobody records
     raise fail(
         "dl.dump in a kernel of triton.jit works on the CPU at ttir and ttgir only",

@@ -11,7 +11,7 @@ import dataclasses
 import triton.backends
 
 from triton_runner import _core
-from triton_runner._levels import MLIR
+from triton_runner._base.levels import MLIR
 from triton_runner._pipeline import plans
 from triton_runner._pipeline.dumps import print_later_stages
 from triton_runner._pipeline.targets import target_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from triton_runner import _device
+from triton_runner._settings import devices
 
 
 class CpuCompiler:
@@ -37,7 +37,7 @@ def stopped_target():
 
     kernel.install()
     compile_in_this_process()
-    return make_target(*_device.cpu_target())
+    return make_target(*devices.cpu_target())
 
 
 def compile_in_this_process() -> None:
@@ -51,7 +51,7 @@ def mark_compiled(kernel):
     """What Inductor asks each kernel for, without the stages that would tell of a GPU: a kernel on the CPU
     has neither registers nor shared memory."""
     kernel.n_regs = kernel.n_spills = kernel.shared = 0
-    kernel.metadata = kernel._known
+    kernel.metadata = kernel.runner_metadata
     return kernel
 
 

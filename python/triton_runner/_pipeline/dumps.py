@@ -7,7 +7,7 @@ import os
 
 import triton
 
-from triton_runner._levels import MLIR
+from triton_runner._base.levels import MLIR
 from triton_runner._pipeline.stages import compile_onward
 
 _OFF = ("", "0", "false", "off", "no", "n")

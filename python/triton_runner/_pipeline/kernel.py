@@ -10,14 +10,15 @@ import triton.compiler
 import triton.compiler.compiler
 from triton.runtime.errors import OutOfResources
 
-from triton_runner import _core, _simt
-from triton_runner._launch import launcher, signature
-from triton_runner._lazy import LazyAsm
-from triton_runner._levels import binary_level, is_above, levels_behind
+from triton_runner import _core
+from triton_runner._base.lazy import LazyAsm
+from triton_runner._base.levels import binary_level, is_above, levels_behind
+from triton_runner._base.releases import installed
+from triton_runner._launch import simt
+from triton_runner._launch.launchers import launcher, signature
 from triton_runner._pipeline import backend
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._pipeline.targets import compiled_for
-from triton_runner._pipeline.versions import installed
 
 
 class LazyMetadata:
@@ -85,15 +86,15 @@ def _make_class(base):
             level = self.runner_level = getattr(self.metadata, "triton_runner_level", None)
             if level is None:
                 return
-            self._known = self.metadata
+            self.runner_metadata = self.metadata
             text = self.kernel.decode() if isinstance(self.kernel, bytes) else self.kernel
             self._completed = {}
             self.asm = LazyAsm(
                 {**self.asm, level: text},
-                levels_behind(compiled_for(self._known), level),
+                levels_behind(compiled_for(self.runner_metadata), level),
                 self._complete,
             )
-            self.metadata = LazyMetadata(self._known, self._later_metadata)
+            self.metadata = LazyMetadata(self.runner_metadata, self._later_metadata)
             self.n_max_threads = 1024
 
         def _later_metadata(self):
@@ -101,21 +102,21 @@ def _make_class(base):
             return self._complete("llir").metadata if is_above(self.runner_level, "llir") else {}
 
         def _complete(self, to):
-            target = compiled_for(self._known)
+            target = compiled_for(self.runner_metadata)
             if to not in self._completed:
                 self._completed[to] = compile_onward(
                     self.asm[self.runner_level],
                     self.runner_level,
                     to,
                     target,
-                    self._known._asdict(),
+                    self.runner_metadata._asdict(),
                     self.name,
-                    self._known.triton_runner_language,
+                    self.runner_metadata.triton_runner_language,
                 )
             return self._completed[to]
 
         def runner_resources(self):
-            binary = binary_level(compiled_for(self._known))
+            binary = binary_level(compiled_for(self.runner_metadata))
             found = _core.artifact.describe(self.asm[binary], binary, self.name, "", f"{self.name}.{binary}")
             return found["n_regs"] or 0, found["n_spills"] or 0
 
@@ -127,20 +128,20 @@ def _make_class(base):
                 text = self.asm[self.runner_level]
                 if self.runner_level == "ptx":
                     self._check_shared()
-                    function = _simt.load_compiled(
-                        text, self.name, signature(self.src), self._known._asdict()
+                    function = simt.load_compiled(
+                        text, self.name, signature(self.src), self.runner_metadata._asdict()
                     )
                 else:
-                    warps = getattr(self._known, "num_warps", 0) or 0
+                    warps = getattr(self.runner_metadata, "num_warps", 0) or 0
                     function = _core.load_tile(text, f"{self.name}.{self.runner_level}", self.name, warps)
                 self.module = self.function = function
                 setattr(self, installed().run_field, launcher(self.function, self.src, self))
 
         def _check_shared(self):
             """As Triton does: autotuning goes on without a configuration that the target cannot hold."""
-            limit = _core.max_shared_bytes(int(compiled_for(self._known).split(":")[1]))
-            if self._known.shared > limit:
-                raise OutOfResources(self._known.shared, limit, "shared memory")
+            limit = _core.max_shared_bytes(int(compiled_for(self.runner_metadata).split(":")[1]))
+            if self.runner_metadata.shared > limit:
+                raise OutOfResources(self.runner_metadata.shared, limit, "shared memory")
 
     CompiledKernel.__name__ = CompiledKernel.__qualname__ = base.__name__
     return CompiledKernel

@@ -6,9 +6,9 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner import _core
-from triton_runner._compiler import llvm_passes
-from triton_runner._compiler.recorder import Recorder
-from triton_runner._levels import MLIR
+from triton_runner._base.levels import MLIR
+from triton_runner._worker import llvm_passes
+from triton_runner._worker.recorder import Recorder
 
 # What is done to every kernel; None: nothing is recorded.
 in_force: dict | None = None

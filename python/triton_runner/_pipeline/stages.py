@@ -6,10 +6,11 @@ import dataclasses
 import functools
 import re
 
-from triton_runner import _messages
-from triton_runner._compiler import job, translation
-from triton_runner._errors import DiagnosticError, fail
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._pipeline import translation
 from triton_runner._pipeline.guard import death_of_child
+from triton_runner._settings import messages
+from triton_runner._worker import job
 
 
 @dataclasses.dataclass
@@ -81,7 +82,7 @@ def compile_onward(
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
     for line in made["notes"]:
-        _messages.note(line)
+        messages.note(line)
     made["asm"].pop("source", None)  # the text itself, where its TTIR was inlined
     made["asm"][level] = source
     return Texts(made["asm"], made["metadata"])

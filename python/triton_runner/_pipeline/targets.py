@@ -7,7 +7,7 @@ import re
 
 from triton.backends.compiler import GPUTarget
 
-from triton_runner._compiler import job
+from triton_runner._worker import job
 
 
 @dataclasses.dataclass(frozen=True)

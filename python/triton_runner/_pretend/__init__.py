@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import functools
 
-from triton_runner import _device
+from triton_runner._settings import devices
 
 
 @functools.cache
 def install() -> None:
     """From here on torch has one CUDA device, which is the CPU; for the rest of the process."""
     # With the extension and torch, which the command line does not load before it needs them.
-    from triton_runner import _core, _cublas, _graphs, _half_sums
-    from triton_runner._pretend import compiling, lowlevel, missing, objects, tensors
+    from triton_runner import _core
+    from triton_runner._launch import graphs
+    from triton_runner._pretend import compiling, cublas, half_sums, lowlevel, missing, objects, tensors
 
-    _device.pretends_cuda = True
-    _device.first_device = 0
+    devices.pretends_cuda = True
+    devices.first_device = 0
     _core.set_pretend_cuda(True)
-    for part in (lowlevel, objects, missing, _cublas, _graphs, _half_sums, tensors, compiling):
+    for part in (lowlevel, objects, missing, cublas, graphs, half_sums, tensors, compiling):
         part.install()

@@ -15,7 +15,8 @@ import sys
 import torch
 import triton.backends
 
-from triton_runner import _driver, testing
+from triton_runner import testing
+from triton_runner._pipeline import driver
 from triton_runner._pretend import tensors
 from triton_runner._pretend.lowlevel import CUDA
 
@@ -142,7 +143,7 @@ def install() -> None:
     """Changes what is imported already, and sees to the rest."""
     table = triton.backends.backends
     table["nvidia"] = dataclasses.replace(
-        table["nvidia"], driver=_driver.LazyDriver
+        table["nvidia"], driver=driver.LazyDriver
     )  # Inductor compares them
     guards = torch._C._dynamo.guards
     guards._empty_strided_cuda = guards._empty_strided_cpu

@@ -12,8 +12,9 @@ import types
 
 import torch
 
-from triton_runner import _device, _driver
+from triton_runner._pipeline import driver
 from triton_runner._pretend import runtime
+from triton_runner._settings import devices
 
 CUDA = torch.device("cuda", 0)
 _DEVICE_TYPE = 1  # c10::DeviceType::CUDA
@@ -22,7 +23,7 @@ _FIRST_RAW_STREAM = 0
 
 def capability() -> tuple[int, int]:
     """The compute capability that the CPU's target has; Hopper's for an AMD target."""
-    return _driver.cpu_driver().get_device_capability()
+    return driver.cpu_driver().get_device_capability()
 
 
 class _CudaDeviceProperties(types.SimpleNamespace):
@@ -30,9 +31,9 @@ class _CudaDeviceProperties(types.SimpleNamespace):
 
 
 def _properties(device=0):
-    target = _device.cpu_target()[0]
+    target = devices.cpu_target()[0]
     major, minor = capability()
-    known = _driver.cpu_driver().utils.get_device_properties()
+    known = driver.cpu_driver().utils.get_device_properties()
     return _CudaDeviceProperties(
         name=f"CPU, as {target}",
         major=major,
@@ -146,7 +147,7 @@ _ROWS = {
     "_cuda_getStreamFromExternal": lambda pointer, device=0: (pointer, 0, _DEVICE_TYPE),
     "_cuda_setStream": _set_stream,
     "_cuda_getCurrentRawStream": lambda device=0: _current_stream()[0],
-    "_cuda_isCurrentStreamCapturing": False,  # _graphs.py replaces it where launches are recorded
+    "_cuda_isCurrentStreamCapturing": False,  # _launch/graphs.py replaces it where launches are recorded
     "_cuda_getCurrentBlasHandle": 0,
     "_cuda_getCurrentSolverHandle": 0,
     "_cuda_clearCublasWorkspaces": None,

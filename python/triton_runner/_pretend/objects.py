@@ -7,13 +7,13 @@ import itertools
 
 import torch
 
-from triton_runner import _driver
+from triton_runner._pipeline import driver
 from triton_runner._pretend.lowlevel import CUDA
 
 _ids = itertools.count(1)
 
 
-class Event(_driver._Event):
+class Event(driver.Event):
     """torch.cuda.Event: the time at which it was recorded; all launches before it have finished."""
 
     device = CUDA
@@ -35,7 +35,7 @@ class Event(_driver._Event):
         raise RuntimeError("an event of --pretend-cuda belongs to its process: none comes from a handle")
 
 
-class Stream(_driver._Stream):
+class Stream(driver.Stream):
     """torch.cuda.Stream: launches have finished when they return, so there is nothing to wait for."""
 
     device = CUDA

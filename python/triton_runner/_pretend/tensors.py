@@ -14,7 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
-from triton_runner import _torch_modes
+from triton_runner._memory import torch_modes
 from triton_runner._pretend import making
 from triton_runner._pretend.lowlevel import CUDA
 
@@ -253,7 +253,7 @@ _mode = _Marking()
 
 def pop_mode():
     """Leaves the marking mode, for torch.compile, which would trace it; returns what enters it again."""
-    return _torch_modes.pop(_mode)
+    return torch_modes.pop(_mode)
 
 
 def _autocast_both() -> None:

@@ -11,7 +11,7 @@ import itertools
 import re
 
 from triton_runner import ir
-from triton_runner._errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError
 from triton_runner._reduce.shrink import Shrinker
 
 _STAY = ("builtin.module", "tt.func", "tt.return")

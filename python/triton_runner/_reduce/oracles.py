@@ -21,14 +21,15 @@ import time
 from pathlib import Path
 
 from triton_runner import _core, _settings
-from triton_runner._compiler import child, versions, workers
+from triton_runner._artifact.relaunch import Launch, Outcome
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.levels import EXECUTED, ON_CPU, binary_level, level_of_text
 from triton_runner._compiler import compile as compiler
-from triton_runner._errors import DiagnosticError, fail
-from triton_runner._files import kind_of
-from triton_runner._levels import EXECUTED, ON_CPU, binary_level, level_of_text
-from triton_runner._rerun.arguments import Arguments
-from triton_runner._rerun.difference import difference, tolerance
-from triton_runner._rerun.launch import Launch, Outcome
+from triton_runner._compiler import versions, workers
+from triton_runner._memory.arguments import Arguments
+from triton_runner._memory.difference import difference, tolerance
+from triton_runner._memory.files import kind_of
+from triton_runner._worker import child
 
 _RESOURCE = re.compile(r"(shared|registers|spills)\s*(>=|<=|>|<)\s*(\d+)")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}

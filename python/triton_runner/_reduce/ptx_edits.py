@@ -7,7 +7,7 @@ import functools
 import re
 
 from triton_runner import ptx
-from triton_runner._errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError
 from triton_runner._reduce.shrink import Shrinker
 
 _REGISTER = re.compile(r"%[A-Za-z_]\w*")

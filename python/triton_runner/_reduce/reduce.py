@@ -7,13 +7,15 @@ import dataclasses
 import os
 from pathlib import Path
 
-from triton_runner import _artifacts, _exec, _settings
+from triton_runner import _settings
+from triton_runner._artifact import shell_arguments
+from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import MLIR
 from triton_runner._case.case import Case, is_case, open_case
-from triton_runner._errors import fail
-from triton_runner._levels import MLIR
+from triton_runner._memory.arguments import Arguments
 from triton_runner._reduce import ir_edits, oracles, ptx_edits, python_edits
 from triton_runner._reduce.shrink import Shrinker, rounds
-from triton_runner._rerun.arguments import Arguments
 
 
 @dataclasses.dataclass
@@ -101,21 +103,21 @@ def _taken(source, grid, args, target, metadata, name, signature, constexprs, op
     file, colon, kernel = path.rpartition(":")
     if path.endswith(".py") or (colon and file.endswith(".py")):
         file, kernel = (file, kernel) if colon and file.endswith(".py") else (path, name)
-        text = _artifacts._read(file, "reduce", False)
+        text = read_kernel(file, "reduce", False)
         if args is not None:
             names = _parameters(text, kernel, constexprs or {})
             held = Arguments(list(zip(names, args, strict=False)))
         more = {"grid": grid, "arguments": held, "timeout": timeout}
         compiling = _compiling(signature, constexprs, None, options)
         return text, oracles.PythonCandidates("python", target, kernel, compiling=compiling, **more)
-    text = path if _artifacts.is_text_itself(path) else _artifacts._read(path, "reduce", False)
+    text = path if is_text_itself(path) else read_kernel(path, "reduce", False)
     level = oracles.level_of(path, text)
     _kind(level)
-    artifact = _artifacts.describe(level, text, "" if text is path else path, name, metadata)
+    artifact = describe(level, text, "" if text is path else path, name, metadata)
     if args is not None:
         names = [param["name"] or f"#{i}" for i, param in enumerate(artifact.description["params"])]
         held = Arguments(list(zip(names, args, strict=False)))
-    about = {**_artifacts.compile_options(artifact), "name": artifact.name}
+    about = {**compile_options(artifact), "name": artifact.name}
     target = artifact.description.get("target") or target
     return text, oracles.Candidates(level, target, artifact.name, about, grid, held, timeout)
 
@@ -148,4 +150,4 @@ def _compiling(signature, constexprs, attrs, options) -> dict:
 
 def arguments(texts) -> list | None:
     """Arguments from their texts, as exec takes them."""
-    return [_exec.parse_argument(text) for text in texts] if texts else None
+    return [shell_arguments.parse_argument(text) for text in texts] if texts else None

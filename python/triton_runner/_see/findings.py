@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from triton_runner._errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 
 
 def read(given, map_) -> list[dict]:

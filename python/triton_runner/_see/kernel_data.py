@@ -8,10 +8,10 @@ import gzip
 import json
 import os
 
-from triton_runner import _resources
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.levels import MLIR
+from triton_runner._compiler import resources
 from triton_runner._core import ir, probe
-from triton_runner._errors import DiagnosticError
-from triton_runner._levels import MLIR
 from triton_runner._see import findings as verdicts
 from triton_runner._see import ledger, pictures
 from triton_runner._see.material import Material
@@ -135,7 +135,7 @@ def _numbers(material: Material, map_: SourceMap, notes: list[str]) -> list:
         return [] if shared is None else [["shared bytes", f"{shared:,}", True]]
     try:
         sass = map_.levels.get("sass")
-        found = _resources.resources(material, listing=sass and sass.text)
+        found = resources.resources(material, listing=sass and sass.text)
     except DiagnosticError as error:
         notes.append(f"no resources: {error.message}")
         return []

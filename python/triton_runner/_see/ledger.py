@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner import _core, _ledger
-from triton_runner._errors import DiagnosticError
+from triton_runner import _core
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._compiler import ledger
 from triton_runner._see.material import Material
 
 
@@ -18,7 +19,7 @@ def of(material: Material, notes: list[str]) -> dict | None:
     says = any("allocation.offset" in text for _, text in texts)
     shared = material.metadata.get("shared") if says else None
     try:
-        found = _ledger.read(
+        found = ledger.read(
             texts if says else [], material.name, material.target, material.release, shared,
             material.asm.get("ptx"),
         )  # fmt: skip
@@ -37,7 +38,7 @@ def of(material: Material, notes: list[str]) -> dict | None:
     }  # fmt: skip
 
 
-def _pins(pins: _ledger.Pins) -> dict:
+def _pins(pins: ledger.Pins) -> dict:
     listed = [[place, words, list(names)] for place, (words, names) in pins.by_place.items()]
     return {"words": pins.words, "at": pins.at, "place": pins.place, "byPlace": listed}
 

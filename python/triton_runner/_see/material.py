@@ -8,10 +8,11 @@ import os
 import re
 from pathlib import Path
 
-from triton_runner import _artifacts, _compiled
-from triton_runner._errors import DiagnosticError, fail
-from triton_runner._levels import LEVELS, is_above, levels_of
-from triton_runner._paths import check_name
+from triton_runner._artifact import compiled_kernel
+from triton_runner._artifact.reading import describe
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.levels import LEVELS, is_above, levels_of
+from triton_runner._base.paths import check_name
 
 _PASS_FILE = re.compile(r"(\d+)(-changed)?-(\w+)\.mlir$")
 _BINARIES = {"cubin": "cuda", "hsaco": "hip"}
@@ -88,7 +89,7 @@ def _of_compilation(made) -> Material:
 
 
 def _of_launched(kernel) -> Material:
-    compiled = _compiled.compiled_of(kernel)
+    compiled = compiled_kernel.compiled_of(kernel)
     asm, notes = {}, []
     for level in levels_of(compiled.target):
         if is_above(level, compiled.entry) if compiled.entry in LEVELS else False:
@@ -198,7 +199,7 @@ def _target(asm: dict, metadata: dict, name: str) -> str:
         return target
     for level in reversed(asm):
         try:
-            said = _artifacts.describe(level, asm[level], "", name, None).description.get("target")
+            said = describe(level, asm[level], "", name, None).description.get("target")
         except DiagnosticError:
             continue
         if said:

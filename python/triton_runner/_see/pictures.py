@@ -8,7 +8,7 @@ import math
 import numpy
 
 from triton_runner import _core
-from triton_runner._errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError
 
 _MOST = 128  # cells of a picture an axis
 _BINS = 40

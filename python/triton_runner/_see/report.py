@@ -8,8 +8,8 @@ import hashlib
 import os
 from pathlib import Path
 
-from triton_runner._errors import fail
-from triton_runner._paths import write_file
+from triton_runner._base.errors import fail
+from triton_runner._base.paths import write_file
 from triton_runner._see.kernel_data import KernelData, packed
 from triton_runner._see.material import gather
 

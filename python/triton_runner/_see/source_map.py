@@ -14,8 +14,9 @@ import json
 import os
 from typing import NamedTuple
 
-from triton_runner import _core, _tools
-from triton_runner._errors import DiagnosticError, fail
+from triton_runner import _core
+from triton_runner._base import tools
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._see.material import Material, gather
 
 
@@ -226,7 +227,7 @@ def _read_all(material: Material, core, notes: list[str]) -> list[str]:
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         sass = None
         if "cubin" in material.asm:
-            sass = pool.submit(_tools.disassembly, material.asm["cubin"], "-gi", "-gp")
+            sass = pool.submit(tools.disassembly, material.asm["cubin"], "-gi", "-gp")
         for level in names:
             add(level, material.asm[level], f"{level} is not mapped")
         if sass is not None:

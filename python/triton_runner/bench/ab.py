@@ -9,12 +9,14 @@ import os
 
 import numpy
 
-from triton_runner import _device, _exec, _load
-from triton_runner._compiler import job, versions
+from triton_runner._artifact import loading, shell_arguments
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.levels import LEVELS
+from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
-from triton_runner._errors import DiagnosticError, KernelTrap, fail
-from triton_runner._levels import LEVELS
-from triton_runner._options import pairs
+from triton_runner._settings import devices
+from triton_runner._settings.options import pairs
+from triton_runner._worker import job
 from triton_runner.bench import native
 from triton_runner.bench.peers import Peer
 from triton_runner.bench.rounds import Row, Section, WrongResult
@@ -48,7 +50,7 @@ def sections(pair, benchmarks, grid, args, constexprs, tolerance, sizes, stack, 
 
 
 def _releases(pair, benchmarks, sizes, stack, launches):
-    on_gpu = _device.resolved_device() != "cpu"
+    on_gpu = devices.resolved_device() != "cpu"
     peers = [stack.enter_context(Peer(text, on_gpu)) for text in (*pair, pair[0])]
     requests = []
     for name in benchmarks:
@@ -73,11 +75,11 @@ class _Side:
     """A kernel with arguments of its own, from the same texts."""
 
     def __init__(self, text: str, grid, args, constexprs):
-        device = "cpu" if _device.resolved_device() == "cpu" else "cuda"
-        self.values = values = [_as_tensor(_exec.parse_argument(arg), device) for arg in args]
-        shape = _exec.parse_grid(grid)
+        device = "cpu" if devices.resolved_device() == "cpu" else "cuda"
+        self.values = values = [_as_tensor(shell_arguments.parse_argument(arg), device) for arg in args]
+        shape = shell_arguments.parse_grid(grid)
         if _kind(text) == "artifact":
-            kernel = _load.load(text, device=_device.resolved_device())
+            kernel = loading.load(text, device=devices.resolved_device())
             self.launches = f"{os.path.basename(text)}, {kernel.target}"
             self.call = lambda: kernel[shape](*values)
             self.call()
@@ -88,7 +90,7 @@ class _Side:
         except job.Refused as error:
             raise fail(error.message, *error.notes) from None
         texts = pairs(constexprs, "--constexpr")
-        keywords = {name: job._decoded(constant(text)) for name, text in texts.items()}
+        keywords = {name: job.decoded(constant(text)) for name, text in texts.items()}
         try:
             compiled = kernel[shape](*values, **keywords)
         except (DiagnosticError, KernelTrap):
@@ -121,7 +123,7 @@ def _as_tensor(value, device: str):
 
 
 def _kernels(pair, grid, args, constexprs, tolerance) -> Section:
-    on_gpu = _device.resolved_device() != "cpu"
+    on_gpu = devices.resolved_device() != "cpu"
     a, b, again = (_Side(text, grid, args, constexprs) for text in (*pair, pair[0]))
     take = timer("warm", on_gpu)
     wanted = a.arrays()

@@ -52,9 +52,9 @@ def read(on_gpu: bool | None = None) -> dict:
     """The clocks now: sm_mhz, memory_mhz, celsius, watts and throttled (bits of NVIDIA's reasons) of a GPU,
     cpu_mhz; what cannot be read is left out. on_gpu: by default whether a GPU runs the kernels."""
     if on_gpu is None:
-        from triton_runner import _device  # a test reads clocks without a device
+        from triton_runner._settings import devices  # a test reads clocks without a device
 
-        on_gpu = _device.resolved_device() == "cuda"
+        on_gpu = devices.resolved_device() == "cuda"
     return {**_cpu(), **(_gpu() if on_gpu else {})}
 
 

@@ -10,10 +10,10 @@ import tempfile
 
 import click
 
-from triton_runner import _device
-from triton_runner._options import json_option, print_json
-from triton_runner._paths import check_output, write_file
-from triton_runner._progress import telling
+from triton_runner._base.paths import check_output, write_file
+from triton_runner._base.progress import telling
+from triton_runner._settings import devices
+from triton_runner._settings.options import json_option, print_json
 from triton_runner.bench.peers import Peer
 
 NAMES = ("launch_latency", "matmul", "attention")
@@ -73,7 +73,7 @@ def _sizes(text: str | None) -> tuple[int, ...]:
 def opened_peers(texts):
     """The interpreters that --peer names, closed at the end."""
     with contextlib.ExitStack() as stack:
-        on_gpu = _device.resolved_device() != "cpu"
+        on_gpu = devices.resolved_device() != "cpu"
         yield tuple(stack.enter_context(Peer(text, on_gpu)) for text in texts)
 
 

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy
 
-from triton_runner import _device
-from triton_runner._errors import DiagnosticError, fail
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._settings import devices
 from triton_runner.bench import clocks, peers, report
 from triton_runner.bench.command import environment, run
 from triton_runner.bench.rounds import Row, Section, WrongResult
@@ -100,7 +100,7 @@ class Matrix:
         self.options, self.folder = options, Path(options.output_dir)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        on_gpu = _device.resolved_device() != "cpu"
+        on_gpu = devices.resolved_device() != "cpu"
         self.kind = "warm" if on_gpu else "launch"
         self.peers = [stack.enter_context(peers.Peer(name, on_gpu)) for name in environments(options)]
 

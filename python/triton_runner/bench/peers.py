@@ -12,8 +12,8 @@ import subprocess
 import sys
 import threading
 
+from triton_runner._base.errors import fail
 from triton_runner._compiler import versions
-from triton_runner._errors import fail
 from triton_runner.bench.rounds import Row
 
 SECONDS = 600  # that an answer may take

@@ -9,7 +9,7 @@ import statistics
 import click
 
 import triton_runner
-from triton_runner import _device
+from triton_runner._settings import devices
 from triton_runner.bench import clocks, intervals
 from triton_runner.bench.rounds import Row, Section
 
@@ -25,13 +25,13 @@ def machine() -> dict:
             found[name] = __import__(name).__version__
         except ImportError:
             found[name] = None
-    device = _device.resolved_device()
+    device = devices.resolved_device()
     found["device"] = device
     if device != "cpu":
-        from triton_runner import _gpu  # not on a machine without a driver
+        from triton_runner._launch import gpu_driver  # not on a machine without a driver
 
-        driver = _gpu.driver()
-        found["gpu"] = driver.properties(_gpu.current_device())["name"]
+        driver = gpu_driver.driver()
+        found["gpu"] = driver.properties(gpu_driver.current_device())["name"]
         found["driver"] = driver.driver_version()
     else:
         with open("/proc/cpuinfo", encoding="utf-8") as file:

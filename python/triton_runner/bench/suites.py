@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner import _device
+from triton_runner._settings import devices
 from triton_runner.bench.rounds import Section
 from triton_runner.bench.ways import Bench
 
@@ -34,7 +34,7 @@ def launch_latency(plan: Plan):
 
 
 def _kernel_time(title: str, asked: dict, plan: Plan):
-    on_gpu = _device.resolved_device() != "cpu"
+    on_gpu = devices.resolved_device() != "cpu"
     for kind in ("cold", "warm") if on_gpu else ("launch",):
         bench = Bench(asked, kind, CPU_BURST, plan.folder)
         rows = [bench.torch(), bench.triton_rows()[0], bench.ours()]
@@ -50,14 +50,14 @@ def _kernel_time(title: str, asked: dict, plan: Plan):
 
 def matmul(plan: Plan):
     """A matrix product at every level, beside native Triton and torch."""
-    on_gpu = _device.resolved_device() != "cpu"
+    on_gpu = devices.resolved_device() != "cpu"
     for n in plan.sizes or ((1024, 2048, 4096, 8192) if on_gpu else (256,)):
         yield from _kernel_time("matmul", {"problem": "matmul", "n": n}, plan)
 
 
 def attention(plan: Plan):
     """Flash attention at every level, beside native Triton and torch."""
-    on_gpu = _device.resolved_device() != "cpu"
+    on_gpu = devices.resolved_device() != "cpu"
     for length in plan.sizes or ((1024, 4096, 8192) if on_gpu else (256,)):
         asked = {"problem": "attention", "heads": 32 if on_gpu else 2, "length": length}
         yield from _kernel_time("attention", asked, plan)

@@ -6,9 +6,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from triton_runner import _core, _device, _gpu, _jit, _load
-from triton_runner._levels import MLIR, ON_CPU, levels_of
-from triton_runner._metadata import as_path_or_text
+from triton_runner import _core
+from triton_runner._artifact import loading
+from triton_runner._base.levels import MLIR, ON_CPU, levels_of
+from triton_runner._base.metadata import as_path_or_text
+from triton_runner._jit import jit
+from triton_runner._launch import gpu_driver
+from triton_runner._settings import devices
 from triton_runner.bench import kernels, native, problems
 from triton_runner.bench.rounds import Row, WrongResult
 from triton_runner.bench.timing import timer
@@ -22,7 +26,7 @@ class Bench:
     """Rows of one problem on the device in use. `asked`: what problems.make() takes; `kind`: of timer()."""
 
     def __init__(self, asked: dict, kind: str, launches: int, folder: str):
-        self.runs_on = _device.resolved_device()
+        self.runs_on = devices.resolved_device()
         self.on_gpu = self.runs_on != "cpu"
         self.device = "cuda" if self.on_gpu else "cpu"  # as torch calls AMD's devices too
         self.problem = problems.make(kernels, asked, self.device)
@@ -35,7 +39,7 @@ class Bench:
 
     @property
     def stream(self) -> int:
-        return _gpu.current_stream() if self.on_gpu else 0
+        return gpu_driver.current_stream() if self.on_gpu else 0
 
     def synchronize(self) -> None:
         if self.on_gpu:
@@ -116,11 +120,11 @@ class Bench:
 
     @staticmethod
     def _jit(problem):
-        return native.jit(problem, _jit.jit(problem.kernel.fn))
+        return native.jit(problem, jit.jit(problem.kernel.fn))
 
     def saved(self, problem) -> tuple[str, object]:
         """(a folder with the problem's kernel at each level, the kernel), compiled by our jit."""
-        compiled = _jit.jit(problem.kernel.fn)[problem.grid](*problem.args, **problem.keywords)
+        compiled = jit.jit(problem.kernel.fn)[problem.grid](*problem.args, **problem.keywords)
         folder = os.path.join(self.folder, compiled.name)
         if not os.path.isdir(folder):
             os.makedirs(folder)
@@ -136,7 +140,7 @@ class Bench:
         return f"{target.backend}:{target.arch}"
 
     def levels(self) -> list[str]:
-        return list(levels_of(_gpu.current_target() if self.on_gpu else "cuda"))
+        return list(levels_of(gpu_driver.current_target() if self.on_gpu else "cuda"))
 
     def entered(self, level: str) -> Row:
         """Our jit with the kernel entering at a level: ttir_dir=, ..., cubin_dir=."""
@@ -144,7 +148,7 @@ class Bench:
         def way(problem):
             self._check_level(level)
             folder, _ = self.saved(problem)
-            kernel = _jit.jit(problem.kernel.fn)
+            kernel = jit.jit(problem.kernel.fn)
             grid, args, meta = problem.grid, problem.args, problem.keywords
             given = {**meta, f"{level}_dir": folder}
             made = kernel[grid](*args, **given)
@@ -158,7 +162,7 @@ class Bench:
         def way(problem):
             self._check_level(level)
             folder, compiled = self.saved(problem)
-            kernel = _load.load(f"{folder}/{compiled.name}.{level}", device=self.runs_on)
+            kernel = loading.load(f"{folder}/{compiled.name}.{level}", device=self.runs_on)
             grid, args = problem.grid, problem.args
             if level not in MLIR or len(args) != len(kernel.params):
                 args = tuple(a for a in args if not (isinstance(a, int) and a == 1))  # compiled in

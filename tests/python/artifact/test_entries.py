@@ -13,7 +13,7 @@ triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from kernels_for_tests import add, scale  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._pipeline.versions import installed  # noqa: E402
+from triton_runner._base.releases import installed  # noqa: E402
 
 LEVELS = ("ttir", "ttgir", "llir", "ptx", "cubin")
 
@@ -294,8 +294,9 @@ def test_true_is_passed_and_an_integer_1_is_not(level):
 
 def test_load_runs_where_jit_does(folder, monkeypatch):
     asked = []
-    monkeypatch.setattr(triton_runner._device, "_resolve", lambda device: asked.append(device) or "cpu")
-    monkeypatch.setattr(triton_runner._device, "_resolved", {})
+    devices = triton_runner._settings.devices
+    monkeypatch.setattr(devices, "_resolve", lambda device: asked.append(device) or "cpu")
+    monkeypatch.setattr(devices, "_resolved", {})
     with triton_runner.using(device="auto"):
         triton_runner.load(folder / "ttir" / "_add.ttir")
     triton_runner.load(folder / "ttir" / "_add.ttir", device="cpu", name="_add")

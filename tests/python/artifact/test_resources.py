@@ -9,7 +9,7 @@ from pathlib import Path
 import corpus
 import pytest
 import triton_runner
-from triton_runner import _tools
+from triton_runner._base import tools
 
 CORPUS = corpus.unpacked()
 PTX = sorted(CORPUS.glob("3.9.0/sm*/*.ptx"))
@@ -30,7 +30,7 @@ def assembled(ptx: Path, folder: Path, registers: int = 0) -> tuple[Path, str]:
     source, out = folder / ptx.name, folder / f"{ptx.stem}.cubin"
     source.write_text(text)
     target = re.search(r"\.target (\w+)", text)[1]
-    ptxas = _tools.toolkit("ptxas-blackwell")  # the newer one of the two in Triton's wheel
+    ptxas = tools.toolkit("ptxas-blackwell")  # the newer one of the two in Triton's wheel
     command = [ptxas, "-v", f"--gpu-name={target}", str(source), "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return out, done.stderr

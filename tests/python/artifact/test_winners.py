@@ -10,7 +10,7 @@ import pytest
 import triton
 import triton.language as tl
 import triton_runner
-from triton_runner import _winners
+from triton_runner._jit import winners
 
 torch = pytest.importorskip("torch")
 CONFIGS = [triton.Config({"BLOCK": block}, num_warps=warps) for block, warps in ((16, 2), (32, 4), (64, 4))]
@@ -98,11 +98,11 @@ def test_a_winner_as_a_configuration(tmp_path):
 def test_folders_of_the_original(tmp_path):
     said = "(('g', '*fp32', 'D', False), ('D', 'constexpr', 12, False), ('BT', 'constexpr', 128, True))"
     (tmp_path / "k.json").write_text(json.dumps({"kernel_signature": said}))
-    assert _winners.expand({"autotune_cubin_dir": str(tmp_path), "x": 1}) == {
+    assert winners.expand({"autotune_cubin_dir": str(tmp_path), "x": 1}) == {
         "x": 1, "BT": 128, "cubin_dir": str(tmp_path)
     }  # fmt: skip
     with pytest.raises(triton_runner.DiagnosticError, match=r"holds no winner\.json"):
-        _winners.expand({"autotune_cubin_dir": str(tmp_path / "none")})
+        winners.expand({"autotune_cubin_dir": str(tmp_path / "none")})
 
 
 def test_plain_kernels_are_refused(tmp_path):

@@ -14,8 +14,8 @@ from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._bisect import classes, search, splice  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
-from triton_runner._files import kind_of  # noqa: E402
-from triton_runner._rerun.difference import difference, tolerance  # noqa: E402
+from triton_runner._memory.difference import difference, tolerance  # noqa: E402
+from triton_runner._memory.files import kind_of  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import check  # noqa: E402

@@ -10,7 +10,7 @@ triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from bisecting import GIVEN, INSTALLED, KERNEL, OTHERS, TWICE, judge, needs_another  # noqa: E402
 from triton_runner._bisect import assembler, search  # noqa: E402
-from triton_runner._compiler import llvm_passes  # noqa: E402
+from triton_runner._worker import llvm_passes  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import check  # noqa: E402

@@ -28,7 +28,7 @@ from triton_runner._case import archive, source, tensors  # noqa: E402
 from triton_runner._case.case import open_case  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import capture as compiler_capture  # noqa: E402
-from triton_runner._rerun.difference import tolerance  # noqa: E402
+from triton_runner._memory.difference import tolerance  # noqa: E402
 
 LIMIT = tl.constexpr(7)
 

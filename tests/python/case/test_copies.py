@@ -11,9 +11,9 @@ import torch
 import triton
 import triton.language as tl
 from triton_runner import _settings
+from triton_runner._artifact.relaunch import of_call
 from triton_runner._case import copies
-from triton_runner._launch import observing
-from triton_runner._rerun.launch import of_call
+from triton_runner._launch.launchers import observing
 
 ROWS = 8
 FOLDER = pathlib.Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues"

@@ -13,10 +13,10 @@ triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import QUOTIENT, judge  # noqa: E402
+from triton_runner._base.typed import FLAT, NULL, as_json, schema  # noqa: E402
 from triton_runner._bisect.results import Found  # noqa: E402
 from triton_runner._case import severity  # noqa: E402
 from triton_runner._case.results import Bits, Finding, Judged  # noqa: E402
-from triton_runner._rerun.typed import FLAT, NULL, as_json, schema  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 KINDS = {

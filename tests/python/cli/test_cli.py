@@ -215,14 +215,15 @@ def test_cache(variable, cache, tmp_path, script):
 
 
 def test_the_first_page_of_help_fits_a_screen():
-    from triton_runner import _cli, _help
+    from triton_runner import _cli
+    from triton_runner._cli import help
 
     done = subprocess.run([sys.executable, "-m", "triton_runner", "--help"], capture_output=True, text=True)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and len(lines) <= 24 and max(map(len, lines)) <= 80
-    listed = [name for names in _help.GROUPS.values() for name in names.split()]
+    listed = [name for names in help.GROUPS.values() for name in names.split()]
     assert len(set(listed)) == len(listed)
-    assert set(_cli.main.commands) <= set(listed), "a new verb stands in one of _help.GROUPS"
+    assert set(_cli.main.commands) <= set(listed), "a new verb stands in one of _cli.help.GROUPS"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

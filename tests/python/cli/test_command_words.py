@@ -15,7 +15,7 @@ import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import _settings  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
-from triton_runner._compiler import elements, job  # noqa: E402
+from triton_runner._worker import elements, job  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 IR = str(ROOT / "examples/exec/add_kernel.ttir")

@@ -11,7 +11,7 @@ import pytest
 
 triton = pytest.importorskip("triton")
 from click.testing import CliRunner  # noqa: E402
-from triton_runner import _variables  # noqa: E402
+from triton_runner._base import environment  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import versions  # noqa: E402
 
@@ -39,7 +39,7 @@ def test_every_variable_that_a_release_reads_is_known(folder):
     core = next((folder / "_C").glob("libtriton*.so")).read_bytes()
     read |= {name.decode() for name in IN_THE_CORE.findall(core)}
     assert len(read) > 10
-    unknown = sorted(n for n in read if OF_TRITON.fullmatch(n) and n not in _variables.known())
+    unknown = sorted(n for n in read if OF_TRITON.fullmatch(n) and n not in environment.known())
     assert unknown == [], unknown
 
 

@@ -174,7 +174,7 @@ def test_failures(file, arguments, status, words):
 
 
 def test_numbers_of_16_bits():
-    from triton_runner._exec import parse_argument
+    from triton_runner._artifact.shell_arguments import parse_argument
 
     assert parse_argument("bf16=1.5") == ml_dtypes.bfloat16(1.5)
     assert parse_argument("f16=0.1").dtype == np.float16

@@ -9,7 +9,7 @@ import time
 
 import pytest
 import triton_runner
-from triton_runner import _progress
+from triton_runner._base import progress
 from triton_runner._cli import main
 
 PACKAGE = pathlib.Path(triton_runner.__file__).parent
@@ -85,7 +85,7 @@ def verb(name: str, folder) -> tuple:
 
 def test_told_above_a_second_only(monkeypatch):
     terminal = terminal_of(monkeypatch)
-    with _progress.telling("work", bar=True) as told:
+    with progress.telling("work", bar=True) as told:
         told("a [thing]\nand more", 3, 10)
         time.sleep(0.5)
         assert terminal.shown() == ""
@@ -97,7 +97,7 @@ def test_told_above_a_second_only(monkeypatch):
 @pytest.mark.parametrize("name", ["reduce", "compare", "export"])
 def test_a_verb_on_a_terminal_and_in_a_pipe(name, tmp_path, monkeypatch):
     terminal = terminal_of(monkeypatch)
-    monkeypatch.setattr(_progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
     command, told = verb(name, tmp_path)
     call(*command)
     assert re.search(told, terminal.shown(), re.S), terminal.getvalue()
@@ -109,17 +109,17 @@ def test_a_verb_on_a_terminal_and_in_a_pipe(name, tmp_path, monkeypatch):
 
 def test_nothing_is_left_of_work_that_is_soon_done(tmp_path, monkeypatch):
     terminal = terminal_of(monkeypatch)
-    monkeypatch.setattr(_progress, "DELAY", 1000.0)  # whatever else the machine does
+    monkeypatch.setattr(progress, "DELAY", 1000.0)  # whatever else the machine does
     command, _ = verb("reduce", tmp_path)
     call(*command)
     assert terminal.shown() == "" and "\n" not in terminal.getvalue()
 
 
 def test_there_is_no_other_bar():
-    """What is tested here holds for all verbs: who tells on a terminal does it through _progress."""
+    """What is tested here holds for all verbs: who tells on a terminal does it through _base.progress."""
     own = [
         path for path in PACKAGE.rglob("*.py") if re.search(r"rich\.progress|\.status\(", path.read_text())
     ]
-    assert own == [PACKAGE / "_progress.py"]
+    assert own == [PACKAGE / "_base" / "progress.py"]
     users = {path.name for path in PACKAGE.rglob("*.py") if "telling(" in path.read_text()}
-    assert users >= {"command.py", "verify_command.py", "_export_command.py", "cuda_gdb.py"}
+    assert users >= {"bisect_command.py", "verify_command.py", "export_command.py", "cuda_gdb.py"}

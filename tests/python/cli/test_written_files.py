@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 from click.testing import CliRunner
 from triton_runner import DiagnosticError
+from triton_runner._base.paths import check_output, make_folder, read_text, write_file
 from triton_runner._cli import main
-from triton_runner._paths import check_output, make_folder, read_text, write_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 IR = str(ROOT / "examples/exec/add_kernel.ttir")

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from triton_runner import _experiments
+from triton_runner._bisect import experiments
 from triton_runner._bisect.runs import Program
 from triton_runner._compiler import versions
 
@@ -56,10 +56,10 @@ def test_a_program_that_is_right_is_run_once(tmp_path):
 def test_passes_are_left_out_too(tmp_path, monkeypatch):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    steps = _experiments.steps_of
-    monkeypatch.setattr(_experiments, "_GRID", ())
-    monkeypatch.setattr(_experiments, "steps_of", lambda kernels: steps(kernels)[1:3])
-    found = _experiments.experiments(Program(str(program), ("separate",)), versions.installed(), passes=True)
+    steps = experiments.steps_of
+    monkeypatch.setattr(experiments, "_GRID", ())
+    monkeypatch.setattr(experiments, "steps_of", lambda kernels: steps(kernels)[1:3])
+    found = experiments.experiments(Program(str(program), ("separate",)), versions.installed(), passes=True)
     assert [one.name for one in found] == ["as it is", "without add_canonicalizer", "without add_combine"]
     assert {one.verdict for one in found} == {"wrong"}
 

@@ -213,11 +213,11 @@ def test_numpy_arguments_by_name_and_views_keep_their_storage():
 
 
 def test_the_same_run_without_a_recording_is_compared(monkeypatch):
-    from triton_runner import _lockstep
+    from triton_runner._lockstep import lockstep
 
     found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
     assert found.unobserved == [] and found.diverged is None
-    unobserved = _lockstep._Runner.unobserved
+    unobserved = lockstep._Runner.unobserved
 
     def otherwise(runner, run):
         plain = unobserved(runner, run)
@@ -226,7 +226,7 @@ def test_the_same_run_without_a_recording_is_compared(monkeypatch):
             plain.error = "kernel 'matmul': out of bounds in tt.load at x.py:1:2, program (0, 0, 0): far off"
         return plain
 
-    monkeypatch.setattr(_lockstep._Runner, "unobserved", otherwise)
+    monkeypatch.setattr(lockstep._Runner, "unobserved", otherwise)
     found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
     assert [difference["name"] for difference in found.unobserved] == ["", "c"]
     assert found.unobserved[1]["elements"] == 1 and found.unobserved[1]["run"] == "ttgir, not recorded"

@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("row_sum")
     for level in LEVELS:
         (made / f"row_sum.{level}").write_text(compiled.asm[level])
-    metadata = triton_runner._metadata.as_path_or_text(compiled.metadata, "metadata")
+    metadata = triton_runner._base.metadata.as_path_or_text(compiled.metadata, "metadata")
     (made / "row_sum.json").write_text(metadata)
     return made
 

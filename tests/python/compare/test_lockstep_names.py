@@ -11,9 +11,9 @@ triton = pytest.importorskip("triton")
 import kernels_for_names as kernels  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels_for_dumps import described  # noqa: E402
-from triton_runner import _lockstep, _lockstep_pairs  # noqa: E402
 from triton_runner._dump import instrument, session  # noqa: E402
-from triton_runner._flow import Flow  # noqa: E402
+from triton_runner._lockstep import lockstep, pairs  # noqa: E402
+from triton_runner._lockstep.flow import Flow  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not triton.__version__.startswith("3.9"), reason="the edits are of the TTGIR that 3.9 writes"
@@ -92,7 +92,7 @@ def results(path, *variables):
 def paired(group, others):
     return [
         ([(v.site.path, v.site.result) for v in some], [(v.site.path, v.site.result) for v in other])
-        for some, other in _lockstep_pairs.by_result(group, others)
+        for some, other in pairs.by_result(group, others)
     ]
 
 
@@ -236,7 +236,7 @@ def test_what_a_kernel_stores_has_the_names_of_the_engines(kernel):
                 dump=wanted.dump(recording), outputs={"out": given[1].numpy()}, error=None,
             )
         )  # fmt: skip
-    differences, compared = _lockstep._compare(*runs, None)
+    differences, compared = lockstep._compare(*runs, None)
     assert not differences and compared >= 12, differences
     assert any("@" in v.name for v in runs[0].dump)
 

@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from triton_runner import _ops, ir
+from triton_runner import ir
+from triton_runner._cli import op_listing
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from golden import make  # noqa: E402
 
-TABLE = {row["name"]: row for row in _ops.table()}
+TABLE = {row["name"]: row for row in op_listing.table()}
 
 
 def cli(*arguments):

@@ -255,7 +255,7 @@ def test_files(tmp_path, suffix):
         many_kinds[(1,)](X[:32].copy(), numpy.zeros(32, numpy.float32), BLOCK=32)
     file = str(tmp_path / f"dump.{suffix}")
     d.save(file)
-    from triton_runner._files import load_array
+    from triton_runner._memory.files import load_array
 
     names = [values.name for values in d]
     for values in d:
@@ -373,7 +373,7 @@ def test_command_line(tmp_path):
 
 
 def test_pointers_are_shown_from_their_argument(capsys):
-    from triton_runner._dump.command import print_table
+    from triton_runner._cli.dump_command import print_table
 
     with dumping(running_sum, "*", every_iteration=True) as dumped:
         running_sum[(2,)](torch.zeros(64), torch.zeros(64), 2, BLOCK=32)

@@ -72,12 +72,12 @@ def find_pc_line(address):
 # cubin. Register n of thread t of block b has the float 10000 b + 100 n + t.
 STRAIGHT = """
 import json, os, pathlib, re, struct, types
-from triton_runner import _tools
+from triton_runner._base import tools
 
 class error(Exception): pass
 
 folder = pathlib.Path(os.environ["TRITON_RUNNER_GDB"]).parent
-listing = _tools.disassembly((folder / "kernel.cubin").read_bytes(), "-gp")
+listing = tools.disassembly((folder / "kernel.cubin").read_bytes(), "-gp")
 code = re.findall(r"^\\s*/\\*([0-9a-f]{4,})\\*/\\s+(.*?) ?;", listing, re.M)
 LISTING = "\\n".join(f"   {0x4000 + int(at, 16):#x} <+{int(at, 16)}>:\\t{text}" for at, text in code)
 stops, state, handlers = [], {"stop": -1, "focus": (0, 0)}, []

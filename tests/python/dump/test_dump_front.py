@@ -54,7 +54,7 @@ def test_the_table_of_a_launch_that_traps(tmp_path, level):
     args = ["--grid", "4", "--arg", "f32[128]=1.5", "--arg", "f32[256]"]
     selector = "add.f32" if level == "ptx" else "arith.mulf"
     (tmp_path / "scaled.json").write_text(
-        triton_runner._metadata.as_path_or_text(kernel.metadata, "metadata")
+        triton_runner._base.metadata.as_path_or_text(kernel.metadata, "metadata")
     )
     done = command("-v", selector, "--json", *args, str(file))
     assert done.returncode == 1 and "out of bounds" in done.stderr, done.stderr

@@ -13,8 +13,9 @@ triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels_for_dumps import described, softmax, two_blocks  # noqa: E402
-from triton_runner import DiagnosticError, KernelTrap, _keywords, _settings  # noqa: E402
+from triton_runner import DiagnosticError, KernelTrap, _settings  # noqa: E402
 from triton_runner._dump import registers, session  # noqa: E402
+from triton_runner._settings import keywords  # noqa: E402
 
 TARGETS = ("cuda:80", "cuda:90")
 
@@ -359,7 +360,7 @@ def edited(text, ttgir):
     request = dataclasses.replace(
         session.request(("x", "weights", "total"), softmax, True), ttgir=ttgir, level="ptx"
     )
-    entry = _keywords.Entry("ptx", "src", text, '{"num_warps": 4, "shared": 16}')
+    entry = keywords.Entry("ptx", "src", text, '{"num_warps": 4, "shared": 16}')
     torch.manual_seed(1)
     x, out = torch.randn(3, 500), torch.zeros(3, 500)
     with _settings.using(device="cpu", level="ptx", target="cuda:80"):

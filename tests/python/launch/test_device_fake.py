@@ -218,7 +218,7 @@ def test_text_that_llvm_or_ptxas_refuse_is_an_error_message(fake, artifacts, tmp
 
 
 def test_a_machine_whose_driver_fails_has_no_gpu(fake, tmp_path):
-    body = "from triton_runner import _device\nprint(_device.gpu())"
+    body = "from triton_runner._settings import devices\nprint(devices.gpu())"
     assert on_fake(fake, tmp_path, body, FAKE_CUDA_FAIL="cuInit=100")[0].strip() == "None"
     text = error_of(
         fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128)", FAKE_CUDA_FAIL="cuInit=100"

@@ -135,13 +135,13 @@ class Counted:
 
     def __init__(self, monkeypatch):
         self.runs = 0
-        own = triton_runner._jit.JITFunction.run
+        own = triton_runner._jit.jit.JITFunction.run
 
         def run(*args, **kwargs):
             self.runs += 1
             return own(*args, **kwargs)
 
-        monkeypatch.setattr(triton_runner._jit.JITFunction, "run", run)
+        monkeypatch.setattr(triton_runner._jit.jit.JITFunction, "run", run)
 
     def __call__(self, launch) -> int:
         before = self.runs

@@ -30,15 +30,15 @@ def mixed(x, y, n, scale, flag, FIRST: tl.constexpr, m=7, LAST: tl.constexpr = 1
 runs = 0
 def counted(launch):
     "How many launches went through Python."
-    own, seen = triton_runner._jit.JITFunction.run, []
+    own, seen = triton_runner._jit.jit.JITFunction.run, []
     def run(*args, **kwargs):
         seen.append(args)
         return own(*args, **kwargs)
-    triton_runner._jit.JITFunction.run = run
+    triton_runner._jit.jit.JITFunction.run = run
     try:
         launch()
     finally:
-        triton_runner._jit.JITFunction.run = own
+        triton_runner._jit.jit.JITFunction.run = own
     return len(seen)
 
 x, y = Tensor(4096), Tensor(8192)

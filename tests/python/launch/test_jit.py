@@ -90,7 +90,7 @@ def test_what_a_launch_returns_behaves_as_a_compiled_kernel():
     assert kernel.n_regs > 0 and kernel.n_spills == 0 and kernel.metadata.shared == 0
     out[:] = 0
     arguments = (x, y, out, 512, 256) if "constexpr" in kernel.src.signature.values() else (x, y, out, 512)
-    kernel[(2, 1, 1)](*[triton_runner._arrays.wrap("", a) for a in arguments])
+    kernel[(2, 1, 1)](*[triton_runner._memory.arrays.wrap("", a) for a in arguments])
     assert (out == x + 2).all()
     with pytest.raises(KeyError):
         kernel.asm["nosuch"]
@@ -253,9 +253,9 @@ def test_wrong_arguments():
 
 
 def test_a_device_that_is_not_here():
-    from triton_runner import _device
+    from triton_runner._settings import devices
 
-    if _device.gpu() == "cuda":
+    if devices.gpu() == "cuda":
         pytest.skip("there is a CUDA device")
     x, y, out = inputs(64)
     with pytest.raises(DiagnosticError, match="no such device"):

@@ -11,7 +11,7 @@ import triton_runner
 
 torch = pytest.importorskip("torch")
 
-from triton_runner._pipeline.versions import installed  # noqa: E402
+from triton_runner._base.releases import installed  # noqa: E402
 
 LEVELS = ("ttir", "ttgir", "ptx")
 needs_passed_constexprs = pytest.mark.skipif(
@@ -245,7 +245,7 @@ def test_metadata_in_any_form(form, x, tmp_path):
         "dict": metadata._asdict(),
         "object": metadata,
         "kernel": kernel,
-        "text": triton_runner._metadata.as_path_or_text(metadata, "metadata"),
+        "text": triton_runner._base.metadata.as_path_or_text(metadata, "metadata"),
     }[form]
     out = torch.zeros(64)
     entry = {"ptx_dir": str(tmp_path), "metadata_json": given, "device": "cpu"}
@@ -259,3 +259,19 @@ def test_nothing_warns(x):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         launched(compiled_at("ttir"), x, 2.0, 64)
+
+
+def test_a_view_with_negative_strides_is_copied():
+    """flag_gems' flip passes an object of its own, since torch has no such tensor."""
+    torch = pytest.importorskip("torch")
+    from triton_runner._rerun.arguments import Arguments, ReversedView
+
+    base = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    view = ReversedView(base, base.data_ptr() + 12, (2, 3), (-3, 1))
+    arguments = Arguments([("x", view)])
+    assert arguments.arrays()["x"].tolist() == [[3, 4, 5], [0, 1, 2]]
+    data = torch.from_numpy(arguments.taken()[0])  # as a GPU has it: a tensor of bytes
+    again = Arguments([("x", arguments.views["x"].of_tensor(data))])
+    assert again.views == arguments.views
+    assert again.arrays()["x"].tolist() == [[3, 4, 5], [0, 1, 2]]
+    assert again.address(0) == data.data_ptr()

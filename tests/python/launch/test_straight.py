@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import triton.language as tl
 import triton_runner
-from triton_runner import _artifacts
+from triton_runner._artifact.kernel import ArtifactKernel
 
 torch = pytest.importorskip("torch")
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
     for level in ("ttir", "ttgir", "llir", "ptx"):
         (folder / f"axpy.{level}").write_text(kernel.asm[level])
     triton_runner._core.artifact.write(
-        str(folder / "axpy.json"), triton_runner._metadata.as_path_or_text(kernel, "")
+        str(folder / "axpy.json"), triton_runner._base.metadata.as_path_or_text(kernel, "")
     )
     return folder
 
@@ -41,10 +41,8 @@ def folder(tmp_path_factory):
 def general(monkeypatch):
     """How many launches of artifacts went through Python."""
     seen = []
-    own = _artifacts.ArtifactKernel.launch
-    monkeypatch.setattr(
-        _artifacts.ArtifactKernel, "launch", lambda *a, **k: (seen.append(a), own(*a, **k))[1]
-    )
+    own = ArtifactKernel.launch
+    monkeypatch.setattr(ArtifactKernel, "launch", lambda *a, **k: (seen.append(a), own(*a, **k))[1])
     axpy._known.forget()
     return seen
 

@@ -11,7 +11,9 @@ import triton
 import triton.language as tl
 import triton.testing
 import triton_runner
-from triton_runner import KernelTrap, _quick, _quick_install, _quick_random, testing
+from triton_runner import KernelTrap, testing
+from triton_runner._pretend import quick_install, quick_random
+from triton_runner._settings import quick_mode
 
 TUTORIALS = Path(__file__).parents[2] / "tutorials"
 
@@ -40,7 +42,7 @@ def test_a_number_of_programs_is_not_negative():
 @pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setenv("TRITON_RUNNER_QUICK", "1")
-    monkeypatch.setattr(_quick, "_said", set())
+    monkeypatch.setattr(quick_mode, "_said", set())
 
 
 def test_a_benchmark_is_shortened_and_the_autotuner_too(quick, capsys):
@@ -68,7 +70,7 @@ def waits_for_all(arrived, out):
 
 
 def test_programs_that_wait_for_later_ones_run_whole(quick, capsys, monkeypatch):
-    monkeypatch.setattr(_quick, "_PATIENCE", 0.5)
+    monkeypatch.setattr(quick_mode, "_PATIENCE", 0.5)
     out = torch.zeros(1, dtype=torch.int32)
 
     def launch():
@@ -78,7 +80,7 @@ def test_programs_that_wait_for_later_ones_run_whole(quick, capsys, monkeypatch)
         testing.do_bench(launch)
     assert out.item() in (1, 2)  # it measures once, or twice if that was quick
     assert "runs whole" in capsys.readouterr().err
-    monkeypatch.setattr(_quick, "_PATIENCE", 20.0)
+    monkeypatch.setattr(quick_mode, "_PATIENCE", 20.0)
     with triton_runner.using(device="cpu", timeout=0.3), pytest.raises(KernelTrap, match="timeout"):
         testing.do_bench(launch)
 
@@ -87,7 +89,7 @@ def test_reports_measure_at_the_smallest_size(quick, capsys):
     def benchmark(name, values):
         return triton.testing.Benchmark(name, values, "provider", ["a"], ["A"], "plot", {})
 
-    report = _quick_install._perf_report(triton.testing.perf_report)
+    report = quick_install._perf_report(triton.testing.perf_report)
     with triton_runner.using(device="cpu"):
         both = report([benchmark(["n"], [512, 64, 128]), benchmark(["m", "n"], [(8, 8), (2, 64), (4, 4)])])
         single = report(benchmark(["n"], [7]))
@@ -99,7 +101,7 @@ def test_reports_measure_at_the_smallest_size(quick, capsys):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64])
 def test_repeated_random_numbers(dtype):
     block = torch.rand(4096 * 3, dtype=dtype)
-    tensor = _quick_random.repeated(block, 4096 * 10 + 5)
+    tensor = quick_random.repeated(block, 4096 * 10 + 5)
     assert tensor.dtype == dtype and tensor.numel() == 4096 * 10 + 5
     assert all((a == b[: len(a)]).all() for a in tensor.split(len(block)) for b in [block])
     tensor[5] = 2  # copied where it is written

@@ -9,7 +9,7 @@ triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from kernels_for_tests import add, scale  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap  # noqa: E402
-from triton_runner._pipeline.versions import installed  # noqa: E402
+from triton_runner._base.releases import installed  # noqa: E402
 
 N = 300
 GRID = ((N + 127) // 128,)

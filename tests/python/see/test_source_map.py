@@ -9,7 +9,7 @@ import pages
 import pytest
 import triton_runner
 from click.testing import CliRunner
-from triton_runner import _tools
+from triton_runner._base import tools
 from triton_runner._cli import main
 from triton_runner._compiler import versions
 
@@ -147,21 +147,21 @@ def test_a_cubin_alone(folder, tmp_path):
 def test_a_cubin_is_disassembled_once(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     cubin = (folder / "attention_kernel.cubin").read_bytes()
-    first = _tools.disassembly(cubin)
-    with mock.patch.object(_tools.subprocess, "run", side_effect=AssertionError("asked again")):
-        assert _tools.disassembly(cubin) == first and re.search(PRODUCTS["sass"], first)
+    first = tools.disassembly(cubin)
+    with mock.patch.object(tools.subprocess, "run", side_effect=AssertionError("asked again")):
+        assert tools.disassembly(cubin) == first and re.search(PRODUCTS["sass"], first)
         with pytest.raises(AssertionError, match="asked again"):  # another question
-            _tools.disassembly(cubin, "-gp")
-    (kept,) = _tools.folder().iterdir()
+            tools.disassembly(cubin, "-gp")
+    (kept,) = tools.folder().iterdir()
     kept.write_bytes(kept.read_bytes()[:100])  # cut off
-    assert _tools.disassembly(cubin) == first and _tools.disassembly(cubin, "-gp") != first
+    assert tools.disassembly(cubin) == first and tools.disassembly(cubin, "-gp") != first
     kept.touch()
-    monkeypatch.setattr(_tools, "KEPT", kept.stat().st_size)  # room for one
-    other = _tools.disassembly(cubin, "-hex")
-    assert len([*_tools.folder().iterdir()]) <= 1 and _tools.disassembly(cubin, "-hex") == other
-    shutil.rmtree(_tools.folder())
-    _tools.folder().write_text("in the way")
-    assert _tools.disassembly(cubin) == first
+    monkeypatch.setattr(tools, "KEPT", kept.stat().st_size)  # room for one
+    other = tools.disassembly(cubin, "-hex")
+    assert len([*tools.folder().iterdir()]) <= 1 and tools.disassembly(cubin, "-hex") == other
+    shutil.rmtree(tools.folder())
+    tools.folder().write_text("in the way")
+    assert tools.disassembly(cubin) == first
 
 
 def test_a_launched_kernel(tmp_path):

@@ -1,0 +1,129 @@
+"""What executes an artifact on the device of the settings in force: at which level, for which target, and
+compiled onward where that level lies below the artifact's own."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from triton_runner import _core, _settings
+from triton_runner._artifact.kernel import ArtifactKernel
+from triton_runner._artifact.onward import compile_artifact
+from triton_runner._artifact.reading import Artifact, compile_options
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import LEVELS, ON_CPU, is_above, levels_of
+from triton_runner._base.recent import Recent
+from triton_runner._launch import gpu_driver, native, simt
+from triton_runner._settings import devices
+
+
+def _check_level(artifact: Artifact, wanted: str) -> None:
+    if wanted in LEVELS and is_above(wanted, artifact.level):
+        raise fail(
+            f"level={wanted!r} was asked for, and the kernel enters at {artifact.level}: "
+            "execution cannot go back",
+            f"leave level= out, or give the kernel at {wanted}",
+        )
+
+
+def _check_target(artifact: Artifact, wanted: str) -> str:
+    said = artifact.description.get("target") or ""
+    if said and wanted and said != wanted and artifact.level != "ttir":
+        raise fail(
+            f"{artifact.label} was compiled for {said}, and target={wanted!r} was asked for",
+            "compile the kernel for that target, or leave target= out",
+        )
+    return wanted or said
+
+
+_executables = Recent(512)
+
+
+def executable(artifact: Artifact, block=None, cluster=None, **options) -> ArtifactKernel:
+    """The artifact loaded on the device of the settings in force, compiled onward where that is needed.
+    block, cluster: of PTX on the CPU, where the text does not say them; options: of the compilation."""
+    settings = _settings.current()
+    device = devices.resolved_device()
+    shape = (block, cluster)
+    key = (artifact, device, settings.level, settings.target, shape, tuple(sorted(options.items())))
+    made = _executables.get(key)
+    if made is None:
+        if device == "cpu":
+            made = _on_cpu(artifact, settings, device, options, *shape)
+        else:
+            made = _on_gpu(artifact, settings, device, options)
+        _executables.put(key, made)
+    return made
+
+
+def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> ArtifactKernel:
+    if artifact.level not in ON_CPU:
+        raise fail(
+            f"{artifact.label}: the CPU executes {', '.join(ON_CPU)}, not {artifact.level}",
+            'run it on a GPU (device="cuda"), or give the kernel\'s ttir, ttgir, llir or ptx',
+        )
+    _check_level(artifact, settings.level)
+    target = _check_target(artifact, settings.target)
+    level = artifact.level if settings.level in ("", "python") else settings.level
+    if level not in ON_CPU:
+        raise fail(
+            f"level {level!r} is not executed on the CPU",
+            f"the CPU executes {', '.join(ON_CPU)}",
+        )
+    level = LEVELS[level].runs_as or level
+    asm = {artifact.level: artifact.source}
+    if level != artifact.level:
+        target = target or _settings.DEFAULT_TARGET
+        if level == "ptx":
+            devices.check_simt_target(target, artifact.level)
+        asm |= compile_artifact(artifact, level, target, options)
+    label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
+    _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
+    if level == "ptx":
+        description = _described(artifact, asm, level)
+        kernel = simt.executor(asm[level], label, description, block, cluster)
+    else:
+        kernel = _core.load_tile(asm[level], label, artifact.name)
+    return ArtifactKernel(artifact, kernel, asm, target or kernel.target or _settings.DEFAULT_TARGET, device)
+
+
+def _print_later_stages(artifact: Artifact, text, level: str, target: str) -> None:
+    if importlib.util.find_spec("triton") is not None:  # without it TTIR and TTGIR run all the same
+        from triton_runner._pipeline.dumps import print_later_stages  # it needs Triton
+
+        print_later_stages(text, level, target, compile_options(artifact), artifact.label, "triton")
+
+
+def _described(artifact: Artifact, asm: dict, level: str) -> dict:
+    """What is known of the code at `level`: of the artifact itself, or of what was compiled from it, whose
+    metadata is taken out of asm."""
+    if level == artifact.level:
+        return {**artifact.description, "level": level}
+    described = _core.artifact.describe(
+        asm[level], level, artifact.name, asm.pop("metadata"), f"{artifact.name}.{level}"
+    )
+    return {**native.inherit(described, artifact.description), "level": level}
+
+
+def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
+    _check_level(artifact, settings.level)
+    here = gpu_driver.current_target()
+    # TTIR belongs to no architecture, whatever the one that its metadata was written for.
+    target = (
+        settings.target or here
+        if artifact.level == "ttir"
+        else _check_target(artifact, settings.target) or here
+    )
+    if target.split(":")[0] != device:
+        raise fail(f"{artifact.label} was compiled for {target}, and the device here is {here}")
+    levels = levels_of(device)
+    # Code for an older architecture runs through the driver's own compiler of PTX; a cubin is for its
+    # architecture.
+    load_level = levels[-1] if target == here or device == "hip" else "ptx"
+    if levels.index(artifact.level) > levels.index(load_level):
+        load_level = artifact.level
+    asm = {artifact.level: artifact.source}
+    if load_level != artifact.level:
+        asm |= compile_artifact(artifact, load_level, target, options)
+    description = _described(artifact, asm, load_level)
+    kernel = gpu_driver.executor(asm[load_level], description, gpu_driver.current_device())
+    return ArtifactKernel(artifact, kernel, asm, target, device)

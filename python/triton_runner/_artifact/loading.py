@@ -1,0 +1,66 @@
+"""triton_runner.load: a kernel from an artifact alone, without its Python source."""
+
+from __future__ import annotations
+
+import os
+
+from triton_runner import _settings
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.reading import SOURCE, describe, is_text_itself, no_case, read_kernel
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import LEVELS, level_of_text
+from triton_runner._base.metadata import as_path_or_text
+
+
+def load(
+    source,
+    metadata=None,
+    device: str | None = None,
+    *,
+    name: str = "",
+    target: str = "",
+    level: str = "",
+    check: str = "",
+    shuffle: int = -1,
+    block=None,
+    cluster=None,
+):
+    """Loads the kernel of a file or a text, without its Python source.
+
+    - `source`: a path (.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco, or .source of Triton's cache), or
+      a text.
+    - `metadata`: the metadata, if it is not beside the file: a JSON file or text, a dict, or a compiled
+      kernel's `.metadata`.
+    - `device`: as for `using()`; by default the device on which a kernel of `jit` would run.
+    - `name`: selects the kernel if the source contains several.
+    - `level`: the level to execute; by default the level of the source.
+    - `check`, `shuffle`: as for `using()`, for all launches of this kernel.
+    - `block`, `cluster`: the threads of a block and the blocks of a cluster (three numbers each), for PTX
+      that does not specify them.
+
+    The result is launched as kernel[grid](*args), and has `.params`, `.asm` and `.metadata`. Raises
+    DiagnosticError.
+    """
+    text = os.fspath(source)
+    metadata = as_path_or_text(metadata, "metadata")
+    if isinstance(text, bytes):
+        raise fail("load() takes a path or a text", "give a binary artifact as a file")
+    if is_text_itself(text):
+        artifact = describe(level_of_text(text), text, "", name, metadata)
+    else:
+        entry = os.path.splitext(text)[1][1:]
+        is_source = f".{entry}" == SOURCE
+        no_case(text)
+        if entry not in LEVELS and not is_source:
+            raise fail(
+                f"{text}: its name does not say a level",
+                f"it should end in .{', .'.join(LEVELS)} or .source",
+            )
+        content = read_kernel(text, "load", not is_source and not LEVELS[entry].is_text)
+        entry = level_of_text(content) if is_source else entry
+        artifact = describe(entry, content, text, name, metadata)
+    with _settings.using(device=device, target=target or None, level=level or None):
+        kernel = executable(artifact, block=block, cluster=cluster)
+    if not check and shuffle < 0:
+        return kernel
+    return kernel.with_settings(check=check or None, shuffle=shuffle if shuffle >= 0 else None)

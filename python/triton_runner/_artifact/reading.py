@@ -1,0 +1,112 @@
+"""The text or bytes of a kernel at one level, read from a file, and what it and its metadata say about it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+from triton_runner import _core
+from triton_runner._base.errors import fail, warn
+from triton_runner._base.paths import check_name
+
+SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Artifact:
+    """The text or bytes of a kernel at one level, and what it and its metadata say about it."""
+
+    level: str
+    source: str | bytes
+    path: str  # "" for a text
+    description: dict
+
+    @property
+    def name(self) -> str:
+        return self.description["name"]
+
+    @property
+    def content(self) -> bytes:
+        return self.source if isinstance(self.source, bytes) else self.source.encode()
+
+    @property
+    def label(self) -> str:
+        return self.path or f"<{self.level}>"
+
+
+def no_case(path: str) -> None:
+    """Raises for a case (*.trcase) where one artifact is meant."""
+    if path.endswith(".trcase"):
+        raise fail(
+            f"{path} is a case: a launch, with its kernel at all levels",
+            "run, verify, lockstep, bisect, compare, reduce, report and map take it; unzip has its files",
+        )
+
+
+def read_kernel(path: str, keyword: str, binary: bool):
+    no_case(path)
+    check_name(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise fail(f"{keyword}: cannot read {path}: {error.strerror}") from None
+    if binary:
+        return data
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise fail(
+            f"{path} is not a text file: byte {error.start} is not UTF-8",
+            "a binary artifact has a keyword of its own",
+        ) from None
+
+
+def _metadata_text(path: str, metadata_json: str | None) -> str:
+    if metadata_json is None:
+        found = _core.artifact.find_metadata(path) if path else ""
+        return read_kernel(found, "metadata", False) if found else ""
+    if metadata_json.lstrip().startswith("{"):
+        return metadata_json
+    return read_kernel(metadata_json, "metadata_json", False)
+
+
+def describe(level: str, source, path: str, name: str, metadata_json: str | None) -> Artifact:
+    """The artifact with its description. Errors: malformed, no such kernel, metadata that contradicts it."""
+    metadata = _metadata_text(path, metadata_json)
+    description = _core.artifact.describe(source, level, name, metadata, path or f"<{level}>")
+    for warning in description["warnings"]:
+        warn(warning)
+    return Artifact(level, source, path, description)
+
+
+def is_text_itself(value: str) -> bool:
+    """Whether an argument is the text of a kernel, and not its path: a text has several lines."""
+    return "\n" in value
+
+
+def compile_options(artifact: Artifact, **more) -> dict:
+    """Compile options for the stages behind an artifact: its metadata's, what its IR says, then the
+    caller's."""
+    options = dict(artifact.description.get("metadata") or {})
+    options.pop("extern_libs", None)  # paths of the machine that wrote the file; the backend knows its own
+    for name in ("num_warps", "num_ctas"):
+        if artifact.description.get(name) is not None:
+            options[name] = artifact.description[name]
+    options.update({name: value for name, value in more.items() if value is not None})
+    return options
+
+
+def file_stamps(artifact: Artifact) -> list:
+    """[(file, modified, bytes)] of the file that an artifact was read from."""
+    found = stamp(artifact.path) if artifact.path else None
+    return [] if found is None else [(os.path.abspath(artifact.path), *found)]
+
+
+def stamp(path: str):
+    """(modified, bytes) of a file; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -1,0 +1,166 @@
+"""A launch that can be run again: a kernel's texts by level, a grid, and what its arguments held at first.
+
+run() does it at a level, on the CPU or a GPU, in another order, at another timing, under checks, and gives an
+Outcome. Each run begins with the same contents, which are put back after it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import time
+from collections.abc import Callable, Mapping
+
+from triton_runner import _settings
+from triton_runner._artifact.compiled_kernel import compiled_of
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.reading import Artifact, compile_options, describe
+from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._base.levels import EXECUTED, binary_level, is_above, levels_of
+from triton_runner._base.metadata import jsonable
+from triton_runner._launch import gpu_driver
+from triton_runner._launch.launchers import Call, axes_of, unseen
+from triton_runner._memory.arguments import Arguments
+from triton_runner._memory.arrays import ArrayArgument
+from triton_runner._pipeline import stages
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Outcome:
+    """One run: what it left in the blocks of the arguments, and in the arguments by name; the trap that
+    stopped it, or None; its seconds."""
+
+    level: str
+    how: str
+    blocks: list
+    arrays: dict
+    trap: KernelTrap | None
+    seconds: float
+
+
+@dataclasses.dataclass(eq=False)
+class Launch:
+    """A kernel, a grid and arguments.
+
+    - `texts`: by level, which may be compiled when they are asked for; `entry`: the highest level.
+    - `metadata_of()`: Triton's of the kernel, what its later stages write included.
+    - `block`, `cluster`: of a PTX that does not say them.
+    """
+
+    name: str
+    target: str
+    texts: Mapping
+    metadata_of: Callable[[], dict]
+    entry: str
+    grid: tuple
+    arguments: Arguments
+    block: tuple | None = None
+    cluster: tuple | None = None
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Those that run, from its entry on: LLIR does as the PTX that it becomes."""
+        there = [level for level in levels_of(self.target) if level in EXECUTED]
+        first = "ptx" if self.entry == "llir" else self.entry
+        return tuple(level for level in there if level == first or is_above(first, level))
+
+    @functools.cached_property
+    def metadata(self) -> dict:
+        return json.loads(json.dumps(self.metadata_of(), default=jsonable))
+
+    @functools.cached_property
+    def _known(self) -> dict:
+        return {}
+
+    def artifact(self, level: str) -> Artifact:
+        """The kernel as it is at a level."""
+        if level not in self._known:
+            said = json.dumps(self.metadata)
+            self._known[level] = describe(level, self.texts[level], "", self.name, said)
+        return self._known[level]
+
+    def kernel(self, level: str):
+        """What runs a level on the device of the settings in force."""
+        shape = {"block": self.block, "cluster": self.cluster} if level == "ptx" else {}
+        return executable(self.artifact(level), **shape)
+
+    def run(
+        self, level: str = "", how: str = "", *, device: str = "cpu", order: int | None = None,
+        timing: str | None = None, checks: str | None = None, **settings,
+    ) -> Outcome:  # fmt: skip
+        """A run on one thread, so that its programs run in the order of the grid. how: what it is called.
+
+        - `order`: a seed, by which programs and atomics run in another order; `timing`, `checks` and
+          `settings`: as `timing=`, `check=` and the rest of using().
+        - `device`: "cpu", or this machine's GPU, for which a level is compiled, that of the entry by default.
+        """
+        if device != "cpu":
+            return self._run_on_gpu(level or self.entry, device, how or "plain")
+        changed = {"shuffle": order, "timing": timing, "check": checks, **settings}
+        changed = {name: value for name, value in changed.items() if value is not None}
+        how = how or called(order=order, timing=timing, checks=checks, **settings)
+        fixed = {"device": "cpu", "level": level, "target": self.target, "threads": 1}
+        with unseen(), _settings.using(**{**fixed, **changed}):
+            kernel = self.kernel(level)
+            self.arguments.put_back()
+            trap, started = None, time.perf_counter()
+            try:
+                kernel.launch(self.grid, self.arguments.named)
+            except KernelTrap as error:
+                trap = error
+            seconds = time.perf_counter() - started
+        blocks = self.arguments.taken()
+        self.arguments.put_back()
+        return self._ended(level, how, blocks, trap, seconds)
+
+    def _run_on_gpu(self, level: str, device: str, how: str) -> Outcome:
+        """With copies of the contents there."""
+        try:
+            import torch
+        except ImportError as error:
+            raise fail(str(error), "a launch on a GPU takes its arguments as tensors of PyTorch") from None
+        with unseen(), _settings.using(device=device, level=""):  # a level is what the CPU executes
+            kernel = self.kernel(level)
+            self.arguments.put_back()
+            there = self.arguments.copied(device)
+            started = time.perf_counter()
+            kernel.launch(self.grid, there.named)
+            torch.cuda.synchronize()
+            seconds = time.perf_counter() - started
+        return self._ended(binary_level(gpu_driver.current_target()), how, there.taken(), None, seconds)
+
+    def _ended(self, level: str, how: str, blocks: list, trap, seconds: float) -> Outcome:
+        return Outcome(level, how, blocks, self.arguments.arrays(blocks), trap, seconds)
+
+    def recompiled(self, **options) -> Launch:
+        """The same launch, its PTX compiled from its TTGIR with other options (enable_fp_fusion=False)."""
+        metadata = {**self.metadata, **options}
+        ttgir = self.texts["ttgir"]
+        compiling = compile_options(self.artifact("ttgir"), **options)
+        made = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
+        texts = {"ttgir": ttgir, "ptx": made.asm["ptx"]}
+        return dataclasses.replace(self, texts=texts, metadata_of=lambda: metadata, entry="ttgir")
+
+
+def called(order=None, timing=None, checks=None, perturb=None, **settings) -> str:
+    """What a run is called by what makes it another."""
+    words = {"check": checks, "shuffle": order, "timing": timing, "perturb": perturb}
+    return ", ".join(f"{word} {value}" for word, value in words.items() if value) or "plain"
+
+
+def of_call(call: Call) -> Launch:
+    """A launch that is about to run."""
+    compiled, entry = compiled_of(call.kernel), compiled_of(call.kernel).entry
+
+    def metadata() -> dict:
+        later = getattr(call.kernel, "_later_metadata", dict)
+        return {**later(), **compiled.metadata()}
+
+    if entry == "python":
+        entry = "ttir" if compiled.has("ttir") else "ttgir"
+    own = [(name, value.base if isinstance(value, ArrayArgument) else value) for name, value in call.named]
+    return Launch(
+        compiled.name, compiled.target, compiled.asm, metadata, entry, axes_of(call.grid), Arguments(own),
+        compiled.block, compiled.cluster,
+    )  # fmt: skip

@@ -1,0 +1,167 @@
+"""triton-runner exec: arguments from their text, a launch, and what it changed."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+
+import numpy
+
+from triton_runner import _settings
+from triton_runner._artifact.loading import load
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._memory.files import dtype_named, is_array_file, load_array, save_array
+from triton_runner._settings import devices
+from triton_runner._worker import elements
+
+_FORMS = "as in: 1024, i64=7, 0.5, f32=0.5, null, f32[64,64]=rand:1, x.npy, x.npz:key, x.safetensors:key"
+_CONTENTS = "contents: zeros, ones, iota, iota:START, rand, rand:SEED, a number"
+_NAMED = {"zeros": 0.0, "ones": 1.0}
+_SHOWN_VALUES = 1024  # an array of at most so many elements is written out in the JSON
+
+
+def _contents(text: str, dtype, count: int):
+    """Values of an array by their text. rand: standard normal numbers, integers from 0 to 7."""
+    kind, _, number = (text or "zeros").partition(":")
+    try:
+        if kind == "iota":
+            return numpy.arange(count) + (
+                float(number) if dtype.kind in "fV" and number else int(number or 0)
+            )
+        if kind in ("rand", "random"):
+            generator = numpy.random.default_rng(int(number or 0))
+            if dtype.kind in "fV":
+                return generator.standard_normal(count)
+            return generator.integers(0, 8, count)
+        return numpy.full(count, _NAMED[kind] if text in _NAMED or not text else float(text))
+    except (ValueError, TypeError):
+        raise fail(f"--arg: unknown contents {text!r}", _CONTENTS) from None
+
+
+def parse_argument(text: str):
+    """An argument from its text: 12, i32=5, 0.5, null, 0x1000, f32[64,64]=rand:1, file.npy, file.npz:key."""
+    if text == "null":
+        return None
+    if is_array_file(text):
+        return load_array(text)
+    array = re.fullmatch(r"(\w+)\[([\d,\s]+)\](?:=(\S+))?", text)
+    if array is not None:
+        dtype = dtype_named(array[1])
+        shape = tuple(int(extent) for extent in array[2].split(","))
+        count = math.prod(shape)
+        try:
+            return _contents(array[3], dtype, count).astype(dtype).reshape(shape)
+        except DiagnosticError:
+            raise
+        except (MemoryError, ValueError):
+            size = count * dtype.itemsize / 2**30
+            raise fail(f"--arg {text!r}: {size:,.1f} GiB do not fit into the memory here") from None
+    kind, typed, value = text.partition("=") if "=" in text else ("", "", text)
+    number = _number(value)
+    if number is None or (typed and elements.find(kind) is None):
+        raise fail(f"--arg {text!r} is not an argument", _FORMS)
+    if not typed:
+        return number
+    dtype = dtype_named(kind)
+    try:
+        if isinstance(number, int) or dtype.kind in "fV":
+            return dtype.type(number)
+    except OverflowError:
+        pass
+    raise fail(f"--arg {text!r}: {value} is not a value of type {kind}")
+
+
+def _number(text: str):
+    """An int or a float by its text, or None."""
+    for kind in (lambda t: int(t, 0), float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return None
+
+
+def parse_grid(text: str, option: str = "--grid") -> tuple:
+    """(4, 2, 1) of "4,2,1"."""
+    try:
+        return tuple(int(part) for part in re.split(r"[,x\s]+", text.strip().strip("()")) if part)
+    except ValueError:
+        raise fail(f"{option} {text!r} is not a grid", "as in: 4, or 4,2,1") from None
+
+
+def _axes(text: str | None, option: str):
+    """Three axes of --block and --cluster; None where not given."""
+    if not text:
+        return None
+    axes = parse_grid(text, option)
+    if not 1 <= len(axes) <= 3 or min(axes) < 1:
+        raise fail(f"{option} {text!r}: expected one to three numbers of at least 1", "as in: 128, or 16,8")
+    return axes + (1,) * (3 - len(axes))
+
+
+def _targets(save, values) -> dict:
+    """{argument: path} of --save INDEX=FILE."""
+    targets = {}
+    for item in save:
+        index, _, path = item.partition("=")
+        known = index.isdigit() and int(index) < len(values)
+        if not known or not isinstance(values[int(index)], numpy.ndarray) or not is_array_file(path):
+            raise fail(
+                f"--save {item!r}: expected INDEX=FILE with the index of an array argument",
+                "files: x.npy, x.npz, x.safetensors",
+            )
+        targets[int(index)] = path
+    return targets
+
+
+def _change(name: str, value) -> dict:
+    """A changed array for people and for JSON."""
+    text = numpy.array2string(value.reshape(-1), threshold=16, edgeitems=6, max_line_width=100)
+    change = {"name": name, "type": str(value.dtype), "shape": list(value.shape), "text": text}
+    if value.size <= _SHOWN_VALUES:
+        change["values"] = value.reshape(-1).astype(float if value.dtype.kind in "fV" else int).tolist()
+    return change
+
+
+def execute(
+    file: str, grid: str, args, save, name: str, metadata, block=None, cluster=None, shared=None
+) -> dict:
+    """Loads, launches and reports: kernel, level, device, milliseconds, and each array argument that
+    changed."""
+    settings = _settings.current()
+    kernel = load(
+        file,
+        metadata,
+        devices.resolved_device(),
+        name=name,
+        target=settings.target,
+        level=settings.level,
+        block=_axes(block, "--block"),
+        cluster=_axes(cluster, "--cluster"),
+    )
+    if shared is not None:
+        kernel = kernel.with_settings(shared=shared)
+    values = [parse_argument(text) for text in args]
+    names = [param.name for param in kernel.params]
+    before = [value.copy() if isinstance(value, numpy.ndarray) else None for value in values]
+    targets = _targets(save, values)
+    shape = parse_grid(grid)
+    started = time.perf_counter()
+    kernel[shape](*values)
+    milliseconds = (time.perf_counter() - started) * 1e3
+    changed = [
+        _change(names[i] if i < len(names) else f"#{i}", value)
+        for i, (value, old) in enumerate(zip(values, before, strict=True))
+        if old is not None and value.tobytes() != old.tobytes()
+    ]
+    for index, path in targets.items():
+        save_array(path, names[index] if index < len(names) else f"arg{index}", values[index])
+    return {
+        "kernel": kernel.name,
+        "level": kernel.level,
+        "device": kernel.device,
+        "grid": list(shape),
+        "milliseconds": milliseconds,
+        "changed": changed,
+    }

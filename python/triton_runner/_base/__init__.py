@@ -1,0 +1,1 @@
+"""What everything else uses: errors, levels, releases, paths, progress."""

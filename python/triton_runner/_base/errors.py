@@ -1,0 +1,136 @@
+"""The two exceptions of the package, bad input and a fault of the kernel itself; and its warnings."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import warnings
+
+
+class DiagnosticError(ValueError):
+    """Bad input: the message says what is wrong, where, and what to do next.
+
+    - `message`, `notes`: the sentences without the position.
+    - `file`, `line`, `column`: the position; empty and 0 where it is not known.
+    - `diagnostics`: all errors if there are several: a dict with these fields for each.
+    """
+
+    __module__ = "triton_runner"  # the name that programs catch, and tracebacks print
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        message: str = "",
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        notes=(),
+        diagnostics=(),
+    ):
+        super().__init__(text.rstrip("\n"))
+        self.message = message or text
+        self.file = file
+        self.line = line
+        self.column = column
+        self.notes = list(notes)
+        # All that was found, where several things were: a dict with the fields above for each.
+        self.diagnostics = list(diagnostics) or [
+            {"message": self.message, "file": file, "line": line, "column": column, "notes": self.notes}
+        ]
+
+
+class KernelTrap(RuntimeError):
+    """A fault of a running kernel.
+
+    - `kind`: what happened, such as "out of bounds"; `kernel` and `op`: where.
+    - `location`, `file`, `line`, `column`: the position in the Python source, or in the artifact's text.
+    - `program`, `element`, `iterations`: the program, the index in the tile, and the iterations of the loops
+      around the op.
+    - `address`, `nearest`: the address of a faulting access, and the nearest tensor.
+    - `argument`, `place`: the argument that the address is derived from, and the distance in elements: "x_ptr
+      + 4096".
+    - `notes`: more positions, such as the other access of a race.
+    - `warning`: "" for a fault. Otherwise it names what keeps the results right on a GPU, "ptxas" or
+      "hardware", and the launch has run to its end.
+    """
+
+    __module__ = "triton_runner"
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        kind: str = "",
+        kernel: str = "",
+        op: str = "",
+        message: str = "",
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        program=(-1, -1, -1),
+        element=(),
+        address: int = 0,
+        nearest: str = "",
+        notes=(),
+        argument: str = "",
+        place: str = "",
+        iterations=(),
+        warning: str = "",
+    ):
+        super().__init__(text)
+        self.kind = kind
+        self.kernel = kernel
+        self.op = op
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.location = f"{file}:{line}:{column}" if file else ""
+        self.program = tuple(program)
+        self.element = tuple(element)
+        self.address = address
+        self.nearest = nearest
+        self.argument = argument
+        self.place = place
+        self.iterations = tuple(iterations)
+        self.notes = list(notes)
+        self.warning = warning
+
+
+def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:
+    """What a person is shown of an error, with more notes: of a trap the line of the source, with a caret, as
+    errors in a text have it."""
+    first, *rest = str(error).split("\n")
+    shown = [first]
+    if isinstance(error, KernelTrap) and error.file:
+        shown = [f"{error.location}: error: {first.replace(f' at {error.location}', '', 1)}"]
+        if line := linecache.getline(error.file, error.line).rstrip("\n"):
+            before = line[: max(error.column - 1, 0)]
+            shown += [line, "".join("\t" if c == "\t" else " " for c in before) + "^"]
+    indent = "  " if isinstance(error, KernelTrap) else ""
+    return "\n".join([*shown, *rest, *(f"{indent}note: {note}" for note in notes)])
+
+
+def fail(message: str, *notes: str) -> DiagnosticError:
+    """Returns a DiagnosticError without a position, worded like the core's errors; the caller raises it."""
+    return DiagnosticError(
+        "\n".join([f"error: {message}", *(f"note: {note}" for note in notes)]), message=message, notes=notes
+    )
+
+
+def package_folders() -> tuple[str, ...]:
+    """The folders of this package and of Triton, if that is loaded."""
+    triton = sys.modules.get("triton")
+    own = os.path.dirname(os.path.dirname(__file__))
+    folders = (own, os.path.dirname(getattr(triton, "__file__", None) or ""))
+    return tuple(folder + os.sep for folder in folders if folder)
+
+
+def warn(text: str) -> None:
+    """A RuntimeWarning at the line of the program: the first that is neither ours nor Triton's."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package_folders()):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, RuntimeWarning, stacklevel=level)

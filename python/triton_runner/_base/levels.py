@@ -1,0 +1,77 @@
+"""The levels of a kernel's compilation, a row each. Whatever asks what a level is, which levels a target has
+or which level comes next asks here."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from triton_runner._base.errors import fail
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """One level of compilation.
+
+    backends: the backends of Triton whose kernels pass through it.
+    engine: what runs it on the CPU: "tile", "simt", or "" where only a GPU does.
+    runs_as: the level that the engine is given, where that is another one.
+    pattern: what stands in a text of this level and in none of a level above it; "" of a binary level.
+    """
+
+    name: str
+    backends: tuple[str, ...] = ("cuda", "hip")
+    engine: str = ""
+    runs_as: str = ""
+    pattern: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text, and not bytes."""
+        return bool(self.pattern)
+
+
+# In the order of compilation: the next level of a target is the next row that has its backend.
+_ROWS = (
+    Level("ttir", engine="tile", pattern=r"tt\.func"),
+    Level("ttgir", engine="tile", pattern=r'"(?:ttg|triton_gpu)\.'),
+    Level("llir", engine="simt", runs_as="ptx", pattern=r"^; ModuleID|^target triple"),
+    Level("ptx", ("cuda",), engine="simt", pattern=r'^[^"\n]*(?<!\S)\.entry\s'),
+    Level("amdgcn", ("hip",), pattern=r"^\s*\.amdgcn_target"),
+    Level("cubin", ("cuda",)),
+    Level("hsaco", ("hip",)),
+)
+LEVELS = {level.name: level for level in _ROWS}
+ON_CPU = tuple(level.name for level in _ROWS if level.engine)
+EXECUTED = tuple(level.name for level in _ROWS if level.engine and not level.runs_as)
+MLIR = tuple(level.name for level in _ROWS if level.engine == "tile")
+
+
+def levels_of(target: str) -> tuple[str, ...]:
+    """The levels of a target ("cuda:90") or backend ("cuda"), from the first to the binary."""
+    backend = target.split(":")[0]
+    return tuple(level.name for level in _ROWS if backend in level.backends)
+
+
+def levels_behind(target: str, level: str) -> tuple[str, ...]:
+    """The levels that compilation for a target reaches from `level`."""
+    levels = levels_of(target)
+    return levels[levels.index(level) + 1 :] if level in levels else ()
+
+
+def binary_level(target: str) -> str:
+    """The level that a GPU loads: "cubin" or "hsaco"."""
+    return levels_of(target)[-1]
+
+
+def is_above(level: str, other: str) -> bool:
+    """Whether compilation passes `level` before `other`."""
+    return [*LEVELS].index(level) < [*LEVELS].index(other)
+
+
+def level_of_text(text: str) -> str:
+    """The level of a text by what stands in it."""
+    for level in reversed(_ROWS):
+        if level.pattern and re.search(level.pattern, text, re.M):
+            return level.name
+    raise fail("the text is not TTIR, TTGIR, LLIR, PTX or AMDGCN", "give a file whose name ends in its level")

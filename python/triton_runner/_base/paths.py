@@ -1,0 +1,102 @@
+"""Places of files, whether a file is a program, and how files are written."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import LEVELS
+
+_parts = itertools.count()  # of files that are being written
+
+
+def get_file_dir(file: str) -> str:
+    """Returns the absolute path of the folder that contains `file`: get_file_dir(__file__) is the folder of
+    the calling script."""
+    return os.path.dirname(os.path.abspath(os.fspath(file)))
+
+
+def check_program(file: str) -> None:
+    """Refuses what is no Python program: a file that is not there, one that holds a kernel's level, a folder
+    without a __main__.py."""
+    if os.path.isdir(file):
+        if not os.path.isfile(os.path.join(file, "__main__.py")):
+            raise fail(f"{file} is a folder without a __main__.py", "name the program in it")
+        return
+    if not os.path.isfile(file):
+        raise fail(f"no such file: {file}")
+    if os.path.splitext(file)[1][1:] in LEVELS:
+        raise fail(
+            f"{file} holds a level of a kernel and is not a Python program",
+            "`triton-runner exec` runs TTIR, TTGIR and PTX; triton_runner.load() launches any level",
+        )
+
+
+def check_name(path) -> None:
+    """Refuses a name that is not UTF-8, which neither the core nor Triton takes."""
+    shown = os.fspath(path).encode(errors="backslashreplace").decode()
+    if shown != os.fspath(path):
+        raise fail(f"cannot read {shown}: its name is not UTF-8", "rename it")
+
+
+def read_text(path) -> str:
+    """The text of a file. Raises DiagnosticError."""
+    path = os.fspath(path)
+    check_name(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise fail(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise fail(f"{path} is not a text file: byte {error.start} is not UTF-8") from None
+
+
+def check_output(path, is_folder: bool = False) -> None:
+    """Refuses a place that cannot be written to, before the work whose result it is to hold. A file's folder
+    has to be there; a folder's is made when it is written."""
+    path = os.fspath(path)
+    if os.path.exists(path):
+        if os.path.isdir(path) != is_folder:
+            has, wanted = ("file", "folder") if is_folder else ("folder", "file")
+            raise fail(f"cannot write {path}: it is a {has}, and should be a {wanted}", "name another place")
+        above = path
+    else:
+        above = os.path.dirname(os.path.abspath(path))
+        while is_folder and not os.path.lexists(above):
+            above = os.path.dirname(above)
+        if not os.path.isdir(above):
+            raise fail(f"cannot write {path}: there is no such folder as {above}", "make it, or name another")
+    if not os.access(above, os.W_OK):
+        raise fail(f"cannot write {path}: {above} may not be written to", "name another place")
+
+
+def write_file(path, content: str | bytes) -> None:
+    """Writes a file whole or not at all; a device or a pipe (/dev/stdout) is written to as it is. Raises
+    DiagnosticError."""
+    path = os.fspath(path)
+    data = content if isinstance(content, bytes) else content.encode(errors="surrogateescape")
+    is_device = path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
+    place = path if is_device else os.path.realpath(path)  # behind a link is the file that is meant
+    part = f"{os.path.dirname(place)}/.{os.getpid()}-{next(_parts)}.part" if not is_device else place
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+        if not is_device:
+            os.replace(part, place)
+    except OSError as error:
+        if not is_device:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+        raise fail(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def make_folder(folder) -> None:
+    """Makes a folder and those above it, where they are not there. Raises DiagnosticError."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        why = "it is a file" if isinstance(error, FileExistsError) else error.strerror or error
+        raise fail(f"cannot make folder {os.fspath(folder)}: {why}", "name another folder") from None

@@ -1,0 +1,200 @@
+"""One run of a program by a worker of a release: at a level, under a plan of passes, judged by how it ends.
+
+A request: program, arguments, is_module, pretend_cuda, or the launch of a kernel; plan, of_kernels and keep
+of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration};
+machine: launches run as machine code on this machine's GPU. The environment says device, level and target.
+The answer: verdict ("right", "wrong" or "unknown"), why, kernels ({name, passes, texts, metadata, llvm}),
+launches, choices, files (imported from the program's folder).
+"""
+
+import contextlib
+import importlib.util
+import math
+import os
+import runpy
+import sys
+
+_ASYNCHRONOUS = ("cp.async", "cp.reduce.async", "wgmma.mma_async", "tcgen05.")  # in PTX
+# Traps that say nothing of the program: what the engine does not execute, and its limits.
+_NOT_THE_KERNELS = ("unsupported", "timeout", "interrupted", "out of memory")
+
+
+def run(request, note=lambda stage: None):
+    # The package's driver is Triton's from the first of these on.
+    from triton_runner._base.errors import KernelTrap
+    from triton_runner._pipeline import plans
+
+    note("run")
+    if request.get("pretend_cuda"):
+        from triton_runner import _pretend  # it changes torch
+
+        _pretend.install()
+    plans.in_force = request.get("plan") or {}
+    plans.of_kernels = request.get("of_kernels") or []
+    plans.keep = request.get("keep") or "none"
+    choices = _pin_choices(request.get("choices"))
+    launches = None
+    if request.get("launches") is not None:
+        from triton_runner._bisect import launches as launches  # with the core
+
+        launches.install(request["launches"].get("keep"))
+    sys.argv = [request["program"], *request["arguments"]]
+    sys.path.insert(0, request["folder"])
+    verdict, why, trap, place = "right", "", None, None
+    try:
+        with _captured(request.get("capture")), _machine(request.get("machine")):
+            verdict, why = _run(request)
+    except SystemExit as stop:
+        verdict, why = _of_status(stop.code)
+    except AssertionError as error:
+        verdict, why = "wrong", "AssertionError: %s" % error
+        if "not compiled with CUDA" in why:  # of torch: the program asks for a GPU
+            verdict, why = "unknown", why + "; --pretend-cuda gives it CPU tensors"
+    except KernelTrap as error:
+        verdict = "unknown" if error.kind in _NOT_THE_KERNELS else "wrong"
+        why, trap = str(error), error.kind
+        place = {
+            "file": error.file or None, "op": error.op or None, "line": error.line or None,
+            "element": list(error.element), "kernel": error.kernel,
+        }  # fmt: skip
+    except Exception as error:
+        # Not before the environment is that of the request.
+        from triton_runner._worker import job
+
+        said = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
+        verdict, why = "unknown", said or "%s: %s" % (type(error).__name__, error)
+    return {
+        "verdict": verdict,
+        "why": why,
+        "kernels": [_described(recorder, plans.keep) for recorder in plans.recorded],
+        "launches": launches and {"seen": launches.seen, "kept": launches.kept},
+        "choices": choices,
+        "files": _own_files(request),
+        "trap": trap,
+        "place": place,
+    }
+
+
+def _own_files(request):
+    """The Python files that come from the program's folder, but for a script, by their places in it."""
+    folder = os.path.join(request["folder"], "")
+    files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
+    if request["is_module"] and (spec := importlib.util.find_spec(request["program"])):
+        files.add(spec.origin or "")
+    own = {file for file in files if file.startswith(folder) and file.endswith(".py")}
+    return sorted(file[len(folder) :] for file in own if "site-packages" not in file and os.path.isfile(file))
+
+
+def _pin_choices(wanted):
+    """Lets autotuners take the configurations wanted, {kernel: configuration as text}, without timing any;
+    the dict into which they write those that they take. Of a kernel that is not in it they take the first
+    that runs: the times of a CPU say nothing, and would differ from run to run."""
+    from triton.runtime.autotuner import Autotuner
+
+    taken = {}
+    run, bench = Autotuner.run, Autotuner._bench
+
+    def name(tuner):
+        return getattr(tuner.base_fn, "__name__", "")
+
+    def pinned(self, *args, config, **meta):
+        if not wanted or name(self) not in wanted:
+            times = bench(self, *args, config=config, **meta)
+            runs = all(math.isfinite(time) for time in (times if hasattr(times, "__iter__") else [times]))
+            return [float(self.configs.index(config))] * 3 if runs else times
+        return [float(str(config) != wanted[name(self)])] * 3
+
+    def noting(self, *args, **kwargs):
+        made = run(self, *args, **kwargs)
+        taken.setdefault(name(self), str(self.best_config))
+        return made
+
+    Autotuner.run, Autotuner._bench = noting, pinned
+    return taken
+
+
+def _run(request):
+    if request["launch"]:
+        from triton_runner._bisect import kernel  # with NumPy
+
+        return kernel.judge(request["program"], request["launch"])
+    if request["is_module"]:
+        runpy.run_module(request["program"], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(request["program"], run_name="__main__")
+    return "right", ""
+
+
+def _captured(wanted):
+    """Writes a launch as a case, {"folder", "number"}."""
+    if not wanted:
+        return contextlib.nullcontext()
+    from triton_runner._case.capture import capture  # no other run needs it
+
+    return capture(wanted["folder"], lambda seen: seen.number == wanted["number"], most=1)
+
+
+def _machine(wanted):
+    """Launches as machine code on the GPU."""
+    if not wanted:
+        return contextlib.nullcontext()
+    from triton_runner._bisect import assembled  # no other run needs it
+
+    return assembled.machine()
+
+
+def _described(recorder, keep):
+    """A kernel that was compiled: its name and [stage, add, ran, number of the text behind it] a pass."""
+    passes = [[step["stage"], step["add"], step["ran"], step["after"]] for step in recorder.passes]
+    first = next((step["before"] for step in recorder.passes), None)
+    kernel = {
+        "name": recorder.name, "passes": passes, "first": first,
+        "shared": recorder.compiled.get("shared") or 0, "asynchronous": _is_asynchronous(recorder),
+    }  # fmt: skip
+    if keep == "text":
+        # Not before the environment is that of the request.
+        from triton_runner._worker import job
+
+        kernel["texts"] = recorder.texts
+        kernel["made"] = {level: text for level, text in recorder.results.items() if isinstance(text, str)}
+        known = {name: value for name, value in recorder.compiled.items() if name != "target"}
+        kernel["metadata"] = job.jsonable(known)
+    if recorder.llvm:
+        kernel["llvm"], kernel["llvm_texts"] = _numbered(recorder.llvm)
+    return kernel
+
+
+def _is_asynchronous(recorder):
+    """Whether a kernel has operations that go on beside its program, at the lowest level that was made."""
+    if "ptx" in recorder.results:
+        return any(word in recorder.results["ptx"] for word in _ASYNCHRONOUS)
+    if "ttgir" not in recorder.results:
+        return False
+    # Not before the environment is that of the request.
+    from triton_runner import ir
+
+    return any(op.does("async") for op in ir.parse(str(recorder.results["ttgir"])).walk())
+
+
+def _numbered(found):
+    """LLVM's passes as [name, argument, number of the text behind it], and the texts: most change nothing."""
+    texts, numbers = [], {}
+    levels = {}
+    for level, steps in found.items():
+        levels[level] = []
+        for step in steps:
+            text = step["text"]
+            if text is not None and text not in numbers:
+                numbers[text] = len(texts)
+                texts.append(text)
+            levels[level].append([step["name"], step["argument"], numbers.get(text)])
+    return levels, texts
+
+
+def _of_status(code):
+    """As `git bisect run` reads an exit status: 125 cannot tell, other ones up to 127 are wrong."""
+    if code in (None, 0):
+        return "right", ""
+    if code == 125 or not isinstance(code, int) or not 0 < code < 128:
+        return "unknown", "it exited with %r" % (code,)
+    return "wrong", "it exited with %d" % code

@@ -1,0 +1,395 @@
+"""The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
+passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
+map, report.
+
+Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import sys
+
+import click
+
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
+from triton_runner._base.levels import EXECUTED
+from triton_runner._cli import (
+    bisect_command,
+    case_commands,
+    compare_command,
+    dev_command,
+    doctor_command,
+    experiments_command,
+    export_command,
+    help,
+    layout_command,
+    ledger_command,
+    map_command,
+    passes_command,
+    reduce_command,
+    report_command,
+    verify_command,
+)
+from triton_runner._cli import compile_command as compiler_commands
+from triton_runner._settings import messages
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    check_settings,
+    json_option,
+    print_json,
+    prints_aside,
+)
+from triton_runner.bench import command as bench_command
+
+
+class _Group(help.Group):
+    """Bad input is a message and status 2, a kernel's fault a message and status 1."""
+
+    def invoke(self, context):
+        messages.without_fusion_notice()
+        try:
+            return super().invoke(context)
+        except DiagnosticError as error:
+            click.echo(str(error), err=True)
+            context.exit(2)
+        except KernelTrap as error:
+            click.echo(with_source(error), err=True)
+            context.exit(1)
+        except (ImportError, AttributeError) as error:
+            if (said := _missing(error)) is None:
+                raise
+            click.echo(str(fail(*said)), err=True)
+            context.exit(2)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # who read has gone, which click knows to be quiet about
+                raise
+            place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+            click.echo(f"error: {place}{error.strerror or error}", err=True)
+            context.exit(2)
+
+
+def _missing(error: ImportError | AttributeError) -> tuple[str, str] | None:
+    """What to say of an error that a Triton or torch that is not here, or an unknown one, gives."""
+    from triton_runner._base.releases import unusable
+
+    package = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    if package == "torch":
+        return "this needs PyTorch, which is not installed", "pip install torch"
+    if package == "triton" or importlib.util.find_spec("triton") is not None:
+        return unusable(f"{type(error).__name__}: {error}")
+    return None
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="triton-runner", prog_name="triton-runner")
+def main():
+    """Run Triton kernels from any level of their compilation, on the CPU or a GPU."""
+
+
+def _settings_options(command):
+    for option in reversed(
+        (
+            click.option(
+                "--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."
+            ),
+            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir or ptx."),
+            click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
+            click.option(
+                "--check",
+                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, "
+                "separated by commas.",
+            ),
+            click.option(
+                "--oob",
+                type=click.Choice(["trap", "report"]),
+                help="Out of bounds: stop there (trap), or report each place once and go on.",
+            ),
+            click.option(
+                "--mma",
+                type=click.Choice(["exact", "fast"]),
+                help="Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
+            ),
+            click.option(
+                "--fmad",
+                type=click.Choice(["auto", "on", "off"]),
+                help="Whether PTX's products and sums are contracted as ptxas does; auto: as metadata say.",
+            ),
+            click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
+            click.option(
+                "--timing",
+                help="When asynchronous copies land: eager (at once), late (when something waits), or the "
+                "seed of pseudo-random places.",
+            ),
+            click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
+            click.option("--programs", type=int, help="Run only the first so many programs of each launch."),
+            click.option(
+                "--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _apply_settings(**given) -> None:
+    """Through the environment, so that processes which the program starts have them too."""
+    for name, value in given.items():
+        if value is not None:
+            os.environ[f"TRITON_RUNNER_{name.upper()}"] = str(value)
+    from triton_runner import _settings
+
+    _settings.current()
+    check_settings(given.get("level") or "")
+
+
+def _fault_status() -> int:
+    """Shows what launches noted and went on after; 1 if there was anything."""
+    from triton_runner._memory import fault_log
+
+    summary = fault_log.summary()
+    if summary:
+        click.echo(summary, err=True)
+    return int(bool(summary))
+
+
+@main.command(
+    cls=ProgramOrFile,
+)
+@_settings_options
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Benchmarks and autotuning run the first programs of their launches, once, at the smallest size.",
+)
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@click.option("--traceback", is_flag=True, help="Show a fault with all calls that led to it, as python does.")
+@click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(pretend_cuda, quick, is_module, traceback, release, program, arguments, **settings):
+    """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
+    from triton_runner._pretend import running
+
+    _apply_settings(**settings, quick=1 if quick else None)
+    if program.endswith(".trcase"):
+        sys.exit(case_commands.run_case(program, release, settings["level"]))
+    if release:
+        raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
+    if not is_module and not os.path.isfile(program):
+        raise click.UsageError(f"no such file: {program}")
+    status = running.run_program(program, list(arguments), is_module, pretend_cuda, traceback)
+    sys.exit(_fault_status() or status)
+
+
+@main.command("exec")
+@click.argument("file", type=click.Path())
+@click.option("--grid", required=True, help="Programs: 4, or 4,2,1.")
+@click.option(
+    "--arg",
+    "args",
+    multiple=True,
+    help="One a parameter, in order: 1024, i64=7, 0.5, null, f32[64,64]=rand, x.npy, x.npz:key",
+)
+@click.option("--save", multiple=True, help="INDEX=FILE: write the argument's array after the launch.")
+@click.option("--kernel", "name", default="", help="Which kernel, where the file has several.")
+@click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
+@click.option("--block", help="Threads of a block of PTX that has no .reqntid: 128, or 16,8.")
+@click.option("--cluster", help="Blocks of a cluster, where the PTX does not say it: 2.")
+@click.option("--shared", type=int, help="Dynamic shared memory of a PTX block in bytes.")
+@_settings_options
+@json_option
+def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_json, **settings):
+    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir; with Triton installed also *.llir).
+
+    An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, iota:START, rand, rand:SEED or
+    a number, or a file: x.npy, x.npz:key, x.safetensors:key. A number may have a type: i32=5, bf16=0.5.
+    Prints the arrays that the kernel changed.
+    """
+    from triton_runner._artifact import shell_arguments
+
+    _apply_settings(**settings)
+    with prints_aside(as_json):
+        result = shell_arguments.execute(file, grid, args, save, name, metadata, block, cluster, shared)
+    status = _fault_status()
+    if as_json:
+        print_json(result)
+        sys.exit(status)
+    click.echo(
+        f"{result['kernel']} ({result['level']}) on {result['device']}, grid {result['grid']}: "
+        f"{result['milliseconds']:.3f} ms"
+    )
+    for array in result["changed"]:
+        click.echo(f"{array['name']} {array['type']}{array['shape']}: {array['text']}")
+    sys.exit(status)
+
+
+@main.command(cls=ProgramOrFile)
+@click.option(
+    "--value",
+    "-v",
+    "selectors",
+    multiple=True,
+    default=("*",),
+    show_default="*, everything",
+    help='What to record: "%54", "acc", "tt.dot", "kernel.py:42", a register "%r7", or "*".',
+)
+@click.option("--kernel", default="", help="Which kernel; else all that are launched.")
+@click.option("--grid", help="Of a file: programs, 4 or 4,2,1.")
+@click.option("--arg", "args", multiple=True, help="Of a file: one a parameter, as for exec.")
+@click.option("--metadata", help="Of a file: the metadata JSON, where it is not beside it.")
+@click.option("--every-iteration", is_flag=True, help="Of values in loops every iteration, not the last.")
+@click.option("--program", "asked", multiple=True, help="Only this program: 3, or 0,1; -1 is any.")
+@click.option("--max-bytes", type=int, help="At most so many bytes of records (1 GiB).")
+@click.option("--launch", type=int, help="Of a program: which launch is shown, from 0; the last if left out.")
+@click.option("--save", help="Write all records to a .npz or .safetensors file.")
+@click.option("--png", help="Write a heat map of the first value's last record.")
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@_settings_options
+@json_option
+@click.argument("file", type=click.Path())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def dump(
+    file,
+    arguments,
+    selectors,
+    kernel,
+    grid,
+    args,
+    metadata,
+    every_iteration,
+    asked,
+    max_bytes,
+    launch,
+    save,
+    png,
+    pretend_cuda,
+    as_json,
+    **settings,
+):
+    """Record values of the kernel in FILE (*.ttir, *.ttgir, *.ptx), or of the kernels that a Python program
+    launches, and print a table of them.
+
+    Options stand before FILE; what follows it are the program's own arguments.
+    """  # fmt: skip
+    level = settings.pop("level") or ""
+    _apply_settings(**settings)
+    from triton_runner._artifact import shell_arguments
+    from triton_runner._cli import dump_command
+
+    options = {
+        "kernel": kernel, "metadata": metadata, "every_iteration": every_iteration, "level": level or None,
+        "programs": [shell_arguments.parse_grid(text, "--program") for text in asked] or None,
+        "max_bytes": max_bytes,
+    }  # fmt: skip
+    if not os.path.isfile(file):
+        raise click.UsageError(f"no such file: {file}")
+    stopped = None
+    if dump_command.is_program(file):
+        with prints_aside(as_json):
+            dumps, stopped = dump_command.dump_program(file, arguments, selectors, pretend_cuda, options)
+    elif arguments:
+        raise click.UsageError(f"{arguments[0]}: dump takes one file, and {file} is it")
+    else:
+        dumps, stopped = dump_command.dump_file(file, selectors, grid, args, options)
+    if stopped and not dumps:
+        raise stopped
+    chosen = dump_command.choose(dumps, launch)
+    if save:
+        chosen.save(save)
+    if png and len(chosen):
+        chosen.values[0].heat_map(png)
+    if as_json:
+        print_json({**dump_command.as_json(chosen), "stopped": str(stopped) if stopped else None})
+    else:
+        dump_command.print_table(chosen)
+    if isinstance(stopped, int):
+        sys.exit(stopped)
+    if stopped:  # what it computed until then stands above
+        raise stopped
+
+
+@main.command()
+@click.option("--dialect", help="Only ops of this dialect: tt, arith, math, scf, cf, ttg, ttng, nvws, amdg.")
+@click.option("--release", help="Only ops that this Triton release has: 3.2.")
+@click.option("--unsupported", is_flag=True, help="Only ops that are parsed but not executed.")
+@click.option(
+    "--level",
+    type=click.Choice(EXECUTED),
+    default="ttgir",
+    help="ptx: the opcodes of PTX in place of the ops of TTIR and TTGIR.",
+)
+@click.argument("names", nargs=-1)
+@json_option
+def ops(dialect, release, unsupported, level, names, as_json):
+    """List the ops of Triton's IR: what runs each, the releases that have it, the case that tests it. With
+    --level ptx, the opcodes of PTX: whether each is executed, its section of the PTX ISA, its modifiers.
+
+    NAMES: only ops whose name, now or in an older release, contains one of these; or the ops of a file:
+    *.ttir, *.ttgir, *.ptx, or a case (*.trcase).
+    """
+    from triton_runner._cli import op_listing
+
+    level = "ptx" if any(name.endswith(".ptx") for name in names) else level
+    if level == "ptx":
+        if dialect or release:
+            raise click.UsageError("--dialect and --release are of Triton's IR, not of PTX")
+        rows = op_listing.ptx_listing(unsupported, names)
+    else:
+        rows = op_listing.listing(dialect, release, unsupported, names)
+    if names and not rows and not any(map(op_listing.is_file, names)):
+        raise click.UsageError(f"no op that is asked for has {' or '.join(map(repr, names))} in its name")
+    if as_json:
+        print_json(rows)
+        return
+    for line in (op_listing.ptx_lines if level == "ptx" else op_listing.lines)(rows):
+        click.echo(line)
+
+
+@main.command()
+@click.option("--kernel", "name", default="", help="Which kernel, where a file has several.")
+@click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
+@json_option
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+def resources(files, name, metadata, as_json):
+    """Say what kernels need of the GPU: registers, spills, memory, instructions, occupancy.
+
+    FILES are binaries (*.cubin, *.hsaco), AMD assembly, or IR and PTX, which Triton compiles first.
+    """
+    from triton_runner._compiler.resources import resources as read
+
+    found = [read(file, metadata, name=name) for file in files]
+    if as_json:
+        print_json([one.as_dict() for one in found])
+        return
+    for one in found:
+        click.echo(str(one))
+
+
+for _module in (
+    compiler_commands,
+    passes_command,
+    bisect_command,
+    dev_command,
+    compare_command,
+    ledger_command,
+    doctor_command,
+    experiments_command,
+    export_command,
+    layout_command,
+    verify_command,
+    case_commands,
+    map_command,
+    report_command,
+    bench_command,
+    reduce_command,
+):
+    for _command in _module.COMMANDS:
+        main.add_command(_command)
+
+
+if __name__ == "__main__":
+    main()

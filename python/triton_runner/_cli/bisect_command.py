@@ -1,0 +1,136 @@
+"""The verb of the command line that finds what made a program wrong: bisect."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import sys
+
+import click
+
+from triton_runner._base.paths import check_output, write_file
+from triton_runner._base.progress import telling
+from triton_runner._cli.compile_command import constants
+from triton_runner._settings.options import ProgramOrFile
+from triton_runner._worker import job
+
+_STATUS = {"right": 0, "nondeterministic": 0, "unknown": 125}
+
+
+_KERNEL = r"[^-].*\.py:[\w.]+"
+_PROGRAM = rf"{_KERNEL}|[^-].*\.(py|trcase)"
+
+
+class _Command(ProgramOrFile):
+    """--json takes a file, but not the program for one."""
+
+    def parse_args(self, context, args):
+        is_kernel = any(re.fullmatch(_KERNEL, arg) for arg in args)
+        return super().parse_args(context, self._with_json(args, is_kernel))
+
+    def _with_json(self, args: list[str], options_behind: bool) -> list[str]:
+        """The arguments with --json=- for a --json that no file follows."""
+        options = [one for one in self.params if isinstance(one, click.Option) and not one.is_flag]
+        valued = {name for one in options for name in one.opts}
+        args, i = list(args), 0
+        while i < len(args):
+            if args[i] == "--json":
+                file, *rest = args[i + 1 :] or [""]
+                # The last word is the program (-m MODULE), unless that came before.
+                is_file = not re.fullmatch(rf"{_PROGRAM}|-.+|", file) and (options_behind or rest)
+                args[i : i + 2] = [f"--json={file}"] if is_file else ["--json=-", *args[i + 1 : i + 2]]
+            elif args[i] in valued:
+                i += 1
+            elif not args[i].startswith("-") and not options_behind:
+                break  # what follows is the program's
+            i += 1
+        return args
+
+
+@click.command("bisect", cls=_Command)
+@click.option(
+    "--versions", "wanted",
+    help="Releases: 3.0.0..3.9.0 (the newest patch of each minor release, and both ends), all, or a list. "
+    "Else those that are there.",
+)  # fmt: skip
+@click.option(
+    "--levels",
+    help="Those to execute, of source,ttir,ttgir,ptx,cubin; the lowest judges a release. Else all; cubin "
+    "where a GPU is.",
+)
+@click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@click.option(
+    "--timeout", type=float, default=300.0, show_default=True,
+    help="Seconds of one run, without those in which it waits for a core.",
+)  # fmt: skip
+@click.option("--json", "file", metavar="[FILE]", help="Print the verdict as JSON, or write it to FILE.")
+@click.option("--save", metavar="DIR", help="Write a folder that shows the fault again: sh DIR/run.sh.")
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@click.option(
+    "--oracle",
+    help="Of a kernel, what is wrong: wrong (other values than the newest front end's TTIR gives), shared>N, "
+    "regs>N, spills>N, instr:ldmatrix<N (PTX; HMMA, in capitals: machine code), or a program that is given "
+    "the folder of the kernel's levels.",
+)  # fmt: skip
+@click.option("--args", "values", help='Of a kernel: "f32[64,64]=rand, f32[64,64], 64", as for exec.')
+@click.option("--grid", default="1", show_default=True, help="Of a kernel: 4, or 4,2,1.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of a kernel: NAME=VALUE.")
+@click.option("--option", "-O", "options", multiple=True, help="Of a kernel: num_warps=8, num_stages=3.")
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bisect_command(
+    wanted, levels, target, pretend_cuda, timeout, file, save, is_module, oracle, values, grid, constexprs,
+    options, program, arguments,
+):  # fmt: skip
+    """Find the release, the level and the compiler pass that make PROGRAM wrong, with no GPU.
+
+    PROGRAM (or a case, *.trcase) is the oracle, as for `git bisect run`: it exits with 0 where it is right,
+    125 where it cannot tell, another status where it is wrong. A failed assertion and a trap of the engine
+    are wrong; any other exception, a crash and a time-out cannot tell. Or PROGRAM is a kernel,
+    kernel.py:name, with --args and --oracle. Exit status: 0 right or nondeterministic (no pass
+    is at fault: the order of atomics decides), 1 a fault was found, or the result is undefined, 2 bad usage,
+    125 unknown.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner._base.typed import as_json
+    from triton_runner._bisect import api, reproducer
+    from triton_runner._case import case as cases
+
+    if file and file != "-":
+        check_output(file)
+    if save:
+        check_output(save, is_folder=True)
+    with contextlib.ExitStack() as held:
+        named, case, folder = program, None, None
+        if cases.is_case(program):
+            case = cases.open_case(program)
+            folder = held.enter_context(case.extracted())
+            program, target = str(folder / "repro.py"), case.target
+        given = api.program_of(
+            program, job.split_signature(values) if values else None, oracle=oracle, grid=grid,
+            constexprs=constants(constexprs, "--constexpr"), options=constants(options, "--option"),
+            arguments=arguments, is_module=is_module, pretend_cuda=pretend_cuda, target=target,
+            timeout=timeout, levels=levels.split(",") if levels else None,
+        )  # fmt: skip
+        with telling("releases", bar=True) as told:
+            found = api.found(given, wanted, lambda text, done=(): told(text, *done))
+            found = cases.named(found, folder, case.path) if case else found
+            if save and found.faults:
+                folder = reproducer.write(save, given, found, named if case else "")
+                found = dataclasses.replace(found, reproducer=folder)
+    text = json.dumps(as_json(found), indent=2)
+    if file == "-":
+        click.echo(text)
+    else:
+        click.echo(found.page(named if case else given.name))
+        if file:
+            write_file(file, text + "\n")
+    if save and not found.faults:
+        click.echo(f"--save {save}: nothing is written, as no fault of the compiler was found", err=True)
+    sys.exit(_STATUS.get(found.verdict, 1))
+
+
+COMMANDS = (bisect_command,)

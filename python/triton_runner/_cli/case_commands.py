@@ -1,0 +1,172 @@
+"""The verbs of the command line that make cases and use them: bundle, lockstep; and run of a case."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from triton_runner._base.errors import fail
+from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside
+
+
+@click.command("bundle", cls=ProgramOrFile)
+@click.option("--kernel", default="", help="Launches of this kernel; else of any.")
+@click.option(
+    "--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first."
+)
+@click.option("-o", "--output", required=True, type=click.Path(), help="The file to write: case.trcase.")
+@click.option(
+    "--max-bytes", type=int, help="Of arguments that are stored (64 MiB); larger ones are drawn again."
+)
+@click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR after each pass.")
+@click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
+@click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@json_option
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bundle_command(
+    kernel,
+    number,
+    output,
+    max_bytes,
+    passes,
+    report,
+    verify,
+    pretend_cuda,
+    is_module,
+    as_json,
+    program,
+    arguments,
+):
+    """Put one launch of PROGRAM into a file that carries it: kernel, arguments, all levels, passes, verdict,
+    a page that shows them, and a repro.py that runs from it alone. Options stand before PROGRAM.
+
+    `triton-runner run`, `verify`, `lockstep`, `bisect` and `report` take the file in place of a program.
+    """
+    # The other verbs do without what these load.
+    from triton_runner._case import archive, bundle, capture
+    from triton_runner._pretend.running import run_program
+
+    bundle.check_name(output)
+    wanted = _Wanted(number)
+    with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
+        captured = capture.capture(
+            folder,
+            wanted,
+            kernel=kernel,
+            most=2,
+            max_bytes=max_bytes or bundle.MAX_BYTES,
+            passes=passes,
+            report=report,
+            verify=verify,
+        )
+        with captured, prints_aside(as_json):
+            status = run_program(program, list(arguments), is_module, pretend_cuda)
+        if not captured.cases:
+            raise fail(
+                f"{program} made no such launch: {wanted.seen} of {kernel or 'any kernel'} were seen",
+                f"it ended with status {status or 0}",
+            )
+        try:
+            shutil.move(captured.cases[-1], output)
+        except OSError as error:
+            raise fail(f"cannot write {output}: {error.strerror or error}") from None
+    about = archive.Archive(output).json("case.json")
+    if as_json:
+        print_json({"file": output, **about})
+        return
+    click.echo(
+        f"{output}: {about['kernel']}, grid {tuple(about['grid'])}, {Path(output).stat().st_size:,} bytes"
+    )
+    if about["trap"]:
+        click.echo(f"it stops: {about['trap'].splitlines()[0]}")
+    if about["verdict"]:
+        click.echo(f"verdict: {about['verdict']}")
+    for note in about["notes"]:
+        click.echo(f"note: {note}")
+    click.echo(f"triton-runner run {output}")
+
+
+class _Wanted:
+    """Which launch is taken: a number, or the first and then the one that stops."""
+
+    def __init__(self, number: int | None):
+        self._number, self.seen = number, 0
+
+    def __call__(self, launch) -> bool:
+        at, self.seen = self.seen, self.seen + 1
+        return at == self._number if self._number is not None else at == 0 or launch.trap is not None
+
+
+@click.command("lockstep")
+@click.option("--levels", default="ttir,ttgir", show_default=True, help="Two or more of ttir, ttgir, ptx.")
+@json_option
+@click.argument("file", type=click.Path(exists=True))
+def lockstep_command(levels, as_json, file):
+    """Run the case FILE (*.trcase) at several levels, value by value, and show the first that differs.
+
+    Exit status: 0 where none differs, 1 where one does.
+    """
+    from triton_runner._case.case import open_case  # with NumPy
+
+    found = open_case(file).lockstep(tuple(levels.split(",")))
+    click.echo(found.to_json() if as_json else str(found))
+    sys.exit(int(found.diverged is not None or bool(found.outputs)))
+
+
+def run_case(file: str, release: str | None, level: str | None) -> int:
+    """`triton-runner run` of a case: by its texts, or by its Python with another release. The exit status."""
+    from triton_runner._case.case import open_case  # with NumPy
+
+    if not os.path.isfile(file):
+        raise fail(f"no such file: {file}")
+    case = open_case(file)
+    if release:
+        return _with_release(case, release, level)
+    run = case.run(level or "")
+    click.echo(f"{case.name} ({run.level}), grid {case.grid}: {run.seconds * 1e3:.3f} ms")
+    if run.trap:
+        click.echo(str(run.trap))
+        return 1
+    differences = case.differences(run)
+    for name, text in differences.items():
+        click.echo(f"{name}: {text}")
+    click.echo("wrong" if differences else "right" if case.expects() else "it ran to its end")
+    return int(bool(differences))
+
+
+def _with_release(case, release: str, level: str | None) -> int:
+    # Only this needs workers of releases.
+    from triton_runner._bisect import runs
+    from triton_runner._case.case import named
+    from triton_runner._compiler import versions
+
+    if "repro.py" not in case.archive:
+        raise case.archive.bad("it has no Python of its kernel, which another release would compile")
+    with case.extracted() as folder:
+        program = runs.Program(str(folder / "repro.py"), target=case.target)
+        level = level or (case.level if case.level in program.levels else program.lowest)
+        if level not in program.levels:
+            raise fail(
+                f"{case.path} has no level {level} that another release's compilation runs at",
+                f"levels: {', '.join(program.levels)}",
+            )
+        one = runs.Release(versions.expand(release)[-1], program)
+        try:
+            trial = one.at(level)
+        finally:
+            one.close()
+    click.echo(f"{case.name} ({level}) by Triton {one.version}, grid {case.grid}")
+    said = "\n".join([trial.output.rstrip() or trial.verdict, trial.why])
+    click.echo(named(said, folder, case.path).strip())
+    return {"right": 0, "wrong": 1}.get(trial.verdict, 125)
+
+
+COMMANDS = (bundle_command, lockstep_command)

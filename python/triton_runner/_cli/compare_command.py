@@ -1,0 +1,108 @@
+"""The verb of the command line that compares a kernel with itself: compare."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+
+import click
+
+from triton_runner._base.progress import telling
+from triton_runner._cli.compile_command import constants
+from triton_runner._settings.options import json_option, print_json
+
+
+@click.command("compare")
+@click.argument("kernel")
+@click.option("--versions", help="Releases: 3.4.0..3.9.0, all, a list. Else the installed one.")
+@click.option("-t", "--targets", help="cuda:80,cuda:90,hip:gfx942. Else that of the settings.")
+@click.option(
+    "--configs", multiple=True, help='"num_warps=4,8;num_stages=1..4": all combinations; several add up.'
+)
+@click.option("--signature", "-s", help='Types in order, as for compile: "*fp32:16, i32".')
+@click.option(
+    "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
+)
+@click.option(
+    "--arg", "args", multiple=True,
+    help="One for each parameter that is not a constexpr, in order, as for exec: 1024, f32[64,64]=rand, "
+    "x.npy. Each cell is then run on the CPU.",
+)  # fmt: skip
+@click.option("--grid", help='Programs of that launch: 4, or "cdiv(n, BLOCK), 2" over parameters.')
+@click.option(
+    "--base",
+    help="What a cell is compared with: triton=3.4.0, target=cuda:90, num_warps=4, or the JSON file of an "
+    "earlier run. Else the first release, configuration or target.",
+)
+@click.option(
+    "--fail-if", "conditions", multiple=True, metavar="EXPRESSION",
+    help='Exit status 1 where it is true: "shared > 1.1 * base", "spills > 0", "not equal", '
+    '"count(\'LDL\') > base".',
+)  # fmt: skip
+@click.option(
+    "--show", multiple=True, metavar="OPCODE", help="A column more: how often it stands in the code."
+)
+@click.option("--jobs", "-j", type=click.IntRange(1), help="Processes at once; else as many as cores.")
+@click.option("--executor", metavar="dask://HOST:PORT", help="Measure on a Dask cluster.")
+@click.option("--store", type=click.Path(file_okay=False), help="The folder of finished cells.")
+@click.option("--timeout", type=float, help="Seconds that a cell may take (600).")
+@json_option
+def compare_command(
+    kernel, versions, targets, configs, signature, constexprs, args, grid, base, conditions, show, jobs,
+    executor, store, timeout, as_json,
+):  # fmt: skip
+    """Compare KERNEL (kernel.py:name, an IR file, or a case, *.trcase) with itself: releases, targets,
+    configurations.
+
+    Registers, spills, shared memory, code, instructions, occupancy, compile time, what the CPU computes, and
+    time where there is a GPU. Finished cells are kept: a run that was interrupted goes on, and a second one
+    measures what changed. Exit status: 0, 1 where --fail-if is true or a cell fails, 2 for bad usage.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner._artifact.shell_arguments import parse_argument
+    from triton_runner._case.case import is_case, open_case
+    from triton_runner._compare import comparison, expression, measure, table
+
+    for text in conditions:
+        expression.parse(text, "--fail-if", measure.FIGURES)
+    if base and not base.endswith(".json"):
+        base = base.replace("triton=", "release=")
+    launch = {
+        "kernel": kernel, "args": [parse_argument(text) for text in args] if args else None, "grid": grid,
+        "constexprs": constants(constexprs, "--constexpr"),
+    }  # fmt: skip
+    done = itertools.count(1)
+    with telling("cells", not as_json, bar=True) as told, contextlib.ExitStack() as held:
+        if is_case(kernel):
+            case = open_case(kernel)
+            launch = case.as_python(held.enter_context(case.extracted()))
+            targets = targets or case.target
+        found = comparison.compare(
+            **launch, signature=signature, versions=versions, targets=targets, configs=list(configs) or None,
+            base=base, jobs=jobs, executor=executor, store=store, timeout=timeout,
+            told=lambda cell, kept, total: told(cell.name, next(done), total),
+        )  # fmt: skip
+    failing = {text: found.failing(text) for text in conditions}
+    failed = [row for row in found if row.error]
+    if as_json:
+        said = {t: [{"cell": row.name, "why": why} for row, why in rows] for t, rows in failing.items()}
+        print_json({**found.as_dict(), "fail_if": said, "failed": [row.name for row in failed]})
+    else:
+        table.show(found, show)
+        for text, rows in failing.items():
+            click.echo(f"--fail-if {text!r}: " + (f"{len(rows)} of {len(found)} cells" if rows else "none"))
+            for row, why in rows:
+                click.echo(f"  {row.name}: {why}")
+    told_of = f"{found.computed} cells measured, {found.kept} from the store"
+    if sys.stderr.isatty():
+        click.echo(told_of, err=True)
+    if found.trouble is not None:
+        click.echo(
+            f"note: not every finished cell could be kept ({found.trouble}): they will be measured again",
+            err=True,
+        )
+    sys.exit(1 if failed or any(failing.values()) else 0)
+
+
+COMMANDS = (compare_command,)

@@ -1,0 +1,51 @@
+"""The verb of the command line for those who work on Triton itself: dev."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+
+from triton_runner._base.errors import fail
+from triton_runner._cli import dev
+from triton_runner._settings.options import json_option, print_json
+
+
+@click.command("dev")
+@click.argument("recipe", required=False)
+@click.option("--checkout", default=".", show_default=True, help="The folder with Triton's sources.")
+@click.option("--run", "is_run", is_flag=True, help="Run the commands instead of printing them.")
+@json_option
+def dev_command(recipe, checkout, is_run, as_json):
+    """Print, or run, recipes for a checkout of Triton: build, rebuild, llvm, test, opt, run, bisect.
+
+    Without RECIPE all of them, for the version and the LLVM of the checkout. Exit status with --run: that of
+    the command that failed.
+    """
+    there = dev.Checkout(checkout)
+    known = dev.recipes(there)
+    if recipe is not None and recipe not in known:
+        raise fail(f"no recipe {recipe!r}", f"recipes: {', '.join(known)}")
+    if is_run and recipe is None:
+        raise fail("--run runs one recipe", f"recipes: {', '.join(known)}")
+    chosen = {recipe: known[recipe]} if recipe else known
+    if as_json:
+        print_json({**there.facts(), "recipes": {name: commands for name, (_, commands) in chosen.items()}})
+        return
+    if is_run:
+        for command in chosen[recipe][1]:
+            click.echo(f"+ {command}", err=True)
+            status = subprocess.run(command, shell=True).returncode
+            if status:
+                sys.exit(status)
+        return
+    for name, value in there.facts().items():
+        click.echo(f"# {name:<9} {value}")
+    for name, (what, commands) in chosen.items():
+        click.echo(f"\n# {name}: {what}")
+        for command in commands:
+            click.echo(command)
+
+
+COMMANDS = (dev_command,)

@@ -1,0 +1,167 @@
+"""What triton-runner doctor and env report of this machine."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+
+from triton_runner import _settings
+from triton_runner._base import environment
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.paths import check_output
+from triton_runner._cli import cache
+
+
+def _version(*names: str) -> str:
+    for name in names:
+        try:
+            return f"{importlib.metadata.version(name)} ({name})"
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return "not installed"
+
+
+def facts() -> dict:
+    """Versions, devices and settings; "problems" is a dict of what should be looked at."""
+    problems = {}
+    wheels = _owners("triton/")
+    if len(wheels) > 1:
+        problems["triton"] = (
+            f"several packages have the folder triton: {', '.join(wheels)}; which files are whose is left to "
+            "chance: uninstall all, and install one again"
+        )
+    if (pin := torch_pin()) and wheels and not any(_version(name).startswith(pin + " ") for name in wheels):
+        problems["torch"] = f"this torch was built for Triton {pin}: torch.compile may fail with another one"
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        problems["TRITON_INTERPRET"] = "1: kernels run in Triton's interpreter, and nothing is compiled"
+    try:
+        from triton_runner import _core
+
+        isa = _core.isa()
+    except ImportError as error:
+        isa, problems["core"] = "-", f"the extension does not load: {error}"
+    settings = {}
+    try:
+        settings = _settings.shown()
+    except DiagnosticError as error:
+        problems["settings"] = _in_a_line(error)
+    device = "-"
+    try:
+        from triton_runner._settings import devices
+
+        device = devices.resolved_device()
+    except Exception as error:
+        if settings:
+            problems["device"] = str(error)
+    try:
+        check_output(cache.folder(), is_folder=True)
+    except DiagnosticError as error:
+        problems["cache"] = _in_a_line(error)
+    return {
+        "triton-runner": _version("triton-runner"),
+        "triton": ", ".join(map(_version, wheels)) or "not installed",
+        "torch": _version("torch"),
+        "torch pins": torch_pin() or "-",
+        "pin kept in": pin_places() or "-",
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": len(os.sched_getaffinity(0)),
+        "isa": isa,
+        "device": device,
+        "settings": settings,
+        "cache": str(cache.folder()),
+        "environment": {
+            one.name: {"value": value, "kind": one.kind, "meaning": one.meaning}
+            for one, value in environment.in_force(os.environ)
+        },
+        "problems": problems,
+    }
+
+
+def _in_a_line(error: DiagnosticError) -> str:
+    return "; ".join([error.message, *error.notes])
+
+
+def _owners(folder: str) -> list[str]:
+    """The installed packages that have files in a folder of site-packages."""
+    found = set()
+    for one in importlib.metadata.distributions():
+        record = one.read_text("RECORD") or ""
+        if record.startswith(folder) or f"\n{folder}" in record:
+            found.add(one.metadata["Name"])
+    return sorted(found)
+
+
+def torch_pin() -> str | None:
+    """The release of Triton that the installed torch asks for."""
+    try:
+        needs = importlib.metadata.requires("torch") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    found = (re.match(r"(?:pytorch-)?triton(?:-rocm)?\s*\(?==\s*([\w.]+)", need) for need in needs)
+    return next((one[1] for one in found if one), None)
+
+
+def pin_places() -> str | None:
+    """Where the pin stands: in the installed torch, and in PyTorch's sources of its commit."""
+    try:
+        torch = importlib.metadata.distribution("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    places = [f"Requires-Dist of {torch.locate_file(f'torch-{torch.version}.dist-info/METADATA')}"]
+    if not torch_pin():
+        places = ["nowhere in this torch, which requires no Triton"]
+    commit = None
+    try:
+        version = torch.locate_file("torch/version.py").read_text(encoding="utf-8")
+        commit = re.search(r"git_version = '(\w+)'", version)
+    except OSError:
+        pass
+    sources = f"https://github.com/pytorch/pytorch/blob/{commit[1] if commit else 'main'}/.ci/docker"
+    places += [f"{sources}/triton_version.txt (release)", f"{sources}/ci_commit_pins/triton.txt (commit)"]
+    return "; ".join(places)
+
+
+def selftest() -> dict[str, str]:
+    """A kernel compiled and run at each level: "ok", or what went wrong, by level."""
+    try:
+        from triton_runner._cli import self_test
+
+        return self_test.run()
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        from triton_runner._base.releases import unusable
+
+        return {"all": "; ".join(unusable(said) or (said,))}
+
+
+def fingerprint() -> dict[str, str]:
+    """What somebody who is asked for help wants to know, in short lines."""
+    told = facts()
+    keys = ("triton-runner", "triton", "torch", "torch pins", "python", "platform", "cores", "isa", "device")
+    found = {key: str(told[key]) for key in keys}
+    found["cpu"] = _cpu()
+    found["gpu"] = _gpu_text()
+    for name, one in told["environment"].items():
+        found[name] = one["value"]
+    return found
+
+
+def _cpu() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next((x.partition(":")[2].strip() for x in file if x.startswith("model name")), "-")
+    except OSError:
+        return platform.processor() or "-"
+
+
+def _gpu_text() -> str:
+    from triton_runner._launch import gpu_driver
+    from triton_runner._settings import devices
+
+    if devices.gpu() is None:
+        return "none"
+    properties = gpu_driver.driver().properties(gpu_driver.current_device())
+    return f"{properties.get('name', '')} {properties['target']}".strip()

@@ -1,0 +1,139 @@
+"""The verbs of the command line about this machine: doctor, env, cache."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from triton_runner._cli import cache
+from triton_runner._settings.options import json_option, print_json
+
+_SHOWN = 5  # kernels of one name that explain compares with
+
+
+@click.command("doctor")
+@click.option("--no-selftest", is_flag=True, help="Compile and run nothing.")
+@json_option
+def doctor_command(no_selftest, as_json):
+    """Say what this machine and environment offer: releases, devices, settings, the variables in force and
+    what they do; and compile and run a kernel at each level.
+
+    Exit status 1 where something should be looked at.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner._cli import doctor
+
+    told = doctor.facts()
+    told["selftest"] = {} if no_selftest or not told["settings"] else doctor.selftest()
+    wrong = {level: why for level, why in told["selftest"].items() if not why.startswith("ok")}
+    told["problems"] |= {f"self-test at {level}": why for level, why in wrong.items()}
+    if as_json:
+        print_json(told)
+    else:
+        for name, value in told.items():
+            lines = [_line(k, v) for k, v in value.items()] if isinstance(value, dict) else [str(value)]
+            click.echo(f"{name:<13} {lines[0] if lines else '-'}")
+            for line in lines[1:]:
+                click.echo(f"{'':<13} {line}")
+    sys.exit(bool(told["problems"]))
+
+
+def _line(name: str, value) -> str:
+    if isinstance(value, dict):  # a variable
+        return f"{name}={value['value']}  ({value['meaning']})"
+    return f"{name}={value}"
+
+
+@click.command("env")
+@json_option
+def env_command(as_json):
+    """Print what somebody who is asked for help wants to know of this machine, to paste into an issue."""
+    # The other verbs do without what it loads.
+    from triton_runner._cli import doctor
+
+    found = doctor.fingerprint()
+    if as_json:
+        print_json(found)
+        return
+    for name, value in found.items():
+        click.echo(f"{name}: {value}")
+
+
+@click.group("cache", invoke_without_command=True)
+@click.option("--clear", is_flag=True, help="The same as clean.")
+@json_option
+@click.pass_context
+def cache_command(context, clear, as_json):
+    """Triton's cache of compiled kernels (TRITON_CACHE_DIR): ls (the default), explain, clean."""
+    if context.invoked_subcommand is None:
+        context.invoke(clean_command if clear else ls_command, as_json=as_json)
+
+
+@cache_command.command("ls")
+@json_option
+def ls_command(as_json):
+    """List the kernels, newest first."""
+    folder, entries = cache.entries()
+    if as_json:
+        print_json({"folder": folder, "entries": entries})
+        return
+    for entry in entries:
+        click.echo(
+            f"{entry['modified']}  {entry['kernel']:<32} {entry['target']:<12} "
+            f"{','.join(entry['levels']):<28} {entry['path']}"
+        )
+    missing = "" if os.path.isdir(folder) else ", which is not a folder"
+    click.echo(f"{len(entries)} kernels in {folder}{missing}")
+
+
+@cache_command.command("explain")
+@click.argument("hash_", metavar="HASH")
+@json_option
+def explain_command(hash_, as_json):
+    """Say what a kernel was compiled from, and why there are others of its name.
+
+    HASH is the beginning of its folder's name or of the hash in its metadata.
+    """
+    found = cache.explain(hash_)
+    if as_json:
+        print_json(found)
+        return
+    click.echo(f"{found['kernel']} for {found['target']}, {found['modified']}, {found['path']}")
+    for name, size in found["files"].items():
+        click.echo(f"  {size:>9} {name}")
+    for name, value in sorted(found["metadata"].items()):
+        if value not in (None, False, [], {}, ""):
+            click.echo(f"  {name}: {value}")
+    for other in found["others"][:_SHOWN]:
+        click.echo(f"unlike {other['path']}:")
+        for name, (here, there) in other["differs"].items():
+            click.echo(f"  {name}: {here} here, {there} there")
+    if len(found["others"]) > _SHOWN:
+        click.echo(f"and {len(found['others']) - _SHOWN} more kernels of that name (--json has all)")
+
+
+@cache_command.command("clean")
+@click.option("--cells", is_flag=True, help="The finished cells of compare too.")
+@json_option
+def clean_command(cells=False, as_json=False):
+    """Delete every kernel."""
+    deleted, left = cache.clear()
+    told = {"folder": str(cache.folder()), "deleted": deleted, "left": left}
+    if cells:
+        from triton_runner._compare.store import Store  # of another cache
+
+        told["cells"] = Store().clear()
+    if as_json:
+        print_json(told)
+        sys.exit(bool(left))
+    click.echo(f"deleted {deleted} entries of {told['folder']}")
+    if cells:
+        click.echo(f"deleted {told['cells']} cells of compare")
+    if left:
+        click.echo(f"error: {left} entries could not be deleted: whose are they?", err=True)
+        sys.exit(1)
+
+
+COMMANDS = (doctor_command, env_command, cache_command)

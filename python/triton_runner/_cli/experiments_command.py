@@ -1,0 +1,60 @@
+"""The verb of the command line that switches features of the compiler off: experiments."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import click
+
+from triton_runner._compiler import versions
+from triton_runner._settings.options import ProgramOrFile, json_option, print_json
+
+
+@click.command("experiments", cls=ProgramOrFile)
+@click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+@click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
+@click.option("--passes", is_flag=True, help="Also without each compiler pass.")
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@json_option
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def experiments_command(
+    release, target, passes, pretend_cuda, timeout, is_module, as_json, program, arguments
+):
+    """Tell which feature of the compiler makes a fault of PROGRAM go away when it is switched off.
+
+    PROGRAM is the oracle as for bisect: it exits with 0 where it is right, 125 where it cannot tell, another
+    status where it is wrong. Exit status: 0 it is right as it is, 1 it is wrong, 125 it cannot be told.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner._bisect.experiments import experiments
+    from triton_runner._bisect.runs import Program
+
+    version = versions.known(release) if release else versions.installed()
+    if version is None:
+        raise click.UsageError("Triton is not installed: name a release with --triton")
+    given = Program(program, tuple(arguments), is_module, pretend_cuda, target, timeout)
+
+    def show(one) -> None:
+        if not as_json:
+            click.echo(f"{one.verdict:<8} {one.name:<34} {one.off:<36} {one.why[:80]}".rstrip())
+
+    found = experiments(given, version, passes, show)
+    helps = [one.name for one in found[1:] if one.verdict == "right"]
+    plain = found[0].verdict
+    if as_json:
+        rows = [dataclasses.asdict(one) for one in found]
+        print_json({"release": version, "target": target, "verdict": plain, "helps": helps, "runs": rows})
+    elif plain == "wrong":
+        click.echo("the fault goes away with: " + (", ".join(helps) or "none of these"))
+    elif plain == "unknown":
+        click.echo(f"it cannot be told: {found[0].why}")
+        if helps:
+            click.echo(f"it is right with: {', '.join(helps)}")
+    sys.exit({"right": 0, "wrong": 1}.get(plain, 125))
+
+
+COMMANDS = (experiments_command,)

@@ -1,0 +1,101 @@
+"""The verb of the command line that maps lines between levels: map."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import os
+import sys
+
+import click
+
+from triton_runner._base.errors import fail
+from triton_runner._settings.options import json_option
+
+_WIDTH = 100  # of the text of a line that is shown
+_MOST = 12  # lines that are shown of a level
+
+
+@click.command("map")
+@click.argument("artifact", type=click.Path(exists=True))
+@click.option("--line", type=int, help="A line of ARTIFACT; of SASS the number that this command shows.")
+@click.option("--source", metavar="[FILE:]LINE", help="A line of the Python source.")
+@click.option("--level", help="Which level --line counts, where ARTIFACT has several: ttgir, sass, ...")
+@click.option("--kernel", "name", default="", help="Which kernel, where a folder holds several.")
+@click.option("--all", "is_all", is_flag=True, help="Show every line, not the first of each level.")
+@json_option
+def map_command(artifact, line, source, level, name, is_all, as_json):
+    """Say which lines of each level belong to a line of one: Python, TTIR, TTGIR, LLIR, PTX, SASS, AMDGCN.
+
+    ARTIFACT is a folder of a kernel's levels, one of their files (its neighbours are read too), or a case
+    (*.trcase). Without --line and --source: what each level has.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner._case.case import is_case, open_case
+    from triton_runner._see.source_map import source_map
+
+    made = source_map(open_case(artifact).material() if is_case(artifact) else artifact, name=name)
+    if line is not None:
+        level = level or {"cubin": "sass", "hsaco": "amdgcn"}.get(_level_of(artifact), _level_of(artifact))
+        if not level:
+            raise click.UsageError(f"{artifact} has several texts: --level says which of them --line counts")
+        found = {"level": level, "line": line, **_of_line(made, level, line)}
+    elif source:
+        file, _, number = source.rpartition(":")
+        if not number.isdigit():
+            raise fail(f"--source {source}: no line", "as in --source kernel.py:42, or --source 42")
+        lines = made.of_source(int(number), file)
+        found = {"file": made.files_named(file)[0], "line": int(number), "lines": lines}
+    else:
+        found = None
+    if as_json:
+        sys.stdout.write((json.dumps(found) if found else made.to_json()) + "\n")
+    elif found is None:
+        _show_levels(made)
+    else:
+        _show(made, found, sys.maxsize if is_all else _MOST)
+
+
+def _level_of(path: str) -> str:
+    return "" if os.path.isdir(path) or path.endswith(".trcase") else os.path.splitext(path)[1][1:]
+
+
+def _of_line(made, level: str, line: int) -> dict:
+    row = made.row(level, line)
+    stacks = [made.stack(place) for place in row.places]
+    return {"op": row.op, "source": stacks, "lines": made.counterparts(level, line)}
+
+
+def _show_levels(made) -> None:
+    click.echo(f"{made.name} for {made.target}")
+    for name, level in made.levels.items():
+        known = sum(bool(row.places) for row in level.rows.values())
+        click.echo(f"  {name:<7} {len(level.rows):>6} rows, {known} of them with a place in the source")
+    for note in made.notes:
+        click.echo(f"  note: {note}")
+
+
+def _show(made, found: dict, most: int) -> None:
+    if "level" in found:
+        click.echo(f"{found['level']}:{found['line']}  {_text(made, found['level'], found['line'])}")
+        for stack in found["source"]:
+            for depth, (file, line, _) in enumerate(stack):
+                said = linecache.getline(file, line).strip()[:_WIDTH]
+                word = "python" if not depth else "  called at"
+                click.echo(f"  {word:<12} {os.path.basename(file)}:{line}  {said}".rstrip())
+    else:
+        said = linecache.getline(found["file"], found["line"]).strip()[:_WIDTH]
+        click.echo(f"{os.path.basename(found['file'])}:{found['line']}  {said}".rstrip())
+    for level, lines in found["lines"].items():
+        click.echo(f"  {level}: {len(lines)} line{'' if len(lines) == 1 else 's'}")
+        for line in lines[:most]:
+            click.echo(f"  {line:>8}  {_text(made, level, line)}")
+        if len(lines) > most:
+            click.echo(f"            and {len(lines) - most} more: --all shows them")
+
+
+def _text(made, level: str, line: int) -> str:
+    return made.levels[level].lines[line - 1].strip()[:_WIDTH]
+
+
+COMMANDS = (map_command,)

@@ -1,0 +1,196 @@
+"""The verbs of the command line about passes: passes, opt."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from triton_runner._base.paths import write_file
+from triton_runner._cli.compile_command import constants
+from triton_runner._compiler import passes_dump
+from triton_runner._settings.options import json_option, kernel_options, pairs, print_json
+
+
+@click.command("passes")
+@click.argument("kernel")
+@kernel_options
+@click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+@click.option("--to", help="The last level: ttir, ttgir, llir, ptx, cubin (amdgcn, hsaco).")
+@click.option("--start", metavar="PASS", help="Start at this pass: KERNEL is an IR, its input.")
+@click.option("--until", metavar="PASS", help="End after this pass.")
+@click.option("--without", "skip", multiple=True, metavar="PASS", help="Leave a pass out.")
+@click.option(
+    "--replace", multiple=True, metavar="PASS=FILE", help="Put an IR in the place of what a pass made."
+)
+@click.option("--save", metavar="DIR", help="Write NN[-changed]-Pass.mlir, the IR after each pass.")
+@click.option("--print", "printed", metavar="PASS", help="Print the IR after a pass.")
+@click.option("--llvm", is_flag=True, help="The passes inside LLVM too, numbered L1, L2, ...")
+@click.option("--changed", is_flag=True, help="List only passes that changed something.")
+@json_option
+def passes_command(
+    kernel,
+    signature,
+    constexprs,
+    target,
+    options,
+    release,
+    to,
+    start,
+    until,
+    skip,
+    replace,
+    save,
+    printed,
+    llvm,
+    changed,
+    as_json,
+):
+    """List the compiler passes that run for KERNEL, with what each changed.
+
+    KERNEL is kernel.py:name or an IR file as for compile; or a dump that MLIR_ENABLE_DUMP=1 printed (- is
+    stdin), which is taken apart. A PASS is a number of the list, add_coalesce, tritongpu-coalesce or
+    TritonGPUCoalesce; canonicalizer#2 is the second of its name. Exit status 1: the traced compilation is
+    not what the plain one gives.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner._compiler import passes
+
+    if (text := _dump_of(kernel)) is not None:
+        _show_dump(passes_dump.split(text, kernel), save, printed, changed, as_json)
+        return
+    trace = passes.passes(
+        kernel, signature, constants(constexprs, "--constexpr") or None, target=target, triton=release, to=to,
+        options=constants(options, "--option"), llvm=llvm, start=start, stop=until, skip=skip,
+        replace=pairs(replace, "--replace", "PASS=FILE") or None,
+    )  # fmt: skip
+    files = trace.save(save) if save else []
+    status = 1 if trace.identical is False else 0
+    if as_json:
+        print_json(_as_dict(trace, files))
+        sys.exit(status)
+    if printed:
+        click.echo(_found(trace, printed).after or "", nl=False)
+        sys.exit(status)
+    for one in trace:
+        if changed and not one.changed:
+            continue
+        click.echo(
+            _row(one.number, one.stage, one.name, one.ran, one.changed, one.seconds, one.ops, one.bytes)
+        )
+    for one in trace.llvm:
+        if one.changed or not changed:
+            click.echo(_row(one.number, one.stage, one.name, True, one.changed, None, None, one.bytes))
+    click.echo(repr(trace)[1:-1])
+    if trace.plain_seconds:
+        click.echo(f"{trace.seconds:.2f} s, {trace.plain_seconds:.2f} s without the trace")
+    for note in trace.notes:
+        click.echo(note)
+    for level in trace.differences:
+        binary = isinstance(trace.asm.get(level), bytes)
+        why = ", from the same text: the assembler's doing" if binary and trace.identical else ""
+        click.echo(f"{level} differs from what the plain compilation gives{why}", err=True)
+    if files:
+        click.echo(f"{save}: {len(files)} files")
+    sys.exit(status)
+
+
+def _found(trace, wanted: str):
+    """The pass of a name or number, inside LLVM or not."""
+    inside = (one for one in trace.llvm if wanted in (one.number, one.name, one.argument))
+    return next(inside, None) or trace.find(wanted)
+
+
+def _row(number, stage, name, ran, changed, seconds, ops, size) -> str:
+    mark = "left out" if not ran else {True: "changed", False: "", None: "?"}[changed]
+    time = f"{seconds * 1e3:8.2f} ms" if seconds is not None else " " * 11
+    counts = f"{ops if ops is not None else '':>6} {size if size is not None else '':>8}"
+    return f"{number:>3} {stage:<12} {name:<42} {mark:<8} {time} {counts}"
+
+
+def _as_dict(trace, files) -> dict:
+    fields = (
+        "number", "stage", "level", "name", "argument", "add", "arguments", "pipeline", "ran", "changed",
+        "seconds", "ops", "bytes",
+    )  # fmt: skip
+    return {
+        "kernel": trace.name, "target": trace.target, "release": trace.release, "identical": trace.identical,
+        "differences": trace.differences, "seconds": trace.seconds, "plain_seconds": trace.plain_seconds,
+        "levels": list(trace.asm), "files": files,
+        "passes": [{name: getattr(one, name) for name in fields} for one in trace],
+        "llvm": [
+            {name: getattr(one, name) for name in ("number", "stage", "name", "argument", "changed", "bytes")}
+            for one in trace.llvm
+        ],
+    }  # fmt: skip
+
+
+def _dump_of(path: str) -> str | None:
+    """The text of a file that is a dump of passes; None if it is no such file."""
+    if path == "-":
+        return sys.stdin.read()
+    if not os.path.isfile(path) or path.endswith((".py", ".ttir", ".ttgir")):
+        return None
+    text = Path(path).read_text(errors="replace")
+    return text if passes_dump.is_dump(text) else None
+
+
+def _show_dump(dumped, save, printed, changed, as_json) -> None:
+    files = passes_dump.save(dumped, save) if save else []
+    if as_json:
+        fields = ("number", "kernel", "name", "argument", "options", "changed", "failed")
+        print_json({"passes": [{n: getattr(one, n) for n in fields} for one in dumped], "files": files})
+        return
+    if printed:
+        wanted = [one for one in dumped if printed in (str(one.number), one.name, one.argument)]
+        if not wanted:
+            raise click.UsageError(f"the dump has no pass {printed}")
+        click.echo(wanted[0].after if wanted[0].after is not None else wanted[0].before, nl=False)
+        return
+    for one in dumped:
+        if not changed or one.changed:
+            size = len(one.after) if one.after is not None else None
+            click.echo(_row(one.number, one.kernel, one.name, True, one.changed, None, None, size))
+    if files:
+        click.echo(f"{save}: {len(files)} files")
+
+
+@click.command("opt")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--pass", "names", multiple=True, required=True, metavar="PASS", help="add_coalesce; several in order."
+)
+@click.option("--target", "-t", help='The architecture: "cuda:90"; else the file says it.')
+@click.option(
+    "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_stages=4."
+)
+@click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+@click.option("--output", "-o", metavar="FILE", help="Where the IR goes; else it is printed.")
+def opt_command(file, names, target, options, release, output):
+    """Run single compiler passes on an IR FILE, with the arguments that Triton's pipeline gives them."""
+    # The other verbs do without what it loads.
+    from triton_runner._compiler import passes
+
+    text = file
+    for name in names:
+        trace = passes.passes(
+            file,
+            target=target,
+            options=constants(options, "--option"),
+            triton=release,
+            start=name,
+            stop=name,
+            text=text,
+            keep="none",
+            check=False,
+        )
+        text = trace.stopped
+    if output:
+        write_file(output, text)
+    else:
+        click.echo(text, nl=False)
+
+
+COMMANDS = (passes_command, opt_command)

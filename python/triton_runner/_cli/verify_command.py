@@ -1,0 +1,71 @@
+"""The verb of the command line that judges launches: verify."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from triton_runner._base.progress import telling
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    check_settings,
+    json_option,
+    print_json,
+    prints_aside,
+)
+
+
+@click.command(
+    "verify",
+    cls=ProgramOrFile,
+)
+@click.option("--kernel", "names", multiple=True, help="Judge launches of this kernel only; may be repeated.")
+@click.option(
+    "--launches", "most", type=click.IntRange(1), default=16, show_default=True, help="Judge at most so many."
+)
+@click.option("--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints; else all.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Warnings are faults, and so is an order of atomics that decides an output.",
+)
+@click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@json_option
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def verify_command(names, most, checks, strict, target, pretend_cuda, is_module, as_json, program, arguments):
+    """Judge the kernels that PROGRAM launches, or a case (*.trcase).
+
+    Each launch runs at every level, with every check, with its programs in other orders and its copies at
+    other times; levels (and a GPU, if one is there) are compared bit for bit. What a check reports and no
+    output depends on is a warning. Options stand before PROGRAM, or anywhere beside a case. Exit status: 0
+    right or nondeterministic (the order of atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage,
+    125 where a level could not be run.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner import _settings
+    from triton_runner._case import case, judge, verdict
+
+    _settings.using(check=checks).settings()  # raises for one that is none
+    wanted = tuple(checks.split(",")) if checks else judge.CHECKS
+    if not is_module and not os.path.isfile(program):
+        raise click.UsageError(f"no such file: {program}")
+    with prints_aside(as_json), _settings.using(target=target), telling() as say:
+        check_settings()
+        if case.is_case(program):
+            found = verdict.of_case(program, wanted, strict, say)
+        else:
+            judging = verdict.Program(names, most, wanted, strict, say)
+            found = judging.run(program, arguments, is_module, pretend_cuda)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(str(found))
+    sys.exit(found.status)
+
+
+COMMANDS = (verify_command,)

@@ -1,0 +1,78 @@
+"""PTX on the CPU: an artifact, or what Triton compiled for a launch, as a kernel of the SIMT engine."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from triton_runner import _core, _settings
+from triton_runner._base.errors import fail
+from triton_runner._base.releases import installed
+from triton_runner._launch.native import Executor, scratch_options
+
+_WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
+
+
+def contracts(metadata: dict) -> bool:
+    """Whether mul and add are contracted, as ptxas does unless Triton's enable_fp_fusion is off."""
+    fmad = _settings.current().fmad
+    return metadata.get("enable_fp_fusion", True) is not False if fmad == "auto" else fmad == "on"
+
+
+def _block(options: dict, text_says: bool):
+    if text_says or not options.get("num_warps"):
+        return None
+    return (options["num_warps"] * (options.get("warp_size") or 32), 1, 1)
+
+
+def executor(text: str, filename: str, description: dict, block=None, cluster=None) -> Executor:
+    """A PTX text on the SIMT engine, lowered when it is first launched."""
+    says_block = ".reqntid" in text
+
+    def mode() -> int:
+        return contracts(description.get("metadata") or {})
+
+    def load(name: str, level: str, params: list, options: dict) -> _core.Kernel:
+        options |= {"block": block or _block(options, says_block), "contract": mode()}
+        if cluster:
+            options["cluster"] = cluster
+        return _core.load_simt(text, filename, name, params, options)
+
+    return Executor(description, load, "cpu", mode, block, cluster, says_block)
+
+
+def params_of(signature) -> list:
+    """(name, kind, type, bits) of what a launch passes, from (name, type) pairs of Triton's signature."""
+    result = []
+    for name, kind in signature:
+        if isinstance(kind, (tuple, list)):
+            result += params_of((f"{name}.{i}", part) for i, part in enumerate(kind))
+        elif kind.startswith("tensordesc"):
+            result.append((name, "tensordesc", kind, 0))
+        elif kind.startswith("*") or kind == "nvTmaDesc":
+            result.append((name, "pointer", kind, 64))
+        elif kind != "constexpr":
+            width = _WIDTHS.fullmatch(kind)
+            if width is None:
+                raise fail(f"argument '{name}' has the type {kind!r}, which PTX on the CPU does not take")
+            is_float = width[1] in ("bf", "fp", "f")
+            result.append((name, "float" if is_float else "integer", kind, int(width[2])))
+    return result
+
+
+def load_compiled(text: str, name: str, signature, metadata: dict) -> _core.Kernel:
+    """The kernel of a PTX text that the installed Triton compiled; signature: (name, type) of its
+    parameters, metadata: what Triton's stages said of it."""
+    filename = f"{name}.ptx"
+    said = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
+    d = _core.artifact.describe(text, "ptx", name, said, filename)
+    options = {
+        "block": _block(d, ".reqntid" in text),
+        "cluster": d["cluster"] or (d["num_ctas"] or 1, 1, 1),
+        "shared": d["shared"],
+        "hidden_pointers": installed().hidden_pointers,
+        "tensordesc_meta": d["tensordesc_meta"] or None,
+        "contract": contracts(metadata),
+        **scratch_options(d),
+    }
+    return _core.load_simt(text, filename, name, params_of(signature), options)

@@ -1,0 +1,1 @@
+"""One launch at several levels or devices: the first value that differs."""

@@ -1,0 +1,1 @@
+"""Arrays in files and in memory: put back, compared; memory that no argument holds, and what checks know."""

@@ -1,0 +1,304 @@
+"""The arguments of a launch and the memory that they lie in: what is in it, put back, copied, compared.
+
+Arguments that share memory share a block, so that what runs a launch again has each block once and runs with
+it shared.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import dataclasses
+import sys
+
+import numpy
+
+from triton_runner._base.errors import fail
+from triton_runner._memory import registry, uninit
+from triton_runner._memory.arrays import ArrayArgument, bytes_of
+from triton_runner._memory.files import DTYPES, kind_of, numpy_named
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """What an argument is of a block: elements of a type from an offset (in bytes) on, shape and strides (in
+    elements)."""
+
+    block: int
+    offset: int
+    dtype: str  # as arguments name it: "f16"
+    shape: tuple
+    strides: tuple
+
+    @property
+    def type(self) -> numpy.dtype:
+        return numpy_named(DTYPES[self.dtype][0])
+
+    def of(self, data: numpy.ndarray) -> numpy.ndarray:
+        """The elements in the bytes of the block."""
+        steps = [step * self.type.itemsize for step in self.strides]
+        return numpy.ndarray(self.shape, self.type, data, self.offset, steps)
+
+    def passed(self, data: numpy.ndarray):
+        """The argument in the bytes of the block, as launches take it."""
+        array = self.of(data)  # NumPy looks whether shape and strides stay inside
+        if array.flags.c_contiguous and self.shape:
+            return array
+        made = ArrayArgument(data, _address(data) + self.offset, DTYPES[self.dtype][0])
+        made.shape = self.shape
+        return made
+
+    def of_tensor(self, data):
+        """The same in a tensor of bytes."""
+        import torch
+
+        empty = torch.empty(0, dtype=getattr(torch, DTYPES[self.dtype][0]), device=data.device)
+        shape, strides = (self.shape, self.strides) if self.shape else ((1,), (1,))
+        if min(strides) < 0:
+            return ReversedView(data.view(empty.dtype), data.data_ptr() + self.offset, shape, strides)
+        return empty.set_(data.untyped_storage(), self.offset // empty.element_size(), shape, strides)
+
+    def is_whole(self, nbytes: int) -> bool:
+        """Whether it is all of a block of so many bytes, in order."""
+        count = int(numpy.prod(self.shape, dtype=numpy.int64))
+        pairs = zip(self.strides, _dense(self.shape), self.shape, strict=True)
+        is_dense = all(a == b or n == 1 for a, b, n in pairs)
+        return self.offset == 0 and count * self.type.itemsize == nbytes and is_dense
+
+
+@dataclasses.dataclass(frozen=True)
+class ReversedView:
+    """A view with negative strides (in elements), for which torch has no tensor; flag_gems' flip has one."""
+
+    base: object  # all the elements, a tensor
+    pointer: int
+    shape: tuple
+    strides: tuple
+
+    @property
+    def dtype(self):
+        return self.base.dtype
+
+    @property
+    def device(self):
+        return self.base.device
+
+    def data_ptr(self) -> int:
+        return self.pointer
+
+    def stride(self) -> tuple:
+        return self.strides
+
+
+def _dense(shape: tuple) -> tuple:
+    """The strides of an array in order."""
+    return tuple(int(numpy.prod(shape[i + 1 :], dtype=numpy.int64)) for i in range(len(shape)))
+
+
+def is_descriptor(value) -> bool:
+    """Whether a value is a host-side tensor descriptor."""
+    return hasattr(value, "block_shape") and hasattr(value, "base") and hasattr(value, "strides")
+
+
+def is_array(value) -> bool:
+    return not is_descriptor(value) and (
+        hasattr(value, "data_ptr") or (hasattr(value, "__array_interface__") and len(value.shape) > 0)
+    )
+
+
+def has_memory(value) -> bool:
+    """Whether a value tells all the memory that it belongs to."""
+    value = value.base if is_descriptor(value) else value
+    return hasattr(value, "untyped_storage") or isinstance(value, (numpy.ndarray, ArrayArgument))
+
+
+class Arguments:
+    """The arguments of a launch, (name, value), and the blocks of memory that they lie in.
+
+    state() says what is in them, put_back() makes it so again; `first` is that of the beginning, where `keep`
+    is true. copied() gives the same arguments in memory of their own.
+    """
+
+    def __init__(self, named: list, keep: bool = True):
+        self.named = list(named)
+        self.views: dict[str, View] = {}
+        self._blocks: list[tuple] = []  # (address, bytes, whether it can be written, owner)
+        for name, value in self.named:
+            array = value.base if is_descriptor(value) else value
+            if is_array(array):
+                self.views[name] = self._view(name, array)
+        self.first = self.state() if keep else ([], {})
+
+    def _view(self, name: str, value) -> View:
+        address, dtype = _address(value), _dtype(name, value)
+        shape = tuple(int(n) for n in getattr(value, "shape", ()))
+        if hasattr(value, "stride"):
+            strides = tuple(int(n) for n in value.stride())
+        elif getattr(value, "strides", None):
+            strides = tuple(n // value.itemsize for n in value.strides)
+        else:
+            strides = _dense(shape)
+        start, size, writable, owner = _block_of(name, value, address)
+        for number, (known, length, *_) in enumerate(self._blocks):
+            if known <= start and start + size <= known + length:
+                return View(number, address - known, dtype, shape, strides)
+        self._blocks.append((start, size, writable, owner))
+        return View(len(self._blocks) - 1, address - start, dtype, shape, strides)
+
+    @property
+    def saved(self) -> list[numpy.ndarray]:
+        """The bytes of the blocks as they were at first."""
+        return self.first[0]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(size for _, size, *_ in self._blocks)
+
+    def address(self, block: int) -> int:
+        """Where a block lies."""
+        return self._blocks[block][0]
+
+    def live(self) -> list[numpy.ndarray]:
+        """The bytes of the blocks in place; of a GPU's copies of them."""
+        return [
+            bytes_of(owner).cpu().numpy() if _is_device(owner) else _bytes_at(address, size)
+            for address, size, _, owner in self._blocks
+        ]
+
+    def taken(self) -> list[numpy.ndarray]:
+        """The bytes of the blocks as they are now."""
+        return [data.copy() for data in self.live()]
+
+    def state(self) -> tuple:
+        """What the blocks hold now, and what of torch.empty's memory nobody has written yet."""
+        return self.taken(), uninit.snapshot()
+
+    def put_back(self, state: tuple | None = None) -> None:
+        """Makes a state() so again; that of the beginning."""
+        blocks, undefined = state or self.first
+        for (address, size, writable, owner), data in zip(self._blocks, blocks, strict=True):
+            if _is_device(owner):
+                import torch
+
+                bytes_of(owner).copy_(torch.from_numpy(data))
+            elif writable and not numpy.array_equal(here := _bytes_at(address, size), data):
+                here[:] = data
+        uninit.put_back(undefined)
+
+    def arrays(self, blocks: list[numpy.ndarray] | None = None) -> dict[str, numpy.ndarray]:
+        """The arguments' elements in the bytes of the blocks, by name; as they are now."""
+        blocks = self.taken() if blocks is None else blocks
+        return {name: view.of(blocks[view.block]) for name, view in self.views.items()}
+
+    def is_on(self, device: str) -> bool:
+        """Whether all of it lies on a device."""
+        return all(_is_device(owner) == (device != "cpu") for *_, owner in self._blocks)
+
+    def copied(self, device: str = "") -> Arguments:
+        """The arguments in copies of the blocks as they are now: where they lie, or on another device, as
+        tensors on a GPU and where they are tensors."""
+        blocks = self.taken()
+        on_gpu = any(_is_device(owner) for *_, owner in self._blocks) if not device else device != "cpu"
+        tensors: dict = {}
+
+        def value_of(name: str, value):
+            view = self.views.get(name)
+            if view is None:
+                return value
+            whole = value.base if is_descriptor(value) else value
+            if not on_gpu and not hasattr(whole, "untyped_storage"):
+                moved = view.passed(blocks[view.block])
+            else:
+                import torch
+
+                if view.block not in tensors:
+                    tensors[view.block] = torch.from_numpy(blocks[view.block])
+                    if on_gpu:  # as torch calls AMD's devices too
+                        tensors[view.block] = tensors[view.block].to("cuda")
+                moved = view.of_tensor(tensors[view.block])
+            if not is_descriptor(value):
+                return moved
+            value = copy.copy(value)
+            object.__setattr__(value, "base", moved)
+            return value
+
+        return Arguments([(name, value_of(name, value)) for name, value in self.named], keep=False)
+
+
+def _address(value) -> int:
+    return value.data_ptr() if hasattr(value, "data_ptr") else value.__array_interface__["data"][0]
+
+
+def _dtype(name: str, value) -> str:
+    text = str(getattr(value, "dtype", ""))
+    if (ours := kind_of(text)) in DTYPES:
+        return ours
+    import triton.language as tl
+
+    for ours, (theirs, _) in DTYPES.items():  # of Triton's own views: triton.reinterpret
+        if text == str(getattr(tl, theirs, "")):
+            return ours
+    text = text.removeprefix("torch.") or "no type"
+    raise fail(f"argument '{name}' has elements of {text}", f"types: {', '.join(DTYPES)}")
+
+
+def _is_device(owner) -> bool:
+    return getattr(getattr(owner, "device", None), "type", "cpu") != "cpu"  # NumPy's is a text
+
+
+def _block_of(name: str, value, address: int) -> tuple:
+    """(address, bytes, writable, owner) of all the memory that an argument belongs to."""
+    torch = sys.modules.get("torch")
+    tensor = value
+    while torch is not None and not isinstance(tensor, torch.Tensor) and hasattr(tensor, "base"):
+        tensor = tensor.base  # a view of Triton's
+    if torch is not None and isinstance(tensor, torch.Tensor):
+        storage = tensor.untyped_storage()
+        return storage.data_ptr(), storage.nbytes(), True, storage
+    if isinstance(value, numpy.ndarray):
+        whole = value
+        while isinstance(whole.base, numpy.ndarray) and whole.base.flags.c_contiguous:
+            whole = whole.base
+        return _address(whole), whole.nbytes, value.flags.writeable, whole
+    if isinstance(value, ArrayArgument):
+        return _address(value.base), value.base.nbytes, True, value.base
+    found = registry.around(value, address)
+    if found is None:
+        raise fail(
+            f"argument '{name}' is {type(value).__name__}, and nobody tells its size (at {address:#x})",
+            "triton_runner.register_memory(address, nbytes) tells it",
+        )
+    start, size, _, writable, owner = found
+    return start, size, writable, owner
+
+
+def _bytes_at(address: int, size: int) -> numpy.ndarray:
+    return numpy.frombuffer((ctypes.c_uint8 * size).from_address(address), numpy.uint8) if size else _NONE
+
+
+_NONE = numpy.zeros(0, numpy.uint8)
+
+
+# --- arrays on their way to another process
+
+
+def host(value) -> numpy.ndarray:
+    """The elements of an array or tensor as NumPy has them, in order; a copy where they lie elsewhere."""
+    if not hasattr(value, "detach"):
+        return numpy.asarray(value, order="C")
+    import torch
+
+    flat = value.detach().cpu().contiguous()
+    data = flat.reshape(-1).view(torch.uint8).numpy()
+    return data.view(numpy_named(str(value.dtype).removeprefix("torch."))).reshape(tuple(value.shape))
+
+
+def packed(array: numpy.ndarray) -> list:
+    """An array as messages between processes carry it: [dtype, shape, bytes]."""
+    return [str(array.dtype), list(array.shape), array.tobytes()]
+
+
+def unpacked(content: list) -> numpy.ndarray:
+    """The array again, read-only."""
+    dtype, shape, data = content
+    return numpy.frombuffer(data, numpy_named(dtype)).reshape(shape)

@@ -1,0 +1,190 @@
+"""LLIR of newer releases, brought to what the LLVM of an older one reads.
+
+LLVM reads what earlier versions printed, so only the way back needs work: attributes, flags and debug records
+that came later go, constants are spelled as before, an intrinsic that the older LLVM lacks becomes the
+instruction it stands for, and launch bounds move to the module's metadata. Each row of a table holds for the
+releases before `until`, whose LLVM does not read it (asked of each release).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+
+from triton_runner._base.errors import fail
+
+Release = tuple[int, int]
+
+
+def _hex(text: str, digits: str, at: int) -> str:
+    """The bits of a constant as LLVM wrote them before: a float as the double of its value, the types of 16
+    bits with a letter."""
+    bits = int(digits, 16)
+    if len(digits) == 4:
+        types = re.findall(r"\b(?:half|bfloat)\b", text[:at])
+        return ("0xR" if types and types[-1] == "bfloat" else "0xH") + digits
+    if len(digits) == 8:
+        if bits & 0x7F800000 == 0x7F800000:  # infinities and NaNs keep their bits, which a conversion may not
+            bits = (bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29
+        else:
+            value = struct.unpack("<f", struct.pack("<I", bits))[0]
+            bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+    return f"0x{bits:016X}"
+
+
+def _constant(found: re.Match) -> str:
+    return _hex(found.string, found[1], found.start())
+
+
+def _special(found: re.Match) -> str:
+    """+inf, -qnan, +nan(0x1), +snan(0x1) of the type in front of it."""
+    types = re.findall(r"\b(half|bfloat|float|double)\b", found.string[: found.start()])
+    width, fraction = {"half": (16, 10), "bfloat": (16, 7), "float": (32, 23), "double": (64, 52)}[types[-1]]
+    payload = int(found[3], 16) if found[3] else 0
+    if found[2] == "qnan" or found[2] == "nan":
+        payload |= 1 << (fraction - 1)
+    ones = (1 << (width - 1 - fraction)) - 1
+    bits = (found[1] == "-") << (width - 1) | ones << fraction | payload
+    return _hex(found.string, f"{bits:0{width // 4}X}", found.start())
+
+
+# Within a line: until, what it is, pattern, replacement.
+_SPELLINGS: tuple[tuple[Release, str, re.Pattern, str | Callable[[re.Match], str]], ...] = (
+    ((3, 8), "constants as f0x", re.compile(r"\bf0x([0-9A-Fa-f]+)\b"), _constant),
+    (
+        (3, 8),
+        "inf and nan by name",
+        re.compile(r"(?<=[ (])([+-])(inf|qnan|nan|snan)\b(?:\(0x([0-9A-Fa-f]+)\))?"),
+        _special,
+    ),
+    ((3, 7), "nocreateundeforpoison", re.compile(r" nocreateundeforpoison\b"), ""),
+    ((3, 5), "key instructions", re.compile(r", (?:atomGroup|atomRank): \d+|, keyInstructions: true"), ""),
+    ((3, 3), "captures(none)", re.compile(r"\bcaptures\(none\)"), "nocapture"),
+    ((3, 3), "captures", re.compile(r" captures\([^()]*\)"), ""),
+    (
+        (3, 3),
+        "fast-math flags of casts",
+        re.compile(r"= (fptrunc|fpext)(?: (?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc))+ "),
+        r"= \1 ",
+    ),
+    ((3, 2), "icmp samesign", re.compile(r"\bicmp samesign "), "icmp "),
+    (
+        (3, 2),
+        "flags of getelementptr",
+        re.compile(r"\bgetelementptr( inbounds)?(?: nusw)?(?: nuw)?(?<! inbounds)(?<!ptr) "),
+        r"getelementptr\1 ",
+    ),
+    ((3, 2), "initializes", re.compile(r" initializes\((?:\(\d+, \d+\)(?:, )?)+\)"), ""),
+)
+
+# Intrinsics that became instructions, of llvm.nvvm: until, name, PTX, constraints of inline assembly.
+_ASM: tuple[tuple[Release, str, str, str], ...] = (
+    ((3, 7), "fence.proxy.async.shared_cta", "fence.proxy.async.shared::cta;", ""),
+    ((3, 7), "ex2.approx.ftz.f32", "ex2.approx.ftz.f32 $0, $1;", "=f,f"),
+    ((3, 7), "ex2.approx.f32", "ex2.approx.f32 $0, $1;", "=f,f"),
+    *(
+        ((3, 5), f"stmatrix.sync.aligned.m8n8.x{n}{trans}.b16.p3", text, ",".join("r" * (n + 1)))
+        for n in (1, 2, 4)
+        for trans in ("", ".trans")
+        for text in [
+            f"stmatrix.sync.aligned.m8n8.x{n}{trans}.shared.b16 [$0], "
+            f"{{{', '.join(f'${i + 1}' for i in range(n))}}};"
+        ]
+    ),
+    ((3, 4), "barrier.cta.sync.aligned.all", "bar.sync $0;", "r"),
+    ((3, 4), "barrier.cta.sync.aligned.count", "bar.sync $0, $1;", "r,r"),
+    ((3, 4), "barrier.cta.sync.all", "barrier.sync $0;", "r"),
+    ((3, 4), "barrier.cta.sync.count", "barrier.sync $0, $1;", "r,r"),
+    ((3, 4), "barrier.cta.arrive.aligned.count", "bar.arrive $0, $1;", "r,r"),
+    ((3, 4), "barrier.cta.arrive.count", "barrier.arrive $0, $1;", "r,r"),
+    ((3, 3), "wgmma.fence.sync.aligned", "wgmma.fence.sync.aligned;", ""),
+    ((3, 3), "wgmma.commit_group.sync.aligned", "wgmma.commit_group.sync.aligned;", ""),
+    ((3, 3), "wgmma.wait_group.sync.aligned", "wgmma.wait_group.sync.aligned $0;", "n"),
+    ((3, 3), "div.full", "div.full.f32 $0, $1, $2;", "=f,f,f"),
+    ((3, 3), "div.full.ftz", "div.full.ftz.f32 $0, $1, $2;", "=f,f,f"),
+    ((3, 2), "elect.sync", "elect.sync $0|$1, $2;", "=r,=b,r"),
+)
+
+# Launch bounds in a function's attributes: until, attribute, names in !nvvm.annotations, one a dimension.
+_BOUNDS: tuple[tuple[Release, str, tuple[str, ...]], ...] = (
+    ((3, 4), "nvvm.reqntid", ("reqntidx", "reqntidy", "reqntidz")),
+    ((3, 4), "nvvm.maxntid", ("maxntidx", "maxntidy", "maxntidz")),
+    ((3, 4), "nvvm.cluster_dim", ("cluster_dim_x", "cluster_dim_y", "cluster_dim_z")),
+    ((3, 3), "nvvm.minctasm", ("minctasm",)),
+    ((3, 3), "nvvm.maxnreg", ("maxnreg",)),
+)
+_GRID_CONSTANT_UNTIL = (3, 5)
+_GRID_CONSTANT_SINCE = (3, 2)
+
+_KERNEL = re.compile(r"^define (?:[a-z_]+ )*ptx_kernel .*?@([\w.$-]+)\((.*)\)([^()]*)\{$", re.M)
+
+
+def _annotations(text: str, release: Release) -> tuple[list[str], list[str]]:
+    """What the metadata must say of each kernel, as LLVM text behind `ptr @kernel, `, and what it was."""
+    rows, said = [], []
+    for kernel in _KERNEL.finditer(text):
+        name, parameters, behind = kernel.groups()
+        group = re.search(r"#\d+", behind)
+        constant = [
+            i + 1
+            for i, parameter in enumerate(re.split(r",(?![^()]*\))", parameters))
+            if '"nvvm.grid_constant"' in parameter
+        ]
+        if constant and release < _GRID_CONSTANT_UNTIL:
+            rows.append(f'{{ptr @{name}, !"grid_constant", !{{{", ".join(f"i32 {i}" for i in constant)}}}}}')
+            said.append("nvvm.grid_constant: metadata")
+        attributes = re.search(rf"^attributes {group[0]} = {{(.*)}}$", text, re.M) if group else None
+        for until, attribute, keys in _BOUNDS:
+            found = attributes and re.search(rf'"{re.escape(attribute)}"="([\d,]+)"', attributes[1])
+            if not found or release >= until:
+                continue
+            for key, value in zip(keys, found[1].split(","), strict=False):
+                rows.append(f'{{ptr @{name}, !"{key}", i32 {value}}}')
+            said.append(f"{attribute}: metadata")
+    return rows, said
+
+
+def translate(text: str, release: Release) -> tuple[str, list[str]]:
+    """The text as the LLVM of release `(major, minor)` reads it, and what was changed: "this: that". Raises
+    DiagnosticError: what that LLVM has no word for."""
+    if release < _GRID_CONSTANT_SINCE and "grid_constant" in text:
+        raise fail(
+            f"the LLVM of Triton {release[0]}.{release[1]} has no kernel parameters that are grid constants, "
+            "in which tensor maps are passed",
+            "enter at ptx, or take a release from 3.2 on",
+        )
+    changes: list[str] = []
+    for until, what, pattern, replacement in _SPELLINGS:
+        if release >= until:
+            continue
+        lines, made = [], 0
+        for line in text.split("\n"):  # a line: constants look for their type to the left
+            line, count = pattern.subn(replacement, line)
+            made += count
+            lines.append(line)
+        if made:
+            shown = replacement if isinstance(replacement, str) and "\\" not in replacement else "as before"
+            text = "\n".join(lines)
+            changes.append(f"{what}: {shown.strip() or 'removed'}")
+    for until, name, ptx, constraints in _ASM:
+        if release >= until or f"@llvm.nvvm.{name}(" not in text:
+            continue
+        call = re.compile(rf"(\bcall .*?)@llvm\.nvvm\.{re.escape(name)}\(")
+        asm = f'asm sideeffect "{ptx}", "{constraints + "," if constraints else ""}~{{memory}}"('
+        text = call.sub(lambda found, asm=asm: found[1] + asm, text)
+        # The line stays: LLVM's errors count lines.
+        text = re.sub(rf"^declare .*@llvm\.nvvm\.{re.escape(name)}\(.*$", "", text, flags=re.M)
+        changes.append(f"llvm.nvvm.{name}: inline assembly")
+    rows, said = _annotations(text, release)
+    if rows:
+        first = max((int(n) for n in re.findall(r"^!(\d+) = ", text, re.M)), default=-1) + 1
+        numbers = ", ".join(f"!{first + i}" for i in range(len(rows)))
+        there = re.search(r"^!nvvm\.annotations = !\{(.*)\}\n", text, re.M)
+        if there:
+            text = text[: there.start()] + text[there.end() :]
+            numbers = f"{there[1]}, {numbers}"
+        text = text.rstrip("\n") + f"\n!nvvm.annotations = !{{{numbers}}}\n"
+        text += "".join(f"!{first + i} = !{row}\n" for i, row in enumerate(rows))
+        changes += said
+    return text, changes

@@ -1,0 +1,85 @@
+"""TTIR, TTGIR and LLIR of other releases, brought to what a release reads before it compiles them."""
+
+from __future__ import annotations
+
+import re
+
+from triton_runner import _core
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._pipeline import llir
+from triton_runner._settings import messages
+
+LEVELS = ("ttir", "ttgir", "llir")
+_told: set[str] = set()
+
+
+def number(version: str) -> int:
+    """A release as the op table counts them: 304 of "3.4.0"."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    if found is None:
+        raise fail(f"{version!r} is not a Triton release", "releases are written 3.4.0, or 3.4")
+    return 100 * int(found[1]) + int(found[2])
+
+
+def spelled(of: int) -> str:
+    """ "3.4" of 304."""
+    return f"{of // 100}.{of % 100}"
+
+
+def written_by(text: str, filename: str = "") -> tuple[int, int]:
+    """The first and the last release that may have printed a text, by its ops' names."""
+    return _core.ir.written_by(text, filename)
+
+
+def translate(text: str, to: str, filename: str = "", from_: str | None = None) -> tuple[str, list[str]]:
+    """The text as release `to` reads it, and what was changed. Raises DiagnosticError: an op that the release
+    lacks; a text that is not of release `from_`."""
+    if from_ is not None:
+        first, last = written_by(text, filename)
+        if not first <= number(from_) <= last:
+            raise fail(
+                f"{filename or 'the text'} was not printed by Triton {from_}: its ops are those of "
+                f"{spelled(first)} to {spelled(last)}"
+            )
+    return _core.ir.translate(text, number(to), filename)
+
+
+def translate_llir(text: str, to: str) -> tuple[str, list[str]]:
+    """translate() of LLIR, for the LLVM of release `to`."""
+    return llir.translate(text, divmod(number(to), 100))
+
+
+def for_compiler(text: str, level: str, release: str, filename: str = "") -> tuple[str, str | None]:
+    """What is handed to a release's compiler: the text, translated where that is needed (a note says so, once
+    a file), and why it could not be where it could not: the compiler then judges the text as it is."""
+    if level not in LEVELS:
+        return text, None
+    try:
+        if level == "llir":
+            made, changes = translate_llir(text, release)
+        else:
+            made, changes = translate(text, release, filename)
+    except DiagnosticError as error:
+        return text, error.message
+    if changes and (filename or text) not in _told:
+        _told.add(filename or text)
+        messages.translated(filename or f"the {level.upper()}", release, changes)
+    return made, None
+
+
+def has_calls_to_inline(text: str, level: str, filename: str = "") -> bool:
+    """Whether a text is TTIR as the front end made it: it calls functions that Triton's TTIR stage inlines.
+    The later stages do not compile such calls."""
+    if level != "ttir" or "tt.call" not in text:
+        return False
+    try:
+        module = _core.ir.parse(text, filename)
+    except DiagnosticError:
+        return False  # the compiler says what is wrong with it
+    functions = {function.attr("sym_name").value: function for function in module.functions}
+    for op in module.walk():
+        callee = functions.get(op.attr("callee").value) if op.name == "tt.call" else None
+        noinline = callee.attr("noinline") if callee else None
+        if callee and not (noinline and noinline.value):
+            return True
+    return False

@@ -1,0 +1,109 @@
+"""Running another program in this process, as python would, with the CPU (or what was asked for) as Triton's
+device."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import multiprocessing.spawn
+import os
+import runpy
+import sys
+import traceback
+
+from triton_runner import _pretend, _settings
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, package_folders, with_source
+from triton_runner._base.paths import check_program
+from triton_runner._settings import devices
+
+
+def run_program(
+    program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False
+) -> int | None:
+    """Runs a script or module as __main__ and returns its exit status. A fault of a kernel is shown with its
+    line and the line that launched it; whole_traceback: as python shows an exception."""
+    if not is_module:
+        check_program(program)
+    if pretend_cuda and devices.resolved_device() != "cpu":
+        raise fail(
+            "--pretend-cuda is for the CPU, and a GPU is in use",
+            "add --device cpu, or leave --pretend-cuda out",
+        )
+    _prepare(pretend_cuda)
+    _prepare_spawned(pretend_cuda)
+    sys.argv = [program, *arguments]
+    try:
+        if is_module:
+            sys.path.insert(0, os.getcwd())
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
+            runpy.run_path(program, run_name="__main__")
+    except SystemExit as stop:
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code
+        print(stop.code, file=sys.stderr)
+        return 1
+    except BaseException as error:  # printed as python prints it, without our own frames
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename in (
+            __file__,
+            runpy.__file__,
+            "<frozen runpy>",
+        ):
+            frames = frames.tb_next
+        if isinstance(error, (KernelTrap, DiagnosticError)) and not whole_traceback:
+            print(with_source(error, *_called_at(frames)), file=sys.stderr)
+        else:
+            traceback.print_exception(type(error), error, frames)
+        if not pretend_cuda and "CUDA" in str(error) and devices.resolved_device() == "cpu":
+            print(
+                "triton-runner: a program that asks torch for CUDA runs on the CPU with --pretend-cuda",
+                file=sys.stderr,
+            )
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _prepare(pretend_cuda: bool) -> None:
+    """Puts in place what a process needs that runs a program, or a part of one."""
+    if pretend_cuda:
+        _pretend.install()
+    if _settings.quick():
+        from triton_runner._pretend import quick_install  # it changes triton.testing
+
+        quick_install.install()
+    if "uninit" in _settings.current().check.split(",") and importlib.util.find_spec("torch") is not None:
+        from triton_runner._memory.uninit import track_empty  # with torch
+
+        track_empty().__enter__()
+
+
+class _Prepared:
+    """What a process that multiprocessing spawns is sent: reading it calls _prepare()."""
+
+    def __init__(self, pretend_cuda: bool):
+        self._pretend_cuda = pretend_cuda
+
+    def __reduce__(self):
+        return _prepare, (self._pretend_cuda,)
+
+
+def _prepare_spawned(pretend_cuda: bool) -> None:
+    """Has the processes that the program spawns prepared as this one is. Settings reach them as variables."""
+    own = multiprocessing.spawn.get_preparation_data
+    own = getattr(own, "__wrapped__", own)  # of an earlier program in this process
+
+    @functools.wraps(own)
+    def get_preparation_data(name):
+        return {**own(name), "triton_runner": _Prepared(pretend_cuda)}
+
+    multiprocessing.spawn.get_preparation_data = get_preparation_data
+
+
+def _called_at(frames) -> list[str]:
+    """The line of the program whose call raised: the last that is neither ours nor Triton's."""
+    own = [
+        one for one in traceback.extract_tb(frames) if not one.filename.startswith((*package_folders(), "<"))
+    ]
+    return [f"called at {one.filename}:{one.lineno}; --traceback shows all calls" for one in own[-1:]]

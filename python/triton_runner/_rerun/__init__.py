@@ -1,1 +1,0 @@
-"""One launch that can be run again: its arguments, its runs, and how two results differ."""

@@ -1,0 +1,171 @@
+"""The keywords that a launch takes beyond Triton's: where a kernel enters, and what it runs on."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import os
+
+from triton_runner import _settings
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import LEVELS, level_of_text
+from triton_runner._base.metadata import as_path_or_text
+
+ENTRIES = {
+    f"{level.name}_{form}": (level.name, form)
+    for level in LEVELS.values()
+    for form in ("dir", "src")
+    if form == "dir" or level.is_text
+}
+SETTINGS = ("device", "target", "level", "check", "oob", "mma", "fmad", "shared", "shuffle", "timing")
+DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
+PASSES = ("start_pass", "skip_pass", "ir_after")
+OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, *PASSES, "metadata_json"])
+WINNER = "autotune_cubin_dir"  # of a configuration: stands for an entry and values
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """An artifact in place of the Python source: its level, and a folder, a path or a text."""
+
+    level: str
+    form: str
+    value: str
+    metadata_json: str | None = None
+
+    @property
+    def keyword(self) -> str:
+        return f"{self.level}_{self.form}"
+
+
+@dataclasses.dataclass(frozen=True)
+class DumpKeywords:
+    """What dump_value=, dump_tensor= and dump_grid= ask for: selectors of values, the tensor to fill, the
+    program to record."""
+
+    values: tuple = ()
+    tensor: object = None
+    grid: tuple | None = None
+
+    @property
+    def programs(self) -> list:
+        """As recorders take them: one program where a tensor is to be filled or one is named, else all."""
+        if self.grid is None and self.tensor is None:
+            return []
+        return [self.grid or (0, 0, 0)]
+
+    def keywords(self) -> dict:
+        """The keywords that say the same."""
+        given = {"dump_value": list(self.values) or None, "dump_tensor": self.tensor, "dump_grid": self.grid}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclasses.dataclass(frozen=True)
+class Keywords:
+    """What a launch's own keywords ask for: where it enters, what it runs on, what it dumps, which passes
+    compile it (start_pass=, skip_pass=, ir_after=)."""
+
+    entry: Entry | None
+    settings: dict
+    dump: DumpKeywords | None = None
+    passes: dict | None = None
+
+    def keywords(self) -> dict:
+        """The keywords that say the same, but for the settings."""
+        given = {**(self.passes or {}), **(self.dump.keywords() if self.dump else {})}
+        if self.entry is not None:
+            given[self.entry.keyword] = self.entry.value
+            if self.entry.metadata_json is not None:
+                given["metadata_json"] = self.entry.metadata_json
+        return given
+
+
+def take(kwargs: dict, kernel_params) -> Keywords | None:
+    """Takes our keywords out of kwargs; a parameter of the kernel keeps its name. None if there are none."""
+    if OURS.isdisjoint(kwargs):
+        return None
+    own = [name for name in kwargs if name in OURS and name not in kernel_params]
+    if not own:
+        return None
+    taken = {name: kwargs.pop(name) for name in own}
+    taken = {name: value for name, value in taken.items() if value is not None}
+    dumped = {name: taken.pop(name) for name in DUMPS if name in taken}
+    passes = {name: taken.pop(name) for name in PASSES if name in taken}
+    given = [name for name in taken if name in ENTRIES]
+    if len(given) > 1:
+        raise fail(
+            f"{' and '.join(given)} are both given: a kernel enters at exactly one level", "keep one of them"
+        )
+    metadata = taken.pop("metadata_json", None)
+    if metadata is not None and not given:
+        raise fail(
+            "metadata_json= describes an artifact, and none is given", f"give one of {', '.join(ENTRIES)}"
+        )
+    entry = None
+    if given:
+        level, form = ENTRIES[given[0]]
+        value = taken.pop(given[0])
+        value = os.fspath(value) if isinstance(value, os.PathLike) else value
+        if not isinstance(value, str) or not value:
+            wanted = "a folder" if form == "dir" else "a path or the text itself"
+            raise fail(f"{given[0]}={value!r}: expected {wanted}")
+        entry = Entry(level, form, value, as_path_or_text(metadata, "metadata_json"))
+    return Keywords(entry, taken, _dumps(dumped), passes or None)
+
+
+def replacement(name: str) -> Entry | None:
+    """What using(replace=) launches in place of the kernel of this name."""
+    for kernel, given in _settings.current().replace:
+        if kernel == name:
+            level = os.path.splitext(given)[1][1:] if os.path.isfile(given) else level_of_text(given)
+            if f"{level}_src" in ENTRIES:
+                return Entry(level, "src", given)
+            if f"{level}_dir" in ENTRIES and os.path.basename(given) == f"{name}.{level}":
+                return Entry(level, "dir", os.path.dirname(given) or ".")
+            raise fail(
+                f"replace= for kernel '{name}': '{given}' is not a usable artifact",
+                f"expected an artifact as for {', '.join(ENTRIES)}, or a binary of the kernel's name, as in "
+                f"{name}.cubin",
+            )
+    return None
+
+
+def _dumps(taken: dict) -> DumpKeywords | None:
+    """What the dump keywords of a launch ask for; None if there are none."""
+    if not taken:
+        return None
+    for ours, theirs in (("dump_value", "debug_value"), ("dump_tensor", "debug_tensor")):
+        if theirs in taken:
+            if ours in taken:
+                raise fail(f"{ours}= and {theirs}= are both given: they are one keyword", "keep one of them")
+            taken[ours] = taken.pop(theirs)
+    values = taken.pop("dump_value", ())
+    values = tuple(values) if isinstance(values, (list, tuple)) else (values,)
+    odd = [value for value in values if not isinstance(value, str) or not value]
+    if odd:
+        raise fail(f'dump_value={odd[0]!r}: expected the name of a value, such as "%13", or a list of them')
+    found = DumpKeywords(values, taken.pop("dump_tensor", None), _grid(taken.pop("dump_grid", None)))
+    if found.grid is not None and not found.values:
+        raise fail(
+            "dump_grid= says in which program dump_value= is recorded, and no value is named",
+            'as in dump_value="%13", dump_grid=(0, 1); a dl.dump statement names its program itself',
+        )
+    return found
+
+
+def _grid(given) -> tuple | None:
+    if given is None:
+        return None
+    axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    whole = all(hasattr(axis, "__index__") and not isinstance(axis, bool) and axis >= 0 for axis in axes)
+    if not 1 <= len(axes) <= 3 or not whole:
+        raise fail(
+            f"dump_grid={given!r}: expected a program, as a number or a tuple of one to three",
+            "as in dump_grid=(0, 1): 0 along x, 1 along y",
+        )
+    return (*map(operator.index, axes), 0, 0)[:3]
+
+
+def apply(request: Keywords | None, **more):
+    """The context manager under which the launch runs."""
+    return _settings.using(**more, **(request.settings if request else {}))

@@ -1,0 +1,128 @@
+"""What verbs of the command line share: --json, how a kernel is compiled, options of the form NAME=VALUE."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import sys
+
+import click
+
+from triton_runner import _settings
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import LEVELS
+from triton_runner._settings import devices
+from triton_runner._worker import job
+
+
+class ProgramOrFile(click.Command):
+    """A command whose first argument is a program, to which all words after it belong, or something else (a
+    case, a level of a kernel, kernel.py:name, a folder), around which options stand in any order. Words after
+    a program that are options of this command are told on stderr, unless "--" stands before the program."""
+
+    def parse_args(self, context, args):
+        context.allow_interspersed_args = False
+        first, rest = [one.name for one in self.params if isinstance(one, click.Argument)]
+        taken = self.make_parser(context).parse_args([*args])[0]
+        what, after = taken.get(first), taken.get(rest)
+        if isinstance(what, str) and isinstance(after, (list, tuple)) and after:
+            before = args[: len(args) - len(after) - 1]
+            if not is_program(what) and not taken.get("is_module"):
+                context.allow_interspersed_args = True
+            elif "--" not in before:
+                self._tell(what, after)
+        return super().parse_args(context, args)
+
+    def _tell(self, program: str, after) -> None:
+        names = {name for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        own = dict.fromkeys(word.partition("=")[0] for word in after)
+        if own := [word for word in own if word in names]:
+            verbs = "stands after {0} and goes" if len(own) == 1 else "stand after {0} and go"
+            click.echo(
+                f"triton-runner: {' and '.join(own)} {verbs.format(program)} to the program; options of "
+                "triton-runner stand before it",
+                err=True,
+            )
+
+
+def is_program(what: str) -> bool:
+    """Whether a first argument is a Python program, and not a file of a kernel, kernel.py:name or a folder
+    without a __main__.py."""
+    if os.path.isdir(what):
+        return os.path.isfile(os.path.join(what, "__main__.py"))
+    return not re.search(rf"\.(trcase|{'|'.join(LEVELS)})$|\.py:[\w.]+$", what)
+
+
+def check_settings(level: str = "") -> None:
+    """Refuses, before any work, settings under which no launch can run: a device that is not here, a level
+    that the device does not execute, an architecture that the installed Triton does not compile for."""
+    target = _settings.current().target
+    if devices.resolved_device() == "cpu":
+        with _settings.using(level=level or None):
+            devices.cpu_target()
+    if target and importlib.util.find_spec("triton") is not None:
+        try:
+            job.check_target(target)
+        except job.Refused as error:
+            raise fail(error.message, *error.notes) from None
+        except ImportError:
+            pass  # a Triton that does not load is told by who needs it
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_KERNEL_OPTIONS = (
+    click.option(
+        "--signature", "-s",
+        help='Types in order: "*fp32:16, i32, 128" (T:16: a multiple of 16; T:1: it is 1).',
+    ),
+    click.option(
+        "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
+    ),
+    click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".'),
+    click.option(
+        "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8."
+    ),
+)  # fmt: skip
+
+
+def kernel_options(command):
+    """The options that say how a command's kernel is compiled."""
+    for option in reversed(_KERNEL_OPTIONS):
+        command = option(command)
+    return command
+
+
+def print_json(value) -> None:
+    click.echo(json.dumps(value, indent=2, default=str))
+
+
+@contextlib.contextmanager
+def prints_aside(as_json: bool):
+    """While a program runs: what it prints goes to stderr where stdout is for JSON alone, and what libraries
+    print (a GPU's printf) too."""
+    if not as_json:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def pairs(texts, option: str, form: str = "NAME=VALUE") -> dict[str, str]:
+    """{name: text behind the first "="} of an option that may be repeated. Raises UsageError."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.UsageError(f"{option} {text}: expected {form}")
+        found[name] = value
+    return found

@@ -1,0 +1,278 @@
+"""The worker process: serves requests one by one, each in a process forked for it.
+
+    python child.py DESCRIPTOR FOLDER   serves the socket, with the Triton in FOLDER ("": the installed one)
+    python child.py REQUEST.json        answers one request here, for a reproducer
+
+Standard library only, in Python 3.8's syntax. Messages are JSON behind eight bytes of length, on a
+descriptor of their own: LLVM and Triton write to stdout. The forked process sees Triton imported and
+nothing compiled, so that every compilation is the first of its process (in 3.2 and 3.3 later ones differ).
+"""
+
+import base64
+import ctypes
+import faulthandler
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+import traceback
+import types
+
+PACKAGE = "triton_runner_worker"
+OUTPUT_LIMIT = 64 << 20  # bytes of stdout and stderr that are handed on: the last
+
+
+def pack(message):
+    """A message as bytes; bytes within it travel as base64."""
+    text = json.dumps(message, default=_packed).encode()
+    return struct.pack("<Q", len(text)) + text
+
+
+def _packed(value):
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    return getattr(value, "__dict__", None) or str(value)
+
+
+def _unpacked(value):
+    return base64.b64decode(value["base64"]) if value.keys() == {"base64"} else value
+
+
+def loads(text):
+    return json.loads(text, object_hook=_unpacked)
+
+
+class Receiver:
+    """Takes messages apart as their bytes come in."""
+
+    def __init__(self):
+        self._bytes = bytearray()
+
+    def feed(self, data):
+        self._bytes += data
+        while len(self._bytes) >= 8:
+            (size,) = struct.unpack_from("<Q", self._bytes)
+            if len(self._bytes) < 8 + size:
+                return
+            message = loads(bytes(self._bytes[8 : 8 + size]))
+            del self._bytes[: 8 + size]
+            yield message
+
+
+def answer(request, note):
+    """Runs what a request names: run(request, note) of a file beside this one, or of a module of the package
+    ("_bisect.job"), which the worker has then."""
+    if "." in request["do"]:
+        return importlib.import_module("triton_runner." + request["do"]).run(request, note)
+    if PACKAGE not in sys.modules:
+        package = sys.modules[PACKAGE] = types.ModuleType(PACKAGE)
+        package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
+    module = importlib.import_module("%s.%s" % (PACKAGE, request["do"]))
+    return module.run(request, note)
+
+
+def _error(error):
+    """An exception as a message: that of job.Refused is for the user as it stands."""
+    return {
+        "type": type(error).__name__,
+        "message": described(error),
+        "notes": list(getattr(error, "notes", [])),
+        "refused": type(error).__name__ == "Refused",
+        "traceback": traceback.format_exc(),
+    }
+
+
+def described(error):
+    """What an exception says, and those behind it: the reason of a CompilationError is its cause."""
+    said = []
+    while error is not None:
+        text = str(error).strip() or type(error).__name__
+        if not any(text in other for other in said):
+            said.append(text)
+        error = error.__cause__
+    return "\n".join(said)
+
+
+def _set_environment(variables):
+    """The caller's variables as they are now; those that it unset go."""
+    prefixes = tuple(variables.pop("prefixes"))
+    for name in [name for name in os.environ if name.startswith(prefixes) and name not in variables]:
+        del os.environ[name]
+    os.environ.update(variables)
+
+
+def _work(request, pipe, output):
+    """The forked process: answers the request into the pipe and ends."""
+    os.setsid()  # ptxas and others end with it
+    _end_with_parent()
+    for descriptor in (1, 2):
+        os.dup2(output, descriptor)
+    faulthandler.enable()
+
+    def send(message):
+        data = memoryview(pack(message))
+        while data:
+            data = data[os.write(pipe, data) :]
+
+    try:
+        _set_environment(request.get("environment") or {"prefixes": []})
+        sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+        send({"result": answer(request, lambda stage: send({"stage": stage}))})
+    except Exception as error:
+        send({"error": _error(error)})
+    except BaseException as error:  # SystemExit of a program
+        send({"error": {**_error(error), "type": type(error).__name__}})
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def _end_with_parent():
+    try:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG; Linux only
+    except (OSError, AttributeError):
+        pass
+
+
+def serve_one(request, caller):
+    """The answer to a request, from a process of its own: what it said, or how it died."""
+    began = time.monotonic()
+    deadline = began + request["timeout"] if request.get("timeout") else None
+    said = {"stage": None}
+    with tempfile.TemporaryFile() as output:
+        read_end, write_end = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read_end)
+            _work(request, write_end, output.fileno())
+        os.close(write_end)
+        receiver = Receiver()
+        while True:
+            left = None if deadline is None else max(0, deadline - time.monotonic())
+            ready, _, _ = select.select([read_end, caller], [], [], left)
+            if not ready:  # what it waited for a core is not its own time
+                deadline = began + request["timeout"] + waited(child)
+                if deadline > time.monotonic():
+                    continue
+            if (
+                not ready or caller in ready
+            ):  # too late, or the caller is gone: it asks for one thing at a time
+                said["timeout"] = not ready
+                _kill(child)
+                if ready:
+                    sys.exit(0)
+                break
+            data = os.read(read_end, 1 << 20)
+            if not data:
+                break
+            for message in receiver.feed(data):
+                said.update(message)
+        os.close(read_end)
+        _, status = os.waitpid(child, 0)
+        output.seek(max(0, output.seek(0, os.SEEK_END) - OUTPUT_LIMIT))
+        said["output"] = output.read().decode(errors="replace")
+    if os.WIFSIGNALED(status) and not said.get("timeout"):
+        said["signal"] = os.WTERMSIG(status)
+    elif not {"result", "error", "timeout"} & said.keys():
+        said["status"] = os.WEXITSTATUS(status)
+    said["seconds"] = time.monotonic() - began
+    return said
+
+
+def waited(process):
+    """Seconds in which a process and those that it started were ready to run, and others had the cores."""
+    seconds, folder = 0.0, "/proc/%d/task" % process
+    threads = [0.0]
+    try:
+        for thread in os.listdir(folder):
+            with open("%s/%s/schedstat" % (folder, thread)) as file:
+                threads.append(int(file.read().split()[1]) / 1e9)
+            with open("%s/%s/children" % (folder, thread)) as file:
+                seconds += sum(waited(int(child)) for child in file.read().split())
+    except (OSError, IndexError, ValueError):  # it ended, or the kernel does not count
+        pass
+    return seconds + max(threads)
+
+
+def _kill(child):
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(child, signal.SIGKILL)
+
+
+def _prepare(folder):
+    """Imports Triton, from the folder where one is given."""
+    sys.path[:] = [
+        p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(os.path.abspath(__file__))
+    ]
+    if folder:
+        sys.path.insert(0, folder)
+    import triton
+    import triton.backends
+    import triton.compiler
+    import triton.language
+    import triton.runtime
+
+    return {"triton": triton.__version__, "file": triton.__file__, "python": sys.version.split()[0]}
+
+
+def serve(descriptor, folder):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller decides
+    caller = socket.socket(fileno=descriptor)
+    try:
+        hello = {"result": _prepare(folder)}
+    except BaseException as error:
+        hello = {"error": _error(error)}
+    caller.sendall(pack(hello))
+    receiver = Receiver()
+    while "result" in hello:
+        data = caller.recv(1 << 20)
+        if not data:
+            return
+        for request in receiver.feed(data):
+            _preload(request)
+            caller.sendall(pack(serve_one(request, caller)))
+
+
+def _preload(request):
+    """Imports the modules that a request names, and calls its "module:function" (which remembers its result),
+    once: the processes forked from here have it."""
+    names = [name for name in request.get("preload", ()) if name not in sys.modules]
+    if names:
+        sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+    for name in names:
+        module, _, function = name.partition(":")
+        try:
+            loaded = importlib.import_module(module)
+        except ImportError:
+            continue  # who needs it says so
+        if hasattr(loaded, function):
+            getattr(loaded, function)()
+
+
+def reproduce(path):
+    """Answers the request of a file in this process, so that it dies as the worker did."""
+    faulthandler.enable()
+    with open(path) as file:
+        request = loads(file.read())
+    _prepare(request.get("folder") or "")
+    _set_environment(request.get("environment") or {"prefixes": []})
+    sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+    result = answer(request, lambda stage: print("stage", stage, file=sys.stderr, flush=True))
+    for level, text in result.get("asm", {}).items():
+        print("%s: %d %s" % (level, len(text), "bytes" if isinstance(text, bytes) else "characters"))
+
+
+if __name__ == "__main__":
+    if sys.argv[1].isdigit():
+        serve(int(sys.argv[1]), sys.argv[2])
+    else:
+        reproduce(sys.argv[1])

@@ -1,0 +1,597 @@
+"""One compilation by the Triton that this interpreter imports: any known release, from any level to any
+other.
+
+Standard library and Triton only, in Python 3.8's syntax: the installed release runs it in process, every
+other one in a worker, so that there is one way through the stages. A request is a dict:
+
+    kernel      a JIT function, or {"file", "name"}, or what capture.py made of one; of a text None
+    signature, constexprs, attrs    see signature_of()
+    text, level, filename           of a text: the IR, its level, what messages call it
+    metadata    of a text: what is known of it; fields that are compile options are taken as such
+    options     compile options by Triton's names; language: "triton" or "gluon"
+    target      "cuda:90", "hip:gfx942"; to: the last level, None for the binary
+    wrap        optional: wrap(stages, backend) may replace stage functions; walk: of a text, all stages run
+    hint        optional: what a parser that refuses the text does not know
+    attempt     optional: attempt(step) tries a step that may end the process, and raises where it does
+
+run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name": ..., "release": ...}; of a text also
+"notes", what a person should know of it.
+"""
+
+import ast
+import contextlib
+import dataclasses
+import hashlib
+import importlib.util
+import inspect
+import io
+import json
+import numbers
+import os
+import re
+import sys
+import tempfile
+import traceback
+
+from . import architectures, elements
+
+MLIR_LEVELS = ("ttir", "ttgir")
+NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or ptx"
+
+
+class Refused(Exception):
+    """What cannot be compiled as asked for: one sentence, and notes on what to do."""
+
+    def __init__(self, message, *notes):
+        super().__init__(message)
+        self.message = message
+        self.notes = list(notes)
+
+
+def release():
+    """(3, 4) of the Triton at hand."""
+    import triton
+
+    return tuple(int(part) for part in triton.__version__.split("+")[0].split(".")[:2])
+
+
+def target_fields(target):
+    """What Triton's GPUTarget takes for "cuda:90" or "hip:gfx942"."""
+    backend, _, arch = target.partition(":")
+    if backend == "cuda" and arch.isdigit():
+        return "cuda", int(arch), 32
+    if backend == "hip" and arch.startswith("gfx"):
+        return "hip", arch, 64 if arch.startswith("gfx9") else 32
+    raise Refused("unknown target %r" % target, 'targets are written "cuda:90" or "hip:gfx942"')
+
+
+def check_target(target):
+    """Refuses an architecture that this Triton does not compile for, with the nearest that it does."""
+    backend, arch, _ = target_fields(target)
+    reason = architectures.unknown(backend, str(arch))
+    if reason:
+        raise Refused(*reason)
+
+
+def find_backend(target, checked=True):
+    """Triton's own backend for a target, never one of triton_runner's that stops early. checked: an
+    architecture that this Triton does not know is refused."""
+    import triton
+    import triton.backends
+    from triton.backends.compiler import GPUTarget
+
+    if checked:
+        check_target(target)
+    gpu = GPUTarget(*target_fields(target))
+    for backend in triton.backends.backends.values():
+        compiler = getattr(backend.compiler, "runner_base", backend.compiler)
+        if compiler.supports_target(gpu):
+            return compiler(gpu)
+    raise Refused(
+        "Triton %s has no backend for %s" % (triton.__version__, target),
+        "its backends: " + ", ".join(triton.backends.backends),
+    )
+
+
+def option_names(backend):
+    """The compile options of a backend."""
+    return [field.name for field in dataclasses.fields(type(backend.parse_options({})))]
+
+
+def run(request, note=lambda stage: None):
+    """Compiles a request. note(level) is called when a stage begins."""
+    backend = find_backend(request["target"], request.get("checked", True))
+    if request.get("kernel") is not None:
+        return _compile_kernel(request, backend, note)
+    return _compile_text(request, backend, note)
+
+
+# --- a kernel ---------------------------------------------------------------------------------------------
+
+
+def load_function(kernel):
+    """The JIT function of a file ({"file", "name"}), or the one given."""
+    if not isinstance(kernel, dict):
+        return kernel
+    if "functions" in kernel:
+        from . import rebuild
+
+        return rebuild.function(kernel)
+    return innermost(load_decorated(kernel))
+
+
+def load_decorated(kernel):
+    """The same of a file, with the autotuners and heuristics around it."""
+    path, name = os.path.abspath(kernel["file"]), kernel["name"]
+    if not os.path.isfile(path):
+        raise Refused("no such file: " + path)
+    sys.path.insert(0, os.path.dirname(path))  # as if the file were run
+    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(spec.name, module)
+    try:
+        _execute(spec, module)
+    except Exception as error:
+        raise _not_imported(path, error) from None
+    found = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if innermost(found) is None:
+        raise Refused(
+            "%s has no kernel %r" % (path, name),
+            "its kernels: " + (", ".join(n for n, v in vars(module).items() if innermost(v)) or "none"),
+        )
+    return found
+
+
+def _execute(spec, module):
+    try:
+        spec.loader.exec_module(module)
+    except RuntimeError as error:
+        if "active drivers" not in str(error):
+            raise
+        # It asks for its device as it is imported, and there is no GPU: this package's driver answers.
+        import triton_runner  # noqa: F401
+
+        spec.loader.exec_module(module)
+
+
+def _not_imported(path, error):
+    """Why a kernel's file cannot be imported: the error of its code, and the line that it comes from."""
+    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == path]
+    at = "%s:%d" % (path, lines[-1]) if lines else path
+    said = [line for line in str(error).splitlines() if line.strip()] or [""]
+    what = " ".join([said[0], said[-1].strip()] if said[0].endswith(":") else said[:1])
+    if isinstance(error, AssertionError) and "not compiled with CUDA" in what:
+        hint = "on this machine it may ask for a GPU under `if __name__ == '__main__':` only"
+    else:
+        hint = "code outside of kernels can be put under `if __name__ == '__main__':`"
+    message = "%s: its file cannot be imported: %s: %s" % (at, type(error).__name__, what)
+    return Refused(message.rstrip(": "), hint)
+
+
+def innermost(function):
+    """The JIT function inside of autotuners and heuristics; None if there is none."""
+    from triton.runtime.jit import JITFunction
+
+    while function is not None and not isinstance(function, JITFunction):
+        function = getattr(function, "fn", None)
+    return function
+
+
+def split_signature(text):
+    """The parts of "*fp32:16, tensordesc<fp16[64,64]>, 8": commas within brackets and quotes do not count."""
+    parts, depth, quote = [""], 0, ""
+    for c in text:
+        if quote or c in "\"'":
+            quote = "" if c == quote else quote or c
+        depth += (c in "<[({") - (c in ">])}")
+        if c == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part.strip() for part in parts] if text.strip() else []
+
+
+_TYPE = re.compile(r"\*|[iu]\d+(:|$)|fp\d|bf16|tensordesc<|nvTmaDesc|B$|constexpr$")
+
+
+def _constant(word):
+    """The value that a word of a signature stands for, in a tuple; None if it is a type."""
+    if _TYPE.match(word):
+        return None
+    if word.startswith("tl."):
+        import triton.language as tl
+
+        return (getattr(tl, word[3:]),)
+    try:
+        return (ast.literal_eval(word),)
+    except (ValueError, SyntaxError):
+        raise Refused(
+            "the signature has %r, which is neither a type nor a constant" % word,
+            "types: *fp32, *fp16:16 (a multiple of 16), i32, fp32, tensordesc<fp16[64,64]>; "
+            "constants: 128, 0.5, True, None, 'text', tl.float16",
+        ) from None
+
+
+def signature_of(function, signature, constexprs, attrs):
+    """(types, constants, attributes) by parameter name.
+
+    signature: a dict, or "*fp32:16, i32, 128": a type, or a constant, for each parameter that constexprs
+    does not name. T:16 says that the value is a multiple of 16, T:1 that it is 1. attrs: more attributes,
+    {name: [[attribute, value]]}. Constants that nobody gives are the parameters' defaults.
+    """
+    parameters = inspect.signature(function.fn).parameters
+    constants = {name: decoded(value) for name, value in (constexprs or {}).items()}
+    if not isinstance(signature, dict):
+        words = signature if isinstance(signature, (list, tuple)) else split_signature(signature or "")
+        open_names = [name for name in parameters if name not in constants]
+        if len(words) > len(open_names):
+            raise Refused(
+                "the signature has %d entries for %d parameters of kernel '%s'"
+                % (len(words), len(open_names), function.__name__),
+                "its parameters: " + ", ".join(parameters),
+            )
+        signature = dict(zip(open_names, words))
+    for name in [*signature, *constants, *(attrs or {})]:
+        if name not in parameters:
+            raise Refused(
+                "kernel '%s' has no parameter %r" % (function.__name__, name),
+                "its parameters: " + ", ".join(parameters),
+            )
+    types, attributes = {}, {name: [list(a) for a in value] for name, value in (attrs or {}).items()}
+    constexpr_names = {p.name for p in function.params if p.is_constexpr}
+    for name, parameter in parameters.items():
+        word = signature.get(name)
+        if name in constants or word == "constexpr":
+            if name not in constants:
+                raise Refused("parameter %r is a constexpr without a value" % name, "give it in constexprs=")
+            if word and word != "constexpr":
+                types[name] = word.partition(":")[0]  # a runtime parameter that is known to be 1
+        elif word is not None:
+            if isinstance(word, str):
+                word, unknown = elements.in_triton(word)
+                if unknown:
+                    raise Refused(
+                        "the signature has %r, and there is no element type %r" % (word, unknown),
+                        elements.KNOWN,
+                    )
+            value = _constant(word) if isinstance(word, str) else (decoded(word),)
+            if value is not None:
+                constants[name] = value[0]
+                continue
+            types[name], _, hint = word.partition(":") if "<" not in word else (word, "", "")
+            if hint == "16":
+                attributes.setdefault(name, []).append(["tt.divisibility", 16])
+            elif hint == "1":
+                constants[name] = 1
+            elif hint:
+                raise Refused("parameter %r: hint :%s is neither :16 nor :1" % (name, hint))
+        elif parameter.default is not inspect.Parameter.empty:
+            constants[name] = getattr(parameter.default, "value", parameter.default)
+        else:
+            what = "no value" if name in constexpr_names else "no type"
+            where = "constexprs=" if name in constexpr_names else "signature="
+            raise Refused(
+                "kernel '%s': parameter %r has %s" % (function.__name__, name, what),
+                "give it in %s; the parameters: %s" % (where, ", ".join(parameters)),
+            )
+    return types, constants, attributes
+
+
+def decoded(value):
+    """A constant as it came through JSON."""
+    if isinstance(value, dict):
+        from . import rebuild
+
+        return rebuild.value(value)
+    return value
+
+
+def _source(function, types, constants, attributes):
+    """Triton's ASTSource of a kernel, in this release's form."""
+    from triton.compiler import ASTSource
+
+    version = release()
+    index = {name: i for i, name in enumerate(function.arg_names)}
+    if version >= (3, 3):
+        if getattr(function, "is_gluon", lambda: False)():
+            from triton.experimental.gluon._runtime import GluonASTSource as ASTSource
+        # In the parameters' order: it is that of the kernel's arguments.
+        signature = {name: "constexpr" if name in constants else types[name] for name in function.arg_names}
+        return ASTSource(function, signature, constants, {(index[n],): a for n, a in attributes.items()})
+    aligned = tuple(index[n] for n, a in attributes.items() if ["tt.divisibility", 16] in a)
+    constexprs = {p.name for p in function.params if p.is_constexpr}
+    ones = tuple(index[n] for n, value in constants.items() if n not in constexprs and value == 1)
+    # Of these releases a signature has all runtime parameters, those that are 1 among them.
+    signature = {
+        name: types.get(name, "i32" if constants.get(name) == 1 else "*i8")
+        for name in function.arg_names
+        if name not in constexprs
+    }
+    if version == (3, 2):
+        from triton.backends.compiler import AttrsDescriptor
+
+        properties = {"tt.divisibility": aligned, "tt.equal_to": ones}
+        described = AttrsDescriptor.from_dict({"arg_properties": properties, "cls": "AttrsDescriptor"})
+    else:
+        from triton.compiler.compiler import AttrsDescriptor
+
+        described = AttrsDescriptor(divisible_by_16=aligned, equal_to_1=ones)
+    return ASTSource(function, signature, constants, described)
+
+
+def _matching(function, **given):
+    """Calls a function of the backend with those arguments that this release's form of it has."""
+    names = inspect.signature(function).parameters
+    return function(**{name: value for name, value in given.items() if name in names})
+
+
+def _compile_kernel(request, backend, note):
+    import triton
+
+    function = innermost(load_function(request["kernel"]))
+    source = _source(
+        function,
+        *signature_of(function, request.get("signature"), request.get("constexprs"), request.get("attrs")),
+    )
+    given = dict(request.get("options") or {})
+    _check_options(backend, given)
+    options = backend.parse_options({**_with_tuples(given), **source.parse_options()})
+    stages = _stages(backend, options, getattr(source, "language", None), request)
+    note(source.ext)
+    context = _context(backend)
+    codegen = _matching(backend.get_codegen_implementation, options=options)
+    modules = backend.get_module_map() if hasattr(backend, "get_module_map") else None
+    module = _matching(
+        source.make_ir,
+        target=backend.target,
+        options=options,
+        codegen_fns=codegen,
+        module_map=modules,
+        context=context,
+    )
+    metadata = {"target": backend.target, **options.__dict__, "triton_version": triton.__version__}
+    asm = {"source": str(module)}
+    names, notes = list(stages), []
+    last = _last(names, request.get("to"), "source", request["target"])
+    for level in names[: last + 1]:
+        note(level)
+        module = stages[level](module, metadata)
+        if level != "glir":
+            asm[level] = _content(module)
+        notes += _relocated(module, level, function.__name__)
+    return {**_answer(asm, metadata, function.__name__), "notes": notes}
+
+
+def _check_options(backend, given):
+    import triton
+
+    if not given:
+        return
+    defaults, known = backend.parse_options({}), option_names(backend)
+    for name, value in given.items():
+        if name not in known:
+            raise Refused(
+                "Triton %s has no compile option %r for %s"
+                % (triton.__version__, name, backend.target.backend),
+                "its options: " + ", ".join(known),
+            )
+        kind = type(getattr(defaults, name, None))
+        taken = {bool: numbers.Integral, int: numbers.Integral, str: str}.get(kind)  # True is integral
+        if taken and value is not None and not isinstance(value, taken):
+            raise Refused(
+                "Triton's compile option %s takes %s, not %r"
+                % (name, {bool: "True or False", int: "an integer", str: "a text"}[kind], value)
+            )
+
+
+# --- a text -----------------------------------------------------------------------------------------------
+
+
+def _compile_text(request, backend, note):
+    import triton
+
+    text, level, filename = request["text"], request["level"], request.get("filename", "")
+    if level in MLIR_LEVELS:
+        _plug_in(text)
+    known = set(option_names(backend))
+    metadata = dict(request.get("metadata") or {})
+    metadata.update(request.get("options") or {})
+    _check_options(backend, request.get("options") or {})
+    given = {k: _with_tuples(v) for k, v in metadata.items() if k in known and v is not None}
+    given.pop("arch", None)  # the target says it
+    # Behind the TTGIR it is a number like any other: that of a warp-specialised kernel is a sum.
+    warps = given.pop("num_warps", None) if level not in MLIR_LEVELS else None
+    options = backend.parse_options(given)
+    stages = _stages(backend, options, _language(request.get("language")), request)
+    metadata = {
+        **metadata,
+        **options.__dict__,
+        "target": backend.target,
+        "triton_version": triton.__version__,
+    }
+    metadata["num_warps"] = warps or metadata["num_warps"]
+    module = text
+    if level in MLIR_LEVELS:
+        note(level)
+        module = _parse(text, level, _context(backend), filename, request.get("hint"))
+        if level == "ttgir" and hasattr(module, "get_tensordesc_metadata"):
+            metadata.setdefault("tensordesc_meta", module.get_tensordesc_metadata())
+    elif level == "llir":
+        from triton._C.libtriton import llvm
+
+        llvm.init_targets()  # else done by the stage above; without it LLVM crashes
+    names, notes = list(stages), []
+    again = request.get("walk") or request.get("inline")  # the text's own stage too
+    asm = {"source" if request.get("inline") else level: text}
+    if level not in names:
+        raise Refused("%s has no level %r" % (request["target"], level), "its levels: " + ", ".join(names))
+    last = _last(names, request.get("to"), level, request["target"])
+    for name in names[0 if again else names.index(level) + 1 : last + 1]:
+        note(name)
+        if level == "llir" and module is text and request.get("attempt"):
+            request["attempt"](lambda stage=stages[name]: stage(text, dict(metadata)))
+        if level == "ptx":
+            module = _assembled(stages[name], text, metadata, filename or "this PTX", notes)
+        else:
+            module = stages[name](module, metadata)
+        asm[name] = _content(module)
+        if level == "llir" and name == "ptx":
+            _check_intrinsics(asm[name], text, filename)
+        notes += _relocated(module, name, metadata.get("name", ""))
+    return {**_answer(asm, metadata, metadata.get("name", "")), "notes": notes}
+
+
+def _relocated(module, level, name):
+    """USE_IR_LOC=ttgir, as Triton's own compile takes it: from here on the lines of the code are those of
+    this text, which is written for that. In a file of its content's name, so that compiling again gives the
+    same. What a person should know of it."""
+    if os.environ.get("USE_IR_LOC") != level or not hasattr(module, "create_location_snapshot"):
+        return []
+    base = os.environ.get("TRITON_CACHE_DIR") or os.path.expanduser("~/.triton/cache")
+    folder = os.path.join(base, "ir_loc", hashlib.sha256(str(module).encode()).hexdigest()[:16])
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "%s.%s" % (name or "kernel", level))
+    module.create_location_snapshot(path)
+    return ["USE_IR_LOC: lines are those of %s" % path]
+
+
+def _check_intrinsics(ptx, text, filename):
+    """An intrinsic that LLVM does not know is a function of another module to it, which nobody has."""
+    import triton
+
+    found = re.search(r"^\s*(?:\.extern \.func|call)\b.*?\b(llvm\.[\w.]+)", ptx, re.M)
+    if found:
+        name = found.group(1)
+        line = text[: text.find("@%s(" % name)].count("\n") + 1
+        raise Refused(
+            "%s:%d: LLVM of Triton %s has no @%s" % (filename or "<llir>", line, triton.__version__, name),
+            NEWER_LLIR,
+        )
+
+
+_NEWER_PTX = re.compile(r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'")
+
+
+def _assembled(stage, ptx, metadata, filename, notes):
+    """The cubin of a PTX text, which is given the version that this ptxas reads where it is of a newer one:
+    ptxas itself then judges whether an instruction needs that."""
+    import triton
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # Triton prints the whole text where ptxas refuses it
+            return stage(ptx, metadata)
+    except Exception as error:
+        newer = _NEWER_PTX.search(str(error))
+        if newer:
+            lowered = ptx.replace(".version " + newer.group(1), ".version " + newer.group(2), 1)
+            made = _assembled(stage, lowered, metadata, filename, notes)
+            notes.append("%s is PTX %s, assembled as %s" % (filename, newer.group(1), newer.group(2)))
+            return made
+        lines = [line for line in str(error).splitlines() if "ptxas" in line]
+        fatal = [line for line in lines if "fatal" in line or "error" in line]
+        if not fatal:
+            raise
+        what = "ptxas of Triton %s does not accept %s" % (triton.__version__, filename)
+        raise Refused(what, *fatal) from None
+
+
+def _plug_in(text):
+    """Imports the plug-in whose ops a text holds (TLX): what lowers them comes with its import. Where it is
+    not installed, the parser says that it does not know them."""
+    if re.search(r"^\s*(?:%\S+ = )?\"?tlx\.", text, re.M):
+        with contextlib.suppress(ImportError):
+            importlib.import_module("utlx_plugin")
+
+
+def _parse(text, level, context, filename, hint):
+    """The module of a TTIR or TTGIR text, by Triton's own parser (which reads files only)."""
+    import triton
+    from triton._C.libtriton import ir
+
+    handle, path = tempfile.mkstemp(suffix="." + level)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        module = ir.parse_mlir_module(path, context)
+    except RuntimeError as error:
+        raise Refused(
+            "Triton %s does not accept %s: %s"
+            % (triton.__version__, filename or "this " + level.upper(), error),
+            "its parser wrote the place to stderr",
+            hint or "an artifact of another release may need that release",
+        ) from None
+    finally:
+        os.unlink(path)
+    module.context = context
+    return module
+
+
+# --- both -------------------------------------------------------------------------------------------------
+
+
+def _context(backend):
+    from triton._C.libtriton import ir
+
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    return context
+
+
+def _language(name):
+    if release() < (3, 4):
+        return None
+    from triton.backends.compiler import Language
+
+    return Language.GLUON if name == "gluon" else Language.TRITON
+
+
+def _stages(backend, options, language, request):
+    stages = {}
+    _matching(backend.add_stages, stages=stages, options=options, language=language)
+    if request.get("wrap"):
+        request["wrap"](stages, backend)
+    return stages
+
+
+def _last(names, to, first, target):
+    """The index of the last stage; -1: none runs."""
+    order = names if first in names else [first, *names]
+    to = to or names[-1]
+    if to not in order:
+        raise Refused("%s has no level %r" % (target, to), "its levels: " + ", ".join(order))
+    if order.index(to) < order.index(first):
+        raise Refused(
+            "%s lies above %s: compilation cannot go back" % (to, first), "levels: " + ", ".join(order)
+        )
+    return names.index(to) if to in names else -1
+
+
+def _content(module):
+    return module if isinstance(module, (str, bytes)) else str(module)
+
+
+def _with_tuples(value):
+    if isinstance(value, dict):
+        return {name: _with_tuples(v) for name, v in value.items()}
+    return tuple(_with_tuples(v) for v in value) if isinstance(value, list) else value
+
+
+def _answer(asm, metadata, name):
+    import triton
+
+    return {
+        "asm": asm,
+        "metadata": metadata,
+        "name": metadata.get("name") or name,
+        "release": triton.__version__,
+    }
+
+
+def jsonable(metadata):
+    """Metadata as Triton writes them to disk."""
+    return json.loads(
+        json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
+    )
