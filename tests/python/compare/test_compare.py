@@ -1,5 +1,6 @@
 """compare: its expressions, its cells, its figures against resources(), and that no finished cell is lost."""
 
+import collections
 import contextlib
 import json
 import os
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import numpy
@@ -16,7 +18,7 @@ import pytest
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._compare import cells, expression, store  # noqa: E402
+from triton_runner._compare import cells, expression, store, table  # noqa: E402
 from triton_runner._compiler.constants import constant  # noqa: E402
 
 KERNEL = """
@@ -391,3 +393,17 @@ def test_on_a_cluster_with_a_worker_killed(file, cluster):
     assert all(cell["figures"]["equal"] for cell in found["cells"])
     here = told(*arguments[:-3])  # the same cells as measured on this machine
     assert here["kept"] == 16
+
+
+def test_what_is_worse_than_the_base_has_a_star():
+    """More registers, less occupancy; not fewer registers, and nothing without a base."""
+
+    def row(base, registers, occupancy):
+        figures = collections.defaultdict(lambda: None, registers=registers, occupancy=occupancy)
+        fields = {"release": "3.9.0", "target": "cuda:90", "config": {}, "gap": None, "error": None, "outputs": None}
+        return types.SimpleNamespace(**fields, figures=figures, base=base, trap=None, unrun="")
+
+    base = row(None, 32, 0.5)
+    _, texts = table.cells_of([base, row(base, 40, 0.25), row(base, 24, 0.75)])
+    assert [worse[2:4] for _, worse, _ in texts] == [[False, False], [True, True], [False, False]]
+    assert "40*" in table.lines([base, row(base, 40, 0.25)])[2]
