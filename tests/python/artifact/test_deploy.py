@@ -137,7 +137,7 @@ def test_a_function_of_tvm_ffi_on_a_gpu(tvm_library, fake, tmp_path):  # noqa: F
         tmp_path / "log.json",
         f"""if True:
         import ctypes, sys, tvm_ffi
-        sys.path.insert(0, {str(ROOT / "tests" / "python")!r})
+        sys.path.insert(0, {str(ROOT / "tests" / "python" / "helpers")!r})
         from made_up_tensors import Any, gpu_tensor
         add = ctypes.CDLL(sys.argv[1]).__tvm_ffi_add
         given = (Any * 4)(*(gpu_tensor(4096 * i, 1000) for i in (1, 2, 3)), Any(1, 0, 1000))
