@@ -16,10 +16,12 @@ import json
 import pathlib
 import platform
 import re
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "results"
 PAGES = ROOT / "doc" / "measurements"
+WIDTH = 158  # of a page's lines
 PART = re.compile(r"(<!-- (results|table): (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -92,7 +94,8 @@ def rows_of_runs(runs: list[dict]) -> str:
 
 def table_of(run: dict) -> str:
     about = f"{run['what']}; {run['machine']}; {run['date']}; `{run['command']}`:"
-    return about + "\n\n" + markdown(run["table"]["columns"], run["table"]["rows"])
+    lines = textwrap.wrap(about, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) + "\n\n" + markdown(run["table"]["columns"], run["table"]["rows"])
 
 
 def part(kind: str, names: list[str]) -> str:
