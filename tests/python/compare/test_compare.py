@@ -400,8 +400,10 @@ def test_what_is_worse_than_the_base_has_a_star():
 
     def row(base, registers, occupancy):
         figures = collections.defaultdict(lambda: None, registers=registers, occupancy=occupancy)
-        fields = {"release": "3.9.0", "target": "cuda:90", "config": {}, "gap": None, "error": None, "outputs": None}
-        return types.SimpleNamespace(**fields, figures=figures, base=base, trap=None, unrun="")
+        none = dict.fromkeys(("gap", "error", "trap", "unrun", "outputs"))
+        return types.SimpleNamespace(
+            release="3.9.0", target="cuda:90", config={}, figures=figures, base=base, **none
+        )
 
     base = row(None, 32, 0.5)
     _, texts = table.cells_of([base, row(base, 40, 0.25), row(base, 24, 0.75)])
