@@ -8,15 +8,12 @@ TTIR is run as it is and as a faulty pass would leave it. What is left may have 
 imports and the `def` among them.
 """
 
-import argparse
 import re
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import triton_runner
-from reduce_check import attention, results
+from reduce_check import attention, check
 from triton_runner._memory.arguments import Arguments
 from triton_runner._reduce import oracles
 from triton_runner._reduce.reduce import reduce
@@ -108,43 +105,12 @@ def found(name: str, folder):
     )  # fmt: skip
 
 
-def record(rows: list[list]) -> None:
-    sizes, seconds = [row[3] for row in rows], [float(row[5]) for row in rows]
-    said = f"{sum(size <= MOST for size in sizes)} of {len(rows)}: {min(sizes)} to {max(sizes)} statements, "
-    said += f"in {min(seconds):g} to {max(seconds):g} s"
-    columns = ["fault", "oracle", "statements before", "statements", "tries", "seconds"]
-    results.record(
-        "planted", "reduce-python", "faults in its Python, made at most 15 statements",
-        "python tests/planted/reduce_python_check.py", {"result": said},
-        table={"columns": columns, "rows": rows},
-    )  # fmt: skip
-
-
-def main() -> int:
-    given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    given.add_argument("--only", default="")
-    given.add_argument("--show", action="store_true")
-    given.add_argument("--write", action="store_true", help="into results/planted.json")
-    options = given.parse_args()
-    failed, rows = 0, []
-    for name, (*_, oracle) in FAULTS.items():
-        if options.only not in name:
-            continue
-        started = time.monotonic()
-        with triton_runner.using(device="cpu"), tempfile.TemporaryDirectory() as folder:
-            one = found(name, folder)
-        said = oracle if isinstance(oracle, str) else "a function"
-        took = time.monotonic() - started
-        rows.append([name, said, one.size_before[0], one.size[0], one.tries, f"{took:.1f}"])
-        print(*rows[-1], sep=", ", flush=True)
-        failed += one.size[0] > MOST
-        if options.show:
-            print(one.text)
-    if options.write:
-        record(rows)
-    print(f"{failed} of the faults have more than {MOST} statements" if failed else "all found small")
-    return failed
+def reduced(name: str):
+    with tempfile.TemporaryDirectory() as folder:
+        return found(name, folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    oracle_names = {name: o if isinstance(o, str) else "a function" for name, (*_, o) in FAULTS.items()}
+    what = "faults in its Python, made at most 15 statements"
+    sys.exit(check("reduce-python", what, "statements", "oracle", oracle_names, reduced))
