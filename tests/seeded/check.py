@@ -56,7 +56,7 @@ def build(targets: list[str]) -> str:
 
 
 def target_of(edit: dict) -> list[str]:
-    return {"cases": ["case_tool"], "unit": [edit["run"]], "python": []}[edit["part"]]
+    return {"cases": ["case_tool"], "unit": edit["run"].split()[:1], "python": []}[edit["part"]]
 
 
 def tests_of(edit: dict) -> Outcome:
