@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import pytest  # noqa: E402
+import run_all  # noqa: E402
 from suite import results  # noqa: E402
 from suite.run import Case, execute, execute_all  # noqa: E402
 
@@ -96,3 +97,32 @@ def test_each_seeded_edit_stands_in_its_file():
     for edit in edits:
         assert (ROOT / edit["file"]).read_text().count(edit["old"]) == 1, edit["file"]
         assert edit["part"] in ("cases", "unit", "python") and edit["new"] != edit["old"]
+
+
+def test_every_part_runs_with_each_change_in_turn_or_when_it_is_asked_for(monkeypatch):
+    """What a change runs and each turn are disjoint; what needs a part comes with it."""
+    parts = {part.name: part for part in run_all.PARTS}
+    each = {name for name, part in parts.items() if part.by_default}
+    turns = [set(turn) for turn in run_all.TURNS]
+    assert set(parts) == each.union(*turns) | {"long", "ubsan", "tsan-python"}
+    assert len(each) + sum(map(len, turns)) + 3 == len(parts)
+    for turn in turns:
+        assert all(set(parts[name].needs) <= each | turn for name in turn)
+    ran = []
+    monkeypatch.setattr(run_all, "run_part", lambda part, totals, failures: not ran.append(part.name))
+    monkeypatch.setattr(run_all, "Beside", lambda parts: None)
+    for turn, names in enumerate(run_all.TURNS):
+        ran.clear()
+        monkeypatch.setattr(sys, "argv", ["run_all.py", "lint", "--turn", str(turn)])
+        run_all.main()
+        assert set(ran) == {"lint", *names}
+    assert run_all.turn_of_today() > 0
+
+
+def test_what_takes_turns_is_there():
+    """Each name of conftest's SHARE is that of a file or a test."""
+    conftest = sys.modules[next(n for n, m in sys.modules.items() if getattr(m, "SHARE", None))]
+    text = "\n".join(path.read_text() for path in (ROOT / "tests" / "python").rglob("test_*.py"))
+    files = {path.stem for path in (ROOT / "tests" / "python").rglob("test_*.py")}
+    for name in conftest.SHARE:
+        assert name in files or f"def {name.partition('[')[0]}(" in text, name
