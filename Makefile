@@ -88,7 +88,7 @@ releases: $(VENV)/.check develop
 lint: $(VENV)/.check
 	@$(RUN) tests/lint.py
 
-fuzz: $(VENV)/.build
+fuzz: $(VENV)/.check
 	@$(RUN) fuzz/run.py $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
 
 differential: $(VENV)/.check develop
@@ -107,7 +107,7 @@ wheel: $(VENV)/.build
 	@$(PIP) -r requirements/wheel.txt
 	@$(RUN) tools/wheel.py
 
-aarch64: $(VENV)/.build
+aarch64: $(VENV)/.check
 	@$(RUN) tools/aarch64.py
 
 coverage: $(VENV)/.check
