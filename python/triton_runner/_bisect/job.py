@@ -135,7 +135,7 @@ def _captured(wanted):
 
 
 def _machine(wanted):
-    """Launches as machine code on the GPU."""
+    """Launches as machine code."""
     if not wanted:
         return contextlib.nullcontext()
     from triton_runner._bisect import assembled  # no other run needs it
