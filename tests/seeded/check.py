@@ -115,8 +115,9 @@ def main() -> int:
     print(f"{count} of {len(rows)} edits were found")
     if options.write:
         results.record(
-            "seeded", "edits", "faulty edits of handlers, checks and Python, found by tests that cover them",
-            "python tests/seeded/check.py --write", {"result": f"{count} of {len(rows)}"},
+            "seeded", options.part or "all",
+            f"faulty edits ({options.part or 'all'}), found by tests that cover them",
+            "python tests/seeded/check.py" + f" --part {options.part}" * bool(options.part), {"result": f"{count} of {len(rows)}"},
             table={"columns": ["file", "old", "new", "tests", "what came of it"], "rows": rows},
         )  # fmt: skip
     return count < len(rows)
