@@ -117,7 +117,8 @@ def main() -> int:
         results.record(
             "seeded", options.part or "all",
             f"faulty edits ({options.part or 'all'}), found by tests that cover them",
-            "python tests/seeded/check.py" + f" --part {options.part}" * bool(options.part), {"result": f"{count} of {len(rows)}"},
+            "python tests/seeded/check.py" + f" --part {options.part}" * bool(options.part),
+            {"result": f"{count} of {len(rows)}"},
             table={"columns": ["file", "old", "new", "tests", "what came of it"], "rows": rows},
         )  # fmt: skip
     return count < len(rows)
