@@ -1,7 +1,7 @@
 """The environment variables that Triton's releases, MLIR, LLVM and this package read, and what each does.
 
 A row: name, what it does, and its kind: "code" may change what is compiled or computed, "print" writes
-something, "place" says where something lies, "run" is of launches and caches. tests/python/test_doctor.py
+something, "place" says where something lies, "run" is of launches and caches. tests/python/cli/test_doctor.py
 asks every release at hand for the names that it reads.
 """
 

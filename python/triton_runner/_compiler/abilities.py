@@ -1,6 +1,6 @@
 """What a Triton release cannot compile, said before trying: a table of releases, targets and levels.
 
-A row holds for releases before `until`. doc/measurements/compile-table.md has the measured table, which
+A row holds for releases before `until`. doc/measurements/releases.md has the measured table, which
 tools/compile_table.py writes.
 """
 
