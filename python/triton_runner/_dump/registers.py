@@ -20,6 +20,7 @@ from triton_runner._base.recent import Recent
 from triton_runner._base.releases import installed
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
+from triton_runner._pipeline import llvm_ir
 
 
 def run(request, function, entry, args, kwargs, grid):
@@ -93,7 +94,7 @@ _REGISTER = re.compile(r"\{|%[a-z]{1,2}\d+$|[a-z0-9]+\.[a-z]")
 def chosen(request, code: Code):
     """What the selectors name: ("llir", names), ("ttgir", (name, lines) of each) or ("ptx", names)."""
     if request.level == "llir" and not request.lenient and code.llir is not None:
-        in_llir = llvm_values.names(code.llir, code.name)
+        in_llir = llvm_ir.values(code.llir, code.name)
         found = [text for text, _ in request.selectors if text in in_llir]
         if found and len(found) == len(request.selectors):
             return "llir", found

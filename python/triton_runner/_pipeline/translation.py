@@ -6,7 +6,7 @@ import re
 
 from triton_runner import _core
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._pipeline import llir
+from triton_runner._pipeline import llvm_ir
 from triton_runner._settings import messages
 
 LEVELS = ("ttir", "ttgir", "llir")
@@ -46,7 +46,7 @@ def translate(text: str, to: str, filename: str = "", from_: str | None = None) 
 
 def translate_llir(text: str, to: str) -> tuple[str, list[str]]:
     """translate() of LLIR, for the LLVM of release `to`."""
-    return llir.translate(text, divmod(number(to), 100))
+    return llvm_ir.translate(text, divmod(number(to), 100))
 
 
 def for_compiler(text: str, level: str, release: str, filename: str = "") -> tuple[str, str | None]:
