@@ -26,13 +26,13 @@ def _check_level(artifact: Artifact, wanted: str) -> None:
 
 
 def _check_target(artifact: Artifact, wanted: str) -> str:
-    said = artifact.description.get("target") or ""
-    if said and wanted and said != wanted and artifact.level != "ttir":
+    own_target = artifact.description.get("target") or ""
+    if own_target and wanted and own_target != wanted and artifact.level != "ttir":
         raise fail(
-            f"{artifact.label} was compiled for {said}, and target={wanted!r} was asked for",
+            f"{artifact.label} was compiled for {own_target}, and target={wanted!r} was asked for",
             "compile the kernel for that target, or leave target= out",
         )
-    return wanted or said
+    return wanted or own_target
 
 
 _executables = Recent(512)
@@ -45,14 +45,14 @@ def executable(artifact: Artifact, block=None, cluster=None, **options) -> Artif
     device = devices.resolved_device()
     shape = (block, cluster)
     key = (artifact, device, settings.level, settings.target, shape, tuple(sorted(options.items())))
-    made = _executables.get(key)
-    if made is None:
+    kernel = _executables.get(key)
+    if kernel is None:
         if device == "cpu":
-            made = _on_cpu(artifact, settings, device, options, *shape)
+            kernel = _on_cpu(artifact, settings, device, options, *shape)
         else:
-            made = _on_gpu(artifact, settings, device, options)
-        _executables.put(key, made)
-    return made
+            kernel = _on_gpu(artifact, settings, device, options)
+        _executables.put(key, kernel)
+    return kernel
 
 
 def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> ArtifactKernel:

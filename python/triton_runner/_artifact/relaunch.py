@@ -76,8 +76,8 @@ class Launch:
     def artifact(self, level: str) -> Artifact:
         """The kernel as it is at a level."""
         if level not in self._known:
-            said = json.dumps(self.metadata)
-            self._known[level] = describe(level, self.texts[level], "", self.name, said)
+            metadata = json.dumps(self.metadata)
+            self._known[level] = describe(level, self.texts[level], "", self.name, metadata)
         return self._known[level]
 
     def kernel(self, level: str):
@@ -138,8 +138,8 @@ class Launch:
         metadata = {**self.metadata, **options}
         ttgir = self.texts["ttgir"]
         compiling = compile_options(self.artifact("ttgir"), **options)
-        made = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
-        texts = {"ttgir": ttgir, "ptx": made.asm["ptx"]}
+        recompiled = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
+        texts = {"ttgir": ttgir, "ptx": recompiled.asm["ptx"]}
         return dataclasses.replace(self, texts=texts, metadata_of=lambda: metadata, entry="ttgir")
 
 

@@ -31,20 +31,20 @@ def toolkit(name: str) -> str | None:
 
 def disassembly(cubin: bytes, *options: str) -> str:
     """What `nvdisasm -c` prints of a cubin. Raises DiagnosticError: no nvdisasm, or no cubin."""
-    found = toolkit("nvdisasm")
-    if found is None:
+    nvdisasm = toolkit("nvdisasm")
+    if nvdisasm is None:
         raise fail(
             "this machine has no nvdisasm, which reads cubins",
             "it comes with Triton's wheels and with NVIDIA's CUDA toolkit",
         )
-    place = folder() / _key(found, cubin, options)
+    place = folder() / _key(nvdisasm, cubin, options)
     kept = _kept(place)
     if kept is not None:
         return kept
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        done = subprocess.run([found, *options, "-c", file.name], capture_output=True, text=True)
+        done = subprocess.run([nvdisasm, *options, "-c", file.name], capture_output=True, text=True)
     if done.returncode != 0:
         raise fail(f"nvdisasm cannot read the cubin: {done.stderr.strip()[:300]}")
     _keep(place, done.stdout)
@@ -90,8 +90,8 @@ def _keep(place: Path, text: str) -> None:
             return
         files = [(one.stat().st_mtime_ns, one.stat().st_size, one) for one in place.parent.iterdir()]
         total = sum(size for _, size, _ in files)
-        for _, size, one in sorted(files):
+        for _, size, path in sorted(files):
             if total <= KEPT:
                 break
-            one.unlink()
+            path.unlink()
             total -= size

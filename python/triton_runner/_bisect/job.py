@@ -61,8 +61,8 @@ def run(request, note=lambda stage: None):
         # Not before the environment is that of the request.
         from triton_runner._worker import job
 
-        said = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
-        verdict, why = "unknown", said or "%s: %s" % (type(error).__name__, error)
+        reason = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
+        verdict, why = "unknown", reason or "%s: %s" % (type(error).__name__, error)
     return {
         "verdict": verdict,
         "why": why,
@@ -105,9 +105,9 @@ def _pin_choices(wanted):
         return [float(str(config) != wanted[name(self)])] * 3
 
     def noting(self, *args, **kwargs):
-        made = run(self, *args, **kwargs)
+        result = run(self, *args, **kwargs)
         taken.setdefault(name(self), str(self.best_config))
-        return made
+        return result
 
     Autotuner.run, Autotuner._bench = noting, pinned
     return taken
@@ -157,8 +157,8 @@ def _described(recorder, keep):
 
         kernel["texts"] = recorder.texts
         kernel["made"] = {level: text for level, text in recorder.results.items() if isinstance(text, str)}
-        known = {name: value for name, value in recorder.compiled.items() if name != "target"}
-        kernel["metadata"] = job.jsonable(known)
+        options = {name: value for name, value in recorder.compiled.items() if name != "target"}
+        kernel["metadata"] = job.jsonable(options)
     if recorder.llvm:
         kernel["llvm"], kernel["llvm_texts"] = _numbered(recorder.llvm)
     return kernel

@@ -42,12 +42,12 @@ def _fill_new_memory() -> None:
 
 def _arrays(call: launchers.Call) -> list:
     """The arrays among a launch's arguments, by their positions."""
-    found = []
+    arrays = []
     for i, (_, value) in enumerate(call.named):
         value = getattr(value, "base", value) if hasattr(value, "block_shape") else value
         if hasattr(value, "shape") and hasattr(value, "dtype") and len(value.shape):
-            found.append((str(i), getattr(value, "base", value)))
-    return found
+            arrays.append((str(i), getattr(value, "base", value)))
+    return arrays
 
 
 def _fingerprint(array) -> str:

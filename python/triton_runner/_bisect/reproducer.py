@@ -41,7 +41,7 @@ def write(folder: str, program: Program, found: Found, case: str = "") -> str:
     for file in trial.files if not case else ():
         (place / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(program.folder) / file, place / file)
-    for kernel in [one for one in trial.kernels if seen.kernel in (None, one.name)][:1]:
+    for kernel in [kernel for kernel in trial.kernels if seen.kernel in (None, kernel.name)][:1]:
         _write_kernel(place, kernel, fault)
     return str(place)
 

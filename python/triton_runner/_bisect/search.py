@@ -62,8 +62,8 @@ class _Bisection:
             faults, decided = self._faults(timed)
         self.judged |= {version: trial for version, (trial, _) in timed.items()} | assembled
         for run in runs_of_wrong([version for version in self.wanted if version in assembled], assembled):
-            found = of_assembler(self.releases, run, assembled, self.judged[run[-1]].last_lines)
-            faults.append((run, found))
+            fault = of_assembler(self.releases, run, assembled, self.judged[run[-1]].last_lines)
+            faults.append((run, fault))
         faults.sort(key=lambda one: self.wanted.index(one[0][-1]))
         return self._summed_up(faults, decided)
 
@@ -152,7 +152,7 @@ class _Bisection:
 
         right = self._of("right")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            return {v: found for v, found in zip(right, pool.map(look, right), strict=True) if found[0]}
+            return {v: faulty for v, faulty in zip(right, pool.map(look, right), strict=True) if faulty[0]}
 
     # --- faults
 
@@ -208,7 +208,7 @@ def _fault(
         search.judge_levels()
         if order.explains(orders, shown, evidence.evidence(search, trial.last_lines)):
             return None
-        names = ", ".join(f"'{one.argument}' (line {one.line})" for one in shown)
+        names = ", ".join(f"'{store.argument}' (line {store.line})" for store in shown)
         search.note(f"the bits of {names} depend on the order of atomics")
     search.run()
     if search.born and search.verdict == "compiler":
@@ -231,4 +231,4 @@ def _undefined(search: Search) -> list[Evidence]:
     search.notes += filter(None, [race, promise])
     if broken:  # else it is the compiler's: the kernel itself orders it
         search.verdict = "undefined"
-    return [stores.of_trap(release.program, one) for one in (place, broken) if one]
+    return [stores.of_trap(release.program, place) for place in (place, broken) if place]

@@ -107,14 +107,14 @@ class _Judge:
                 run = self.ended(level, order=seed)
                 if run is None:
                     continue
-                for one in _differences(Noise(), plain, run, exact=True):
-                    if not one.bits_equal:
-                        _, _, levels = changed.setdefault(one.argument, (one, run.how, []))
+                for difference in _differences(Noise(), plain, run, exact=True):
+                    if not difference.bits_equal:
+                        _, _, levels = changed.setdefault(difference.argument, (difference, run.how, []))
                         levels += [level] * (level not in levels)
                 self.noise.add(plain.arrays, run.arrays)
         lines = atomics.lines(self.launch) if changed else []
-        for one, how, levels in changed.values():
-            self.findings.order(one, levels, how, lines)
+        for difference, how, levels in changed.values():
+            self.findings.order(difference, levels, how, lines)
 
     def all_checks(self) -> None:
         """All at once; where that stops, each for itself, as a report ends a run."""
@@ -222,12 +222,12 @@ class _Judge:
         self.say(f"{self.launch.name}: where {above} and {level} part")
         try:
             levels = ("ttgir", "ptx") if level == "ptx" else ("ttir", "ttgir")
-            found = lockstep.of_launch(self.launch, levels)
+            report = lockstep.of_launch(self.launch, levels)
         except DiagnosticError as error:
             self.findings.say(error.message)
             return
-        if found.diverged is not None:
-            self.findings.diverged(found.diverged)
+        if report.diverged is not None:
+            self.findings.diverged(report.diverged)
 
 
 def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits]:

@@ -48,13 +48,15 @@ class Noise:
         """Another run of the same text: what each output is there, beside what it usually is."""
         for name, array in base.items():
             change = _change(difference(array, other[name]))
-            known = self._movements.get(name)
-            self._movements[name] = Movement(change if known is None else numpy.maximum(change, known.change))
+            movement = self._movements.get(name)
+            self._movements[name] = Movement(
+                change if movement is None else numpy.maximum(change, movement.change)
+            )
 
     def is_rounding(self, name: str, x: numpy.ndarray, y: numpy.ndarray) -> bool:
         """Whether an output of two runs differs by no more than rounding moves it, decisions left out."""
-        found = difference(x, y)
-        return bool((_change(found) <= self._allowed(name, found, False, decisions=False)[0]).all())
+        distance = difference(x, y)
+        return bool((_change(distance) <= self._allowed(name, distance, False, decisions=False)[0]).all())
 
     def compare(self, name: str, x: numpy.ndarray, y: numpy.ndarray, exact: bool) -> Bits:
         """How an output of one run differs from that of another. exact: both runs add in the same order, so

@@ -26,15 +26,15 @@ class _Writer:
         self._constants: dict[str, str] = {}
         self._functions: list[str] = []
         self.names: dict[int, str] = {}
-        for index, one in enumerate(self._taken):  # functions may call each other
-            self.names[index] = self._free(one["name"], f"function {index}")
+        for index, function in enumerate(self._taken):  # functions may call each other
+            self.names[index] = self._free(function["name"], f"function {index}")
 
     def _free(self, name: str, meaning: str) -> str:
         """The name under which something stands in the module: its own, unless that means something else."""
-        found, number = name, 2
-        while self._scope.setdefault(found, meaning) != meaning:
-            found, number = f"{name}_{number}", number + 1
-        return found
+        free, number = name, 2
+        while self._scope.setdefault(free, meaning) != meaning:
+            free, number = f"{name}_{number}", number + 1
+        return free
 
     def add(self, index: int) -> None:
         one, renamed = self._taken[index], {}
@@ -69,8 +69,8 @@ class _Writer:
         if one["kind"] == "gluon":
             self._imports["gluon"] = "from triton.experimental import gluon"
         decorator = "@gluon.jit" if one["kind"] == "gluon" else "@triton.jit"
-        given = ", ".join(f"{name}={value!r}" for name, value in one["options"].items() if value)
-        return f"{decorator}({given})\n" if given else f"{decorator}\n"
+        options = ", ".join(f"{name}={value!r}" for name, value in one["options"].items() if value)
+        return f"{decorator}({options})\n" if options else f"{decorator}\n"
 
     def text(self) -> str:
         head = [_HEAD.format(name=self.names[self._entry]), *sorted(self._imports.values())]

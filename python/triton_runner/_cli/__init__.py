@@ -59,9 +59,9 @@ class _Group(help.Group):
             click.echo(with_source(error), err=True)
             context.exit(1)
         except (ImportError, AttributeError) as error:
-            if (said := _missing(error)) is None:
+            if (reason := _missing(error)) is None:
                 raise
-            click.echo(str(fail(*said)), err=True)
+            click.echo(str(fail(*reason)), err=True)
             context.exit(2)
         except OSError as error:
             if error.errno == errno.EPIPE:  # who read has gone, which click knows to be quiet about
@@ -361,12 +361,12 @@ def resources(files, name, metadata, as_json):
     """
     from triton_runner._compiler.resources import resources as read
 
-    found = [read(file, metadata, name=name) for file in files]
+    resources = [read(file, metadata, name=name) for file in files]
     if as_json:
-        print_json([one.as_dict() for one in found])
+        print_json([one.as_dict() for one in resources])
         return
-    for one in found:
-        click.echo(str(one))
+    for resource in resources:
+        click.echo(str(resource))
 
 
 for _module in (

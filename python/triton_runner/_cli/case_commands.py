@@ -55,11 +55,11 @@ def bundle_command(
     from triton_runner._pretend.running import run_program
 
     bundle.check_name(output)
-    wanted = _Wanted(number)
+    selection = _Wanted(number)
     with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
         captured = capture.capture(
             folder,
-            wanted,
+            selection,
             kernel=kernel,
             most=2,
             max_bytes=max_bytes or bundle.MAX_BYTES,
@@ -71,7 +71,7 @@ def bundle_command(
             status = run_program(program, list(arguments), is_module, pretend_cuda)
         if not captured.cases:
             raise fail(
-                f"{program} made no such launch: {wanted.seen} of {kernel or 'any kernel'} were seen",
+                f"{program} made no such launch: {selection.seen} of {kernel or 'any kernel'} were seen",
                 f"it ended with status {status or 0}",
             )
         try:
@@ -116,9 +116,9 @@ def lockstep_command(levels, as_json, file):
     """
     from triton_runner._case.case import open_case  # with NumPy
 
-    found = open_case(file).lockstep(tuple(levels.split(",")))
-    click.echo(found.to_json() if as_json else str(found))
-    sys.exit(int(found.diverged is not None or bool(found.outputs)))
+    report = open_case(file).lockstep(tuple(levels.split(",")))
+    click.echo(report.to_json() if as_json else str(report))
+    sys.exit(int(report.diverged is not None or bool(report.outputs)))
 
 
 def run_case(file: str, release: str | None, level: str | None) -> int:
@@ -158,14 +158,14 @@ def _with_release(case, release: str, level: str | None) -> int:
                 f"{case.path} has no level {level} that another release's compilation runs at",
                 f"levels: {', '.join(program.levels)}",
             )
-        one = runs.Release(versions.expand(release)[-1], program)
+        release_run = runs.Release(versions.expand(release)[-1], program)
         try:
-            trial = one.at(level)
+            trial = release_run.at(level)
         finally:
-            one.close()
-    click.echo(f"{case.name} ({level}) by Triton {one.version}, grid {case.grid}")
-    said = "\n".join([trial.output.rstrip() or trial.verdict, trial.why])
-    click.echo(named(said, folder, case.path).strip())
+            release_run.close()
+    click.echo(f"{case.name} ({level}) by Triton {release_run.version}, grid {case.grid}")
+    output = "\n".join([trial.output.rstrip() or trial.verdict, trial.why])
+    click.echo(named(output, folder, case.path).strip())
     return {"right": 0, "wrong": 1}.get(trial.verdict, 125)
 
 

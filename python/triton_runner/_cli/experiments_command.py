@@ -36,22 +36,22 @@ def experiments_command(
     version = versions.known(release) if release else versions.installed()
     if version is None:
         raise click.UsageError("Triton is not installed: name a release with --triton")
-    given = Program(program, tuple(arguments), is_module, pretend_cuda, target, timeout)
+    subject = Program(program, tuple(arguments), is_module, pretend_cuda, target, timeout)
 
     def show(one) -> None:
         if not as_json:
             click.echo(f"{one.verdict:<8} {one.name:<34} {one.off:<36} {one.why[:80]}".rstrip())
 
-    found = experiments(given, version, passes, show)
-    helps = [one.name for one in found[1:] if one.verdict == "right"]
-    plain = found[0].verdict
+    results = experiments(subject, version, passes, show)
+    helps = [experiment.name for experiment in results[1:] if experiment.verdict == "right"]
+    plain = results[0].verdict
     if as_json:
-        rows = [dataclasses.asdict(one) for one in found]
+        rows = [dataclasses.asdict(experiment) for experiment in results]
         print_json({"release": version, "target": target, "verdict": plain, "helps": helps, "runs": rows})
     elif plain == "wrong":
         click.echo("the fault goes away with: " + (", ".join(helps) or "none of these"))
     elif plain == "unknown":
-        click.echo(f"it cannot be told: {found[0].why}")
+        click.echo(f"it cannot be told: {results[0].why}")
         if helps:
             click.echo(f"it is right with: {', '.join(helps)}")
     sys.exit({"right": 0, "wrong": 1}.get(plain, 125))

@@ -38,24 +38,24 @@ def report_command(
     from triton_runner._see.report import report
 
     start = time.perf_counter()
-    dumps, found = (), [*findings]
+    dumps, all_findings = (), [*findings]
     if case.is_case(what):
         opened = case.open_case(what)
         first = opened.material()
-        found += opened.findings()
+        all_findings += opened.findings()
     elif report_program.is_program(what):
         with prints_aside(as_json):
             first, dumps, faults = report_program.kernel_of(
                 what, arguments, name, selectors, target, pretend_cuda
             )
-        found += faults
+        all_findings += faults
     else:
         first = material.gather(what, name)
     both = first
     if against:
         is_case = case.is_case(against)
         both = [first, case.open_case(against).material() if is_case else material.gather(against, name)]
-    path = report(both, output or f"{first.name}.html", name=name, dumps=dumps, findings=found)
+    path = report(both, output or f"{first.name}.html", name=name, dumps=dumps, findings=all_findings)
     seconds, size = time.perf_counter() - start, os.path.getsize(path)
     if as_json:
         print_json({"file": path, "kernel": first.name, "bytes": size, "seconds": seconds})

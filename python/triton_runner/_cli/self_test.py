@@ -20,18 +20,18 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
 
 def run() -> dict[str, str]:
     """ "ok" or what went wrong, by level: run on the CPU, the binary on a GPU if there is one."""
-    found = {}
+    results = {}
     target = _settings.current().target or _settings.DEFAULT_TARGET
     signature = "*fp32:16, *fp32:16, *fp32:16, i32"
     # In a process of its own: what variables make the compiler print stays there.
-    made = compile_kernel(add, signature, {"BLOCK": 128}, target=target, isolate=True)
+    compiled = compile_kernel(add, signature, {"BLOCK": 128}, target=target, isolate=True)
     for level in EXECUTED:
-        if level in made.asm:
-            found[level] = _said(lambda level=level: _on_cpu(made, level))
-    found[made.level] = "ok, compiled"
-    if devices.gpu() and made.level == "cubin":
-        found[made.level] = _said(lambda: _on_gpu(made))
-    return found
+        if level in compiled.asm:
+            results[level] = _said(lambda level=level: _on_cpu(compiled, level))
+    results[compiled.level] = "ok, compiled"
+    if devices.gpu() and compiled.level == "cubin":
+        results[compiled.level] = _said(lambda: _on_gpu(compiled))
+    return results
 
 
 def _said(step) -> str:

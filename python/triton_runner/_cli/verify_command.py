@@ -51,21 +51,21 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     from triton_runner._case import case, judge, verdict
 
     _settings.using(check=checks).settings()  # raises for one that is none
-    wanted = tuple(checks.split(",")) if checks else judge.CHECKS
+    check_names = tuple(checks.split(",")) if checks else judge.CHECKS
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
         if case.is_case(program):
-            found = verdict.of_case(program, wanted, strict, say)
+            result = verdict.of_case(program, check_names, strict, say)
         else:
-            judging = verdict.Program(names, most, wanted, strict, say)
-            found = judging.run(program, arguments, is_module, pretend_cuda)
+            judging = verdict.Program(names, most, check_names, strict, say)
+            result = judging.run(program, arguments, is_module, pretend_cuda)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        click.echo(str(found))
-    sys.exit(found.status)
+        click.echo(str(result))
+    sys.exit(result.status)
 
 
 COMMANDS = (verify_command,)

@@ -63,7 +63,7 @@ def parse_configs(text: str, value) -> list[dict]:
                 found.append(value(word.strip()))
         if not found:
             raise fail(f"--configs: {part.strip()!r} has no values")
-        axes.append([(name.strip(), one) for one in found])
+        axes.append([(name.strip(), value) for value in found])
     return [dict(pairs) for pairs in itertools.product(*axes)]
 
 

@@ -72,8 +72,8 @@ class Measured:
         return value
 
     def as_dict(self) -> dict:
-        said = {_SAID.get(name, name): value for name, value in vars(self).items()}
-        return said | {"base": self.base.name if self.base else None}
+        fields = {_SAID.get(name, name): value for name, value in vars(self).items()}
+        return fields | {"base": self.base.name if self.base else None}
 
 
 _SAID = {"mix": "instructions", "pass_name": "pass"}  # what JSON calls some of them
@@ -101,16 +101,16 @@ class Comparison:
         """Returns the rows for which an expression is true, and those for which it cannot be evaluated, each
         with the reason. Rows without figures (`error`, `gap`) are skipped."""
         node = expression.parse(text, "--fail-if", measure.FIGURES)
-        found = []
+        rows = []
         for row in self.rows:
             if row.gap or row.error:
                 continue
             try:
                 if expression.evaluate(node, row.figure, f"--fail-if {text!r}"):
-                    found.append((row, _why(node, row)))
+                    rows.append((row, _why(node, row)))
             except expression.Unknown as error:
-                found.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
-        return found
+                rows.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
+        return rows
 
     def as_dict(self) -> dict:
         return {
@@ -130,7 +130,7 @@ class Comparison:
 
 def _why(node, row: Measured) -> str:
     """The figures that an expression names, with the base's beside them."""
-    said = []
+    words = []
     for leaf in expression.named(node):
         name = leaf[1] if leaf[0] == "name" else ("count", leaf[2][1])
         shown = name if isinstance(name, str) else f"count({name[1]})"
@@ -140,8 +140,8 @@ def _why(node, row: Measured) -> str:
                 text += f" (base {table.short(row.figure(name, True))})"
             except expression.Unknown:
                 text += " (base none)"
-        said.append(text)
-    return ", ".join(said)
+        words.append(text)
+    return ", ".join(words)
 
 
 def compare(
@@ -172,10 +172,10 @@ def compare(
     place = store if isinstance(store, Store) else Store(store)
     subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place)
     releases = _releases(versions)
-    wanted = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
+    target_names = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
     chosen = _configs(configs)
     gpu = _gpu_name()
-    cells = making.all_cells(subject, releases, wanted, chosen, gpu)
+    cells = making.all_cells(subject, releases, target_names, chosen, gpu)
     counts = {True: 0, False: 0}
 
     def note(cell, kept, total):
@@ -205,10 +205,14 @@ def _listed(text) -> list[str]:
 
 
 def _configs(given) -> list[dict]:
-    found = []
-    for one in [given] if isinstance(given, (str, dict)) else given or [{}]:
-        found += making.parse_configs(one, constant) if isinstance(one, str) else [dict(one)]
-    return found
+    configurations = []
+    for configuration in [given] if isinstance(given, (str, dict)) else given or [{}]:
+        configurations += (
+            making.parse_configs(configuration, constant)
+            if isinstance(configuration, str)
+            else [dict(configuration)]
+        )
+    return configurations
 
 
 def _gpu_name() -> str:
@@ -222,10 +226,10 @@ def _gpu_name() -> str:
 
 
 def _row(cell: Cell, result: dict | None) -> Measured:
-    known = {"mix": {}, "ptx": {}, "files": {}, **(result or {})}
-    known["figures"] = {**dict.fromkeys(measure.FIGURES), **known.get("figures", {})}
+    results = {"mix": {}, "ptx": {}, "files": {}, **(result or {})}
+    results["figures"] = {**dict.fromkeys(measure.FIGURES), **results.get("figures", {})}
     rest = ("figures", "mix", "ptx", "error", "trap", "unrun", "stage", "files", "outputs")
-    fields = {name: known.get(name) for name in rest} | {"pass_name": known.get("pass"), "gap": cell.gap}
+    fields = {name: results.get(name) for name in rest} | {"pass_name": results.get("pass"), "gap": cell.gap}
     return Measured(cell.release, cell.target, cell.config, **fields)
 
 
@@ -243,17 +247,17 @@ def _set_bases(rows: list[Measured], base, releases, configs) -> None:
         for row in rows:
             row.base = next((other for other in rows if _is_base(other, row, releases, configs)), None)
         return
-    known = {_place(row): row for row in rows}
+    baseline = {_place(row): row for row in rows}
     for name in fixed:
         if name not in ("release", "target") and not any(name in config for config in configs):
             axes = dict.fromkeys(["release", "target", *(n for config in configs for n in config)])
             raise fail(f"base: {name!r} is compared nowhere", f"compared: {', '.join(axes)}")
     config = {n: v for n, v in fixed.items() if n not in ("release", "target")}
     for row in rows:
-        wanted = Cell(
+        compared = Cell(
             str(fixed.get("release", row.release)), fixed.get("target", row.target), {**row.config, **config}
         )
-        row.base = known.get(_place(wanted))
+        row.base = baseline.get(_place(compared))
     if rows and all(row.base is None for row in rows):
         raise fail(f"base: no cell has {making.config_text(fixed)}", f"cells: {rows[0].name}, ...")
 
@@ -273,8 +277,8 @@ def _earlier(path: str) -> dict:
     """The rows of a comparison's JSON by their places."""
     try:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)["cells"]
-        rows = [_of_json(one) for one in told]
+            cells = json.load(file)["cells"]
+        rows = [_of_json(cell) for cell in cells]
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -295,18 +299,18 @@ def _judge(row: Measured, store: Store) -> None:
     row.figures["difference"] = 0.0
     if not row.figures["equal"]:
         pairs = list(zip(row.outputs, row.base.outputs, strict=True))
-        found = [_difference(store, mine, theirs) for mine, theirs in pairs if mine != theirs]
-        row.figures["difference"] = None if None in found else max(found)
+        differences = [_difference(store, mine, theirs) for mine, theirs in pairs if mine != theirs]
+        row.figures["difference"] = None if None in differences else max(differences)
 
 
 def _difference(store: Store, mine, theirs) -> float | None:
     """The largest difference of two arrays by the largest magnitude of the second; None where the store has
     them no more."""
-    arrays = [_array(store, *one) for one in (mine, theirs)]
+    arrays = [_array(store, *entry) for entry in (mine, theirs)]
     if any(array is None for array in arrays) or arrays[0].shape != arrays[1].shape:
         return None
-    found = difference(arrays[1], arrays[0])
-    return found.size if numpy.isfinite(found.max_error) else math.inf
+    distance = difference(arrays[1], arrays[0])
+    return distance.size if numpy.isfinite(distance.max_error) else math.inf
 
 
 def _array(store: Store, dtype: str, shape: list, key: str):

@@ -38,12 +38,12 @@ class _Parser:
         self.tokens = []
         at = 0
         while text[at:].strip():
-            found = _TOKEN.match(text, at)
-            if found is None:
+            match = _TOKEN.match(text, at)
+            if match is None:
                 at += len(text[at:]) - len(text[at:].lstrip())
                 raise self.error(f"{text[at]!r} stands where nothing like it can", at)
-            self.tokens.append((found.lastgroup, found[found.lastgroup], found.start(found.lastgroup)))
-            at = found.end()
+            self.tokens.append((match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
+            at = match.end()
         self.tokens.append(("end", "", len(text)))
 
     def error(self, why: str, at: int):

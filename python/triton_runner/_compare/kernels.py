@@ -38,16 +38,16 @@ def of_file(path: str, name: str, store: Store) -> Kernel:
     """The kernel of file and name: from the store, if no file that it comes from has changed."""
     path = os.path.abspath(path)
     key = key_of(["kernel", path, name, _digest(path), versions.installed(), sys.version, _packages()])
-    found = store.get(key, "kernels")
-    if found and all(_digest(file) == digest for file, digest in found["files"].items()):
-        return Kernel(**found["kernel"])
+    entry = store.get(key, "kernels")
+    if entry and all(_digest(file) == digest for file, digest in entry["files"].items()):
+        return Kernel(**entry["kernel"])
     before = set(sys.modules)
     try:
         function = job.innermost(job.load_function({"file": path, "name": name}))
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
     kernel = of_function(function)
-    files = {one["file"] for one in kernel.captured["functions"]} | {path}
+    files = {function["file"] for function in kernel.captured["functions"]} | {path}
     for module in set(sys.modules) - before:
         file = getattr(sys.modules[module], "__file__", None)
         if file and not file.startswith((sys.prefix, sys.base_prefix, *_sites())):

@@ -57,16 +57,16 @@ def _worker(version: str) -> workers.Worker:
 
 def close_thread() -> None:
     """Ends the workers of this thread."""
-    for one in _warm.__dict__.pop("workers", {}).values():
-        one.close()
-        _running.discard(one)
+    for worker in _warm.__dict__.pop("workers", {}).values():
+        worker.close()
+        _running.discard(worker)
 
 
 def stop_all() -> None:
     """Ends the workers of all threads in the middle of what they do, until start()."""
     _stopping.set()
-    for one in list(_running):
-        one.close()
+    for process in list(_running):
+        process.close()
 
 
 def start() -> None:
@@ -100,16 +100,20 @@ def measure(cell: dict) -> dict:
 def _measured(cell: dict) -> dict:
     release, request = cell["release"], cell["request"]
     worker = _worker(release)
-    made = compiler.Compilation(
+    compilation = compiler.Compilation(
         compiler.run("job", request, release, cell["timeout"], worker=worker), request["target"]
     )
-    result = {"transient": False, **_figures(made)}
+    result = {"transient": False, **_figures(compilation)}
     if cell["launch"] is None:
         return result
-    binary = made.level in ("cubin", "hsaco")
-    level = "ptx" if "ptx" in made.asm else "ttgir"
-    launch = {**cell["launch"], "target": made.target, "metadata": {**made.metadata, "name": made.name}}
-    what = f"the launch of {request['label']} for {made.target}"
+    binary = compilation.level in ("cubin", "hsaco")
+    level = "ptx" if "ptx" in compilation.asm else "ttgir"
+    launch = {
+        **cell["launch"],
+        "target": compilation.target,
+        "metadata": {**compilation.metadata, "name": compilation.name},
+    }
+    what = f"the launch of {request['label']} for {compilation.target}"
     variables = {**workers.environment(), "TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_THREADS": "1"}
     common = {"do": "_compare.launch_job", "preload": ["numpy", "ml_dtypes"], "environment": variables}
 
@@ -117,16 +121,16 @@ def _measured(cell: dict) -> dict:
         return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, worker)
 
     try:
-        said = ask(text=made.asm[level], level=level)
-        result |= {name: said[name] for name in ("outputs", "trap", "unrun") if name in said}
+        answer = ask(text=compilation.asm[level], level=level)
+        result |= {name: answer[name] for name in ("outputs", "trap", "unrun") if name in answer}
     except WorkerError as error:
         if error.ended == "killed":
             raise
         result |= {"unrun": error.message, "transient": error.ended == "late"}
     if binary and cell["gpu"]:
         with _one_at_a_time:
-            said = ask(text=made.asm[made.level], level=made.level, gpu=True)
-        result["figures"]["milliseconds"] = said["milliseconds"]
+            answer = ask(text=compilation.asm[compilation.level], level=compilation.level, gpu=True)
+        result["figures"]["milliseconds"] = answer["milliseconds"]
     return result
 
 

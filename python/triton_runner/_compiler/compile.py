@@ -158,13 +158,13 @@ def _text_request(text: str, target, level, metadata) -> dict:
         level = level or (extension if extension in LEVELS else None)
     level = level or level_of_text(text)
     artifact = describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
-    said = artifact.description.get("target") or None
-    if target and said and target != said and level != "ttir":
-        raise fail(f"{artifact.label} was compiled for {said}, and target={target!r} was asked for")
+    own_target = artifact.description.get("target") or None
+    if target and own_target and target != own_target and level != "ttir":
+        raise fail(f"{artifact.label} was compiled for {own_target}, and target={target!r} was asked for")
     return {
         "text": text, "level": level, "filename": filename or artifact.label, "name": artifact.name,
         "metadata": {**compile_options(artifact), "name": artifact.name},
-        "target": target or said or default_target(), "label": filename or f"the {level.upper()}",
+        "target": target or own_target or default_target(), "label": filename or f"the {level.upper()}",
     }  # fmt: skip
 
 
@@ -195,12 +195,12 @@ def run(
         calls = translation.has_calls_to_inline(text, request["level"], request["filename"])
         request = {**request, "text": text, "hint": reason, "inline": calls}
     if version != own or isolate or worker:
-        made = workers.ask(version, {**portable(request), "do": do}, timeout, what, worker)
+        answer = workers.ask(version, {**portable(request), "do": do}, timeout, what, worker)
     else:
-        made = _here(do, request, version, what)
-    for line in made.get("notes", ()):
+        answer = _here(do, request, version, what)
+    for line in answer.get("notes", ()):
         messages.note(line)
-    return made
+    return answer
 
 
 def portable(request: dict) -> dict:

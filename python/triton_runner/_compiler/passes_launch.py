@@ -147,8 +147,8 @@ def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
 
 
 def _compiled(request: dict, level: str, label: str) -> Entry:
-    if (said := death_of_child(lambda: recorder_job.run(request))) is not None:
-        raise fail(f"the compiler died on {label} under this plan of passes: {said}")
+    if (reason := death_of_child(lambda: recorder_job.run(request))) is not None:
+        raise fail(f"the compiler died on {label} under this plan of passes: {reason}")
     try:
         answer = recorder_job.run(request)
     except job.Refused as error:

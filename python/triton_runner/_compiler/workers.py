@@ -167,8 +167,8 @@ def worker(version: str) -> Worker:
 def close_all() -> None:
     """Ends all workers."""
     with _guard:
-        for one in _warm.values():
-            one.close()
+        for warm in _warm.values():
+            warm.close()
         _warm.clear()
 
 
@@ -222,10 +222,10 @@ def ask(
         again = f"to see it again: sh {folder}/run.sh"
     except OSError as unwritten:  # a home that may not be written to
         folder, again = None, f"what shows it again could not be written: {unwritten}"
-    known = [request["hint"]] if request.get("hint") else []
+    stages = [request["hint"]] if request.get("hint") else []
     raise WorkerError(
         f"Triton {version} failed on {what}{at}: {why}",
-        *known,
+        *stages,
         *notes,
         again,
         stage=stage,
@@ -254,8 +254,8 @@ def _error_lines(written: list[str], only_telling: bool = False) -> list[str]:
 
 
 def _failed_pass(written: list[str]) -> str | None:
-    found = re.search(r"Pass '?(\w+)'? failed|failed in pass (\w+)", "\n".join(written))
-    return found and (found[1] or found[2])
+    match = re.search(r"Pass '?(\w+)'? failed|failed in pass (\w+)", "\n".join(written))
+    return match and (match[1] or match[2])
 
 
 def _pass_of_death(one: Worker, request: dict, timeout: float | None) -> str | None:

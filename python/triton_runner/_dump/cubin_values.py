@@ -34,8 +34,8 @@ class ValuesPlan:
             registers = stops.setdefault(stop, [])
             if register not in registers:
                 registers.append(register)
-        known = {definition: self.opcodes[definition] for _, definition, _ in self.plan.reads}
-        return {"stops": stops, "fences": self.plan.fences, "opcodes": known}
+        opcodes = {definition: self.opcodes[definition] for _, definition, _ in self.plan.reads}
+        return {"stops": stops, "fences": self.plan.fences, "opcodes": opcodes}
 
     def recording(self, records: list, request):
         at: dict = {}
@@ -109,10 +109,10 @@ def _placed(request, code, place):
             else:
                 notes += found.notes
         except DiagnosticError as error:
-            said = error.message
-            if "SASS" not in said:
-                said = f"which registers of the untouched program hold {value} is not known: {said}"
-            notes.append(said)
+            reason = error.message
+            if "SASS" not in reason:
+                reason = f"which registers of the untouched program hold {value} is not known: {reason}"
+            notes.append(reason)
     notes += [
         f"{value} was not looked for, as {registers.MOST_TWINS} are"
         for value in values[registers.MOST_TWINS :]

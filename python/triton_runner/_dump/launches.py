@@ -101,15 +101,15 @@ class Plan:
 
 def checked_grid(grid, plan: Plan):
     """The launch's grid, which is checked as soon as it is known; and where it is then kept."""
-    known = []
+    names = []
 
     def check(value):
         axes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-        known[:] = [(*axes, 1, 1)[:3]]
-        plan.check_grid(known[0])
+        names[:] = [(*axes, 1, 1)[:3]]
+        plan.check_grid(names[0])
         return value
 
-    return (lambda meta: check(grid(meta))) if callable(grid) else check(grid), known
+    return (lambda meta: check(grid(meta))) if callable(grid) else check(grid), names
 
 
 def wanted(function, ask: DumpKeywords | None) -> bool:
@@ -140,7 +140,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
         kernel = function.launch(entry, args, kwargs, grid, True)
     on_engine = not at_cubin and devices.resolved_device() == "cpu" and compiled_of(kernel).level in MLIR
     plan = _plan(function, ask, kernel, entry, on_engine)
-    grid, known = checked_grid(grid, plan)
+    grid, axes = checked_grid(grid, plan)
     say_values(plan.text, plan.sites, plan.markers)
     request = _request(ask, plan, around, function)
     if on_engine:
@@ -162,16 +162,16 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
         dumps = [request.dump(recording, changes)]
     for dump in dumps:
         if not plan.sites:
-            found = [(text, [v.site for v in dump.all(text) if not v.site.marker]) for text in ask.values]
-            plan.take_sites([site for text, of in found for site in _meant(text, of)])
+            sites = [(text, [v.site for v in dump.all(text) if not v.site.marker]) for text in ask.values]
+            plan.take_sites([site for text, of in sites for site in _meant(text, of)])
             say_values(plan.text, plan.sites)
         if plan.target is not None:
-            fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), known[0])
+            fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), axes[0])
             # Nobody sees this Dump: what is missing in it, and outputs that are not the plain kernel's, are
             # said here.
-            said = [*dump.notes, *(change for change in dump.changes if "differ" in change)]
-            if said:
-                warn(f"the dump of {plan.who}: {'; '.join(said)}")
+            notes = [*dump.notes, *(change for change in dump.changes if "differ" in change)]
+            if notes:
+                warn(f"the dump of {plan.who}: {'; '.join(notes)}")
         elif around is None:
             session.keep(dump)
         if around is not None:
@@ -215,10 +215,10 @@ def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
     plan.take_markers(_markers(text, module.filename))
     if on_engine:
         selectors = [(text, list(lines)) for text, lines in session.request(ask.values, function).selectors]
-        found = probe.select(module, kernel.name, selectors)
+        selection = probe.select(module, kernel.name, selectors)
         chosen = []
         for number, text in enumerate(ask.values):
-            chosen += _meant(text, [site for site, of in found if of == number])
+            chosen += _meant(text, [site for site, of in selection if of == number])
         plan.take_sites(chosen)
     else:
         _check_names(ask, kernel, "ttgir" if devices.resolved_device() == "cpu" else level)
@@ -232,10 +232,10 @@ def _check_names(ask: DumpKeywords, kernel, level: str) -> None:
     text = kernel.asm.get(level) if any(name.startswith("%") for name in ask.values) else None
     for name in ask.values if text is not None else ():
         try:
-            found = probe.select(_module(text, f"{kernel.name}.{level}"), kernel.name, [name])
+            selection = probe.select(_module(text, f"{kernel.name}.{level}"), kernel.name, [name])
         except DiagnosticError:  # a register, or said when it is looked for
             continue
-        check_single(name, [site for site, _ in found])
+        check_single(name, [site for site, _ in selection])
 
 
 def _meant(text: str, sites: list) -> list:

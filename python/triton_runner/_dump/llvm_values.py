@@ -32,15 +32,15 @@ def tap(text: str, filename: str, kernel: str, names: list, threads: int, blocks
     """LLIR with a tap behind each named value of the kernel's function: a _core.probe.Tapped. Errors: no
     such value (with the nearest names), a value that is in no single register."""
     lines = text.split("\n")
-    found = llvm_ir.values(text, kernel)
+    defined = llvm_ir.values(text, kernel)
     file, places = llvm_ir.places(text)
     behind: dict = {}
     values = []
     for name in names:
-        if name not in found:
-            near = difflib.get_close_matches(name, found, 3)
+        if name not in defined:
+            near = difflib.get_close_matches(name, defined, 3)
             raise fail(f"{filename}: '{kernel}' has no value {name}", *[f"did you mean '{n}'?" for n in near])
-        at = found[name]
+        at = defined[name]
         kind = at.type
         if kind == "ptr addrspace(3)":  # as wide as the module says
             kind = "i32" if "p3:32" in text.partition("\n\n")[0] else "i64"

@@ -95,12 +95,12 @@ def chosen(request, code: Code):
     """What the selectors name: ("llir", names), ("ttgir", (name, lines) of each) or ("ptx", names)."""
     if request.level == "llir" and not request.lenient and code.llir is not None:
         in_llir = llvm_ir.values(code.llir, code.name)
-        found = [text for text, _ in request.selectors if text in in_llir]
-        if found and len(found) == len(request.selectors):
-            return "llir", found
-        if found:
+        in_text = [text for text, _ in request.selectors if text in in_llir]
+        if in_text and len(in_text) == len(request.selectors):
+            return "llir", in_text
+        if in_text:
             other = next(text for text, _ in request.selectors if text not in in_llir)
-            raise _mixed(f"{found[0]} is a value of the LLIR, and {other} is not")
+            raise _mixed(f"{in_text[0]} is a value of the LLIR, and {other} is not")
     ttgir = request.ttgir or code.ttgir
     values, names = [], []
     for text, lines in request.selectors:

@@ -64,8 +64,8 @@ def load_compiled(text: str, name: str, signature, metadata: dict) -> _core.Kern
     """The kernel of a PTX text that the installed Triton compiled; signature: (name, type) of its
     parameters, metadata: what Triton's stages said of it."""
     filename = f"{name}.ptx"
-    said = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
-    d = _core.artifact.describe(text, "ptx", name, said, filename)
+    metadata_text = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
+    d = _core.artifact.describe(text, "ptx", name, metadata_text, filename)
     options = {
         "block": _block(d, ".reqntid" in text),
         "cluster": d["cluster"] or (d["num_ctas"] or 1, 1, 1),

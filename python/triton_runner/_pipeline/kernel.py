@@ -117,8 +117,10 @@ def _make_class(base):
 
         def runner_resources(self):
             binary = binary_level(compiled_for(self.runner_metadata))
-            found = _core.artifact.describe(self.asm[binary], binary, self.name, "", f"{self.name}.{binary}")
-            return found["n_regs"] or 0, found["n_spills"] or 0
+            description = _core.artifact.describe(
+                self.asm[binary], binary, self.name, "", f"{self.name}.{binary}"
+            )
+            return description["n_regs"] or 0, description["n_spills"] or 0
 
         def _init_handles(self):
             if self.runner_level is None:

@@ -123,7 +123,7 @@ _KERNEL = re.compile(r"^define (?:[a-z_]+ )*ptx_kernel .*?@([\w.$-]+)\((.*)\)([^
 
 def _annotations(text: str, release: Release) -> tuple[list[str], list[str]]:
     """What the metadata must say of each kernel, as LLVM text behind `ptr @kernel, `, and what it was."""
-    rows, said = [], []
+    rows, changes = [], []
     for kernel in _KERNEL.finditer(text):
         name, parameters, behind = kernel.groups()
         group = re.search(r"#\d+", behind)
@@ -134,16 +134,16 @@ def _annotations(text: str, release: Release) -> tuple[list[str], list[str]]:
         ]
         if constant and release < _GRID_CONSTANT_UNTIL:
             rows.append(f'{{ptr @{name}, !"grid_constant", !{{{", ".join(f"i32 {i}" for i in constant)}}}}}')
-            said.append("nvvm.grid_constant: metadata")
+            changes.append("nvvm.grid_constant: metadata")
         attributes = re.search(rf"^attributes {group[0]} = {{(.*)}}$", text, re.M) if group else None
         for until, attribute, keys in _BOUNDS:
-            found = attributes and re.search(rf'"{re.escape(attribute)}"="([\d,]+)"', attributes[1])
-            if not found or release >= until:
+            bound = attributes and re.search(rf'"{re.escape(attribute)}"="([\d,]+)"', attributes[1])
+            if not bound or release >= until:
                 continue
-            for key, value in zip(keys, found[1].split(","), strict=False):
+            for key, value in zip(keys, bound[1].split(","), strict=False):
                 rows.append(f'{{ptr @{name}, !"{key}", i32 {value}}}')
-            said.append(f"{attribute}: metadata")
-    return rows, said
+            changes.append(f"{attribute}: metadata")
+    return rows, changes
 
 
 def translate(text: str, release: Release) -> tuple[str, list[str]]:
@@ -159,12 +159,12 @@ def translate(text: str, release: Release) -> tuple[str, list[str]]:
     for until, what, pattern, replacement in _SPELLINGS:
         if release >= until:
             continue
-        lines, made = [], 0
+        lines, total = [], 0
         for line in text.split("\n"):  # a line: constants look for their type to the left
             line, count = re.subn(pattern, replacement, line)
-            made += count
+            total += count
             lines.append(line)
-        if made:
+        if total:
             shown = replacement if isinstance(replacement, str) and "\\" not in replacement else "as before"
             text = "\n".join(lines)
             changes.append(f"{what}: {shown.strip() or 'removed'}")
@@ -177,7 +177,7 @@ def translate(text: str, release: Release) -> tuple[str, list[str]]:
         lines = ["" if x.startswith("declare ") and intrinsic in x else x for x in text.split("\n")]
         text = "\n".join(x.replace(intrinsic, asm) for x in lines)
         changes.append(f"llvm.nvvm.{name}: inline assembly")
-    rows, said = _annotations(text, release)
+    rows, bound_changes = _annotations(text, release)
     if rows:
         first = max((int(n) for n in re.findall(r"^!(\d+) = ", text, re.M)), default=-1) + 1
         numbers = ", ".join(f"!{first + i}" for i in range(len(rows)))
@@ -187,7 +187,7 @@ def translate(text: str, release: Release) -> tuple[str, list[str]]:
             numbers = f"{there[1]}, {numbers}"
         text = text.rstrip("\n") + f"\n!nvvm.annotations = !{{{numbers}}}\n"
         text += "".join(f"!{first + i} = !{row}\n" for i, row in enumerate(rows))
-        changes += said
+        changes += bound_changes
     return text, changes
 
 
@@ -227,8 +227,8 @@ class Value:
             parts = re.match(r"extractvalue \{([^{}]*)\} \S+, (\d+)(?:, !|$)", self.text)
             inner = [part.strip() for part in parts[1].split(",")] if parts else []
             return inner[int(parts[2])] if parts and int(parts[2]) < len(inner) else None
-        found = re.match(_RESULTS[self.op], self.text) if self.op in _RESULTS else None
-        return found and found[1]
+        match = re.match(_RESULTS[self.op], self.text) if self.op in _RESULTS else None
+        return match and match[1]
 
     @property
     def debug(self) -> str:
@@ -255,5 +255,5 @@ def values(text: str, kernel: str) -> dict[str, Value]:
 def places(text: str) -> tuple[str, dict]:
     """The source file, and (line, column) of each debug location by its number."""
     file = re.search(r'!DIFile\(filename: "([^"]*)"', text)
-    found = re.findall(r"!(\d+) = (?:distinct )?!DILocation\(line: (\d+), column: (\d+)", text)
-    return file[1] if file else "", {number: (int(line), int(column)) for number, line, column in found}
+    locations = re.findall(r"!(\d+) = (?:distinct )?!DILocation\(line: (\d+), column: (\d+)", text)
+    return file[1] if file else "", {number: (int(line), int(column)) for number, line, column in locations}

@@ -102,8 +102,12 @@ class PythonCandidates(Candidates):
         compiles = self.compiling["signature"] is not None and "result" in self.compile(text, "ttir")
 
         def asked(candidate: str) -> bool:
-            functions = (one for one in ast.parse(candidate).body if isinstance(one, ast.FunctionDef))
-            if self.name and not any(one.name == self.name and one.decorator_list for one in functions):
+            functions = (
+                function for function in ast.parse(candidate).body if isinstance(function, ast.FunctionDef)
+            )
+            if self.name and not any(
+                function.name == self.name and function.decorator_list for function in functions
+            ):
                 return False
             return (not compiles or "result" in self.compile(candidate, "ttir")) and holds(candidate)
 
@@ -213,9 +217,9 @@ def sign(answer: dict) -> tuple:
     output = answer.get("output", "")
     failed = re.search(r"Pass '?(\w+)'? failed|LLVM ERROR: [^\n]*|Assertion [^\n]*|error: [^\n]*", output)
     error = answer.get("error") or {}
-    said = failed[0] if failed else str(error.get("message", "")).split("\n")[0]
-    said = re.sub(r"\d+|%\w+|'[^']*'|<[^>]*>", "", said)
-    return (answer.get("signal"), error.get("type"), answer.get("stage"), said)
+    reason = failed[0] if failed else str(error.get("message", "")).split("\n")[0]
+    reason = re.sub(r"\d+|%\w+|'[^']*'|<[^>]*>", "", reason)
+    return (answer.get("signal"), error.get("type"), answer.get("stage"), reason)
 
 
 def _resource(candidates: Candidates, name: str, how: str, number: str):
@@ -224,11 +228,13 @@ def _resource(candidates: Candidates, name: str, how: str, number: str):
         answer = candidates.compile(text, binary)
         if "result" not in answer:
             return False
-        made = answer["result"]
+        answer_result = answer["result"]
         if name == "shared":
-            value = made["metadata"].get("shared")
+            value = answer_result["metadata"].get("shared")
         else:
-            described = _core.artifact.describe(made["asm"][binary], binary, candidates.name, "", "<reduced>")
+            described = _core.artifact.describe(
+                answer_result["asm"][binary], binary, candidates.name, "", "<reduced>"
+            )
             value = described[{"registers": "n_regs", "spills": "n_spills"}[name]]
         return value is not None and _COMPARE[how](value, int(number))
 

@@ -12,14 +12,14 @@ def read(given, map_) -> list[dict]:
     """Findings of a trap, a fault, what lockstep(), bisect or compare found, a dict or a JSON file of those,
     or of a list of them. map_: the SourceMap that their lines are looked up in."""
     if isinstance(given, (list, tuple)):
-        return [finding for one in given for finding in read(one, map_)]
+        return [finding for item in given for finding in read(item, map_)]
     if isinstance(given, (str, os.PathLike)):
         return read(_loaded(given), map_)
     if isinstance(given, (KernelTrap, DiagnosticError)) or hasattr(given, "kind"):
         return [_of_trap(given, map_)]
     if hasattr(given, "to_json"):
-        made = given.to_json()
-        return read(json.loads(made) if isinstance(made, str) else made, map_)
+        data = given.to_json()
+        return read(json.loads(data) if isinstance(data, str) else data, map_)
     if not isinstance(given, dict):
         raise fail(
             f"a finding cannot be read from a {type(given).__name__}",
@@ -28,7 +28,7 @@ def read(given, map_) -> list[dict]:
     if "launches" in given:  # of verify; and one launch of it, as a case has it
         return [finding for launch in given["launches"] for finding in read(launch, map_)]
     if "findings" in given:
-        return [_of_verdict(one, map_) for one in given["findings"]]
+        return [_of_verdict(finding, map_) for finding in given["findings"]]
     if "cells" in given:
         return _of_comparison(given)
     if "faults" in given and "verdict" in given:
@@ -70,11 +70,11 @@ def _placed(finding: dict, map_, path: str, line: int) -> dict:
 
 
 def _of_trap(trap, map_) -> dict:
-    said = getattr(trap, "text", "") or str(trap)
+    text = getattr(trap, "text", "") or str(trap)
     kind = getattr(trap, "kind", "") or "error"
     op = getattr(trap, "op", "")
     title = f"{kind}{f' in {op}' if op else ''}"
-    return _placed({"kind": "wrong", "title": title, "text": said}, map_, trap.file or "", trap.line or 0)
+    return _placed({"kind": "wrong", "title": title, "text": text}, map_, trap.file or "", trap.line or 0)
 
 
 def _of_verdict(one: dict, map_) -> dict:
@@ -85,7 +85,7 @@ def _of_verdict(one: dict, map_) -> dict:
 
 
 def _of_lockstep(found: dict, map_) -> list[dict]:
-    out = [_of_difference(one, map_) for one in found["differences"]]
+    out = [_of_difference(difference, map_) for difference in found["differences"]]
     for run, trap in (found.get("traps") or {}).items():
         out.append({"kind": "wrong", "title": f"{run} stopped", "text": str(trap)})
     return out
@@ -109,31 +109,31 @@ def _of_bisection(fault: dict, map_) -> list[dict]:
     """The pass that it names, and each place where a result is wrong."""
     pass_ = fault.get("pass") or {}
     where = f"{fault.get('stage') or ''}, pass {pass_['name']}" if pass_ else fault.get("stage") or ""
-    said = [line for one in fault.get("evidence", ()) for line in one.get("said", ())]
+    words = [line for one in fault.get("evidence", ()) for line in one.get("said", ())]
     text = "\n".join(
         [
             f"Triton {', '.join((fault.get('release') or {}).get('wrong', ()))}",
-            *(f"found by {how}" for how in fault.get("confirmed_by", ())), *fault.get("notes", ()), *said,
+            *(f"found by {how}" for how in fault.get("confirmed_by", ())), *fault.get("notes", ()), *words,
         ]
     )  # fmt: skip
     title = f"{fault.get('verdict', 'fault')}: first wrong at {fault.get('level')}"
-    found = [{"kind": "wrong", "title": title, "text": text, "where": where, "pass": pass_.get("name", "")}]
-    for one in fault.get("evidence", ()):
-        if one.get("file") and one.get("line"):
-            text = f"element {one.get('element')}: {one.get('got')}, and should be {one.get('want')}"
-            wrong = {"kind": "wrong", "title": f"wrong in {one.get('op')}", "text": text}
-            found.append(_placed(wrong, map_, one["file"], one["line"]))
-    return found
+    result = [{"kind": "wrong", "title": title, "text": text, "where": where, "pass": pass_.get("name", "")}]
+    for place in fault.get("evidence", ()):
+        if place.get("file") and place.get("line"):
+            text = f"element {place.get('element')}: {place.get('got')}, and should be {place.get('want')}"
+            wrong = {"kind": "wrong", "title": f"wrong in {place.get('op')}", "text": text}
+            result.append(_placed(wrong, map_, place["file"], place["line"]))
+    return result
 
 
 def _of_comparison(given: dict) -> list[dict]:
     """What went wrong in a cell, each, and all figures as one note."""
-    found, lines = [], []
+    rows, lines = [], []
     for cell in given["cells"]:
         config = " ".join(f"{key}={value}" for key, value in cell["config"].items())
         name = f"{cell['release']} {cell['target']} {config}".rstrip()
         figures = ", ".join(f"{key} {value}" for key, value in cell["figures"].items())
         lines.append(f"{name}: {cell['error'] or cell['gap'] or cell['trap'] or figures}")
         if cell["error"] or cell["trap"]:
-            found.append({"kind": "wrong", "title": name, "text": str(cell["error"] or cell["trap"])})
-    return [*found, {"kind": "note", "title": f"compare: {len(lines)} cells", "text": "\n".join(lines)}]
+            rows.append({"kind": "wrong", "title": name, "text": str(cell["error"] or cell["trap"])})
+    return [*rows, {"kind": "note", "title": f"compare: {len(lines)} cells", "text": "\n".join(lines)}]

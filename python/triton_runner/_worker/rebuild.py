@@ -41,10 +41,10 @@ def _attribute(module, path):
     places = ["triton.language", module] if module.startswith("triton.language") else [module]
     for place in places:
         try:
-            found = importlib.import_module(place)
+            value = importlib.import_module(place)
             for part in path.split("."):
-                found = getattr(found, part)
-            return found
+                value = getattr(value, part)
+            return value
         except (ImportError, AttributeError):
             continue
     import triton
@@ -54,25 +54,25 @@ def _attribute(module, path):
 
 def function(kernel):
     """The JIT function of {"functions": [...], "entry": index}."""
-    taken, made = kernel["functions"], {}
-    for one in taken:
-        _remember_lines(one)
+    taken, functions = kernel["functions"], {}
+    for function in taken:
+        _remember_lines(function)
     # Every function exists before any namespace is filled: they may call each other, or themselves.
-    for index, one in enumerate(taken):
-        made[index] = {"__name__": one["module"]}
-    wrapped = dict.fromkeys(made)
+    for index, function in enumerate(taken):
+        functions[index] = {"__name__": function["module"]}
+    wrapped = dict.fromkeys(functions)
     for index in kernel["order"]:
-        one, names = taken[index], made[index]
-        for name, reference in one["names"].items():
+        function, names = taken[index], functions[index]
+        for name, reference in function["names"].items():
             if isinstance(reference, dict) and "function" in reference:
                 names[name] = wrapped[reference["function"]]
             else:
                 names[name] = value(reference)
-        wrapped[index] = _wrapped(one, _executed(one, names))
-    for index, one in enumerate(taken):
-        for name, reference in one["names"].items():
+        wrapped[index] = _wrapped(function, _executed(function, names))
+    for index, function in enumerate(taken):
+        for name, reference in function["names"].items():
             if isinstance(reference, dict) and "function" in reference:
-                made[index][name] = wrapped[reference["function"]]
+                functions[index][name] = wrapped[reference["function"]]
     return wrapped[kernel["entry"]]
 
 
@@ -91,9 +91,9 @@ def _executed(one, names):
     if source[:1].isspace():  # within another function: columns stay
         source, line = "if 1:\n" + source, line - 1
     exec(compile("\n" * (line - 1) + source, one["file"], "exec", dont_inherit=True), names)
-    made = names[one["name"]]
-    made.__qualname__, made.__module__ = one["qualname"], one["module"]
-    return made
+    function = names[one["name"]]
+    function.__qualname__, function.__module__ = one["qualname"], one["module"]
+    return function
 
 
 def _wrapped(one, made):
@@ -107,5 +107,5 @@ def _wrapped(one, made):
         from triton.experimental.gluon import jit
     else:
         jit = triton.jit
-    known = inspect.signature(triton.runtime.jit.JITFunction.__init__).parameters
-    return jit(made, **{name: v for name, v in one["options"].items() if name in known})
+    parameters = inspect.signature(triton.runtime.jit.JITFunction.__init__).parameters
+    return jit(made, **{name: v for name, v in one["options"].items() if name in parameters})
