@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 
-from triton_runner._artifact.relaunch import Launch, of_call
+from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._base.errors import fail
 from triton_runner._launch.launchers import Call, observing
 from triton_runner._settings import devices
 
 
-def on_gpu(launch: Launch) -> list:
+def on_gpu(launch: Relaunch) -> list:
     """What a launch leaves in the blocks of its arguments, run as a cubin by this machine's GPU."""
     if devices.gpu() != "cuda":
         raise fail("this machine has no GPU that runs a cubin", "--levels without cubin does without one")

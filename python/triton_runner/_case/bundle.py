@@ -9,13 +9,13 @@ import re
 from pathlib import Path
 
 from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
-from triton_runner._artifact.relaunch import Launch
+from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import levels_of
 from triton_runner._base.typed import as_json
 from triton_runner._case import archive, case, fingerprint, page, source, tensors
 from triton_runner._case.results import Judged
-from triton_runner._compiler import capture
+from triton_runner._compiler import portable
 from triton_runner._compiler.passes import passes as passes_of
 from triton_runner._launch.launchers import Call, signature
 from triton_runner._memory.difference import tolerance
@@ -27,7 +27,7 @@ _REPRO = Path(__file__).with_name("repro.py")
 
 
 def files_of(
-    call: Call, launch: Launch, *, trap: KernelTrap | None = None, verdict: Judged | None = None,
+    call: Call, launch: Relaunch, *, trap: KernelTrap | None = None, verdict: Judged | None = None,
     passes: bool = True, report: bool = True, max_bytes: int = MAX_BYTES, level: str = "",
 ) -> dict:  # fmt: skip
     """The files of a case by name. launch: as it was before it ran; trap: what stopped it."""
@@ -73,7 +73,7 @@ def _repro() -> str:
     return text
 
 
-def write(path, call: Call, launch: Launch, **options) -> None:
+def write(path, call: Call, launch: Relaunch, **options) -> None:
     """Writes a launch as a case."""
     archive.write(path, files_of(call, launch, **options))
 
@@ -97,7 +97,7 @@ def _texts(compiled: Compiled, notes: list) -> dict:
     return files
 
 
-def _expected(launch: Launch, max_bytes: int, notes: list) -> dict:
+def _expected(launch: Relaunch, max_bytes: int, notes: list) -> dict:
     """What the arguments hold behind a run of the highest level on the CPU, the reference of repro.py: those
     that it changes."""
     level = launch.levels[0]
@@ -126,7 +126,7 @@ def _python(call: Call, about: dict, notes: list) -> str:
     if call.function is None:
         return ""
     try:
-        text, name = source.module_of(capture.kernel(call.function))
+        text, name = source.module_of(portable.kernel(call.function))
     except DiagnosticError as error:
         notes.append(f"its Python is left out: {error.message}")
         return ""
@@ -134,7 +134,7 @@ def _python(call: Call, about: dict, notes: list) -> str:
     passed = {argument["name"] for argument in about["arguments"]}
     try:
         about["constants"] = {
-            name: capture.constant(value, f"constant {name}")
+            name: portable.constant(value, f"constant {name}")
             for name, value in constants.items()
             if name not in passed
         }

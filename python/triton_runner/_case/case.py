@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy
 
-from triton_runner._artifact.relaunch import Launch, Outcome
+from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS
 from triton_runner._base.typed import as_json
@@ -59,7 +59,7 @@ class Case:
             raise self.archive.bad(f"its grid is {grid!r}")
         return tuple(grid)
 
-    def _subject(self) -> Launch:
+    def _subject(self) -> Relaunch:
         texts = {}
         for level in LEVELS:
             name = f"artifacts/{self.name}.{level}"
@@ -71,7 +71,7 @@ class Case:
         metadata = self.archive.json(f"artifacts/{self.name}.json")
         shape = {name: _axes(self.about.get(name)) for name in ("block", "cluster")}
         held = Arguments(self._arguments())
-        return Launch(self.name, self.target, texts, lambda: metadata, entry, self.grid, held, **shape)
+        return Relaunch(self.name, self.target, texts, lambda: metadata, entry, self.grid, held, **shape)
 
     def _arguments(self) -> list:
         """(name, value) of the launch's arguments, in memory of their own."""

@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 import time
 
-from triton_runner._artifact.relaunch import Launch, Outcome, called
+from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR
 from triton_runner._case import atomics, copies, reach, severity
@@ -37,7 +37,7 @@ _COMPILERS_FENCE = (
 class _Judge:
     """One launch on its way through all runs."""
 
-    def __init__(self, launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None):
+    def __init__(self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None):
         self.launch, self.checks, self.say = launch, tuple(checks), say
         self.findings = severity.Findings(strict)
         self.runs: list[Ran] = []
@@ -235,6 +235,6 @@ def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits
     return [noise.compare(name, x, b.arrays[name], exact) for name, x in a.arrays.items()]
 
 
-def judge(launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None) -> Judged:
+def judge(launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None) -> Judged:
     """The verdict on one launch."""
     return _Judge(launch, checks, strict, say).verdict()

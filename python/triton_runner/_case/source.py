@@ -10,7 +10,7 @@ _HEAD = '"""The kernel {name}, with all that it uses, as the program had it."""\
 
 
 def module_of(captured: dict) -> tuple[str, str]:
-    """The text of the module and the name of the kernel in it; captured: what capture.kernel() gives."""
+    """The text of the module and the name of the kernel in it; captured: what portable.kernel() gives."""
     writer = _Writer(captured)
     for index in captured["order"]:
         writer.add(index)
@@ -92,7 +92,7 @@ def _import(reference: dict, name: str) -> str:
 
 
 def _constant(reference) -> str:
-    """A constant as Python writes it; reference: capture.py's form."""
+    """A constant as Python writes it; reference: portable.py's form."""
     if not isinstance(reference, dict):
         return repr(reference) if reference == reference else "float('nan')"
     (kind, content), *_ = reference.items()

@@ -131,7 +131,7 @@ class Subject:
             request = compiler.request_of(
                 self.function.captured, signature, constants or None, target, None, last, options, None
             )
-            request = compiler.portable({**request, "label": f"kernel '{self.function.name}'"})
+            request = compiler.portable_request({**request, "label": f"kernel '{self.function.name}'"})
         timed = bool(gpu) and gpu.startswith(target + " ")
         work = {
             "release": release, "request": request, "launch": launch, "timeout": self.timeout, "gpu": timed,

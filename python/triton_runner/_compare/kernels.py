@@ -11,13 +11,13 @@ import sys
 
 from triton_runner._base.errors import fail
 from triton_runner._compare.store import Store, key_of
-from triton_runner._compiler import capture, versions
+from triton_runner._compiler import portable, versions
 from triton_runner._worker import job
 
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """`parameters`: (name, is a constexpr) in order; `captured`: what capture.kernel() made of it."""
+    """`parameters`: (name, is a constexpr) in order; `captured`: what portable.kernel() made of it."""
 
     name: str
     parameters: list
@@ -31,7 +31,7 @@ class Kernel:
 
 def of_function(function) -> Kernel:
     parameters = [[p.name, bool(p.is_constexpr)] for p in function.params]
-    return Kernel(function.__name__, parameters, capture.kernel(function))
+    return Kernel(function.__name__, parameters, portable.kernel(function))
 
 
 def of_file(path: str, name: str, store: Store) -> Kernel:

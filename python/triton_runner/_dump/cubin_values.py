@@ -22,7 +22,7 @@ from triton_runner._dump import registers
 _SASS = re.compile(r"\*$|(U?[RP]\d+|0x[0-9a-f]+(:\w+)?|[A-Z][A-Z0-9_.]*|.*\.py:\d+)$")
 
 
-class ValuesPlan:
+class DebuggerReads:
     """A _core.probe.SassPlan, as the debugger is told of it, and what becomes of what it read."""
 
     def __init__(self, plan, opcodes: dict):
@@ -54,7 +54,7 @@ class ValuesPlan:
         )  # fmt: skip
 
 
-def plan(request, compiled) -> ValuesPlan | None:
+def plan(request, compiled) -> DebuggerReads | None:
     """Where the SASS of a compiled kernel has the values that the selectors name; None where they name SASS.
     Errors: names of both kinds, values that no register holds, with the reasons."""
     if not request.selectors:
@@ -77,7 +77,7 @@ def plan(request, compiled) -> ValuesPlan | None:
     opcodes = {}
     for match in re.finditer(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@\S+\s+)?([A-Z0-9]+)", listing, re.M):
         opcodes.setdefault(int(match[1], 16), match[2])
-    return ValuesPlan(placed, opcodes)
+    return DebuggerReads(placed, opcodes)
 
 
 def _placed(request, code, place):

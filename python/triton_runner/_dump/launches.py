@@ -33,7 +33,7 @@ def say_values(text: str, sites, markers=()) -> None:
             messages.dump_mode(*line)
 
 
-class Plan:
+class DumpLayout:
     """What is known of a dump before it runs: the module's text, the values that dump_value= chose in it and
     where they begin in dump_tensor=, the statements. Errors: what the tensor has no room or no type for."""
 
@@ -99,7 +99,7 @@ class Plan:
             )
 
 
-def checked_grid(grid, plan: Plan):
+def checked_grid(grid, plan: DumpLayout):
     """The launch's grid, which is checked as soon as it is known; and where it is then kept."""
     names = []
 
@@ -179,7 +179,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
     return kernel
 
 
-def _way(request, plan: Plan):
+def _way(request, plan: DumpLayout):
     """What records a launch that the tile engine does not execute. Statements become stores, which values of
     the IR and registers can be too; on the CPU the engine reads registers."""
     if request.level == "cubin":
@@ -199,7 +199,7 @@ def _way(request, plan: Plan):
 _REGISTER = re.compile(r"%(?:r|rd|rs|rl|rq|f|fd|h|hh|b|p)\d+")
 
 
-def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
+def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> DumpLayout:
     """What the IR tells of the dump: that of the level that the engine executes, elsewhere the one that the
     names belong to."""
     level = compiled_of(kernel).level if on_engine else entry.level if entry is not None else "ttir"
@@ -208,7 +208,7 @@ def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
     elif level == "ttgir" and compiled_of(kernel).entry == "ttir" and not compiled_of(kernel).has("ttgir"):
         level = "ttir"  # one with layouts, as TLX has it: the engine calls it by what it holds
     text = kernel.asm.get(level) if level in MLIR else None
-    plan = Plan(ask, f"kernel '{kernel.name}'", text or "")
+    plan = DumpLayout(ask, f"kernel '{kernel.name}'", text or "")
     if text is None:
         return plan
     module = _module(text, f"{kernel.name}.{level}")
@@ -248,7 +248,7 @@ def _meant(text: str, sites: list) -> list:
     return [[site for site in sites if site.loops == deepest][-1]]
 
 
-def _request(ask: DumpKeywords, plan: Plan, around, function) -> session.Request:
+def _request(ask: DumpKeywords, plan: DumpLayout, around, function) -> session.Request:
     """What the recorder is asked for: the launch's own wishes, and those of dumping() around it."""
     own = session.request(
         ask.values, function, plan.every_iteration, ask.programs, markers=bool(plan.markers) or not plan.text

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy
 
 from triton_runner import _settings
-from triton_runner._artifact.relaunch import Launch
+from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import MLIR, ON_CPU
 from triton_runner._dump.dumping import dumping
@@ -187,7 +187,7 @@ def lockstep(
     return Lockstep(runs, differences, outputs, unobserved, compared, notes)
 
 
-def of_launch(launch: Launch, levels: tuple, **options) -> Lockstep:
+def of_launch(launch: Relaunch, levels: tuple, **options) -> Lockstep:
     """lockstep() of a launch that can be run again, at two levels or more, on the CPU."""
     with unseen(), _settings.using(device="cpu", level=levels[0], target=launch.target, threads=1):
         kernel = launch.kernel(levels[0])

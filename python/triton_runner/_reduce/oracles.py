@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from triton_runner import _core, _settings
-from triton_runner._artifact.relaunch import Launch, Outcome
+from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import EXECUTED, ON_CPU, binary_level, level_of_text
 from triton_runner._compiler import compile as compiler
@@ -70,7 +70,7 @@ class Candidates:
                 "give --grid and --arg as for exec, or reduce a case (*.trcase)",
             )
         about = self.metadata
-        launch = Launch(
+        launch = Relaunch(
             self.name, self.target, {level: text}, lambda: about, level, self.grid, self.arguments
         )
         try:

@@ -4,7 +4,7 @@ other.
 Standard library and Triton only, in Python 3.8's syntax: the installed release runs it in process, every
 other one in a worker, so that there is one way through the stages. A request is a dict:
 
-    kernel      a JIT function, or {"file", "name"}, or what capture.py made of one; of a text None
+    kernel      a JIT function, or {"file", "name"}, or what portable.py made of one; of a text None
     signature, constexprs, attrs    see signature_of()
     text, level, filename           of a text: the IR, its level, what messages call it
     metadata    of a text: what is known of it; fields that are compile options are taken as such

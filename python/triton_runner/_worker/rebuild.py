@@ -1,4 +1,4 @@
-"""A kernel made again from what capture.py took down of it, in a process that has none of the caller's
+"""A kernel made again from what portable.py took down of it, in a process that has none of the caller's
 objects.
 
 Standard library and Triton only, in Python 3.8's syntax. Sources are compiled under their own file names
@@ -15,7 +15,7 @@ class Missing(Exception):
 
 
 def value(taken):
-    """A constant: JSON's own, or one of capture.py's forms."""
+    """A constant: JSON's own, or one of portable.py's forms."""
     if not isinstance(taken, dict):
         return taken
     (kind, content), *_ = taken.items()

@@ -145,7 +145,7 @@ def bench_command(
         if ab:
             sections_ = two.sections(ab, chosen, grid, args, constexprs, tolerance, sizes, stack, launches)
         else:
-            plan = suites.Plan(
+            plan = suites.Measurement(
                 folder, stack.enter_context(opened_peers(peers)),
                 sizes, launches,
             )  # fmt: skip
