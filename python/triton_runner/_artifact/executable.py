@@ -16,23 +16,23 @@ from triton_runner._launch import gpu_driver, native, simt
 from triton_runner._settings import devices
 
 
-def _check_level(artifact: Artifact, wanted: str) -> None:
-    if wanted in LEVELS and is_above(wanted, artifact.level):
+def _check_level(artifact: Artifact, level: str) -> None:
+    if level in LEVELS and is_above(level, artifact.level):
         raise fail(
-            f"level={wanted!r} was asked for, and the kernel enters at {artifact.level}: "
+            f"level={level!r} was asked for, and the kernel enters at {artifact.level}: "
             "execution cannot go back",
-            f"leave level= out, or give the kernel at {wanted}",
+            f"leave level= out, or give the kernel at {level}",
         )
 
 
-def _check_target(artifact: Artifact, wanted: str) -> str:
+def _check_target(artifact: Artifact, target: str) -> str:
     own_target = artifact.description.get("target") or ""
-    if own_target and wanted and own_target != wanted and artifact.level != "ttir":
+    if own_target and target and own_target != target and artifact.level != "ttir":
         raise fail(
-            f"{artifact.label} was compiled for {own_target}, and target={wanted!r} was asked for",
+            f"{artifact.label} was compiled for {own_target}, and target={target!r} was asked for",
             "compile the kernel for that target, or leave target= out",
         )
-    return wanted or own_target
+    return target or own_target
 
 
 _executables = Recent(512)

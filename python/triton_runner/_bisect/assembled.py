@@ -25,9 +25,9 @@ runner = on_gpu  # tests put another in its place
 
 
 @contextlib.contextmanager
-def machine(wanted: bool = True):
+def machine(enabled: bool = True):
     """Every launch inside of the block runs as machine code."""
-    if not wanted:
+    if not enabled:
         yield
         return
 

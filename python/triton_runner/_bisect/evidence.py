@@ -81,21 +81,21 @@ def worst(mine: dict, theirs: dict) -> tuple | None:
     for position, (name, array) in enumerate(mine.items()):
         if name in theirs and (difference := classes.compare(array, theirs[name])):
             differing.append((position, len(mine), difference))
-    return min(differing, key=lambda one: _WORST.index(one[2].class_), default=None)
+    return min(differing, key=lambda entry: _WORST.index(entry[2].class_), default=None)
 
 
-def _placed(search, found: Evidence, count: int) -> Evidence:
+def _placed(search, evidence: Evidence, count: int) -> Evidence:
     """With the op and the line of Python that store to the array; count: of the launch's arrays."""
     kernels = search.at(search.wrong_at, keep="text").kernels
     module = next(
-        (parsed(kernel) for kernel in kernels if kernel.name == found.kernel and kernel.first is not None),
+        (parsed(kernel) for kernel in kernels if kernel.name == evidence.kernel and kernel.first is not None),
         None,
     )
     if module is None:
-        return found
-    name, op = stores.store(module, found.argument, count)
-    placed = found if op is None else found.at(op)
-    return dataclasses.replace(placed, argument=name or found.argument)
+        return evidence
+    name, op = stores.store(module, evidence.argument, count)
+    placed = evidence if op is None else evidence.at(op)
+    return dataclasses.replace(placed, argument=name or evidence.argument)
 
 
 def parsed(kernel: Kernel):

@@ -85,8 +85,8 @@ def _own_files(request):
     return sorted(file[len(folder) :] for file in own if "site-packages" not in file and os.path.isfile(file))
 
 
-def _pin_choices(wanted):
-    """Lets autotuners take the configurations wanted, {kernel: configuration as text}, without timing any;
+def _pin_choices(choices):
+    """Lets autotuners take the configurations chosen, {kernel: configuration as text}, without timing any;
     the dict into which they write those that they take. Of a kernel that is not in it they take the first
     that runs: the times of a CPU say nothing, and would differ from run to run."""
     from triton.runtime.autotuner import Autotuner
@@ -98,11 +98,11 @@ def _pin_choices(wanted):
         return getattr(tuner.base_fn, "__name__", "")
 
     def pinned(self, *args, config, **meta):
-        if not wanted or name(self) not in wanted:
+        if not choices or name(self) not in choices:
             times = bench(self, *args, config=config, **meta)
             runs = all(math.isfinite(time) for time in (times if hasattr(times, "__iter__") else [times]))
             return [float(self.configs.index(config))] * 3 if runs else times
-        return [float(str(config) != wanted[name(self)])] * 3
+        return [float(str(config) != choices[name(self)])] * 3
 
     def noting(self, *args, **kwargs):
         result = run(self, *args, **kwargs)
@@ -125,18 +125,18 @@ def _run(request):
     return "right", ""
 
 
-def _captured(wanted):
+def _captured(case):
     """Writes a launch as a case, {"folder", "number"}."""
-    if not wanted:
+    if not case:
         return contextlib.nullcontext()
     from triton_runner._case.capture import capture  # no other run needs it
 
-    return capture(wanted["folder"], lambda seen: seen.number == wanted["number"], most=1)
+    return capture(case["folder"], lambda seen: seen.number == case["number"], most=1)
 
 
-def _machine(wanted):
+def _machine(enabled):
     """Launches as machine code on the GPU."""
-    if not wanted:
+    if not enabled:
         return contextlib.nullcontext()
     from triton_runner._bisect import assembled  # no other run needs it
 

@@ -15,8 +15,8 @@ seen: list[dict] = []
 kept: dict = {}  # what the launch that is asked for left, by position
 
 
-def install(wanted: int | None = None) -> None:
-    """Watches every launch from here on; wanted: the number of the one whose contents are kept."""
+def install(kept_number: int | None = None) -> None:
+    """Watches every launch from here on; kept_number: that of the one whose contents are kept."""
 
     def watch(call: launchers.Call, go) -> None:
         number = len(seen)
@@ -25,7 +25,7 @@ def install(wanted: int | None = None) -> None:
         go()
         after = arguments.arrays(arguments.live())
         seen[number]["arrays"] = {name: _fingerprint(array) for name, array in after.items()}
-        if number == wanted:
+        if number == kept_number:
             kept.update((name, packed(array)) for name, array in after.items())
 
     launchers.observe(watch)

@@ -65,24 +65,24 @@ def look(release: Release, **more) -> Orders:
     return orders
 
 
-def explains(found: Orders, shown: list[Evidence], seen: Evidence) -> bool:
+def explains(orders: Orders, shown: list[Evidence], seen: Evidence) -> bool:
     """Whether a program is wrong by what another order of its atomics changes as well: then it takes that
     verdict. shown: the outputs that depend on order; seen: the evidence of what is wrong."""
     largest = max((finding.differs.size or 0.0 for finding in shown if finding.differs), default=0.0)
     differs = seen.differs
     if not differs or differs.class_ != "atomics" or (differs.size or 0.0) > _TIMES * largest:
         return False
-    found.verdict, found.evidence = "nondeterministic", shown
-    found.notes.append(
+    orders.verdict, orders.evidence = "nondeterministic", shown
+    orders.notes.append(
         f"launch {seen.launch + 1}, of kernel '{seen.kernel}', differs by at most {differs.size:.3g} "
         f"of the largest where it is wrong, and by {largest:.3g} in another order of its atomics"
     )
     return True
 
 
-def outputs(release: Release, found: Orders, **more) -> list[Evidence]:
+def outputs(release: Release, orders: Orders, **more) -> list[Evidence]:
     """The evidence of the outputs that depend on order."""
-    return evidence(release, found, _atomics(release, **more), **more) if found.outputs else []
+    return evidence(release, orders, _atomics(release, **more), **more) if orders.outputs else []
 
 
 def born_level(release: Release) -> str:
@@ -91,7 +91,7 @@ def born_level(release: Release) -> str:
     return next((level for level in ("ttir", "ttgir") if release.at(level).verdict != "unknown"), lowest)
 
 
-def _in_other_orders(release: Release, level: str, found: Orders, more: dict) -> str | None:
+def _in_other_orders(release: Release, level: str, orders: Orders, more: dict) -> str | None:
     """Notes the outputs whose bits differ at a level; a sentence if the verdict does."""
     plain = release.at(level, launches={}, **more)
     flipped = None
@@ -100,7 +100,7 @@ def _in_other_orders(release: Release, level: str, found: Orders, more: dict) ->
         other = release.at(level, variables=variables, launches={}, **more)
         release.say(f"at {level}, shuffle {seed}: {other.verdict}")
         for key in _other_bits(plain, other):
-            found.outputs.setdefault(key, (level, variables))
+            orders.outputs.setdefault(key, (level, variables))
         if {plain.verdict, other.verdict} == {"right", "wrong"} and flipped is None:
             flipped = (
                 f"at {level} with Triton {release.version} it is {plain.verdict} in one order of its "
@@ -135,11 +135,11 @@ def _atomics(release: Release, **more) -> dict:
     return results
 
 
-def evidence(release: Release, found: Orders, places: dict, **more) -> list[Evidence]:
+def evidence(release: Release, orders: Orders, places: dict, **more) -> list[Evidence]:
     """The outputs that depend on order, each with the first element that differs and the line of the atomic;
     the lines alone where no output can be compared."""
     plain, seen = Evidence(release.program.name), []
-    for (number, name), (level, variables) in list(found.outputs.items())[:_SHOWN]:
+    for (number, name), (level, variables) in list(orders.outputs.items())[:_SHOWN]:
         own, other = (
             release.at(level, variables=settings, launches={"keep": number}, **more).launches
             for settings in (None, variables)

@@ -40,8 +40,8 @@ def bisect_program(
 class _Bisection:
     """A program in all releases: how it ends in each."""
 
-    def __init__(self, program: Program, wanted: list[str], say, jobs: int):
-        self.program, self.wanted, self.say, self.jobs = program, wanted, say, jobs
+    def __init__(self, program: Program, asked: list[str], say, jobs: int):
+        self.program, self.wanted, self.say, self.jobs = program, asked, say, jobs
         self.releases: dict[str, Release] = {}
         self.judged: dict[str, Trial] = {}
         self.looked: dict[str, order.Orders] = {}
@@ -64,7 +64,7 @@ class _Bisection:
         for run in runs_of_wrong([version for version in self.wanted if version in assembled], assembled):
             fault = of_assembler(self.releases, run, assembled, self.judged[run[-1]].last_lines)
             faults.append((run, fault))
-        faults.sort(key=lambda one: self.wanted.index(one[0][-1]))
+        faults.sort(key=lambda fault: self.wanted.index(fault[0][-1]))
         return self._summed_up(faults, decided)
 
     def _summed_up(self, faults: list, decided: order.Orders) -> Found:
@@ -180,11 +180,11 @@ class _Bisection:
         return faults, order.Orders()
 
 
-def runs_of_wrong(wanted: list[str], judged: dict[str, Trial]) -> list[list[str]]:
+def runs_of_wrong(asked: list[str], judged: dict[str, Trial]) -> list[list[str]]:
     """Consecutive releases that are wrong; one that could not be judged ends no run."""
     runs: list[list[str]] = []
     inside = False
-    for version in wanted:
+    for version in asked:
         verdict = judged[version].verdict
         if verdict == "wrong":
             if not inside:

@@ -214,27 +214,27 @@ def _listed(value):
     return list(value) if not isinstance(value, str) else value
 
 
-def _value(one: dict, blocks: list):
+def _value(argument: dict, blocks: list):
     """An argument as launches take it."""
-    kind = one["kind"]
+    kind = argument["kind"]
     if kind == "number":
-        value = float.fromhex(one["hex"]) if "hex" in one else one["value"]
+        value = float.fromhex(argument["hex"]) if "hex" in argument else argument["value"]
         if value is not None and not isinstance(value, (bool, int, float)):
-            raise ValueError(f"argument {one['name']!r} is {value!r}")
-        dtype = one.get("dtype", "")
+            raise ValueError(f"argument {argument['name']!r} is {value!r}")
+        dtype = argument.get("dtype", "")
         numpy_types = {
             theirs: numpy.dtype(theirs) for theirs, _ in DTYPES.values() if theirs in numpy.sctypeDict
         }
         return numpy_types[dtype].type(value) if dtype in numpy_types else value
     view = View(
-        int(one["block"]), int(one["offset"]), one["dtype"], tuple(map(int, one["shape"])),
-        tuple(map(int, one["strides"])),
+        int(argument["block"]), int(argument["offset"]), argument["dtype"],
+        tuple(map(int, argument["shape"])), tuple(map(int, argument["strides"])),
     )  # fmt: skip
     if view.block < 0 or view.offset < 0:
-        raise ValueError(f"argument {one['name']!r} lies outside of its memory")
+        raise ValueError(f"argument {argument['name']!r} lies outside of its memory")
     array = view.passed(blocks[view.block])
     if kind == "descriptor":
-        fields = {f: one["descriptor"][f] for f in _DESCRIPTOR if f in one["descriptor"]}
+        fields = {f: argument["descriptor"][f] for f in _DESCRIPTOR if f in argument["descriptor"]}
         return SimpleNamespace(base=array, **fields)
     return array
 

@@ -178,8 +178,8 @@ def _places(stack: str) -> list:
 class _Origins:
     """Which of the values that differ do so without an operand that does. told: values that are watched."""
 
-    def __init__(self, module, differing: set, told: set):
-        self.differing, self.told, self.values = differing, told, {}
+    def __init__(self, module, differing: set, marked: set):
+        self.differing, self.told, self.values = differing, marked, {}
         for op in module.walk():
             values = [*op.results]
             for region in op.regions:

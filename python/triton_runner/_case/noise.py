@@ -100,11 +100,11 @@ class Noise:
         return numpy.where(jumps, numpy.inf, room), 2 * int(jumps.sum())
 
 
-def _change(found: Difference) -> numpy.ndarray:
+def _change(difference: Difference) -> numpy.ndarray:
     """By how much each element differs: of whole numbers 1 where it does; infinite where only one is NaN."""
-    if found.want.dtype.kind in "iub":
-        return found.where.astype(numpy.float64)
-    return numpy.where(numpy.isnan(found.error), numpy.inf, found.error)
+    if difference.want.dtype.kind in "iub":
+        return difference.where.astype(numpy.float64)
+    return numpy.where(numpy.isnan(difference.error), numpy.inf, difference.error)
 
 
 def _step(x: numpy.ndarray) -> numpy.ndarray:

@@ -61,15 +61,15 @@ class _Writer:
                 self._imports.setdefault("tl", "import triton.language as tl")
         return there
 
-    def _decorator(self, one: dict) -> str:
-        if one["kind"] == "plain":
+    def _decorator(self, function: dict) -> str:
+        if function["kind"] == "plain":
             return ""
-        if one["kind"] == "constexpr_function":
+        if function["kind"] == "constexpr_function":
             return "@triton.constexpr_function\n"
-        if one["kind"] == "gluon":
+        if function["kind"] == "gluon":
             self._imports["gluon"] = "from triton.experimental import gluon"
-        decorator = "@gluon.jit" if one["kind"] == "gluon" else "@triton.jit"
-        options = ", ".join(f"{name}={value!r}" for name, value in one["options"].items() if value)
+        decorator = "@gluon.jit" if function["kind"] == "gluon" else "@triton.jit"
+        options = ", ".join(f"{name}={value!r}" for name, value in function["options"].items() if value)
         return f"{decorator}({options})\n" if options else f"{decorator}\n"
 
     def text(self) -> str:

@@ -172,10 +172,10 @@ class Program:
         go()
 
 
-def _accepted(one: Judged) -> Judged:
+def _accepted(judged: Judged) -> Judged:
     """The verdict on a launch where the program's own check passes."""
-    findings = severity.accepted(one.findings) if one.verdict == "wrong" else None
-    return one if findings is None else dataclasses.replace(one, findings=findings).settled()
+    findings = severity.accepted(judged.findings) if judged.verdict == "wrong" else None
+    return judged if findings is None else dataclasses.replace(judged, findings=findings).settled()
 
 
 def _shape(value) -> tuple:

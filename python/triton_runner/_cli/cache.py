@@ -82,7 +82,7 @@ def explain(name: str) -> dict:
         if other["kernel"] == entry["kernel"] and other["path"] != entry["path"]:
             theirs = _metadata(Path(other["path"]) / f"{other['kernel']}.json") or {}
             others.append({"path": other["path"], "differs": _differences(entry, metadata, other, theirs)})
-    others.sort(key=lambda one: len(one["differs"]))
+    others.sort(key=lambda entry: len(entry["differs"]))
     return {**entry, "metadata": metadata, "files": files, "others": others}
 
 

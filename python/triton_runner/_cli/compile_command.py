@@ -121,7 +121,7 @@ def translate_command(file, from_, to, output, as_json):
     }
     for named in filter(None, (from_, to)):
         if (number := translation.number(named)) not in releases:
-            near = releases[min(releases, key=lambda one: abs(one - number))]
+            near = releases[min(releases, key=lambda n: abs(n - number))]
             raise fail(f"there is no Triton release {named!r}", f"the nearest: {near}")
     source = read_text(file)
     if file.endswith(".llir"):

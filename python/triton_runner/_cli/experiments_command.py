@@ -38,9 +38,9 @@ def experiments_command(
         raise click.UsageError("Triton is not installed: name a release with --triton")
     subject = Program(program, tuple(arguments), is_module, pretend_cuda, target, timeout)
 
-    def show(one) -> None:
+    def show(e) -> None:
         if not as_json:
-            click.echo(f"{one.verdict:<8} {one.name:<34} {one.off:<36} {one.why[:80]}".rstrip())
+            click.echo(f"{e.verdict:<8} {e.name:<34} {e.off:<36} {e.why[:80]}".rstrip())
 
     results = experiments(subject, version, passes, show)
     helps = [experiment.name for experiment in results[1:] if experiment.verdict == "right"]

@@ -60,24 +60,24 @@ def _level_of(path: str) -> str:
     return "" if os.path.isdir(path) or path.endswith(".trcase") else os.path.splitext(path)[1][1:]
 
 
-def _of_line(made, level: str, line: int) -> dict:
-    row = made.row(level, line)
-    stacks = [made.stack(place) for place in row.places]
-    return {"op": row.op, "source": stacks, "lines": made.counterparts(level, line)}
+def _of_line(map_, level: str, line: int) -> dict:
+    row = map_.row(level, line)
+    stacks = [map_.stack(place) for place in row.places]
+    return {"op": row.op, "source": stacks, "lines": map_.counterparts(level, line)}
 
 
-def _show_levels(made) -> None:
-    click.echo(f"{made.name} for {made.target}")
-    for name, level in made.levels.items():
+def _show_levels(map_) -> None:
+    click.echo(f"{map_.name} for {map_.target}")
+    for name, level in map_.levels.items():
         mapped = sum(bool(row.places) for row in level.rows.values())
         click.echo(f"  {name:<7} {len(level.rows):>6} rows, {mapped} of them with a place in the source")
-    for note in made.notes:
+    for note in map_.notes:
         click.echo(f"  note: {note}")
 
 
-def _show(made, found: dict, most: int) -> None:
+def _show(map_, found: dict, most: int) -> None:
     if "level" in found:
-        click.echo(f"{found['level']}:{found['line']}  {_text(made, found['level'], found['line'])}")
+        click.echo(f"{found['level']}:{found['line']}  {_text(map_, found['level'], found['line'])}")
         for stack in found["source"]:
             for depth, (file, line, _) in enumerate(stack):
                 source = linecache.getline(file, line).strip()[:_WIDTH]
@@ -89,13 +89,13 @@ def _show(made, found: dict, most: int) -> None:
     for level, lines in found["lines"].items():
         click.echo(f"  {level}: {len(lines)} line{'' if len(lines) == 1 else 's'}")
         for line in lines[:most]:
-            click.echo(f"  {line:>8}  {_text(made, level, line)}")
+            click.echo(f"  {line:>8}  {_text(map_, level, line)}")
         if len(lines) > most:
             click.echo(f"            and {len(lines) - most} more: --all shows them")
 
 
-def _text(made, level: str, line: int) -> str:
-    return made.levels[level].lines[line - 1].strip()[:_WIDTH]
+def _text(map_, level: str, line: int) -> str:
+    return map_.levels[level].lines[line - 1].strip()[:_WIDTH]
 
 
 COMMANDS = (map_command,)

@@ -99,10 +99,10 @@ def passes_command(
     sys.exit(status)
 
 
-def _found(trace, wanted: str):
+def _found(trace, name: str):
     """The pass of a name or number, inside LLVM or not."""
-    inside = (step for step in trace.llvm if wanted in (step.number, step.name, step.argument))
-    return next(inside, None) or trace.find(wanted)
+    inside = (step for step in trace.llvm if name in (step.number, step.name, step.argument))
+    return next(inside, None) or trace.find(name)
 
 
 def _row(number, stage, name, ran, changed, seconds, ops, size) -> str:

@@ -55,10 +55,10 @@ def _launched() -> list:
     return [kernel for function in functions if (kernel := last_compiled(function)) is not None]
 
 
-def _traced(made):
+def _traced(kernel):
     """The material of a launched kernel with all its passes, where they can be had."""
-    material = gather(made)
-    source = made.src
+    material = gather(kernel)
+    source = kernel.src
     try:
         names = source.fn.arg_names
         constexprs = {_named(key, names): value for key, value in source.constants.items()}

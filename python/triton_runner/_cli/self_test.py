@@ -42,20 +42,20 @@ def _said(step) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def _on_cpu(made, level: str) -> None:
+def _on_cpu(compiled, level: str) -> None:
     x, y = numpy.arange(300, dtype=numpy.float32), numpy.full(300, 2, numpy.float32)
     out = numpy.zeros(300, numpy.float32)
-    made.load(level, "cpu")[(3,)](x, y, out, 300)
+    compiled.load(level, "cpu")[(3,)](x, y, out, 300)
     if not (out == x + 2).all():
         raise ValueError("the sum of two vectors is wrong")
 
 
-def _on_gpu(made) -> None:
+def _on_gpu(compiled) -> None:
     import torch
 
     x = torch.arange(300, dtype=torch.float32, device="cuda")
     out = torch.zeros_like(x)
-    made.load("cubin", devices.gpu())[(3,)](x, x, out, 300)
+    compiled.load("cubin", devices.gpu())[(3,)](x, x, out, 300)
     torch.cuda.synchronize()
     if not bool((out == 2 * x).all()):
         raise ValueError("the sum of two vectors is wrong")

@@ -79,10 +79,10 @@ class Measured:
 _SAID = {"mix": "instructions", "pass_name": "pass"}  # what JSON calls some of them
 
 
-def _of_json(said: dict) -> Measured:
+def _of_json(fields: dict) -> Measured:
     """The row that as_dict() gave, without its base."""
     names = [field.name for field in dataclasses.fields(Measured) if field.name != "base"]
-    return Measured(**{name: said[_SAID.get(name, name)] for name in names})
+    return Measured(**{name: fields[_SAID.get(name, name)] for name in names})
 
 
 class Comparison:
@@ -191,12 +191,12 @@ def compare(
     return Comparison(subject.name, rows, counts[False], counts[True], place.trouble)
 
 
-def _releases(wanted) -> list[str]:
-    if wanted is None:
+def _releases(releases) -> list[str]:
+    if releases is None:
         if (own := versions.installed()) is None:
             raise fail("Triton is not installed", 'name releases: versions="3.4.0..3.9.0"')
         return [own]
-    return versions.expand(wanted if isinstance(wanted, str) else ",".join(wanted))
+    return versions.expand(releases if isinstance(releases, str) else ",".join(releases))
 
 
 def _listed(text) -> list[str]:
@@ -204,9 +204,9 @@ def _listed(text) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
 
-def _configs(given) -> list[dict]:
+def _configs(configs) -> list[dict]:
     configurations = []
-    for configuration in [given] if isinstance(given, (str, dict)) else given or [{}]:
+    for configuration in [configs] if isinstance(configs, (str, dict)) else configs or [{}]:
         configurations += (
             making.parse_configs(configuration, constant)
             if isinstance(configuration, str)

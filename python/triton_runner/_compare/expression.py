@@ -49,10 +49,10 @@ class _Parser:
     def error(self, why: str, at: int):
         return fail(f"{self.what}: {why}", self.text, " " * at + "^")
 
-    def next(self, *wanted: str) -> str | None:
+    def next(self, *words: str) -> str | None:
         """Takes the next token if it is one of these signs or words."""
         kind, text, _ = self.tokens[0]
-        if kind in ("sign", "name") and text in wanted:
+        if kind in ("sign", "name") and text in words:
             self.tokens.pop(0)
             return text
         return None

@@ -137,8 +137,8 @@ def _measured(cell: dict) -> dict:
 _one_at_a_time = threading.Lock()  # launches that are timed
 
 
-def _figures(made: compiler.Compilation) -> dict:
-    r = resources(made)
+def _figures(compiled: compiler.Compilation) -> dict:
+    r = resources(compiled)
     shared = None if r.dynamic_shared is None else r.dynamic_shared + (r.static_shared or 0)
     occupancy = r.occupancy or {}
     figures = {
@@ -146,14 +146,14 @@ def _figures(made: compiler.Compilation) -> dict:
         "code": r.code_bytes, "instructions": sum(r.instructions.values()) or None, "barriers": r.barriers,
         "occupancy": occupancy["warps"] / occupancy["most_warps"] if occupancy else None,
         "blocks": occupancy.get("blocks"), "waves": r.waves, "sgprs": r.sgprs, "agprs": r.agprs,
-        "seconds": made.seconds,
+        "seconds": compiled.seconds,
     }  # fmt: skip
     return {
-        "figures": figures, "mix": r.instructions, "ptx": _ptx_mix(made.asm.get("ptx")),
+        "figures": figures, "mix": r.instructions, "ptx": _ptx_mix(compiled.asm.get("ptx")),
         "notes": list(r.notes),
         "files": {
             level: hashlib.sha256(x if isinstance(x, bytes) else x.encode()).hexdigest()[:16]
-            for level, x in made.asm.items()
+            for level, x in compiled.asm.items()
         },
     }  # fmt: skip
 

@@ -107,20 +107,20 @@ class _Folder:
         _core.artifact.write(os.path.join(self.path, INDEX), text)
 
 
-def _variant(made, levels, types, constants, attributes, parameters, folder: _Folder) -> dict:
+def _variant(compiled, levels, types, constants, attributes, parameters, folder: _Folder) -> dict:
     """A compilation in the folder, as the index has it."""
-    metadata = {k: v for k, v in made.metadata.items() if k not in _LOCAL}
-    metadata["name"] = made.name
+    metadata = {k: v for k, v in compiled.metadata.items() if k not in _LOCAL}
+    metadata["name"] = compiled.name
     for name in parameters:
         if name not in constants and not isinstance(types.get(name), str):
             raise fail(f"parameter {name!r} is a tuple", "exported kernels take its parts by themselves")
     return {
-        "symbol": made.name,
-        "target": made.target,
-        "exact_target": bool(_ONE_ARCHITECTURE.search(made.asm.get("ptx", ""))),
-        "triton": made.release,
-        "files": {level: folder.put(made.name, level, made.asm[level]) for level in levels},
-        "metadata": folder.put(made.name, "json", json.dumps(metadata, sort_keys=True)),
+        "symbol": compiled.name,
+        "target": compiled.target,
+        "exact_target": bool(_ONE_ARCHITECTURE.search(compiled.asm.get("ptx", ""))),
+        "triton": compiled.release,
+        "files": {level: folder.put(compiled.name, level, compiled.asm[level]) for level in levels},
+        "metadata": folder.put(compiled.name, "json", json.dumps(metadata, sort_keys=True)),
         "types": {name: types[name] for name in parameters if name not in constants},
         "multiples_of_16": [
             name

@@ -186,7 +186,7 @@ def read(
                     made_by,
                 )
             )
-    allocations.sort(key=lambda one: (one.offset, one.first))
+    allocations.sort(key=lambda a: (a.offset, a.first))
     allocations = [
         dataclasses.replace(allocation, room=_room(allocation, allocations, shared or 0))
         for allocation in allocations
@@ -250,20 +250,18 @@ def _users(op) -> list:
     return users
 
 
-def _room(one: Allocation, found: list[Allocation], shared: int) -> int:
+def _room(own: Allocation, allocations: list[Allocation], shared: int) -> int:
     """The bytes to the next buffer that is needed meanwhile, or to the end."""
-    above = [
-        other.offset for other in found if other.offset > one.offset and other.first <= one.last <= other.last
-    ]
-    return min([*above, shared]) - one.offset
+    above = [a.offset for a in allocations if a.offset > own.offset and a.first <= own.last <= a.last]
+    return min([*above, shared]) - own.offset
 
 
-def _peak(found: list[Allocation]) -> tuple[int, int]:
+def _peak(allocations: list[Allocation]) -> tuple[int, int]:
     """The most bytes that are needed at once, and the first line where they are."""
     peak, at = 0, 0
-    for line in sorted({allocation.first for allocation in found}):
+    for line in sorted({allocation.first for allocation in allocations}):
         needed = sum(
-            allocation.bytes or 0 for allocation in found if allocation.first <= line <= allocation.last
+            allocation.bytes or 0 for allocation in allocations if allocation.first <= line <= allocation.last
         )
         if needed > peak:
             peak, at = needed, line

@@ -80,15 +80,15 @@ def split(text: str, filename: str = "the dump") -> list[Dumped]:
     return steps
 
 
-def _find_after(one: Dumped, later: list[Dumped]) -> None:
+def _find_after(dumped: Dumped, later: list[Dumped]) -> None:
     """What stands before the next pass on the same op. With passes on functions between them it is not known
     whose changes it shows."""
     for distance, other in enumerate(later):
-        if other.op != one.op:
+        if other.op != dumped.op:
             continue
-        if one.after is None and other.kernel == one.kernel:
-            one.after = other.before
-            one.changed = one.before != one.after if distance == 0 else None
+        if dumped.after is None and other.kernel == dumped.kernel:
+            dumped.after = other.before
+            dumped.changed = dumped.before != dumped.after if distance == 0 else None
         return
 
 

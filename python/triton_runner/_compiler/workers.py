@@ -258,15 +258,15 @@ def _failed_pass(written: list[str]) -> str | None:
     return match and (match[1] or match[2])
 
 
-def _pass_of_death(one: Worker, request: dict, timeout: float | None) -> str | None:
+def _pass_of_death(process: Worker, request: dict, timeout: float | None) -> str | None:
     """The pass that a request dies in: it is tried once more, with MLIR telling each pass that it begins."""
     variables = {**environment(), **request.get("environment", {}), "MLIR_ENABLE_DUMP": "1"}
-    output = one.call({**request, "environment": variables}, timeout).get("output", "")
+    output = process.call({**request, "environment": variables}, timeout).get("output", "")
     begun = _PASS.findall(output)
     return begun[-1][0] if begun else None
 
 
-def write_reproducer(one: Worker, request: dict, output: str) -> str:
+def write_reproducer(process: Worker, request: dict, output: str) -> str:
     """A folder that repeats a request by itself: run.sh, the request, the files of the worker, what it
     wrote."""
     base = versions.folder().parent / "reproducers"
@@ -275,17 +275,17 @@ def write_reproducer(one: Worker, request: dict, output: str) -> str:
     for path in old[: max(0, len(old) - _KEPT_REPRODUCERS + 1)]:
         shutil.rmtree(path, ignore_errors=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    place = base / f"{one.version}-{stamp}-{os.getpid()}-{next(_reproducers)}"
+    place = base / f"{process.version}-{stamp}-{os.getpid()}-{next(_reproducers)}"
     place.mkdir()
     for name in _FILES:
         if (source := Path(child.__file__).with_name(name)).exists():
             shutil.copy(source, place)
-    kept = {"environment": environment(), "path": sys.path, **request, "folder": one.folder}
+    kept = {"environment": environment(), "path": sys.path, **request, "folder": process.folder}
     (place / "request.json").write_bytes(child.pack(kept)[8:])
     (place / "output.txt").write_text(output)
     (place / "run.sh").write_text(
         "#!/bin/sh\n"
-        f'# Triton {one.version}. With another one: its folder as "folder" in request.json.\n'
-        f'exec "{one.python}" "$(dirname "$0")/child.py" "$(dirname "$0")/request.json"\n'
+        f'# Triton {process.version}. With another one: its folder as "folder" in request.json.\n'
+        f'exec "{process.python}" "$(dirname "$0")/child.py" "$(dirname "$0")/request.json"\n'
     )
     return str(place)

@@ -70,8 +70,8 @@ def plan(request, compiled) -> DebuggerReads | None:
     code = registers.Code(compiled)
     listing = tools.disassembly(compiled.asm["cubin"], "-gp")  # with the lines of the PTX
 
-    def place(found):
-        return _core.probe.place_in_sass(found, code.ptx, code.filename, code.name, listing)
+    def place(tapped):
+        return _core.probe.place_in_sass(tapped, code.ptx, code.filename, code.name, listing)
 
     placed = _placed(dataclasses.replace(request, level="ptx"), code, place)
     opcodes = {}

@@ -161,16 +161,16 @@ def kept_of_traps(request: Request, keep_dump):
 
 
 @contextlib.contextmanager
-def recording(wanted: Request, kernel_name: str):
+def recording(request: Request, kernel_name: str):
     """Launches of a kernel on the tile engine inside of the block: appends a Dump of each to the list that it
     gives."""
-    recorder = wanted.recorder((kernel_name,))
+    recorder = request.recorder((kernel_name,))
     dumps: list[Dump] = []
     try:
         with _settings.using(recorder=recorder):
             yield dumps
     finally:
-        dumps += [wanted.dump(recorded) for recorded in recorder.take()]
+        dumps += [request.dump(recorded) for recorded in recorder.take()]
 
 
 # ---- what launches left that nobody waits for

@@ -102,9 +102,9 @@ def adopted(kernel) -> _core.device.GpuKernel | None:
     return driver().adopt(kernel.function, kernel.name, level, params, options, device)
 
 
-def _is_plain_on_hip(said, signature) -> bool:
+def _is_plain_on_hip(metadata, signature) -> bool:
     """Whether each parameter is a word, blocks of a cluster are launched as our driver does, and Triton has
     loaded the function by the library that ours is."""
     is_word = all(isinstance(kind, str) and not kind.startswith("tensordesc") for _, kind in signature)
-    clusters = getattr(said, "num_ctas", 1) > 1 and not installed().hip_clusters
+    clusters = getattr(metadata, "num_ctas", 1) > 1 and not installed().hip_clusters
     return is_word and not clusters and len(loaded_libraries("libamdhip64.so")) == 1

@@ -388,10 +388,10 @@ def _runs_ahead(x, y, allowed) -> bool:
     return False
 
 
-def _that_matter(found, flow: Flow, compared: set, outputs_differ: bool) -> list:
+def _that_matter(differences, flow: Flow, compared: set, outputs_differ: bool) -> list:
     """The differences that a later value or an output shows: others are of what a pass computes otherwise,
     and rightly so."""
-    differing = {first[3][0].name for first in found}
+    differing = {first[3][0].name for first in differences}
     reaches: dict[str, bool] = {}
 
     def matters(name: str) -> bool:
@@ -403,7 +403,7 @@ def _that_matter(found, flow: Flow, compared: set, outputs_differ: bool) -> list
             )
         return reaches[name]
 
-    return [first for first in found if matters(first[3][0].name)]
+    return [first for first in differences if matters(first[3][0].name)]
 
 
 def _exact(a, b) -> bool:
@@ -454,5 +454,5 @@ def _there(va: Values, i: int, vb: Values, j: int) -> numpy.ndarray:
     return there
 
 
-def _told(found, element) -> tuple:
-    return found.max_error, found.elements, tuple(+n for n in found.numbers), element
+def _told(difference, element) -> tuple:
+    return difference.max_error, difference.elements, tuple(+n for n in difference.numbers), element

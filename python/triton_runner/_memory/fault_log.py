@@ -42,9 +42,9 @@ class Fault:
 _sites: dict[tuple, Fault] = {}
 
 
-def add(found: list[tuple[dict, int]]) -> None:
+def add(faults: list[tuple[dict, int]]) -> None:
     """What one launch noted, in its order. New sites are shown at once, on stderr."""
-    for fields, count in found:
+    for fields, count in faults:
         fault = Fault(**fields, count=count)
         key = (fault.kernel, fault.op, fault.location, *fault.notes)
         site = _sites.get(key)

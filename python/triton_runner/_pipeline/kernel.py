@@ -25,8 +25,8 @@ class LazyMetadata:
     """Triton's metadata; a field that a later stage writes (shared, ...) runs the stages up to that one when
     it is first asked for. later(): the metadata after them, as a dict."""
 
-    def __init__(self, known, later):
-        self._known = known
+    def __init__(self, own, later):
+        self._known = own
         self._later = later
 
     def __getattr__(self, name):

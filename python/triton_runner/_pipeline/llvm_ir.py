@@ -39,20 +39,20 @@ def _hex(text: str, digits: str, at: int) -> str:
     return f"0x{bits:016X}"
 
 
-def _constant(found: re.Match) -> str:
-    return _hex(found.string, found[1], found.start())
+def _constant(match: re.Match) -> str:
+    return _hex(match.string, match[1], match.start())
 
 
-def _special(found: re.Match) -> str:
+def _special(match: re.Match) -> str:
     """+inf, -qnan, +nan(0x1), +snan(0x1) of the type in front of it."""
-    kind = _float_before(found.string, found.start())
+    kind = _float_before(match.string, match.start())
     width, fraction = {"half": (16, 10), "bfloat": (16, 7), "float": (32, 23), "double": (64, 52)}[kind]
-    payload = int(found[3], 16) if found[3] else 0
-    if found[2] == "qnan" or found[2] == "nan":
+    payload = int(match[3], 16) if match[3] else 0
+    if match[2] == "qnan" or match[2] == "nan":
         payload |= 1 << (fraction - 1)
     ones = (1 << (width - 1 - fraction)) - 1
-    bits = (found[1] == "-") << (width - 1) | ones << fraction | payload
-    return _hex(found.string, f"{bits:0{width // 4}X}", found.start())
+    bits = (match[1] == "-") << (width - 1) | ones << fraction | payload
+    return _hex(match.string, f"{bits:0{width // 4}X}", match.start())
 
 
 # Within a line: until, what it is, pattern, replacement.

@@ -148,13 +148,13 @@ def _as_before(told_by, text: str, nothing=("", ())):
     return lambda candidate: whole not in nothing and told_by(candidate) == whole
 
 
-def _levels(candidates: Candidates, given: str):
+def _levels(candidates: Candidates, names: str):
     """The highest level is the reference: what stops there, or reads what was never written, is another
     fault. So is a race, unless the whole file has one."""
-    wanted = given.split(",") if given else []
+    wanted = names.split(",") if names else []
     unknown = [level for level in wanted if level not in ON_CPU]
     if unknown or (wanted and len(wanted) != 2):
-        raise fail(f"--oracle levels:{given}: expected two of {', '.join(ON_CPU)}", "as in levels:ttir,ptx")
+        raise fail(f"--oracle levels:{names}: expected two of {', '.join(ON_CPU)}", "as in levels:ttir,ptx")
 
     lowest = wanted[1] if wanted else "ptx" if candidates.target.startswith("cuda:") else "ttgir"
     checks = ["uninit,race"]

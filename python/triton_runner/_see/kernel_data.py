@@ -26,7 +26,7 @@ class KernelData:
     """`main`: what the page opens with; `passes`: the IR after each pass, which it unpacks when it is asked
     for. Both as JSON can carry them."""
 
-    def __init__(self, material: Material, label: str, dumps, found):
+    def __init__(self, material: Material, label: str, dumps, findings):
         self.map = SourceMap(material)
         notes = self.map.notes
         self.passes = _pass_texts(material, self.map)
@@ -56,7 +56,7 @@ class KernelData:
             "resources": _numbers(material, self.map, notes), "ledger": ledger.of(material, notes),
             "values": [pictures.value(v, self._place_of) for v in values[:_MOST_VALUES]],
             "layouts": pictures.layouts(ttgir, notes) if ttgir else [],
-            "findings": verdicts.read(found, self.map),
+            "findings": verdicts.read(findings, self.map),
         }  # fmt: skip
 
     def _place_of(self, values):
@@ -102,9 +102,9 @@ def _facts(material: Material) -> list[str]:
     return [fact for fact in out if fact]
 
 
-def _source(path: str, known: dict | None) -> str | None:
-    if known is not None:
-        return known.get(path)
+def _source(path: str, texts: dict | None) -> str | None:
+    if texts is not None:
+        return texts.get(path)
     try:
         if os.path.getsize(path) > _MOST_SOURCE:
             return None

@@ -77,16 +77,16 @@ def gather(kernel, name: str = "") -> Material:
     )
 
 
-def _of_compilation(made) -> Material:
-    out = Material(made.name, made.target, made.release, _known(made.asm), dict(made.metadata))
-    if isinstance(getattr(made, "texts", None), list | dict):
-        for kernel in made:
-            text = kernel.after if made.keep == "text" and kernel.changed is not False else None
+def _of_compilation(trace) -> Material:
+    out = Material(trace.name, trace.target, trace.release, _known(trace.asm), dict(trace.metadata))
+    if isinstance(getattr(trace, "texts", None), list | dict):
+        for step in trace:
+            text = step.after if trace.keep == "text" and step.changed is not False else None
             out.passes.append(
-                Snapshot(kernel.number, kernel.name, bool(kernel.changed), text, kernel.stage, kernel.seconds)
+                Snapshot(step.number, step.name, bool(step.changed), text, step.stage, step.seconds)
             )
-        if len(made) and made.keep == "text" and made[0].before is not None:
-            out.passes.insert(0, Snapshot(0, "source", True, made[0].before, made[0].stage))
+        if len(trace) and trace.keep == "text" and trace[0].before is not None:
+            out.passes.insert(0, Snapshot(0, "source", True, trace[0].before, trace[0].stage))
     return out
 
 

@@ -69,19 +69,19 @@ def _assets() -> tuple[str, str]:
     return (_ASSETS / "page.css").read_text(), f'"use strict";\n{scripts}'
 
 
-def _rendered(made: list[KernelData]) -> str:
+def _rendered(kernels: list[KernelData]) -> str:
     # jinja2 takes longer to load than the other verbs have to wait for.
     import jinja2
 
     style, script = _assets()
     blobs = []
-    for i, kernel in enumerate(made):
+    for i, kernel in enumerate(kernels):
         kernel.main["passesBlob"] = f"passes-{i}"
         blobs.append({"id": f"passes-{i}", "text": packed(kernel.passes)})
-    blobs.insert(0, {"id": "kernels", "text": packed([one.main for one in made])})
+    blobs.insert(0, {"id": "kernels", "text": packed([one.main for one in kernels])})
     template = jinja2.Environment(autoescape=True).from_string((_ASSETS / "page.html").read_text())
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return template.render(
-        title=" and ".join(dict.fromkeys(one.map.name for one in made)), style=style, script=script,
+        title=" and ".join(dict.fromkeys(one.map.name for one in kernels)), style=style, script=script,
         script_hash=f"sha256-{digest}", blobs=blobs,
     )  # fmt: skip

@@ -157,14 +157,14 @@ def _dumps(taken: dict) -> DumpKeywords | None:
     return keywords
 
 
-def _grid(given) -> tuple | None:
-    if given is None:
+def _grid(grid) -> tuple | None:
+    if grid is None:
         return None
-    axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     whole = all(hasattr(axis, "__index__") and not isinstance(axis, bool) and axis >= 0 for axis in axes)
     if not 1 <= len(axes) <= 3 or not whole:
         raise fail(
-            f"dump_grid={given!r}: expected a program, as a number or a tuple of one to three",
+            f"dump_grid={grid!r}: expected a program, as a number or a tuple of one to three",
             "as in dump_grid=(0, 1): 0 along x, 1 along y",
         )
     return (*map(operator.index, axes), 0, 0)[:3]

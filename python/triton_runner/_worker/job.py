@@ -364,13 +364,13 @@ def _compile_kernel(request, backend, note):
     return {**_answer(asm, metadata, function.__name__), "notes": notes}
 
 
-def _check_options(backend, given):
+def _check_options(backend, options):
     import triton
 
-    if not given:
+    if not options:
         return
     defaults, names = backend.parse_options({}), option_names(backend)
-    for name, value in given.items():
+    for name, value in options.items():
         if name not in names:
             raise Refused(
                 "Triton %s has no compile option %r for %s"

@@ -81,15 +81,15 @@ def split(text):
     return passes
 
 
-def record(stages, found):
-    """Puts around the stages of {level: function} what writes LLVM's passes into found, {"llir": [...],
+def record(stages, listed):
+    """Puts around the stages of {level: function} what writes LLVM's passes into listed, {"llir": [...],
     "ptx": [...]}, as split() has them."""
     for level in STAGES:
         if level in stages:
-            stages[level] = _watched(level, stages[level], found)
+            stages[level] = _watched(level, stages[level], listed)
 
 
-def _watched(level, stage, found):
+def _watched(level, stage, listed):
     def run(source, metadata):
         with _variables(), tempfile.TemporaryFile() as file:
             try:
@@ -98,8 +98,8 @@ def _watched(level, stage, found):
             finally:
                 file.seek(0)
                 output = file.read().decode(errors="replace")
-                found[level] = split(output)
-                if not found[level]:  # it failed before, or prints none
+                listed[level] = split(output)
+                if not listed[level]:  # it failed before, or prints none
                     sys.stderr.write(output)
 
     return run

@@ -76,14 +76,14 @@ def function(kernel):
     return wrapped[kernel["entry"]]
 
 
-def _remember_lines(one):
+def _remember_lines(function):
     """Gives inspect the source: the file may not be there, or be another by now."""
-    lines = list(linecache.cache[one["file"]][2]) if one["file"] in linecache.cache else []
-    own = one["source"].splitlines(keepends=True)
-    first = one["line"] - 1
+    lines = list(linecache.cache[function["file"]][2]) if function["file"] in linecache.cache else []
+    own = function["source"].splitlines(keepends=True)
+    first = function["line"] - 1
     lines += ["\n"] * (first + len(own) - len(lines))
     lines[first : first + len(own)] = own
-    linecache.cache[one["file"]] = (sum(map(len, lines)), None, lines, one["file"])
+    linecache.cache[function["file"]] = (sum(map(len, lines)), None, lines, function["file"])
 
 
 def _executed(one, names):
@@ -96,16 +96,16 @@ def _executed(one, names):
     return function
 
 
-def _wrapped(one, made):
-    if one["kind"] == "plain":
-        return made
+def _wrapped(function, executed):
+    if function["kind"] == "plain":
+        return executed
     import triton
 
-    if one["kind"] == "constexpr_function":
-        return triton.constexpr_function(made)
-    if one["kind"] == "gluon":
+    if function["kind"] == "constexpr_function":
+        return triton.constexpr_function(executed)
+    if function["kind"] == "gluon":
         from triton.experimental.gluon import jit
     else:
         jit = triton.jit
     parameters = inspect.signature(triton.runtime.jit.JITFunction.__init__).parameters
-    return jit(made, **{name: v for name, v in one["options"].items() if name in parameters})
+    return jit(executed, **{name: v for name, v in function["options"].items() if name in parameters})
