@@ -1,5 +1,5 @@
 """Includes lead down among the folders of src/tile (doc/internals/tile-engine.md) and among the layers of
-src/simt (doc/internals/simt.md), where only the front end knows PTX; triton_runner.h includes every public
+src/simt (doc/internals/simt.md), where only the front ends know PTX; triton_runner.h includes every public
 header: what it does without is for src/<folder>/internal. The folders of src are kept apart by their include
 directories. tests/lint.py calls check()."""
 
@@ -31,10 +31,10 @@ SIMT_LAYERS = (
     ("checks", "check access"),
     ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
     ("operations", "matrix async"),
-    ("front end", "ptx"),
+    ("front ends", "ptx sass"),
     ("launch", "launch_control run kernel"),
 )
-SIMT_FRONT = {"ptx/load": {"kernel"}}  # what it loads is a Kernel
+SIMT_FRONT = {"ptx/load": {"kernel"}, "sass/load": {"kernel"}}  # what they load is a Kernel
 # Files with handlers and their lowering: they may include the front end.
 SIMT_MIXED = {
     "launch_control",
@@ -78,8 +78,8 @@ def check_simt() -> list[str]:
         if simt_rank(unit) < 0:
             wrong.append(f"{name}: is in no layer of SIMT_LAYERS")
             continue
-        if not unit.startswith("ptx/") and unit not in SIMT_MIXED and READS_PTX.search(text):
-            wrong.append(f"{name}: reads PTX, which is for src/simt/ptx")
+        if not unit.startswith(("ptx/", "sass/")) and unit not in SIMT_MIXED and READS_PTX.search(text):
+            wrong.append(f"{name}: reads PTX, which is for the front ends")
         for included in re.findall(r'^#include "([^"]+)"', text, re.M):
             beside = path.parent / included
             other = simt_unit(str(beside.relative_to(SIMT)) if beside.is_file() else included)

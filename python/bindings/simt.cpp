@@ -1,4 +1,4 @@
-// The SIMT engine in Python: PTX to a kernel of the executor seam.
+// The SIMT engine in Python: PTX or a cubin to a kernel of the executor seam.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -13,30 +13,47 @@
 namespace triton_runner::python {
 
 using Axes = std::array<uint32_t, 3>;
+using Loaded = base::Result<std::unique_ptr<exec::Kernel>>;
+
+namespace {
+
+simt::LoadOptions load_options(const nb::list& params, const nb::dict& given) {
+  simt::LoadOptions options;
+  options.block = field(given, "block", Axes{});
+  options.cluster = field(given, "cluster", Axes{});
+  options.contract = field(given, "contract", true);
+  options.shared_bytes = field(given, "shared", int64_t{-1});
+  options.params = make_params(params);
+  options.descriptors = make_layouts(given);
+  options.hidden_pointers = field(given, "hidden_pointers", 0);
+  options.global_scratch = make_scratch(given, "global_scratch");
+  options.profile_scratch = make_scratch(given, "profile_scratch");
+  return options;
+}
+
+template <class Load>
+std::shared_ptr<exec::Kernel> loaded(Load load) {
+  std::optional<Loaded> kernel;
+  {
+    nb::gil_scoped_release no_gil;
+    kernel = load();
+  }
+  return std::shared_ptr<exec::Kernel>(unwrap(std::move(*kernel)));
+}
+
+}  // namespace
 
 void init_simt(nb::module_& m) {
   m.def(
       "load_simt",
       [](std::string text, std::string filename, const std::string& name, const nb::list& params,
          const nb::dict& given) {
-        simt::LoadOptions options;
-        options.block = field(given, "block", Axes{});
-        options.cluster = field(given, "cluster", Axes{});
-        options.contract = field(given, "contract", true);
-        options.shared_bytes = field(given, "shared", int64_t{-1});
-        options.params = make_params(params);
-        options.descriptors = make_layouts(given);
-        options.hidden_pointers = field(given, "hidden_pointers", 0);
-        options.global_scratch = make_scratch(given, "global_scratch");
-        options.profile_scratch = make_scratch(given, "profile_scratch");
-        std::optional<base::Result<std::unique_ptr<exec::Kernel>>> loaded;
-        {
-          nb::gil_scoped_release no_gil;
+        const simt::LoadOptions options = load_options(params, given);
+        return loaded([&]() -> Loaded {
           auto module = ptx::parse(std::move(text), std::move(filename));
-          loaded = module ? simt::load(std::move(module).value(), name, options)
-                          : base::Result<std::unique_ptr<exec::Kernel>>(module.error());
-        }
-        return std::shared_ptr<exec::Kernel>(unwrap(std::move(*loaded)));
+          if (!module) return module.error();
+          return simt::load(std::move(module).value(), name, options);
+        });
       },
       nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "", nb::arg("params") = nb::list(),
       nb::arg("options") = nb::dict(),
@@ -46,6 +63,19 @@ void init_simt(nb::module_& m) {
       "them; shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), "
       "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
       "profile_scratch_align, tensordesc_meta.");
+  m.def(
+      "load_cubin",
+      [](const nb::bytes& cubin, std::string listing, const std::string& filename, const std::string& name,
+         const nb::list& params, const nb::dict& given) {
+        const simt::LoadOptions options = load_options(params, given);
+        const std::string_view bytes(cubin.c_str(), cubin.size());
+        return loaded([&] { return simt::load_cubin(bytes, std::move(listing), name, options, filename); });
+      },
+      nb::arg("cubin"), nb::arg("listing"), nb::arg("filename") = "", nb::arg("name") = "",
+      nb::arg("params") = nb::list(), nb::arg("options") = nb::dict(),
+      "Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints "
+      "for them; "
+      "the rest is as for load_simt.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, nb::arg("capability"),
         "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
   m.def(

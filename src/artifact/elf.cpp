@@ -1,5 +1,5 @@
 // The ELF reader of elf.h.
-#include "elf.h"
+#include <triton_runner/artifact/elf.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // AMDGPU guide, "Code Object V3 Metadata" and later).
 #include <bit>
 
-#include "elf.h"
+#include <triton_runner/artifact/elf.h>
 #include "scan.h"
 
 namespace triton_runner::artifact {

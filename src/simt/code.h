@@ -33,8 +33,9 @@ struct Constant {
   uint32_t bytes;  // of an element
   uint64_t low, high;
   // What the value depends on: nothing, the launch (parameters) or the block.
-  enum Kind : uint8_t { kBits, kThread, kShared } kind = kBits;
-  // kThread: differs by thread (Code::thread_values[low]); kShared: address `low` in the block's own shared window.
+  enum Kind : uint8_t { kBits, kThread, kShared, kParam } kind = kBits;
+  // kThread: differs by thread (Code::thread_values[low]); kShared: address `low` in the block's own shared window;
+  // kParam: at offset `low` of Launch::params.
 };
 
 // What code is lowered for.
@@ -50,6 +51,7 @@ struct Target {
 };
 
 struct Code : Target {
+  std::string level = "ptx";
   std::shared_ptr<const Listing> listing;
   std::vector<Instr> instrs;  // the last one ends the thread
   std::deque<Source> sources;
@@ -62,8 +64,11 @@ struct Code : Target {
   };
   std::vector<Parameter> params;
   uint32_t param_bytes = 0;
-  uint32_t static_shared = 0;  // bytes of .shared variables; dynamic shared memory follows
-  uint32_t local_bytes = 0;    // a thread, of .local variables and of .param variables of calls
+  // Writes what a launch's parameters begin with where they are a constant bank: block, grid, windows.
+  void (*begin_parameters)(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) = nullptr;
+  uint32_t reserved_shared = 0;  // bytes that the system has in a block's shared memory, before all others
+  uint32_t static_shared = 0;    // bytes of .shared variables; dynamic shared memory follows
+  uint32_t local_bytes = 0;      // a thread, of .local variables and of .param variables of calls
   bool dynamic_shared = false;
   uint32_t dynamic_align = 1;
 

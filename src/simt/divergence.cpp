@@ -58,7 +58,8 @@ uint32_t mask_bits(const int8_t* mask) {
   return bits;
 }
 
-// Gives what waits for threads that will never come another look.
+}  // namespace
+
 void recheck(Cta& cta) {
   for (auto& s : cta.paths)
     if (s->state == PathState::kWarpSync) s->state = PathState::kReady;
@@ -67,8 +68,6 @@ void recheck(Cta& cta) {
     if (barrier.arrived > 0 && barrier.expected == 0) arrive(cta, b, 0, 0);
   }
 }
-
-}  // namespace
 
 uint32_t count_on(const Lanes& l) {
   if (!l.mask) return l.count;
@@ -133,46 +132,68 @@ void Exec::retry_later(const Instr& in) {
   path->seen_event = cta->cluster->events;
 }
 
-bool Exec::converged(const Instr& in, uint32_t members) {
-  if (!mask) return true;
-  auto is_whole = [&](const int8_t* m, uint32_t from) {
-    uint32_t on = mask_bits(m);
-    return on == 0 || (members & mask_bits(cta->alive.data() + from) & ~on) == 0;
+namespace {
+
+// Whether each thread that is on has those beside it that wanted(thread) names, as far as they live. If not, those that
+// have become a path that goes on, the others wait.
+template <class Wanted>
+bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
+  Cta& cta = *x.cta;
+  // `ready`, if given, is set for the threads of the warp that begins at `from` and has the mask `m`.
+  auto look = [&](const int8_t* m, uint32_t from, int8_t* ready) {
+    const uint32_t on = m ? mask_bits(m) : ~0u, missing = mask_bits(cta.alive.data() + from) & ~on;
+    bool all = true;
+    for (uint32_t i = 0; i < 32; ++i) {
+      if (!(on >> i & 1)) continue;
+      const bool ok = missing == 0 || (wanted(from + i) & missing) == 0;
+      if (ready) ready[i] = ok ? -1 : 0;
+      all = all && ok;
+    }
+    return all;
   };
   bool whole = true;
-  for (uint32_t w = 0; w < count; w += 32) whole = whole && is_whole(mask + w, first + w);
-  if (whole) return !worker->checks || worker->checks->whole_warps(*this, in, members);
-  park(*this, in, PathState::kWarpSync);
-  for (size_t i = 0; i < cta->paths.size();) {
-    Path& other = *cta->paths[i];
-    if (&other != path && other.state == PathState::kWarpSync && other.pc == &in &&
-        may_merge(*cta, *path, other))
-      merge(*cta, *path, other);
+  for (uint32_t w = 0; w < x.count; w += 32) whole = whole && look(x.mask + w, x.first + w, nullptr);
+  if (whole) return true;
+  park(x, in, PathState::kWarpSync);
+  for (size_t i = 0; i < cta.paths.size();) {
+    Path& other = *cta.paths[i];
+    if (&other != x.path && other.state == PathState::kWarpSync && other.pc == &in &&
+        may_merge(cta, *x.path, other))
+      merge(cta, *x.path, other);
     else
       ++i;
   }
-  // The warps that are whole go on; what is left of the others waits.
-  Path& s = *path;
-  const int8_t* own = path_mask();
+  Path& s = *x.path;
+  const int8_t* own = x.path_mask();
   std::vector<int8_t> ready(s.count);
-  bool any = false, all = true;
-  for (uint32_t w = 0; w < s.count; w += 32) {
-    bool ok = !own || is_whole(own + w, s.first + w);
-    for (uint32_t i = w; i < w + 32; ++i) ready[i] = ok && (!own || own[i]) ? -1 : 0;
-    any = any || (ok && std::any_of(&ready[w], &ready[w] + 32, [](int8_t m) { return m != 0; }));
-    all = all && ok;
-  }
+  bool all = true;
+  for (uint32_t w = 0; w < s.count; w += 32)
+    all = look(own ? own + w : nullptr, s.first + w, &ready[w]) && all;
   if (all) {
     s.state = PathState::kReady;
-  } else if (any) {
-    first = s.first;
-    count = s.count;
-    mask = ready.data();
-    add_path(*this, ready.data(), &in);
-    keep_others(*this);
-    mask = nullptr;
+  } else if (std::any_of(ready.begin(), ready.end(), [](int8_t m) { return m != 0; })) {
+    x.first = s.first;
+    x.count = s.count;
+    x.mask = ready.data();
+    add_path(x, ready.data(), &in);
+    keep_others(x);
+    x.mask = nullptr;
   }
   return false;
+}
+
+}  // namespace
+
+bool Exec::converged(const Instr& in, uint32_t members) {
+  if (!mask) return true;
+  return gather_wanted(*this, in, [members](uint32_t) { return members; }) &&
+         (!worker->checks || worker->checks->whole_warps(*this, in, members));
+}
+
+bool Exec::converged_by(const Instr& in, uint32_t place) {
+  if (!mask) return true;
+  const auto* members = reinterpret_cast<const uint32_t*>(regs + place);
+  return gather_wanted(*this, in, [members](uint32_t thread) { return members[thread]; });
 }
 
 void end_lanes(Exec& x) {

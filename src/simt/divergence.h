@@ -26,6 +26,8 @@ bool may_merge(const Cta& cta, const Path& a, const Path& b);
 // All threads of the block in one path (in a shuffled launch: in one a warp) at the first instruction.
 void begin_paths(Cta& cta);
 
+// Gives what waits for threads that will never come another look.
+void recheck(Cta& cta);
 // bar.sync: `count` threads arrive (0: as many as live). True: the barrier is complete, and all who waited in
 // it are ready behind it.
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected);

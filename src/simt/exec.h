@@ -69,6 +69,8 @@ struct Exec : Lanes {
   // Of the threads that are on: is every warp whole, as far as `members` (a bit a lane) wants it? If not, the
   // path is set to wait (or split) and the handler returns at once; it will be called again.
   bool converged(const Instr& in, uint32_t members = 0xffffffffu);
+  // The same where each thread's own members are in a register of 32 bits.
+  bool converged_by(const Instr& in, uint32_t place);
   // The instruction is to be tried again after the cluster's next event.
   void retry_later(const Instr& in);
 

@@ -23,7 +23,7 @@ class SimtKernel final : public exec::Kernel {
 
   const std::string& name() const override { return code_.kernel; }
   const std::vector<exec::Param>& params() const override { return plan_.params(); }
-  const std::string& level() const override { return level_; }
+  const std::string& level() const override { return code_.level; }
   const std::string& target() const override { return code_.target; }
 
   exec::LaunchResult launch(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
@@ -60,6 +60,7 @@ class SimtKernel final : public exec::Kernel {
     if (!packed) return exec::LaunchError{packed.error(), {}};
     launch.params = std::move(packed->bytes);
     launch.params.resize(std::max<size_t>(launch.params.size(), code_.param_bytes));
+    if (code_.begin_parameters) code_.begin_parameters(code_, launch.blocks, launch.params.data());
     auto shared = shared_bytes(options);
     if (!shared) return exec::LaunchError{shared.error(), {}};
     launch.shared_bytes = *shared;
@@ -116,13 +117,12 @@ class SimtKernel final : public exec::Kernel {
       return base::failure(
           "kernel '" + code_.kernel + "' asks for " + std::to_string(dynamic + code_.static_shared) +
           " bytes of shared memory; a block of " + code_.target + " has at most " + std::to_string(most));
-    return static_cast<uint32_t>(dynamic) + code_.static_shared;
+    return static_cast<uint32_t>(dynamic) + code_.static_shared + code_.reserved_shared;
   }
 
   Code code_;
   ArgumentPlan plan_;
   LowerWithProbes lower_;
-  std::string level_ = "ptx";
   int64_t shared_bytes_;
 };
 
@@ -146,6 +146,22 @@ uint32_t max_shared_bytes(int capability) {
     default:
       return capability >= 90 ? 227 << 10 : 48 << 10;
   }
+}
+
+std::string set_shape(Target& target, std::array<uint32_t, 3> block, std::array<uint32_t, 3> cluster) {
+  for (uint32_t& v : block) v = std::max(v, 1u);
+  for (uint32_t& v : cluster) v = std::max(v, 1u);
+  target.block = block;
+  target.cluster = cluster;
+  const uint64_t threads = uint64_t{block[0]} * block[1] * block[2];
+  const uint64_t blocks = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  if (threads > 1024 || block[2] > 64)
+    return "a block has at most 1,024 threads, 64 of them along z: " + std::to_string(block[0]) + " x " +
+           std::to_string(block[1]) + " x " + std::to_string(block[2]);
+  if (blocks > 16) return "a cluster has at most 16 blocks, and this one " + std::to_string(blocks);
+  target.real_threads = static_cast<uint32_t>(threads);
+  target.threads = (target.real_threads + 31) / 32 * 32;
+  return "";
 }
 
 std::unique_ptr<exec::Kernel> make_kernel(Code code, ArgumentPlan plan, int64_t shared_bytes,

@@ -16,4 +16,9 @@ using LowerWithProbes =
 std::unique_ptr<exec::Kernel> make_kernel(Code code, ArgumentPlan plan, int64_t shared_bytes,
                                           LowerWithProbes lower);
 
+// Sets block, cluster and threads of a target, from what the code demands (or zeros) and what the options give; says what
+// no launch may have.
+std::string set_shape(Target& target, std::array<uint32_t, 3> block, std::array<uint32_t, 3> cluster);
+inline bool is_given(const std::array<uint32_t, 3>& axes) { return axes[0] || axes[1] || axes[2]; }
+
 }  // namespace triton_runner::simt

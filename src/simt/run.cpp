@@ -7,6 +7,7 @@
 #include "run.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <triton_runner/machine/grid_worker.h>
 #include <triton_runner/num/types.h>
@@ -172,6 +173,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
         uint64_t value[2] = {c.low, c.high};
         if (c.kind == Constant::kThread) value[0] = code_.thread_values[c.low][t];
         if (c.kind == Constant::kShared) value[0] = cta.shared_base + c.low;
+        if (c.kind == Constant::kParam) std::memcpy(value, launch_.params.data() + c.low, c.bytes);
         std::copy_n(reinterpret_cast<const std::byte*>(value), c.bytes,
                     cta.regs + c.offset + uint64_t{c.bytes} * t);
       }

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "check/check.h"
+
 namespace triton_runner::simt {
 
 uint32_t warp_bits(const Lanes& x, uint32_t first) {
@@ -19,14 +21,16 @@ uint32_t warp_bits(const Lanes& x, uint32_t first) {
 
 bool warps_converged(Exec& x, const Instr& in, uint32_t members) {
   if (!x.mask) return true;
+  if (!x.converged_by(in, members)) return false;
+  if (!x.worker->checks) return true;
   const uint32_t* m = x.reg<uint32_t>(members);
-  uint32_t seen = 0;  // a membermask that all warps have
+  uint32_t seen = 0;  // a membermask that was looked at
   for (uint32_t w = 0; w < x.count; w += 32) {
     const uint32_t on = warp_bits(x, w);
     for (uint32_t rest = on; rest; rest &= rest - 1) {
       const uint32_t want = m[w + std::countr_zero(rest)];
       if ((want & ~on) == 0 || want == seen) continue;
-      if (!x.converged(in, want)) return false;
+      if (!x.worker->checks->whole_warps(x, in, want)) return false;
       seen = want;
     }
   }

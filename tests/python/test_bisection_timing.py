@@ -60,6 +60,33 @@ def test_when_a_release_is_judged_again():
     assert order.is_fault(runs.Trial("wrong", "nothing orders them", trap="data race"))
 
 
+MATMUL = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def matmul(a, b, c, K: tl.constexpr, BK: tl.constexpr, N: tl.constexpr):
+    n = tl.arange(0, N)
+    acc = tl.zeros((N, N), tl.float32)
+    for k in range(0, K, BK):
+        rk = k + tl.arange(0, BK)
+        acc = tl.dot(tl.load(a + n[:, None] * K + rk), tl.load(b + rk[:, None] * N + n), acc)
+    tl.store(c + n[:, None] * N + n, acc)
+
+torch.manual_seed(0)
+a, b = torch.randn(64, 128).half(), torch.randn(128, 64).half()
+c = torch.empty(64, 64)
+matmul[(1,)](a, b, c, K=128, BK=32, N=64, num_stages=3)
+torch.testing.assert_close(c, a.float() @ b.float(), rtol=1e-3, atol=1e-2)
+"""
+
+
+def test_a_fence_that_the_compiler_leaves_out_is_a_note(tmp_path):
+    """Before 3.7 Triton puts no fence between cp.async and wgmma: no timing shows it."""
+    status, said = judge(tmp_path, MATMUL, versions="3.6.0")
+    assert (status, said["verdict"], said["release"]["right"]) == (0, "right", ["3.6.0"])
+    assert "a fence is missing in the PTX of 3.6.0: " in said["notes"][0]
+
+
 def test_a_run_under_several_conditions(monkeypatch):
     """Wrong under one of them is wrong; what cannot be judged under one is judged by the others."""
     release = runs.Release(INSTALLED, runs.Program("program.py"))

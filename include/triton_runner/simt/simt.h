@@ -1,4 +1,4 @@
-// The SIMT engine: runs PTX on the CPU. A block of threads is one wide vector: each instruction runs over all
+// The SIMT engine: runs PTX and NVIDIA's machine code on the CPU. A block of threads is one wide vector: each instruction runs over all
 // of them at once while they agree on the way, and under masks when they do not.
 #pragma once
 #include <array>
@@ -44,6 +44,15 @@ struct LoadOptions {
 // instruction that the engine does not execute (with its line), recursion.
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Module> module,
                                                  std::string_view name = "", const LoadOptions& options = {});
+
+// Kernel `name` of a cubin (its only one where empty), from the bytes and from what `nvdisasm -c -hex` prints for them.
+// Level "cubin". Parameters, where the options name none: 128 bytes are a tensor descriptor, all others integers, in whose
+// place a launch may give a pointer (64 bits) or a float (32 or 64 bits). Errors, of the listing at its line: a malformed
+// cubin or listing, no such kernel, no block size, an instruction that the engine does not execute.
+base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, std::string listing,
+                                                       std::string_view name = "",
+                                                       const LoadOptions& options = {},
+                                                       const std::string& filename = "<cubin>");
 
 // Shared memory that a block of this compute capability (90, ...) may ask for, in bytes. CUDA programming
 // guide, technical specifications per compute capability.

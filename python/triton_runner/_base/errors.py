@@ -7,6 +7,10 @@ import os
 import sys
 import warnings
 
+# Of a race at PTX: a fence between threads and the async proxy that Triton before 3.7 leaves out. No timing
+# shows it on hardware.
+MISSING_FENCE = "no fence.proxy.async stands between"
+
 
 class DiagnosticError(ValueError):
     """Bad input: the message says what is wrong, where, and what to do next.

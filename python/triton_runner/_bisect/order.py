@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from triton_runner._base.errors import MISSING_FENCE
 from triton_runner._bisect import classes, stores
 from triton_runner._bisect.evidence import parsed
 from triton_runner._bisect.results import Evidence
@@ -173,8 +174,15 @@ def conditions(trial: Trial) -> tuple[dict, ...]:
 
 
 def is_fault(trial: Trial) -> bool:
-    """Whether what a condition shows is a fault, and not copies of one value that differ by rounding."""
-    return trial.verdict == "wrong" and not (trial.trap == "data race" and _COPIES in trial.why)
+    """Whether what a condition shows is a fault, and not copies of one value that differ by rounding, or a
+    fence that the compiler leaves out: neither changes what any timing leaves."""
+    is_harmless = trial.trap == "data race" and (_COPIES in trial.why or lacks_fence(trial))
+    return trial.verdict == "wrong" and not is_harmless
+
+
+def lacks_fence(trial: Trial) -> bool:
+    """Whether the check for races misses a proxy fence."""
+    return trial.trap == "data race" and MISSING_FENCE in trial.why
 
 
 def named(condition: dict) -> dict:

@@ -45,6 +45,7 @@ class _Bisection:
         self.releases: dict[str, Release] = {}
         self.judged: dict[str, Trial] = {}
         self.looked: dict[str, order.Orders] = {}
+        self.unfenced: dict[str, Trial] = {}  # releases whose PTX lacks a fence, harmless as it is
 
     def close(self) -> None:
         for release in self.releases.values():
@@ -84,8 +85,16 @@ class _Bisection:
         )  # fmt: skip
         runs = sum(release.runs for release in self.releases.values())
         fields = {field.name: getattr(newest, field.name) for field in dataclasses.fields(newest)}
-        fields |= {"release": releases, "faults": each}
+        fields |= {"release": releases, "faults": each, "notes": [*newest.notes, *self._fences()]}
         return Found(**fields, target=self.program.target, runs=runs)
+
+    def _fences(self) -> list[str]:
+        """The note on fences that the compiler leaves out."""
+        lacking = [version for version in self.wanted if version in self.unfenced]
+        if not lacking:
+            return []
+        why = self.unfenced[lacking[-1]].first_why
+        return [f"harmless in any timing, a fence is missing in the PTX of {', '.join(lacking)}: {why}"]
 
     def _of(self, verdict: str) -> list[str]:
         return [version for version in self.wanted if self.judged[version].verdict == verdict]
@@ -145,6 +154,8 @@ class _Bisection:
             for condition in () if is_measured else order.conditions(self.judged[version]):
                 trial = release.at(self.program.lowest, variables=condition, **release.choices)
                 self.say(f"{version}: {order.said(condition)}: {trial.verdict}")
+                if order.lacks_fence(trial):
+                    self.unfenced[version] = trial
                 if order.is_fault(trial):
                     wrong = wrong or trial
                     shown.append(condition)

@@ -12,7 +12,7 @@ import itertools
 import time
 
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
 from triton_runner._base.levels import MLIR
 from triton_runner._case import atomics, copies, reach, severity
 from triton_runner._case.noise import Noise
@@ -26,8 +26,6 @@ _MLIR_ONLY = {"nanload", "hints"}
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
 _ROUNDINGS = (range(1, 4), range(4, 12))  # seeds of perturbed runs: more where the first do not explain it
-# A fence that Triton itself puts in below TTGIR, where the race check follows those that the kernel needs.
-_FENCE = "no fence.proxy.async stands between"
 _COMPILERS_FENCE = (
     "it is the compiler's: TTGIR has no such race, and Triton 3.7 and later put the fence there; other races "
     "at PTX were not looked for"
@@ -136,7 +134,7 @@ class _Judge:
             return
         if check == "race" and level == "ptx" and copies.explains(self.launch, run.trap):
             return  # what copies.findings() reports
-        is_compilers = level == "ptx" and _FENCE in run.trap.message and "ttgir" in self.plain
+        is_compilers = level == "ptx" and MISSING_FENCE in run.trap.message and "ttgir" in self.plain
         self.findings.trap(check, run, _COMPILERS_FENCE if is_compilers else "")
 
     def copies_of_values(self) -> None:

@@ -31,12 +31,6 @@ base::Result<const ptx::Function*> choose(const ptx::Module& module, std::string
                            "there is no kernel '" + std::string(name) + "' in this module", notes);
 }
 
-bool is_given(const std::array<uint32_t, 3>& a) { return a[0] || a[1] || a[2]; }
-std::array<uint32_t, 3> at_least_one(std::array<uint32_t, 3> a) {
-  for (uint32_t& v : a) v = std::max(v, 1u);
-  return a;
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Module> module,
@@ -52,26 +46,14 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
     return module->diagnostic(
         0, "the target of this module is '" + std::string(module->target()) + "': sm_NN is wanted");
   code.target = "cuda:" + std::to_string(code.capability);
-  code.block = is_given(entry.reqntid)   ? entry.reqntid
-               : is_given(options.block) ? options.block
-                                         : entry.maxntid;
-  if (!is_given(code.block))
+  const auto block = is_given(entry.reqntid)   ? entry.reqntid
+                     : is_given(options.block) ? options.block
+                                               : entry.maxntid;
+  if (!is_given(block))
     return module->diagnostic(entry.offset, "'" + code.kernel + "' does not say how many threads a block has",
                               {"give the block size: there is no .reqntid in the text"});
-  code.block = at_least_one(code.block);
-  code.cluster = at_least_one(is_given(entry.cluster) ? entry.cluster : options.cluster);
-  const uint64_t threads = uint64_t{code.block[0]} * code.block[1] * code.block[2];
-  const uint64_t blocks = uint64_t{code.cluster[0]} * code.cluster[1] * code.cluster[2];
-  if (threads > 1024 || code.block[2] > 64)
-    return module->diagnostic(
-        entry.offset,
-        "a block has at most 1,024 threads, 64 of them along z: " + std::to_string(code.block[0]) + " x " +
-            std::to_string(code.block[1]) + " x " + std::to_string(code.block[2]));
-  if (blocks > 16)
-    return module->diagnostic(entry.offset,
-                              "a cluster has at most 16 blocks, and this one " + std::to_string(blocks));
-  code.real_threads = static_cast<uint32_t>(threads);
-  code.threads = (code.real_threads + 31) / 32 * 32;
+  const std::string fault = set_shape(code, block, is_given(entry.cluster) ? entry.cluster : options.cluster);
+  if (!fault.empty()) return module->diagnostic(entry.offset, fault);
   Target shape = code;
   base::Diagnostics sink;
   if (!Lowering(code, program, sink).lower_entry()) {

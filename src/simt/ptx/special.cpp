@@ -93,7 +93,8 @@ void fill_bytes(Lanes& l, uint32_t d, uint64_t value, uint32_t bytes) {
   }
 }
 
-// small: the register, imm: bytes.
+}  // namespace
+
 void read_block_special(Lanes& l, const Operands& in) {
   fill_bytes(l, in.d, block_special(exec_of(l), static_cast<Special>(in.small)),
              static_cast<uint32_t>(in.imm));
@@ -103,8 +104,6 @@ bool differs_by_thread(Special s) {
   return s <= Special::kTidZ || s == Special::kLaneid || s == Special::kWarpid ||
          (s >= Special::kLanemaskEq && s <= Special::kLanemaskGt);
 }
-
-}  // namespace
 
 uint64_t thread_special(const Code& code, Special special, uint32_t thread) {
   const uint32_t lane = thread % 32, x = std::max(1u, code.block[0]), y = std::max(1u, code.block[1]);

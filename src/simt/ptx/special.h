@@ -9,6 +9,9 @@ namespace triton_runner::simt {
 uint32_t place_special(Lowering& l, ptx::Special special, uint32_t bytes);
 // Reads it into a register of so many bytes; false (and nothing) where it differs by thread.
 bool read_special(Lowering& l, ptx::Special special, uint32_t bytes, uint32_t place);
+// The same by handlers: small is the ptx::Special, d the place, imm its bytes.
+bool differs_by_thread(ptx::Special special);
+void read_block_special(Lanes& l, const Operands& in);
 // The value of a special register that differs by thread.
 uint64_t thread_special(const Code& code, ptx::Special special, uint32_t thread);
 

@@ -1,0 +1,33 @@
+// What running a kernel's machine code takes to know of its cubin, besides the code.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/base/result.h>
+
+namespace triton_runner::artifact {
+
+struct CubinKernel {
+  std::string name;
+  int capability = 0;  // 90
+  struct Parameter {
+    uint32_t offset = 0, bytes = 0;  // from the first parameter
+  };
+  std::vector<Parameter> params;
+  uint32_t param_base = 0;            // where they begin in constant bank 0
+  uint32_t shared_bytes = 0;          // static, without what the system reserves
+  uint32_t local_bytes = 0;           // a thread's stack
+  std::array<uint32_t, 3> block{};    // zeros where the kernel does not demand one
+  std::array<uint32_t, 3> cluster{};  // the same
+  std::map<int, std::string> banks;   // the kernel's own constants, by bank
+};
+
+// Kernel `name` (the only one where empty). Errors: as artifact::describe.
+base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_view name,
+                                            const std::string& filename);
+
+}  // namespace triton_runner::artifact

@@ -1,0 +1,85 @@
+// Jumps, calls, reconvergence. A region (BSSY) keeps, in its barrier register, which threads of the warp entered it
+// together; BSYNC waits for those of them that live and have not left it (BREAK).
+#include "barrier.h"
+#include "control.h"
+#include "sass/handlers.h"
+#include "sass/lower.h"
+
+namespace triton_runner::simt {
+namespace {
+
+bool lower_jump(SassLowering& l, const sass::Operand& label) {
+  if (label.integer < 0)
+    return l.error("'" + std::string(label.selector) +
+                   "' is in another section: such jumps are not executed yet");
+  const auto at = static_cast<uint32_t>(l.code.instrs.size());
+  l.emit(branch);
+  l.jump_to(at, static_cast<uint64_t>(label.integer));
+  return true;
+}
+
+// A barrier register that may come after a predicate.
+uint32_t guarded_barrier(SassLowering& l) {
+  if (l.shape() == 1) l.guard_by(l.predicate(0));
+  return l.barrier(l.slot(l.shape())->index);
+}
+
+bool lower_barrier_move(SassLowering& l) {
+  if (l.shape() == 1) {
+    l.copy(l.barrier(l.slot(0)->index), l.word(1), 4);
+    return true;
+  }
+  const uint32_t barrier = l.barrier(l.slot(1)->index);
+  l.copy(l.result(0), barrier, 4);
+  if (l.has("CLEAR")) l.copy(barrier, l.constant(0, 4), 4);
+  return true;
+}
+
+}  // namespace
+
+bool lower_flow(SassLowering& l) {
+  switch (l.opcode()) {
+    case sass::Opcode::kBMOV:
+      return lower_barrier_move(l);
+    case sass::Opcode::kBRA:
+      if (l.shape() == 1) l.guard_by(l.predicate(0));
+      return lower_jump(l, *l.slot(l.shape()));
+    case sass::Opcode::kBREAK: {
+      const uint32_t barrier = guarded_barrier(l);
+      l.emit(leave_region).a = barrier;
+      return true;
+    }
+    case sass::Opcode::kBSSY:
+      l.emit(enter_region).d = l.barrier(l.slot(0)->index);
+      return true;
+    case sass::Opcode::kBSYNC: {
+      const uint32_t barrier = guarded_barrier(l);
+      l.emit(meet_region).a = barrier;
+      return true;
+    }
+    case sass::Opcode::kCALL:  // the code puts the address to return to into a register itself
+      return lower_jump(l, *l.slot(0));
+    case sass::Opcode::kEXIT:
+      if (l.slot(0)) l.guard_by(l.predicate(0));
+      l.emit(end_thread);
+      return true;
+    case sass::Opcode::kRET: {
+      const uint32_t index = l.temporary(8);
+      l.ptx("shr.u64 %d0, %d1, 4", {index, l.pair(0)});
+      const auto at = static_cast<uint32_t>(l.code.instrs.size());
+      Instr& i = l.emit(branch_table);
+      i.a = index, i.small = 8;
+      l.jump_anywhere(at);
+      return true;
+    }
+    case sass::Opcode::kWARPSYNC: {
+      const uint32_t members = l.slot(0) ? l.word(0) : kNoRegister;
+      l.emit(warp_sync).a = members;
+      return true;
+    }
+    default:  // NOP, YIELD: the scheduler turns to other paths by itself
+      return true;
+  }
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,133 @@
+// What machine code does that PTX has no line for: loops over threads.
+#include "sass/handlers.h"
+
+#include <bit>
+#include <cstring>
+
+#include "control.h"
+#include "divergence.h"
+#include "warp.h"
+
+namespace triton_runner::simt {
+
+void run_for_warp(Lanes& l, const Operands& in) {
+  const Instr& inner = *static_cast<const Instr*>(in.data);
+  if (!l.mask) return inner.run(l, inner);
+  const int8_t* own = l.mask;
+  std::vector<int8_t> whole(l.count);
+  for (uint32_t w = 0; w < l.count; w += 32) std::memset(whole.data() + w, warp_bits(l, w) ? -1 : 0, 32);
+  l.mask = whole.data();
+  inner.run(l, inner);
+  l.mask = own;
+}
+
+namespace {
+
+template <class T>
+void spread(const Lanes& l, const Operands& in) {
+  const T* a = l.reg<T>(in.a);
+  T* d = l.reg<T>(in.d);
+  for (uint32_t w = 0; w < l.count; w += 32)
+    if (const uint32_t on = warp_bits(l, w)) std::fill_n(d + w, 32, a[w + std::countr_zero(on)]);
+}
+
+}  // namespace
+
+void give_warp(Lanes& l, const Operands& in) { in.small ? spread<int8_t>(l, in) : spread<uint32_t>(l, in); }
+
+// Seen in what ptxas makes of %ntid, %nctaid and of the addresses of local memory: sm_75 to sm_90.
+void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) {
+  const uint64_t local = kLocalWindow;
+  const uint32_t words[] = {code.block[0],
+                            code.block[1],
+                            code.block[2],
+                            grid[0],
+                            grid[1],
+                            grid[2],
+                            0,
+                            0,
+                            static_cast<uint32_t>(local),
+                            static_cast<uint32_t>(local >> 32),
+                            code.local_bytes};
+  static_assert(sizeof words == kBankHeaderBytes);
+  std::memcpy(out, words, sizeof words);
+}
+
+void add3(Lanes& l, const Operands& in) {
+  const Add3& carries = *static_cast<const Add3*>(in.data);
+  const uint32_t *a = l.reg<uint32_t>(in.a), *b = l.reg<uint32_t>(in.b), *c = l.reg<uint32_t>(in.c);
+  uint32_t* d = l.reg<uint32_t>(in.d);
+  const uint32_t flip_a = in.small & 1 ? ~0u : 0, flip_b = in.small & 2 ? ~0u : 0,
+                 flip_c = in.small & 4 ? ~0u : 0;
+  const uint32_t more = (in.small >> 3 & 1) + (in.small >> 4 & 1) + (in.small >> 5 & 1);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    if (!l.on(i)) continue;
+    uint64_t sum = uint64_t{a[i] ^ flip_a} + (b[i] ^ flip_b) + (c[i] ^ flip_c) + more;
+    for (uint32_t place : carries.in)
+      if (place != kNoRegister) sum += l.reg<int8_t>(place)[i] != 0;
+    d[i] = static_cast<uint32_t>(sum);
+    for (uint32_t k = 0; k < 2; ++k)
+      if (carries.out[k] != kNoRegister) l.reg<int8_t>(carries.out[k])[i] = sum >> 32 > k ? -1 : 0;
+  }
+}
+
+void predicate_table(Lanes& l, const Operands& in) {
+  const int8_t *a = l.reg<int8_t>(in.a), *b = l.reg<int8_t>(in.b), *c = l.reg<int8_t>(in.c);
+  int8_t* d = l.reg<int8_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    if (!l.on(i)) continue;
+    const uint32_t at = (a[i] ? 4 : 0) | (b[i] ? 2 : 0) | (c[i] ? 1 : 0);
+    d[i] = in.small >> at & 1 ? -1 : 0;
+  }
+}
+
+void pack_predicates(Lanes& l, const Operands& in) {
+  const auto& bits = *static_cast<const PredicateBits*>(in.data);
+  const uint32_t* a = l.reg<uint32_t>(in.a);
+  uint32_t* d = l.reg<uint32_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    if (!l.on(i)) continue;
+    uint32_t value = a[i] & ~bits.mask;
+    for (uint32_t p = 0; p < 7; ++p)
+      if (bits.mask >> p & 1) value |= (l.reg<int8_t>(bits.places[p])[i] ? 1u : 0u) << p;
+    d[i] = value;
+  }
+}
+
+void unpack_predicates(Lanes& l, const Operands& in) {
+  const auto& bits = *static_cast<const PredicateBits*>(in.data);
+  const uint32_t* a = l.reg<uint32_t>(in.a);
+  for (uint32_t p = 0; p < 7; ++p) {
+    if (!(bits.mask >> p & 1)) continue;
+    int8_t* d = l.reg<int8_t>(bits.places[p]);
+    for (uint32_t i = 0; i < l.count; ++i)
+      if (l.on(i)) d[i] = a[i] >> p & 1 ? -1 : 0;
+  }
+}
+
+void enter_region(Lanes& l, const Operands& in) {
+  uint32_t* d = l.reg<uint32_t>(in.d);
+  for (uint32_t w = 0; w < l.count; w += 32) {
+    const uint32_t on = warp_bits(l, w);
+    for (uint32_t rest = on; rest; rest &= rest - 1) d[w + std::countr_zero(rest)] = on;
+  }
+}
+
+void meet_region(Lanes& l, const Operands& in) { exec_of(l).converged_by(instr_of(in), in.a); }
+
+// The threads that are on are no longer waited for, by those that have them in the same register.
+void leave_region(Lanes& l, const Operands& in) {
+  uint32_t* members = l.reg<uint32_t>(in.a);
+  for (uint32_t w = 0; w < l.count; w += 32) {
+    const uint32_t on = warp_bits(l, w);
+    if (!on) continue;
+    const uint32_t all = members[w + std::countr_zero(on)];
+    for (uint32_t rest = all; rest; rest &= rest - 1) {
+      uint32_t& mine = members[w + std::countr_zero(rest)];
+      if (mine == all) mine &= ~on;
+    }
+  }
+  recheck(*exec_of(l).cta);
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,39 @@
+// What machine code does that PTX has no line for.
+#pragma once
+#include "exec.h"
+
+namespace triton_runner::simt {
+
+// The Instr `data` for all threads of each warp that has one on: the uniform datapath.
+void run_for_warp(Lanes& l, const Operands& in);
+// d = a of the lowest thread that is on, for all threads of its warp: R2UR, of 32 bits or (small: 1) of a predicate.
+void give_warp(Lanes& l, const Operands& in);
+
+// Launch::params as constant bank 0 (Code::begin_parameters): block, grid, the window of local memory, the stack.
+inline constexpr uint32_t kBankHeaderBytes = 44;
+void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out);
+
+// d = a + b + c, each inverted where `small` has its bit (1, 2, 4), plus 1 for each bit of small >> 3, plus the carries
+// of Add3. Carries out: Add3::out[0] where the sum reaches 2^32, out[1] where it reaches 2^33.
+struct Add3 {
+  uint32_t in[2] = {kNoRegister, kNoRegister}, out[2] = {kNoRegister, kNoRegister};
+};
+void add3(Lanes& l, const Operands& in);
+
+// d = a[table] of three predicates a, b, c; small: the table of 8 bits.
+void predicate_table(Lanes& l, const Operands& in);
+// Predicates as bits: d = the places of `data` (PredicateBits) under imm's mask, the other bits those of a.
+struct PredicateBits {
+  std::array<uint32_t, 7> places;  // of P0 to P6
+  uint32_t mask = 0;
+};
+void pack_predicates(Lanes& l, const Operands& in);
+void unpack_predicates(Lanes& l, const Operands& in);  // a: the bits
+
+// --- reconvergence ----------------------------------------------------------------------------------------------------
+// A barrier register holds, for each thread of a region, the threads of its warp that entered it together.
+void enter_region(Lanes& l, const Operands& in);  // d: BSSY
+void meet_region(Lanes& l, const Operands& in);   // a: BSYNC
+void leave_region(Lanes& l, const Operands& in);  // a: BREAK
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,356 @@
+// Integers, logic, predicates; the uniform datapath's are the same on other registers.
+#include "sass/handlers.h"
+#include "sass/lower.h"
+
+namespace triton_runner::simt {
+namespace {
+
+std::string decimal(int64_t value) { return std::to_string(value); }
+
+bool is_zero(const sass::Operand& o) {
+  return (o.kind == sass::OperandKind::kRegister || o.kind == sass::OperandKind::kUniform) &&
+         o.index == sass::kZero;
+}
+
+uint32_t carry_place(SassLowering& l, size_t k) { return l.slot(k) ? l.predicate(k) : kNoRegister; }
+
+uint32_t carry_result(SassLowering& l, size_t k) {
+  return l.slot(k) && l.slot(k)->index != sass::kTrue ? l.predicate_result(k) : kNoRegister;
+}
+
+// d = a + b + c with carries; the operands are slots, or places of `at` where that has them.
+struct Sum {
+  size_t slots[3];
+  uint32_t at[3] = {kNoRegister, kNoRegister, kNoRegister};
+  Add3 carries;
+};
+bool emit_sum(SassLowering& l, Sum sum) {
+  uint32_t small = 0;
+  for (uint32_t k = 0; k < 3; ++k) {
+    if (sum.at[k] != kNoRegister) continue;
+    const sass::Operand& o = *l.slot(sum.slots[k]);
+    if (o.absolute || (o.minus && l.has("X"))) return false;
+    // -a is ~a + 1, whose carry is that of the subtraction.
+    if (o.minus || o.inverted) small |= 1u << k;
+    if (o.minus) small |= 8u << k;
+    sum.at[k] = l.raw(sum.slots[k]);
+    if (sum.at[k] == kNoRegister) return false;
+  }
+  const uint32_t d = l.result(0);
+  Instr& i = l.emit(add3);
+  i.d = d, i.a = sum.at[0], i.b = sum.at[1], i.c = sum.at[2], i.small = small;
+  i.data = l.code.keep(sum.carries);
+  return true;
+}
+
+// d <- a + b + c: slots 0, 3, 4, 5; carries out 1, 2 and in 6, 7.
+bool lower_iadd3(SassLowering& l) {
+  Sum sum{{3, 4, 5}};
+  for (size_t k = 0; k < 2; ++k) {
+    sum.carries.out[k] = carry_result(l, 1 + k);
+    sum.carries.in[k] = carry_place(l, 6 + k);
+  }
+  if (l.has("X") || sum.carries.out[0] != kNoRegister || sum.carries.out[1] != kNoRegister)
+    return emit_sum(l, sum);
+  std::vector<size_t> terms;
+  for (size_t k = 3; k < 6; ++k)
+    if (!is_zero(*l.slot(k))) terms.push_back(k);
+  if (terms.empty()) terms.push_back(3);
+  if (terms.size() > 1 && l.slot(terms[0])->minus && !l.slot(terms[1])->minus) std::swap(terms[0], terms[1]);
+  uint32_t so_far = l.word(terms[0]);
+  if (terms.size() == 1) l.copy(l.result(0), so_far, 4);
+  for (size_t k = 1; k < terms.size(); ++k) {
+    const sass::Operand& o = *l.slot(terms[k]);
+    const bool last = k + 1 == terms.size(), subtract = o.minus && !o.inverted && !o.absolute;
+    const uint32_t term = subtract ? l.raw(terms[k]) : l.word(terms[k]);
+    const uint32_t d = last ? l.result(0) : l.temporary(4);
+    l.ptx(subtract ? "sub.s32 %r0, %r1, %r2" : "add.s32 %r0, %r1, %r2", {d, so_far, term});
+    so_far = d;
+  }
+  return true;
+}
+
+bool lower_imad(SassLowering& l) {
+  const bool no_product = is_zero(*l.slot(1)) || is_zero(*l.slot(2));
+  if (l.has("X")) {
+    const uint32_t product = no_product ? l.constant(0, 4) : l.temporary(4);
+    if (!no_product) l.ptx("mul.lo.s32 %r0, %r1, %r2", {product, l.word(1), l.word(2)});
+    Sum sum{{0, 3, 0}, {product, kNoRegister, l.constant(0, 4)}};
+    sum.carries.in[0] = carry_place(l, 4);
+    return emit_sum(l, sum);
+  }
+  if (no_product)
+    l.copy(l.result(0), l.word(3), 4);
+  else if (l.has("IADD") && l.slot(2)->kind == sass::OperandKind::kInteger && l.slot(2)->integer == 1)
+    l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(1), l.word(3)});
+  else if (is_zero(*l.slot(3)))
+    l.ptx("mul.lo.s32 %r0, %r1, %r2", {l.result(0), l.word(1), l.word(2)});
+  else
+    l.ptx("mad.lo.s32 %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
+  return true;
+}
+
+// The product of two 32-bit operands in 64: of slots 1 and 2, or where carries may be written, 2 and 3.
+bool wide_product(SassLowering& l, size_t a, uint32_t* out) {
+  if (l.slot(a)->minus || l.slot(a + 1)->minus) return false;
+  *out = l.temporary(8);
+  l.ptx(std::string("mul.wide.") + (l.has("U32") ? "u32" : "s32") + " %d0, %r1, %r2",
+        {*out, l.word(a), l.word(a + 1)});
+  return true;
+}
+
+bool lower_imad_wide(SassLowering& l, bool uniform) {
+  const size_t a = uniform ? 1 : 2, c = a + 2;
+  const uint32_t carry_out = uniform ? kNoRegister : carry_result(l, 1);
+  uint32_t wide = kNoRegister;
+  if (!wide_product(l, a, &wide)) return false;
+  if (l.has("X") || carry_out != kNoRegister) {
+    const uint32_t sum = l.temporary(8);
+    if (l.has("X")) l.copy(l.carry(), carry_place(l, 5), 1);
+    const char* line = !l.has("X")                ? "add.cc.u64 %d0, %d1, %d2"
+                       : carry_out != kNoRegister ? "addc.cc.u64 %d0, %d1, %d2"
+                                                  : "addc.u64 %d0, %d1, %d2";
+    l.ptx(line, {sum, wide, l.pair(c)});
+    l.give_pair(0, sum);
+    if (carry_out != kNoRegister) l.copy(carry_out, l.carry(), 1);
+    return true;
+  }
+  if (!is_zero(*l.slot(c))) l.ptx("add.s64 %d0, %d1, %d2", {wide, wide, l.pair(c)});
+  l.give_pair(0, wide);
+  return true;
+}
+
+bool lower_imad_high(SassLowering& l) {
+  uint32_t wide = kNoRegister;
+  if (!wide_product(l, 1, &wide)) return false;
+  if (!is_zero(*l.slot(3))) l.ptx("add.s64 %d0, %d1, %d2", {wide, wide, l.pair(3)});
+  l.ptx("shr.u64 %d0, %d1, 32", {wide, wide});
+  l.ptx("cvt.u32.u64 %r0, %d1", {l.result(0), wide});
+  return true;
+}
+
+// d <- (a << s) + b; of HI the upper half of {c, a} << s, c being a's sign for SX32.
+bool lower_lea(SassLowering& l, bool high, bool sign) {
+  const size_t shift = high && !sign ? 5 : 4;
+  const std::string by = decimal(l.slot(shift)->integer & 31);
+  if (l.slot(2)->minus || l.slot(2)->inverted) return false;
+  const uint32_t a = l.word(2), shifted = l.temporary(4);
+  if (!high) {
+    l.ptx("shl.b32 %r0, %r1, " + by, {shifted, a});
+  } else {
+    uint32_t upper = kNoRegister;
+    if (sign)
+      l.ptx("shr.s32 %r0, %r1, 31", {upper = l.temporary(4), a});
+    else
+      upper = l.word(4);
+    l.ptx("shf.l.wrap.b32 %r0, %r1, %r2, " + by, {shifted, a, upper});
+  }
+  Sum sum{{0, 3, 0}, {shifted, kNoRegister, l.constant(0, 4)}};
+  sum.carries.out[0] = carry_result(l, 1);
+  if (l.has("X")) sum.carries.in[0] = carry_place(l, shift + 1);
+  if (l.has("X") || sum.carries.out[0] != kNoRegister) return emit_sum(l, sum);
+  l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), shifted, l.word(3)});
+  return true;
+}
+
+bool lower_lop3(SassLowering& l) {
+  const size_t a = l.shape() == 1 ? 2 : 1;
+  const int64_t table = l.slot(a + 3)->integer & 0xff;
+  const uint32_t x = l.word(a), y = l.word(a + 1), z = l.word(a + 2), d = l.result(l.shape());
+  if (l.shape() == 1) {
+    l.ptx(std::string("lop3.") + (l.has("PAND") ? "and" : "or") + ".b32 %r0|%p1, %r2, %r3, %r4, " +
+              decimal(table) + ", %p5",
+          {d, l.predicate_result(0), x, y, z, l.predicate(6)});
+    return true;
+  }
+  const char* two = table == 0xc0 ? "and" : table == 0xfc ? "or" : table == 0x3c ? "xor" : nullptr;
+  if (two)
+    l.ptx(std::string(two) + ".b32 %r0, %r1, %r2", {d, x, y});
+  else
+    l.ptx("lop3.b32 %r0, %r1, %r2, %r3, " + decimal(table), {d, x, y, z});
+  return true;
+}
+
+bool lower_plop3(SassLowering& l) {
+  const uint32_t a = l.predicate(2), b = l.predicate(3), c = l.predicate(4);
+  auto table = [&](uint32_t d, size_t k) {
+    Instr& i = l.emit(predicate_table);
+    i.d = d, i.a = a, i.b = b, i.c = c, i.small = static_cast<uint32_t>(l.slot(k)->integer & 0xff);
+  };
+  const bool second = l.slot(1)->index != sass::kTrue;
+  const uint32_t first = second ? l.temporary(1) : l.predicate_result(0);
+  table(first, 5);
+  if (!second) return true;
+  table(l.predicate_result(1), 6);
+  l.copy(l.predicate_result(0), first, 1);
+  return true;
+}
+
+bool lower_shf(SassLowering& l) {
+  const uint32_t a = l.word(1), by = l.word(2), c = l.word(3);
+  const bool left = l.has("L"), high = l.has("HI"), wide = l.has("U64") || l.has("S64"),
+             is_signed = l.has("S32") || l.has("S64");
+  if (l.has("W")) {
+    // The funnel shift of 32 bits by less than 32: the upper half to the left, the lower to the right.
+    if (wide || left != high) return false;
+    l.ptx(std::string("shf.") + (left ? "l" : "r") + ".wrap.b32 %r0, %r1, %r2, %r3", {l.result(0), a, c, by});
+    return true;
+  }
+  if (!wide) {
+    if (left != !high) return false;
+    if (left)
+      l.ptx("shl.b32 %r0, %r1, %r2", {l.result(0), a, by});
+    else
+      l.ptx(std::string("shr.") + (is_signed ? "s32" : "u32") + " %r0, %r1, %r2", {l.result(0), c, by});
+    return true;
+  }
+  const uint32_t value = l.temporary(8), unread = l.temporary(4);
+  l.ptx("mov.b64 %d0, {%r1, %r2}", {value, a, c});
+  l.ptx(std::string(left        ? "shl.b64"
+                    : is_signed ? "shr.s64"
+                                : "shr.u64") +
+            " %d0, %d1, %r2",
+        {value, value, by});
+  if (high)
+    l.ptx("mov.b64 {%r0, %r1}, %d2", {unread, l.result(0), value});
+  else
+    l.ptx("mov.b64 {%r0, %r1}, %d2", {l.result(0), unread, value});
+  return true;
+}
+
+std::string comparison(const SassLowering& l) {
+  for (const char* name : {"EQ", "NE", "LT", "LE", "GT", "GE"})
+    if (l.has(name)) return lower_case(name);
+  return "";
+}
+
+// P <- (a compared with b) combined with a predicate, and the second result of its opposite. EX: the upper halves of 64
+// bits, where the last operand says how the lower ones compare.
+bool lower_isetp(SassLowering& l) {
+  const std::string compare = comparison(l), type = l.has("U32") ? "u32" : "s32";
+  const std::string combine = l.has("OR") ? "or" : l.has("XOR") ? "xor" : "and";
+  if (compare.empty()) return false;
+  const uint32_t a = l.word(2), b = l.word(3);
+  const bool second = l.slot(1)->index != sass::kTrue;
+  const sass::Operand& with = *l.slot(4);
+  if (!l.has("EX")) {
+    const bool alone = with.index == sass::kTrue && !with.inverted && combine == "and";
+    if (second)
+      l.ptx("setp." + compare + "." + combine + "." + type + " %p0|%p1, %r2, %r3, %p4",
+            {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
+    else if (alone)
+      l.ptx("setp." + compare + "." + type + " %p0, %r1, %r2", {l.predicate_result(0), a, b});
+    else
+      l.ptx("setp." + compare + "." + combine + "." + type + " %p0, %r1, %r2, %p3",
+            {l.predicate_result(0), a, b, l.predicate(4)});
+    return true;
+  }
+  const uint32_t lower = l.predicate(5), holds = l.temporary(1), not_so = l.temporary(1);
+  if (compare == "eq" || compare == "ne") {
+    l.ptx("setp." + compare + (compare == "eq" ? ".and." : ".or.") + type + " %p0, %r1, %r2, %p3",
+          {holds, a, b, lower});
+  } else {
+    const uint32_t equal = l.temporary(1);
+    l.ptx("setp.eq.and." + type + " %p0, %r1, %r2, %p3", {equal, a, b, lower});
+    l.ptx("setp." + compare.substr(0, 1) + "t.or." + type + " %p0, %r1, %r2, %p3", {holds, a, b, equal});
+  }
+  const uint32_t p = l.predicate(4), first = l.temporary(1);
+  l.ptx(combine + ".pred %p0, %p1, %p2", {first, holds, p});
+  if (second) {
+    l.ptx("not.pred %p0, %p1", {not_so, holds});
+    l.ptx(combine + ".pred %p0, %p1, %p2", {l.predicate_result(1), not_so, p});
+  }
+  l.copy(l.predicate_result(0), first, 1);
+  return true;
+}
+
+bool lower_prmt(SassLowering& l) {
+  if (l.slot(2)->kind == sass::OperandKind::kInteger)
+    l.ptx("prmt.b32 %r0, %r1, %r2, " + decimal(l.slot(2)->integer), {l.result(0), l.word(1), l.word(3)});
+  else
+    l.ptx("prmt.b32 %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(3), l.word(2)});
+  return true;
+}
+
+// Those of one or two operands that PTX has too.
+bool lower_plain(SassLowering& l, const std::string& mnemonic, size_t operands, size_t first = 1) {
+  if (operands == 1)
+    l.ptx(mnemonic + " %r0, %r1", {l.result(0), l.word(first)});
+  else
+    l.ptx(mnemonic + " %r0, %r1, %r2", {l.result(0), l.word(first), l.word(first + 1)});
+  return true;
+}
+
+bool lower_extremum(SassLowering& l) {
+  const std::string rest = std::string(l.has("U32") ? ".u32" : ".s32") + " %r0, %r1, %r2";
+  const uint32_t a = l.word(1), b = l.word(2);
+  l.choose(3, "min" + rest, "max" + rest, a, b);
+  return true;
+}
+
+}  // namespace
+
+bool lower_integer(SassLowering& l) {
+  switch (l.opcode()) {
+    case sass::Opcode::kBMSK:
+      return lower_plain(l, l.has("W") ? "bmsk.wrap.b32" : "bmsk.clamp.b32", 2);
+    case sass::Opcode::kBREV:
+      return lower_plain(l, "brev.b32", 1);
+    case sass::Opcode::kFLO:
+      if (carry_result(l, 1) != kNoRegister) return false;
+      return lower_plain(
+          l, std::string(l.has("SH") ? "bfind.shiftamt" : "bfind") + (l.has("U32") ? ".u32" : ".s32"), 1, 2);
+    case sass::Opcode::kIABS:
+      return lower_plain(l, "abs.s32", 1);
+    case sass::Opcode::kIADD3:
+    case sass::Opcode::kUIADD3:
+      return lower_iadd3(l);
+    case sass::Opcode::kIMAD:
+    case sass::Opcode::kUIMAD:
+      return lower_imad(l);
+    case sass::Opcode::kIMAD_HI:
+      return lower_imad_high(l);
+    case sass::Opcode::kIMAD_WIDE:
+      return lower_imad_wide(l, false);
+    case sass::Opcode::kUIMAD_WIDE:
+      return lower_imad_wide(l, true);
+    case sass::Opcode::kIMNMX:
+    case sass::Opcode::kVIMNMX:
+      return lower_extremum(l);
+    case sass::Opcode::kISETP:
+    case sass::Opcode::kUISETP:
+      return lower_isetp(l);
+    case sass::Opcode::kLEA:
+    case sass::Opcode::kULEA:
+      return lower_lea(l, false, false);
+    case sass::Opcode::kLEA_HI:
+    case sass::Opcode::kULEA_HI:
+      return lower_lea(l, true, false);
+    case sass::Opcode::kLEA_HI_SX32:
+    case sass::Opcode::kULEA_HI_SX32:
+      return lower_lea(l, true, true);
+    case sass::Opcode::kLOP3:
+    case sass::Opcode::kULOP3:
+      return lower_lop3(l);
+    case sass::Opcode::kPLOP3:
+    case sass::Opcode::kUPLOP3:
+      return lower_plop3(l);
+    case sass::Opcode::kPOPC:
+      return lower_plain(l, "popc.b32", 1);
+    case sass::Opcode::kPRMT:
+    case sass::Opcode::kUPRMT:
+      return lower_prmt(l);
+    case sass::Opcode::kSGXT:
+      return lower_plain(
+          l, std::string(l.has("W") ? "szext.wrap" : "szext.clamp") + (l.has("U32") ? ".u32" : ".s32"), 2);
+    case sass::Opcode::kSHF:
+    case sass::Opcode::kUSHF:
+      return lower_shf(l);
+    case sass::Opcode::kVIADD:
+      return lower_plain(l, "add.s32", 2);
+    default:
+      return false;
+  }
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,52 @@
+// simt::load_cubin: machine code as a Kernel.
+#include <triton_runner/simt/simt.h>
+
+#include "kernel.h"
+#include "sass/lower.h"
+
+namespace triton_runner::simt {
+
+base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, std::string listing,
+                                                       std::string_view name, const LoadOptions& options,
+                                                       const std::string& filename) {
+  auto kernel = artifact::read_cubin_kernel(cubin, name, filename);
+  if (!kernel) return kernel.error();
+  auto module = sass::parse(std::move(listing), filename);
+  if (!module) return module.error();
+  auto bad = [&](std::string message, std::vector<std::string> notes = {}) {
+    base::Diagnostic d =
+        base::failure("kernel '" + kernel->name + "': " + std::move(message), std::move(notes));
+    d.location.file = filename;
+    return d;
+  };
+  const sass::Function* function = (*module)->find(kernel->name);
+  if (!function) return bad("it is not in the listing");
+  Code code;
+  code.level = "cubin";
+  code.kernel = kernel->name;
+  code.capability = kernel->capability;
+  code.target = "cuda:" + std::to_string(code.capability);
+  const auto block = is_given(kernel->block) ? kernel->block : options.block;
+  if (!is_given(block))
+    return bad("it does not say how many threads a block has",
+               {"give the block size: the cubin demands none"});
+  if (std::string fault =
+          set_shape(code, block, is_given(kernel->cluster) ? kernel->cluster : options.cluster);
+      !fault.empty())
+    return bad(std::move(fault));
+  base::Diagnostics sink;
+  if (!SassLowering(code, *module, *function, *kernel, sink).lower_kernel()) {
+    base::Diagnostic first = sink.list().front();
+    for (size_t i = 1; i < sink.list().size() && i < 8; ++i)
+      first.notes.push_back("also, at " + sink.list()[i].location.str() + ": " + sink.list()[i].message);
+    return first;
+  }
+  auto plan = ArgumentPlan::make(code, options);
+  if (!plan) return plan.error();
+  auto no_probes = [](std::span<const exec::RegisterProbe>) -> base::Result<std::unique_ptr<Code>> {
+    return base::failure("registers of machine code on the CPU cannot be dumped yet");
+  };
+  return make_kernel(std::move(code), std::move(*plan), options.shared_bytes, no_probes);
+}
+
+}  // namespace triton_runner::simt

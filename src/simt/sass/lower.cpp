@@ -1,0 +1,405 @@
+// Places for registers, constants and predicates; the walk over a kernel's instructions; uniform instructions, guards
+// and jumps.
+#include "sass/lower.h"
+
+#include <algorithm>
+
+#include "control.h"
+#include "move.h"
+#include "ptx/special.h"
+#include "sass/handlers.h"
+#include "sass/listing.h"
+
+namespace triton_runner::simt {
+namespace {
+
+constexpr uint64_t kMaxSassRegisterBytes = uint64_t{1} << 30;  // of a block
+
+using LowerSass = bool (*)(SassLowering&);
+constexpr LowerSass kLowerSass[] = {
+#define OP(name, modifiers, operands, family, ...) lower_##family,
+#include <triton_runner/sass/opcodes.def>
+};
+
+// What a special register is called in PTX.
+struct SpecialName {
+  std::string_view sass;
+  ptx::Special special;
+};
+constexpr SpecialName kSpecials[] = {
+    {"SR_TID.X", ptx::Special::kTidX},
+    {"SR_TID.Y", ptx::Special::kTidY},
+    {"SR_TID.Z", ptx::Special::kTidZ},
+    {"SR_CTAID.X", ptx::Special::kCtaidX},
+    {"SR_CTAID.Y", ptx::Special::kCtaidY},
+    {"SR_CTAID.Z", ptx::Special::kCtaidZ},
+    {"SR_LANEID", ptx::Special::kLaneid},
+    {"SR_EQMASK", ptx::Special::kLanemaskEq},
+    {"SR_LTMASK", ptx::Special::kLanemaskLt},
+    {"SR_LEMASK", ptx::Special::kLanemaskLe},
+    {"SR_GTMASK", ptx::Special::kLanemaskGt},
+    {"SR_GEMASK", ptx::Special::kLanemaskGe},
+    {"SR_CgaCtaId", ptx::Special::kClusterCtarank},
+    {"SR_VIRTUALSMID", ptx::Special::kSmid},
+    {"SR_CLOCKLO", ptx::Special::kClock},
+    {"SR_CLOCKHI", ptx::Special::kClockHi},
+    {"SR_GLOBALTIMERLO", ptx::Special::kGlobaltimerLo},
+    {"SR_GLOBALTIMERHI", ptx::Special::kGlobaltimerHi},
+};
+
+}  // namespace
+
+SassLowering::SassLowering(Code& to, std::shared_ptr<const sass::Module> module,
+                           const sass::Function& function, const artifact::CubinKernel& from,
+                           base::Diagnostics& sink)
+    : code(to), kernel(from), module_(std::move(module)), function_(function), sink_(sink) {
+  code.listing = sass_listing(module_);
+}
+
+bool SassLowering::error(std::string message, std::vector<std::string> notes) {
+  sink_.add(module_->diagnostic(in_ ? in_->offset : 0, std::move(message), std::move(notes)));
+  return false;
+}
+
+// --- places ---------------------------------------------------------------------------------------------------------
+
+uint32_t SassLowering::temporary(uint32_t bytes) {
+  const uint64_t at = code.register_bytes;
+  code.register_bytes = (at + uint64_t{bytes} * code.threads + 63) / 64 * 64;
+  return static_cast<uint32_t>(at);
+}
+
+uint32_t SassLowering::constant(uint64_t bits, uint32_t bytes) {
+  if (bytes < 8) bits &= (uint64_t{1} << bytes * 8) - 1;
+  auto [it, is_new] = constants_.try_emplace({bits, bytes}, 0);
+  if (is_new) {
+    it->second = temporary(bytes);
+    code.constants.push_back({it->second, bytes, bits, 0, Constant::kBits});
+  }
+  return it->second;
+}
+
+uint32_t SassLowering::reg(uint32_t index, bool uniform) {
+  if (index == sass::kZero) return constant(0, 4);
+  const int file = static_cast<int>(uniform ? sass::OperandKind::kUniform : sass::OperandKind::kRegister);
+  auto [it, is_new] = registers_.try_emplace({file, index}, 0);
+  if (is_new) it->second = temporary(4);
+  return it->second;
+}
+
+uint32_t SassLowering::pred(uint32_t index, bool uniform) {
+  if (index == sass::kTrue) return constant(0xff, 1);
+  const int file =
+      static_cast<int>(uniform ? sass::OperandKind::kUniformPredicate : sass::OperandKind::kPredicate);
+  auto [it, is_new] = registers_.try_emplace({file, index}, 0);
+  if (is_new) it->second = temporary(1);
+  return it->second;
+}
+
+uint32_t SassLowering::barrier(uint32_t index) {
+  auto [it, is_new] = registers_.try_emplace({static_cast<int>(sass::OperandKind::kBarrier), index}, 0);
+  if (is_new) it->second = temporary(4);
+  return it->second;
+}
+
+uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
+  const bool indexed = std::any_of(o.parts.begin(), o.parts.end(),
+                                   [](const sass::Operand& p) { return p.index != sass::kZero; });
+  if (indexed || o.descriptor) {
+    error("a constant at an address of a register, " + std::string(o.text) + ", is not executed here");
+    return kNoRegister;
+  }
+  const auto at = static_cast<uint64_t>(o.integer);
+  if (o.bank == 0 && at < kernel.param_base && code.capability >= 100) {
+    error("what lies at " + std::string(o.text) + " of sm_" + std::to_string(code.capability) +
+          " is not known");
+    return kNoRegister;
+  }
+  if (o.bank == 0 && at + bytes <= code.param_bytes) {
+    auto [it, is_new] = params_.try_emplace({at, bytes}, 0);
+    if (is_new) {
+      it->second = temporary(bytes);
+      code.constants.push_back({it->second, bytes, at, 0, Constant::kParam});
+    }
+    return it->second;
+  }
+  auto found = kernel.banks.find(static_cast<int>(o.bank));
+  if (found == kernel.banks.end() || at + bytes > found->second.size()) {
+    error("the cubin has no constant at " + std::string(o.text));
+    return kNoRegister;
+  }
+  uint64_t bits = 0;
+  std::copy_n(found->second.data() + at, bytes, reinterpret_cast<char*>(&bits));
+  return constant(bits, bytes);
+}
+
+uint32_t SassLowering::raw(size_t k) {
+  const sass::Operand& o = *slot(k);
+  if (o.kind == sass::OperandKind::kInteger) return constant(static_cast<uint64_t>(o.integer), 4);
+  if (o.kind == sass::OperandKind::kFloat) return constant(in_->words[0] >> 32, 4);
+  if (o.kind == sass::OperandKind::kConstant) return bank(o, 4);
+  if (o.selector.empty()) return reg(o.index, o.kind == sass::OperandKind::kUniform);
+  error("the engine does not execute '" + std::string(in_->name) + "' with an operand " +
+        std::string(o.text));
+  return kNoRegister;
+}
+
+uint32_t SassLowering::word(size_t k, As as) {
+  const sass::Operand& o = *slot(k);
+  // As the encoding has it: the text may be rounded.
+  if (as == As::kF32 && o.kind == sass::OperandKind::kInteger) return constant(in_->words[0] >> 32, 4);
+  const uint32_t place = raw(k);
+  if (place == kNoRegister || (!o.minus && !o.inverted && !o.absolute)) return place;
+  const uint32_t out = temporary(4);
+  uint32_t from = place;
+  auto step = [&](const std::string& line, uint64_t bits = 0) {
+    ptx(line, {out, from, bits ? constant(bits, 4) : kNoRegister});
+    from = out;
+  };
+  if (o.absolute) as == As::kF32 ? step("and.b32 %r0, %r1, %r2", 0x7fffffff) : step("abs.s32 %r0, %r1");
+  if (o.minus) as == As::kF32 ? step("xor.b32 %r0, %r1, %r2", 0x80000000) : step("neg.s32 %r0, %r1");
+  if (o.inverted) step("not.b32 %r0, %r1");
+  return out;
+}
+
+uint32_t SassLowering::pair(size_t k) {
+  const sass::Operand& o = *slot(k);
+  uint32_t place = kNoRegister;
+  if (o.kind == sass::OperandKind::kRegister || o.kind == sass::OperandKind::kUniform) {
+    const bool uniform = o.kind == sass::OperandKind::kUniform;
+    if (o.index == sass::kZero) return constant(0, 8);
+    place = temporary(8);
+    ptx("mov.b64 %d0, {%r1, %r2}", {place, reg(o.index, uniform), reg(o.index + 1, uniform)});
+  } else if (o.kind == sass::OperandKind::kConstant) {
+    place = bank(o, 8);
+  } else {
+    error("a number of 64 bits, " + std::string(o.text) + ", is not executed here");
+  }
+  if (place == kNoRegister || !o.minus) return place;
+  const uint32_t out = temporary(8);
+  ptx("neg.s64 %d0, %d1", {out, place});
+  return out;
+}
+
+uint32_t SassLowering::predicate(size_t k) {
+  const sass::Operand* o = slot(k);
+  if (!o) return constant(0xff, 1);
+  const uint32_t place = pred(o->index, o->kind == sass::OperandKind::kUniformPredicate);
+  if (!o->inverted) return place;
+  if (o->index == sass::kTrue) return constant(0, 1);
+  const uint32_t out = temporary(1);
+  ptx("not.pred %p0, %p1", {out, place});
+  return out;
+}
+
+uint32_t SassLowering::unread(uint32_t bytes) {
+  auto [it, is_new] = unread_.try_emplace(bytes, 0);
+  if (is_new) it->second = temporary(bytes);
+  return it->second;
+}
+
+uint32_t SassLowering::result(size_t k) {
+  const sass::Operand* o = slot(k);
+  if (o && o->index != sass::kZero) return reg(o->index, o->kind == sass::OperandKind::kUniform);
+  return unread(4);
+}
+
+uint32_t SassLowering::predicate_result(size_t k) {
+  const sass::Operand* o = slot(k);
+  if (o && o->index != sass::kTrue) return pred(o->index, o->kind == sass::OperandKind::kUniformPredicate);
+  return unread(1);
+}
+
+void SassLowering::give_pair(size_t k, uint32_t wide) {
+  const sass::Operand& o = *slot(k);
+  if (o.index == sass::kZero) return;
+  const bool uniform = o.kind == sass::OperandKind::kUniform;
+  ptx("mov.b64 {%r0, %r1}, %d2", {reg(o.index, uniform), reg(o.index + 1, uniform), wide});
+}
+
+uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
+  if (name == "SRZ") return constant(0, bytes);
+  for (const SpecialName& s : kSpecials) {
+    if (s.sass != name) continue;
+    if (!differs_by_thread(s.special)) {
+      const uint32_t place = temporary(bytes);
+      Instr& i = emit(read_block_special);
+      i.d = place, i.small = static_cast<uint32_t>(s.special), i.imm = bytes;
+      return place;
+    }
+    auto [it, is_new] = specials_.try_emplace(std::string(name), 0);
+    if (!is_new) return it->second;
+    it->second = temporary(bytes);
+    code.constants.push_back({it->second, bytes, code.thread_values.size(), 0, Constant::kThread});
+    std::vector<uint64_t>& values = code.thread_values.emplace_back();
+    for (uint32_t t = 0; t < code.threads; ++t) values.push_back(thread_special(code, s.special, t));
+    return it->second;
+  }
+  error("the engine does not have the special register '" + std::string(name) + "'",
+        {"level 'ptx' executes the PTX that this was assembled from"});
+  return kNoRegister;
+}
+
+void SassLowering::choose(size_t k, const std::string& first, const std::string& second, uint32_t a,
+                          uint32_t b) {
+  const sass::Operand& p = *slot(k);
+  if (p.index == sass::kTrue) return ptx(p.inverted ? second : first, {result(0), a, b});
+  const uint32_t one = temporary(4), other = temporary(4);
+  ptx(first, {one, a, b});
+  ptx(second, {other, a, b});
+  ptx("selp.b32 %r0, %r1, %r2, %p3", {result(0), one, other, predicate(k)});
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+// --- instructions ---------------------------------------------------------------------------------------------------
+
+Instr& SassLowering::emit(Handler run) {
+  Instr& i = code.instrs.emplace_back();
+  i.run = run;
+  i.guard = guard_;
+  i.guard_flip = guard_negated_ ? 0xff : 0;
+  return i;
+}
+
+void SassLowering::guard_by(uint32_t predicate) {
+  if (guard_ != kNoRegister) {
+    const uint32_t own = guard_, both = temporary(1);
+    const std::string line = guard_negated_ ? "and.pred %p0, %p1, %p2" : "and.pred %p0, %p3, %p2";
+    const uint32_t flipped = temporary(1);
+    const bool negated = guard_negated_;
+    guard_ = kNoRegister, guard_negated_ = false;
+    if (negated) ptx("not.pred %p0, %p1", {flipped, own});
+    ptx(line, {both, flipped, predicate, own});
+    predicate = both;
+  }
+  guard_ = predicate;
+  guard_negated_ = false;
+}
+
+void SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
+  Instr& i = emit(copy_register(bytes));
+  i.d = to, i.a = from;
+}
+
+void SassLowering::jump_to(uint32_t at, uint64_t address) { jumps_.emplace_back(at, address); }
+
+// An instruction that writes its own guard reads it first.
+void SassLowering::begin_guard(const sass::Instruction& in) {
+  guard_ = kNoRegister;
+  guard_negated_ = false;
+  if (!in.guard) return;
+  const sass::Operand& g = *in.guard;
+  const uint32_t place = pred(g.index, g.kind == sass::OperandKind::kUniformPredicate);
+  bool written = false;
+  for (size_t k = 0; k < sass::kMaxSlots; ++k)
+    written |= matched_.written[k] && slot(k) && slot(k)->kind == g.kind && slot(k)->index == g.index;
+  uint32_t from = place;
+  if (written) copy(from = temporary(1), place, 1);
+  guard_ = from;
+  guard_negated_ = g.inverted;
+}
+
+bool SassLowering::writes_uniform() const {
+  for (size_t k = 0; k < sass::kMaxSlots; ++k)
+    if (matched_.written[k] && slot(k) &&
+        (slot(k)->kind == sass::OperandKind::kUniform ||
+         slot(k)->kind == sass::OperandKind::kUniformPredicate))
+      return true;
+  return false;
+}
+
+// The uniform datapath computes once a warp: here for all its threads, those that are off too.
+void SassLowering::run_uniformly(size_t first) {
+  for (size_t i = first; i < code.instrs.size(); ++i) {
+    Instr inner = code.instrs[i];
+    if (inner.run == give_warp) continue;
+    Instr& outer = code.instrs[i];
+    outer = {};
+    outer.guard = inner.guard, outer.guard_flip = inner.guard_flip, outer.source = inner.source;
+    outer.run = run_for_warp;
+    outer.data = code.keep(inner);
+  }
+}
+
+bool SassLowering::lower(const sass::Instruction& in) {
+  in_ = &in;
+  auto matched = sass::match(*module_, in);
+  if (!matched) {
+    sink_.add(matched.error());
+    return false;
+  }
+  matched_ = *matched;
+  const size_t first = code.instrs.size(), faults = sink_.list().size();
+  begin_guard(in);
+  const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
+  if (!done && sink_.list().size() == faults)
+    error("the engine does not execute '" + std::string(in.spelling) + "' as it is written",
+          {"level 'ptx' executes the PTX that this was assembled from"});
+  if (sink_.list().size() != faults) return false;
+  // The last of several is what the instruction does; those before it give it its operands.
+  if (code.instrs.size() > first) {
+    const bool has_source =
+        std::any_of(code.instrs.begin() + static_cast<ptrdiff_t>(first), code.instrs.end(),
+                    [](const Instr& i) { return i.source != nullptr; });
+    if (!has_source) code.instrs.back().source = &code.sources.emplace_back(source_of(in, *matched_.row));
+  }
+  if (writes_uniform()) run_uniformly(first);
+  return true;
+}
+
+void SassLowering::resolve_jumps() {
+  for (const auto& [at, address] : jumps_) {
+    auto found = std::lower_bound(function_.body.begin(), function_.body.end(), address,
+                                  [](const sass::Instruction& in, uint64_t a) { return in.address < a; });
+    code.instrs[at].data = &code.instrs[starts_[static_cast<size_t>(found - function_.body.begin())]];
+  }
+  if (anywhere_.empty()) return;
+  BranchTable all;
+  for (size_t i = 0; i < function_.body.size(); ++i) {
+    all.targets.resize(std::max<size_t>(all.targets.size(), function_.body[i].address / 16 + 1));
+    all.targets[function_.body[i].address / 16] = &code.instrs[starts_[i]];
+  }
+  const BranchTable* table = code.keep(std::move(all));
+  for (uint32_t at : anywhere_) code.instrs[at].data = table;
+}
+
+bool SassLowering::lower_kernel() {
+  code.param_bytes = std::max(kernel.param_base, kBankHeaderBytes);
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    const auto& p = kernel.params[i];
+    exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger,
+                      ".b" + std::to_string(8 * p.bytes), static_cast<int>(std::min(p.bytes, 8u) * 8), false};
+    if (p.bytes == 8) param.kind = exec::ParamKind::kPointer;  // it may be a number: both are taken
+    if (p.bytes == 128) param.kind = exec::ParamKind::kTensorDesc;
+    code.params.push_back({kernel.param_base + p.offset, p.bytes, std::move(param)});
+    code.param_bytes = std::max(code.param_bytes, kernel.param_base + p.offset + p.bytes);
+  }
+  code.begin_parameters = begin_constant_bank;
+  code.reserved_shared = code.capability >= 90 ? 1024 : 0;
+  code.static_shared = kernel.shared_bytes;
+  code.dynamic_shared = true;
+  code.local_bytes = (kernel.local_bytes + 15) / 16 * 16;
+  for (const sass::Instruction& in : function_.body) {
+    starts_.push_back(static_cast<uint32_t>(code.instrs.size()));
+    lower(in);
+    if (sink_.list().size() > 8) return false;
+  }
+  starts_.push_back(static_cast<uint32_t>(code.instrs.size()));
+  guard_ = kNoRegister;
+  emit(end_thread);
+  if (sink_.has_errors()) return false;
+  in_ = nullptr;
+  if (code.register_bytes > kMaxSassRegisterBytes)
+    return error("the registers of a block take " + std::to_string(code.register_bytes >> 20) +
+                 " MiB: more than the engine holds");
+  resolve_jumps();
+  return true;
+}
+
+}  // namespace triton_runner::simt

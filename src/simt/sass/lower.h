@@ -1,0 +1,111 @@
+// From machine code to Code: registers get places, each row's lowering function (lower_<family>) says what an instruction
+// does, mostly as lines of PTX.
+#pragma once
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <triton_runner/artifact/cubin.h>
+#include <triton_runner/ptx/opcode.h>
+#include <triton_runner/sass/opcode.h>
+
+#include "code.h"
+#include "exec.h"
+
+namespace triton_runner::simt {
+
+// How the -, ~ and | | of an operand are meant, and its numbers.
+enum class As : uint8_t { kInteger, kF32 };
+
+class SassLowering {
+ public:
+  SassLowering(Code& code, std::shared_ptr<const sass::Module> module, const sass::Function& function,
+               const artifact::CubinKernel& kernel, base::Diagnostics& sink);
+  bool lower_kernel();
+
+  Code& code;
+  const artifact::CubinKernel& kernel;
+
+  // --- the instruction being lowered, as its row has its operands -------------------------------------------
+  const sass::Instruction& in() const { return *in_; }
+  sass::Opcode opcode() const { return matched_.row->opcode; }
+  size_t shape() const { return matched_.shape; }
+  const sass::Operand* slot(size_t k) const { return matched_.slots[k]; }
+  bool has(std::string_view mod) const { return in_->has(mod); }
+
+  // --- operands as places in the register file ---------------------------------------------------------------
+  // 32 bits, or a pair of registers as 64, with -, ~ and | |.
+  uint32_t word(size_t k, As as = As::kInteger);
+  uint32_t pair(size_t k);
+  uint32_t raw(size_t k);  // 32 bits without -, ~ and | |
+  // A predicate with its !; PT where the operand is left out.
+  uint32_t predicate(size_t k);
+  // Where a result goes: of RZ, PT and what is left out, a place that nobody reads.
+  uint32_t result(size_t k);
+  uint32_t predicate_result(size_t k);
+  void give_pair(size_t k, uint32_t wide);  // a place of 64 bits into two registers
+
+  uint32_t reg(uint32_t index, bool uniform = false);  // R or UR; RZ: a constant
+  uint32_t pred(uint32_t index, bool uniform = false);
+  uint32_t barrier(uint32_t index);
+  uint32_t constant(uint64_t bits, uint32_t bytes);
+  uint32_t temporary(uint32_t bytes);
+  uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF of PTX
+  uint32_t special(std::string_view name, uint32_t bytes);  // SR_TID.X; kNoRegister after an error
+  // Bytes of a constant bank, as they are at the launch.
+  uint32_t bank(const sass::Operand& operand, uint32_t bytes);
+
+  // --- what is done ---------------------------------------------------------------------------------------------
+  // A line of PTX on places: "add.s32 %r0, %r1, %r2" is places[0] = places[1] + places[2]. The letter is the width:
+  // %p predicate, %b 8 bits, %h 16, %r 32, %d 64, %q 128.
+  void ptx(const std::string& line, std::initializer_list<uint32_t> places);
+  // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
+  void choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
+  Instr& emit(Handler run);           // with the guard of the instruction
+  void guard_by(uint32_t predicate);  // the guard of what is emitted next holds where this does, too
+  void copy(uint32_t to, uint32_t from, uint32_t bytes);
+  bool error(std::string message, std::vector<std::string> notes = {});
+  // Instr `at` gets the Instr at that address as its data.
+  void jump_to(uint32_t at, uint64_t address);
+  // The same of a jump to an address in a register: `at` gets a BranchTable of all addresses / 16.
+  void jump_anywhere(uint32_t at) { anywhere_.push_back(at); }
+
+ private:
+  struct PtxLine;
+  const PtxLine* ptx_line(const std::string& line);
+  bool lower(const sass::Instruction& in);
+  uint32_t unread(uint32_t bytes);  // a place for results that nobody wants
+  void begin_guard(const sass::Instruction& in);
+  void run_uniformly(size_t first);
+  bool writes_uniform() const;
+  void resolve_jumps();
+
+  std::shared_ptr<const sass::Module> module_;
+  const sass::Function& function_;
+  base::Diagnostics& sink_;
+  const sass::Instruction* in_ = nullptr;
+  sass::Matched matched_;
+  uint32_t guard_ = kNoRegister;
+  bool guard_negated_ = false;
+  uint32_t carry_ = kNoRegister;
+  std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, params_;
+  std::map<std::string, uint32_t, std::less<>> specials_;
+  std::map<uint32_t, uint32_t> unread_;  // by bytes
+  std::unordered_map<std::string, std::shared_ptr<PtxLine>> lines_;
+  std::vector<uint32_t> starts_;  // of function_.body
+  std::vector<std::pair<uint32_t, uint64_t>> jumps_;
+  std::vector<uint32_t> anywhere_;
+};
+
+std::string lower_case(std::string_view text);
+
+// One a family of opcodes; the column `family` of opcodes.def names them. They emit instructions, or report an error
+// and return false.
+#define OP(name, modifiers, operands, family, ...) bool lower_##family(SassLowering& l);
+#include <triton_runner/sass/opcodes.def>
+
+}  // namespace triton_runner::simt

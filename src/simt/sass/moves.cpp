@@ -1,0 +1,83 @@
+// Moves between registers, constants, special registers and predicates.
+#include "sass/handlers.h"
+#include "sass/lower.h"
+
+namespace triton_runner::simt {
+namespace {
+
+bool lower_predicate_bits(SassLowering& l, bool pack) {
+  const size_t name = pack ? 1 : 0, mask = pack ? 3 : 2;
+  if (l.slot(name)->selector != "PR") return false;
+  const sass::Operand& m = *l.slot(mask);
+  if (m.kind != sass::OperandKind::kInteger) return false;
+  PredicateBits bits;
+  bits.mask = static_cast<uint32_t>(m.integer) & 0x7f;
+  if (bits.mask != static_cast<uint64_t>(m.integer)) return false;
+  for (uint32_t p = 0; p < 7; ++p) bits.places[p] = bits.mask >> p & 1 ? l.pred(p) : kNoRegister;
+  const uint32_t a = l.word(pack ? 2 : 1), d = pack ? l.result(0) : kNoRegister;
+  Instr& i = l.emit(pack ? pack_predicates : unpack_predicates);
+  i.d = d, i.a = a, i.data = l.code.keep(bits);
+  return true;
+}
+
+bool lower_constant(SassLowering& l) {
+  if (l.slot(1)->kind != sass::OperandKind::kConstant) return false;
+  const bool wide = l.has("64");
+  const uint32_t from = l.bank(*l.slot(1), wide ? 8 : 4);
+  if (from == kNoRegister) return false;
+  if (wide)
+    l.give_pair(0, from);
+  else
+    l.copy(l.result(0), from, 4);
+  return true;
+}
+
+bool lower_special(SassLowering& l, uint32_t bytes) {
+  const uint32_t from = l.special(l.slot(1)->selector, bytes);
+  if (from == kNoRegister) return false;
+  if (bytes == 8)
+    l.give_pair(0, from);
+  else
+    l.copy(l.result(0), from, 4);
+  return true;
+}
+
+}  // namespace
+
+bool lower_moves(SassLowering& l) {
+  switch (l.opcode()) {
+    case sass::Opcode::kCS2R: {
+      // A pair: RZ twice, or a counter of 64 bits.
+      const std::string_view name = l.slot(1)->selector;
+      if (name != "SRZ" && name != "SR_CLOCKLO" && name != "SR_GLOBALTIMERLO") return false;
+      return lower_special(l, 8);
+    }
+    case sass::Opcode::kLDC:
+    case sass::Opcode::kULDC:
+      return lower_constant(l);
+    case sass::Opcode::kP2R:
+      return lower_predicate_bits(l, true);
+    case sass::Opcode::kR2P:
+      return lower_predicate_bits(l, false);
+    case sass::Opcode::kR2UR: {
+      const uint32_t d = l.result(0), a = l.word(1);
+      Instr& i = l.emit(give_warp);
+      i.d = d, i.a = a;
+      return true;
+    }
+    case sass::Opcode::kCS2R_32:
+    case sass::Opcode::kS2R:
+    case sass::Opcode::kS2UR:
+      return lower_special(l, 4);
+    case sass::Opcode::kSEL:
+    case sass::Opcode::kUSEL:
+      l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), l.word(1), l.word(2), l.predicate(3)});
+      return true;
+    default:  // MOV, UMOV; the last operand of MOV says which bytes: all of them
+      if (l.slot(2) && l.slot(2)->integer != 15) return false;
+      l.copy(l.result(0), l.word(1), 4);
+      return true;
+  }
+}
+
+}  // namespace triton_runner::simt
