@@ -39,6 +39,8 @@ from triton_runner._settings.options import (
     ProgramOrFile,
     check_settings,
     json_option,
+    module_option,
+    pretend_option,
     print_json,
     prints_aside,
 )
@@ -159,13 +161,13 @@ def _fault_status() -> int:
     cls=ProgramOrFile,
 )
 @_settings_options
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @click.option(
     "--quick",
     is_flag=True,
     help="Benchmarks and autotuning run the first programs of their launches, once, at the smallest size.",
 )
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@module_option
 @click.option("--traceback", is_flag=True, help="Show a fault with all calls that led to it, as python does.")
 @click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
 @click.argument("program")
@@ -247,7 +249,7 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
 @click.option("--launch", type=int, help="Of a program: which launch is shown, from 0; the last if left out.")
 @click.option("--save", help="Write all records to a .npz or .safetensors file.")
 @click.option("--png", help="Write a heat map of the first value's last record.")
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @_settings_options
 @json_option
 @click.argument("file", type=click.Path())

@@ -13,7 +13,7 @@ import click
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
 from triton_runner._cli.compile_command import constants
-from triton_runner._settings.options import ProgramOrFile
+from triton_runner._settings.options import ProgramOrFile, module_option, pretend_option
 from triton_runner._worker import job
 
 _STATUS = {"right": 0, "nondeterministic": 0, "unknown": 125}
@@ -61,14 +61,14 @@ class _Command(ProgramOrFile):
     "where a GPU is.",
 )
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @click.option(
     "--timeout", type=float, default=300.0, show_default=True,
     help="Seconds of one run, without those in which it waits for a core.",
 )  # fmt: skip
 @click.option("--json", "file", metavar="[FILE]", help="Print the verdict as JSON, or write it to FILE.")
 @click.option("--save", metavar="DIR", help="Write a folder that shows the fault again: sh DIR/run.sh.")
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@module_option
 @click.option(
     "--oracle",
     help="Of a kernel, what is wrong: wrong (other values than the newest front end's TTIR gives), shared>N, "

@@ -11,7 +11,14 @@ from pathlib import Path
 import click
 
 from triton_runner._base.errors import fail
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    json_option,
+    pretend_option,
+    print_json,
+    prints_aside,
+    program_arguments,
+)
 
 
 @click.command("bundle", cls=ProgramOrFile)
@@ -26,11 +33,8 @@ from triton_runner._settings.options import ProgramOrFile, json_option, print_js
 @click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR after each pass.")
 @click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
 @click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
-@json_option
-@click.argument("program")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@pretend_option
+@program_arguments
 def bundle_command(
     kernel,
     number,

@@ -8,19 +8,16 @@ import sys
 import click
 
 from triton_runner._compiler import versions
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json
+from triton_runner._settings.options import ProgramOrFile, pretend_option, print_json, program_arguments
 
 
 @click.command("experiments", cls=ProgramOrFile)
 @click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--passes", is_flag=True, help="Also without each compiler pass.")
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
-@json_option
-@click.argument("program")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@program_arguments
 def experiments_command(
     release, target, passes, pretend_cuda, timeout, is_module, as_json, program, arguments
 ):

@@ -7,7 +7,13 @@ import time
 
 import click
 
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    json_option,
+    pretend_option,
+    print_json,
+    prints_aside,
+)
 
 
 @click.command("report", cls=ProgramOrFile)
@@ -19,7 +25,7 @@ from triton_runner._settings.options import ProgramOrFile, json_option, print_js
 @click.option("--dump", "selectors", multiple=True, metavar="VALUE",
               help="Of a program: values to be recorded and drawn, as for dump.")  # fmt: skip
 @click.option("--target", "-t", help='Of a program: the architecture to compile for: "cuda:90".')
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @json_option
 @click.argument("what", type=click.Path(exists=True))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)

@@ -11,9 +11,10 @@ from triton_runner._base.progress import telling
 from triton_runner._settings.options import (
     ProgramOrFile,
     check_settings,
-    json_option,
+    pretend_option,
     print_json,
     prints_aside,
+    program_arguments,
 )
 
 
@@ -32,11 +33,8 @@ from triton_runner._settings.options import (
     help="Warnings are faults, and so is an order of atomics that decides an output.",
 )
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
-@json_option
-@click.argument("program")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@pretend_option
+@program_arguments
 def verify_command(names, most, checks, strict, target, pretend_cuda, is_module, as_json, program, arguments):
     """Judge the kernels that PROGRAM launches, or a case (*.trcase).
 

@@ -73,11 +73,3 @@ def bytes_of(storage):
     import torch
 
     return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-
-
-def same_view(tensor, storage):
-    """What the tensor is of its own storage, of another one."""
-    import torch
-
-    empty = torch.empty(0, dtype=tensor.dtype, device=storage.device)
-    return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())

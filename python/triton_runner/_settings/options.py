@@ -73,6 +73,18 @@ def check_settings(level: str = "") -> None:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+pretend_option = click.option(
+    "--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.'
+)
+module_option = click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+
+
+def program_arguments(command):
+    """-m, --json, PROGRAM and the words after it, which are the program's."""
+    command = click.argument("arguments", nargs=-1, type=click.UNPROCESSED)(command)
+    return module_option(json_option(click.argument("program")(command)))
+
+
 _KERNEL_OPTIONS = (
     click.option(
         "--signature", "-s",

@@ -17,7 +17,7 @@ from triton_runner._settings.options import json_option, print_json
 from triton_runner.bench.peers import Peer
 
 NAMES = ("launch_latency", "matmul", "attention")
-LATENCY_ROUNDS, ROUNDS = 60, 60
+ROUNDS = 60
 
 
 def run(sections, rounds: int, seconds: float, quiet: bool = False) -> tuple[list, bool]:
