@@ -59,7 +59,7 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
     if artifact.level not in ON_CPU:
         raise fail(
             f"{artifact.label}: the CPU executes {', '.join(ON_CPU)}, not {artifact.level}",
-            'run it on a GPU (device="cuda"), or give the kernel\'s ttir, ttgir, llir or ptx',
+            "run it on a GPU, or give the kernel's ttir or ttgir",
         )
     _check_level(artifact, settings.level)
     target = _check_target(artifact, settings.target)
@@ -73,12 +73,13 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
     asm = {artifact.level: artifact.source}
     if level != artifact.level:
         target = target or _settings.DEFAULT_TARGET
-        if level == "ptx":
+        if LEVELS[level].engine == "simt":
             devices.check_simt_target(target, artifact.level)
         asm |= compile_artifact(artifact, level, target, options)
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
-    _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
-    if level == "ptx":
+    if LEVELS[level].is_text:
+        _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
+    if LEVELS[level].engine == "simt":
         description = _described(artifact, asm, level)
         kernel = simt.executor(asm[level], label, description, block, cluster)
     else:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import os
 from pathlib import Path
 
-from triton_runner import _core
+from triton_runner import _core, _settings
+from triton_runner._base import tools
 from triton_runner._base.errors import fail, warn
 from triton_runner._base.paths import check_name
 
@@ -35,6 +37,9 @@ class Artifact:
         return self.path or f"<{self.level}>"
 
 
+HOLDERS = ("fatbin", "so", "o")  # files that hold cubins, by the ends of their names
+
+
 def no_case(path: str) -> None:
     """Raises for a case (*.trcase) where one artifact is meant."""
     if path.endswith(".trcase"):
@@ -60,6 +65,34 @@ def read_kernel(path: str, keyword: str, binary: bool):
             f"{path} is not a text file: byte {error.start} is not UTF-8",
             "a binary artifact has a keyword of its own",
         ) from None
+
+
+def cubin_in(path: str, name: str, target: str) -> bytes:
+    """The cubin in a fatbin, or in a library or object file that holds fatbins, that has a kernel, for a
+    target: the one asked for, else the default or the newest. Raises DiagnosticError."""
+    pieces = _core.artifact.device_code(read_kernel(path, "load", True), path)
+    cubins = [one for one in pieces if one["level"] == "cubin"]
+    named = [one for one in cubins if (name in one["kernels"] if name else one["kernels"])]
+    unread = next((one["problem"] for one in cubins if one["problem"]), "")
+    if not named and unread:
+        program = tools.toolkit("cuobjdump") or "cuobjdump (of Triton's wheels, or of NVIDIA's CUDA toolkit)"
+        raise fail(
+            f"{path}: a cubin in it cannot be read: {unread}",
+            f"{program} -xelf all {path} writes its cubins, which load() takes",
+        )
+    kernels = list(dict.fromkeys(kernel for one in cubins for kernel in one["kernels"]))
+    if not named:
+        near = difflib.get_close_matches(name, kernels, 3, 0.3) or kernels[:3]
+        said = [f"it has {len(kernels)}: {', '.join(near)}, ..."] if kernels else []
+        raise fail(f"{path} has no kernel" + (f" '{name}'" if name else " in a cubin"), *said)
+    if not name and len(kernels) > 1:
+        raise fail(f"{path} has {len(kernels)} kernels, and none is named", f"as in name={kernels[0]!r}")
+    targets = {one["target"]: one["content"] for one in named}
+    if target and target not in targets:
+        raise fail(f"{path} has '{name}' not for {target}", f"it has it for {', '.join(targets)}")
+    default = _settings.DEFAULT_TARGET
+    newest = max(targets, key=lambda one: int(one.partition(":")[2]))
+    return targets[target or (default if default in targets else newest)]
 
 
 def _metadata_text(path: str, metadata_json: str | None) -> str:

@@ -57,11 +57,13 @@ class Relaunch:
     arguments: Arguments
     block: tuple | None = None
     cluster: tuple | None = None
+    assembled: bool = False  # whether its machine code is one of the levels that run
 
     @property
     def levels(self) -> tuple[str, ...]:
         """Those that run, from its entry on: LLIR does as the PTX that it becomes."""
         there = [level for level in levels_of(self.target) if level in EXECUTED]
+        there += ["cubin"] * (self.assembled and "ptx" in there)
         first = "ptx" if self.entry == "llir" else self.entry
         return tuple(level for level in there if level == first or is_above(first, level))
 
@@ -82,7 +84,7 @@ class Relaunch:
 
     def kernel(self, level: str):
         """What runs a level on the device of the settings in force."""
-        shape = {"block": self.block, "cluster": self.cluster} if level == "ptx" else {}
+        shape = {"block": self.block, "cluster": self.cluster} if level in ("ptx", "cubin") else {}
         return executable(self.artifact(level), **shape)
 
     def run(
@@ -103,15 +105,16 @@ class Relaunch:
         fixed = {"device": "cpu", "level": level, "target": self.target, "threads": 1}
         with unseen(), _settings.using(**{**fixed, **changed}):
             kernel = self.kernel(level)
-            self.arguments.put_back()
             trap, started = None, time.perf_counter()
             try:
-                kernel.launch(self.grid, self.arguments.named)
-            except KernelTrap as error:
-                trap = error
-            seconds = time.perf_counter() - started
-        blocks = self.arguments.taken()
-        self.arguments.put_back()
+                try:
+                    kernel.launch(self.grid, self.arguments.named)
+                except KernelTrap as error:
+                    trap = error
+                seconds = time.perf_counter() - started
+                blocks = self.arguments.taken()
+            finally:
+                self.arguments.put_back()
         return self._ended(level, how, blocks, trap, seconds)
 
     def _run_on_gpu(self, level: str, device: str, how: str) -> Outcome:
@@ -122,7 +125,6 @@ class Relaunch:
             raise fail(str(error), "a launch on a GPU takes its arguments as tensors of PyTorch") from None
         with unseen(), _settings.using(device=device, level=""):  # a level is what the CPU executes
             kernel = self.kernel(level)
-            self.arguments.put_back()
             there = self.arguments.copied(device)
             started = time.perf_counter()
             kernel.launch(self.grid, there.named)

@@ -30,7 +30,7 @@ def check_program(file: str) -> None:
     if os.path.splitext(file)[1][1:] in LEVELS:
         raise fail(
             f"{file} holds a level of a kernel and is not a Python program",
-            "`triton-runner exec` runs TTIR, TTGIR and PTX; triton_runner.load() launches any level",
+            "`triton-runner exec` runs TTIR, TTGIR, PTX and cubins; triton_runner.load() launches any level",
         )
 
 

@@ -135,7 +135,7 @@ def _captured(case):
 
 
 def _machine(enabled):
-    """Launches as machine code on the GPU."""
+    """Launches as machine code."""
     if not enabled:
         return contextlib.nullcontext()
     from triton_runner._bisect import assembled  # no other run needs it

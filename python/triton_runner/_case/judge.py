@@ -117,6 +117,8 @@ class _Judge:
     def all_checks(self) -> None:
         """All at once; where that stops, each for itself, as a report ends a run."""
         for level in self.plain:
+            if level == "cubin":  # its instructions are those of the PTX, which was looked at
+                continue
             chosen = [c for c in self.checks if level in MLIR or c not in _MLIR_ONLY]
             run = self.run(level, checks=",".join(chosen)) if chosen else None
             if run is not None and run.trap is not None:
@@ -158,8 +160,10 @@ class _Judge:
 
     def on_gpu(self) -> None:
         gpu = devices.gpu()
-        if gpu is None:
+        if gpu is None and not self.launch.assembled:
             self.cannot("cubin", "plain", "this machine has no GPU")
+        elif gpu is None:
+            return
         elif run := self.run("", device=gpu):
             self.plain[run.level] = run
 
@@ -233,6 +237,9 @@ def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits
     return [noise.compare(name, x, b.arrays[name], exact) for name, x in a.arrays.items()]
 
 
-def judge(launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None) -> Judged:
-    """The verdict on one launch."""
+def judge(
+    launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False
+) -> Judged:
+    """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
+    launch = dataclasses.replace(launch, assembled=assembled)
     return _Judge(launch, checks, strict, say).verdict()

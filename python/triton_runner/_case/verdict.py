@@ -92,8 +92,9 @@ class Verdict:
 
 
 def verify(
-    kernel, args=(), constexprs=None, *, grid=None, checks=judge.CHECKS, strict=False, target=None, say=None
-) -> Verdict:
+    kernel, args=(), constexprs=None, *, grid=None, checks=judge.CHECKS, strict=False, target=None,
+    assembled=False, say=None,
+) -> Verdict:  # fmt: skip
     """Runs one launch at every level, with every check and in different orders, and returns one verdict.
 
     - `kernel`: a kernel of `triton_runner.jit`, `triton.jit` or `load()`, the path of an artifact, or a case
@@ -103,18 +104,19 @@ def verify(
     - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; by default all.
     - `strict`: treats warnings (findings that reach no output or may be intended) as faults, and makes the
       verdict false if the order of atomics decides an output.
+    - `assembled`: judges the machine code too, what ptxas makes of the PTX, executed on the CPU.
 
     Raises DiagnosticError for a launch that cannot be run.
     """
     _settings.using(check=",".join(checks)).settings()  # raises for one that is none
     if isinstance(kernel, (str, os.PathLike)):
         if case.is_case(kernel):
-            return of_case(kernel, checks, strict, say or _nothing)
+            return of_case(kernel, checks, strict, say or _nothing, assembled)
         kernel = load(kernel, device="cpu")
     judged: list[Judged] = []
 
     def see(call: Call, go) -> None:
-        judged.append(judge.judge(of_call(call), checks, strict, say or _nothing))
+        judged.append(judge.judge(of_call(call), checks, strict, say or _nothing, assembled))
 
     if grid is None:
         raise fail("verify needs the grid of the launch", "as in grid=(4,)")
@@ -126,17 +128,27 @@ def verify(
     return Verdict(judged, strict=strict)
 
 
-def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing) -> Verdict:
+def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing, assembled=False) -> Verdict:
     """The verdict on the launch of a case."""
-    return Verdict([judge.judge(case.open_case(path).subject, checks, strict, say)], strict=strict)
+    judged = judge.judge(case.open_case(path).subject, checks, strict, say, assembled)
+    return Verdict([judged], strict=strict)
 
 
 class Program:
     """A program whose launches are judged as it makes them: each compiled kernel with a grid and shapes of
     its own once, the first `most` of them; of `names` only, where there are some."""
 
-    def __init__(self, names=(), most: int = 16, checks=judge.CHECKS, strict: bool = False, say=_nothing):
+    def __init__(
+        self,
+        names=(),
+        most: int = 16,
+        checks=judge.CHECKS,
+        strict: bool = False,
+        say=_nothing,
+        assembled=False,
+    ):
         self.names, self.most, self.checks, self.strict, self.say = names, most, checks, strict, say
+        self.assembled = assembled
         self.judged: list[Judged] = []
         self.left_out = 0
         self._known: set = set()
@@ -166,7 +178,9 @@ class Program:
         if is_wanted and key not in self._known:
             self._known.add(key)
             if len(self.judged) < self.most:
-                self.judged.append(judge.judge(of_call(call), self.checks, self.strict, self.say))
+                self.judged.append(
+                    judge.judge(of_call(call), self.checks, self.strict, self.say, self.assembled)
+                )
             else:
                 self.left_out += 1
         go()

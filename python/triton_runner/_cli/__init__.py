@@ -1,6 +1,6 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
-map, report.
+assemble, map, report.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -17,6 +17,7 @@ import click
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._base.levels import EXECUTED
 from triton_runner._cli import (
+    assemble_command,
     bisect_command,
     case_commands,
     compare_command,
@@ -97,7 +98,7 @@ def _settings_options(command):
             click.option(
                 "--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."
             ),
-            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir or ptx."),
+            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir, ptx or cubin."),
             click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
             click.option(
                 "--check",
@@ -377,6 +378,7 @@ for _module in (
     bisect_command,
     dev_command,
     compare_command,
+    assemble_command,
     ledger_command,
     doctor_command,
     experiments_command,

@@ -17,7 +17,7 @@ GROUPS = {
     "execute": "run exec dump lockstep verify",
     "look": "report map layout resources ledger ops",
     "compile": "compile passes opt translate versions",
-    "find": "bisect compare experiments reduce",
+    "find": "bisect compare assemble experiments reduce",
     "carry": "bundle export cache",
     "measure": "bench",
     "set up": "doctor env dev",

@@ -32,10 +32,13 @@ from triton_runner._settings.options import (
     is_flag=True,
     help="Warnings are faults, and so is an order of atomics that decides an output.",
 )
+@click.option("--assembled", is_flag=True, help="Judge ptxas's machine code too, executed on the CPU.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
 @pretend_option
 @program_arguments
-def verify_command(names, most, checks, strict, target, pretend_cuda, is_module, as_json, program, arguments):
+def verify_command(
+    names, most, checks, strict, assembled, target, pretend_cuda, is_module, as_json, program, arguments
+):
     """Judge the kernels that PROGRAM launches, or a case (*.trcase).
 
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
@@ -55,9 +58,9 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
         if case.is_case(program):
-            result = verdict.of_case(program, check_names, strict, say)
+            result = verdict.of_case(program, check_names, strict, say, assembled)
         else:
-            judging = verdict.Program(names, most, check_names, strict, say)
+            judging = verdict.Program(names, most, check_names, strict, say, assembled)
             result = judging.run(program, arguments, is_module, pretend_cuda)
     if as_json:
         print_json(result.to_dict())

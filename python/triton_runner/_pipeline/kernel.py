@@ -12,7 +12,7 @@ from triton.runtime.errors import OutOfResources
 
 from triton_runner import _core
 from triton_runner._base.lazy import LazyAsm
-from triton_runner._base.levels import binary_level, is_above, levels_behind
+from triton_runner._base.levels import LEVELS, binary_level, is_above, levels_behind
 from triton_runner._base.releases import installed
 from triton_runner._launch import simt
 from triton_runner._launch.launchers import launcher, signature
@@ -87,7 +87,9 @@ def _make_class(base):
             if level is None:
                 return
             self.runner_metadata = self.metadata
-            text = self.kernel.decode() if isinstance(self.kernel, bytes) else self.kernel
+            text = self.kernel
+            if isinstance(text, bytes) and LEVELS[level].is_text:
+                text = text.decode()
             self._completed = {}
             self.asm = LazyAsm(
                 {**self.asm, level: text},
@@ -128,7 +130,7 @@ def _make_class(base):
             if self.module is None:
                 self._module_pid = os.getpid()
                 text = self.asm[self.runner_level]
-                if self.runner_level == "ptx":
+                if LEVELS[self.runner_level].engine == "simt":
                     self._check_shared()
                     function = simt.load_compiled(
                         text, self.name, signature(self.src), self.runner_metadata._asdict()
