@@ -74,7 +74,7 @@ def work_of(
     return {
         "ptx": ptx, "name": name, "ptxas": assembler.path, "version": assembler.version, "target": target,
         "opt": opt, "seeds": seeds, **more,
-        "case": case and [[one, arguments.encoded(one, value)] for one, value in case],
+        "case": case and [[name, arguments.encoded(name, value)] for name, value in case],
     }  # fmt: skip
 
 
@@ -147,9 +147,9 @@ class _Trial:
         )
         named = list(zip(names, given.arguments if values is None else values, strict=False))
         texts = {"ptx": self.ptx, "cubin": cubin}
-        said = {**self.metadata, **({} if given.shared is None else {"shared": given.shared})}
+        metadata = {**self.metadata, **({} if given.shared is None else {"shared": given.shared})}
         return Relaunch(
-            self.name, "cuda:" + re.sub(r"\D", "", self.target), texts, lambda: said, "ptx", given.grid,
+            self.name, "cuda:" + re.sub(r"\D", "", self.target), texts, lambda: metadata, "ptx", given.grid,
             Arguments(named), given.block,
         )  # fmt: skip
 
@@ -164,10 +164,10 @@ class _Trial:
         if got.trap is not None:
             place = _place(got.trap, self.ptx)
             return Result("different", f"the machine code stops: {got.trap}", given.name, place=place)
-        found = first_difference(want, got)
-        if found is None:
+        difference = first_difference(want, got)
+        if difference is None:
             return Result("equal")
-        argument, element, bits, count = found
+        argument, element, bits, count = difference
         result = Result(
             "different", "", given.name, argument, element, bits[0], bits[1], count,
             place=self._stored(given, cubin, launch, argument, element),
@@ -232,10 +232,10 @@ def first_difference(want: Outcome, got: Outcome):
 
 def _place(trap: KernelTrap, ptx: str) -> Place:
     """Where a trap of machine code stands."""
-    told = re.search(r"'(.*)' was made from line (\d+) of the PTX", "\n".join(trap.notes))
-    number, lines = int(told[2]) if told else 0, ptx.splitlines()
+    match = re.search(r"'(.*)' was made from line (\d+) of the PTX", "\n".join(trap.notes))
+    number, lines = int(match[2]) if match else 0, ptx.splitlines()
     of_ptx = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    return Place(told[1] if told else trap.op or trap.message, number, of_ptx, trap.location)
+    return Place(match[1] if match else trap.op or trap.message, number, of_ptx, trap.location)
 
 
 def key_parts(work: dict) -> dict:
