@@ -49,8 +49,8 @@ def gap(version: str, target: str, to: str | None) -> tuple[str, str] | None:
     can."""
     to = to or ("hsaco" if target.startswith("hip:") else "cubin")
     for row in GAPS:
-        found = re.match(row.target, target)
-        if key(version)[:2] >= row.until or not found or (row.levels and to not in row.levels):
+        match = re.match(row.target, target)
+        if key(version)[:2] >= row.until or not match or (row.levels and to not in row.levels):
             continue
         if row.unless is not None and row.unless():
             continue

@@ -27,7 +27,7 @@ from triton_runner._bisect.runs import Program  # noqa: E402
 from triton_runner._case import archive, source, tensors  # noqa: E402
 from triton_runner._case.case import open_case  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
-from triton_runner._compiler import capture as compiler_capture  # noqa: E402
+from triton_runner._compiler import portable  # noqa: E402
 from triton_runner._memory.difference import tolerance  # noqa: E402
 
 LIMIT = tl.constexpr(7)
@@ -198,7 +198,7 @@ def test_the_program_of_a_case_runs_alone(case_file, tmp_path):
 
 
 def test_the_python_of_a_kernel_stands_alone():
-    text, name = source.module_of(compiler_capture.kernel(capped))
+    text, name = source.module_of(portable.kernel(capped))
     assert name == "capped" and "LIMIT = tl.constexpr(7)" in text
     assert text.index("def helper") < text.index("def capped") and text.count("import triton\n") == 1
 

@@ -119,10 +119,10 @@ class _Capture:
 
 
 def _found(module: str, path: str):
-    found = sys.modules.get(module)
+    loaded = sys.modules.get(module)
     for part in path.split(".") if path else ():
-        found = getattr(found, part, None)
-    return found
+        loaded = getattr(loaded, part, None)
+    return loaded
 
 
 def _kind(value) -> str:
