@@ -11,24 +11,22 @@ template <class T, bool kRelu>
 void f32_to_halves(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);
   const float* b = values<const float>(x, o.b);
-  store<u32, 1>(
-      x, o.d, [=](u32 * d, u32 first, u32 n) __attribute__((always_inline)) {
-        alignas(64) u16 high[kBlock], low[kBlock];
-        blocks(
-            n, [&](size_t at, size_t m) __attribute__((always_inline)) {
-              T::template narrow<Rounding::kNearestEven, true>(high, a + first + at, m);
-              T::template narrow<Rounding::kNearestEven, true>(low, b + first + at, m);
+  store<u32, 1>(x, o.d, [=](u32* d, u32 first, u32 n) __attribute__((always_inline)) {
+    alignas(64) u16 high[kBlock], low[kBlock];
+    blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
+      T::template narrow<Rounding::kNearestEven, true>(high, a + first + at, m);
+      T::template narrow<Rounding::kNearestEven, true>(low, b + first + at, m);
 #pragma GCC ivdep
-              for (size_t i = 0; i < m; ++i) {
-                u32 h = high[i], l = low[i];
-                if (kRelu) {  // a NaN is positive here
-                  h = h & 0x8000 ? 0 : h;
-                  l = l & 0x8000 ? 0 : l;
-                }
-                d[at + i] = h << 16 | l;
-              }
-            });
-      });
+      for (size_t i = 0; i < m; ++i) {
+        u32 h = high[i], l = low[i];
+        if (kRelu) {  // a NaN is positive here
+          h = h & 0x8000 ? 0 : h;
+          l = l & 0x8000 ? 0 : l;
+        }
+        d[at + i] = h << 16 | l;
+      }
+    });
+  });
 }
 
 enum Pair : u32 {
@@ -138,12 +136,10 @@ void pair_nearest(Lanes& x, const Operands& o) {
     value = relu && value <= 0.0f ? 0.0f : value;
     return Codec<format_of(kTo)>::template encode<Rounding::kNearestEven>(value);
   };
-  store<Out, 1>(
-      x, o.d, [=](Out * d, u32 first, u32 n) __attribute__((always_inline)) {
+  store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) __attribute__((always_inline)) {
 #pragma GCC ivdep
-        for (size_t i = 0; i < n; ++i)
-          d[i] = Out(part(a[first + i], 1) << slot_of(kTo) | part(b[first + i], 0));
-      });
+    for (size_t i = 0; i < n; ++i) d[i] = Out(part(a[first + i], 1) << slot_of(kTo) | part(b[first + i], 0));
+  });
 }
 constexpr size_t kPairs = kPairF32 + 1;
 template <size_t kPlace>
