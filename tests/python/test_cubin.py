@@ -13,7 +13,6 @@ from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._bisect import assembled  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 
-
 TARGET = "cuda:89"
 
 

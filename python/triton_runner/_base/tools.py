@@ -73,18 +73,22 @@ def disassembly(cubin: bytes, *options: str) -> str:
     for program in known:
         if (kept := _kept(folder() / _key(program, cubin, options))) is not None:
             return kept
-    said = ""
+    said, found = "", None
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
         for program in known:
             done = subprocess.run([program, *options, "-c", file.name], capture_output=True, text=True)
-            # One that takes a newer cubin for an older format warns, and reads part of it wrong.
-            if done.returncode == 0 and "warning" not in done.stderr:
-                _keep(folder() / _key(program, cubin, options), done.stdout)
-                return done.stdout
+            # One of another CUDA may warn, and leaves out what it infers: better one that does not.
+            if done.returncode == 0 and (found is None or not done.stderr):
+                found = program, done.stdout
+            if done.returncode == 0 and not done.stderr:
+                break
             said = said or done.stderr.strip()[:300]
-    if said and "architecture" not in said and "warning" not in said:
+    if found is not None:
+        _keep(folder() / _key(found[0], cubin, options), found[1])
+        return found[1]
+    if said and "architecture" not in said:
         raise fail(f"nvdisasm cannot read the cubin: {said}")
     raise fail(
         "this machine has no nvdisasm that reads this cubin" if said else
