@@ -32,20 +32,9 @@ SIMT_LAYERS = (
     ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
     ("operations", "matrix async"),
     ("front ends", "ptx sass"),
-    ("launch", "launch_control run kernel"),
+    ("launch", "run kernel"),
 )
 SIMT_FRONT = {"ptx/load": {"kernel"}, "sass/load": {"kernel"}}  # what they load is a Kernel
-# Files with handlers and their lowering: they may include the front end.
-SIMT_MIXED = {
-    "launch_control",
-    "async/bulk",
-    "async/copy",
-    "async/mbarrier",
-    "async/store_async",
-    "async/tensormap",
-    "async/tma",
-    "async/tma_ops",
-}
 READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|Variable|Special)\b")
 
 
@@ -78,16 +67,15 @@ def check_simt() -> list[str]:
         if simt_rank(unit) < 0:
             wrong.append(f"{name}: is in no layer of SIMT_LAYERS")
             continue
-        if not unit.startswith(("ptx/", "sass/")) and unit not in SIMT_MIXED and READS_PTX.search(text):
+        if not unit.startswith(("ptx/", "sass/")) and READS_PTX.search(text):
             wrong.append(f"{name}: reads PTX, which is for the front ends")
         for included in re.findall(r'^#include "([^"]+)"', text, re.M):
             beside = path.parent / included
             other = simt_unit(str(beside.relative_to(SIMT)) if beside.is_file() else included)
-            mixed = unit in SIMT_MIXED and other.startswith("ptx/")
-            mixed |= other in SIMT_FRONT.get(unit, ())
-            if not mixed and simt_part(other) != simt_part(unit):
+            is_loaded = other in SIMT_FRONT.get(unit, ())
+            if not is_loaded and simt_part(other) != simt_part(unit):
                 includes.setdefault(simt_part(unit), set()).add(simt_part(other))
-            if simt_rank(other) > simt_rank(unit) and not mixed:
+            if simt_rank(other) > simt_rank(unit) and not is_loaded:
                 wrong.append(f"{name}: includes {included}, which is above it: see SIMT_LAYERS")
     try:
         graphlib.TopologicalSorter(includes).prepare()

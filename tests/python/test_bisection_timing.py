@@ -82,7 +82,7 @@ torch.testing.assert_close(c, a.float() @ b.float(), rtol=1e-3, atol=1e-2)
 
 def test_a_fence_that_the_compiler_leaves_out_is_a_note(tmp_path):
     """Before 3.7 Triton puts no fence between cp.async and wgmma: no timing shows it."""
-    status, said = judge(tmp_path, MATMUL, versions="3.6.0")
+    status, said = judge(tmp_path, MATMUL, "--versions", "3.6.0")
     assert (status, said["verdict"], said["release"]["right"]) == (0, "right", ["3.6.0"])
     assert "a fence is missing in the PTX of 3.6.0: " in said["notes"][0]
 

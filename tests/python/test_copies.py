@@ -17,14 +17,8 @@ from triton_runner._launch.launchers import observing
 
 ROWS = 8
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "doc" / "solving_triton_issues"
-
-
-@triton.jit
-def row_sums(a, b, o, N: tl.constexpr):
-    r = tl.program_id(0)
-    at = tl.arange(0, N)
-    s = tl.sum(tl.load(a + r * N + at) * tl.load(b + r * N + at), axis=0)
-    tl.store(o + r * N + at, tl.zeros((N,), tl.float32) + s.to(tl.float32))
+sys.path.insert(0, str(FOLDER))
+from copies_of_a_sum import row_sums  # noqa: E402
 
 
 @triton.jit
@@ -75,7 +69,7 @@ def test_contracted_sums(dtype, warps):
     assert (finding.check, finding.severity, finding.levels) == ("copies", severity, ["ptx"])
     how = "holds one value several times" if warps == 1 else "by no more than rounding explains"
     assert how in finding.message
-    assert finding.file.endswith("test_copies.py") and finding.op == "tt.reduce"
+    assert finding.file.endswith("copies_of_a_sum.py") and finding.op == "tt.reduce"
     assert finding.line == row_sums.fn.__code__.co_firstlineno + 4  # the decorator's line is the first
     assert finding.cause == "contraction" and finding.argument == "o"
     assert "an output depends on which copy is used: 'o'" in finding.message

@@ -264,7 +264,7 @@ def test_nothing_warns(x):
 def test_a_view_with_negative_strides_is_copied():
     """flag_gems' flip passes an object of its own, since torch has no such tensor."""
     torch = pytest.importorskip("torch")
-    from triton_runner._rerun.arguments import Arguments, ReversedView
+    from triton_runner._memory.arguments import Arguments, ReversedView
 
     base = torch.arange(6, dtype=torch.float32).reshape(2, 3)
     view = ReversedView(base, base.data_ptr() + 12, (2, 3), (-3, 1))

@@ -42,9 +42,7 @@ def general(monkeypatch):
     """How many launches of artifacts went through Python."""
     seen = []
     own = ArtifactKernel.launch
-    monkeypatch.setattr(
-        ArtifactKernel, "launch", lambda *a, **k: (seen.append(a), own(*a, **k))[1]
-    )
+    monkeypatch.setattr(ArtifactKernel, "launch", lambda *a, **k: (seen.append(a), own(*a, **k))[1])
     axpy._known.forget()
     return seen
 

@@ -54,8 +54,7 @@ def name_values(kernel, is_native: bool, args, kwargs) -> list:
         )
     if len(args) + len(kwargs) != len(names):
         raise fail(
-            f"kernel '{kernel.name}' takes {len(names)} arguments, "
-            f"and {len(args) + len(kwargs)} were given",
+            f"kernel '{kernel.name}' takes {len(names)} arguments, and {len(args) + len(kwargs)} were given",
             f"its parameters: {', '.join(f'{p.name}: {p.type}' for p in kernel.params)}",
         )
     rest = names[len(args) :]

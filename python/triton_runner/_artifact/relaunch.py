@@ -105,15 +105,16 @@ class Launch:
         fixed = {"device": "cpu", "level": level, "target": self.target, "threads": 1}
         with unseen(), _settings.using(**{**fixed, **changed}):
             kernel = self.kernel(level)
-            self.arguments.put_back()
             trap, started = None, time.perf_counter()
             try:
-                kernel.launch(self.grid, self.arguments.named)
-            except KernelTrap as error:
-                trap = error
-            seconds = time.perf_counter() - started
-        blocks = self.arguments.taken()
-        self.arguments.put_back()
+                try:
+                    kernel.launch(self.grid, self.arguments.named)
+                except KernelTrap as error:
+                    trap = error
+                seconds = time.perf_counter() - started
+                blocks = self.arguments.taken()
+            finally:
+                self.arguments.put_back()
         return self._ended(level, how, blocks, trap, seconds)
 
     def _run_on_gpu(self, level: str, device: str, how: str) -> Outcome:
@@ -124,7 +125,6 @@ class Launch:
             raise fail(str(error), "a launch on a GPU takes its arguments as tensors of PyTorch") from None
         with unseen(), _settings.using(device=device, level=""):  # a level is what the CPU executes
             kernel = self.kernel(level)
-            self.arguments.put_back()
             there = self.arguments.copied(device)
             started = time.perf_counter()
             kernel.launch(self.grid, there.named)

@@ -105,21 +105,21 @@ def run(
     return [Tried(name, version, opt, into, _result(results[key])) for name, version, opt, into, key in rows]
 
 
-def _result(found: dict) -> trial.Result:
-    if "error" in found:
-        return trial.Result("unjudged", found["error"])
-    place = found.get("place")
+def _result(found: measure.Result) -> trial.Result:
+    if found.trial is None:
+        return trial.Result("unjudged", found.error)
+    place = found.trial.get("place")
     known = {field.name for field in dataclasses.fields(trial.Result)}
-    given = {name: value for name, value in found.items() if name in known and name != "place"}
+    given = {name: value for name, value in found.trial.items() if name in known and name != "place"}
     return trial.Result(**given, place=trial.Place(**place) if place else None)
 
 
-def judged(work: dict) -> dict:
+def judged(work: dict) -> measure.Result:
     """The result of a trial, by this thread's worker."""
     return measure.tried(_judged, work)
 
 
-def _judged(work: dict) -> dict:
+def _judged(work: dict) -> measure.Result:
     variables = {**workers.environment(), "TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_THREADS": "1"}
     request = {
         "do": "_assemble.trial",

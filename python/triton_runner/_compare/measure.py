@@ -6,6 +6,7 @@ cells run side by side.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import threading
 
@@ -36,6 +37,41 @@ FIGURES = {
     "equal": "whether the CPU computes the base's bits",
     "difference": "largest difference from the base's results, by their largest magnitude",
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What was measured of a cell.
+
+    - `figures`: of FIGURES; `mix`, `ptx`: how often each instruction occurs in machine code and in PTX.
+    - `files`: a hash of the text of each level; `outputs`: [type, shape, bytes] of each array after the
+      launch, or the name of the bytes in the store.
+    - `trap`: what stopped the launch; `unrun`: why there was none; `error`, `stage`, `pass_`: why no
+      figures; `transient`: another try may give another result.
+    - `trial`: what a trial of an assembler gave, in place of all this.
+    """
+
+    figures: dict = dataclasses.field(default_factory=dict)
+    mix: dict = dataclasses.field(default_factory=dict)
+    ptx: dict = dataclasses.field(default_factory=dict)
+    files: dict = dataclasses.field(default_factory=dict)
+    notes: list = dataclasses.field(default_factory=list)
+    outputs: list | None = None
+    trap: str | None = None
+    unrun: str | None = None
+    error: str | None = None
+    stage: str | None = None
+    pass_: str | None = None
+    transient: bool = False
+    trial: dict | None = None
+
+    @classmethod
+    def of_json(cls, said: dict) -> Result:
+        """The result that as_json() gave."""
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(**{name: said[key] for name in names if (key := name.rstrip("_")) in said})
+
+
 _KEPT_WARM = 2
 _warm = threading.local()
 _running: set = set()  # the workers of all threads
@@ -73,42 +109,41 @@ def start() -> None:
     _stopping.clear()
 
 
-def measure(cell: dict) -> dict:
-    """The result of a cell: figures, mix, ptx, outputs (arrays with their bytes), trap, or unrun (why it was
-    not launched); or error. Where "transient" is true another try may give another result."""
+def measure(cell: dict) -> Result:
+    """The result of a cell, its outputs with their bytes."""
     return tried(_measured, cell)
 
 
-def tried(how, cell: dict) -> dict:
+def tried(how, cell: dict) -> Result:
     """What how(cell) gives, whose process may die or be ended: then an error."""
     for _ in range(3):
         try:
             return how(cell)
         except WorkerError as error:
             if error.ended != "killed":
-                return {"error": error.message, "stage": error.stage, "pass": error.pass_name,
-                        "transient": error.ended == "late"}  # fmt: skip
+                late = error.ended == "late"
+                return Result(error=error.message, stage=error.stage, pass_=error.pass_name, transient=late)
             why = error.message
         except DiagnosticError as error:
-            return {"error": error.message}
+            return Result(error=error.message)
         except ConnectionError as error:  # the worker was ended between two requests
             why = str(error)
         except OSError as error:
             if not _stopping.is_set():
-                return {"error": f"no process could be started: {error}", "transient": True}
+                return Result(error=f"no process could be started: {error}", transient=True)
             why = str(error)
         if _stopping.is_set():
             break
-    return {"error": f"its process was ended from outside: {why}", "transient": True}
+    return Result(error=f"its process was ended from outside: {why}", transient=True)
 
 
-def _measured(cell: dict) -> dict:
+def _measured(cell: dict) -> Result:
     release, request = cell["release"], cell["request"]
     own = worker(release)
     made = compiler.Compilation(
         compiler.run("job", request, release, cell["timeout"], worker=own), request["target"]
     )
-    result = {"transient": False, **_figures(made)}
+    result = _compiled(made)
     if cell["launch"] is None:
         return result
     binary = made.level in ("cubin", "hsaco")
@@ -123,22 +158,24 @@ def _measured(cell: dict) -> dict:
 
     try:
         said = ask(text=made.asm[level], level=level)
-        result |= {name: said[name] for name in ("outputs", "trap", "unrun") if name in said}
+        found = {name: said[name] for name in ("outputs", "trap", "unrun") if name in said}
     except WorkerError as error:
         if error.ended == "killed":
             raise
-        result |= {"unrun": error.message, "transient": error.ended == "late"}
+        found = {"unrun": error.message, "transient": error.ended == "late"}
+    result = dataclasses.replace(result, **found)
     if binary and cell["gpu"]:
         with _one_at_a_time:
             said = ask(text=made.asm[made.level], level=made.level, gpu=True)
-        result["figures"]["milliseconds"] = said["milliseconds"]
+        figures = {**result.figures, "milliseconds": said["milliseconds"]}
+        result = dataclasses.replace(result, figures=figures)
     return result
 
 
 _one_at_a_time = threading.Lock()  # launches that are timed
 
 
-def _figures(made: compiler.Compilation) -> dict:
+def _compiled(made: compiler.Compilation) -> Result:
     r = resources(made)
     shared = None if r.dynamic_shared is None else r.dynamic_shared + (r.static_shared or 0)
     occupancy = r.occupancy or {}
@@ -149,14 +186,11 @@ def _figures(made: compiler.Compilation) -> dict:
         "blocks": occupancy.get("blocks"), "waves": r.waves, "sgprs": r.sgprs, "agprs": r.agprs,
         "seconds": made.seconds,
     }  # fmt: skip
-    return {
-        "figures": figures, "mix": r.instructions, "ptx": _ptx_mix(made.asm.get("ptx")),
-        "notes": list(r.notes),
-        "files": {
-            level: hashlib.sha256(x if isinstance(x, bytes) else x.encode()).hexdigest()[:16]
-            for level, x in made.asm.items()
-        },
-    }  # fmt: skip
+    files = {
+        level: hashlib.sha256(x if isinstance(x, bytes) else x.encode()).hexdigest()[:16]
+        for level, x in made.asm.items()
+    }
+    return Result(figures, r.instructions, _ptx_mix(made.asm.get("ptx")), files, list(r.notes))
 
 
 def _ptx_mix(text: str | None) -> dict:
@@ -168,9 +202,9 @@ def _ptx_mix(text: str | None) -> dict:
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
-def count(result: dict, name: str) -> int:
-    """How many instructions of a result begin with a name: "LDG", "ldmatrix", "v_mfma"."""
-    counts = [*result["mix"].items(), *result["ptx"].items()]
+def count(result, name: str) -> int:
+    """How many instructions of a result or row begin with a name: "LDG", "ldmatrix", "v_mfma"."""
+    counts = [*result.mix.items(), *result.ptx.items()]
     return sum(n for op, n in counts if op == name or op.startswith((name + ".", name + "_")))
 
 

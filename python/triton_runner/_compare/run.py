@@ -7,18 +7,22 @@ else: the next one takes what is in the store and goes on.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import os
 import queue
 import threading
 
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.typed import as_json
 from triton_runner._compare import measure
 from triton_runner._compare.cells import Cell
 from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
 
 
-def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told, how=measure.measure) -> dict:
+def run(
+    cells: list[Cell], store: Store, jobs: int, executor: str | None, told, how=measure.measure
+) -> dict[str, measure.Result]:
     """The results by key. told(cell, from the store, of how many) for each cell that is done; how(work): what
     measures a cell, a function of a module."""
     results, open_cells = {}, []
@@ -26,8 +30,9 @@ def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told, 
     for cell in cells:
         if cell.key in results or cell.work is None:
             continue
-        results[cell.key] = store.get(cell.key)
-        if results[cell.key] is None:
+        kept = store.get(cell.key)
+        results[cell.key] = kept and measure.Result.of_json(kept)
+        if kept is None:
             open_cells.append(cell)
         else:
             told(cell, True, total)
@@ -40,14 +45,14 @@ def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told, 
     return results
 
 
-def keep(store: Store, key: str, result: dict) -> dict:
+def keep(store: Store, key: str, result: measure.Result) -> measure.Result:
     """The result as it is kept: arrays by the names of their bytes. Those before it, so that a cell that is
     there has them."""
-    if "outputs" in result:
-        outputs = [[dtype, shape, store.put_bytes(data)] for dtype, shape, data in result["outputs"]]
-        result = {**result, "outputs": outputs}
-    if not result.get("transient"):
-        store.put(key, result)
+    if result.outputs is not None:
+        outputs = [[dtype, shape, store.put_bytes(data)] for dtype, shape, data in result.outputs]
+        result = dataclasses.replace(result, outputs=outputs)
+    if not result.transient:
+        store.put(key, as_json(result))
     return result
 
 
@@ -136,7 +141,8 @@ def _on_dask(address: str, cells: list[Cell], how):
             except DiagnosticError:
                 raise
             except Exception as error:
-                yield cell, {"error": f"on the cluster: {type(error).__name__}: {error}", "transient": True}
+                why = f"on the cluster: {type(error).__name__}: {error}"
+                yield cell, measure.Result(error=why, transient=True)
             future.release()
 
 

@@ -45,7 +45,7 @@ def result_text(row: Measured) -> str:
         return f"not run: {_first(row.unrun)}"
     if row.outputs is None:
         return "-"
-    if row.base is row:
+    if row.is_base:
         return "base"
     if row.figures["equal"] is None:
         return "no base"

@@ -191,7 +191,6 @@ def of_launch(launch: Launch, levels: tuple, **options) -> Lockstep:
     """lockstep() of a launch that can be run again, at two levels or more, on the CPU."""
     with unseen(), _settings.using(device="cpu", level=levels[0], target=launch.target, threads=1):
         kernel = launch.kernel(levels[0])
-        launch.arguments.put_back()
         names = [param.name for param in kernel.params]
         args = [value for name, value in launch.arguments.named if name in names]
         sources = {level: launch.texts[level] for level in levels[1:]}

@@ -4,7 +4,7 @@
 
 #include <triton_runner/machine/mbarrier.h>
 
-#include "exec.h"
+#include "address.h"
 
 namespace triton_runner::simt {
 
@@ -22,6 +22,22 @@ bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address
 
 // An Exec for an AsyncOp, which runs when the instruction's path may be over: for memory and traps.
 Exec late_exec(Cta& cta);
+
+// ---- instructions; Operands::data is the plan
+struct MbarrierPlan {
+  AddressPlace address;
+  uint32_t value = kNoRegister;  // count, bytes, state or parity
+  bool expect_tx = false, drop = false, no_complete = false;
+  bool parity = false;  // of waits
+};
+void run_mbarrier_init(Lanes& l, const Operands& in);
+void run_mbarrier_inval(Lanes& l, const Operands& in);
+void run_mbarrier_arrive(Lanes& l, const Operands& in);  // d: the state, or none
+void run_mbarrier_expect_tx(Lanes& l, const Operands& in);
+void run_mbarrier_complete_tx(Lanes& l, const Operands& in);
+void run_mbarrier_test_wait(Lanes& l, const Operands& in);  // d: the predicate
+void run_mbarrier_try_wait(Lanes& l, const Operands& in);
+void run_mbarrier_pending_count(Lanes& l, const Operands& in);  // d: of state a; no plan
 
 bool waits_at_mbarrier(const Path& path);  // in mbarrier.try_wait
 // What such a path does: "waits for a phase of the mbarrier at shared address 0x10 with
