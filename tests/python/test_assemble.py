@@ -14,6 +14,7 @@ from triton_runner._assemble import assemblers, inputs, trials
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._cli import main
+from triton_runner._compare import measure
 
 PTX = """\
 // grid: 2
@@ -110,7 +111,8 @@ def test_results_are_kept(tmp_path, store, monkeypatch):
     chosen, with_ = trials.subjects(str(folder)), [assemblers.default()]
     first = trials.run(chosen, with_, [None], "", 1, 2)
     assert [one.result.state for one in first] == ["equal", "equal"]
-    monkeypatch.setattr(trials, "judged", lambda work: {"state": "different"})
+    different = measure.Result(trial={"state": "different"})
+    monkeypatch.setattr(trials, "judged", lambda work: different)
     assert trials.run(chosen, with_, [None], "", 1) == first
     assert {one.result.state for one in trials.run(chosen, with_, [None], "", 1, again=True)} == {"different"}
 

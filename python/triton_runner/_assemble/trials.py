@@ -127,9 +127,8 @@ def _judged(work: dict) -> measure.Result:
         "environment": variables,
         "work": work,
     }
-    return workers.ask(
-        work["release"], request, work["timeout"], f"the trial of {work['label']}",
-    measure.worker(work["release"]) )  # fmt: skip
+    own, what = measure.worker(work["release"]), f"the trial of {work['label']}"
+    return measure.Result(trial=workers.ask(work["release"], request, work["timeout"], what, own))
 
 
 def chosen_assemblers(texts) -> list:
