@@ -73,18 +73,22 @@ def disassembly(cubin: bytes, *options: str) -> str:
     for program in paths:
         if (kept := _kept(folder() / _key(program, cubin, options))) is not None:
             return kept
-    reason = ""
+    reason, read = "", None
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
         for program in paths:
             done = subprocess.run([program, *options, "-c", file.name], capture_output=True, text=True)
-            # One that takes a newer cubin for an older format warns, and reads part of it wrong.
-            if done.returncode == 0 and "warning" not in done.stderr:
-                _keep(folder() / _key(program, cubin, options), done.stdout)
-                return done.stdout
+            # One of another CUDA may warn, and leaves out what it infers: better one that does not.
+            if done.returncode == 0 and (read is None or not done.stderr):
+                read = program, done.stdout
+            if done.returncode == 0 and not done.stderr:
+                break
             reason = reason or done.stderr.strip()[:300]
-    if reason and "architecture" not in reason and "warning" not in reason:
+    if read is not None:
+        _keep(folder() / _key(read[0], cubin, options), read[1])
+        return read[1]
+    if reason and "architecture" not in reason:
         raise fail(f"nvdisasm cannot read the cubin: {reason}")
     raise fail(
         "this machine has no nvdisasm that reads this cubin" if reason else

@@ -206,7 +206,8 @@ def run(pretend_cuda, quick, is_module, traceback, release, program, arguments, 
 @_settings_options
 @json_option
 def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_json, **settings):
-    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir; with Triton installed also *.llir).
+    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir; with an nvdisasm *.cubin, *.fatbin or *.so; with Triton
+    installed also *.llir).
 
     An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, iota:START, rand, rand:SEED or
     a number, or a file: x.npy, x.npz:key, x.safetensors:key. A number may have a type: i32=5, bf16=0.5.

@@ -162,7 +162,7 @@ def _levels(candidates: Candidates, names: str):
     def holds(text: str) -> bool:
         texts = {candidates.level: text} if candidates.level in ON_CPU else {}
         reference = None
-        for level in EXECUTED:
+        for level in dict.fromkeys([*EXECUTED, lowest]):
             is_next = reference is not None or (wanted and level == wanted[0])
             if not texts or (level not in texts and is_next and lowest not in texts):
                 answer = candidates.compile(text, lowest)

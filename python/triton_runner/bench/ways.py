@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from triton_runner import _core
 from triton_runner._artifact import loading
-from triton_runner._base.levels import MLIR, ON_CPU, levels_of
+from triton_runner._base.levels import LEVELS, MLIR, ON_CPU, levels_of
 from triton_runner._base.metadata import as_path_or_text
 from triton_runner._jit import jit
 from triton_runner._launch import gpu_driver
@@ -172,8 +172,8 @@ class Bench:
         return self.row(f"triton_runner.load(.{level})", way)
 
     def _check_level(self, level: str) -> None:
-        if not self.on_gpu and level not in ON_CPU:
-            raise Skipped("a binary runs on a GPU only")
+        if not self.on_gpu and (level not in ON_CPU or LEVELS[level].when_named):
+            raise Skipped("a binary is timed on a GPU only")
 
     def _entered_label(self, kernel) -> str:
         entry = kernel.artifact.level

@@ -144,7 +144,7 @@ def test_launch_latency(tmp_path):
             assert len(row["samples"]) == 10 and row["minimum"] <= row["median"] and row["launches"]
             assert not row["wrong"] and ("comparison" in row) == (name != "triton.jit")
         assert {name: row["skipped"] for name, row in rows.items()} == {
-            "triton_runner.jit, cubin_dir=": "a binary runs on a GPU only",
+            "triton_runner.jit, cubin_dir=": "a binary is timed on a GPU only",
             "CuPy RawKernel": "CuPy needs a GPU",
         }
     assert picture.read_bytes().startswith(b"\x89PNG")
