@@ -243,7 +243,8 @@ def main() -> int:
             print(f"{kernels:7} {name}")
     if options.write:
         made = {f"{version} {target}": one.as_dict() for (version, target), one in counts.items()}
-        RESULTS.write_text(json.dumps(made, indent=1) + "\n")
+        lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in made.items()]
+        RESULTS.write_text("{" + ",\n ".join(lines) + "}\n")
     return 0
 
 

@@ -14,7 +14,7 @@ from triton_runner._bisect.results import CompilerFault, Found, KernelLaunch
 from triton_runner._bisect.runs import Kernel, Program, Release
 
 
-def write(folder: str, program: Program, found: Found, case: str = "") -> str:
+def write(folder: str, program: Program, bisected: Found, case: str = "") -> str:
     """Writes the folder and returns its path. case: the case from which the program was taken, which
     replaces it.
 
@@ -24,10 +24,10 @@ def write(folder: str, program: Program, found: Found, case: str = "") -> str:
     """
     place = Path(folder)
     make_folder(place)
-    fault = found.faults[-1]
+    fault = bisected.faults[-1]
     wrong, seen = fault.release.wrong[-1], fault.evidence[0]
-    (place / "verdict.json").write_text(json.dumps(as_json(found), indent=2) + "\n")
-    (place / "verdict.txt").write_text(found.page(Path(case).name if case else program.name) + "\n")
+    (place / "verdict.json").write_text(json.dumps(as_json(bisected), indent=2) + "\n")
+    (place / "verdict.txt").write_text(bisected.page(Path(case).name if case else program.name) + "\n")
     versions = [wrong, *([fault.spliced_with] if fault.spliced_with else [])]
     _write_run(place, program, versions, case)
     release = Release(wrong, program)
@@ -42,7 +42,7 @@ def write(folder: str, program: Program, found: Found, case: str = "") -> str:
     for file in trial.files if not case else ():
         (place / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(program.folder) / file, place / file)
-    for kernel in [one for one in trial.kernels if seen.kernel in (None, one.name)][:1]:
+    for kernel in [kernel for kernel in trial.kernels if seen.kernel in (None, kernel.name)][:1]:
         _write_kernel(place, kernel, fault)
     return str(place)
 

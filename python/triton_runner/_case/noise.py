@@ -48,14 +48,16 @@ class Noise:
         """Adds another run of the same text. base: the usual outputs; other: those of the run."""
         for name, array in base.items():
             change = _change(difference(array, other[name]))
-            known = self._movements.get(name)
-            self._movements[name] = Movement(change if known is None else numpy.maximum(change, known.change))
+            movement = self._movements.get(name)
+            self._movements[name] = Movement(
+                change if movement is None else numpy.maximum(change, movement.change)
+            )
 
     def is_rounding(self, name: str, x: numpy.ndarray, y: numpy.ndarray) -> bool:
         """Whether rounding alone, without other decisions, explains the difference of an output in two
         runs."""
-        found = difference(x, y)
-        return bool((_change(found) <= self._allowed(name, found, False, decisions=False)[0]).all())
+        distance = difference(x, y)
+        return bool((_change(distance) <= self._allowed(name, distance, False, decisions=False)[0]).all())
 
     def compare(self, name: str, x: numpy.ndarray, y: numpy.ndarray, exact: bool) -> Bits:
         """Compares an output of two runs. exact: both runs add in the same order, so that the tolerances of
@@ -99,11 +101,11 @@ class Noise:
         return numpy.where(jumps, numpy.inf, room), 2 * int(jumps.sum())
 
 
-def _change(found: Difference) -> numpy.ndarray:
+def _change(difference: Difference) -> numpy.ndarray:
     """The difference of each element: 1 for integers that differ, infinite if only one of two is NaN."""
-    if found.want.dtype.kind in "iub":
-        return found.where.astype(numpy.float64)
-    return numpy.where(numpy.isnan(found.error), numpy.inf, found.error)
+    if difference.want.dtype.kind in "iub":
+        return difference.where.astype(numpy.float64)
+    return numpy.where(numpy.isnan(difference.error), numpy.inf, difference.error)
 
 
 def _step(x: numpy.ndarray) -> numpy.ndarray:

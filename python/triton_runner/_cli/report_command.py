@@ -9,7 +9,13 @@ from pathlib import Path
 import click
 
 from triton_runner._base.paths import write_file
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    json_option,
+    pretend_option,
+    print_json,
+    prints_aside,
+)
 
 
 @click.command("report", cls=ProgramOrFile)
@@ -22,7 +28,7 @@ from triton_runner._settings.options import ProgramOrFile, json_option, print_js
 @click.option("--dump", "selectors", multiple=True, metavar="VALUE",
               help="Of a program: values to be recorded and drawn, as for dump.")  # fmt: skip
 @click.option("--target", "-t", help='Of a program: the architecture to compile for: "cuda:90".')
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @json_option
 @click.argument("what", type=click.Path(exists=True))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -42,24 +48,25 @@ def report_command(
     from triton_runner._see.report import page
 
     start = time.perf_counter()
-    dumps, found, launches, tunings = (), [*findings], (), ()
+    dumps, all_findings, launches, tunings = (), [*findings], (), ()
     if case.is_case(what):
         opened = case.open_case(what)
         materials = [opened.material()]
-        found += opened.findings()
+        all_findings += opened.findings()
     elif report_program.is_program(what):
         with prints_aside(as_json):
-            ran = report_program.run(what, arguments, name, selectors, target, pretend_cuda)
-        materials, dumps, launches, tunings = ran.materials, ran.dumps, ran.launches, ran.tunings
-        found += ran.findings
+            program = report_program.run(what, arguments, name, selectors, target, pretend_cuda)
+        materials, dumps = program.materials, program.dumps
+        launches, tunings = program.launches, program.tunings
+        all_findings += program.findings
     else:
         materials = material.gather_all(what, name)
-    names = [*dict.fromkeys(one.name for one in materials)]
+    names = [*dict.fromkeys(material_.name for material_ in materials)]
     if against:
         is_case = case.is_case(against)
         materials += [case.open_case(against).material()] if is_case else material.gather_all(against, name)
     path = output or f"{names[0] if len(names) == 1 else Path(what).resolve().stem}.html"
-    text, _ = page(materials, dumps, found, launches, tunings)
+    text, _ = page(materials, dumps, all_findings, launches, tunings)
     write_file(path, text)
     seconds, size = time.perf_counter() - start, os.path.getsize(path)
     if as_json:

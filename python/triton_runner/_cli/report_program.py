@@ -118,7 +118,7 @@ def run(program: str, arguments, name: str, selectors, target, pretend_cuda: boo
     findings = [*observer.traps, *(fault for fault in fault_log.faults() if fault.kernel in names)]
     materials = [_traced(kernel) for kernel in shown.values()]
     dumps = [*dict.fromkeys(observer.dumps.values())]
-    tuned = [_as_data(one) for one in tunings if one.base_fn.__name__ in names]
+    tuned = [_as_data(tuner) for tuner in tunings if tuner.base_fn.__name__ in names]
     return Program(materials, dumps, findings, launches, tuned)
 
 
@@ -126,14 +126,14 @@ def _tunings() -> list:
     """The Autotuners of this process that have chosen a configuration."""
     from triton.runtime.autotuner import Autotuner  # a page of artifacts is made without Triton
 
-    tuners = [one for one in gc.get_objects() if issubclass(type(one), Autotuner)]
-    return [one for one in tuners if one.cache]
+    tuners = [thing for thing in gc.get_objects() if issubclass(type(thing), Autotuner)]
+    return [tuner for tuner in tuners if tuner.cache]
 
 
 def _is_chosen(kernel, tunings: list) -> bool:
     """Whether a kernel is what autotuning chose, or was not tuned."""
     function = getattr(getattr(getattr(kernel, "src", None), "fn", None), "fn", None)
-    tuner = next((one for one in tunings if one.base_fn is function), None)
+    tuner = next((tuner for tuner in tunings if tuner.base_fn is function), None)
     if tuner is None:
         return True
     values = {

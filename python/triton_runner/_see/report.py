@@ -46,15 +46,15 @@ def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
 def page(materials, dumps=(), findings=(), launches=(), tunings=()) -> tuple[str, list[KernelData]]:
     """The page as HTML, and what it holds of each kernel. Dumped values and findings belong to the kernel
     that they name, or else to the first. launches, tunings: as program.run() returns them."""
-    values = [(one.kernel, one) for dump in dumps for one in dump if len(one)]
-    found, names = each(findings), [material.name for material in materials]
+    values = [(value.kernel, value) for dump in dumps for value in dump if len(value)]
+    named, names = each(findings), [material.name for material in materials]
 
     def of(number: int, pairs) -> list:
         owner = [names.index(name) if name in names else 0 for name, _ in pairs]
         return [thing for (_, thing), at in zip(pairs, owner, strict=True) if at == number]
 
-    kernels = [KernelData(one, of(i, values), of(i, found)) for i, one in enumerate(materials)]
-    if not any(one.main["levels"] for one in kernels):
+    kernels = [KernelData(material, of(i, values), of(i, named)) for i, material in enumerate(materials)]
+    if not any(kernel.main["levels"] for kernel in kernels):
         raise fail(f"'{names[0]}' has no level that could be shown", *kernels[0].map.notes)
     return _rendered(kernels, _labels(materials), {"launches": launches, "tunings": tunings}), kernels
 
@@ -93,8 +93,8 @@ def _rendered(kernels: list[KernelData], labels: list[str], program: dict) -> st
 
     style, script = _assets()
     blobs = [{"id": "page", "text": packed({"labels": labels, **program})}]
-    for i, one in enumerate(kernels):
-        for name, data in (("kernel", one.main), ("passes", one.passes), ("values", one.values)):
+    for i, kernel in enumerate(kernels):
+        for name, data in (("kernel", kernel.main), ("passes", kernel.passes), ("values", kernel.values)):
             if data:
                 blobs.append({"id": f"{name}-{i}", "text": packed(data)})
     template = jinja2.Environment(autoescape=True).from_string((_ASSETS / "page.html").read_text())
