@@ -1,3 +1,4 @@
+// Reductions of TMA by type and operation; what they refuse.
 #include <triton_runner/machine/update.h>
 
 #include <cstring>

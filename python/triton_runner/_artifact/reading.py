@@ -97,8 +97,8 @@ def cubin_in(path: str, name: str, target: str) -> bytes:
 
 def _metadata_text(path: str, metadata_json: str | None) -> str:
     if metadata_json is None:
-        found = _core.artifact.find_metadata(path) if path else ""
-        return read_kernel(found, "metadata", False) if found else ""
+        metadata_path = _core.artifact.find_metadata(path) if path else ""
+        return read_kernel(metadata_path, "metadata", False) if metadata_path else ""
     if metadata_json.lstrip().startswith("{"):
         return metadata_json
     return read_kernel(metadata_json, "metadata_json", False)
@@ -132,8 +132,8 @@ def compile_options(artifact: Artifact, **more) -> dict:
 
 def file_stamps(artifact: Artifact) -> list:
     """[(file, modified, bytes)] of the file that an artifact was read from."""
-    found = stamp(artifact.path) if artifact.path else None
-    return [] if found is None else [(os.path.abspath(artifact.path), *found)]
+    file_stamp = stamp(artifact.path) if artifact.path else None
+    return [] if file_stamp is None else [(os.path.abspath(artifact.path), *file_stamp)]
 
 
 def stamp(path: str):

@@ -40,7 +40,7 @@ class Outcome:
 
 
 @dataclasses.dataclass(eq=False)
-class Launch:
+class Relaunch:
     """A kernel, a grid and arguments.
 
     - `texts`: by level, which may be compiled when they are asked for; `entry`: the highest level.
@@ -78,8 +78,8 @@ class Launch:
     def artifact(self, level: str) -> Artifact:
         """The kernel as it is at a level."""
         if level not in self._known:
-            said = json.dumps(self.metadata)
-            self._known[level] = describe(level, self.texts[level], "", self.name, said)
+            metadata = json.dumps(self.metadata)
+            self._known[level] = describe(level, self.texts[level], "", self.name, metadata)
         return self._known[level]
 
     def kernel(self, level: str):
@@ -135,13 +135,13 @@ class Launch:
     def _ended(self, level: str, how: str, blocks: list, trap, seconds: float) -> Outcome:
         return Outcome(level, how, blocks, self.arguments.arrays(blocks), trap, seconds)
 
-    def recompiled(self, **options) -> Launch:
+    def recompiled(self, **options) -> Relaunch:
         """The same launch, its PTX compiled from its TTGIR with other options (enable_fp_fusion=False)."""
         metadata = {**self.metadata, **options}
         ttgir = self.texts["ttgir"]
         compiling = compile_options(self.artifact("ttgir"), **options)
-        made = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
-        texts = {"ttgir": ttgir, "ptx": made.asm["ptx"]}
+        recompiled = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
+        texts = {"ttgir": ttgir, "ptx": recompiled.asm["ptx"]}
         return dataclasses.replace(self, texts=texts, metadata_of=lambda: metadata, entry="ttgir")
 
 
@@ -151,7 +151,7 @@ def called(order=None, timing=None, checks=None, perturb=None, **settings) -> st
     return ", ".join(f"{word} {value}" for word, value in words.items() if value) or "plain"
 
 
-def of_call(call: Call) -> Launch:
+def of_call(call: Call) -> Relaunch:
     """A launch that is about to run."""
     compiled, entry = compiled_of(call.kernel), compiled_of(call.kernel).entry
 
@@ -162,7 +162,7 @@ def of_call(call: Call) -> Launch:
     if entry == "python":
         entry = "ttir" if compiled.has("ttir") else "ttgir"
     own = [(name, value.base if isinstance(value, ArrayArgument) else value) for name, value in call.named]
-    return Launch(
+    return Relaunch(
         compiled.name, compiled.target, compiled.asm, metadata, entry, axes_of(call.grid), Arguments(own),
         compiled.block, compiled.cluster,
     )  # fmt: skip

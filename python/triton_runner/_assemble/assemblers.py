@@ -40,13 +40,13 @@ class Assembler(NamedTuple):
 
 def assemblers(more: tuple = ()) -> list[Assembler]:
     """Each version of ptxas that this machine has, the newest first. more: (folder, who brings it)."""
-    found: dict[str, Assembler] = {}
+    result: dict[str, Assembler] = {}
     for name in ("ptxas", "ptxas-blackwell"):
         there = [*tools.programs(name), *((os.path.join(place, name), origin) for place, origin in more)]
         for path, origin in there:
             if os.access(path, os.X_OK) and (version := tools.version_of(path)):
-                found.setdefault(version, Assembler(path, version, origin))
-    return sorted(found.values(), key=lambda one: one.key, reverse=True)
+                result.setdefault(version, Assembler(path, version, origin))
+    return sorted(result.values(), key=lambda one: one.key, reverse=True)
 
 
 def find(text: str) -> Assembler:
@@ -55,32 +55,32 @@ def find(text: str) -> Assembler:
         if not os.access(text, os.X_OK) or not (version := tools.version_of(text)):
             raise fail(f"{text} is not an assembler that runs here")
         return Assembler(os.path.abspath(text), version, text)
-    known = assemblers()
-    for one in known:
-        if one.version == text or one.version.startswith(text + "."):
-            return one
+    available = assemblers()
+    for assembler in available:
+        if assembler.version == text or assembler.version.startswith(text + "."):
+            return assembler
     raise fail(
         f"this machine has no ptxas {text}",
-        f"it has {', '.join(f'{one.version} ({one.origin})' for one in known) or 'none'}",
+        f"it has {', '.join(f'{one.version} ({one.origin})' for one in available) or 'none'}",
         "`triton-runner versions add` fetches a Triton release, which brings its own",
     )
 
 
 def default() -> Assembler:
     """The newest assembler."""
-    known = assemblers()
-    if not known:
+    available = assemblers()
+    if not available:
         raise fail(
             "this machine has no ptxas, which assembles PTX",
             "it comes with Triton's wheels and with NVIDIA's CUDA toolkit",
         )
-    return known[0]
+    return available[0]
 
 
 def target_of(ptx: str) -> str:
     """ "sm_90a" of a PTX text; "" where it does not say."""
-    found = _TARGET.search(ptx)
-    return found[2] if found else ""
+    match = _TARGET.search(ptx)
+    return match[2] if match else ""
 
 
 def retargeted(ptx: str, target: str, assembler: Assembler) -> str:
@@ -88,8 +88,8 @@ def retargeted(ptx: str, target: str, assembler: Assembler) -> str:
     newest, which an instruction that it does not have yet makes it refuse. Its lines stay in place."""
 
     def version(found) -> str:
-        given = int(found[2]), int(found[3])
-        return found[1] + ".".join(map(str, min(given, assembler.ptx_version)))
+        version = int(found[2]), int(found[3])
+        return found[1] + ".".join(map(str, min(version, assembler.ptx_version)))
 
     ptx = _PTX_VERSION.sub(version, ptx, count=1)
     return _TARGET.sub(lambda found: found[1] + target, ptx, count=1) if target else ptx
@@ -102,17 +102,17 @@ def assemble(
     text's own. Raises DiagnosticError with what ptxas says."""
     target = target or target_of(ptx)
     with tempfile.TemporaryDirectory(prefix="triton-runner-assemble-") as folder:
-        source, made = os.path.join(folder, "kernel.ptx"), os.path.join(folder, "kernel.cubin")
+        source, cubin = os.path.join(folder, "kernel.ptx"), os.path.join(folder, "kernel.cubin")
         with open(source, "w") as file:
             file.write(retargeted(ptx, target, assembler))
-        command = [assembler.path, f"-arch={target}", "-lineinfo", *options, source, "-o", made]
+        command = [assembler.path, f"-arch={target}", "-lineinfo", *options, source, "-o", cubin]
         command += [f"-O{opt}"] if opt is not None else []
         done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode or not os.path.isfile(made):
-            said = (done.stderr or done.stdout).strip().replace(source, "kernel.ptx").splitlines()
+        if done.returncode or not os.path.isfile(cubin):
+            log = (done.stderr or done.stdout).strip().replace(source, "kernel.ptx").splitlines()
             raise fail(
                 f"ptxas {assembler.version} does not assemble this for {target}",
-                *(said[:6] or [f"it ended with status {done.returncode}"]),
+                *(log[:6] or [f"it ended with status {done.returncode}"]),
             )
-        with open(made, "rb") as file:
+        with open(cubin, "rb") as file:
             return file.read()

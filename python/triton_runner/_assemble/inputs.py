@@ -48,19 +48,19 @@ def _axes(text: str) -> tuple:
 def of_head(ptx: str) -> Inputs | None:
     """The inputs that a text's head describes; None where it describes none. Raises DiagnosticError for words
     that are not known here."""
-    found: dict[str, list] = {}
+    values: dict[str, list] = {}
     for line in ptx.splitlines():
         if not line.startswith("//"):
             break
         if match := _HEAD.fullmatch(line.rstrip()):
-            found.setdefault(match[1], []).append(match[2])
-    if "arg" not in found:
+            values.setdefault(match[1], []).append(match[2])
+    if "arg" not in values:
         return None
-    arguments = tuple(_argument(text) for text in found["arg"])
+    arguments = tuple(_argument(text) for text in values["arg"])
     return Inputs(
-        "head", arguments, _axes(found.get("grid", ["1"])[0]),
-        _axes(found["block"][0]) if "block" in found else None,
-        int(found["shared"][0]) if "shared" in found else None,
+        "head", arguments, _axes(values.get("grid", ["1"])[0]),
+        _axes(values["block"][0]) if "block" in values else None,
+        int(values["shared"][0]) if "shared" in values else None,
     )  # fmt: skip
 
 

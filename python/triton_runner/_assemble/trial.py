@@ -16,7 +16,7 @@ import re
 import numpy
 
 from triton_runner import _core, _settings
-from triton_runner._artifact.relaunch import Launch, Outcome
+from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._assemble import assemblers, inputs
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._compare import arguments
@@ -74,7 +74,7 @@ def work_of(
     return {
         "ptx": ptx, "name": name, "ptxas": assembler.path, "version": assembler.version, "target": target,
         "opt": opt, "seeds": seeds, **more,
-        "case": case and [[one, arguments.encoded(one, value)] for one, value in case],
+        "case": case and [[name, arguments.encoded(name, value)] for name, value in case],
     }  # fmt: skip
 
 
@@ -141,15 +141,15 @@ class _Trial:
                         yield given
                         break
 
-    def _launch(self, given: inputs.Inputs, cubin: bytes, values=None) -> Launch:
+    def _launch(self, given: inputs.Inputs, cubin: bytes, values=None) -> Relaunch:
         names = (
             [name for name, _ in self.work["case"]] if self.work["case"] else [p["name"] for p in self.params]
         )
         named = list(zip(names, given.arguments if values is None else values, strict=False))
         texts = {"ptx": self.ptx, "cubin": cubin}
-        said = {**self.metadata, **({} if given.shared is None else {"shared": given.shared})}
-        return Launch(
-            self.name, "cuda:" + re.sub(r"\D", "", self.target), texts, lambda: said, "ptx", given.grid,
+        metadata = {**self.metadata, **({} if given.shared is None else {"shared": given.shared})}
+        return Relaunch(
+            self.name, "cuda:" + re.sub(r"\D", "", self.target), texts, lambda: metadata, "ptx", given.grid,
             Arguments(named), given.block,
         )  # fmt: skip
 
@@ -164,17 +164,17 @@ class _Trial:
         if got.trap is not None:
             place = _place(got.trap, self.ptx)
             return Result("different", f"the machine code stops: {got.trap}", given.name, place=place)
-        found = first_difference(want, got)
-        if found is None:
+        difference = first_difference(want, got)
+        if difference is None:
             return Result("equal")
-        argument, element, bits, count = found
+        argument, element, bits, count = difference
         result = Result(
             "different", "", given.name, argument, element, bits[0], bits[1], count,
             place=self._stored(given, cubin, launch, argument, element),
         )  # fmt: skip
         return dataclasses.replace(result, state=self._freedom(given, want, launch))
 
-    def _freedom(self, given: inputs.Inputs, want: Outcome, launch: Launch) -> str:
+    def _freedom(self, given: inputs.Inputs, want: Outcome, launch: Relaunch) -> str:
         """Whether PTX leaves the difference open."""
         if first_difference(want, launch.run("ptx", order=1)) is not None:
             return "order"
@@ -183,7 +183,7 @@ class _Trial:
             same = first_difference(without.run("ptx"), without.run("cubin")) is None
         return "contraction" if same else "different"
 
-    def _stored(self, given: inputs.Inputs, cubin: bytes, launch: Launch, argument: str, element: int):
+    def _stored(self, given: inputs.Inputs, cubin: bytes, launch: Relaunch, argument: str, element: int):
         """The instruction that stores an element of an array: what stops where these bytes are nobody's
         memory, and all around them is."""
         view = launch.arguments.views[argument]
@@ -232,10 +232,10 @@ def first_difference(want: Outcome, got: Outcome):
 
 def _place(trap: KernelTrap, ptx: str) -> Place:
     """Where a trap of machine code stands."""
-    told = re.search(r"'(.*)' was made from line (\d+) of the PTX", "\n".join(trap.notes))
-    number, lines = int(told[2]) if told else 0, ptx.splitlines()
+    match = re.search(r"'(.*)' was made from line (\d+) of the PTX", "\n".join(trap.notes))
+    number, lines = int(match[2]) if match else 0, ptx.splitlines()
     of_ptx = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    return Place(told[1] if told else trap.op or trap.message, number, of_ptx, trap.location)
+    return Place(match[1] if match else trap.op or trap.message, number, of_ptx, trap.location)
 
 
 def key_parts(work: dict) -> dict:

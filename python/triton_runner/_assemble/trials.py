@@ -64,17 +64,17 @@ def subjects(place: str, kernel: str = "") -> list[Subject]:
     if not os.path.exists(place):
         raise fail(f"no such file or folder: {place}")
     paths = [Path(place)] if os.path.isfile(place) else sorted(Path(place).rglob("*.ptx"))
-    found = []
+    results = []
     for path in paths:
         text = read_text(path).partition(_END_OF_CASE)[0]
         if os.path.isdir(place) and ".entry" not in text:
             continue
         metadata = _core.artifact.find_metadata(str(path))
-        said = read_text(metadata) if metadata else ""
-        found.append(Subject(str(path), text, {"metadata": said, "kernel": kernel}))
-    if not found:
+        metadata_text = read_text(metadata) if metadata else ""
+        results.append(Subject(str(path), text, {"metadata": metadata_text, "kernel": kernel}))
+    if not results:
         raise fail(f"{place} has no PTX file (*.ptx)")
-    return found
+    return results
 
 
 def run(
@@ -110,9 +110,9 @@ def _result(found: measure.Result) -> trial.Result:
     if found.trial is None:
         return trial.Result("unjudged", found.error)
     place = found.trial.get("place")
-    known = {field.name for field in dataclasses.fields(trial.Result)}
-    given = {name: value for name, value in found.trial.items() if name in known and name != "place"}
-    return trial.Result(**given, place=trial.Place(**place) if place else None)
+    fields = {field.name for field in dataclasses.fields(trial.Result)}
+    keywords = {name: value for name, value in found.trial.items() if name in fields and name != "place"}
+    return trial.Result(**keywords, place=trial.Place(**place) if place else None)
 
 
 def judged(work: dict) -> measure.Result:

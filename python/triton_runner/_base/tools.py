@@ -26,23 +26,23 @@ KEPT = 32 << 20  # bytes of kept answers; beyond them the one that was used long
 def folders() -> list[tuple[str, str]]:
     """(folder, who brings it) of NVIDIA's programs: the installed Triton's first, then those of the releases
     that were fetched, the newest first, then toolkits'."""
-    found, spec = [], importlib.util.find_spec("triton")
+    places, spec = [], importlib.util.find_spec("triton")
     if spec is not None and spec.origin:
-        found.append((os.path.join(os.path.dirname(spec.origin), _IN_TRITON), "the installed Triton"))
+        places.append((os.path.join(os.path.dirname(spec.origin), _IN_TRITON), "the installed Triton"))
     fetched = Path(os.environ.get("TRITON_RUNNER_VERSIONS") or _cache() / "versions").glob("*-cp*")
     for place in sorted(fetched, key=lambda one: [*map(int, re.findall(r"\d+", one.name))], reverse=True):
-        found.append((str(place / "triton" / _IN_TRITON), f"Triton {place.name.rpartition('-')[0]}"))
-    return found + [(place, place) for place in sorted(glob.glob("/usr/local/cuda*/bin"), reverse=True)]
+        places.append((str(place / "triton" / _IN_TRITON), f"Triton {place.name.rpartition('-')[0]}"))
+    return places + [(place, place) for place in sorted(glob.glob("/usr/local/cuda*/bin"), reverse=True)]
 
 
 def programs(name: str) -> list[tuple[str, str]]:
     """(path, who brings it) of each program of that name, in the order of folders(); one on $PATH before
     toolkits' own folders."""
-    found = [(os.path.join(place, name), origin) for place, origin in folders()]
-    first = sum("Triton" in origin for _, origin in found)
+    paths = [(os.path.join(place, name), origin) for place, origin in folders()]
+    first = sum("Triton" in origin for _, origin in paths)
     if on_path := shutil.which(name):
-        found.insert(first, (on_path, "$PATH"))
-    return [(path, origin) for path, origin in found if os.access(path, os.X_OK)]
+        paths.insert(first, (on_path, "$PATH"))
+    return [(path, origin) for path, origin in paths if os.access(path, os.X_OK)]
 
 
 def toolkit(name: str) -> str | None:
@@ -59,41 +59,41 @@ def version_of(path: str) -> str:
 @functools.cache
 def _version_of(path: str, size: int, changed: int) -> str:
     try:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+        text = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
     except OSError:
         return ""
-    found = re.search(r"\bV(\d+\.\d+\.\d+)", said)
-    return found[1] if found else ""
+    match = re.search(r"\bV(\d+\.\d+\.\d+)", text)
+    return match[1] if match else ""
 
 
 def disassembly(cubin: bytes, *options: str) -> str:
     """What `nvdisasm -c` prints of a cubin: that of the installed Triton, or of whichever knows its
     architecture. Raises DiagnosticError: no nvdisasm that does, or no cubin."""
-    known = [path for path, _ in programs("nvdisasm")]
-    for program in known:
+    paths = [path for path, _ in programs("nvdisasm")]
+    for program in paths:
         if (kept := _kept(folder() / _key(program, cubin, options))) is not None:
             return kept
-    said, found = "", None
+    reason, read = "", None
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        for program in known:
+        for program in paths:
             done = subprocess.run([program, *options, "-c", file.name], capture_output=True, text=True)
             # One of another CUDA may warn, and leaves out what it infers: better one that does not.
-            if done.returncode == 0 and (found is None or not done.stderr):
-                found = program, done.stdout
+            if done.returncode == 0 and (read is None or not done.stderr):
+                read = program, done.stdout
             if done.returncode == 0 and not done.stderr:
                 break
-            said = said or done.stderr.strip()[:300]
-    if found is not None:
-        _keep(folder() / _key(found[0], cubin, options), found[1])
-        return found[1]
-    if said and "architecture" not in said:
-        raise fail(f"nvdisasm cannot read the cubin: {said}")
+            reason = reason or done.stderr.strip()[:300]
+    if read is not None:
+        _keep(folder() / _key(read[0], cubin, options), read[1])
+        return read[1]
+    if reason and "architecture" not in reason:
+        raise fail(f"nvdisasm cannot read the cubin: {reason}")
     raise fail(
-        "this machine has no nvdisasm that reads this cubin" if said else
+        "this machine has no nvdisasm that reads this cubin" if reason else
         "this machine has no nvdisasm, which reads cubins",
-        *([f"{known[0]}: {said}"] if said else []),
+        *([f"{paths[0]}: {reason}"] if reason else []),
         "Triton's wheels bring one, those from 3.7 on for every architecture from sm_75 to sm_121: "
         "`triton-runner versions add 3.9.0` fetches it; NVIDIA's CUDA toolkit has it too",
     )  # fmt: skip
@@ -142,8 +142,8 @@ def _keep(place: Path, text: str) -> None:
             return
         files = [(one.stat().st_mtime_ns, one.stat().st_size, one) for one in place.parent.iterdir()]
         total = sum(size for _, size, _ in files)
-        for _, size, one in sorted(files):
+        for _, size, path in sorted(files):
             if total <= KEPT:
                 break
-            one.unlink()
+            path.unlink()
             total -= size

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 
-from triton_runner._artifact.relaunch import Launch, of_call
+from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._launch.launchers import Call, observing
 from triton_runner._settings import devices
 
 
-def as_cubin(launch: Launch) -> list:
+def as_cubin(launch: Relaunch) -> list:
     """What a launch leaves in the blocks of its arguments, run as a cubin by this machine's GPU or by the
     CPU."""
     run = launch.run("cubin", device="cuda" if devices.gpu() == "cuda" else "cpu")
@@ -26,9 +26,9 @@ runner = as_cubin  # tests put another in its place
 
 
 @contextlib.contextmanager
-def machine(wanted: bool = True):
+def machine(enabled: bool = True):
     """Every launch inside of the block runs as machine code."""
-    if not wanted:
+    if not enabled:
         yield
         return
 

@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 import time
 
-from triton_runner._artifact.relaunch import Launch, Outcome, called
+from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
 from triton_runner._base.levels import MLIR
 from triton_runner._case import atomics, copies, reach, severity
@@ -35,7 +35,7 @@ _COMPILERS_FENCE = (
 class _Judge:
     """One launch on its way through all runs."""
 
-    def __init__(self, launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None):
+    def __init__(self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None):
         self.launch, self.checks, self.say = launch, tuple(checks), say
         self.findings = severity.Findings(strict)
         self.runs: list[Ran] = []
@@ -105,14 +105,14 @@ class _Judge:
                 run = self.ended(level, order=seed)
                 if run is None:
                     continue
-                for one in _differences(Noise(), plain, run, exact=True):
-                    if not one.bits_equal:
-                        _, _, levels = changed.setdefault(one.argument, (one, run.how, []))
+                for difference in _differences(Noise(), plain, run, exact=True):
+                    if not difference.bits_equal:
+                        _, _, levels = changed.setdefault(difference.argument, (difference, run.how, []))
                         levels += [level] * (level not in levels)
                 self.noise.add(plain.arrays, run.arrays)
         lines = atomics.lines(self.launch) if changed else []
-        for one, how, levels in changed.values():
-            self.findings.order(one, levels, how, lines)
+        for difference, how, levels in changed.values():
+            self.findings.order(difference, levels, how, lines)
 
     def all_checks(self) -> None:
         """All at once; where that stops, each for itself, as a report ends a run."""
@@ -224,12 +224,12 @@ class _Judge:
         self.say(f"{self.launch.name}: where {above} and {level} part")
         try:
             levels = ("ttgir", "ptx") if level == "ptx" else ("ttir", "ttgir")
-            found = lockstep.of_launch(self.launch, levels)
+            report = lockstep.of_launch(self.launch, levels)
         except DiagnosticError as error:
             self.findings.say(error.message)
             return
-        if found.diverged is not None:
-            self.findings.diverged(found.diverged)
+        if report.diverged is not None:
+            self.findings.diverged(report.diverged)
 
 
 def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits]:
@@ -238,7 +238,7 @@ def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits
 
 
 def judge(
-    launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False
+    launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False
 ) -> Judged:
     """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
     launch = dataclasses.replace(launch, assembled=assembled)

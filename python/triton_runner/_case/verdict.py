@@ -44,10 +44,10 @@ class Verdict:
         self._judged, self.program, self.left_out = judged, program, left_out
         self._strict = strict
         self._others = list(others)  # kernels that were launched, and that nobody asked for
-        told = [one.verdict for one in judged]
+        verdicts = [judgement.verdict for judgement in judged]
         if program is not None and program["status"]:
-            told.append("wrong" if judged else "unknown")  # without a launch no kernel was at fault
-        self.verdict = worst(told)
+            verdicts.append("wrong" if judged else "unknown")  # without a launch no kernel was at fault
+        self.verdict = worst(verdicts)
 
     @property
     def launches(self) -> list[dict]:
@@ -55,8 +55,8 @@ class Verdict:
 
     @property
     def findings(self) -> list[dict]:
-        found = [finding for one in self._judged for finding in one.findings]
-        return as_json(sorted(found, key=lambda finding: not finding.is_fault))
+        all_findings = [finding for judgement in self._judged for finding in judgement.findings]
+        return as_json(sorted(all_findings, key=lambda finding: not finding.is_fault))
 
     @property
     def status(self) -> int:
@@ -78,7 +78,7 @@ class Verdict:
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
-        lines = [str(one) for one in self._judged]
+        lines = [str(judgement) for judgement in self._judged]
         if not self._judged:
             others = f" of that name; others were: {', '.join(self._others)}" if self._others else ""
             lines.append(f"no kernel was launched{others}")
@@ -120,11 +120,11 @@ def verify(
 
     if grid is None:
         raise fail("verify needs the grid of the launch", "as in grid=(4,)")
-    given = dict(args) if isinstance(args, dict) else {}
-    listed = () if given else args
+    named = dict(args) if isinstance(args, dict) else {}
+    listed = () if named else args
     device = None if isinstance(kernel, ArtifactKernel) else "cpu" if devices.gpu() is None else None
     with observing(see), _settings.using(device=device, target=target):
-        kernel[grid](*listed, **given, **(constexprs or {}))
+        kernel[grid](*listed, **named, **(constexprs or {}))
     return Verdict(judged, strict=strict)
 
 
@@ -166,7 +166,7 @@ class Program:
         ):
             status = run_program(program, list(arguments), is_module, pretend_cuda)
         if not status and not self.strict:
-            self.judged = [_accepted(one) for one in self.judged]
+            self.judged = [_accepted(judgement) for judgement in self.judged]
         ended = {"name": program, "status": status or 0}
         return Verdict(self.judged, ended, self.left_out, sorted(self._others), self.strict)
 
@@ -186,10 +186,10 @@ class Program:
         go()
 
 
-def _accepted(one: Judged) -> Judged:
+def _accepted(judged: Judged) -> Judged:
     """The verdict on a launch where the program's own check passes."""
-    findings = severity.accepted(one.findings) if one.verdict == "wrong" else None
-    return one if findings is None else dataclasses.replace(one, findings=findings).settled()
+    findings = severity.accepted(judged.findings) if judged.verdict == "wrong" else None
+    return judged if findings is None else dataclasses.replace(judged, findings=findings).settled()
 
 
 def _shape(value) -> tuple:

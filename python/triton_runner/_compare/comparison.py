@@ -73,8 +73,8 @@ class Measured:
         return value
 
     def as_dict(self) -> dict:
-        said = {_SAID.get(name, name): value for name, value in vars(self).items() if name != "is_base"}
-        return said | {"base": self.base.name if self.base else None}
+        fields = {_SAID.get(name, name): value for name, value in vars(self).items() if name != "is_base"}
+        return fields | {"base": self.base.name if self.base else None}
 
 
 _SAID = {"mix": "instructions", "pass_name": "pass"}  # what JSON calls some of them
@@ -106,16 +106,16 @@ class Comparison:
         """Returns the rows for which an expression is true, and those for which it cannot be evaluated, each
         with the reason. Rows without figures (`error`, `gap`) are skipped."""
         node = expression.parse(text, "--fail-if", measure.FIGURES)
-        found = []
+        rows = []
         for row in self.rows:
             if row.gap or row.error:
                 continue
             try:
                 if expression.evaluate(node, row.figure, f"--fail-if {text!r}"):
-                    found.append((row, _why(node, row)))
+                    rows.append((row, _why(node, row)))
             except expression.Unknown as error:
-                found.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
-        return found
+                rows.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
+        return rows
 
     def as_dict(self) -> dict:
         return {
@@ -135,7 +135,7 @@ class Comparison:
 
 def _why(node, row: Measured) -> str:
     """The figures that an expression names, with the base's beside them."""
-    said = []
+    words = []
     for leaf in expression.named(node):
         name = leaf[1] if leaf[0] == "name" else ("count", leaf[2][1])
         shown = name if isinstance(name, str) else f"count({name[1]})"
@@ -145,8 +145,8 @@ def _why(node, row: Measured) -> str:
                 text += f" (base {table.short(row.figure(name, True))})"
             except expression.Unknown:
                 text += " (base none)"
-        said.append(text)
-    return ", ".join(said)
+        words.append(text)
+    return ", ".join(words)
 
 
 def compare(
@@ -177,10 +177,10 @@ def compare(
     place = store if isinstance(store, Store) else Store(store)
     subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place)
     releases = _releases(versions)
-    wanted = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
+    target_names = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
     chosen = _configs(configs)
     gpu = _gpu_name()
-    cells = making.all_cells(subject, releases, wanted, chosen, gpu)
+    cells = making.all_cells(subject, releases, target_names, chosen, gpu)
     counts = {True: 0, False: 0}
 
     def note(cell, kept, total):
@@ -209,10 +209,10 @@ def _listed(text) -> list[str]:
 
 
 def _configs(given) -> list[dict]:
-    found = []
-    for one in [given] if isinstance(given, (str, dict)) else given or [{}]:
-        found += making.parse_configs(one, constant) if isinstance(one, str) else [dict(one)]
-    return found
+    result = []
+    for item in [given] if isinstance(given, (str, dict)) else given or [{}]:
+        result += making.parse_configs(item, constant) if isinstance(item, str) else [dict(item)]
+    return result
 
 
 def _gpu_name() -> str:
@@ -226,11 +226,11 @@ def _gpu_name() -> str:
 
 
 def _row(cell: Cell, result: measure.Result | None) -> Measured:
-    found = result or measure.Result()
-    figures = {**dict.fromkeys(measure.FIGURES), **found.figures}
+    data = result or measure.Result()
+    figures = {**dict.fromkeys(measure.FIGURES), **data.figures}
     return Measured(
-        cell.release, cell.target, cell.config, figures, found.mix, found.ptx, found.error, cell.gap,
-        found.trap, found.unrun, found.stage, found.pass_, found.files, found.outputs,
+        cell.release, cell.target, cell.config, figures, data.mix, data.ptx, data.error, cell.gap,
+        data.trap, data.unrun, data.stage, data.pass_, data.files, data.outputs,
     )  # fmt: skip
 
 
@@ -247,15 +247,15 @@ def _bases(rows: list[Measured], base, releases, configs) -> list[Measured | Non
         return [
             next((other for other in rows if _is_base(other, row, releases, configs)), None) for row in rows
         ]
-    known = {_place(row): row for row in rows}
+    baseline = {_place(row): row for row in rows}
     for name in fixed:
         if name not in ("release", "target") and not any(name in config for config in configs):
             axes = dict.fromkeys(["release", "target", *(n for config in configs for n in config)])
             raise fail(f"base: {name!r} is compared nowhere", f"compared: {', '.join(axes)}")
     config = {n: v for n, v in fixed.items() if n not in ("release", "target")}
     release, target = str(fixed.get("release", "")), fixed.get("target", "")
-    wanted = [Cell(release or r.release, target or r.target, {**r.config, **config}) for r in rows]
-    bases = [known.get(_place(cell)) for cell in wanted]
+    cells = [Cell(release or r.release, target or r.target, {**r.config, **config}) for r in rows]
+    bases = [baseline.get(_place(cell)) for cell in cells]
     if rows and not any(bases):
         raise fail(f"base: no cell has {making.config_text(fixed)}", f"cells: {rows[0].name}, ...")
     return bases
@@ -276,8 +276,8 @@ def _earlier(path: str) -> dict:
     """The rows of a comparison's JSON by their places."""
     try:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)["cells"]
-        rows = [_of_json(one) for one in told]
+            cells = json.load(file)["cells"]
+        rows = [_of_json(cell) for cell in cells]
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -290,26 +290,26 @@ def _earlier(path: str) -> dict:
 
 def _judged(row: Measured, base: Measured | None, store: Store) -> Measured:
     """The row beside its base, with the figures equal and difference of what the two computed."""
-    found: dict = {}
+    figures: dict = {}
     if base is not None and row.outputs is not None and base.outputs is not None:
-        found = {"equal": row.outputs == base.outputs, "difference": 0.0}
-        if not found["equal"]:
+        figures = {"equal": row.outputs == base.outputs, "difference": 0.0}
+        if not figures["equal"]:
             pairs = list(zip(row.outputs, base.outputs, strict=True))
             sizes = [_difference(store, mine, theirs) for mine, theirs in pairs if mine != theirs]
-            found["difference"] = None if None in sizes else max(sizes)
+            figures["difference"] = None if None in sizes else max(sizes)
     elif row.trap is not None and base is not None and base.trap is None:
-        found = {"equal": False}
-    return dataclasses.replace(row, base=base, is_base=base is row, figures={**row.figures, **found})
+        figures = {"equal": False}
+    return dataclasses.replace(row, base=base, is_base=base is row, figures={**row.figures, **figures})
 
 
 def _difference(store: Store, mine, theirs) -> float | None:
     """The largest difference of two arrays by the largest magnitude of the second; None where the store has
     them no more."""
-    arrays = [_array(store, *one) for one in (mine, theirs)]
+    arrays = [_array(store, *entry) for entry in (mine, theirs)]
     if any(array is None for array in arrays) or arrays[0].shape != arrays[1].shape:
         return None
-    found = difference(arrays[1], arrays[0])
-    return found.size if numpy.isfinite(found.max_error) else math.inf
+    distance = difference(arrays[1], arrays[0])
+    return distance.size if numpy.isfinite(distance.max_error) else math.inf
 
 
 def _array(store: Store, dtype: str, shape: list, key: str):

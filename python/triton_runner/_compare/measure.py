@@ -93,16 +93,16 @@ def worker(version: str) -> workers.Worker:
 
 def close_thread() -> None:
     """Ends the workers of this thread."""
-    for one in _warm.__dict__.pop("workers", {}).values():
-        one.close()
-        _running.discard(one)
+    for value in _warm.__dict__.pop("workers", {}).values():
+        value.close()
+        _running.discard(value)
 
 
 def stop_all() -> None:
     """Ends the workers of all threads in the middle of what they do, until start()."""
     _stopping.set()
-    for one in list(_running):
-        one.close()
+    for process in list(_running):
+        process.close()
 
 
 def start() -> None:
@@ -140,16 +140,17 @@ def tried(how, cell: dict) -> Result:
 def _measured(cell: dict) -> Result:
     release, request = cell["release"], cell["request"]
     own = worker(release)
-    made = compiler.Compilation(
+    compilation = compiler.Compilation(
         compiler.run("job", request, release, cell["timeout"], worker=own), request["target"]
     )
-    result = _compiled(made)
+    result = _compiled(compilation)
     if cell["launch"] is None:
         return result
-    binary = made.level in ("cubin", "hsaco")
-    level = "ptx" if "ptx" in made.asm else "ttgir"
-    launch = {**cell["launch"], "target": made.target, "metadata": {**made.metadata, "name": made.name}}
-    what = f"the launch of {request['label']} for {made.target}"
+    binary = compilation.level in ("cubin", "hsaco")
+    level = "ptx" if "ptx" in compilation.asm else "ttgir"
+    metadata = {**compilation.metadata, "name": compilation.name}
+    launch = {**cell["launch"], "target": compilation.target, "metadata": metadata}
+    what = f"the launch of {request['label']} for {compilation.target}"
     variables = {**workers.environment(), "TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_THREADS": "1"}
     common = {"do": "_compare.launch_job", "preload": ["numpy", "ml_dtypes"], "environment": variables}
 
@@ -157,17 +158,17 @@ def _measured(cell: dict) -> Result:
         return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, own)
 
     try:
-        said = ask(text=made.asm[level], level=level)
-        found = {name: said[name] for name in ("outputs", "trap", "unrun") if name in said}
+        answer = ask(text=compilation.asm[level], level=level)
+        fields = {name: answer[name] for name in ("outputs", "trap", "unrun") if name in answer}
     except WorkerError as error:
         if error.ended == "killed":
             raise
-        found = {"unrun": error.message, "transient": error.ended == "late"}
-    result = dataclasses.replace(result, **found)
+        fields = {"unrun": error.message, "transient": error.ended == "late"}
+    result = dataclasses.replace(result, **fields)
     if binary and cell["gpu"]:
         with _one_at_a_time:
-            said = ask(text=made.asm[made.level], level=made.level, gpu=True)
-        figures = {**result.figures, "milliseconds": said["milliseconds"]}
+            answer = ask(text=compilation.asm[compilation.level], level=compilation.level, gpu=True)
+        figures = {**result.figures, "milliseconds": answer["milliseconds"]}
         result = dataclasses.replace(result, figures=figures)
     return result
 

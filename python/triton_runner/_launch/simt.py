@@ -80,8 +80,8 @@ def load_compiled(source: str | bytes, name: str, signature, metadata: dict) -> 
     parameters, metadata: what Triton's stages said of it."""
     level = "ptx" if isinstance(source, str) else "cubin"
     filename = f"{name}.{level}"
-    said = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
-    d = _core.artifact.describe(source, level, name, said, filename)
+    metadata_text = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
+    d = _core.artifact.describe(source, level, name, metadata_text, filename)
     options = {
         "block": _block(d, _says_block(source)),
         "cluster": d["cluster"] or (d["num_ctas"] or 1, 1, 1),

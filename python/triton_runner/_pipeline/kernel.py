@@ -25,8 +25,8 @@ class LazyMetadata:
     """Triton's metadata; a field that a later stage writes (shared, ...) runs the stages up to that one when
     it is first asked for. later(): the metadata after them, as a dict."""
 
-    def __init__(self, known, later):
-        self._known = known
+    def __init__(self, own, later):
+        self._known = own
         self._later = later
 
     def __getattr__(self, name):
@@ -119,8 +119,10 @@ def _make_class(base):
 
         def runner_resources(self):
             binary = binary_level(compiled_for(self.runner_metadata))
-            found = _core.artifact.describe(self.asm[binary], binary, self.name, "", f"{self.name}.{binary}")
-            return found["n_regs"] or 0, found["n_spills"] or 0
+            description = _core.artifact.describe(
+                self.asm[binary], binary, self.name, "", f"{self.name}.{binary}"
+            )
+            return description["n_regs"] or 0, description["n_spills"] or 0
 
         def _init_handles(self):
             if self.runner_level is None:

@@ -243,7 +243,7 @@ class using:
             raise TypeError(f"using() has no setting {unknown[0]!r}; it has {public}")
         if settings.get("replace") is not None:
             settings["replace"] = tuple(
-                (name, os.fspath(given)) for name, given in settings["replace"].items()
+                (name, os.fspath(text)) for name, text in settings["replace"].items()
             )
         objects = ("recorder", "replace", "substitute")
         odd = [

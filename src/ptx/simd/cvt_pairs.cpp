@@ -11,24 +11,22 @@ template <class T, bool kRelu>
 void f32_to_halves(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);
   const float* b = values<const float>(x, o.b);
-  store<u32, 1>(
-      x, o.d, [=](u32 * d, u32 first, u32 n) __attribute__((always_inline)) {
-        alignas(64) u16 high[kBlock], low[kBlock];
-        blocks(
-            n, [&](size_t at, size_t m) __attribute__((always_inline)) {
-              T::template narrow<Rounding::kNearestEven, true>(high, a + first + at, m);
-              T::template narrow<Rounding::kNearestEven, true>(low, b + first + at, m);
+  store<u32, 1>(x, o.d, [=](u32* d, u32 first, u32 n) __attribute__((always_inline)) {
+    alignas(64) u16 high[kBlock], low[kBlock];
+    blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
+      T::template narrow<Rounding::kNearestEven, true>(high, a + first + at, m);
+      T::template narrow<Rounding::kNearestEven, true>(low, b + first + at, m);
 #pragma GCC ivdep
-              for (size_t i = 0; i < m; ++i) {
-                u32 h = high[i], l = low[i];
-                if (kRelu) {  // a NaN is positive here
-                  h = h & 0x8000 ? 0 : h;
-                  l = l & 0x8000 ? 0 : l;
-                }
-                d[at + i] = h << 16 | l;
-              }
-            });
-      });
+      for (size_t i = 0; i < m; ++i) {
+        u32 h = high[i], l = low[i];
+        if (kRelu) {  // a NaN is positive here
+          h = h & 0x8000 ? 0 : h;
+          l = l & 0x8000 ? 0 : l;
+        }
+        d[at + i] = h << 16 | l;
+      }
+    });
+  });
 }
 
 enum Pair : u32 {
@@ -119,6 +117,45 @@ void pair_to_pair(Lanes& x, const Operands& o) {
   });
 }
 
+// Between narrow floats and wide ones, rounded to nearest: what is too large is the largest of the narrow and
+// infinite in the wide.
+constexpr bool is_wide(Pair pair) { return pair <= kPairBf16 || pair == kPairF32; }
+template <Pair kTo, Pair kFrom>
+void pair_nearest(Lanes& x, const Operands& o) {
+  using In = Word<kFrom>;
+  using Out = Word<kTo>;
+  const In* a = values<const In>(x, o.a);
+  const In* b = kFrom == kPairF32 ? values<const In>(x, o.b) : a;
+  const bool relu = o.small & kReluBit;
+  const auto part = [=](In word, u32 half) __attribute__((always_inline)) {
+    float value;
+    if constexpr (kFrom == kPairF32)
+      value = word;
+    else
+      value = decode_part<kFrom>(u32(word) >> (half * slot_of(kFrom)));
+    value = relu && value <= 0.0f ? 0.0f : value;
+    return Codec<format_of(kTo)>::template encode<Rounding::kNearestEven>(value);
+  };
+  store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) __attribute__((always_inline)) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) d[i] = Out(part(a[first + i], 1) << slot_of(kTo) | part(b[first + i], 0));
+  });
+}
+constexpr size_t kPairs = kPairF32 + 1;
+template <size_t kPlace>
+constexpr Handler nearest_at() {
+  constexpr Pair kTo = Pair(kPlace / kPairs), kFrom = Pair(kPlace % kPairs);
+  if constexpr (kTo < kPairUe8m0 && is_wide(kTo) != is_wide(kFrom))
+    return pair_nearest<kTo, kFrom>;
+  else
+    return nullptr;
+}
+template <size_t... kPlace>
+Handler nearest(int to, int from, std::index_sequence<kPlace...>) {
+  constexpr Handler kHandlers[] = {nearest_at<kPlace>()...};
+  return kHandlers[size_t(to) * kPairs + size_t(from)];
+}
+
 int pair_of(Mod type) {
   switch (type) {
     case Mod::kF16x2:
@@ -156,7 +193,10 @@ CvtChoice find_pair_cvt(const CvtKey& k, u32 small) {
     if (to == kPairF16) return {k.relu ? f32_to_halves<F16, true> : f32_to_halves<F16, false>};
     if (to == kPairBf16) return {k.relu ? f32_to_halves<BF16, true> : f32_to_halves<BF16, false>};
   }
-  constexpr auto kAll = std::make_index_sequence<kPairF32 + 1>();
+  if (k.direction == kNearest && k.satfinite == !is_wide(Pair(to)))
+    if (const Handler run = nearest(to, from, std::make_index_sequence<kPairs * kPairs>()))
+      return {run, small};
+  constexpr auto kAll = std::make_index_sequence<kPairs>();
   const Handler run = to <= int(kPairBf16) ? pair_into<u32>(from, kAll)
                       : to == kPairE2m1    ? pair_into<u8>(from, kAll)
                                            : pair_into<u16>(from, kAll);
