@@ -42,8 +42,8 @@ ADD = ("--grid", "1", "--arg", "f32[8]", "--arg", "f32[8]", "--arg", "f32[8]", "
 NEAR_42 = ("does not compile for cuda:42", "the nearest that it compiles for: cuda:")
 REFUSED = [
     (
-        ("run", "--device", "cpu", "--level", "cubin", "fails.py"),
-        ("level 'cubin' is not executed on the CPU",),
+        ("run", "--device", "cpu", "--level", "hsaco", "fails.py"),
+        ("level 'hsaco' is not executed on the CPU",),
     ),
     (("run", "--device", "hip", "fails.py"), ("device 'hip' was asked for",)),
     (("run", "--level", "ttgr", "fails.py"), ("unknown level 'ttgr'",)),
