@@ -1,10 +1,10 @@
-"""Machine code on the CPU beside a GPU: every launch of a program, the same cubin, the same inputs: the same bytes?
+"""Machine code on the CPU beside a GPU, launch by launch: the same cubin, the same inputs, the same bytes?
 
     triton-runner run --device cpu --level ttir --pretend-cuda tests/gpu/machine_code.py PROGRAM [ARG ...]
     PYTEST_ADDOPTS="-p machine_code" PYTHONPATH=tests/gpu python tests/conformance/run.py ...
 
-Reads MACHINE_CODE: the file to which a JSON line a launch is appended; MACHINE_CODE_AGAINST: "cuda:0", or "ptx" for
-the PTX engine in its place; MACHINE_CODE_LAUNCHES: how many launches of one kernel are compared (2).
+Reads MACHINE_CODE: the file to which a JSON line a launch is appended; MACHINE_CODE_AGAINST: "cuda:0", or
+"ptx" for the PTX engine in its place; MACHINE_CODE_LAUNCHES: how many launches of a kernel are compared (2).
 `python tests/gpu/machine_code.py FILE` sums a file up.
 """
 

@@ -88,9 +88,7 @@ def adopted(kernel) -> _core.device.GpuKernel | None:
         return None
     device = config.active.get_current_device()
     params = simt.params_of(signature)
-    cluster = (
-        getattr(meta, "cluster_dims", None) if level == "cubin" else None
-    )  # HIP's launchers ignore it
+    cluster = getattr(meta, "cluster_dims", None) if level == "cubin" else None  # HIP's launchers ignore it
     options = {
         "num_warps": meta.num_warps, "shared": meta.shared, "warp_size": getattr(meta, "warp_size", 32),
         "cluster": tuple(cluster or (getattr(meta, "num_ctas", 1), 1, 1)),

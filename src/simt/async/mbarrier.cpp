@@ -3,6 +3,7 @@
 
 #include "async/mbarrier.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -86,6 +87,11 @@ bool mbarrier_complete_tx(Exec& x, const Operands& in, uint32_t lane, uint32_t a
 
 bool mbarrier_add_pending(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
   return update(x, in, lane, address, [&](Mbarrier& m) { return m.add_pending(1); });
+}
+
+bool mbarrier_is_gone(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
+  const std::byte* at = bytes_of(x, in, lane, address);
+  return at && std::all_of(at, at + sizeof(Mbarrier), [](std::byte b) { return b == std::byte{0}; });
 }
 
 bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
