@@ -67,8 +67,10 @@ def subjects(place: str, kernel: str = "") -> list[Subject]:
     results = []
     for path in paths:
         text = read_text(path).partition(_END_OF_CASE)[0]
-        if os.path.isdir(place) and ".entry" not in text:
-            continue
+        if ".entry" not in text or not assemblers.target_of(text):
+            if os.path.isdir(place):
+                continue
+            raise fail(f"{place} is not PTX with a kernel", "as in: .version 8.7, .target sm_90a, .entry k()")
         metadata = _core.artifact.find_metadata(str(path))
         metadata_text = read_text(metadata) if metadata else ""
         results.append(Subject(str(path), text, {"metadata": metadata_text, "kernel": kernel}))
