@@ -5,30 +5,34 @@
 Every PTX file of examples/, tests/ and of the folders named with --more (Triton's cache of a run of
 tests/libraries, a corpus) is assembled by each assembler of this machine for each target that its `.target`
 allows, and the instructions are counted. Prints the opcodes that most kernels need, and the gaps of
-src/sass/internal/opcodes.def; --write puts the counts into tests/sass/census.json.
+src/sass/internal/opcodes.def; --write keeps the counts in results/sass.json.
 """
 
 import argparse
 import collections
 import concurrent.futures
 import hashlib
-import json
 import os
 import pathlib
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 
-from triton_runner._assemble import assemblers
-from triton_runner._base import tools
-from triton_runner._base.errors import DiagnosticError
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "corpus"), str(ROOT / "tests" / "suite")]
+
+import corpus  # noqa: E402
+from triton_runner._assemble import assemblers  # noqa: E402
+from triton_runner._base import tools  # noqa: E402
+from triton_runner._base.errors import DiagnosticError  # noqa: E402
+
+import results  # noqa: E402
+
 TABLE = ROOT / "src" / "sass" / "internal" / "opcodes.def"
-RESULTS = pathlib.Path(__file__).with_name("census.json")
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-AT_HAND = ("examples", "tests/corpus", "tests/cases/ptx", "tests/cases/sass", "tests/cases/insert")
+AT_HAND = ("examples", "build/corpus", "tests/cases/ptx", "tests/cases/sass", "tests/cases/insert")
 _LINE = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*?);", re.MULTILINE)
 _ROW = re.compile(r'^\s*OP\(\s*(\w+),\s*((?:"[^"]*"\s*)+)', re.MULTILINE)
 _WORD = 16  # bytes of an instruction
@@ -208,6 +212,13 @@ def show(counts: dict, table: Table) -> None:
         print(f"{kernels:7} {name} [{','.join(sorted(where[name], key=int))}]: {named}")
 
 
+def keep(version: str, target: str, said: dict, command: str) -> None:
+    """Keeps the counts of an assembler and a target."""
+    tables = {name: said.pop(name) for name in ("opcodes", "spellings")}
+    figures = {**said, **{name: len(table) for name, table in tables.items()}}
+    results.record("sass", f"{version} {target}", f"ptxas {version}, {target}", command, figures, data=tables)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", action="append", choices=TARGETS)
@@ -216,7 +227,7 @@ def main() -> int:
     parser.add_argument("--bin", action="append", default=[], help="a folder with more assemblers")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--forms", action="store_true", help="print the forms of operands too")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.relative_to(ROOT)}")
+    parser.add_argument("--write", action="store_true", help="keep the counts in results/sass.json")
     options = parser.parse_args()
     known_ones = assemblers.assemblers(tuple((place, place) for place in options.bin))
     chosen = [
@@ -226,6 +237,8 @@ def main() -> int:
     ]
     kept = ROOT / "build" / "sass-census"
     kept.mkdir(parents=True, exist_ok=True)
+    for version in corpus.releases():
+        corpus.folder(version)
     texts, counts = files(options.more), {}
     print(f"{len(texts)} PTX files; assemblers: {', '.join(one.version for one in chosen)}", flush=True)
     for target in options.target or TARGETS:
@@ -242,9 +255,9 @@ def main() -> int:
         for name, kernels in sorted(forms.items()):
             print(f"{kernels:7} {name}")
     if options.write:
-        made = {f"{version} {target}": one.as_dict() for (version, target), one in counts.items()}
-        lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in made.items()]
-        RESULTS.write_text("{" + ",\n ".join(lines) + "}\n")
+        words = "".join(f" --more {pathlib.Path(folder).name}" for folder in options.more)
+        for (version, target), one in counts.items():
+            keep(version, target, one.as_dict(), f"python tests/sass/census.py{words} --write")
     return 0
 
 

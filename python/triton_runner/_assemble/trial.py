@@ -30,7 +30,7 @@ STATES = {
     "equal": "the machine code leaves the bits of the PTX",
     "different": "the machine code leaves other bits than the PTX",
     "contraction": "other bits, none without contraction of products and sums (--fmad=false)",
-    "order": "other bits where atomics add up in another order",
+    "order": "other bits, as the PTX itself leaves in another run: the order of atomics, a clock",
     "trap": "the PTX itself stops on these inputs",
     "unjudged": "one of the two cannot be executed here",
     "refused": "the assembler does not take the PTX",

@@ -4,6 +4,7 @@ here or on a Dask cluster. A trial that is done is kept: a run that was interrup
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from pathlib import Path
 
@@ -56,8 +57,8 @@ def subjects(place: str, kernel: str = "") -> list[Subject]:
         if "ptx" not in launch.texts:
             raise fail(f"{place} has no PTX", "a case of a kernel for NVIDIA's GPUs has")
         more = {
-            "case": launch.arguments.named, "grid": list(launch.grid), "metadata": launch.metadata,
-            "block": launch.block, "kernel": case.name,
+            "case": launch.arguments.named, "grid": list(launch.grid), "block": launch.block,
+            "metadata": json.dumps(launch.metadata), "kernel": case.name,
         }  # fmt: skip
         return [Subject(place, launch.texts["ptx"], more)]
     if not os.path.exists(place):
@@ -66,8 +67,10 @@ def subjects(place: str, kernel: str = "") -> list[Subject]:
     results = []
     for path in paths:
         text = read_text(path).partition(_END_OF_CASE)[0]
-        if os.path.isdir(place) and ".entry" not in text:
-            continue
+        if ".entry" not in text or not assemblers.target_of(text):
+            if os.path.isdir(place):
+                continue
+            raise fail(f"{place} is not PTX with a kernel", "as in: .version 8.7, .target sm_90a, .entry k()")
         metadata = _core.artifact.find_metadata(str(path))
         metadata_text = read_text(metadata) if metadata else ""
         results.append(Subject(str(path), text, {"metadata": metadata_text, "kernel": kernel}))

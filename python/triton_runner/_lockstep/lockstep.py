@@ -17,7 +17,7 @@ import numpy
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import KernelTrap, fail
-from triton_runner._base.levels import MLIR, ON_CPU
+from triton_runner._base.levels import LEVELS, MLIR, ON_CPU
 from triton_runner._dump.dumping import dumping
 from triton_runner._dump.records import Dump, Values
 from triton_runner._launch import gpu_driver
@@ -164,6 +164,8 @@ def lockstep(
     # One order of programs in every run: what atomics leave is then the same each time.
     settings = {"check": check, "shuffle": shuffle, "target": _target_of(devices), "threads": 1}
     runner.settings = {name: value for name, value in settings.items() if value is not None}
+    if "cubin" in levels:
+        runner.plain = {"cubin"} if "ttgir" in levels else {"llir", "ptx", "cubin"}
     notes: list[str] = list(getattr(kernel, "notes", ()))
     runs: list[_Run] = []
     for name, device, level in plan:
@@ -193,7 +195,7 @@ def of_launch(launch: Relaunch, levels: tuple, **options) -> Lockstep:
         kernel = launch.kernel(levels[0])
         names = [param.name for param in kernel.params]
         args = [value for name, value in launch.arguments.named if name in names]
-        sources = {level: launch.texts[level] for level in levels[1:]}
+        sources = {level: launch.texts[level] for level in levels[1:] if LEVELS[level].is_text}
         return lockstep(kernel, args, grid=launch.grid, levels=levels, sources=sources, **options)
 
 
@@ -231,12 +233,13 @@ class _Runner:
         self.arguments = Arguments(list(pairs))
         self._there: dict[str, Arguments] = {}  # by device
         self.settings: dict = {}
+        self.plain: set = set()  # levels whose values are not recorded
 
     def recorded(self, run: _Run, before: list[_Run], programs, max_bytes) -> _Run:
         """Makes a run and records its values. before: the runs at higher levels."""
-        if run.level == "cubin":
+        if run.level in self.plain:
             self._launch(run)
-            run.dump = Dump(SimpleNamespace(series=[], notes=["only what machine code leaves is compared"]))
+            run.dump = Dump(SimpleNamespace(series=[], notes=["only what it leaves in memory is compared"]))
             return run
         selectors, ttgir = ("*",), ""
         if run.level in ("llir", "ptx"):

@@ -39,6 +39,19 @@ PTX = """\
 """
 BARE = PTX[PTX.index(".version") :]  # whose inputs are drawn
 
+PROGRAM = """\
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+add[(4,)](torch.rand(1000), torch.rand(1000), torch.empty(1000), 1000, BLOCK=256)
+"""
+
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
@@ -115,6 +128,19 @@ def test_results_are_kept(tmp_path, store, monkeypatch):
     monkeypatch.setattr(trials, "judged", lambda work: different)
     assert trials.run(chosen, with_, [None], "", 1) == first
     assert {one.result.state for one in trials.run(chosen, with_, [None], "", 1, again=True)} == {"different"}
+
+
+def test_a_case(tmp_path, store):
+    """A launch of a program, with its own arguments and metadata."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    case, words = tmp_path / "add.trcase", ["--no-passes", "--no-report", "--no-verify"]
+    with triton_runner.using(target="cuda:89"):
+        made = CliRunner().invoke(main, ["bundle", "-o", str(case), *words, str(tmp_path / "program.py")])
+    assert made.exit_code == 0, made.output
+    result = run(case, "--check")
+    assert result.exit_code == 0 and "equal (1 inputs)" in result.output, result.output
+    wrong = run(case, "--check", "--ptxas", faulty(tmp_path, "s/add.f32/sub.f32/"))
+    assert wrong.exit_code == 1 and "STG" in wrong.output and "program.py:8" in wrong.output
 
 
 def test_ptx_that_is_refused_or_stops(tmp_path, store):

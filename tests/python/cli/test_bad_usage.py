@@ -31,6 +31,7 @@ VERBS = {
     "exec": ("--grid", "1"),
     "experiments": (),
     "export": ("-o", "out"),
+    "assemble": (),
     "ledger": ("-s", "*fp32"),
     "lockstep": (),
     "map": (),

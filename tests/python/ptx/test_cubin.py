@@ -91,6 +91,16 @@ def test_verify():
     assert any(one["levels"] == ["ptx", "cubin"] and one["bits_equal"] for one in launch["bits"])
 
 
+def test_lockstep():
+    """The values of machine code are not compared; what it leaves is."""
+    x, y, out = inputs()
+    with triton_runner.using(target=TARGET):
+        found = triton_runner.lockstep(
+            add, [x, y, out, 200], {"BLOCK": 64}, grid=(4,), levels=["ptx", "cubin"]
+        )
+    assert found.diverged is None and not found.outputs and found.runs == ["ptx", "cubin"]
+
+
 def test_bisection_runs_machine_code_without_a_gpu():
     x, y, out = inputs()
     with assembled.machine():
