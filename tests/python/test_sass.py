@@ -107,9 +107,9 @@ def test_divergent_loop(architecture, tmp_path):
 
 
 def test_what_is_not_executed_is_refused_before_the_launch(tmp_path):
-    ptx = LOOPS.replace("add.u32 %r9, %r9, %r13;", "vote.sync.ballot.b32 %r9, %p5, 0xffffffff;")
+    ptx = LOOPS.replace("add.u32 %r9, %r9, %r13;", "sin.approx.f32 %r9, %r12;")
     cubin, listing = assemble(ptx, "sm_80", tmp_path)
     with pytest.raises(Exception) as caught:
         _core.load_cubin(cubin, listing, "k.sass", "", [], {"block": (32, 1, 1)})
-    assert "does not execute the machine instruction 'VOTE'" in str(caught.value)
+    assert "does not execute 'MUFU' with .SIN" in str(caught.value)
     assert "k.sass:" in str(caught.value) and "level 'ptx'" in str(caught.value)
