@@ -214,10 +214,11 @@ bool lower_convert(SassLowering& l) {
     case sass::Opcode::kI2F:
     case sass::Opcode::kI2FP:
       return lower_from_whole(l);
-    case sass::Opcode::kI2I: {
+    case sass::Opcode::kI2I: {  // a narrow result has zeros above it
       const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
-      if (bytes_of(to) == 8 || from.empty()) return false;
-      convert(l, "cvt.sat", to, from);
+      if (bytes_of(to) > 2 || from.empty() || !l.has("SAT")) return false;
+      l.ptx("cvt.sat." + to + "." + from + " %r0, %r1", {l.result(0), part(l, 1)});
+      l.ptx("and.b32 %r0, %r1, " + std::string(bytes_of(to) == 1 ? "0xff" : "0xffff"), {l.result(0), l.result(0)});
       return true;
     }
     case sass::Opcode::kI2IP: {
