@@ -147,6 +147,10 @@ void unpack_predicates(Lanes& l, const Operands& in) {
   }
 }
 
+void apart_here(Lanes& l, const Operands& in) {
+  exec_of(l).trap(in, exec::TrapKind::kUnsupported, "an instruction for warps whose threads are apart");
+}
+
 void enter_region(Lanes& l, const Operands& in) {
   uint32_t* d = l.reg<uint32_t>(in.d);
   for (uint32_t w = 0; w < l.count; w += 32) {

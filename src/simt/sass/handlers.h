@@ -40,6 +40,9 @@ struct PredicateBits {
 void pack_predicates(Lanes& l, const Operands& in);
 void unpack_predicates(Lanes& l, const Operands& in);  // a: the bits
 
+// What only threads of a warp that are apart come to, which BRA.DIV brings together.
+void apart_here(Lanes& l, const Operands& in);
+
 // --- reconvergence ----------------------------------------------------------------------------------------------------
 // A barrier register holds, for each thread of a region, the threads of its warp that entered it together.
 void enter_region(Lanes& l, const Operands& in);  // d: BSSY
