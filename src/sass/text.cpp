@@ -72,6 +72,7 @@ bool read_register(std::string_view& text, Operand& o) {
 // What follows a register: ".reuse" goes, the rest is its selector.
 void read_selector(std::string_view text, Operand& o) {
   take(text, "|");
+  take(text, ".reuse");  // it may stand in front of the selector: R2.reuse.H1_H1
   if (text.ends_with(".reuse")) text.remove_suffix(6);
   take(text, ".");
   o.selector = text;
@@ -177,7 +178,9 @@ std::vector<Operand> read_operands(std::string_view text) {
     if (i < text.size()) {
       if (text[i] == '[' || text[i] == '(' || text[i] == '{') ++depth;
       if (text[i] == ']' || text[i] == ')' || text[i] == '}') --depth;
-      if (text[i] != ',' || depth != 0) continue;
+      const bool label =
+          text[i] == ' ' && text.substr(i + 1).starts_with("`(");  // RET.REL.NODEC R2 `(kernel)
+      if ((text[i] != ',' && !label) || depth != 0) continue;
     }
     if (const std::string_view part = trimmed(text.substr(from, i - from)); !part.empty())
       out.push_back(read_operand(part));

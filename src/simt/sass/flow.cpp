@@ -44,6 +44,16 @@ bool lower_flow(SassLowering& l) {
     case sass::Opcode::kBRA:
       if (l.shape() == 1) l.guard_by(l.predicate(0));
       return lower_jump(l, *l.slot(l.shape()));
+    case sass::Opcode::kBRA_CONV:  // the members meet here: the way for those that are apart is never taken
+    case sass::Opcode::kBRA_DIV: {
+      const uint32_t members = l.word(0);
+      l.emit(warp_sync).a = members;
+      return l.opcode() == sass::Opcode::kBRA_DIV || lower_jump(l, *l.slot(1));
+    }
+    case sass::Opcode::kENDCOLLECTIVE:
+    case sass::Opcode::kWARPSYNC_COLLECTIVE:  // of that way
+      l.emit(apart_here);
+      return true;
     case sass::Opcode::kBREAK: {
       const uint32_t barrier = guarded_barrier(l);
       l.emit(leave_region).a = barrier;

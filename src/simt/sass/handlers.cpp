@@ -71,6 +71,48 @@ void add3(Lanes& l, const Operands& in) {
   }
 }
 
+// Where b, 1 / b, the quotient and what is left over are normal numbers, with two powers of two to spare, the steps
+// round right. Hardware may find fewer so: the other way gives the same bits.
+void check_division(Lanes& l, const Operands& in) {
+  const uint32_t *a = l.reg<uint32_t>(in.a), *b = l.reg<uint32_t>(in.b);
+  int8_t* d = l.reg<int8_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    if (!l.on(i)) continue;
+    const auto exponent_a = static_cast<int>(a[i] >> 23 & 0xff),
+               exponent_b = static_cast<int>(b[i] >> 23 & 0xff);
+    const bool safe = exponent_b >= 2 && exponent_b <= 251 && exponent_a >= 26 && exponent_a <= 252 &&
+                      exponent_a - exponent_b >= -123 && exponent_a - exponent_b <= 124;
+    d[i] = safe ? 0 : -1;
+  }
+}
+
+void load_constant(Lanes& l, const Operands& in) {
+  Exec& x = exec_of(l);
+  const auto& bank = *static_cast<const ConstantBank*>(in.data);
+  const auto* from =
+      bank.is_params ? reinterpret_cast<const char*>(x.launch().params.data()) : bank.bytes.data();
+  const uint64_t size = bank.is_params ? x.launch().params.size() : bank.bytes.size();
+  const uint32_t* a = l.reg<uint32_t>(in.a);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    if (!l.on(i)) continue;
+    const uint32_t at = a[i] + static_cast<uint32_t>(in.imm);
+    if (at + uint64_t{in.small} > size)
+      return x.trap(
+          in, exec::TrapKind::kOutOfBounds,
+          "a constant at " + std::to_string(at) + " of a bank of " + std::to_string(size) + " bytes", i);
+    uint64_t bits = 0;
+    std::memcpy(&bits, from + at, in.small);
+    if (bank.is_signed) {
+      const uint32_t unused = 64 - 8 * in.small;
+      bits = static_cast<uint64_t>(static_cast<int64_t>(bits << unused) >> unused);
+    }
+    if (in.small == 8)
+      l.reg<uint64_t>(in.d)[i] = bits;
+    else
+      l.reg<uint32_t>(in.d)[i] = static_cast<uint32_t>(bits);
+  }
+}
+
 void predicate_table(Lanes& l, const Operands& in) {
   const int8_t *a = l.reg<int8_t>(in.a), *b = l.reg<int8_t>(in.b), *c = l.reg<int8_t>(in.c);
   int8_t* d = l.reg<int8_t>(in.d);
@@ -103,6 +145,10 @@ void unpack_predicates(Lanes& l, const Operands& in) {
     for (uint32_t i = 0; i < l.count; ++i)
       if (l.on(i)) d[i] = a[i] >> p & 1 ? -1 : 0;
   }
+}
+
+void apart_here(Lanes& l, const Operands& in) {
+  exec_of(l).trap(in, exec::TrapKind::kUnsupported, "an instruction for warps whose threads are apart");
 }
 
 void enter_region(Lanes& l, const Operands& in) {

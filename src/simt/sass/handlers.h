@@ -20,6 +20,16 @@ struct Add3 {
 };
 void add3(Lanes& l, const Operands& in);
 
+// d, a predicate: a / b of f32 is not to be had by Newton's steps from 1 / b; FCHK.
+void check_division(Lanes& l, const Operands& in);
+
+// d = `small` bytes of a constant bank at a + imm: of ConstantBank::bytes, or of the parameters.
+struct ConstantBank {
+  std::string bytes;
+  bool is_params = false, is_signed = false;
+};
+void load_constant(Lanes& l, const Operands& in);
+
 // d = a[table] of three predicates a, b, c; small: the table of 8 bits.
 void predicate_table(Lanes& l, const Operands& in);
 // Predicates as bits: d = the places of `data` (PredicateBits) under imm's mask, the other bits those of a.
@@ -29,6 +39,9 @@ struct PredicateBits {
 };
 void pack_predicates(Lanes& l, const Operands& in);
 void unpack_predicates(Lanes& l, const Operands& in);  // a: the bits
+
+// What only threads of a warp that are apart come to, which BRA.DIV brings together.
+void apart_here(Lanes& l, const Operands& in);
 
 // --- reconvergence ----------------------------------------------------------------------------------------------------
 // A barrier register holds, for each thread of a region, the threads of its warp that entered it together.

@@ -20,15 +20,45 @@ bool lower_predicate_bits(SassLowering& l, bool pack) {
   return true;
 }
 
+// At an address of a register: looked up by each thread.
+bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
+  const sass::Operand& o = *l.slot(1);
+  if (o.parts.size() != 1 || o.descriptor || o.space == "cx") return false;
+  ConstantBank bank;
+  bank.is_params = o.bank == 0;
+  bank.is_signed = is_signed;
+  if (!bank.is_params) {
+    auto found = l.kernel.banks.find(static_cast<int>(o.bank));
+    if (found == l.kernel.banks.end()) return false;
+    bank.bytes.assign(reinterpret_cast<const char*>(found->second.data()), found->second.size());
+  }
+  const uint32_t a = l.reg(o.parts[0].index, o.parts[0].kind == sass::OperandKind::kUniform);
+  const uint32_t d = bytes == 8 ? l.temporary(8) : l.result(0);
+  Instr& i = l.emit(load_constant);
+  i.d = d, i.a = a, i.imm = o.integer, i.small = bytes, i.data = l.code.keep(std::move(bank));
+  if (bytes == 8) l.give_pair(0, d);
+  return true;
+}
+
 bool lower_constant(SassLowering& l) {
-  if (l.slot(1)->kind != sass::OperandKind::kConstant) return false;
-  const bool wide = l.has("64");
-  const uint32_t from = l.bank(*l.slot(1), wide ? 8 : 4);
+  const sass::Operand& o = *l.slot(1);
+  if (o.kind != sass::OperandKind::kConstant) return false;
+  const bool is_signed = l.has("S8") || l.has("S16");
+  const uint32_t bytes = l.has("64")                    ? 8
+                         : l.has("U8") || l.has("S8")   ? 1
+                         : l.has("U16") || l.has("S16") ? 2
+                                                        : 4;
+  for (const sass::Operand& part : o.parts)
+    if (part.index != sass::kZero) return lower_indexed_constant(l, bytes, is_signed);
+  const uint32_t from = l.bank(o, bytes);
   if (from == kNoRegister) return false;
-  if (wide)
+  if (bytes == 8)
     l.give_pair(0, from);
-  else
+  else if (bytes == 4)
     l.copy(l.result(0), from, 4);
+  else
+    l.ptx(std::string(is_signed ? "cvt.s32.s" : "cvt.u32.u") + (bytes == 1 ? "8 %r0, %b1" : "16 %r0, %h1"),
+          {l.result(0), from});
   return true;
 }
 

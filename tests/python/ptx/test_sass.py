@@ -55,6 +55,54 @@ DONE:
 """
 
 
+def across_block(op: str, into: str) -> str:
+    """A register's sum or maximum over the block's four warps: by shuffles, then by shared memory."""
+    lines = []
+    for by in (16, 8, 4, 2, 1):
+        lines.append(f"shfl.sync.bfly.b32 %f9, {into}, {by}, 31, -1; {op}.f32 {into}, {into}, %f9;")
+    lines.append(f"bar.sync 0; @%p0 st.shared.f32 [%r4], {into}; bar.sync 0; ld.shared.f32 {into}, [sh];")
+    lines += [f"ld.shared.f32 %f9, [sh+{k}]; {op}.f32 {into}, {into}, %f9;" for k in (4, 8, 12)]
+    return "\n ".join(lines)
+
+
+# A block a row of 128: softmax and layer norm, added up in f16, with a row's number divided by another.
+ROWS = f"""
+.version 8.7
+.target sm_80
+.address_size 64
+.visible .entry rows(.param .u64 .ptr .global a, .param .u64 .ptr .global o, .param .u32 n)
+.reqntid 128
+{{
+ .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .f32 %f<20>; .reg .b64 %d<9>; .shared .b32 sh[4];
+ ld.param.u64 %d0, [a]; ld.param.u64 %d1, [o]; ld.param.u32 %r0, [n];
+ mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.s32 %r3, %r1, %r0, %r2;
+ and.b32 %r5, %r2, 31; setp.eq.u32 %p0, %r5, 0; shr.u32 %r4, %r2, 5; shl.b32 %r4, %r4, 2;
+ mov.u32 %r6, sh; add.u32 %r4, %r4, %r6;
+ mul.wide.s32 %d2, %r3, 4; add.s64 %d0, %d0, %d2; add.s64 %d1, %d1, %d2;
+ setp.lt.u32 %p1, %r2, %r0; mov.f32 %f0, 0fFF800000; @%p1 ld.global.f32 %f0, [%d0];
+ mov.f32 %f1, %f0;
+ {across_block("max", "%f1")}
+ sub.f32 %f2, %f0, %f1; mul.f32 %f2, %f2, 0f3FB8AA3B; ex2.approx.f32 %f2, %f2; mov.f32 %f3, %f2;
+ {across_block("add", "%f3")}
+ div.full.f32 %f4, %f2, %f3;
+ selp.f32 %f5, %f0, 0f00000000, %p1; cvt.rn.f32.u32 %f6, %r0; mov.f32 %f7, %f5;
+ {across_block("add", "%f7")}
+ div.rn.f32 %f7, %f7, %f6; sub.f32 %f8, %f5, %f7; mul.f32 %f10, %f8, %f8;
+ selp.f32 %f10, %f10, 0f00000000, %p1;
+ {across_block("add", "%f10")}
+ div.rn.f32 %f10, %f10, %f6; add.f32 %f10, %f10, 0f3727C5AC; sqrt.rn.f32 %f11, %f10;
+ rsqrt.approx.f32 %f12, %f10;
+ mul.f32 %f13, %f8, %f12; add.f32 %f13, %f13, %f11;
+ cvt.rn.f16x2.f32 %r7, %f13, %f4; add.f16x2 %r8, %r7, %r7; fma.rn.f16x2 %r8, %r7, %r8, %r7;
+ mov.b32 {{%h0, %h1}}, %r8; cvt.f32.f16 %f14, %h0; cvt.f32.f16 %f15, %h1;
+ mul.lo.u32 %r9, %r3, 7919; add.u32 %r10, %r1, 3; div.s32 %r11, %r9, %r10; rem.u32 %r12, %r9, %r0;
+ add.u32 %r11, %r11, %r12; cvt.rn.f32.s32 %f16, %r11; cvt.rzi.s32.f32 %r13, %f16; and.b32 %r13, %r13, 255;
+ cvt.rn.f32.s32 %f16, %r13; fma.rn.f32 %f14, %f16, %f15, %f14; @%p1 st.global.f32 [%d1], %f14;
+ ret;
+}}
+"""
+
+
 def assemble(ptx: str, architecture: str, folder: pathlib.Path, ptxas: str = "ptxas"):
     """(cubin, listing) of a PTX text."""
     source, cubin = folder / "k.ptx", folder / "k.cubin"
@@ -106,10 +154,20 @@ def test_divergent_loop(architecture, tmp_path):
     same_bytes(LOOPS, architecture, tmp_path, 3, 224, [a, torch.zeros(700, dtype=torch.int32), 650])
 
 
+@pytest.mark.parametrize(
+    "architecture, ptxas", [("sm_80", "ptxas"), ("sm_90", "ptxas"), ("sm_90", "ptxas-blackwell")]
+)
+@pytest.mark.parametrize("columns", [128, 100])
+def test_rows(architecture, ptxas, columns, tmp_path):
+    rng = np.random.default_rng(2)
+    a = torch.from_numpy((8 * rng.standard_normal(5 * columns)).astype(np.float32))
+    same_bytes(ROWS, architecture, tmp_path, 5, 128, [a, torch.zeros_like(a), columns], ptxas)
+
+
 def test_what_is_not_executed_is_refused_before_the_launch(tmp_path):
-    ptx = LOOPS.replace("add.u32 %r9, %r9, %r13;", "vote.sync.ballot.b32 %r9, %p5, 0xffffffff;")
+    ptx = LOOPS.replace("add.u32 %r9, %r9, %r13;", "sin.approx.f32 %r9, %r12;")
     cubin, listing = assemble(ptx, "sm_80", tmp_path)
     with pytest.raises(Exception) as caught:
         _core.load_cubin(cubin, listing, "k.sass", "", [], {"block": (32, 1, 1)})
-    assert "does not execute the machine instruction 'VOTE'" in str(caught.value)
+    assert "does not execute 'MUFU' with .SIN" in str(caught.value)
     assert "k.sass:" in str(caught.value) and "level 'ptx'" in str(caught.value)
