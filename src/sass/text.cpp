@@ -97,8 +97,13 @@ void read_sum(std::string_view text, Operand& o) {
 
 // "name[first][second]": an address or a constant; false if the text is neither.
 bool read_brackets(std::string_view text, Operand& o) {
-  const size_t open = text.find('[');
-  if (open == std::string_view::npos || !text.ends_with(']')) return false;
+  const size_t open = text.find('['), last = text.rfind(']');
+  if (open == std::string_view::npos || last == std::string_view::npos || last < open) return false;
+  if (std::string_view rest = text.substr(last + 1); take(rest, "."))  // gdesc[UR8].tnspB
+    o.selector = rest;
+  else if (!rest.empty())
+    return false;
+  text = text.substr(0, last + 1);
   const std::string_view name = text.substr(0, open);
   const size_t close = text.find(']', open);
   const std::string_view first = text.substr(open + 1, close - open - 1);

@@ -133,6 +133,47 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   return constant(bits, bytes);
 }
 
+uint32_t SassLowering::address(const sass::Operand& o, bool global) {
+  auto refused = [&] {
+    error("the engine does not execute '" + std::string(in_->spelling) + "' at " + std::string(o.text));
+    return kNoRegister;
+  };
+  if ((o.space != "" && o.space != "desc") || o.selector != "") return refused();
+  uint32_t place = kNoRegister;
+  for (const sass::Operand& part : o.parts) {
+    const bool uniform = part.kind == sass::OperandKind::kUniform, zero = part.index == sass::kZero;
+    if ((!uniform && part.kind != sass::OperandKind::kRegister) || part.minus || part.inverted ||
+        part.absolute)
+      return refused();
+    uint32_t term = reg(part.index, uniform);
+    if (global && part.selector == "U32") {
+      term = temporary(8);
+      ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), constant(0, 4)});
+    } else if (global && (part.selector == "64" || (part.selector == "" && has("E")))) {
+      term = zero ? constant(0, 8) : temporary(8);
+      if (!zero)
+        ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), reg(part.index + 1, uniform)});
+    } else if (!global && part.selector.starts_with('X')) {
+      const uint32_t scaled = temporary(4);
+      ptx("mul.lo.u32 %r0, %r1, " + std::string(part.selector.substr(1)), {scaled, term});
+      term = scaled;
+    } else if (global || part.selector != "") {
+      return refused();
+    }
+    if (place != kNoRegister) {
+      const uint32_t sum = temporary(global ? 8 : 4);
+      ptx(global ? "add.s64 %d0, %d1, %d2" : "add.s32 %r0, %r1, %r2", {sum, place, term});
+      term = sum;
+    }
+    place = term;
+  }
+  return place == kNoRegister ? constant(0, global ? 8 : 4) : place;
+}
+
+std::string SassLowering::offset_text(const sass::Operand& o) {
+  return o.integer ? "+" + std::to_string(o.integer) : std::string();
+}
+
 uint32_t SassLowering::raw(size_t k) {
   const sass::Operand& o = *slot(k);
   if (o.kind == sass::OperandKind::kInteger) return constant(static_cast<uint64_t>(o.integer), 4);
@@ -208,6 +249,16 @@ uint32_t SassLowering::predicate_result(size_t k) {
   const sass::Operand* o = slot(k);
   if (o && o->index != sass::kTrue) return pred(o->index, o->kind == sass::OperandKind::kUniformPredicate);
   return unread(1);
+}
+
+std::vector<uint32_t> SassLowering::registers(size_t k, uint32_t count, bool written) {
+  const sass::Operand& o = *slot(k);
+  std::vector<uint32_t> out;
+  for (uint32_t i = 0; i < count; ++i)
+    out.push_back(o.index != sass::kZero ? reg(o.index + i, o.kind == sass::OperandKind::kUniform)
+                  : written              ? temporary(4)
+                                         : constant(0, 4));
+  return out;
 }
 
 void SassLowering::give_pair(size_t k, uint32_t wide) {
@@ -287,6 +338,12 @@ void SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
   i.d = to, i.a = from;
 }
 
+bool SassLowering::counts_groups(std::string_view name, uint8_t barrier) const {
+  return std::any_of(function_.body.begin(), function_.body.end(), [&](const sass::Instruction& in) {
+    return in.name == name && in.control.write_barrier == barrier;
+  });
+}
+
 void SassLowering::jump_to(uint32_t at, uint64_t address) { jumps_.emplace_back(at, address); }
 
 // An instruction that writes its own guard reads it first.
@@ -318,11 +375,22 @@ bool SassLowering::writes_uniform() const {
 void SassLowering::run_uniformly(size_t first) {
   for (size_t i = first; i < code.instrs.size(); ++i) {
     Instr inner = code.instrs[i];
-    if (inner.run == give_warp) continue;
+    if (inner.run == give_warp || inner.run == run_once_a_warp) continue;
     Instr& outer = code.instrs[i];
     outer = {};
     outer.guard = inner.guard, outer.guard_flip = inner.guard_flip, outer.source = inner.source;
     outer.run = run_for_warp;
+    outer.data = code.keep(inner);
+  }
+}
+
+void SassLowering::once_a_warp() {
+  for (size_t i = first_; i < code.instrs.size(); ++i) {
+    Instr inner = code.instrs[i];
+    if (!inner.source) continue;  // it gives the others their operands
+    inner.guard = kNoRegister;
+    Instr& outer = code.instrs[i];
+    outer.run = run_once_a_warp;
     outer.data = code.keep(inner);
   }
 }
@@ -335,7 +403,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
     return false;
   }
   matched_ = *matched;
-  const size_t first = code.instrs.size(), faults = sink_.list().size();
+  const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
   begin_guard(in);
   const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
   if (!done && sink_.list().size() == faults)
