@@ -182,7 +182,7 @@ std::vector<Operand> read_operands(std::string_view text) {
     if (i < text.size()) {
       if (text[i] == '[' || text[i] == '(' || text[i] == '{') ++depth;
       if (text[i] == ']' || text[i] == ')' || text[i] == '}') --depth;
-      if (text[i] != ',' || depth != 0) continue;
+      if ((text[i] != ',' && text[i] != ' ') || depth != 0) continue;  // "R2 `(kernel)" are two
     }
     if (const std::string_view part = trimmed(text.substr(from, i - from)); !part.empty())
       out.push_back(read_operand(part));

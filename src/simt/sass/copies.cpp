@@ -27,9 +27,17 @@ bool lower_thread_copy(SassLowering& l) {
   if (shared == kNoRegister || global == kNoRegister) return false;
   std::string line = "cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1" +
                      SassLowering::offset_text(from) + "], " + std::to_string(bytes);
-  if (l.has("ZFILL")) {  // zeros alone
+  if (l.has("ZFILL")) {  // the last bits of the source's address say how many bytes are zeros instead
     if (l.slot(2)) return false;
-    l.ptx(line + ", 0", {shared, global});
+    const uint32_t at = l.temporary(8), low = l.temporary(8), zeros = l.temporary(4), size = l.temporary(4);
+    l.ptx("add.s64 %d0, %d1, " + std::to_string(from.integer), {at, global});
+    l.ptx("and.b64 %d0, %d1, " + std::to_string(bytes - 1), {low, at});
+    l.ptx("sub.s64 %d0, %d1, %d2", {at, at, low});
+    l.ptx("cvt.u32.u64 %r0, %d1", {zeros, low});
+    l.ptx("sub.s32 %r0, %r1, %r2", {size, l.constant(bytes, 4), zeros});
+    l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " + std::to_string(bytes) +
+              ", %r2",
+          {shared, at, size});
     return true;
   }
   if (!l.slot(2)) {

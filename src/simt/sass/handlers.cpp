@@ -64,6 +64,27 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
   std::memcpy(out, words, sizeof words);
 }
 
+void load_constant(Lanes& l, const Operands& in) {
+  Exec& x = exec_of(l);
+  const auto& bank = *static_cast<const ConstantBank*>(in.data);
+  const std::vector<std::byte>& params = x.launch().params;
+  const std::string_view bytes = bank.number
+                                     ? std::string_view(bank.content)
+                                     : std::string_view(reinterpret_cast<const char*>(params.data()), params.size());
+  const uint32_t* a = l.reg<uint32_t>(in.a);
+  uint64_t* d = l.reg<uint64_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    if (!l.on(i)) continue;
+    if (uint64_t{a[i]} + bank.bytes > bytes.size())
+      return x.trap(in, exec::TrapKind::kOutOfBounds,
+                    "byte " + std::to_string(a[i]) + " of constant bank " + std::to_string(bank.number) +
+                        ", which has " + std::to_string(bytes.size()),
+                    i, a[i], bank.bytes);
+    d[i] = 0;
+    std::memcpy(d + i, bytes.data() + a[i], bank.bytes);
+  }
+}
+
 void add3(Lanes& l, const Operands& in) {
   const Add3& carries = *static_cast<const Add3*>(in.data);
   const uint32_t *a = l.reg<uint32_t>(in.a), *b = l.reg<uint32_t>(in.b), *c = l.reg<uint32_t>(in.c);

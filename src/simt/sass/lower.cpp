@@ -102,10 +102,13 @@ uint32_t SassLowering::barrier(uint32_t index) {
   return it->second;
 }
 
+bool SassLowering::is_indexed(const sass::Operand& o) {
+  return std::any_of(o.parts.begin(), o.parts.end(),
+                     [](const sass::Operand& p) { return p.index != sass::kZero; });
+}
+
 uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
-  const bool indexed = std::any_of(o.parts.begin(), o.parts.end(),
-                                   [](const sass::Operand& p) { return p.index != sass::kZero; });
-  if (indexed || o.descriptor) {
+  if (is_indexed(o) || o.descriptor) {
     error("a constant at an address of a register, " + std::string(o.text) + ", is not executed here");
     return kNoRegister;
   }
@@ -270,6 +273,7 @@ void SassLowering::give_pair(size_t k, uint32_t wide) {
 
 uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
   if (name == "SRZ") return constant(0, bytes);
+  if (name == "SR_SWINHI") return constant(kSharedWindow >> 32, bytes);  // of generic addresses of shared memory
   for (const SpecialName& s : kSpecials) {
     if (s.sass != name) continue;
     if (!differs_by_thread(s.special)) {
@@ -340,7 +344,8 @@ void SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
 
 bool SassLowering::counts_groups(std::string_view name, uint8_t barrier) const {
   return std::any_of(function_.body.begin(), function_.body.end(), [&](const sass::Instruction& in) {
-    return in.name == name && in.control.write_barrier == barrier;
+    return in.name == name &&
+           (in.control.write_barrier == barrier || in.control.read_barrier == barrier);
   });
 }
 

@@ -63,6 +63,7 @@ class SassLowering {
   static std::string offset_text(const sass::Operand& operand);
   // Bytes of a constant bank, as they are at the launch.
   uint32_t bank(const sass::Operand& operand, uint32_t bytes);
+  static bool is_indexed(const sass::Operand& operand);  // c[0x3][R4+0x10]
 
   // --- what is done ---------------------------------------------------------------------------------------------
   // A line of PTX on places: "add.s32 %r0, %r1, %r2" is places[0] = places[1] + places[2]. The letter is the width:

@@ -1,4 +1,4 @@
-// mbarriers, the barriers of clusters, proxies. The 64 bits of an mbarrier that machine code writes and reads: from bit 1 on
+// mbarriers, proxies. The 64 bits of an mbarrier that machine code writes and reads: from bit 1 on
 // minus the arrivals of a phase, from bit 43 on minus those that are missing, 20 bits each; bit 63 is the phase's parity.
 #include "sass/lower.h"
 
@@ -119,12 +119,6 @@ bool lower_mbarriers(SassLowering& l) {
       return lower_init(l);
     case sass::Opcode::kSYNCS_PHASECHK:
       return lower_phase(l);
-    case sass::Opcode::kUCGABAR_ARV:
-      l.ptx("barrier.cluster.arrive.aligned", {});
-      return true;
-    case sass::Opcode::kUCGABAR_WAIT:
-      l.ptx("barrier.cluster.wait.aligned", {});
-      return true;
     default:  // USETMAXREG: registers are there; whether more could be had: yes
       if (l.slot(0)) l.copy(l.predicate_result(0), l.constant(0xff, 1), 1);
       return true;
