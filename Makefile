@@ -3,13 +3,13 @@
 #
 #   make demo           kernels at every level that runs without a GPU: engine, difference from the reference, time
 #                       (ARGS=--all: every kernel from every level)
-#   make test           all tests (PARTS="cases python" runs some, PARTS=long the Python tests that are left out);
-#                       the last line counts them
+#   make test           the tests of every change; the last line counts them (PARTS="cases python": some;
+#                       PARTS="share asan fuzz tsan releases": those that take turns in .ci/run; PARTS=long)
 #   make develop        the package in .venv, editable
 #   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--plot: cost by programs
-#                       and elements; ARGS=--write: into doc/measurements/performance.md)
+#                       and elements; ARGS=--write: into doc/measurements/speed.md)
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
-#                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/conformance.md)
+#                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/verified.md)
 #   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
 #   make right          right programs under verify: none may be called wrong (ARGS="fla --whole --launches 400",
 #                       ARGS="tutorials --tutorials <folder>": tests/right/run.py)
@@ -17,7 +17,7 @@
 #   make lint           ruff, clang-format, the order of imports, the length of functions and files
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
 #   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases":
-#                       doc/measurements/coverage.md)
+#                       doc/measurements/verified.md)
 #   make differential   random kernels at TTIR, TTGIR and PTX, bit for bit (LIMIT=<seconds>, ARGS="--seeds 0 1000")
 #   make bisect-check   faults planted behind compiler passes, found by bisection (ARGS="--count 20 --seed 0")
 #   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit
@@ -51,7 +51,7 @@ demo: $(VENV)/.build
 test: $(VENV)/.build
 	@test -f $(VENV)/.check -o -n "$(PARTS)" || $(MAKE) --no-print-directory -j2 $(VENV)/.check compiled TARGETS=all >/dev/null 2>&1 || true
 	@$(MAKE) --no-print-directory $(VENV)/.check
-	@$(RUN) tests/run_all.py $(PARTS)
+	@$(RUN) tests/run_all.py $(PARTS) $(TURN)
 
 # pip asks CMake, and CMake knows what changed.
 develop: $(VENV)/.run
@@ -88,7 +88,7 @@ releases: $(VENV)/.check develop
 lint: $(VENV)/.check
 	@$(RUN) tests/lint.py
 
-fuzz: $(VENV)/.build
+fuzz: $(VENV)/.check
 	@$(RUN) fuzz/run.py $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
 
 differential: $(VENV)/.check develop
@@ -107,7 +107,7 @@ wheel: $(VENV)/.build
 	@$(PIP) -r requirements/wheel.txt
 	@$(RUN) tools/wheel.py
 
-aarch64: $(VENV)/.build
+aarch64: $(VENV)/.check
 	@$(RUN) tools/aarch64.py
 
 coverage: $(VENV)/.check

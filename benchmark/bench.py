@@ -2,7 +2,6 @@
 
     python benchmark/bench.py [--write] [--json FILE] [case ...]
     python benchmark/bench.py --reuse --cpu [case ...]     while working on the engine, on a busy machine
-    python benchmark/bench.py --cpu --only interpreter ptx ptx-fast --write add matmul-512    PTX's part alone
     python benchmark/bench.py --plot                       cost by programs and by elements (scaling.py)
 
 Each engine is measured by a process of its own (measure.py), one after the other, pinned to one core (two for
@@ -10,17 +9,17 @@ the rows of two threads). The exit status is 1 if a result is wrong or slower th
 """
 
 import argparse
-import datetime
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent / "doc" / "measurements" / "performance.md"
-BEGIN, END = "<!-- begin: make bench ARGS=--write -->", "<!-- end -->"
-PTX_BEGIN = "<!-- begin: bench.py --write, PTX -->"
+sys.path.append(str(HERE.parent / "tests"))
+from suite import results as kept  # noqa: E402
+
 REFERENCES = ("interpreter", "torch")
 ENGINES = (*REFERENCES, "ttir", "ttgir", "ttir-2", "ptx", "ptx-fast")
 LEVEL_RATIO, TWO_THREADS = 1.5, 1.8  # wanted
@@ -247,46 +246,36 @@ def failures(results: dict, clock: str) -> list[str]:
     return found
 
 
-def markdown(rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
-    return "\n".join(lines)
+def least(text: str) -> str:
+    """Of "median (minimum)" the minimum, with what stands around both."""
+    return re.sub(r"[\d.,]+ \(([\d.,]+)\)", r"\1", text)
 
 
-def replace_part(begin: str, parts: list[str]) -> None:
-    """Replaces the part of doc/measurements/performance.md between a marker and the next end."""
-    head, rest = PAGE.read_text().split(begin)
-    tail = rest.split(END, 1)[1]
-    PAGE.write_text(head + begin + "\n" + "\n\n".join(parts) + "\n" + END + tail)
-
-
-def write_page(kernels, threads, launches) -> None:
-    replace_part(
-        BEGIN,
-        [
-            f"Milliseconds of wall clock, median (minimum), one pinned thread of {processor()}, "
-            f"{datetime.date.today()}. Quotients are of the minima, with what the project asks for in "
-            "brackets; bold: missed.",
-            markdown(kernels),
-            "Two pinned threads:",
-            markdown(threads),
-            "Microseconds a launch on CPU tensors, the least of many:",
-            markdown(launches),
-        ],
-    )
-
-
-def write_ptx(ptx, lanes, clock: str) -> None:
-    what = "wall clock" if clock == "wall" else "CPU time (other work shared the machine)"
-    replace_part(
-        PTX_BEGIN,
-        [
-            f"Milliseconds of {what}, median (minimum), one pinned thread of {processor()}, "
-            f"{datetime.date.today()}; in square brackets what the minimum should be at most; bold: missed.",
-            markdown(ptx),
-            markdown(lanes),
-        ],
-    )
+def record(results: dict, clock: str) -> None:
+    """results/bench.json: the minima, and the quotients; bold: missed."""
+    ptx = {tuple(row[:2]): row for row in ptx_table(results, clock)[1:]}
+    two = {tuple(row[:2]): row for row in thread_table(results)[1:]}
+    rows = []
+    for row in table(results, clock)[1:]:
+        other, threads = ptx.get(tuple(row[:2])), two.get(tuple(row[:2]))
+        quotients = [cell.split(" (")[0] for cell in row[7:9]]
+        rows.append([
+            f"{row[0]}, {row[1]}", *map(least, (row[2], row[3], row[4], row[6])), *quotients,
+            *((least(other[3]), least(other[4]).split(" [")[0]) if other else (None, None)),
+            threads[4].split(" (")[0] if threads else None,
+        ])  # fmt: skip
+    columns = ["kernel", "interpreter", "torch (its type)", "TTIR", "TTGIR", "TTIR against interpreter"]
+    columns += ["TTIR of torch's time", "PTX exact", "PTX fast", "faster on two threads"]
+    what = "Milliseconds of one pinned thread, the least; bold: less than was asked for"
+    what += "" if clock == "wall" else "; CPU time, as other work shared the machine"
+    kept.record("bench", "kernels", what, "make bench ARGS=--write", {}, machine=processor(),
+                table={"columns": columns, "rows": rows})  # fmt: skip
+    if "lanes" in results:
+        said = ", ".join(f"{row['code']} {row['rate'] / 1e9:.1f}" for row in results["lanes"])
+        what = "instructions of a thread at PTX a second, one core (10^9)"
+        kept.record(
+            "bench", "lanes", what, "python benchmark/lanes.py", {"result": said}, machine=processor()
+        )
 
 
 def show(rows: list[list[str]]) -> None:
@@ -298,7 +287,7 @@ def show(rows: list[list[str]]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help="into results/bench.json")
     parser.add_argument("--json", type=pathlib.Path, default=HERE.parent / "build" / "bench.json")
     parser.add_argument("--quick", action="store_true", help="a tenth of a second a case")
     parser.add_argument("--reuse", action="store_true", help="interpreter and torch as in the JSON file")
@@ -354,12 +343,10 @@ def main() -> int:
         print(
             f"{disturbed} disturbed samples had to be kept: something else uses this machine, measure again"
         )
-    if options.write and "lanes" in results:
-        write_ptx(ptx, lane_table(results["lanes"]), clock)
-    if options.write and not options.only:
-        if "launch" not in results or options.reuse or options.cpu or options.quick:
+    if options.write:
+        if "launch" not in results or options.only or options.reuse or options.cpu or options.quick:
             parser.error("--write wants everything measured in one run")
-        write_page(kernels, threads, launch_table(results["launch"]))
+        record(results, clock)
     problems = failures(results, clock)
     print("\n".join(problems) if problems else "every result is right, and all that is wanted is reached")
     return 1 if problems else 0

@@ -20,7 +20,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "tests" / "gpu")]
+sys.path[:0] = [str(ROOT / "tests" / "python" / "helpers"), str(ROOT / "tests" / "gpu")]
 import fake_build  # noqa: E402
 
 LAUNCHES = 400

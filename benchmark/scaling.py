@@ -4,20 +4,21 @@
 
 Programs are those of the softmax kernel, all on one row of 781 elements, so that nothing but their number
 changes. Elements are added by vector_add, 1,024 a program: past the caches it is the memory that is measured.
---write draws doc/measurements/scaling.svg (with matplotlib) and puts the table into performance.md beside it.
+--write draws doc/measurements/scaling.svg (with matplotlib) and records the figures in results/bench.json.
 """
 
 import argparse
-import datetime
 import os
 import pathlib
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent / "doc" / "measurements" / "performance.md"
 PICTURE = HERE.parent / "doc" / "measurements" / "scaling.svg"
-BEGIN, END = "<!-- begin: make bench ARGS=--plot -->", "<!-- end of plot -->"
+sys.path.append(str(HERE.parent / "tests"))
+from suite import results  # noqa: E402
+
+COLUMNS = ["programs", "microseconds", "ns a program", "", "elements", "microseconds", "ns an element"]
 PROGRAMS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 ELEMENTS = tuple(1 << k for k in range(10, 25))
 
@@ -88,18 +89,16 @@ def draw(programs: dict, elements: dict) -> None:
     figure.savefig(PICTURE, metadata={"Date": None})
 
 
-def table(programs: dict, elements: dict) -> str:
-    lines = ["| programs | microseconds | ns a program | | elements | microseconds | ns an element |"]
-    lines.append("|---|---|---|---|---|---|---|")
-    left = [f"{n:,} | {t:,.1f} | {t / n * 1e3:,.0f}" for n, t in programs.items()]
-    right = [f"{n:,} | {t:,.1f} | {t / n * 1e3:.3f}" for n, t in elements.items()]
-    right = right[::2] + ["| |"] * (len(left) - len(right[::2]))
-    return "\n".join([*lines, *(f"| {a} | | {b} |" for a, b in zip(left, right, strict=True))])
+def table(programs: dict, elements: dict) -> list[list[str]]:
+    left = [[f"{n:,}", f"{t:,.1f}", f"{t / n * 1e3:,.0f}"] for n, t in programs.items()]
+    right = [[f"{n:,}", f"{t:,.1f}", f"{t / n * 1e3:.3f}"] for n, t in elements.items()][::2]
+    right += [["", "", ""]] * (len(left) - len(right))
+    return [[*a, "", *b] for a, b in zip(left, right, strict=True)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="the picture, and the table of its page")
+    parser.add_argument("--write", action="store_true", help="the picture, and results/bench.json")
     parser.add_argument("--quick", action="store_true", help="a twentieth of a second a size")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -110,13 +109,17 @@ def main() -> None:
 
     seconds = 0.05 if options.quick else 0.5
     programs, elements = by_programs(seconds), by_elements(seconds)
-    text = table(programs, elements)
-    print(text)
+    rows = table(programs, elements)
+    print(results.markdown(COLUMNS, rows))
     if options.write:
         draw(programs, elements)
-        head, rest = PAGE.read_text().split(BEGIN)
-        note = f"CPU time of one pinned thread, the least of many launches, {datetime.date.today()}."
-        PAGE.write_text(f"{head}{BEGIN}\n{note}\n\n{text}\n{END}{rest.split(END)[1]}")
+        ends = [list(times.items())[-1] for times in (programs, elements)]
+        a, b = (time / n * 1e3 for n, time in ends)
+        results.record(
+            "bench", "scaling", "a launch by its programs and by its elements ([drawn](scaling.svg))",
+            "make bench ARGS=--plot", {"result": f"{a:.0f} ns a program of softmax, {b:.2f} ns an element of "
+            "vector add, at the most of each"}, table={"columns": COLUMNS, "rows": rows},
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

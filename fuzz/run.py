@@ -19,9 +19,13 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "corpus")]
+import corpus  # noqa: E402
+from golden import make  # noqa: E402
+
 FOUND = ROOT / "build" / "fuzz"
 REGRESSIONS = ROOT / "fuzz" / "regressions"
-SEEDS = ("fuzz/regressions", "fuzz/seeds", "tests/cases", "tests/corpus", "examples")
+SEEDS = ("fuzz/regressions", "fuzz/seeds", "tests/cases", "build/golden", "build/corpus", "examples")
 TARGETS = {  # and what they read
     "ir": ("*.tt*ir",),
     "tile": ("*.tt*ir",),
@@ -138,6 +142,8 @@ def main() -> int:
     parser.add_argument("--libfuzzer", action="store_true", help="with clang, led by coverage")
     options = parser.parse_args()
     targets = [options.target] if options.target else list(TARGETS)
+    corpus.unpacked()
+    make.write()
     if options.libfuzzer and not shutil.which("clang++"):
         parser.error("--libfuzzer needs clang++ (Debian: apt install clang)")
 

@@ -32,20 +32,9 @@ SIMT_LAYERS = (
     ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
     ("operations", "matrix async"),
     ("front ends", "ptx sass"),
-    ("launch", "launch_control run kernel"),
+    ("launch", "run kernel"),
 )
 SIMT_FRONT = {"ptx/load": {"kernel"}, "sass/load": {"kernel"}}  # what they load is a Kernel
-# Files with handlers and their lowering: they may include the front end.
-SIMT_MIXED = {
-    "launch_control",
-    "async/bulk",
-    "async/copy",
-    "async/mbarrier",
-    "async/store_async",
-    "async/tensormap",
-    "async/tma",
-    "async/tma_ops",
-}
 READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|Variable|Special)\b")
 
 
@@ -76,23 +65,22 @@ def check_simt() -> list[str]:
             continue
         name, text = f"src/simt/{path.relative_to(SIMT)}", path.read_text()
         if simt_rank(unit) < 0:
-            wrong.append(f"{name}: is in no layer of SIMT_LAYERS")
+            wrong.append(f"{name}: is in no layer: add it to SIMT_LAYERS of tests/folders.py")
             continue
-        if not unit.startswith(("ptx/", "sass/")) and unit not in SIMT_MIXED and READS_PTX.search(text):
-            wrong.append(f"{name}: reads PTX, which is for the front ends")
+        if not unit.startswith(("ptx/", "sass/")) and READS_PTX.search(text):
+            wrong.append(f"{name}: reads PTX, which is for the front ends: move that part there")
         for included in re.findall(r'^#include "([^"]+)"', text, re.M):
             beside = path.parent / included
             other = simt_unit(str(beside.relative_to(SIMT)) if beside.is_file() else included)
-            mixed = unit in SIMT_MIXED and other.startswith("ptx/")
-            mixed |= other in SIMT_FRONT.get(unit, ())
-            if not mixed and simt_part(other) != simt_part(unit):
+            is_loaded = other in SIMT_FRONT.get(unit, ())
+            if not is_loaded and simt_part(other) != simt_part(unit):
                 includes.setdefault(simt_part(unit), set()).add(simt_part(other))
-            if simt_rank(other) > simt_rank(unit) and not mixed:
-                wrong.append(f"{name}: includes {included}, which is above it: see SIMT_LAYERS")
+            if simt_rank(other) > simt_rank(unit) and not is_loaded:
+                wrong.append(f"{name}: includes {included}, which is above it (SIMT_LAYERS): move that down")
     try:
         graphlib.TopologicalSorter(includes).prepare()
     except graphlib.CycleError as error:
-        wrong.append("src/simt: a circle of includes: " + " <- ".join(error.args[1]))
+        wrong.append(f"src/simt: includes in a circle, cut it: {' <- '.join(error.args[1])}")
     return wrong
 
 
@@ -109,7 +97,11 @@ def check() -> list[str]:
     """What is wrong, a line each."""
     known = reached("triton_runner/triton_runner.h", set()) | ALONE
     public = sorted(str(path.relative_to(PUBLIC)) for path in PUBLIC.rglob("*") if path.is_file())
-    wrong = [f"include/{name}: triton_runner.h does without it" for name in public if name not in known]
+    wrong = [
+        f"include/{name}: include it in triton_runner.h, which is all of the API"
+        for name in public
+        if name not in known
+    ]
     for path in sorted([*TILE.rglob("*.h"), *TILE.rglob("*.cpp")]):
         folder = path.parent.name if path.parent != TILE else ""
         if path.stem.endswith("_test") or (not folder and path.stem in ON_TOP):
@@ -118,7 +110,9 @@ def check() -> list[str]:
             other = pathlib.Path(included)
             if other.parent.name not in {"", folder, *MAY_INCLUDE[folder]} or other.stem in ON_TOP:
                 name = path.relative_to(TILE.parent.parent)
-                wrong.append(f"{name}: includes {included}, which is above it: see MAY_INCLUDE")
+                wrong.append(
+                    f"{name}: includes {included}, which is above it (MAY_INCLUDE): move what both need down"
+                )
     return wrong + check_simt()
 
 

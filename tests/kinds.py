@@ -43,9 +43,12 @@ def check() -> list[str]:
     for name, kinds in named().items():
         reasons, _ = left.pop(name, ("", ""))
         for kind in sorted((kinds - set(CONTROL.split())) ^ set(reasons.split())):
-            says = "ask for effects" if kind in kinds else "it is not named any more"
-            wrong.append(f"{name}: {kind} stands in tests/kinds.py with its reason, or not at all: {says}")
-    return wrong + [f"{name}: is gone, and stands in tests/kinds.py" for name in left]
+            if kind in kinds:
+                say = "ask op.does(an effect), or say in REASONS of tests/kinds.py why that cannot be"
+            else:
+                say = "it is not named any more: take it out of REASONS of tests/kinds.py"
+            wrong.append(f"{name}: {kind}: {say}")
+    return wrong + [f"{name}: is gone: take its line out of REASONS of tests/kinds.py" for name in left]
 
 
 if __name__ == "__main__":

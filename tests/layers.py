@@ -17,7 +17,7 @@ LAYERS = (
     ("subjects", "_compiler _dump _pretend"),
     ("views", "_compare _jit _lockstep _see language"),
     ("cases", "_case bench gluon"),
-    ("searches", "_bisect _reduce"),
+    ("searches", "_assemble _bisect _reduce"),
     ("commands", "_cli triton_runner"),
 )
 FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most
@@ -122,8 +122,15 @@ def check() -> list[str]:
     read = {name: Module(path, known) for name, path in known.items()}
     flat = [name for name, path in known.items() if path.parent == PACKAGE]
     if len(flat) > FLAT or len(LAYERS) > DEEP:
-        return [f"{len(flat)} flat modules, {len(LAYERS)} layers: more than {FLAT} or {DEEP}"]
-    wrong = [f"{name}: in no layer of tests/layers.py" for name in known if folder_of(name) not in RANKS]
+        return [
+            f"{len(flat)} flat modules, {len(LAYERS)} layers, at most {FLAT} and {DEEP}: put modules into "
+            "folders by subject, and folders that need the same into one layer"
+        ]
+    wrong = [
+        f"{name}: in no layer: add its folder to LAYERS of tests/layers.py, above all that it imports"
+        for name in known
+        if folder_of(name) not in RANKS
+    ]
     if wrong:
         return wrong
     for name, module in read.items():
@@ -131,9 +138,10 @@ def check() -> list[str]:
             where = f"{known[name].relative_to(PACKAGE.parent.parent)}:{line}: imports {other}"
             here, there = folder_of(name), folder_of(other)
             if here != there and RANKS[there] >= RANKS[here]:
-                wrong.append(f"{where}, whose layer ({LAYERS[RANKS[there]][0]}) is not below")
+                layer = LAYERS[RANKS[there]][0]
+                wrong.append(f"{where}, of a layer not below ({layer}): move what both need to a lower one")
             if in_function and name not in LATE and not module.gives_reason(line):
-                wrong.append(f"{where} in a function: at the top of the file, or with the reason beside it")
+                wrong.append(f"{where} in a function: import at the top, or say beside the line why not")
         for other, line in module.private:
             where = known[name].relative_to(PACKAGE.parent.parent)
             wrong.append(f"{where}:{line}: uses {other}, a private name of that module: give it a public one")
@@ -141,7 +149,9 @@ def check() -> list[str]:
     for name in read:
         circle = _circle(name, read, [], done)
         if circle:
-            wrong.append(f"a circle of imports: {' -> '.join(circle)}")
+            wrong.append(
+                f"a circle of imports: {' -> '.join(circle)}: move what they share to a lower module"
+            )
             break
     return wrong
 

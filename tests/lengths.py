@@ -55,7 +55,9 @@ def check() -> list[str]:
         functions = python_functions(text) if name.endswith(".py") else cpp_functions(text.splitlines())
         for line, count in functions:
             if count > LIMIT:
-                wrong.append(f"{name}:{line}: a function of {count} lines: split it (at most {LIMIT})")
+                wrong.append(
+                    f"{name}:{line}: a function of {count} lines, over {LIMIT}: make functions of its steps"
+                )
     return wrong
 
 

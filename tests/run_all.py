@@ -1,19 +1,25 @@
-"""All tests, part by part; a part that fails does not stop the next. The last line counts the tests. What the
-last parts need is compiled beside the Python tests, which leave a quarter of two cores idle.
+"""All tests, part by part; a part that fails does not stop the next. The last line counts the tests. What
+other parts need is compiled beside the Python tests, which leave a quarter of two cores idle.
 
     python tests/run_all.py [part ...]
+    python tests/run_all.py --turn [NUMBER]     with the share of the rest whose turn it is (.ci/run)
 
-Without parts, all but three: `long`, Python tests marked so, which take a minute or are one more of their
-kind, `ubsan`, the unit tests and cases under all that UBSan checks, of which `asan` leaves out the dearest,
-and `tsan-python`, launches by eight threads through the bindings, whose extension takes minutes to compile.
+Without parts: those that every change runs. The rest takes turns (TURNS), by the number of commits, so that
+each part runs every few submissions: `share`, the Python tests that cost most and cover least (conftest.py
+names them), `releases`, `tsan`, and `asan` with `fuzz`. Three run when they are asked for: `long`, Python
+tests marked so, which take a minute or are one more of their kind, `ubsan`, the unit tests and cases under
+all that UBSan checks, of which `asan` leaves out the dearest, and `tsan-python`, launches by eight threads
+through the bindings, whose extension takes minutes to compile.
 Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in seconds
 of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is ended: a
 command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
 """
 
+import argparse
 import atexit
 import contextlib
 import dataclasses
+import datetime
 import os
 import pathlib
 import re
@@ -58,7 +64,7 @@ class Part:
     ninja and make build: where one fails, the rest of its part does not run, and no part that needs it."""
 
     name: str
-    budget: int  # seconds of CPU on a machine like doc/measurements/performance.md's
+    budget: int  # seconds of CPU on a machine like doc/measurements/speed.md's
     commands: Callable[[], list[list[str]]]
     needs: tuple[str, ...] = ()
     by_default: bool = True
@@ -73,6 +79,10 @@ def sanitized(folder: pathlib.Path, sanitizers: str, optimisation: str = "-O1") 
     flags = "-DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_FUZZ=ON -DCMAKE_BUILD_TYPE=None"
     flags += f" -DCMAKE_CXX_FLAGS={optimisation}"
     return configure(folder, f"-DTRITON_RUNNER_SANITIZE={sanitizers}", *flags.split())
+
+
+def python_tests(marked: str) -> list[str]:
+    return [*PYTEST, "-m", marked, "tests/python"]
 
 
 def unit_tests(folder: pathlib.Path) -> list[list[str]]:
@@ -160,17 +170,33 @@ PARTS = [
     Part(
         "cases", 120, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")], ("build",)
     ),
-    Part("python", 1200, lambda: [[*PYTEST, "-m", "not long", "tests/python"]], ("build",)),
-    Part("long", 900, lambda: [[*PYTEST, "-m", "long", "tests/python"]], ("build",), by_default=False),
+    Part("python", 700, lambda: [python_tests("not long and not share")], ("build",)),
+    Part("share", 600, lambda: [python_tests("share and not long")], ("build",), by_default=False),
+    Part("long", 900, lambda: [python_tests("long")], ("build",), by_default=False),
     Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
-    Part("releases", 420, lambda: [[sys.executable, "tools/releases.py", "test", "--few"]], ("build",)),
+    Part(
+        "releases", 420, lambda: [[sys.executable, "tools/releases.py", "test", "--few"]], ("build",), False
+    ),
     # What takes least to compile and run together, the SIMD kernels once: fuzz/run.py builds in that folder.
-    Part("asan", 600, lambda: checked(ASAN, "quick", "-O0")),
+    Part("asan", 600, lambda: checked(ASAN, "quick", "-O0"), by_default=False),
     Part("ubsan", 900, lambda: checked(UBSAN, "address,undefined"), by_default=False),
-    Part("fuzz", 240, fuzz, ("asan",)),
-    Part("tsan", 300, tsan),
+    Part("fuzz", 240, fuzz, ("asan",), by_default=False),
+    Part("tsan", 300, tsan, by_default=False),
     Part("tsan-python", 900, tsan_python, by_default=False),
 ]
+
+# What runs beside the parts of every change, in turn.
+TURNS = [("asan", "fuzz"), ("share", "releases", "tsan")]
+
+
+def turn_of_today() -> int:
+    """The number of commits, which differs from submission to submission; of a shallow clone the day."""
+    git = lambda *words: subprocess.run(  # noqa: E731
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    if git("rev-parse", "--is-shallow-repository") == "false":
+        return int(git("rev-list", "--count", "HEAD"))
+    return datetime.date.today().toordinal()
 
 
 class HangGuard:
@@ -241,6 +267,7 @@ class Beside:
     what fails there."""
 
     def __init__(self, parts: list[Part]):
+        self._names = ", ".join(part.name for part in parts)
         commands = [command for part in parts for command in part.commands() if command[0] in BUILDERS]
         self._begin = time.monotonic()
         with (LOGS / "beside.log").open("w") as log:
@@ -266,7 +293,7 @@ class Beside:
         self._guard.stop()
         now = time.monotonic()
         print(
-            f"beside:    {', '.join(BESIDE)} compiled in {now - self._begin:.0f} s, the last"
+            f"beside:    {self._names} compiled in {now - self._begin:.0f} s, the last"
             f" {now - waited:.0f} s alone ({cpu_of_children() - used:.0f} s of CPU)",
             flush=True,
         )
@@ -319,7 +346,12 @@ def run_part(part: Part, totals: dict[str, int], failures: list[str]) -> bool:
                 if builds:
                     built = False
                     break
-            if part.name in ("python", "long", "releases"):  # what was skipped and why is said, not hidden
+            if part.name in (
+                "python",
+                "share",
+                "long",
+                "releases",
+            ):  # what was skipped and why is said, not hidden
                 for line in output.splitlines():
                     if line.startswith("SKIPPED"):
                         print(line, flush=True)
@@ -341,7 +373,19 @@ def cpu_of_children() -> float:
 
 
 def main() -> int:
-    wanted = sys.argv[1:] or [part.name for part in PARTS if part.by_default]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*")
+    parser.add_argument(
+        "--turn", nargs="?", type=int, const=-1, help="also the share of this turn (of today)"
+    )
+    options = parser.parse_args()
+    wanted = options.parts or [part.name for part in PARTS if part.by_default]
+    if options.turn is not None:
+        turn = turn_of_today() if options.turn < 0 else options.turn
+        wanted += TURNS[turn % len(TURNS)]
+        print(
+            f"turn {turn % len(TURNS) + 1} of {len(TURNS)}: {', '.join(TURNS[turn % len(TURNS)])}", flush=True
+        )
     unknown = set(wanted) - {part.name for part in PARTS}
     if unknown:
         print(f"no part {', '.join(sorted(unknown))}; there are {', '.join(part.name for part in PARTS)}")
@@ -354,8 +398,8 @@ def main() -> int:
     for part in PARTS:
         if part.name not in wanted:
             continue
-        if part.name == "python" and set(wanted).issuperset(BESIDE):
-            beside = Beside([later for later in PARTS if later.name in BESIDE])
+        if part.name == "python" and (besides := [p for p in PARTS if p.name in BESIDE and p.name in wanted]):
+            beside = Beside(besides)
         elif part.name in BESIDE and beside:
             beside.wait()
             beside = None

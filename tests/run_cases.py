@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Run the golden cases of tests/cases: print what differs, or with --update write what came out as expected.
+"""Run the golden cases of tests/cases and those that tests/golden/make.py makes in build/golden: print what
+differs, or with --update write what came out as expected into the former.
 
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
 Those of the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile
@@ -15,15 +16,22 @@ import difflib
 import itertools
 import os
 import pathlib
-import resource
 import signal
 import subprocess
 import sys
+
+from golden import make
+from suite.run import Case, execute
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "cases"
 SEPARATOR = "// ---- expected"
 ISAS = ("avx2", "portable")
+
+
+def name_of(path: pathlib.Path) -> str:
+    """ "op/tt.load.ttir"."""
+    return str(path.relative_to(CASES if path.is_relative_to(CASES) else make.INTO))
 
 
 def split_case(text: str) -> tuple[str, str]:
@@ -44,23 +52,12 @@ def tool_of(path: pathlib.Path, text: str) -> str:
 
 def output_of(command: list[str], timeout: float) -> str:
     """What the tool printed; a crash or a time-out is part of it."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=max(1800.0, timeout),  # what waits for ever uses no CPU
-            check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(timeout), int(timeout) + 5)),
-        )
-    except subprocess.TimeoutExpired:
+    done = execute(Case(command[-1], command, folder=ROOT, cpu_limit=timeout))
+    if done.status == -signal.SIGKILL and done.seconds >= done.case.wall_limit:
         return "(it hangs)\n"
-    if done.returncode == -signal.SIGXCPU:
+    if done.status == -signal.SIGXCPU:
         return f"(no end after {timeout:g} s of CPU)\n"
-    text = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0:
-        text += done.stderr.decode("utf-8", "replace") + f"(exit status {done.returncode})\n"
-    return text
+    return done.output + (f"{done.errors}(exit status {done.status})\n" if done.status else "")
 
 
 def run_case(
@@ -104,7 +101,7 @@ def run_checked(tool: str, paths: list[pathlib.Path], checks: str, jobs: int, ti
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         commands = [[tool, "--checks", checks, str(path)] for path in chosen]
         for path, output in zip(chosen, pool.map(lambda c: output_of(c, timeout), commands), strict=True):
-            name = str(path.relative_to(CASES))
+            name = name_of(path)
             kind = reported.get(name)
             good = output == split_case(texts[path])[1] if kind is None else f": {kind} in " in output
             if not good:
@@ -135,19 +132,24 @@ def main() -> int:
     if not os.access(options.tool, os.X_OK):
         parser.error(f"{options.tool} is not there: build the target case_tool, or name it with --tool")
 
-    paths = [p for p in sorted(CASES.rglob("*.*")) if p.is_file() and p.suffix in (".ttir", ".ttgir", ".ptx")]
+    failed = 0
+    if different := make.write():
+        failed += len(different)
+        make.explain(different)
+    paths = [p for root in (CASES, make.INTO) for p in sorted(root.rglob("*.*"))]
+    paths = [p for p in paths if p.is_file() and p.suffix in (".ttir", ".ttgir", ".ptx")]
     paths = [p for p in paths if not options.parts or any(part in str(p) for part in options.parts)]
     if options.checks:
-        return 1 if run_checked(options.tool, paths, options.checks, options.jobs, options.timeout) else 0
+        failed += run_checked(options.tool, paths, options.checks, options.jobs, options.timeout)
+        return min(failed, 1)
     isas = [isa for isa in options.isa or ISAS if isa and has_isa(options.tool, isa)]
-    failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         turns = itertools.count() if options.one_way else itertools.repeat(None)
         for path, expected, outputs in pool.map(
             lambda p, turn: run_case(options.tool, p, isas, options.timeout, turn), paths, turns
         ):
             name = path.relative_to(ROOT)
-            if options.update and outputs.get("best", expected) != expected:
+            if options.update and path.is_relative_to(CASES) and outputs.get("best", expected) != expected:
                 source = split_case(path.read_text())[0]
                 source += "" if source.endswith("\n") or not source else "\n"
                 path.write_text(source + SEPARATOR + "\n" + outputs["best"])
@@ -163,7 +165,7 @@ def main() -> int:
                 )
                 print("\n".join(list(diff)[:40]))
                 break
-    print(f"cases: {len(paths) - failed} passed, {failed} failed")
+    print(f"cases: {max(len(paths) - failed, 0)} passed, {failed} failed")
     return 1 if failed or not paths else 0
 
 

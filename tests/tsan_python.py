@@ -74,7 +74,7 @@ def run(arguments: list[str], **environment: str) -> tuple[str, int]:
 
 def main() -> int:
     [extension] = (pathlib.Path(sys.argv[1]) / "python" / "bindings").glob("_core*.so")
-    sys.path.insert(0, str(ROOT / "tests" / "python"))
+    sys.path[:0] = [str(ROOT / "tests" / "python" / name) for name in ("helpers", "launch")]
     import fake_build
     import test_gpu_launch
 

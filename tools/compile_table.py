@@ -6,11 +6,12 @@ gives.
 
 Each kernel of examples/ is compiled twice: by a worker of the release, and by that release's own
 triton.compile in a process of its own (tools/compile_example.py). All levels are compared byte for byte.
-Results are kept in FILE (a run that stopped goes on from there); --write makes the tables of
-doc/measurements/compile-table.md from them.
+Results are kept in FILE (a run that stopped goes on from there); --write records them in
+results/compile.json.
 """
 
 import argparse
+import collections
 import json
 import os
 import re
@@ -24,7 +25,9 @@ os.chdir(ROOT)
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 os.environ["TRITON_RUNNER_DEVICE"] = "cpu"
 
+sys.path.append(str(ROOT / "tests"))
 import compile_example  # noqa: E402
+from suite import results as kept  # noqa: E402
 from triton_runner._base.errors import DiagnosticError  # noqa: E402
 from triton_runner._compiler import abilities, versions  # noqa: E402
 from triton_runner._compiler.compile import request_of, run  # noqa: E402
@@ -128,46 +131,49 @@ def mark(result):
     return result["identical"][-1] + ("*" if result.get("ptxas") else "")
 
 
+# Columns of the table: targets that one release treats alike.
+GROUPS = {
+    "cuda:75": ["cuda:75"],
+    "cuda:80 to 90": ["cuda:80", "cuda:86", "cuda:89", "cuda:90"],
+    "cuda:100, 120": ["cuda:100", "cuda:120"],
+    "gfx90a, gfx942": ["hip:gfx90a", "hip:gfx942"],
+    "gfx950": ["hip:gfx950"],
+    "gfx1100, gfx1200": ["hip:gfx1100", "hip:gfx1200"],
+}
+
+
 def first_line(text):
-    """Of a message, for a cell of the table: files of this machine by their names alone."""
-    line = re.sub(r"(?<!\S)/\S+/", "", text.split("\n")[0])
-    return " ".join(line.replace("|", "\\|").split())[:200]
+    """Of a message: files of this machine by their names alone."""
+    return " ".join(re.sub(r"(?<!\S)/\S+/", "", text.split("\n")[0]).split())[:200]
 
 
-def tables(results):
-    """The Markdown of doc/measurements/compile-table.md."""
+def record(results):
+    """results/compile.json: what each release does with each group of targets, every cell, what fails."""
     cells = {tuple(key.split()): result for key, result in results.items()}
-    known_versions = sorted({version for version, _, _ in cells}, key=versions.key)
-    known_targets = [target for target in TARGETS if any(key[1] == target for key in cells)]
-    counts = {}
-    for result in cells.values():
-        counts[mark(result)] = counts.get(mark(result), 0) + 1
-    lines = [
-        "# Releases, targets, kernels",
-        "",
-        "Written by `python tools/compile_table.py --write`: each kernel compiled by a worker of the",
-        "release, and by that release's own `triton.compile` in a process of its own, all levels compared",
-        "byte for byte. A cell names the last level, down to which everything is identical; **differs**",
-        "would be a fault. *no*: said before trying, and so it is; *fails*: both fail. Before 3.5 hsaco",
-        "needs ROCm's `ld.lld`, which this machine lacks: compared down to amdgcn. *: this ptxas now and",
-        "then makes other bytes of the same PTX; another run gave the same.",
-        "",
-        f"{len(cells)} cells: " + ", ".join(f"{n} {name}" for name, n in sorted(counts.items())) + ".",
+    counts = collections.Counter(mark(result).rstrip("*") for result in cells.values())
+    rows, data = [], {}
+    for version in sorted({version for version, _, _ in cells}, key=versions.key):
+        mine = {(t, kernel): mark(result) for (v, t, kernel), result in cells.items() if v == version}
+        row = [version]
+        for targets in GROUPS.values():
+            marks = {name: text.rstrip("*") for name, text in mine.items() if name[0] in targets}
+            failing = sorted({kernel for (_, kernel), text in marks.items() if text == "fails"})
+            said = ", ".join(sorted(set(marks.values()) - {"fails"}))
+            row.append(said + (f"; {', '.join(failing)}: fails" if failing else ""))
+        rows.append(row)
+        data[version] = {k: " ".join(mine.get((t, k), "-") for t in TARGETS) for k in KERNELS}
+    failures = [
+        [*where, result.get("stage"), result.get("pass"), first_line(result["plain"])]
+        for where, result in cells.items()
+        if result["plain"] and result["worker"]
     ]
-    for kernel in KERNELS:
-        lines += ["", f"## {kernel}", "", "| Triton | " + " | ".join(known_targets) + " |"]
-        lines.append("|---" * (len(known_targets) + 1) + "|")
-        for version in known_versions:
-            row = [cells.get((version, target, kernel)) for target in known_targets]
-            lines.append(f"| {version} | " + " | ".join(mark(r) if r else "" for r in row) + " |")
-    lines += ["", "## What fails", "", "| Triton | target | kernel | stage | pass | what it says |"]
-    lines.append("|---|---|---|---|---|---|")
-    for (version, target, kernel), result in cells.items():
-        if result["plain"] and result["worker"]:
-            stage, name = result.get("stage") or "", result.get("pass") or ""
-            row = (version, target, kernel, stage, name, first_line(result["plain"]))
-            lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines) + "\n"
+    said = f"{len(cells)} cells: " + ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
+    kept.record(
+        "compile", "table", "kernels compiled by a worker and by the release itself: down to which level "
+        "every text and binary is the same", "python tools/compile_table.py --write", {"result": said},
+        table={"columns": ["Triton", *GROUPS], "rows": rows},
+        data={"targets": TARGETS, "cells": data, "what fails": failures},
+    )  # fmt: skip
 
 
 def main():
@@ -191,7 +197,7 @@ def main():
                     file.write_text(json.dumps(results, indent=1))
                     print(key, mark(results[key]), flush=True)
     if options.write:
-        (ROOT / "doc" / "measurements" / "compile-table.md").write_text(tables(results))
+        record(results)
     return any(mark(result).startswith("**") for result in results.values())
 
 

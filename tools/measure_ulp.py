@@ -3,7 +3,7 @@
 doc/internals/numerics.md states.
 
     python tools/measure_ulp.py [--points N] [name ...]     a table: function, stated bound, measured maximum
-    tests/python/test_ulp.py fails where a measured error is above its stated bound.
+    tests/python/tile/test_ulp.py fails where a measured error is above its stated bound.
 
 An ulp is the step of the format at the exact result. Arguments: random ones of the domain, uniform and by
 magnitude, and the domain's ends. Needs mpmath.

@@ -70,7 +70,7 @@ def child():
     """Inside of a release: {function: [name, argument]} as JSON."""
     from triton._C.libtriton import amd, nvidia, passes
 
-    sys.path.insert(0, str(TABLE.parent))
+    sys.path.insert(0, str(TABLE.parent.parent / "_worker"))
     every = [*functions(passes, "passes"), *functions(nvidia.passes, "nvidia.passes")]
     every += functions(amd.passes, "amd.passes")
     print(json.dumps({path: header(function) for path, function in every}))
@@ -93,21 +93,14 @@ def main(versions):
         if len(kinds) > 1:
             print(path, kinds)
     print("missing", {p: v for p, v in missing.items() if p not in names})
-    lines = [
-        '"""What MLIR calls the passes that Triton\'s backends add: {function: (name, argument)}, of any',
-        'release. Written by tools/pass_names.py."""',
-        "",
-        "NAMES = {",
-    ]
+    modules: dict = {}
     for path in sorted(names):
+        module, _, function = path.rpartition(".")
         name, argument = list(names[path])[-1]
-        row = f'"{path}": ("{name}", "{argument}"),'
-        lines += (
-            [f"    {row}"]
-            if len(row) < 106
-            else [f'    "{path}": (', f'        "{name}",', f'        "{argument}",', "    ),"]
-        )
-    TABLE.write_text("\n".join([*lines, "}", ""]))
+        modules.setdefault(module, []).append(f"    {function} {name} {argument}")
+    table = "".join("\n".join([module, *rows, ""]) for module, rows in modules.items())
+    before, _, rest = TABLE.read_text().partition('_TABLE = """\n')
+    TABLE.write_text(before + '_TABLE = """\n' + table + '"""' + rest.partition('"""')[2])
 
 
 if __name__ == "__main__":

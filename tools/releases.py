@@ -4,7 +4,7 @@
     python tools/releases.py test [--all | --few] [VERSION ...]
         build the project's wheel, install it into each, run tests/releases there: the newest patch of each
         minor release, all patches, or the first release, one in the middle and the last. Of all releases
-        doc/measurements/versions.md is written anew.
+        results/releases.json is written anew.
 
 An environment holds triton, numpy and pytest, no torch (0.6 to 1.1 GB); that of 3.8.0 also the plug-in of
 TLX. They live under $TRITON_RUNNER_RELEASES, by default
@@ -29,6 +29,9 @@ from pathlib import Path
 from triton_runner._compiler import versions
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests"))
+from suite import results as kept  # noqa: E402
+from suite.run import Case, execute  # noqa: E402
 
 NEWEST = versions.newest_patches()
 FEW = [NEWEST[0], NEWEST[(len(NEWEST) - 1) // 2], NEWEST[-1]]
@@ -121,6 +124,7 @@ def test_release(version, wheel):
     return counts, plain[1] + plugin[1], plain[2] + plugin[2]
 
 
+CPU_LIMIT = 7200  # of one release, whose tests take minutes
 NOTHING = "got empty parameter set"  # no row of a table is for this release
 
 
@@ -135,37 +139,20 @@ def run_tests(python, options):
     """What test_release gives, of one process of pytest."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("TRITON", "PYTHON"))}
+        env = {name: None for name in os.environ if name.startswith(("TRITON", "PYTHON"))}
         env |= {
             "TRITON_CACHE_DIR": f"{scratch}/cache",
             "TRITON_DEFAULT_FP_FUSION": "1",
             "TRITON_RUNNER_DEVICE": "cpu",
         }
-        command = [
-            python,
-            "-m",
-            "pytest",
-            "-q",
-            "-rs",
-            "-c",
-            "tests/releases/pytest.ini",
-            f"--junitxml={report}",
-            *options,
-            "tests/releases",
-        ]
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
+        command = [str(python), "-m", "pytest", "-q", "-rs", "-c", "tests/releases/pytest.ini"]
+        command += [f"--junitxml={report}", *options, "tests/releases"]
+        done = execute(Case("releases", command, env, ROOT, CPU_LIMIT))
+        output = done.output + done.errors + done.how
         counts = {group: [0, 0] for group in GROUPS}
         skips = []
         if not report.exists():
-            return counts, skips, done.stdout
+            return counts, skips, output
         for case in ElementTree.parse(report).iter("testcase"):
             if (skipped := case.find("skipped")) is not None:
                 if not skipped.get("message").startswith(NOTHING):
@@ -174,51 +161,25 @@ def run_tests(python, options):
             count = counts[group_of(case)]
             count[1] += 1
             count[0] += case.find("failure") is None and case.find("error") is None
-        return counts, skips, done.stdout
+        return counts, skips, output
 
 
-def table(results):
-    """The Markdown of doc/measurements/versions.md."""
-    lines = [
-        "# Triton releases",
-        "",
-        "What `make releases` last found (`make releases ALL=1`: every row). Each release has an environment",
-        "of its own (`tools/releases.py`) with NumPy, without torch, and runs `tests/releases` on the CPU",
-        f"(here: Python {platform.python_version()}, {platform.machine()}). A cell is passed / run.",
-        "Once the environments are there, all take 5 minutes of CPU time.",
-        "",
-        "- **python, ttir, ttgir**: vector add, softmax and matmul entering at that level, on NumPy arrays",
-        "  (Python: also matmul executed at TTIR and at TTGIR).",
-        "- **IR**: what the release prints parses and prints back byte for byte and from the graph alone;",
-        "  its own parser accepts an edited module; LLIR of newer releases compiles.",
-        "- **examples**: the release's rows of `tests/corpus/matrix.py` (a kernel at a level for an",
-        "  architecture) and its scripts in `examples/runner/`; cubins have to say that they need a GPU.",
-        "- **dumps**: `dl.dump` and its relatives in all argument forms, and the scripts of",
-        "  `examples/dump` and `examples/debugging`.",
-        "- **compile**: `triton_runner.compile`, in process and in a worker, gives what `triton.compile`",
-        "  gives; a compiler that aborts ends a worker only.",
-        "- **passes**: a traced compilation is the plain one; from a pass, until, without, replaced.",
-        "",
-        "| Triton | python | ttir | ttgir | IR | examples | dumps | compile | passes | notes |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+def record(results, patches):
+    """results/releases.json: what passed of what ran, by group, and what was skipped."""
+    rows = [
+        [version, *(f"{passed}/{run}" for passed, run in (counts[g] for g in GROUPS))]
+        for version, (counts, _, _) in results.items()
     ]
-    for version, (counts, _, _) in results.items():
-        cells = [f"{passed} / {run}" for passed, run in (counts[g] for g in GROUPS)]
-        lines.append(f"| {version} | {' | '.join(cells)} | {NOTES.get(version.rsplit('.', 1)[0], '')} |")
     skipped = {}
     for version, (_, skips, _) in results.items():
         for skip in skips:
             skipped.setdefault(skip, []).append(version)
-    lines += ["", "Skipped:", "", *(f"- {skip}: {', '.join(where)}" for skip, where in skipped.items())]
-    return "\n".join(lines) + "\n"
-
-
-NOTES = {
-    "3.0": "No TMA, no Gluon.",
-    "3.1": "No TMA, no Gluon.",
-    "3.2": "No TensorDescriptor, no Gluon.",
-    "3.3": "No TensorDescriptor, no Gluon. Its compiler aborts on an f16 dot for sm75.",
-}
+    kept.record(
+        "releases", "all", "Tests of `tests/releases` that passed of those run, in each release",
+        "make releases" + " ALL=1" * patches, {},
+        machine=f"Python {platform.python_version()}, {kept.machine()}",
+        table={"columns": ["Triton", *GROUPS], "rows": rows}, data={"skipped": skipped},
+    )  # fmt: skip
 
 
 def test(versions, write_table):
@@ -238,7 +199,7 @@ def test(versions, write_table):
                 for skip in skips:
                     print(f"SKIPPED {version} {skip}")
     if write_table:
-        (ROOT / "doc" / "measurements" / "versions.md").write_text(table(results))
+        record(results, len(versions) > len(NEWEST))
     groups = [count for counts, _, _ in results.values() for count in counts.values()]
     failed = sum(run - passed for passed, run in groups) + sum(not run for _, run in groups)
     skipped = sum(len(skips) for _, skips, _ in results.values())

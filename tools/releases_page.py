@@ -4,7 +4,7 @@ and a line each of README.md, README.zh.md and pyproject.toml.
     python tools/releases_page.py
 
 No other text names the first and the last of them: it says "every release", and links to the page
-(tests/python/test_releases.py).
+(tests/python/compiler/test_releases.py).
 """
 
 import pathlib
@@ -18,7 +18,7 @@ PAGE = """# Triton releases
 The releases that Triton Runner knows: the rows of
 [releases.def](../../src/ir/internal/releases.def), written by `tools/releases_page.py`.
 A newer release is treated as the last row. `triton-runner ops --release {last}` lists the ops of a release;
-[tests](../measurements/versions.md) counts what passes with each.
+[tests](../measurements/releases.md) counts what passes with each.
 
 | release | on the package index | differs from the row before in |
 |---|---|---|

@@ -17,7 +17,7 @@ def package_stub() -> str:
 
     lines = ['"""The public names of triton_runner; written by tools/stubs.py."""', ""]
     public = dict.fromkeys(triton_runner._MODULES, ".")
-    public |= {name: f".{module}" for name, (module, _) in triton_runner._NAMES.items()}
+    public |= {name: f".{module}" for name, module in triton_runner._NAMES.items()}
     lines += [
         f"from {place} import {name} as {name}"
         for name, place in sorted(public.items(), key=lambda p: p[::-1])

@@ -7,20 +7,21 @@ compilation, and measures what the trace costs.
 Each cell compiles plainly, with fingerprints and with every text kept, in a worker of the release, in turn
 and N times; the fastest counts. Results are kept in FILE (a run that stopped goes on from there); --again
 measures those once more whose trace took more than RATIO of the plain time, as a single run may; --write
-makes doc/measurements/passes.md from them. What a trace costs is printed at the end.
+records them in results/passes.json. What a trace costs is printed at the end.
 """
 
 import argparse
-import collections
 import json
 import sys
 from pathlib import Path
 
 import compile_table
+from compile_table import kept
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._compiler import abilities, versions
 from triton_runner._compiler.compile import request_of, run
 
+COMMAND = "python tools/trace_table.py --write"
 KEEPS = ("hash", "text")
 BINARIES = {"cubin", "hsaco"}
 
@@ -58,76 +59,52 @@ def cost(found, keep):
     return found["seconds"][keep] / found["seconds"]["plain"] if "passes" in found else 0
 
 
-HEAD = """# Passes
-
-What `python tools/trace_table.py --write` last found: each kernel of `examples/kernels/` compiled by each
-release for each target, plainly and pass by pass, each in a process forked from a worker that has compiled
-nothing. All levels down to the binary are compared (hsaco before 3.5 is not: it needs ROCm's linker).
-"""
-
-
-def page(results):
-    """The Markdown of doc/measurements/passes.md."""
+def record(results):
+    """results/passes.json: which compilations are the plain ones, their passes, and what a trace costs."""
+    whole = {key: found for key, found in results.items() if "passes" in found}
+    texts = sum(set(found["differs"]) <= BINARIES for found in whole.values())
+    same = sum(not found["differs"] for found in whole.values())
     rows = {}
     for key, found in results.items():
         version, target, kernel = key.split()
-        rows.setdefault((version, kernel), {})[target] = found
-    whole = [found for found in results.values() if "passes" in found]
-    texts = sum(set(found["differs"]) <= BINARIES for found in whole)
-    same = sum(not found["differs"] for found in whole)
-    lines = [
-        HEAD,
-        f"{len(whole)} compilations were traced. In {texts} of them every text is that of the plain one,",
-        f"byte for byte, and in {same} the binary too. A cell is the number of passes; ≠ marks one that",
-        "differs, * a binary that differs though the text before it does not (the assembler makes one of",
-        "several of the same text, plainly too), – what the release does not compile; an empty cell was not",
-        "run.",
-        "",
-        f"| Triton | kernel | {' | '.join(compile_table.TARGETS)} |",
-        f"|---|---|{'---|' * len(compile_table.TARGETS)}",
-    ]
-    for (version, kernel), cells in rows.items():
-        shown = [_shown(cells.get(target)) for target in compile_table.TARGETS]
-        lines.append(f"| {version} | {kernel} | {' | '.join(shown)} |")
-    lines += ["", "## What a trace costs", "", *_costs(results)]
-    failed = {found["error"].split(": ", 1)[-1]: key for key, found in results.items() if "error" in found}
-    if failed:
-        lines += ["", "## What does not compile", ""]
-        lines += [f"- {key}: {why.splitlines()[0][:200]}" for why, key in sorted(failed.items(), key=str)]
-    return "\n".join(lines) + "\n"
+        rows.setdefault(f"{version} {kernel}", {})[target] = found
+    data = {
+        name: " ".join(_shown(cells.get(target)) or "." for target in compile_table.TARGETS)
+        for name, cells in rows.items()
+    }
+    passes = [found["passes"] for found in whole.values()]
+    said = f"{texts} of {len(whole)} give the same texts, {same} the same binary; "
+    said += f"{min(passes)} to {max(passes)} passes"
+    kept.record("passes", "trace", "Compilations traced pass by pass, beside plain ones", COMMAND,
+                {"result": said}, data=data)  # fmt: skip
+    costs = _costs(results)
+    medians = sorted(float(cell.split()[0]) for row in costs for cell in row[1:])
+    kept.record(
+        "passes", "cost", "time of a traced compilation, of the plain one: medians of the kernels", COMMAND,
+        {"result": f"{medians[0]:g} to {medians[-1]:g}"},
+        table={"columns": ["kernel", "fingerprints", "every text"], "rows": costs},
+    )  # fmt: skip
 
 
 def _shown(found):
     if found is None or "passes" not in found:
         return "–" if found else ""
-    mark = "" if not found["differs"] else " *" if set(found["differs"]) <= BINARIES else " ≠"
+    mark = "" if not found["differs"] else "*" if set(found["differs"]) <= BINARIES else "≠"
     return f"{found['passes']}{mark}"
 
 
 def _costs(results):
-    """A table: the traced compilation's time by the plain one's, over all targets."""
+    """Rows: the traced compilation's time by the plain one's, the median over all targets (the largest)."""
     ratios = {}
     for key, found in results.items():
         if "passes" in found:
             kernel = key.split()[2]
             for keep in KEEPS:
                 ratios.setdefault(kernel, {}).setdefault(keep, []).append(cost(found, keep))
-    times = sorted(
-        collections.Counter(found.get("times", 1) for found in results.values() if "passes" in found).items()
-    )
-    lines = [
-        "Time of the traced compilation by that of the plain one, from the source to the binary: the median",
-        "over releases and targets, and the largest. "
-        + ", ".join(f"{count} were measured {n} time{'s' * (n > 1)}" for n, count in times)
-        + "; the fastest counts.",
-        "",
-        "| kernel | fingerprints | every text |",
-        "|---|---|---|",
+    return [
+        [kernel, *(f"{sorted(kinds[k])[len(kinds[k]) // 2]:.2f} ({max(kinds[k]):.2f})" for k in KEEPS)]
+        for kernel, kinds in ratios.items()
     ]
-    for kernel, kinds in ratios.items():
-        shown = [f"{sorted(kinds[k])[len(kinds[k]) // 2]:.2f} ({max(kinds[k]):.2f})" for k in KEEPS]
-        lines.append(f"| {kernel} | {' | '.join(shown)} |")
-    return lines
 
 
 def main():
@@ -160,11 +137,10 @@ def main():
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(json.dumps(results, indent=1))
                     print(key, json.dumps(results[key])[:200], flush=True)
-    print("\n".join(_costs(results)))
+    print("\n".join(", ".join(row) for row in _costs(results)))
     if options.write:
         order = sorted(results, key=lambda key: (versions.key(key.split()[0]), key.split()[2]))
-        page_file = compile_table.ROOT / "doc" / "measurements" / "passes.md"
-        page_file.write_text(page({key: results[key] for key in order}))
+        record({key: results[key] for key in order})
     return any(set(found.get("differs", ())) - BINARIES for found in results.values())
 
 

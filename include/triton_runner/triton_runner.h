@@ -33,9 +33,10 @@
 //   ptx/module.h                       PTX text: parse, walk, print
 //   layout/encoding.h                  which thread holds which element, and where shared memory holds it
 //   tile/tile.h                        the tile engine: TTIR and TTGIR on the CPU
-//   simt/simt.h                        the SIMT engine: PTX on the CPU (examples/cpp/run_ptx.cpp)
+//   simt/simt.h                        the SIMT engine: PTX and cubins on the CPU (examples/cpp/run_ptx.cpp)
 //   probe/recorder.h, probe/recording.h    dumps: values of a running kernel, and what was recorded
 //   artifact/artifact.h                artifacts on disk, and what is known of them with and without metadata
+//   artifact/fatbin.h                  the cubins in fatbins, and in programs and libraries that hold fatbins
 //   artifact/mix.h, artifact/occupancy.h   how often each instruction is there, and how many blocks an SM holds
 //   device/driver.h, launch/gpu_kernel.h   CUDA and HIP through their drivers
 //   deploy/deploy.h                    kernels shipped in a folder, launched by name (examples/deploy)
@@ -46,6 +47,7 @@
 #pragma once
 
 #include <triton_runner/artifact/artifact.h>
+#include <triton_runner/artifact/fatbin.h>
 #include <triton_runner/artifact/mix.h>
 #include <triton_runner/artifact/occupancy.h>
 #include <triton_runner/base/diagnostic.h>

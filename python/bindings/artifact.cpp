@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <triton_runner/artifact/artifact.h>
+#include <triton_runner/artifact/fatbin.h>
 #include <triton_runner/artifact/mix.h>
 #include <triton_runner/artifact/occupancy.h>
 
@@ -143,6 +144,28 @@ void init_artifact(nb::module_& parent) {
       "one where none is named: a dict with name, target, params, num_warps, num_ctas, shared, n_regs, ... "
       "(None where neither tells), `missing` (what a launch on a GPU needs and was not told) and "
       "`warnings`.");
+  m.def(
+      "device_code",
+      [](const nb::bytes& data, const std::string& filename) {
+        nb::list out;
+        for (const artifact::DeviceCode& code :
+             unwrap(artifact::device_code({data.c_str(), data.size()}, filename))) {
+          nb::dict one;
+          one["level"] = code.level;
+          one["target"] = code.target;
+          one["content"] = nb::bytes(code.content.data(), code.content.size());
+          one["problem"] = code.problem;
+          one["kernels"] = code.kernels;
+          out.append(one);
+        }
+        return out;
+      },
+      nb::arg("data"), nb::arg("filename") = "",
+      "The device code in a cubin, a fatbin, or a program or library that holds fatbins: a dict a piece, "
+      "with "
+      "level (cubin, ptx), target, content (bytes), problem (why there is no content, or \"\") and kernels "
+      "(of "
+      "a cubin).");
   m.def(
       "occupancy",
       [](const std::string& target, int threads, int registers, int64_t shared) {

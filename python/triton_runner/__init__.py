@@ -9,101 +9,57 @@ from __future__ import annotations
 import importlib
 import importlib.util
 
-# Public name: (module that has it, what it is).
+# Public name: the module that has it.
 _NAMES = {
-    "jit": (
-        "_jit.jit",
-        "in place of triton.jit: kernels from Python or from an artifact, on the CPU or a GPU",
-    ),
-    "autotune": ("_jit.jit", "triton.autotune for such kernels"),
-    "load": (
-        "_artifact.loading",
-        "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source",
-    ),
-    "using": (
-        "_settings",
-        "context manager: device=, target=, level=, check=, oob=, mma=, fmad=, threads=, timeout=, shared=, "
-        "shuffle=, timing=, perturb=, substitute=, dump=",
-    ),
-    "dumping": ("_dump.dumping", "context manager: records values of the kernels that are launched inside"),
-    "lockstep": (
-        "_lockstep.lockstep",
-        "one launch at several levels or devices: the first value that differs",
-    ),
-    "dumps": ("_dump.session", "what launches with dump_value= or dl.dump recorded, since the last call"),
-    "track_empty": (
-        "_memory.uninit",
-        'context manager: check="uninit" knows the tensors of torch.empty until they are written',
-    ),
-    "faults": (
-        "_memory.fault_log",
-        'the accesses out of bounds that launches with oob="report" went on after',
-    ),
-    "Substitution": (
-        "_memory.substitution",
-        "a number in the place of what checks report, for using(substitute=); its places",
-    ),
-    "layout": (
-        "_see.layout",
-        "what an encoding means: who holds which element, where it lies, which banks a warp touches",
-    ),
-    "register_memory": (
-        "_memory.registry",
-        "memory that kernels on the CPU may reach through pointers stored in memory",
-    ),
-    "DiagnosticError": ("_base.errors", "bad input, with file, line, column and notes (a ValueError)"),
-    "KernelTrap": (
-        "_base.errors",
-        "a fault of a kernel: kind, op, location, program, element, address (a RuntimeError)",
-    ),
-    "compile": (
-        "_compiler.compile",
-        "compiles a kernel, from any level to any other, for any target, with any Triton release",
-    ),
-    "export": (
-        "_compiler.export",
-        "writes a kernel, compiled in variants, into a folder from which C++ programs launch it",
-    ),
-    "compare": (
-        "_compare.comparison",
-        "one kernel on several releases, targets and configurations: figures, results, what became worse",
-    ),
-    "ledger": (
-        "_compiler.ledger",
-        "which allocation takes which bytes of shared memory, and what pins registers",
-    ),
-    "passes": (
-        "_compiler.passes",
-        "the passes that a compilation runs, with the IR between them; from, until, without, replaced",
-    ),
-    "bisect": (
-        "_bisect.api",
-        "which release, which level and which compiler pass made a program or a kernel wrong",
-    ),
-    "verify": (
-        "_case.verdict",
-        "one verdict on a launch: all levels, all checks, other orders, the bits between levels",
-    ),
-    "capture": (
-        "_case.capture",
-        "context manager: writes launches of a running program as cases (*.trcase)",
-    ),
-    "reduce": ("_reduce.reduce", "makes IR, PTX or a kernel in Python small while a fault of it stays"),
-    "open_case": ("_case.case", "a case: one launch with its kernel, arguments and all levels, to run again"),
-    "get_file_dir": ("_base.paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
-    "resources": (
-        "_compiler.resources",
-        "what a kernel's binary needs: registers, spills, memory, instructions, occupancy",
-    ),
-    "source_map": (
-        "_see.source_map",
-        "which lines of TTIR, TTGIR, LLIR, PTX and SASS belong to each other and to which line of the source",
-    ),
-    "report": ("_see.report", "one page, to be opened offline, that shows a kernel at all levels"),
-    "configure_jit_backend": ("_jit.jit", "makes triton.jit this package's jit"),
-    "restore_jit_backend": ("_jit.jit", "undoes configure_jit_backend"),
-    "configure_autotune_backend": ("_jit.jit", "makes triton.autotune this package's autotune"),
-    "restore_autotune_backend": ("_jit.jit", "undoes configure_autotune_backend"),
+    "jit": "_jit.jit",  # in place of triton.jit: kernels from Python or from an artifact, on the CPU or a GPU
+    "autotune": "_jit.jit",  # triton.autotune for such kernels
+    # a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source
+    "load": "_artifact.loading",
+    # context manager: device=, target=, level=, check=, oob=, mma=, fmad=, threads=, timeout=, shared=,
+    # shuffle=, timing=, perturb=, substitute=, dump=
+    "using": "_settings",
+    "dumping": "_dump.dumping",  # context manager: records values of the kernels that are launched inside
+    "lockstep": "_lockstep.lockstep",  # one launch at several levels or devices: the first value that differs
+    "dumps": "_dump.session",  # what launches with dump_value= or dl.dump recorded, since the last call
+    # context manager: check="uninit" knows the tensors of torch.empty until they are written
+    "track_empty": "_memory.uninit",
+    "faults": "_memory.fault_log",  # the accesses out of bounds that launches with oob="report" went on after
+    # a number in the place of what checks report, for using(substitute=); its places
+    "Substitution": "_memory.substitution",
+    # what an encoding means: who holds which element, where it lies, which banks a warp touches
+    "layout": "_see.layout",
+    # memory that kernels on the CPU may reach through pointers stored in memory
+    "register_memory": "_memory.registry",
+    "DiagnosticError": "_base.errors",  # bad input, with file, line, column and notes (a ValueError)
+    # a fault of a kernel: kind, op, location, program, element, address (a RuntimeError)
+    "KernelTrap": "_base.errors",
+    # compiles a kernel, from any level to any other, for any target, with any Triton release
+    "compile": "_compiler.compile",
+    # writes a kernel, compiled in variants, into a folder from which C++ programs launch it
+    "export": "_compiler.export",
+    # one kernel on several releases, targets and configurations: figures, results, what became worse
+    "compare": "_compare.comparison",
+    # which allocation takes which bytes of shared memory, and what pins registers
+    "ledger": "_compiler.ledger",
+    # the passes that a compilation runs, with the IR between them; from, until, without, replaced
+    "passes": "_compiler.passes",
+    # which release, which level and which compiler pass made a program or a kernel wrong
+    "bisect": "_bisect.api",
+    # one verdict on a launch: all levels, all checks, other orders, the bits between levels
+    "verify": "_case.verdict",
+    "capture": "_case.capture",  # context manager: writes launches of a running program as cases (*.trcase)
+    "reduce": "_reduce.reduce",  # makes IR, PTX or a kernel in Python small while a fault of it stays
+    "open_case": "_case.case",  # a case: one launch with its kernel, arguments and all levels, to run again
+    "get_file_dir": "_base.paths",  # the folder of a file, for ttir_dir=get_file_dir(__file__)
+    # what a kernel's binary needs: registers, spills, memory, instructions, occupancy
+    "resources": "_compiler.resources",
+    # which lines of TTIR, TTGIR, LLIR, PTX and SASS belong to each other and to which line of the source
+    "source_map": "_see.source_map",
+    "report": "_see.report",  # one page, to be opened offline, that shows a kernel at all levels
+    "configure_jit_backend": "_jit.jit",  # makes triton.jit this package's jit
+    "restore_jit_backend": "_jit.jit",  # undoes configure_jit_backend
+    "configure_autotune_backend": "_jit.jit",  # makes triton.autotune this package's autotune
+    "restore_autotune_backend": "_jit.jit",  # undoes configure_autotune_backend
 }
 # Public modules, loaded when they are first touched.
 _MODULES = ("color_print", "gluon", "ir", "language", "ptx", "testing", "tlx", "torch_utils")
@@ -114,7 +70,7 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str):
     if name in _NAMES:
-        value = getattr(importlib.import_module(f"triton_runner.{_NAMES[name][0]}"), name)
+        value = getattr(importlib.import_module(f"triton_runner.{_NAMES[name]}"), name)
     elif name in _MODULES:
         value = importlib.import_module(f"triton_runner.{name}")
     else:

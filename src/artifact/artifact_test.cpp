@@ -6,6 +6,7 @@
 #include <random>
 
 #include <triton_runner/artifact/artifact.h>
+#include <triton_runner/artifact/fatbin.h>
 #include <triton_runner/artifact/mix.h>
 #include <triton_runner/artifact/occupancy.h>
 
@@ -314,6 +315,60 @@ TEST(cubin_outline) {
   CHECK(has(refused("", "cubin"), "it is empty"));
   CHECK(has(refused(make_hsaco(), "cubin"), "the level hsaco reads it"));
   CHECK(has(refused(make_cubin(8, 0).substr(0, 200), "cubin"), "truncated"));
+}
+
+// An entry of a fatbin; flags 0x2000: `payload` is a block of LZ4 that expands to `expanded` bytes.
+std::string entry(uint16_t kind, uint32_t arch, std::string payload, uint64_t flags, uint64_t expanded) {
+  std::string out;
+  const auto compressed = static_cast<uint32_t>(flags ? payload.size() : 0);
+  payload.resize((payload.size() + 7) / 8 * 8);
+  put<uint16_t>(out, kind), put<uint16_t>(out, 0x101), put<uint32_t>(out, 64),
+      put<uint64_t>(out, payload.size());
+  put<uint32_t>(out, compressed), put<uint32_t>(out, 0), put<uint16_t>(out, 8), put<uint16_t>(out, 1);
+  put<uint32_t>(out, arch), put<uint64_t>(out, 0), put<uint64_t>(out, flags), put<uint64_t>(out, 0);
+  put<uint64_t>(out, expanded);
+  return out + payload;
+}
+std::string fatbin(const std::string& entries) {
+  std::string out;
+  put<uint32_t>(out, 0xBA55ED50), put<uint16_t>(out, 1), put<uint16_t>(out, 16),
+      put<uint64_t>(out, entries.size());
+  return out + entries;
+}
+
+TEST(fatbin_pieces) {
+  const std::string cubin = make_cubin(8, 0x9005a04);
+  // Two literals, then a copy that overlaps itself: "ab" eight times.
+  std::string packed(
+      "\x2a"
+      "ab\x02\x00\x00",
+      6);
+  const std::string whole = fatbin(entry(2, 90, cubin, 0, 0) + entry(1, 90, packed, 0x2000, 16) +
+                                   entry(2, 100, "(\xb5/\xfd", 0x8000, 4096));
+  for (const std::string& bytes :
+       {whole, make_elf(62, 0, 0, {{".text", 1, "x"}, {".nv_fatbin", 1, whole + std::string(8, '\0')}})}) {
+    auto found = device_code(bytes, "k.so");
+    CHECK(found.ok());
+    if (!found.ok()) continue;
+    CHECK_EQ(found->size(), 3u);
+    CHECK_EQ((*found)[0].target, "cuda:90");
+    CHECK((*found)[0].content.starts_with(cubin) && (*found)[0].kernels == kernels(cubin, "cubin").value());
+    CHECK_EQ((*found)[1].content, "abababababababab");
+    CHECK(has((*found)[2].problem, "Zstandard"));
+  }
+  CHECK_EQ(device_code(cubin, "k.cubin").value().size(), 1u);
+  CHECK(has(device_code(whole.substr(0, 200), "k").error().str(), "cut off"));
+  CHECK(has(device_code(make_elf(62, 0, 0, {{".text", 1, "x"}}), "k").error().str(), "no code for NVIDIA"));
+  CHECK(has(device_code("text", "k").error().str(), "ELF magic"));
+  auto broken = device_code(fatbin(entry(1, 90, packed, 0x2000, 17)), "k");
+  CHECK(has(broken.value()[0].problem, "malformed"));
+  std::mt19937 random(1);
+  for (int i = 0; i < 3000; ++i) {  // whatever the bytes: an answer or an error
+    std::string bytes = whole;
+    for (int n = 0; n < 4; ++n) bytes[random() % bytes.size()] = static_cast<char>(random());
+    auto answer = device_code(bytes, "k");
+    CHECK(answer.ok() || !answer.error().message.empty());
+  }
 }
 
 TEST(hsaco_outline) {

@@ -73,8 +73,9 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
     uint64_t offset = entry.take<uint64_t>();
     s.size = entry.take<uint64_t>();
     uint32_t link = entry.take<uint32_t>();
-    constexpr uint32_t kNoBits = 8;
-    if (s.type != kNoBits && s.type != 0) {
+    // The second: debug information that the cubins of a fatbin share, which lies elsewhere.
+    constexpr uint32_t kNoBits = 8, kCudaShared = 0x7000000a;
+    if (s.type != kNoBits && s.type != kCudaShared && s.type != 0) {
       if (offset > bytes.size() || bytes.size() - offset < s.size)
         return bad("truncated: section " + std::to_string(i) + " lies past the end (" +
                    std::to_string(bytes.size()) + " bytes)");

@@ -45,6 +45,7 @@ bool Taker::has_more() const {
 
 std::array<int64_t, 3> block_in(const std::array<int64_t, 3>& blocks, const std::array<int64_t, 3>& cluster,
                                 int64_t number, int64_t rank) {
+  if (cluster == std::array<int64_t, 3>{1, 1, 1}) return place_in(blocks, number);
   std::array<int64_t, 3> clusters;
   for (size_t d = 0; d < 3; ++d) clusters[d] = blocks[d] / cluster[d];
   std::array<int64_t, 3> place = place_in(clusters, number);

@@ -1,6 +1,6 @@
 // The rules that both engines have from here: what races, what a wait covers, when barriers open, whose trap stays.
+#include <triton_runner/machine/async_queue.h>
 #include <triton_runner/machine/barriers.h>
-#include <triton_runner/machine/copy_groups.h>
 #include <triton_runner/machine/grid.h>
 #include <triton_runner/machine/history.h>
 
@@ -71,23 +71,47 @@ TEST(a_fence_makes_known_what_came_before_it) {
 }
 
 TEST(a_wait_covers_all_but_the_newest_groups) {
-  CopyGroups<int> copies;
+  AsyncQueue<int> copies;
   std::vector<int> landed;
   const auto land = [&](int copy) { landed.push_back(copy); };
-  copies.issue(1);
-  copies.issue(2);
-  copies.commit();
-  copies.issue(3);
-  copies.commit();
-  copies.issue(4);  // in no group
-  copies.wait(2, land);
+  copies.issue(1, 0);
+  copies.issue(9, 1);  // of another agent
+  copies.issue(2, 0);
+  copies.commit(0);
+  copies.issue(3, 0);
+  copies.commit(0);
+  copies.issue(4, 0);  // in no group
+  copies.issue(8);     // a barrier tells of it
+  copies.wait(0, 2, land);
   CHECK_EQ(landed, std::vector<int>{});
-  copies.wait(1, land);
+  copies.wait(0, 1, land);
   CHECK_EQ(landed, (std::vector<int>{1, 2}));
-  copies.wait(0, land);
+  copies.wait(0, 0, land);
   CHECK_EQ(landed, (std::vector<int>{1, 2, 3}));
-  copies.take_all(land);
+  copies.take_all(0, land);
   CHECK_EQ(landed, (std::vector<int>{1, 2, 3, 4}));
+  while (copies.take_oldest(land)) {
+  }
+  CHECK_EQ(landed, (std::vector<int>{1, 2, 3, 4, 9, 8}));
+}
+
+TEST(timing_says_what_takes_effect_after_an_issue) {
+  for (const exec::Timing::Kind kind : {exec::Timing::kUsual, exec::Timing::kEager, exec::Timing::kRandom}) {
+    AsyncQueue<int> queue;
+    exec::Timing timing;
+    timing.kind = kind;
+    queue.begin(timing, 0);
+    std::vector<int> landed;
+    size_t late = 0;
+    for (int i = 0; i < 64; ++i) {
+      queue.issue(i);
+      queue.settle([](const auto&) { return true; }, [&](int op) { landed.push_back(op); });
+      late += queue.ops().size();
+    }
+    CHECK(std::is_sorted(landed.begin(), landed.end()));
+    CHECK_EQ(landed.empty(), kind == exec::Timing::kUsual);
+    CHECK_EQ(late == 0, kind == exec::Timing::kEager);
+  }
 }
 
 TEST(barriers_open_when_all_have_arrived) {

@@ -25,6 +25,7 @@ std::string_view next(std::string_view& text, std::string_view by) {
 
 // How many suffixes the row's name holds, all of them the instruction's; -1 if it is a row of something else.
 int suits(const Row& row, const Instruction& in) {
+  if (row.name == in.name) return 0;  // UCGABAR_ARV
   std::string_view rest = row.name;
   if (next(rest, "_") != in.name) return -1;
   int count = 0;
@@ -56,7 +57,8 @@ bool suits(std::string_view word, bool written, const Operand& o) {
              (!written && (o.kind == OperandKind::kInteger || o.kind == OperandKind::kFloat ||
                            o.kind == OperandKind::kConstant));
     case 'P':
-      return o.kind == OperandKind::kPredicate || o.kind == OperandKind::kUniformPredicate;
+      return o.kind == OperandKind::kPredicate || o.kind == OperandKind::kUniformPredicate ||
+             (!written && o.kind == OperandKind::kRegister && o.selector == "SIGN");
     case 'B':
       return o.kind == OperandKind::kBarrier;
     case 'S':

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include <triton_runner/exec/timing.h>
+#include <triton_runner/machine/async_queue.h>
 #include <triton_runner/machine/barriers.h>
 
 #include "code.h"
@@ -116,15 +116,15 @@ struct Cluster {
   Worker* worker = nullptr;
   int64_t number = 0;  // in the grid's order
   std::vector<std::unique_ptr<Cta>> ctas;
-  std::deque<std::unique_ptr<AsyncOp>> pending;  // in order of issue
-  uint64_t events = 0;                           // something that a kPoll path may wait for has happened
-  uint32_t timeouts = 0;                         // of waits, since the last event
-  uint64_t timeouts_since = 0;                   // that event
-  exec::TimingPlaces timing;                     // of its asynchronous operations
-  machine::ClusterBarrier barrier;               // of threads
+  machine::AsyncQueue<std::unique_ptr<AsyncOp>> async;  // agents are the threads of its blocks
+  uint64_t events = 0;              // something that a kPoll path may wait for has happened
+  uint32_t timeouts = 0;            // of waits, since the last event
+  uint64_t timeouts_since = 0;      // that event
+  machine::ClusterBarrier barrier;  // of threads
   // Writes the operation down, and completes as many as the launch's timing says.
-  void issue(std::unique_ptr<AsyncOp> op);
-  void complete_oldest();
+  void issue(std::unique_ptr<AsyncOp> op, uint32_t agent = machine::kNoAgent);
+  bool complete_oldest();  // false: nothing is under way
+  void complete(AsyncOp& op);
   // The mbarrier at the address is about to go: commits that have nothing left to wait for tell it.
   void tell_before_it_goes(uint32_t address);
   Cta* cta_of(uint32_t shared_address) {

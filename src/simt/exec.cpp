@@ -12,33 +12,29 @@
 
 namespace triton_runner::simt {
 
-void Cluster::complete_oldest() {
-  std::unique_ptr<AsyncOp> op = std::move(pending.front());
-  pending.pop_front();
-  op->complete(*this);
+bool Cluster::complete_oldest() {
+  return async.take_oldest([this](auto& op) { complete(*op); }) != 0;
+}
+
+void Cluster::complete(AsyncOp& op) {
+  op.complete(*this);
   ++events;
   worker->launch->progress.changed();
 }
 
 void Cluster::tell_before_it_goes(uint32_t address) {
-  for (size_t i = 0; i < pending.size() && !pending[i]->is_tensor_core();) {
-    if (!pending[i]->tells(address)) {
-      ++i;
-      continue;
-    }
-    std::unique_ptr<AsyncOp> op = std::move(pending[i]);
-    pending.erase(pending.begin() + static_cast<ptrdiff_t>(i));
-    op->complete(*this);
-    ++events;
-  }
+  bool is_held = false;  // by what the tensor core has to do first
+  async.take(
+      [&](const auto& issued) {
+        is_held |= issued.op->is_tensor_core();
+        return !is_held && issued.op->tells(address);
+      },
+      [this](auto& op) { complete(*op); });
 }
 
-void Cluster::issue(std::unique_ptr<AsyncOp> op) {
-  pending.push_back(std::move(op));
-  size_t n = 0;  // at random, some of those that are under way, in their order
-  if (timing.kind() == exec::Timing::kEager) n = pending.size();
-  if (timing.kind() == exec::Timing::kRandom && timing.at_once()) n = 1 + timing.below(pending.size());
-  for (; n > 0 && !pending.empty(); --n) complete_oldest();
+void Cluster::issue(std::unique_ptr<AsyncOp> op, uint32_t agent) {
+  async.issue(std::move(op), agent);
+  async.settle([](const auto&) { return true; }, [this](auto& due) { complete(*due); });
 }
 
 namespace {
@@ -105,6 +101,9 @@ exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string 
       t.notes.push_back("the instruction is at " + t.location.str() + ": " + c.listing->text(*source));
       t.location = std::move(*at);
     }
+    if (const uint32_t line = c.listing->ptx_line(*source))
+      t.notes.push_back("'" + c.listing->text(*source) + "' was made from line " + std::to_string(line) +
+                        " of the PTX");
   }
   for (std::string& n : notes) t.notes.push_back(std::move(n));
   return t;

@@ -14,6 +14,7 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
+#include "cluster.h"
 #include "divergence.h"
 #include "simd/tables.h"
 
@@ -146,8 +147,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
   bool begin(Cluster& cluster, int64_t number) {
     if (launch_.stops(number)) return false;
     cluster.number = number;
-    cluster.pending.clear();
-    cluster.timing = {launch_.options->timing, static_cast<uint64_t>(number)};
+    cluster.async.begin(launch_.options->timing, static_cast<uint64_t>(number));
     if (checks_) checks_->begin(cluster);
     cluster.barrier.arrived = 0;
     cluster.timeouts = 0;
@@ -270,7 +270,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
       for (auto& s : cta->paths) {
         if (!is_ready(*cta, *s) || k-- != 0) continue;
         const Outcome o = run_some(*cta, *choose(*cta, s->first), 1 + random.below(2 * kTurn - 1));
-        if (o == Outcome::kSpinning && !cluster.pending.empty()) cluster.complete_oldest();
+        if (o == Outcome::kSpinning) cluster.complete_oldest();
         return launch_.stops(cluster) ? Outcome::kStopped : o;
       }
     return Outcome::kGoesOn;
@@ -322,7 +322,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
         return o;
       }
       if (spinning) {
-        if (!cluster.pending.empty()) cluster.complete_oldest();
+        cluster.complete_oldest();
         return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kSpinning;
       }
     }
@@ -330,10 +330,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
 
   // Nothing of the cluster can run: what is pending completes, or waits end. kGoesOn: something can run now.
   Outcome go_on(Cluster& cluster, bool finished) {
-    if (!cluster.pending.empty()) {
-      cluster.complete_oldest();
-      return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kGoesOn;
-    }
+    if (cluster.complete_oldest()) return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kGoesOn;
     if (finished) return Outcome::kFinished;
     if (time_out(cluster)) return Outcome::kGoesOn;
     report_deadlock(cluster);
@@ -413,13 +410,6 @@ void GridWorker::report_deadlock(Cluster& cluster) {
 }
 
 }  // namespace
-
-std::array<uint32_t, 3> block_of(const Launch& launch, int64_t cluster, uint32_t rank) {
-  const auto &blocks = launch.blocks, &shape = launch.code->cluster;
-  const auto at =
-      machine::block_in({blocks[0], blocks[1], blocks[2]}, {shape[0], shape[1], shape[2]}, cluster, rank);
-  return {static_cast<uint32_t>(at[0]), static_cast<uint32_t>(at[1]), static_cast<uint32_t>(at[2])};
-}
 
 void run_grid(Launch& launch, int workers) {
   launch.run(workers, [&](int index) { GridWorker(launch, index).run(); });

@@ -38,6 +38,8 @@ class Listing {
   virtual ~Listing() = default;
   virtual base::Location location(const Source& source) const = 0;  // in the text
   virtual std::string text(const Source& source) const = 0;
+  // The line of the PTX that machine code was made from; 0: not known, or it is PTX itself.
+  virtual uint32_t ptx_line(const Source&) const { return 0; }
   // In the program that the text was made from, if the text says.
   virtual std::optional<base::Location> program_location(const Source& source) const = 0;
   // The number of the only parameter in `candidates` (a bit each, up to 64) that the address of the access was made from;

@@ -42,7 +42,7 @@ class TileKernel final : public exec::Kernel {
     if ((options.checks & ~exec::kCheckBounds) || options.shuffle || options.perturb) {
       if (options.observer) with_probes = made_code(options.observer, true);
       const CheckedCode& code = with_probes ? *with_probes : checked_code();
-      checks.emplace(code, options, allocations, memory, launch.shuffle ? &*launch.shuffle : nullptr);
+      checks.emplace(code, options, memory, launch.shuffle ? &*launch.shuffle : nullptr);
       launch.checks = &*checks;
       launch.code = &code.code;
     } else if (options.observer) {

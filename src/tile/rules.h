@@ -59,7 +59,7 @@ struct RaceThread {};
 // Asked before the instruction runs. False: what was said is a race, and the launch ends.
 class RaceRule {
  public:
-  enum class Queue : uint8_t { kCopies, kProducts, kStores };  // what a task has begun and not waited for
+  enum Queue : uint8_t { kCopies, kProducts, kStores };  // what a task has begun and not waited for
 
   Task& t;
   const Instr& in;

@@ -4,8 +4,7 @@ compares it with eager.
     python tests/compile/run.py                     all cases, torch._inductor.config.cpu_backend = "triton"
     python tests/compile/run.py --pretend-cuda      the same on tensors that say cuda
     python tests/compile/run.py softmax norm        cases whose name or family contains a word
-    python tests/compile/run.py --json cpu.json; python tests/compile/run.py --pretend-cuda --json cuda.json
-    python tests/compile/run.py --write cpu.json cuda.json   into doc/measurements/torch-compile.md
+    python tests/compile/run.py --write             and records what it found in results/torch-compile.json
 
 A line for each: what differs most, Triton kernels, CPU seconds for the first calls (compiling) and a later
 one. torch's own operators run on one thread.
@@ -24,6 +23,9 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from suite import results as results_file  # noqa: E402
+
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 
 
@@ -160,30 +162,23 @@ def chosen(words: list[str], device: str, exactly: bool) -> list:
     return [c for c in cases if not words or any(w in c.name or w in c.family for w in words)]
 
 
-def write(path: Path, files: list[str]) -> None:
-    """Writes the table of the document from what --json left of both ways."""
-    tables = [{r["name"]: r for r in json.loads(Path(file).read_text())} for file in files]
-
-    def cells(record):
-        if record is None:
-            return "- | - | -"
-        if "error" in record:
-            return f"{record['error'][:60]} | |"
-        times = f"{record['first']:.1f} s | {record['later'] * 1e3:.1f} ms"
-        return f"{record['difference']:.0e}, {record['kernels']} | {times}"
-
-    lines = [
-        "| case | family | cpu_backend: difference, kernels | first | later "
-        "| --pretend-cuda: difference, kernels | first | later |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for name, record in tables[1].items():
-        both = f"{cells(tables[0].get(name))} | {cells(record)}"
-        lines.append(f"| {name} | {record['family']} | {both} |")
-    text = path.read_text()
-    begin, end = "<!-- table: tests/compile/run.py --write -->\n", "<!-- end -->"
-    head, rest = text.split(begin)
-    path.write_text(head + begin + "\n".join(lines) + "\n" + rest[rest.index(end) :])
+def record(records: list[dict], pretend: bool) -> None:
+    rows = [
+        [r["name"], r["family"], r["error"][:60], None, None] if "error" in r else
+        [r["name"], r["family"], f"{r['difference']:.0e}, {r['kernels']}", f"{r['first']:.1f} s",
+         f"{r['later'] * 1e3:.1f} ms"]
+        for r in records
+    ]  # fmt: skip
+    good = sum("error" not in r for r in records)
+    what = (
+        "`torch.compile` on tensors that say cuda" if pretend else '`torch.compile`, `cpu_backend = "triton"`'
+    )
+    results_file.record(
+        "torch-compile", "pretend-cuda" if pretend else "cpu_backend", what,
+        "python tests/compile/run.py" + " --pretend-cuda" * pretend,
+        {"result": f"{good} of {len(rows)} as eager"},
+        table={"columns": ["case", "family", "difference, kernels", "first", "later"], "rows": rows},
+    )  # fmt: skip
 
 
 def main() -> int:
@@ -193,13 +188,10 @@ def main() -> int:
     parser.add_argument("words", nargs="*")
     parser.add_argument("--exactly", action="store_true", help="the words are names")
     parser.add_argument("--pretend-cuda", action="store_true")
-    parser.add_argument("--json", metavar="FILE", help="what was seen, for --write")
+    parser.add_argument("--json", metavar="FILE", help="what was seen")
     parser.add_argument("--trace", action="store_true", help="the whole error")
-    parser.add_argument("--write", nargs=2, metavar="FILE", help="the two ways' files, into the document")
+    parser.add_argument("--write", action="store_true", help="into results/torch-compile.json")
     options = parser.parse_args()
-    if options.write:
-        write(HERE.parent.parent / "doc" / "measurements" / "torch-compile.md", options.write)
-        return 0
     sys.path.insert(0, str(HERE))
     with tempfile.TemporaryDirectory() as cache:
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", cache)
@@ -212,6 +204,8 @@ def main() -> int:
                 print(records[-1]["trace"])
             if options.json:
                 Path(options.json).write_text(json.dumps(records))
+    if options.write:
+        record(records, options.pretend_cuda)
     failed = sum("error" in record for record in records)
     print(f"{len(records) - failed} of {len(records)} as eager")
     return 1 if failed or not records else 0

@@ -1,4 +1,4 @@
-"""Results files of run.py: outcomes with their categories, grouped (document.py writes them into the page).
+"""Results files of run.py: outcomes with their categories, grouped (document.py records them).
 
     python tests/conformance/report.py RESULTS.jsonl ... [--functions] [--failures]
 

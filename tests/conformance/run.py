@@ -13,7 +13,6 @@ import datetime
 import json
 import os
 import pathlib
-import resource
 import signal
 import subprocess
 import sys
@@ -22,8 +21,12 @@ import time
 
 import report
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from suite.run import Case, execute
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+NO_LIMIT = 10**6  # seconds
 
 
 def conftest_root(folder: pathlib.Path) -> pathlib.Path:
@@ -108,24 +111,15 @@ def worker(number: int, options: argparse.Namespace, files: list, only: list, sc
     command += ["-m", "interpreter"] if options.marked else []
     command += ["-k", options.keyword] if options.keyword else []
     command += map(str, files)
-    memory = int(options.memory * 2**30)
-    log = scratch / f"worker{number}.log"
+    # The plug-in ends a test that takes too long: the process has no limit of its own.
+    case = Case(f"worker {number}", command, environment(options, settings, scratch), scratch, NO_LIMIT,
+                options.memory)  # fmt: skip
     while time.time() < options.until:
         begin = options.results.stat().st_size
-        with log.open("w") as out:
-            status = subprocess.run(
-                command,
-                env=environment(options, settings, scratch),
-                cwd=scratch,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                check=False,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)),
-            ).returncode
+        done = execute(case)
         started, ended = last_of(options.results, number, begin)
         if started:
-            why = how_it_ended(status, time.time() - started["at"], options)
+            why = how_it_ended(done.status, time.time() - started["at"], options)
             record = {"test": started["test"], "outcome": "crashed", "why": why}
             with options.results.open("a") as file:
                 file.write(json.dumps(record) + "\n")
@@ -133,7 +127,7 @@ def worker(number: int, options: argparse.Namespace, files: list, only: list, sc
         elif ended:
             return True
         else:
-            print(f"pytest could not run (status {status}):\n{log.read_text()[-3000:]}", flush=True)
+            print(f"pytest could not run ({done.how}):\n{(done.output + done.errors)[-3000:]}", flush=True)
             return False
     return True
 

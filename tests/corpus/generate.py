@@ -2,11 +2,12 @@
 
     python tests/corpus/generate.py [VERSION ...]
 
-tests/corpus/<version>/sm<arch>/<kernel>.<level>: the artifacts of the release matrix (matrix.py) with their
-metadata, and what only parsers and printers read (PRINTED, PTX). The artifacts beside the scripts of
-examples/runner are copies, and renewed. Triton runs in the environments of tools/releases.py, one process for
-a kernel and target; no GPU takes part. TTIR, TTGIR and the files of PTX keep their source locations. LLIR,
-PTX and cubins of the matrix have no line tables, which makes them a third of the size.
+The archive tests/corpus/<version>.tar.xz has sm<arch>/<kernel>.<level>: the artifacts of the release matrix
+(matrix.py) with their metadata, and what only parsers and printers read (PRINTED, PTX). The artifacts
+beside the scripts of examples/runner are copies, and renewed. Triton runs in the environments of
+tools/releases.py, one process for a kernel and target; no GPU takes part. TTIR, TTGIR and the files of PTX
+keep their source locations. LLIR, PTX and cubins of the matrix have no line tables, which makes them a
+third of the size.
 """
 
 import os
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import corpus
 from matrix import BINARY_LEVELS, EXAMPLES, RELEASES, copies, rows_of
 
 ROOT = EXAMPLES.parent
@@ -59,7 +61,7 @@ def compiled(version, kernel, arch, levels, lines, into):
 
 
 def generate(version):
-    out = ROOT / "tests" / "corpus" / version
+    out = corpus.FOLDER / "made" / version
     shutil.rmtree(out, ignore_errors=True)
     wanted = {}  # (kernel, arch, with lines) -> levels; those with lines first, as the last metadata stays
     for kernel, arches in PRINTED.items():
@@ -76,10 +78,13 @@ def generate(version):
             compiled(version, kernel, arch, {"ptx"}, True, Path(made))
             (out / f"sm{arch}").mkdir(exist_ok=True)
             shutil.copy(Path(made) / f"{name}.ptx", out / f"sm{arch}")
+    count = sum(1 for f in out.rglob("*.*"))
+    corpus.pack(version, out)
+    shutil.rmtree(out)
     for copy, original in copies():
-        if original.is_relative_to(out):
+        if original.is_relative_to(corpus.folder(version)):
             shutil.copy(original, copy)
-    print(f"{version}: {sum(1 for f in out.rglob('*.*'))} files", flush=True)
+    print(f"{version}: {count} files", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import corpus
 from triton_runner._compiler import versions
 
-CORPUS = Path(__file__).resolve().parent
-EXAMPLES = CORPUS.parents[1] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 RELEASES = versions.newest_patches()
 # Whose corpus has every architecture at every level (the others sm80 and sm90), the last also every kernel.
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        return CORPUS / self.release / f"sm{self.compiled_for}"
+        return corpus.folder(self.release) / f"sm{self.compiled_for}"
 
     def options(self) -> dict:
         """What the kernel's launch takes beside its arguments."""
@@ -104,13 +104,13 @@ def copies() -> list[tuple[Path, Path]]:
     for file in sorted(EXAMPLES.glob("runner/v*/*/*/*")):
         if file.suffix[1:] in ("ttir", "ttgir", *BINARY_LEVELS, "json"):
             version, level, folder = file.relative_to(EXAMPLES / "runner").parts[:3]
-            here = CORPUS / nearest(version[1:])
+            here = corpus.folder(nearest(version[1:]))
             arch = folder if level != "ttir" else "sm90" if folder == "matmul-with-tma" else "sm80"
             found.append((file, here / arch / file.name))
     for file in sorted(EXAMPLES.glob("runner/tlx/v*/*/*/*")):
         if file.suffix[1:] in ("ttir", "ttgir", *BINARY_LEVELS, "json"):
             version, _, arch = file.relative_to(EXAMPLES / "runner" / "tlx").parts[:3]
-            found.append((file, CORPUS / version[1:] / arch / file.name))
+            found.append((file, corpus.folder(version[1:]) / arch / file.name))
     return found
 
 

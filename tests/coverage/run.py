@@ -14,7 +14,6 @@ import collections
 import fnmatch
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -22,9 +21,15 @@ from gcov import Line, counted
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from suite import results  # noqa: E402
+from suite.run import Case, execute  # noqa: E402
+from suite.site import package_site  # noqa: E402
+
 BUILD = ROOT / "build" / "coverage"
+CPU_LIMIT = 36_000  # seconds of one command
 SITE = BUILD / "site"
-PYTHON_TESTS = ["-q", "-p", "no:cacheprovider", "--deselect", "tests/python/test_packaging.py"]
+PYTHON_TESTS = ["-q", "-p", "no:cacheprovider", "--deselect", "tests/python/package/test_packaging.py"]
 KERNELS = ["--jobs", "2", "--kind", "operations", "addresses", "addresses", "products"]
 KERNELS += ["--target", "cuda:80", "cuda:90", "cuda:100"]
 
@@ -36,7 +41,9 @@ PARTS = {
          "--checks", "oob,nan,uninit,race"],
     ],
     "differential": [[sys.executable, "tests/differential/run.py", *KERNELS, "--seeds", "0", "200"]],
-    "conformance": [[sys.executable, "-m", "pytest", *PYTHON_TESTS, "tests/python/test_conformance.py"]],
+    "conformance": [
+        [sys.executable, "-m", "pytest", *PYTHON_TESTS, "tests/python/package/test_conformance.py"]
+    ],
     "python": [[sys.executable, "-m", "pytest", *PYTHON_TESTS, "tests/python"]],
 }  # fmt: skip
 
@@ -69,16 +76,7 @@ def build(jobs: int) -> None:
             )  # fmt: skip
             if done.returncode:
                 sys.exit(f"the build failed: {log}")
-    shutil.rmtree(SITE, ignore_errors=True)
-    leave_out = shutil.ignore_patterns("_core*.so", "__pycache__")
-    shutil.copytree(ROOT / "python" / "triton_runner", SITE / "triton_runner", ignore=leave_out)
-    for extension in (BUILD / "python" / "bindings").glob("_core*.so"):
-        (SITE / "triton_runner" / extension.name).symlink_to(extension)
-    # An editable install finds the package before any path is looked at.
-    (SITE / "sitecustomize.py").write_text(
-        "import sys\n\n"
-        'sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__name__.startswith("ScikitBuild")]\n'
-    )
+    package_site(ROOT, BUILD, SITE)
 
 
 def run(part: str) -> bool:
@@ -86,11 +84,9 @@ def run(part: str) -> bool:
     log, good = BUILD / f"{part}.log", True
     with log.open("w") as out:
         for command in PARTS[part]:
-            done = subprocess.run(
-                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                check=False, env=os.environ | {"PYTHONPATH": str(SITE)},
-            )  # fmt: skip
-            good &= done.returncode == 0
+            done = execute(Case(part, command, {"PYTHONPATH": str(SITE)}, ROOT, CPU_LIMIT))
+            out.write(done.output + done.errors)
+            good &= not done.how
     last = (log.read_text().strip().splitlines() or [""])[-1]
     print(f"{part}: {last}" + ("" if good else f" ({log.relative_to(ROOT)})"), flush=True)
     return good
@@ -112,10 +108,10 @@ def read_reasons(path: pathlib.Path) -> dict[tuple[str, str], str]:
     return reasons
 
 
-def report(files: dict[str, dict[int, Line]], reasons: dict[tuple[str, str], str]) -> int:
+def report(files: dict[str, dict[int, Line]], reasons: dict[tuple[str, str], str], write: bool) -> int:
     """Prints a row a file and every line that nothing reaches and nobody explained; the number of these."""
     patterns = [p for p in (HERE / "files.txt").read_text().splitlines() if p.startswith("src")]
-    totals, missing, used = collections.Counter(), [], set()
+    totals, missing, used, rows = collections.Counter(), [], set(), []
     print(f"{'file':34}{'lines':>7}{'unreached':>11}{'ways':>7}{'unreached':>11}")
     for file in sorted(f for f in files if any(fnmatch.fnmatch(f, p) for p in patterns)):
         text, lines = (ROOT / file).read_text().splitlines(), files[file]
@@ -124,6 +120,7 @@ def report(files: dict[str, dict[int, Line]], reasons: dict[tuple[str, str], str
             sum(len(x.ways) for x in lines.values()), sum(x.ways.count(0) for x in lines.values()),
         ]  # fmt: skip
         totals.update(dict(enumerate(row)))
+        rows.append([file, *row])
         print(f"{file:34}{row[0]:7}{row[1]:11}{row[2]:7}{row[3]:11}")
         explained = False  # the line before: what follows it and never runs has its reason
         for number, line in sorted(lines.items()):
@@ -144,6 +141,13 @@ def report(files: dict[str, dict[int, Line]], reasons: dict[tuple[str, str], str
         if written not in (ROOT / file).read_text():
             print(f"unreached.txt: {file} has no line {written!r}: take it out")
     still_open = sum(reasons.get(line, "").startswith("open: ") for line in used)
+    if write:
+        said = f"{totals[1]} of {totals[0]:,} lines and {totals[3]} of {totals[2]:,} ways"
+        results.record(
+            "coverage", "engines", "lines and ways out of conditions of the engines that no test reaches",
+            "make coverage", {"result": f"{said}; each has its reason in `tests/coverage/unreached.txt`"},
+            table={"columns": ["file", "lines", "unreached", "ways", "unreached"], "rows": rows},
+        )  # fmt: skip
     print(f"{len(used)} lines are explained in unreached.txt, {still_open} of them as open")
     print("\n".join(missing))
     return len(missing)
@@ -153,6 +157,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=[p for p in PARTS if p != "conformance"])
     parser.add_argument("--fresh", action="store_true", help="forget what was counted before")
+    parser.add_argument("--write", action="store_true", help="into results/coverage.json")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     build(options.jobs)
@@ -160,7 +165,7 @@ def main() -> int:
         for counts in BUILD.rglob("*.gcda"):
             counts.unlink()
     failed = [part for part in options.parts if not run(part)]
-    missing = report(counted(BUILD, ROOT), read_reasons(HERE / "unreached.txt"))
+    missing = report(counted(BUILD, ROOT), read_reasons(HERE / "unreached.txt"), options.write)
     if missing:
         print(f"{missing} lines are unreached without a reason: add a case, take them out, or say why")
     return 1 if failed or missing else 0

@@ -43,6 +43,9 @@ from generate import FLOATS, Kernel, generate
 from products import generate_product
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+from suite import results  # noqa: E402
+
 KEPT = ROOT / "build" / "differential"
 LEVELS = ("ttir", "ttgir", "ptx", "gpu")  # the last: compiled by Triton for the GPU of this machine
 KINDS = {
@@ -256,6 +259,7 @@ def main() -> int:
     parser.add_argument(
         "--kind", nargs="+", choices=KINDS, default=["operations", "addresses"], help="by seed"
     )
+    parser.add_argument("--write", metavar="KEY", help="a row of results/differential.json")
     parser.add_argument("--show", action="store_true", help="print the kernels")
     options = parser.parse_args()
     # Processes side by side share the cores; two threads, so that programs of a grid still meet.
@@ -274,6 +278,10 @@ def main() -> int:
         print(f"{times} refused: {error}")
     died = f", {count['died']} ended their process" if count["died"] else ""
     print("{agrees} kernels agree, {differs} differ, {refused} were refused".format_map(count) + died)
+    if options.write:
+        what = f"{', '.join(options.kind)}; {', '.join(options.levels)}; {', '.join(options.target)}"
+        figures = {"agree": count["agrees"], "differ": count["differs"], "refused": count["refused"]}
+        results.record("differential", options.write, what, "make differential", figures)
     return 1 if count["differs"] or count["died"] or not count["agrees"] else 0
 
 

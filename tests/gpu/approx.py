@@ -3,7 +3,7 @@
     python approx.py OUT      writes OUT/approx.npz: <function>_<first bits>: int8, hardware minus rounded, in
                               steps of the result's last bit, for every float from there on
 
-Needs libcuda and numpy, no build. doc/measurements/fidelity.md has what came of it.
+Needs libcuda and numpy, no build. doc/internals/hardware.md has what came of it.
 """
 
 import ctypes

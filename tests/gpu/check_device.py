@@ -12,6 +12,9 @@ import triton_runner
 from triton_runner import _core
 from triton_runner._launch import gpu_driver
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "corpus"))
+import corpus
+
 HEADER = """.version 8.0
 .target {target}
 .address_size 64
@@ -155,9 +158,7 @@ def check_bad_ptx():
 
 def check_wrong_architecture():
     newer = error_of(lambda: load(ptx("", [".u64"], target="sm_120"), target="cuda:120"))
-    cubin = (
-        triton_runner.__path__ and Path(__file__).parents[2] / "tests/corpus/3.6.0/sm80/matmul_kernel.cubin"
-    )
+    cubin = corpus.folder("3.6.0") / "sm80/matmul_kernel.cubin"
     options = {"target": "", "num_warps": 4, "shared": 0}
     image = cubin.read_bytes()
     forced = error_of(lambda: gpu_driver.driver().load(image, "matmul_kernel", "cubin", [], options))
@@ -165,7 +166,7 @@ def check_wrong_architecture():
 
 
 def check_resources_of_cubins():
-    folder = Path(__file__).parents[2] / "tests/corpus/3.6.0/sm90"
+    folder = corpus.folder("3.6.0") / "sm90"
     for path in folder.glob("*.cubin"):
         told = _core.artifact.describe(path.read_bytes(), "cubin")
         options = {"target": told["target"], "num_warps": told["num_warps"], "shared": 0}
@@ -195,7 +196,7 @@ def check_tensor_maps_of_the_caller():
     m, n, k = 200, 160, 120
     a, b = (torch.randn(*s, device="cuda", dtype=torch.float16) for s in ((m, k), (k, n)))
     c = torch.zeros(m, n, device="cuda", dtype=torch.float16)
-    path = Path(__file__).parents[2] / "tests/corpus/3.3.1/sm90/matmul_tma_kernel.cubin"
+    path = corpus.folder("3.3.1") / "sm90/matmul_tma_kernel.cubin"
     with triton_runner.using(device="cuda"):
         kernel = triton_runner.load(str(path), device="cuda")
     kernel[(4 * 5,)](TensorMap(a, [64, 32]), TensorMap(b, [32, 32]), TensorMap(c, [64, 32]), m, n, k)

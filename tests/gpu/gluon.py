@@ -17,7 +17,7 @@ import pathlib
 import subprocess
 import sys
 
-TESTS = pathlib.Path(__file__).resolve().parents[1] / "python"
+TESTS = pathlib.Path(__file__).resolve().parents[1] / "python" / "gluon"
 # Tests of what the engines and this package's own descriptors say of a mistake.
 OF_ENGINES = ("is_looked_at", "is_a_fault", "loaded_kernel", "share_channels", "not_there", "is_a_race")
 SAME_FAMILY = {8: ("cuda:80",), 9: ("cuda:80", "cuda:90")}  # what a GPU of that major number runs

@@ -3,12 +3,12 @@ a tensor.
 
   ptx_rules.py      on a Hopper GPU (libcuda and NumPy alone: no Triton, no build), about a minute
 
-Random chains of products and every kind of box of tests/python/kernels_for_ptx_rules.py, whose models are
-what the engine does (tests/python/test_ptx_rules.py). A line for each kind, then what differs; exit status 1
-if a chain that ptxas repairs or that is right, or a box, differs. Chains of the third kind, which ptxas
-does not repair, are counted only: what D has reached when it is read is timing. So it may be where a product
-is not committed before a wait (doc/internals/simt.md). With JIT_LOG=1 in the environment ptxas's words on the
-wide products are shown.
+Random chains of products and every kind of box of tests/python/helpers/kernels_for_ptx_rules.py, whose
+models are what the engine does (tests/python/ptx/test_ptx_rules.py). A line for each kind, then what
+differs; status 1 if a chain that ptxas repairs or that is right, or a box, differs. Chains of the third
+kind, which ptxas does not repair, are counted only: what D has reached when it is read is timing. So it may
+be where a product is not committed before a wait (doc/internals/simt.md). With JIT_LOG=1 in the environment
+ptxas's words on the wide products are shown.
 """
 
 import collections

@@ -3,7 +3,7 @@ a process of its own, and writes what came out.
 
     python tests/gpu/run_examples.py OUT [--releases 3.6.0,...] [--jobs N]
 
-OUT/examples.json has one entry a row or script; OUT/examples.md has the tables of doc/measurements/gpu.md.
+OUT/examples.json has one entry a row or script, OUT/examples.md their tables.
 What is for an architecture that this GPU cannot run, and artifacts that the installed Triton does not accept
 because another release wrote them, have to be refused with a DiagnosticError.
 """
@@ -13,15 +13,15 @@ import concurrent.futures
 import json
 import os
 import re
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "corpus"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "corpus")]
 import matrix  # noqa: E402
+from suite.results import markdown  # noqa: E402
+from suite.run import Case, execute  # noqa: E402
 
 LEVELS = ["python", "gluon", "ttir", "ttgir", "llir", "ptx", "cubin"]
 
@@ -59,14 +59,8 @@ DUMPS = [
 
 
 def run(example: Example, capability: int) -> dict:
-    started = time.time()
-    try:
-        result = subprocess.run(
-            [sys.executable, *example.command], capture_output=True, text=True, timeout=240
-        )
-        code, out, err = result.returncode, result.stdout, result.stderr
-    except subprocess.TimeoutExpired:
-        code, out, err = 124, "", "timed out"
+    done = execute(Case(example.label, [sys.executable, *example.command], folder=Path.cwd()))
+    code, out, err = done.status, done.output, done.errors
     said = re.findall(r"(?:max difference|torch and dump is) (\S+)", out)
     expected = example.can_run(capability)
     stopped = code == 1 and "DiagnosticError" in err
@@ -87,17 +81,15 @@ def run(example: Example, capability: int) -> dict:
         "script": example.label, "code": code, "refused": refused,
         "ok": bool(refused) or (code == 0 and expected),
         "max_difference": max(map(float, said), default=None),
-        "seconds": round(time.time() - started, 1),
+        "seconds": round(done.seconds, 1),
         "error": "" if code == 0 else (errors or lines or [""])[-1][:300],
         "tail": "" if code == 0 else "\n".join(lines[-6:])[:1500],
     }  # fmt: skip
 
 
 def dumps_table(results: list) -> str:
-    lines = ["| script | largest difference |", "|---|---|"]
-    for r in results:
-        lines.append(f"| `{r['script']}` | {r['max_difference'] if r['ok'] else 'FAILED'} |")
-    return "\n".join(lines) + "\n"
+    rows = [[f"`{r['script']}`", r["max_difference"] if r["ok"] else "FAILED"] for r in results]
+    return markdown(["script", "largest difference"], rows) + "\n"
 
 
 def table(examples: list, results: list) -> str:
@@ -108,15 +100,8 @@ def table(examples: list, results: list) -> str:
             cell = f"{r['max_difference']:.2g}"
         where = f"sm{example.row.arch}" if example.row.arch else "any"
         rows.setdefault((example.row.release, example.row.kernel, where), {})[example.row.level] = cell
-    lines = [
-        "| release | example | architecture | " + " | ".join(LEVELS) + " |",
-        "|" + "---|" * (3 + len(LEVELS)),
-    ]
-    for (release, name, where), cells in sorted(rows.items()):
-        lines.append(
-            f"| {release} | {name} | {where} | " + " | ".join(cells.get(level, "") for level in LEVELS) + " |"
-        )
-    return "\n".join(lines) + "\n"
+    lines = [[*key, *(cells.get(level, "") for level in LEVELS)] for key, cells in sorted(rows.items())]
+    return markdown(["release", "example", "architecture", *LEVELS], lines) + "\n"
 
 
 def main():

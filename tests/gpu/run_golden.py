@@ -4,7 +4,7 @@ oracle, bit for bit.
     python tests/gpu/run_golden.py OUT [--jobs N] [--device cpu] [part-of-name ...]
 
 A case is compiled from its TTIR (or TTGIR) by the installed Triton through triton_runner.load(...,
-device="cuda"). OUT/golden.json has an entry a case, OUT/golden.md the summary of doc/measurements/gpu.md.
+device="cuda"). OUT/golden.json has an entry a case, OUT/golden.md a summary.
 Arrays of a float type count NaNs as equal, arrays of hex bits do not; math functions are measured in ulp.
 Cases that end in a trap or print are left out. Each worker is a process of its own: a compiler that dies
 takes one case along.
@@ -15,7 +15,6 @@ import concurrent.futures
 import json
 import math
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -26,6 +25,8 @@ sys.path.insert(0, str(HERE.parents[1]))
 from golden import make  # noqa: E402
 from golden.casefile import Array, Scalar, literal, width_of  # noqa: E402
 from golden.formats import FLOATS  # noqa: E402
+from suite.results import markdown  # noqa: E402
+from suite.run import Case, execute  # noqa: E402
 
 MARK = "@golden "  # before a worker's own lines: compilers print to the same stream
 CAPABILITY = {"cuda:80": 80, "cuda:90": 90}
@@ -191,20 +192,20 @@ def drive(paths: list[str], device: str) -> list[dict]:
     results, left = [], list(paths)
     while left:
         command = [sys.executable, str(HERE), "--worker", "--device", device, "-", *left]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
-        lines = [json.loads(line[len(MARK) :]) for line in done.stdout.splitlines() if line.startswith(MARK)]
+        done = execute(Case("golden", command, folder=Path.cwd(), cpu_limit=7200))
+        lines = [json.loads(line[len(MARK) :]) for line in done.output.splitlines() if line.startswith(MARK)]
         finished = [line for line in lines if "case" in line]
         results += finished
         begun = [line["begin"] for line in lines if "begin" in line]
         seen = {r["case"] for r in finished}
         if begun and begun[-1] not in seen:
-            tail = " ".join(done.stderr.strip().splitlines()[-2:])[:300]
+            tail = " ".join(done.errors.strip().splitlines()[-2:])[:300]
             results.append(
                 {"case": begun[-1], "status": "not compiled", "error": f"the compiler ended: {tail}"}
             )
             seen.add(begun[-1])
         if not begun:
-            results += [{"case": p, "status": "failed", "error": done.stderr[-400:]} for p in left]
+            results += [{"case": p, "status": "failed", "error": done.errors[-400:]} for p in left]
             break
         left = [p for p in left if p not in seen]
     return results
@@ -220,33 +221,39 @@ def summary(results: list[dict], about: str) -> str:
         f"{len(count['differs'])} differ, {len(count['not compiled'])} do not compile there, "
         f"{len(count['failed'])} failed.",
         "",
-        "| case | status | differing elements | first |",
-        "|---|---|---|---|",
     ]
-    for r in results:
-        if r["status"] != "ok":
-            first = (r.get("first") or [r.get("error", "")])[0].replace("|", "/").replace("\n", " ")
-            lines.append(f"| {r['case']} | {r['status']} | {r.get('wrong', '')} | {first} |")
-    lines += ["", "| function | ulp by type |", "|---|---|"]
-    for r in results:
-        if r.get("ulp"):
-            lines.append(f"| {r['case']} | {', '.join(f'{k} {v:g}' for k, v in sorted(r['ulp'].items()))} |")
-    return "\n".join(lines) + "\n"
+    rows = [
+        [
+            r["case"],
+            r["status"],
+            r.get("wrong"),
+            " ".join((r.get("first") or [r.get("error", "")])[0].split()),
+        ]
+        for r in results
+        if r["status"] != "ok"
+    ]
+    ulps = [
+        [r["case"], ", ".join(f"{k} {v:g}" for k, v in sorted(r["ulp"].items()))]
+        for r in results
+        if r.get("ulp")
+    ]
+    lines += [markdown(["case", "status", "differing elements", "first"], rows), ""]
+    return "\n".join([*lines, markdown(["function", "ulp by type"], ulps)]) + "\n"
 
 
 def language(device: str) -> str:
     """tl.rand, tl.sort, tl.cumsum and the like beside NumPy."""
     from golden.language import checks, equal
 
-    lines = ["", "| tl | |", "|---|---|"]
+    rows = []
     for name, got, wanted, tolerance in checks(device):
         verdict = (
             "equal" if equal(got, wanted, 0) else "within" if equal(got, wanted, tolerance) else "DIFFERS"
         )
         if verdict != "equal":
             verdict += f", at most {abs(got.astype(float) - wanted.astype(float)).max():.3g}"
-        lines.append(f"| {name} | {verdict} |")
-    return "\n".join(lines) + "\n"
+        rows.append([name, verdict])
+    return "\n" + markdown(["tl", ""], rows) + "\n"
 
 
 def main() -> int:

@@ -1,6 +1,8 @@
 """Sparse wgmma on hardware: does metadata lie where the SIMT engine has it?
 
-python tests/gpu/sparse.py      on a Hopper GPU, with torch: the products of tests/python/test_ptx_products.py
+python tests/gpu/sparse.py      on a Hopper GPU, with torch
+
+The products of tests/python/ptx/test_ptx_products.py.
 
 Whole numbers, so that sums are exact; a wrong place of one element shows.
 """

@@ -4,8 +4,8 @@
 
 Installs the libraries (without what they depend on, but for what they import) into a scratch folder,
 $TRITON_RUNNER_LIBRARIES or one in the temporary folder; runs every case of cases_<library>.py through
-`triton-runner run` and prints a row a case that is not right, and the counts. --write puts the counts into
-doc/measurements/libraries.md, whose other rows stay.
+`triton-runner run` and prints a row a case that is not right, and the counts. --write records
+the counts in results/libraries.json, whose other rows stay.
 """
 
 import argparse
@@ -18,7 +18,11 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-DOC = HERE.parents[1] / "doc" / "measurements" / "libraries.md"
+sys.path[:0] = [str(HERE.parent)]
+from suite import results  # noqa: E402
+from suite.run import Case, execute  # noqa: E402
+
+LIMIT = 36_000  # seconds of CPU time of a library's cases
 LIBRARIES = {
     # what is installed, with and without --pretend-cuda, and what it reads from the environment
     "liger_kernel": (["liger-kernel==0.8.5"], (False, True), {}),
@@ -74,25 +78,32 @@ def run(name: str, level: str, pretend: bool, only: str) -> list[dict]:
     command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", level]
     command += ["--pretend-cuda"] if pretend else []
     command += [str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment(name))
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"name"')]
-    if done.returncode:
-        rows.append({"name": name, "result": "stopped", "text": f"status {done.returncode}"})
+    done = execute(Case(name, command, environment(name), pathlib.Path.cwd(), LIMIT))
+    rows = [json.loads(line) for line in done.output.splitlines() if line.startswith('{"name"')]
+    if done.how:
+        rows.append({"name": name, "result": "stopped", "text": f"{done.how}: {done.last_line}"})
     return rows
 
 
-def write(counts: dict) -> None:
-    """Puts rows into the table of doc/measurements/libraries.md, in place of those for the same run."""
-    head, _, rest = DOC.read_text().partition("<!-- table -->\n")
-    table, _, tail = rest.partition("<!-- end -->")
-    heading, rule, *lines = table.splitlines()
-    rows = {tuple(line.split(" | ")[:3]): line for line in lines}
-    for (name, level, pretend), results in counts.items():
-        right = sum(row["result"] == "right" for row in results)
-        others = ", ".join(f"`{row['name']}` {row['result']}" for row in results if row["result"] != "right")
-        key = f"| {LIBRARIES[name][0][0]}", "yes" if pretend else "no", level
-        rows[key] = " | ".join([*key, str(len(results)), str(right), f"{others or '-'} |"])
-    DOC.write_text("\n".join([f"{head}<!-- table -->", heading, rule, *rows.values(), f"<!-- end -->{tail}"]))
+COLUMNS = ["library", "operators", "as torch", "others"]
+
+
+def record(level: str, pretend: bool, counts: dict[str, list[dict]]) -> None:
+    """Puts the libraries' rows into the table of their level, in place of those for the same library."""
+    key = f"{'cuda' if pretend else 'cpu'} {level}"
+    old = results.read("libraries").get(key, {"table": {"rows": []}})["table"]["rows"]
+    rows = {row[0]: row for row in old}
+    for name, found in counts.items():
+        library = LIBRARIES[name][0][0]
+        others = ", ".join(f"`{row['name']}` {row['result']}" for row in found if row["result"] != "right")
+        right = sum(row["result"] == "right" for row in found)
+        rows[library] = [library, len(found), right, others or None]
+    how = "with `--pretend-cuda`" if pretend else "as they are"
+    what = f"operators of {len(rows)} libraries beside torch, {how}, {level}"
+    command = "python tests/libraries/run.py" + (f" --level {level}" if level != "ttir" else "")
+    said = f"{sum(row[2] for row in rows.values())} of {sum(row[1] for row in rows.values())} as torch"
+    table = {"columns": COLUMNS, "rows": list(rows.values())}
+    results.record("libraries", key, what, command, {"result": said}, table=table)
 
 
 def main() -> None:
@@ -105,16 +116,17 @@ def main() -> None:
     counts = {}
     for name in options.libraries:
         for level, pretend in itertools.product(options.level or ["ttir"], LIBRARIES[name][1]):
-            results = counts[name, level, pretend] = run(name, level, pretend, options.only)
+            rows = counts[name, level, pretend] = run(name, level, pretend, options.only)
             where = f"{name} at {level}{' with --pretend-cuda' if pretend else ''}"
-            for row in results:
+            for row in rows:
                 if row["result"] != "right":
                     print(f"{where}, {row['name']}: {row['result']}: {row['text']}")
-            right = sum(row["result"] == "right" for row in results)
-            print(f"{where}: {right} of {len(results)} operators as torch", flush=True)
+            right = sum(row["result"] == "right" for row in rows)
+            print(f"{where}: {right} of {len(rows)} operators as torch", flush=True)
     if options.write:
-        write(counts)
-    sys.exit(any(row["result"] != "right" for results in counts.values() for row in results))
+        for level, pretend in dict.fromkeys((level, pretend) for _, level, pretend in counts):
+            record(level, pretend, {n: rows for (n, *way), rows in counts.items() if way == [level, pretend]})
+    sys.exit(any(row["result"] != "right" for rows in counts.values() for row in rows))
 
 
 if __name__ == "__main__":

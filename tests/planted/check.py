@@ -22,6 +22,9 @@ from triton_runner._bisect.results import Found
 from triton_runner._compiler import versions
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from suite import results  # noqa: E402
+
 KERNELS = {
     "add": ("*fp32:16, *fp32:16, *fp32:16, i32", {"BLOCK": 128}),
     "row_sum": ("*fp32:16, *fp32:16, i32", {"BLOCK": 128}),
@@ -111,8 +114,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="of the first fault")
+    parser.add_argument("--write", action="store_true", help="into results/planted.json")
     options = parser.parse_args()
     tried = right = 0
+    rows = []
     seed = options.seed
     while tried < options.count:
         result = found(seed)
@@ -123,9 +128,17 @@ def main():
             step = fault["pass"]
             where = f"{fault['kernel']}, {step['stage']} {step['adds'][0]}#{step['nth']}"
             verdict = "found" if names(fault, said) else f"WRONG: {said.headline} {said.notes}"
+            rows.append([seed, where, f"{fault['old']} to {fault['new']}", verdict])
             print(f"seed {seed}: {where}, {fault['old']} -> {fault['new']}: {verdict}", flush=True)
         seed += 1
     print(f"{right} of {tried} planted faults were found")
+    if options.write:
+        results.record(
+            "planted", "bisect", "faults planted after compiler passes, named by stage and pass by `bisect`",
+            f'make bisect-check ARGS="--count {options.count} --seed {options.seed}"',
+            {"result": f"{right} of {tried}"},
+            table={"columns": ["seed", "after", "edit", "verdict"], "rows": rows},
+        )  # fmt: skip
     return right < tried
 
 

@@ -19,7 +19,12 @@ from triton_runner._memory.arguments import Arguments
 from triton_runner._reduce import ir_edits, oracles
 from triton_runner._reduce.reduce import reduce
 
-CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "3.9.0"
+TESTS = Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS), str(TESTS / "corpus")]
+import corpus  # noqa: E402
+from suite import results  # noqa: E402
+
+CORPUS = corpus.folder("3.9.0")
 FOLDERS = {"ttir": "sm80", "ttgir": "sm80", "ptx": "sm90"}
 MOST = 15
 # The level, what the compiler mistakes, for what.
@@ -122,30 +127,41 @@ def found(name: str):
     return reduce(text, oracle_of(name, text, level), name="attention_kernel")
 
 
-def main() -> int:
-    given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def check(key: str, what: str, unit: str, kind: str, faults: dict, reduced) -> int:
+    """Reduces each fault of a list (its kind by name), prints a row, and with --write records them. How many
+    are left too large. reduced: (name) -> the reduction."""
+    given = argparse.ArgumentParser(description=what)
     given.add_argument("--only", default="")
     given.add_argument("--show", action="store_true")
+    given.add_argument("--write", action="store_true", help="into results/planted.json")
     options = given.parse_args()
-    failed = 0
-    print("| fault | level | ops before | ops | tries | seconds |\n|---|---|---|---|---|---|")
-    for name, (level, *_) in FAULTS.items():
+    rows = []
+    for name, of_kind in faults.items():
         if options.only not in name:
             continue
         started = time.monotonic()
         with triton_runner.using(device="cpu"):
-            one = found(name)
-        print(
-            f"| {name} | {level} | {one.size_before[0]} | {one.size[0]} | {one.tries} "
-            f"| {time.monotonic() - started:.1f} |",
-            flush=True,
-        )
-        failed += one.size[0] > MOST
+            one = reduced(name)
+        took = time.monotonic() - started
+        rows.append([name, of_kind, one.size_before[0], one.size[0], one.tries, f"{took:.1f}"])
+        print(*rows[-1], sep=", ", flush=True)
         if options.show:
             print(one.text)
-    print(f"{failed} of the faults have more than {MOST} ops" if failed else "all found small")
+    sizes, seconds = [row[3] for row in rows], [float(row[5]) for row in rows]
+    failed = sum(size > MOST for size in sizes)
+    if options.write:
+        said = f"{len(rows) - failed} of {len(rows)}: {min(sizes)} to {max(sizes)} {unit}, "
+        said += f"in {min(seconds):g} to {max(seconds):g} s"
+        columns = ["fault", kind, f"{unit} before", unit, "tries", "seconds"]
+        command = f"python {Path(sys.argv[0]).resolve().relative_to(TESTS.parent)}"
+        table = {"columns": columns, "rows": rows}
+        results.record("planted", key, what, command, {"result": said}, table=table)
+    print(f"{failed} of the faults have more than {MOST} {unit}" if failed else "all found small")
     return failed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    what = "faults in the IR or PTX of an attention kernel, made at most 15 ops by `reduce`"
+    sys.exit(
+        check("reduce", what, "ops", "level", {name: level for name, (level, *_) in FAULTS.items()}, found)
+    )

@@ -8,15 +8,12 @@ TTIR is run as it is and as a faulty pass would leave it. What is left may have 
 imports and the `def` among them.
 """
 
-import argparse
 import re
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import triton_runner
-from reduce_check import attention
+from reduce_check import attention, check
 from triton_runner._memory.arguments import Arguments
 from triton_runner._reduce import oracles
 from triton_runner._reduce.reduce import reduce
@@ -108,31 +105,12 @@ def found(name: str, folder):
     )  # fmt: skip
 
 
-def main() -> int:
-    given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    given.add_argument("--only", default="")
-    given.add_argument("--show", action="store_true")
-    options = given.parse_args()
-    failed = 0
-    print("| fault | oracle | statements before | statements | tries | seconds |\n|---|---|---|---|---|---|")
-    for name, (*_, oracle) in FAULTS.items():
-        if options.only not in name:
-            continue
-        started = time.monotonic()
-        with triton_runner.using(device="cpu"), tempfile.TemporaryDirectory() as folder:
-            one = found(name, folder)
-        said = oracle if isinstance(oracle, str) else "a function"
-        print(
-            f"| {name} | {said} | {one.size_before[0]} | {one.size[0]} | {one.tries} "
-            f"| {time.monotonic() - started:.1f} |",
-            flush=True,
-        )
-        failed += one.size[0] > MOST
-        if options.show:
-            print(one.text)
-    print(f"{failed} of the faults have more than {MOST} statements" if failed else "all found small")
-    return failed
+def reduced(name: str):
+    with tempfile.TemporaryDirectory() as folder:
+        return found(name, folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    oracle_names = {name: o if isinstance(o, str) else "a function" for name, (*_, o) in FAULTS.items()}
+    what = "faults in its Python, made at most 15 statements"
+    sys.exit(check("reduce-python", what, "statements", "oracle", oracle_names, reduced))

@@ -18,7 +18,12 @@ for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"):
         atexit.register(shutil.rmtree, os.environ[name], ignore_errors=True)
 os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
-sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus")]
+# Tests import what helpers/ has, and some what another test has.
+FOLDERS = sorted(path for path in (ROOT / "tests" / "python").iterdir() if path.is_dir())
+sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus"), *map(str, FOLDERS)]
+import corpus  # noqa: E402
+
+corpus.unpacked()  # pages and tests name files of build/corpus
 
 # The files that take longest, by `make test PARTS=python` with --junitxml. They come first: a process that
 # begins one of them last works on alone.
@@ -28,8 +33,25 @@ LONGEST = [
     "experiments", "reduce", "gluon_scaled", "pretend_cuda", "winners",
 ]  # fmt: skip
 
+# What costs most and covers least: harnesses, benchmarks, installations, pages whose commands take long. They
+# are marked `share` and run every few submissions (tests/run_all.py); what they reach other tests reach too.
+SHARE = [
+    "test_conformance", "test_benchmark", "test_bench", "test_isa", "test_sort", "test_torch_compile",
+    "test_experiments", "test_winners", "test_quick", "test_packaging", "test_deploy", "test_memory_use",
+    "test_bisection_timing", "test_gluon_scaled", "test_tutorials", "test_ulp", "test_page",
+    "test_the_trap_is_the_lowest_program_s", "test_a_program_that_waits_for_one_that_trapped_hides_nothing",
+    "test_the_same_page_on_a_busy_machine", "test_on_a_cluster_with_a_worker_killed",
+    "test_killed_in_the_middle",
+    "test_commands[doc/guide/find-a-race.md]", "test_commands[doc/guide/torch-compile.md]",
+    "test_commands[doc/guide/reduce.md]", "test_commands[doc/guide/verify.md]",
+    "test_commands[doc/guide/without-a-gpu.md]",
+]  # fmt: skip
+
 
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if {item.path.stem, item.originalname, item.name} & set(SHARE):
+            item.add_marker("share")
     place = {f"test_{name}": at for at, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 

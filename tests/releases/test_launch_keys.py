@@ -1,6 +1,6 @@
 """The keys by which launches are found again: equal where those of this release are, for numbers and
 constants, and compiled for AMD's GPUs for tensors too, of which such keys have more. There is no torch here:
-a stand-in has what Triton asks of its tensors (tests/python/test_dispatch*.py have torch's own)."""
+a stand-in has what Triton asks of its tensors (tests/python/launch/test_dispatch*.py have torch's own)."""
 
 import random
 import sys

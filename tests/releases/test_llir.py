@@ -5,7 +5,7 @@ import pytest
 import triton
 import triton_runner
 from triton_runner._compiler import abilities
-from triton_runner._pipeline import llir, translation
+from triton_runner._pipeline import llvm_ir, translation
 
 RELEASE = divmod(translation.number(triton.__version__), 100)
 NEWER = matrix.RELEASES[matrix.RELEASES.index(matrix.nearest(triton.__version__)) + 1 :]
@@ -45,7 +45,7 @@ def test_the_llir_of_this_release_stays_as_it_is():
     assert files
     for file in files:
         text = file.read_text()
-        assert llir.translate(text, RELEASE) == (text, []), file
+        assert llvm_ir.translate(text, RELEASE) == (text, []), file
 
 
 UNKNOWN = """define ptx_kernel void @k(ptr addrspace(1) %0, float %1) {

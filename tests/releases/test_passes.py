@@ -9,7 +9,7 @@ import triton
 import triton_runner
 from triton_runner import DiagnosticError
 
-FILE = Path(__file__).resolve().parents[1] / "python" / "kernels_for_passes.py"
+FILE = Path(__file__).resolve().parents[1] / "python" / "helpers" / "kernels_for_passes.py"
 SIGNATURE = "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16"
 SIZES = {"BM": 64, "BN": 64, "BK": 32}
 

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "python")]
+sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "python" / "helpers")]
 
 import triton_runner  # noqa: E402
 from kernels import harness  # noqa: E402

@@ -21,15 +21,17 @@ import importlib.util
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "tests")]
+from suite import results  # noqa: E402
+from suite import run as suite  # noqa: E402
+
 LIMIT = 900  # seconds of CPU time after which a program is ended
 
 # Examples that are scripts without arguments, and show no fault on purpose.
@@ -150,30 +152,23 @@ def judge(subject: Subject, launches: int) -> Outcome:
     """Runs `verify` on a subject."""
     command = [sys.executable, "-m", "triton_runner", "verify", "--json", "--launches", str(launches)]
     environment = {"TRITON_DEFAULT_FP_FUSION": "1", "PYTHONWARNINGS": "ignore", "TRITON_RUNNER_DEVICE": "cpu"}
-    started = time.monotonic()
-    with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run(
-            [*command, *subject.command],
-            env=os.environ | environment | subject.environment,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=scratch,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
-        )  # fmt: skip
-    seconds = time.monotonic() - started
+    done = suite.execute(
+        suite.Case(subject.name, [*command, *subject.command], environment | subject.environment, None, LIMIT)
+    )
     try:
-        found = json.loads(done.stdout)
+        found = json.loads(done.output)
     except ValueError:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        return Outcome(subject, [], f"status {done.returncode}: {last[:300]}", seconds)
-    rows = [json.loads(line) for line in done.stderr.splitlines() if line.startswith('{"name"')]
+        return Outcome(subject, [], f"{done.how}: {done.last_line}", done.seconds)
+    rows = [json.loads(line) for line in done.errors.splitlines() if line.startswith('{"name"')]
     wrong = [row for row in rows if row["result"] != "right"]
     failed = ""
     if found["program"]["status"]:
-        failed = (done.stderr.strip().splitlines() or ["its status is not 0"])[-1][:300]
+        failed = done.last_line
     elif wrong:
         failed = f"{wrong[0]['result']}: {wrong[0]['text']}"
     elif not found["launches"]:
         failed = "it launched no kernel"
-    return Outcome(subject, found["launches"], failed, seconds)
+    return Outcome(subject, found["launches"], failed, done.seconds)
 
 
 def exceptions() -> list[dict]:
@@ -247,6 +242,21 @@ def summary(outcomes: list[Outcome], known: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def record(part: str, outcomes: list[Outcome], known: list[dict]) -> None:
+    launches = [one for outcome in outcomes for one in outcome.launches]
+    verdicts = collections.Counter(one["verdict"] for one in launches)
+    warned = collections.Counter(
+        f["check"] for one in launches for f in one["findings"] if f["severity"] == "warning"
+    )
+    allowed = sum(excused(outcome, one, known) for outcome in outcomes for one in outcome.launches)
+    said = f"{len(launches)} launches: " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
+    said += f" ({allowed} of these an exception)" if allowed else ""
+    results.record(
+        "right", part, f"`verify` of {part}", f"python tests/right/run.py {part}", {"result": said},
+        data={"warnings": dict(warned)},
+    )  # fmt: skip
+
+
 def write(path: Path, outcomes: list[Outcome]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps([outcome.to_json() for outcome in outcomes], indent=1) + "\n")
@@ -261,6 +271,7 @@ def main() -> int:
     parser.add_argument("--whole", action="store_true", help="a library's cases in one process: quicker")
     parser.add_argument("--tutorials", type=Path, help="the folder of Triton's tutorials")
     parser.add_argument("--folder", type=Path, help="a folder of other right programs")
+    parser.add_argument("--write", action="store_true", help="a row a part into results/right.json")
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "right.json")
     options = parser.parse_args()
     folders = {"tutorials": options.tutorials, "folder": options.folder}
@@ -290,6 +301,9 @@ def main() -> int:
                 if text := show(outcome, known):
                     print(text, flush=True)
             print(summary([o for o in outcomes if o.subject.part == part], known), flush=True)
+    if options.write:
+        for part in parts:
+            record(part, [outcome for outcome in outcomes if outcome.subject.part == part], known)
     return any(failure(outcome, known) or blamed(outcome, known) for outcome in outcomes)
 
 

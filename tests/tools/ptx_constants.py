@@ -16,7 +16,7 @@ from pathlib import Path
 import triton
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/python"))
+sys.path.insert(0, str(ROOT / "tests/python/ptx"))
 from test_ptx_constants import ENTRY, HEAD, bits, moved  # noqa: E402
 
 GOLDEN = ROOT / "tests/golden/ptx-constants.txt"

@@ -5,8 +5,7 @@
 Each script runs in a process of its own, in a scratch folder that looks like Triton's source tree; scripts
 with test functions run under pytest, too. A script went well if it ended with status 0 and printed no ❌.
 Prints a table; the exit status says whether anything failed. A release that is not installed here comes from
-tools/releases.py, with the torch of this environment. --write puts the table into
-doc/measurements/tutorials.md.
+tools/releases.py, with the torch of this environment. --write records it in results/tutorials.json.
 """
 
 import argparse
@@ -14,19 +13,17 @@ import dataclasses
 import importlib.metadata
 import os
 import re
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "doc" / "measurements" / "tutorials.md"
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
+from suite import results  # noqa: E402
+from suite.run import Case, execute  # noqa: E402
 
 HANG = 3600  # seconds of CPU time after which a script hangs: those of 2026 end within 200
-# How scripts end that can go no further, and why (doc/measurements/tutorials.md says more).
+# How scripts end that can go no further, and why (doc/measurements/limits.md says more).
 ENDS = {
     "Failed to execute cupti": "then its profiler asks the GPU (CUPTI)",
     "a view of 65536 bytes from byte 131072 of an allocation of 163840": "then its own fault is found",
@@ -71,6 +68,7 @@ class Run:
     seconds: float = 0
     cpu: float = 0
     status: int = 0
+    how_ended: str = ""
     output: str = ""
     errors: str = ""
 
@@ -92,7 +90,7 @@ class Run:
         if self.status == 0 or self.end:
             return ""
         if self.status < 0:
-            return f"ended by signal {-self.status}" + (" (CPU time)" if self.cpu >= HANG else "")
+            return self.how_ended
         text = self.output if self.pytest else self.errors
         errors = [line for line in text.splitlines() if re.match(r"(E  +)?[\w.]*(Error|Exception)\b", line)]
         # Of errors that followed from each other the first; else what was said last.
@@ -148,17 +146,15 @@ def source_tree(folder: Path, package: Path, where: Path) -> Path:
     return tutorials
 
 
-def execute(run: Run, tutorials: Path, site: str, scratch: Path) -> None:
+def judge(run: Run, tutorials: Path, site: str, scratch: Path) -> None:
     script = str(tutorials / run.script)
-    command = [
-        *(sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--pretend-cuda", "--quick")
-    ]
+    command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--pretend-cuda", "--quick"]
     command += ["--target", run.target, "--level", run.level]
     if run.pytest:
         command += ["-m", "pytest", "-q", "-p", "no:cacheprovider", script]
     else:
         command += [script, *ARGUMENTS.get(run.script, [])]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TRITON")}
+    environment = {name: None for name in os.environ if name.startswith("TRITON")}
     environment |= {
         "PYTHONPATH": site,
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -166,18 +162,9 @@ def execute(run: Run, tutorials: Path, site: str, scratch: Path) -> None:
         "TRITON_CACHE_DIR": str(scratch / "cache"),
         "TRITON_DEFAULT_FP_FUSION": "1",
     }
-    with open(scratch / "out", "w+") as out, open(scratch / "err", "w+") as err:
-        started = time.monotonic()
-        child = subprocess.Popen(
-            command, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (HANG, HANG)),
-        )  # fmt: skip
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = run.status = os.waitstatus_to_exitcode(status)
-        run.seconds, run.cpu = time.monotonic() - started, used.ru_utime + used.ru_stime
-        for file, field in ((out, "output"), (err, "errors")):
-            file.seek(0)
-            setattr(run, field, file.read())
+    outcome = execute(Case(run.script, command, environment, scratch, HANG))
+    run.status, run.how_ended, run.output = outcome.status, outcome.how, outcome.output
+    run.errors, run.seconds, run.cpu = outcome.errors, outcome.seconds, outcome.cpu
 
 
 def runs_of(folder: Path, options) -> list[Run]:
@@ -198,23 +185,29 @@ def runs_of(folder: Path, options) -> list[Run]:
     return runs
 
 
-def table(runs: list[Run]) -> str:
-    heads = ["script", "run as", "level", "target", "s", "CPU s", "shortened", "result"]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for run in runs:
-        cells = [run.script.removesuffix(".py"), run.how, run.level, run.target]
-        cells += [f"{run.seconds:.0f}", f"{run.cpu:.0f}", run.shortened, run.result]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+COLUMNS = ["script", "run as", "level", "target", "s", "CPU s", "shortened", "result"]
 
 
-def write(release: str, text: str) -> None:
-    """Puts the table between the page's marks for the release."""
-    start, end = f"<!-- Triton {release} -->\n", "<!-- end -->\n"
-    before, found, rest = PAGE.read_text().partition(start)
-    if not found:
-        sys.exit(f"{PAGE.name} has no place for Triton {release}: {start.strip()} and {end.strip()}")
-    PAGE.write_text(before + start + text + end + rest.partition(end)[2])
+def rows(runs: list[Run]) -> list[list[str]]:
+    return [
+        [run.script.removesuffix(".py"), run.how, run.level, run.target, f"{run.seconds:.0f}",
+         f"{run.cpu:.0f}", run.shortened, run.result]
+        for run in runs
+    ]  # fmt: skip
+
+
+def record(release: str, runs: list[Run]) -> None:
+    ended = [run for run in runs if run.end]
+    whole = len(runs) - len(ended) - sum(bool(run.cause) for run in runs)
+    said = f"{whole} of {len(runs)} runs to their end"
+    said += "".join(
+        f", {sum(run.end == why for run in ended)}: {why}" for why in dict.fromkeys(run.end for run in ended)
+    )
+    results.record(
+        "tutorials", release, f"Triton's tutorials with Triton {release}",
+        f'make tutorials TUTORIALS=triton/python/tutorials ARGS="--release {release}"', {"result": said},
+        table={"columns": COLUMNS, "rows": rows(runs)},
+    )  # fmt: skip
 
 
 def main() -> int:
@@ -223,7 +216,7 @@ def main() -> int:
     parser.add_argument("--release", action="append", help="of Triton; several: one after the other")
     parser.add_argument("--only", default="", help="scripts whose path contains this")
     parser.add_argument("--level", help="what the CPU executes, in place of ttir (Gluon: ttgir)")
-    parser.add_argument("--write", action="store_true", help="into doc/measurements/tutorials.md")
+    parser.add_argument("--write", action="store_true", help="into results/tutorials.json")
     options = parser.parse_args()
     folder = options.folder.resolve()
     options.release = options.release or [importlib.metadata.version("triton")]
@@ -241,16 +234,16 @@ def main() -> int:
                 site, package = site_of(run.release, scratch)
                 places[run.release] = site, source_tree(folder, package, scratch / "tree")
             site, tutorials = places[run.release]
-            execute(run, tutorials, site, scratch)
+            judge(run, tutorials, site, scratch)
             print(f"{run.script:36} {run.how.split()[0]:6} {run.target:8} {run.release} "
                   f"{run.seconds:6.1f} s {run.cpu:6.1f} CPU s  {run.result}", flush=True)  # fmt: skip
             if run.cause:
                 print(run.output[-3000:], run.errors[-3000:], sep="\n")
     for release in options.release:
-        text = table([run for run in runs if run.release == release])
-        print(f"\nTriton {release}\n\n{text}")
+        mine = [run for run in runs if run.release == release]
+        print(f"\nTriton {release}\n\n{results.markdown(COLUMNS, rows(mine))}\n")
         if options.write:
-            write(release, text)
+            record(release, mine)
     failed = sum(bool(run.cause) for run in runs)
     print(f"{len(runs) - failed} passed, {failed} failed")
     return failed > 0

@@ -25,6 +25,8 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
+  // Those that it was made with.
+  std::span<const Allocation> allocations() const { return allocations_; }
   // The allocation that holds all of [address, address + bytes); null if there is none. May ask `resolve`.
   const Allocation* find(uint64_t address, uint64_t bytes) const;
   // "4 bytes past the end of argument 'x' (f32[1024])", seen from the nearest allocation, or from the one

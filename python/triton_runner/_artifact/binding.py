@@ -31,13 +31,13 @@ def name_values(kernel, is_native: bool, args, kwargs) -> list:
     """(name, value) of what kernel[grid](*args, **kwargs) of an artifact is given; is_native: some of its
     parameters are Triton's own."""
     names = [param.name for param in kernel.params]
-    given = [value for value in (*args, *kwargs.values()) if value is not None]
-    several = any(map(_core.is_descriptor, given))
+    values = [value for value in (*args, *kwargs.values()) if value is not None]
+    several = any(map(_core.is_descriptor, values))
     if kernel.python_params is None and (several or is_native):
         # Descriptors take several parameters: the launch settles which.
-        given = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
+        values = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
         order = {name: i for i, name in enumerate(names)}
-        return given + sorted(kwargs.items(), key=lambda pair: order.get(pair[0], len(order)))
+        return values + sorted(kwargs.items(), key=lambda pair: order.get(pair[0], len(order)))
     if kernel.python_params is not None and (is_native or len(args) + len(kwargs) != len(names)):
         # As Triton's launches pass them: with the constexprs, with some of the trailing ones, or without.
         names = [name for name, is_constexpr in kernel.python_params if not is_constexpr]
@@ -45,8 +45,8 @@ def name_values(kernel, is_native: bool, args, kwargs) -> list:
             (i for i, (_, constexpr) in enumerate(kernel.python_params, 1) if not constexpr), default=0
         )
         if len(args) >= needed and (len(args) <= len(kernel.python_params) or installed().loose_launches):
-            given = zip(kernel.python_params, args, strict=False)
-            return [(name, value) for (name, is_constexpr), value in given if not is_constexpr]
+            values = zip(kernel.python_params, args, strict=False)
+            return [(name, value) for (name, is_constexpr), value in values if not is_constexpr]
     unknown = [name for name in kwargs if name not in names]
     if unknown:
         raise fail(
@@ -54,8 +54,7 @@ def name_values(kernel, is_native: bool, args, kwargs) -> list:
         )
     if len(args) + len(kwargs) != len(names):
         raise fail(
-            f"kernel '{kernel.name}' takes {len(names)} arguments, "
-            f"and {len(args) + len(kwargs)} were given",
+            f"kernel '{kernel.name}' takes {len(names)} arguments, and {len(args) + len(kwargs)} were given",
             f"its parameters: {', '.join(f'{p.name}: {p.type}' for p in kernel.params)}",
         )
     rest = names[len(args) :]

@@ -61,9 +61,9 @@ class Compiled:
 
     def recompile(self, text: str, level: str, to: str) -> Recompiled:
         """The text at `to` of another text of one of its levels, compiled as the kernel was."""
-        made = compile_onward(text, level, to, self.target, self.options(), self.name, self.language)
-        again = Recompiled(made.asm[to])
-        again.shared = made.metadata.get("shared")
+        compiled = compile_onward(text, level, to, self.target, self.options(), self.name, self.language)
+        again = Recompiled(compiled.asm[to])
+        again.shared = compiled.metadata.get("shared")
         return again
 
     def options(self) -> dict:

@@ -23,14 +23,14 @@ def open_entry(entry: Entry, name: str) -> Artifact:
     """The artifact that a launch's keyword names; the same one again while its file is unchanged."""
     key = (entry, name)
     if entry.form == "src" and is_text_itself(entry.value):
-        known = _opened.get(key)
-        if known is None:
+        entry_cached = _opened.get(key)
+        if entry_cached is None:
             artifact = describe(entry.level, entry.value, "", name, entry.metadata_json)
-            known = _opened.put(key, (None, artifact))
-        return known[1]
-    known = _opened.get(key)
-    if known is not None and known[0] == stamp(known[1].path):
-        return known[1]
+            entry_cached = _opened.put(key, (None, artifact))
+        return entry_cached[1]
+    entry_cached = _opened.get(key)
+    if entry_cached is not None and entry_cached[0] == stamp(entry_cached[1].path):
+        return entry_cached[1]
     if entry.form == "dir":
         path = _core.artifact.find(entry.value, name, entry.level)
     else:

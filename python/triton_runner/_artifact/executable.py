@@ -16,23 +16,23 @@ from triton_runner._launch import gpu_driver, native, simt
 from triton_runner._settings import devices
 
 
-def _check_level(artifact: Artifact, wanted: str) -> None:
-    if wanted in LEVELS and is_above(wanted, artifact.level):
+def _check_level(artifact: Artifact, level: str) -> None:
+    if level in LEVELS and is_above(level, artifact.level):
         raise fail(
-            f"level={wanted!r} was asked for, and the kernel enters at {artifact.level}: "
+            f"level={level!r} was asked for, and the kernel enters at {artifact.level}: "
             "execution cannot go back",
-            f"leave level= out, or give the kernel at {wanted}",
+            f"leave level= out, or give the kernel at {level}",
         )
 
 
-def _check_target(artifact: Artifact, wanted: str) -> str:
-    said = artifact.description.get("target") or ""
-    if said and wanted and said != wanted and artifact.level != "ttir":
+def _check_target(artifact: Artifact, target: str) -> str:
+    own_target = artifact.description.get("target") or ""
+    if own_target and target and own_target != target and artifact.level != "ttir":
         raise fail(
-            f"{artifact.label} was compiled for {said}, and target={wanted!r} was asked for",
+            f"{artifact.label} was compiled for {own_target}, and target={target!r} was asked for",
             "compile the kernel for that target, or leave target= out",
         )
-    return wanted or said
+    return target or own_target
 
 
 _executables = Recent(512)
@@ -45,21 +45,21 @@ def executable(artifact: Artifact, block=None, cluster=None, **options) -> Artif
     device = devices.resolved_device()
     shape = (block, cluster)
     key = (artifact, device, settings.level, settings.target, shape, tuple(sorted(options.items())))
-    made = _executables.get(key)
-    if made is None:
+    kernel = _executables.get(key)
+    if kernel is None:
         if device == "cpu":
-            made = _on_cpu(artifact, settings, device, options, *shape)
+            kernel = _on_cpu(artifact, settings, device, options, *shape)
         else:
-            made = _on_gpu(artifact, settings, device, options)
-        _executables.put(key, made)
-    return made
+            kernel = _on_gpu(artifact, settings, device, options)
+        _executables.put(key, kernel)
+    return kernel
 
 
 def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> ArtifactKernel:
     if artifact.level not in ON_CPU:
         raise fail(
             f"{artifact.label}: the CPU executes {', '.join(ON_CPU)}, not {artifact.level}",
-            'run it on a GPU (device="cuda"), or give the kernel\'s ttir, ttgir, llir or ptx',
+            "run it on a GPU, or give the kernel's ttir or ttgir",
         )
     _check_level(artifact, settings.level)
     target = _check_target(artifact, settings.target)
@@ -73,12 +73,13 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
     asm = {artifact.level: artifact.source}
     if level != artifact.level:
         target = target or _settings.DEFAULT_TARGET
-        if level == "ptx":
+        if LEVELS[level].engine == "simt":
             devices.check_simt_target(target, artifact.level)
         asm |= compile_artifact(artifact, level, target, options)
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
-    _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
-    if level == "ptx":
+    if LEVELS[level].is_text:
+        _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
+    if LEVELS[level].engine == "simt":
         description = _described(artifact, asm, level)
         kernel = simt.executor(asm[level], label, description, block, cluster)
     else:

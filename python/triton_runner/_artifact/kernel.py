@@ -21,9 +21,9 @@ from triton_runner._pipeline.stages import compile_onward
 def _learn(kernel, _, named):
     """As that of _jit/dispatch.py, of launches of a kernel from load()."""
     named = kernel.name_values([value for _, value in named], {})
-    found = kernel.straight([SimpleNamespace(name=name, is_constexpr=False) for name, _ in named], named)
+    straight = kernel.straight([SimpleNamespace(name=name, is_constexpr=False) for name, _ in named], named)
     # It was loaded once and for all, and nothing is called around it.
-    return found and (found[0], found[1], [], [], None, [])
+    return straight and (straight[0], straight[1], [], [], None, [])
 
 
 def known_launches(parameters, reserved, entries, learn, method: str, within=None) -> _core.Dispatch:
@@ -78,12 +78,12 @@ class ArtifactKernel(_core.Launchable):
     @property
     def metadata(self):
         """Triton's metadata of the kernel, as far as its file or the artifact tells."""
-        said = {
+        fields = {
             k: v
             for k, v in self.artifact.description.items()
             if k not in ("metadata", "warnings", "missing", "params")
         }
-        return SimpleNamespace(**{**said, **(self.artifact.description.get("metadata") or {})})
+        return SimpleNamespace(**{**fields, **(self.artifact.description.get("metadata") or {})})
 
     def _resources(self):
         level = binary_level(self.target)
@@ -150,10 +150,10 @@ class ArtifactKernel(_core.Launchable):
             return False
         if any(isinstance(value, tuple) for _, value in named):
             return None
-        found = self._code(named)
-        if found is None:
+        code_and_names = self._code(named)
+        if code_and_names is None:
             return None
-        code, kept = found
+        code, kept = code_and_names
         constants = {param.name for param in params if param.is_constexpr}
         slots = [
             (param.name, "value" if param.name in kept and param.name not in constants else "constexpr")

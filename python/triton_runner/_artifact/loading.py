@@ -6,7 +6,15 @@ import os
 
 from triton_runner import _settings
 from triton_runner._artifact.executable import executable
-from triton_runner._artifact.reading import SOURCE, describe, is_text_itself, no_case, read_kernel
+from triton_runner._artifact.reading import (
+    HOLDERS,
+    SOURCE,
+    cubin_in,
+    describe,
+    is_text_itself,
+    no_case,
+    read_kernel,
+)
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS, level_of_text
 from triton_runner._base.metadata import as_path_or_text
@@ -28,7 +36,8 @@ def load(
     """Loads the kernel of a file or a text, without its Python source.
 
     - `source`: a path (.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco, or .source of Triton's cache), or
-      a text.
+      a text; or a file that holds cubins (.fatbin, or .so and .o with fatbins), of which `name` and `target`
+      choose one.
     - `metadata`: the metadata, if it is not beside the file: a JSON file or text, a dict, or a compiled
       kernel's `.metadata`.
     - `device`: as for `using()`; by default the device on which a kernel of `jit` would run.
@@ -51,14 +60,22 @@ def load(
         entry = os.path.splitext(text)[1][1:]
         is_source = f".{entry}" == SOURCE
         no_case(text)
+        if entry in HOLDERS:
+            content = cubin_in(text, name, target or _settings.current().target)
+            artifact = describe("cubin", content, text, name, metadata)
+            return _kernel(artifact, device, target, level, check, shuffle, block, cluster)
         if entry not in LEVELS and not is_source:
             raise fail(
                 f"{text}: its name does not say a level",
-                f"it should end in .{', .'.join(LEVELS)} or .source",
+                f"it should end in .{', .'.join((*LEVELS, *HOLDERS))} or .source",
             )
         content = read_kernel(text, "load", not is_source and not LEVELS[entry].is_text)
         entry = level_of_text(content) if is_source else entry
         artifact = describe(entry, content, text, name, metadata)
+    return _kernel(artifact, device, target, level, check, shuffle, block, cluster)
+
+
+def _kernel(artifact, device, target, level, check, shuffle, block, cluster):
     with _settings.using(device=device, target=target or None, level=level or None):
         kernel = executable(artifact, block=block, cluster=cluster)
     if not check and shuffle < 0:

@@ -21,8 +21,10 @@ def compile_artifact(artifact: Artifact, to: str, target: str, options: dict) ->
     import triton
     from triton.runtime.cache import get_cache_manager
 
-    given = compile_options(artifact, **options)
-    text = json.dumps([triton.__version__, artifact.level, to, target, given], default=str, sort_keys=True)
+    options_given = compile_options(artifact, **options)
+    text = json.dumps(
+        [triton.__version__, artifact.level, to, target, options_given], default=str, sort_keys=True
+    )
     manager = get_cache_manager(hashlib.sha256(text.encode() + artifact.content).hexdigest())
     group_name = f"{artifact.name}.json"
     folder = getattr(manager, "cache_dir", "the cache")
@@ -41,10 +43,10 @@ def compile_artifact(artifact: Artifact, to: str, target: str, options: dict) ->
         source = artifact.source
         if to not in MLIR:  # a dump on a GPU has stores in the place of its markers
             source = without_markers(source, artifact.level, artifact.label)
-        made = compile_onward(source, artifact.level, to, target, given, artifact.label)
-        metadata = json.dumps(made.metadata, default=jsonable)
+        compiled = compile_onward(source, artifact.level, to, target, options_given, artifact.label)
+        metadata = json.dumps(compiled.metadata, default=jsonable)
         files = {
-            **{f"{artifact.name}.{level}": value for level, value in made.asm.items()},
+            **{f"{artifact.name}.{level}": value for level, value in compiled.asm.items()},
             group_name: metadata,
         }
         manager.put_group(
@@ -55,4 +57,4 @@ def compile_artifact(artifact: Artifact, to: str, target: str, options: dict) ->
             },
         )
         messages.kernel_saved(folder, cache_hit=False)
-    return {**made.asm, "metadata": metadata}
+    return {**compiled.asm, "metadata": metadata}

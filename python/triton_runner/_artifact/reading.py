@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import os
 from pathlib import Path
 
-from triton_runner import _core
+from triton_runner import _core, _settings
+from triton_runner._base import tools
 from triton_runner._base.errors import fail, warn
 from triton_runner._base.paths import check_name
 
@@ -33,6 +35,9 @@ class Artifact:
     @property
     def label(self) -> str:
         return self.path or f"<{self.level}>"
+
+
+HOLDERS = ("fatbin", "so", "o")  # files that hold cubins, by the ends of their names
 
 
 def no_case(path: str) -> None:
@@ -62,10 +67,38 @@ def read_kernel(path: str, keyword: str, binary: bool):
         ) from None
 
 
+def cubin_in(path: str, name: str, target: str) -> bytes:
+    """The cubin in a fatbin, or in a library or object file that holds fatbins, that has a kernel, for a
+    target: the one asked for, else the default or the newest. Raises DiagnosticError."""
+    pieces = _core.artifact.device_code(read_kernel(path, "load", True), path)
+    cubins = [one for one in pieces if one["level"] == "cubin"]
+    named = [one for one in cubins if (name in one["kernels"] if name else one["kernels"])]
+    unread = next((one["problem"] for one in cubins if one["problem"]), "")
+    if not named and unread:
+        program = tools.toolkit("cuobjdump") or "cuobjdump (of Triton's wheels, or of NVIDIA's CUDA toolkit)"
+        raise fail(
+            f"{path}: a cubin in it cannot be read: {unread}",
+            f"{program} -xelf all {path} writes its cubins, which load() takes",
+        )
+    kernels = list(dict.fromkeys(kernel for one in cubins for kernel in one["kernels"]))
+    if not named:
+        near = difflib.get_close_matches(name, kernels, 3, 0.3) or kernels[:3]
+        said = [f"it has {len(kernels)}: {', '.join(near)}, ..."] if kernels else []
+        raise fail(f"{path} has no kernel" + (f" '{name}'" if name else " in a cubin"), *said)
+    if not name and len(kernels) > 1:
+        raise fail(f"{path} has {len(kernels)} kernels, and none is named", f"as in name={kernels[0]!r}")
+    targets = {one["target"]: one["content"] for one in named}
+    if target and target not in targets:
+        raise fail(f"{path} has '{name}' not for {target}", f"it has it for {', '.join(targets)}")
+    default = _settings.DEFAULT_TARGET
+    newest = max(targets, key=lambda one: int(one.partition(":")[2]))
+    return targets[target or (default if default in targets else newest)]
+
+
 def _metadata_text(path: str, metadata_json: str | None) -> str:
     if metadata_json is None:
-        found = _core.artifact.find_metadata(path) if path else ""
-        return read_kernel(found, "metadata", False) if found else ""
+        metadata_path = _core.artifact.find_metadata(path) if path else ""
+        return read_kernel(metadata_path, "metadata", False) if metadata_path else ""
     if metadata_json.lstrip().startswith("{"):
         return metadata_json
     return read_kernel(metadata_json, "metadata_json", False)
@@ -99,8 +132,8 @@ def compile_options(artifact: Artifact, **more) -> dict:
 
 def file_stamps(artifact: Artifact) -> list:
     """[(file, modified, bytes)] of the file that an artifact was read from."""
-    found = stamp(artifact.path) if artifact.path else None
-    return [] if found is None else [(os.path.abspath(artifact.path), *found)]
+    file_stamp = stamp(artifact.path) if artifact.path else None
+    return [] if file_stamp is None else [(os.path.abspath(artifact.path), *file_stamp)]
 
 
 def stamp(path: str):

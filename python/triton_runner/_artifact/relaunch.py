@@ -40,7 +40,7 @@ class Outcome:
 
 
 @dataclasses.dataclass(eq=False)
-class Launch:
+class Relaunch:
     """A kernel, a grid and arguments.
 
     - `texts`: by level, which may be compiled when they are asked for; `entry`: the highest level.
@@ -57,11 +57,13 @@ class Launch:
     arguments: Arguments
     block: tuple | None = None
     cluster: tuple | None = None
+    assembled: bool = False  # whether its machine code is one of the levels that run
 
     @property
     def levels(self) -> tuple[str, ...]:
         """Those that run, from its entry on: LLIR does as the PTX that it becomes."""
         there = [level for level in levels_of(self.target) if level in EXECUTED]
+        there += ["cubin"] * (self.assembled and "ptx" in there)
         first = "ptx" if self.entry == "llir" else self.entry
         return tuple(level for level in there if level == first or is_above(first, level))
 
@@ -76,13 +78,13 @@ class Launch:
     def artifact(self, level: str) -> Artifact:
         """The kernel as it is at a level."""
         if level not in self._known:
-            said = json.dumps(self.metadata)
-            self._known[level] = describe(level, self.texts[level], "", self.name, said)
+            metadata = json.dumps(self.metadata)
+            self._known[level] = describe(level, self.texts[level], "", self.name, metadata)
         return self._known[level]
 
     def kernel(self, level: str):
         """What runs a level on the device of the settings in force."""
-        shape = {"block": self.block, "cluster": self.cluster} if level == "ptx" else {}
+        shape = {"block": self.block, "cluster": self.cluster} if level in ("ptx", "cubin") else {}
         return executable(self.artifact(level), **shape)
 
     def run(
@@ -103,15 +105,16 @@ class Launch:
         fixed = {"device": "cpu", "level": level, "target": self.target, "threads": 1}
         with unseen(), _settings.using(**{**fixed, **changed}):
             kernel = self.kernel(level)
-            self.arguments.put_back()
             trap, started = None, time.perf_counter()
             try:
-                kernel.launch(self.grid, self.arguments.named)
-            except KernelTrap as error:
-                trap = error
-            seconds = time.perf_counter() - started
-        blocks = self.arguments.taken()
-        self.arguments.put_back()
+                try:
+                    kernel.launch(self.grid, self.arguments.named)
+                except KernelTrap as error:
+                    trap = error
+                seconds = time.perf_counter() - started
+                blocks = self.arguments.taken()
+            finally:
+                self.arguments.put_back()
         return self._ended(level, how, blocks, trap, seconds)
 
     def _run_on_gpu(self, level: str, device: str, how: str) -> Outcome:
@@ -122,7 +125,6 @@ class Launch:
             raise fail(str(error), "a launch on a GPU takes its arguments as tensors of PyTorch") from None
         with unseen(), _settings.using(device=device, level=""):  # a level is what the CPU executes
             kernel = self.kernel(level)
-            self.arguments.put_back()
             there = self.arguments.copied(device)
             started = time.perf_counter()
             kernel.launch(self.grid, there.named)
@@ -133,13 +135,13 @@ class Launch:
     def _ended(self, level: str, how: str, blocks: list, trap, seconds: float) -> Outcome:
         return Outcome(level, how, blocks, self.arguments.arrays(blocks), trap, seconds)
 
-    def recompiled(self, **options) -> Launch:
+    def recompiled(self, **options) -> Relaunch:
         """The same launch, its PTX compiled from its TTGIR with other options (enable_fp_fusion=False)."""
         metadata = {**self.metadata, **options}
         ttgir = self.texts["ttgir"]
         compiling = compile_options(self.artifact("ttgir"), **options)
-        made = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
-        texts = {"ttgir": ttgir, "ptx": made.asm["ptx"]}
+        recompiled = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
+        texts = {"ttgir": ttgir, "ptx": recompiled.asm["ptx"]}
         return dataclasses.replace(self, texts=texts, metadata_of=lambda: metadata, entry="ttgir")
 
 
@@ -149,7 +151,7 @@ def called(order=None, timing=None, checks=None, perturb=None, **settings) -> st
     return ", ".join(f"{word} {value}" for word, value in words.items() if value) or "plain"
 
 
-def of_call(call: Call) -> Launch:
+def of_call(call: Call) -> Relaunch:
     """A launch that is about to run."""
     compiled, entry = compiled_of(call.kernel), compiled_of(call.kernel).entry
 
@@ -160,7 +162,7 @@ def of_call(call: Call) -> Launch:
     if entry == "python":
         entry = "ttir" if compiled.has("ttir") else "ttgir"
     own = [(name, value.base if isinstance(value, ArrayArgument) else value) for name, value in call.named]
-    return Launch(
+    return Relaunch(
         compiled.name, compiled.target, compiled.asm, metadata, entry, axes_of(call.grid), Arguments(own),
         compiled.block, compiled.cluster,
     )  # fmt: skip

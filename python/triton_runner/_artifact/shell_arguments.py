@@ -105,8 +105,8 @@ def _targets(save, values) -> dict:
     targets = {}
     for item in save:
         index, _, path = item.partition("=")
-        known = index.isdigit() and int(index) < len(values)
-        if not known or not isinstance(values[int(index)], numpy.ndarray) or not is_array_file(path):
+        is_value = index.isdigit() and int(index) < len(values)
+        if not is_value or not isinstance(values[int(index)], numpy.ndarray) or not is_array_file(path):
             raise fail(
                 f"--save {item!r}: expected INDEX=FILE with the index of an array argument",
                 "files: x.npy, x.npz, x.safetensors",

@@ -1,7 +1,7 @@
 """The environment variables that Triton's releases, MLIR, LLVM and this package read, and what each does.
 
 A row: name, what it does, and its kind: "code" may change what is compiled or computed, "print" writes
-something, "place" says where something lies, "run" is of launches and caches. tests/python/test_doctor.py
+something, "place" says where something lies, "run" is of launches and caches. tests/python/cli/test_doctor.py
 asks every release at hand for the names that it reads.
 """
 
@@ -163,15 +163,19 @@ def known() -> dict[str, Variable]:
 
 def in_force(environment) -> list[tuple[Variable, str]]:
     """The variables that are set, with their values. One that nobody is known to read says so."""
-    found = []
+    variables_set = []
     for name, value in sorted(environment.items()):
         if name in known():
-            found.append((known()[name], value))
+            variables_set.append((known()[name], value))
         elif name.startswith(("TRITON_", "MLIR_", "LLVM_", "NVPTX_", "AMDGCN_")):
-            found.append((Variable(name, "unknown", "no known release of Triton reads it"), value))
-    return found
+            variables_set.append((Variable(name, "unknown", "no known release of Triton reads it"), value))
+    return variables_set
 
 
 def that_change_code(environment) -> dict[str, str]:
     """Those that may change what a kernel is compiled to or computes, and those that nobody knows."""
-    return {one.name: value for one, value in in_force(environment) if one.kind in ("code", "unknown")}
+    return {
+        variable.name: value
+        for variable, value in in_force(environment)
+        if variable.kind in ("code", "unknown")
+    }

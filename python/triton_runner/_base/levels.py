@@ -16,6 +16,7 @@ class Level:
     backends: the backends of Triton whose kernels pass through it.
     engine: what runs it on the CPU: "tile", "simt", or "" where only a GPU does.
     runs_as: the level that the engine is given, where that is another one.
+    when_named: whether the CPU runs it only where somebody asks for it by name.
     pattern: what stands in a text of this level and in none of a level above it; "" of a binary level.
     """
 
@@ -23,6 +24,7 @@ class Level:
     backends: tuple[str, ...] = ("cuda", "hip")
     engine: str = ""
     runs_as: str = ""
+    when_named: bool = False
     pattern: str = ""
 
     @property
@@ -38,12 +40,12 @@ _ROWS = (
     Level("llir", engine="simt", runs_as="ptx", pattern=r"^; ModuleID|^target triple"),
     Level("ptx", ("cuda",), engine="simt", pattern=r'^[^"\n]*(?<!\S)\.entry\s'),
     Level("amdgcn", ("hip",), pattern=r"^\s*\.amdgcn_target"),
-    Level("cubin", ("cuda",)),
+    Level("cubin", ("cuda",), engine="simt", when_named=True),
     Level("hsaco", ("hip",)),
 )
 LEVELS = {level.name: level for level in _ROWS}
 ON_CPU = tuple(level.name for level in _ROWS if level.engine)
-EXECUTED = tuple(level.name for level in _ROWS if level.engine and not level.runs_as)
+EXECUTED = tuple(level.name for level in _ROWS if level.engine and not (level.runs_as or level.when_named))
 MLIR = tuple(level.name for level in _ROWS if level.engine == "tile")
 
 

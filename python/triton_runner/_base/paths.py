@@ -30,7 +30,7 @@ def check_program(file: str) -> None:
     if os.path.splitext(file)[1][1:] in LEVELS:
         raise fail(
             f"{file} holds a level of a kernel and is not a Python program",
-            "`triton-runner exec` runs TTIR, TTGIR and PTX; triton_runner.load() launches any level",
+            "`triton-runner exec` runs TTIR, TTGIR, PTX and cubins; triton_runner.load() launches any level",
         )
 
 
@@ -60,8 +60,8 @@ def check_output(path, is_folder: bool = False) -> None:
     path = os.fspath(path)
     if os.path.exists(path):
         if os.path.isdir(path) != is_folder:
-            has, wanted = ("file", "folder") if is_folder else ("folder", "file")
-            raise fail(f"cannot write {path}: it is a {has}, and should be a {wanted}", "name another place")
+            has, asked = ("file", "folder") if is_folder else ("folder", "file")
+            raise fail(f"cannot write {path}: it is a {has}, and should be a {asked}", "name another place")
         above = path
     else:
         above = os.path.dirname(os.path.abspath(path))

@@ -24,10 +24,10 @@ def telling(title: str = "", wanted: bool = True, bar: bool = False):
         def get_renderables(self):
             return super().get_renderables() if time.monotonic() - began >= DELAY else ()
 
-    said = rich.TextColumn("{task.description}", markup=False)
-    columns = (said, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeElapsedColumn())
+    description = rich.TextColumn("{task.description}", markup=False)
+    columns = (description, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeElapsedColumn())
     if not bar:
-        columns = (rich.SpinnerColumn(), said, rich.TimeElapsedColumn())
+        columns = (rich.SpinnerColumn(), description, rich.TimeElapsedColumn())
     from rich.console import Console
 
     with Late(*columns, console=Console(stderr=True), transient=True) as shown:

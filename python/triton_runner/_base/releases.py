@@ -30,8 +30,8 @@ def installed() -> Release:
     """The row for the Triton that is installed. Raises DiagnosticError for one older than all rows."""
     import triton
 
-    if not is_known() and (said := unusable()):
-        raise fail(*said)
+    if not is_known() and (reason := unusable()):
+        raise fail(*reason)
     return release_of(triton.__version__)
 
 

@@ -18,14 +18,14 @@ FLAT = {"flat": True}
 def as_json(value):
     """What json.dumps() takes for a result."""
     if dataclasses.is_dataclass(value):
-        made: dict = {}
+        fields: dict = {}
         for field in dataclasses.fields(value):
-            one = as_json(getattr(value, field.name))
+            item = as_json(getattr(value, field.name))
             if field.metadata.get("flat"):
-                made |= one or {}
-            elif one is not None or not _is_optional(field):
-                made[_name(field)] = one
-        return made
+                fields |= item or {}
+            elif item is not None or not _is_optional(field):
+                fields[_name(field)] = item
+        return fields
     if isinstance(value, dict):
         return {name: as_json(one) for name, one in value.items()}
     return [as_json(one) for one in value] if isinstance(value, (list, tuple)) else value
@@ -38,7 +38,7 @@ def schema(kind) -> dict:
         for field in dataclasses.fields(kind):
             if field.metadata.get("flat"):
                 (inner,) = (
-                    one for one in typing.get_args(kinds[field.name]) if dataclasses.is_dataclass(one)
+                    arg for arg in typing.get_args(kinds[field.name]) if dataclasses.is_dataclass(arg)
                 )
                 properties |= {n: s for n, s in schema(inner)["properties"].items() if n not in properties}
             else:
@@ -53,9 +53,9 @@ def schema(kind) -> dict:
     if origin is dict:
         return {"type": "object", "additionalProperties": schema(within[1])}
     if origin is types.UnionType:
-        return {"anyOf": [schema(one) for one in within]}
-    known = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
-    return {"type": {**known, list: "array", dict: "object"}[kind]}
+        return {"anyOf": [schema(kind) for kind in within]}
+    simple = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
+    return {"type": {**simple, list: "array", dict: "object"}[kind]}
 
 
 def _is_optional(field) -> bool:

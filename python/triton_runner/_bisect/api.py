@@ -11,7 +11,7 @@ from triton_runner._base.typed import as_json
 from triton_runner._bisect import kernel, search
 from triton_runner._bisect.results import Found, KernelLaunch, Oracle
 from triton_runner._bisect.runs import LEVELS, Program
-from triton_runner._compiler import capture
+from triton_runner._compiler import portable
 from triton_runner._compiler import versions as releases
 from triton_runner._compiler.compile import innermost
 from triton_runner._memory.arguments import host, packed
@@ -104,7 +104,7 @@ def program_of(
             judge, how = oracle, Oracle("callable")
         else:
             how = kernel.oracle(oracle or "wrong")
-        constants = {key: capture.constant(v, f"constexpr {key!r}") if not isinstance(v, dict) else v
+        constants = {key: portable.constant(v, f"constexpr {key!r}") if not isinstance(v, dict) else v
                      for key, v in (constexprs or {}).items()}  # fmt: skip
         shape = parse_grid(grid) if isinstance(grid, str) else grid
         values = [_argument(value) for value in args or ()]

@@ -35,7 +35,7 @@ class Differs:
 def compare(got: numpy.ndarray, want: numpy.ndarray) -> Differs | None:
     """None where all bits are the same."""
     if got.shape != want.shape or got.dtype != want.dtype:
-        texts = (f"{one.dtype}{list(one.shape)}" for one in (got, want))
+        texts = (f"{array.dtype}{list(array.shape)}" for array in (got, want))
         return Differs("wrong", None, want.size, want.size, None, *texts)
     far = ~same_bits(want, got)
     count = int(far.sum())
@@ -43,10 +43,10 @@ def compare(got: numpy.ndarray, want: numpy.ndarray) -> Differs | None:
         return None
     kind, size = "wrong", None
     if got.dtype.kind in "fV":
-        found = difference(want, got)
-        size, allowed = found.size, tolerance(kind_of(got.dtype))
+        differs = difference(want, got)
+        size, allowed = differs.size, tolerance(kind_of(got.dtype))
         kind = "bits" if size == 0 else "drift" if size <= allowed else "wrong"
         if kind == "wrong":  # of an array of zeros, by itself
-            far = ~(found.error <= allowed * (found.largest or 1.0))
+            far = ~(differs.error <= allowed * (differs.largest or 1.0))
     first = tuple(int(i) for i in numpy.argwhere(far)[0])
     return Differs(kind, size, count, want.size, list(first), plain(got[first]), plain(want[first]))

@@ -26,8 +26,8 @@ def evidence(search, printed: list[str]) -> Evidence:
     if wrong.place:
         return stores.of_trap(search.program, wrong.place, printed)
     pair = None if search.program.is_measured else _pair(search)
-    found = pair and _first_difference(search, plain, *pair)
-    return found or plain
+    first = pair and _first_difference(search, plain, *pair)
+    return first or plain
 
 
 def _pair(search) -> tuple | None:
@@ -52,17 +52,17 @@ def _first_difference(search, plain: Evidence, right: Release, level: str, name:
             continue
         tried += 1
         kept = [run(launches={"keep": number}).launches.kept for run in _runs(search, right, level)]
-        if found := worst(*kept):
-            position, count, differs = found
+        if difference := worst(*kept):
+            position, count, differs = difference
             if differs.class_ != "wrong" and search.orders.is_of_atomics(number):
                 differs = dataclasses.replace(differs, class_="atomics")
-            one = dataclasses.replace(
+            evidence = dataclasses.replace(
                 plain, differs=differs, kernel=mine.kernel, argument=position, launch=number,
                 launches=len(got.seen), than=name,
             )  # fmt: skip
             if differs.class_ not in ("drift", "atomics"):
-                return _placed(search, one, count)
-            drifts = drifts or (one, count)
+                return _placed(search, evidence, count)
+            drifts = drifts or (evidence, count)
         if tried == _TRIED:
             break
     return drifts and _placed(search, *drifts)
@@ -79,22 +79,23 @@ def worst(mine: dict, theirs: dict) -> tuple | None:
     """(position, of how many, how it differs) of the first array of a launch that differs for the worst."""
     differing = []
     for position, (name, array) in enumerate(mine.items()):
-        if name in theirs and (found := classes.compare(array, theirs[name])):
-            differing.append((position, len(mine), found))
-    return min(differing, key=lambda one: _WORST.index(one[2].class_), default=None)
+        if name in theirs and (difference := classes.compare(array, theirs[name])):
+            differing.append((position, len(mine), difference))
+    return min(differing, key=lambda entry: _WORST.index(entry[2].class_), default=None)
 
 
-def _placed(search, found: Evidence, count: int) -> Evidence:
+def _placed(search, evidence: Evidence, count: int) -> Evidence:
     """With the op and the line of Python that store to the array; count: of the launch's arrays."""
     kernels = search.at(search.wrong_at, keep="text").kernels
     module = next(
-        (parsed(one) for one in kernels if one.name == found.kernel and one.first is not None), None
+        (parsed(kernel) for kernel in kernels if kernel.name == evidence.kernel and kernel.first is not None),
+        None,
     )
     if module is None:
-        return found
-    name, op = stores.store(module, found.argument, count)
-    placed = found if op is None else found.at(op)
-    return dataclasses.replace(placed, argument=name or found.argument)
+        return evidence
+    name, op = stores.store(module, evidence.argument, count)
+    placed = evidence if op is None else evidence.at(op)
+    return dataclasses.replace(placed, argument=name or evidence.argument)
 
 
 def parsed(kernel: Kernel):

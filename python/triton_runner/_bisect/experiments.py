@@ -41,17 +41,17 @@ def experiments(program: Program, version: str, passes: bool, told=lambda one: N
     _settings.using(target=program.target).settings()  # raises for one that is none
     if not program.is_module:
         check_program(program.name)
-    release, found = Release(version, program), []
+    release, experiments_done = Release(version, program), []
 
     def note(name: str, off: str, trial: Trial) -> None:
-        found.append(Experiment(name, off, trial.verdict, trial.first_why))
-        told(found[-1])
+        experiments_done.append(Experiment(name, off, trial.verdict, trial.first_why))
+        told(experiments_done[-1])
 
     try:
         plain = release.at(program.lowest)
         note("as it is", "nothing", plain)
         if plain.verdict == "right":
-            return found
+            return experiments_done
         for name, off, variables, options, target in _GRID:
             if program.target.startswith(target):
                 plan = {"options": options} if options else None
@@ -64,4 +64,4 @@ def experiments(program: Program, version: str, passes: bool, told=lambda one: N
                 note(f"without {step}{nth}", f"a pass of {step.stage}", trial)
     finally:
         release.close()
-    return found
+    return experiments_done

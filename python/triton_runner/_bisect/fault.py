@@ -49,7 +49,7 @@ class Search:
         """What was found."""
         return CompilerFault(
             verdict=self.verdict, level=self.level or None, stage=self.stage or None, pass_=self.pass_,
-            confirmed_by=[one for one in MEANS if one in self.means], evidence=evidence, notes=self.notes,
+            confirmed_by=[m for m in MEANS if m in self.means], evidence=evidence, notes=self.notes,
             levels=self.levels or None, spliced_with=self.spliced_with,
         )  # fmt: skip
 
@@ -131,8 +131,12 @@ class Search:
 
     def _conversion(self) -> Step | None:
         """The conversion to LLVM."""
-        passes = (one for kernel in self.at(self.program.lowest).kernels for one in kernel.passes)
-        add = next((one.add for one in passes if short_name(one.add) == CONVERSION), None)
+        passes = (
+            kernel_pass for kernel in self.at(self.program.lowest).kernels for kernel_pass in kernel.passes
+        )
+        add = next(
+            (kernel_pass.add for kernel_pass in passes if short_name(kernel_pass.add) == CONVERSION), None
+        )
         return add and Step("make_llir", add)
 
     def _in_stage(self, stage: str) -> Step | None:
@@ -251,7 +255,7 @@ class Search:
 
     def _is_assembled_otherwise(self, version: str) -> bool:
         """Whether what an oracle measures is right with the right release's assembler: then it is that."""
-        (right,) = (one for one in self.rights if one.version == version)
+        (right,) = (release for release in self.rights if release.version == version)
         path = assembler.ptxas(right) if self.program.is_measured else None
         if not path or self.at(self.program.lowest, variables=assembler.instead(path)).verdict != "right":
             return False

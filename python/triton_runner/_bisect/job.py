@@ -61,8 +61,8 @@ def run(request, note=lambda stage: None):
         # Not before the environment is that of the request.
         from triton_runner._worker import job
 
-        said = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
-        verdict, why = "unknown", said or "%s: %s" % (type(error).__name__, error)
+        reason = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
+        verdict, why = "unknown", reason or "%s: %s" % (type(error).__name__, error)
     return {
         "verdict": verdict,
         "why": why,
@@ -85,8 +85,8 @@ def _own_files(request):
     return sorted(file[len(folder) :] for file in own if "site-packages" not in file and os.path.isfile(file))
 
 
-def _pin_choices(wanted):
-    """Lets autotuners take the configurations wanted, {kernel: configuration as text}, without timing any;
+def _pin_choices(choices):
+    """Lets autotuners take the configurations chosen, {kernel: configuration as text}, without timing any;
     the dict into which they write those that they take. Of a kernel that is not in it they take the first
     that runs: the times of a CPU say nothing, and would differ from run to run."""
     from triton.runtime.autotuner import Autotuner
@@ -98,16 +98,16 @@ def _pin_choices(wanted):
         return getattr(tuner.base_fn, "__name__", "")
 
     def pinned(self, *args, config, **meta):
-        if not wanted or name(self) not in wanted:
+        if not choices or name(self) not in choices:
             times = bench(self, *args, config=config, **meta)
             runs = all(math.isfinite(time) for time in (times if hasattr(times, "__iter__") else [times]))
             return [float(self.configs.index(config))] * 3 if runs else times
-        return [float(str(config) != wanted[name(self)])] * 3
+        return [float(str(config) != choices[name(self)])] * 3
 
     def noting(self, *args, **kwargs):
-        made = run(self, *args, **kwargs)
+        result = run(self, *args, **kwargs)
         taken.setdefault(name(self), str(self.best_config))
-        return made
+        return result
 
     Autotuner.run, Autotuner._bench = noting, pinned
     return taken
@@ -125,18 +125,18 @@ def _run(request):
     return "right", ""
 
 
-def _captured(wanted):
+def _captured(case):
     """Writes a launch as a case, {"folder", "number"}."""
-    if not wanted:
+    if not case:
         return contextlib.nullcontext()
     from triton_runner._case.capture import capture  # no other run needs it
 
-    return capture(wanted["folder"], lambda seen: seen.number == wanted["number"], most=1)
+    return capture(case["folder"], lambda seen: seen.number == case["number"], most=1)
 
 
-def _machine(wanted):
-    """Launches as machine code on the GPU."""
-    if not wanted:
+def _machine(enabled):
+    """Launches as machine code."""
+    if not enabled:
         return contextlib.nullcontext()
     from triton_runner._bisect import assembled  # no other run needs it
 
@@ -157,8 +157,8 @@ def _described(recorder, keep):
 
         kernel["texts"] = recorder.texts
         kernel["made"] = {level: text for level, text in recorder.results.items() if isinstance(text, str)}
-        known = {name: value for name, value in recorder.compiled.items() if name != "target"}
-        kernel["metadata"] = job.jsonable(known)
+        options = {name: value for name, value in recorder.compiled.items() if name != "target"}
+        kernel["metadata"] = job.jsonable(options)
     if recorder.llvm:
         kernel["llvm"], kernel["llvm_texts"] = _numbered(recorder.llvm)
     return kernel

@@ -39,9 +39,9 @@ def oracle(text: str) -> Oracle:
             f"--oracle {text}: time is measured on a GPU, and bisection compiles for one without using it",
             "`triton-runner compare` times each release where a GPU is",
         )
-    if found := _MEASURE.fullmatch(text):
-        kind = "instr" if found["name"] else found[1]
-        return Oracle(kind, found["name"], found["compare"], float(found["bound"]))
+    if match := _MEASURE.fullmatch(text):
+        kind = "instr" if match["name"] else match[1]
+        return Oracle(kind, match["name"], match["compare"], float(match["bound"]))
     if os.path.isfile(text):
         return Oracle("program", path=os.path.abspath(text))
     raise fail(f"--oracle {text!r} is neither an oracle nor a file", _FORMS)
@@ -51,25 +51,25 @@ def judge(name: str, told: dict) -> tuple[str, str]:
     """In a worker: launches or compiles the kernel; the verdict and why."""
     from triton_runner._artifact.shell_arguments import parse_argument  # the parent process does without both
 
-    given = KernelLaunch.of(told)
+    launch = KernelLaunch.of(told)
     path, _, function_name = name.rpartition(":")
     decorated = job.load_decorated({"file": path, "name": function_name})
     function = job.innermost(decorated)
     constants, computed = _decorations(decorated)
-    constants |= {key: job.decoded(value) for key, value in given.constexprs.items()}
-    constants |= given.options
+    constants |= {key: job.decoded(value) for key, value in launch.constexprs.items()}
+    constants |= launch.options
     names = [each for each in function.arg_names if each not in {*constants, *computed}]
-    values = [_value(taken, parse_argument) for taken in given.arguments]
+    values = [_value(taken, parse_argument) for taken in launch.arguments]
     if len(values) > len(names):
         raise ValueError(f"{len(values)} arguments for {len(names)} parameters: {', '.join(names)}")
     arguments = {key: wrap(key, value) for key, value in zip(names, values, strict=False)}
     everything = {**arguments, **constants}
     everything |= {key: compute(everything) for key, compute in computed.items() if key not in everything}
-    grid = tuple(given.grid)
-    if given.oracle.kind in ("wrong", "callable"):
+    grid = tuple(launch.grid)
+    if launch.oracle.kind in ("wrong", "callable"):
         function[grid](**everything)
-        return _compared(values, given.reference)
-    return _measured(function.warmup(grid=grid, **everything), given.oracle)
+        return _compared(values, launch.reference)
+    return _measured(function.warmup(grid=grid, **everything), launch.oracle)
 
 
 def _decorations(function) -> tuple[dict, dict]:
@@ -95,9 +95,9 @@ def _compared(values, reference) -> tuple[str, str]:
         return "right", "nothing to compare with"
     arrays = [value for value in values if isinstance(value, numpy.ndarray)]
     for i, (value, taken) in enumerate(zip(arrays, reference.values(), strict=True)):
-        found = classes.compare(value, unpacked(taken))
-        if found is not None and found.class_ != "drift":
-            return "wrong", found.sentence(f"array {i}")
+        difference = classes.compare(value, unpacked(taken))
+        if difference is not None and difference.class_ != "drift":
+            return "wrong", difference.sentence(f"array {i}")
     return "right", ""
 
 
@@ -135,7 +135,7 @@ def _every_level(asm) -> list[str]:
     """The levels that there are and the binary, which is made when it is asked for."""
     import triton
 
-    binary = next(one for one in ("cubin", "hsaco") if one in asm)
+    binary = next(level for level in ("cubin", "hsaco") if level in asm)
     able = not abilities.gap(triton.__version__, os.environ["TRITON_RUNNER_TARGET"], binary)
     return list(dict.fromkeys([*asm, binary] if able else asm))
 

@@ -15,8 +15,8 @@ seen: list[dict] = []
 kept: dict = {}  # what the launch that is asked for left, by position
 
 
-def install(wanted: int | None = None) -> None:
-    """Watches every launch from here on; wanted: the number of the one whose contents are kept."""
+def install(kept_number: int | None = None) -> None:
+    """Watches every launch from here on; kept_number: that of the one whose contents are kept."""
 
     def watch(call: launchers.Call, go) -> None:
         number = len(seen)
@@ -25,7 +25,7 @@ def install(wanted: int | None = None) -> None:
         go()
         after = arguments.arrays(arguments.live())
         seen[number]["arrays"] = {name: _fingerprint(array) for name, array in after.items()}
-        if number == wanted:
+        if number == kept_number:
             kept.update((name, packed(array)) for name, array in after.items())
 
     launchers.observe(watch)
@@ -42,12 +42,12 @@ def _fill_new_memory() -> None:
 
 def _arrays(call: launchers.Call) -> list:
     """The arrays among a launch's arguments, by their positions."""
-    found = []
+    arrays = []
     for i, (_, value) in enumerate(call.named):
         value = getattr(value, "base", value) if hasattr(value, "block_shape") else value
         if hasattr(value, "shape") and hasattr(value, "dtype") and len(value.shape):
-            found.append((str(i), getattr(value, "base", value)))
-    return found
+            arrays.append((str(i), getattr(value, "base", value)))
+    return arrays
 
 
 def _fingerprint(array) -> str:

@@ -45,54 +45,54 @@ class Orders:
 def look(release: Release, **more) -> Orders:
     """Runs the program under check="race" at the level that the front end makes, and in other orders at every
     level that is executed. more: of the runs, as Release.at() takes it."""
-    found = Orders()
+    orders = Orders()
     program = release.program
     if program.is_measured:
-        return found
+        return orders
     born = born_level(release)
     for condition in (_CHECKED, _EAGER) if born == "ttgir" else (_CHECKED,):
         trial = release.at(born, variables=condition, **more)
         if trial.trap == "data race":
-            found.verdict, found.evidence = "undefined", [stores.of_trap(program, trial.place)]
-            found.notes.append(f"a race at {born} with Triton {release.version}: {trial.why}")
-            return found
+            orders.verdict, orders.evidence = "undefined", [stores.of_trap(program, trial.place)]
+            orders.notes.append(f"a race at {born} with Triton {release.version}: {trial.why}")
+            return orders
     flips = [note for level in program.levels if level != "source"
-             if (note := _in_other_orders(release, level, found, more))]  # fmt: skip
+             if (note := _in_other_orders(release, level, orders, more))]  # fmt: skip
     if flips:
         places = _atomics(release, **more)
-        found.verdict = "nondeterministic" if places or not release.at(born).kernels else "undefined"
-        found.notes += flips
-        found.evidence = evidence(release, found, places, **more)
-    return found
+        orders.verdict = "nondeterministic" if places or not release.at(born).kernels else "undefined"
+        orders.notes += flips
+        orders.evidence = evidence(release, orders, places, **more)
+    return orders
 
 
-def explains(found: Orders, shown: list[Evidence], seen: Evidence) -> bool:
+def explains(orders: Orders, shown: list[Evidence], seen: Evidence) -> bool:
     """Whether a program is wrong by what another order of its atomics changes as well: then it takes that
     verdict. shown: the outputs that depend on order; seen: the evidence of what is wrong."""
-    largest = max((one.differs.size or 0.0 for one in shown if one.differs), default=0.0)
+    largest = max((finding.differs.size or 0.0 for finding in shown if finding.differs), default=0.0)
     differs = seen.differs
     if not differs or differs.class_ != "atomics" or (differs.size or 0.0) > _TIMES * largest:
         return False
-    found.verdict, found.evidence = "nondeterministic", shown
-    found.notes.append(
+    orders.verdict, orders.evidence = "nondeterministic", shown
+    orders.notes.append(
         f"launch {seen.launch + 1}, of kernel '{seen.kernel}', differs by at most {differs.size:.3g} "
         f"of the largest where it is wrong, and by {largest:.3g} in another order of its atomics"
     )
     return True
 
 
-def outputs(release: Release, found: Orders, **more) -> list[Evidence]:
+def outputs(release: Release, orders: Orders, **more) -> list[Evidence]:
     """The evidence of the outputs that depend on order."""
-    return evidence(release, found, _atomics(release, **more), **more) if found.outputs else []
+    return evidence(release, orders, _atomics(release, **more), **more) if orders.outputs else []
 
 
 def born_level(release: Release) -> str:
     """The highest level below the front end that can be judged: Gluon has no TTIR."""
     lowest = release.program.lowest
-    return next((one for one in ("ttir", "ttgir") if release.at(one).verdict != "unknown"), lowest)
+    return next((level for level in ("ttir", "ttgir") if release.at(level).verdict != "unknown"), lowest)
 
 
-def _in_other_orders(release: Release, level: str, found: Orders, more: dict) -> str | None:
+def _in_other_orders(release: Release, level: str, orders: Orders, more: dict) -> str | None:
     """Notes the outputs whose bits differ at a level; a sentence if the verdict does."""
     plain = release.at(level, launches={}, **more)
     flipped = None
@@ -101,7 +101,7 @@ def _in_other_orders(release: Release, level: str, found: Orders, more: dict) ->
         other = release.at(level, variables=variables, launches={}, **more)
         release.say(f"at {level}, shuffle {seed}: {other.verdict}")
         for key in _other_bits(plain, other):
-            found.outputs.setdefault(key, (level, variables))
+            orders.outputs.setdefault(key, (level, variables))
         if {plain.verdict, other.verdict} == {"right", "wrong"} and flipped is None:
             flipped = (
                 f"at {level} with Triton {release.version} it is {plain.verdict} in one order of its "
@@ -122,7 +122,7 @@ def _other_bits(plain: Trial, other: Trial) -> list[tuple[int, str]]:
 def _atomics(release: Release, **more) -> dict:
     """{(kernel, place of the array among its arrays, or None): (the array's name, [op])} of the atomics of
     all kernels."""
-    found: dict = {}
+    results: dict = {}
     for kernel in release.at(born_level(release), keep="text", **more).kernels:
         if (module := parsed(kernel)) is None:
             continue
@@ -132,18 +132,18 @@ def _atomics(release: Release, **more) -> dict:
                 root = stores.root(stores.pointer(op))
                 place = arrays.index(root) if root in arrays else None
                 name = stores.name_of(root)
-                found.setdefault((kernel.name, place), (name, []))[1].append(op)
-    return found
+                results.setdefault((kernel.name, place), (name, []))[1].append(op)
+    return results
 
 
-def evidence(release: Release, found: Orders, places: dict, **more) -> list[Evidence]:
+def evidence(release: Release, orders: Orders, places: dict, **more) -> list[Evidence]:
     """The outputs that depend on order, each with the first element that differs and the line of the atomic;
     the lines alone where no output can be compared."""
     plain, seen = Evidence(release.program.name), []
-    for (number, name), (level, variables) in list(found.outputs.items())[:_SHOWN]:
+    for (number, name), (level, variables) in list(orders.outputs.items())[:_SHOWN]:
         own, other = (
-            release.at(level, variables=one, launches={"keep": number}, **more).launches
-            for one in (None, variables)
+            release.at(level, variables=settings, launches={"keep": number}, **more).launches
+            for settings in (None, variables)
         )
         if not own or not other or name not in own.kept or name not in other.kept:
             continue
@@ -217,8 +217,8 @@ def false_promise(release: Release) -> tuple[str | None, dict | None]:
     trial = release.at(born_level(release), variables={"TRITON_RUNNER_CHECK": "hints"})
     if trial.trap != "false hint":
         return None, None
-    said = f"a promise of the kernel that is not so, with Triton {release.version}: {trial.why}"
+    reason = f"a promise of the kernel that is not so, with Triton {release.version}: {trial.why}"
     plain = release.at(release.program.lowest, {"without_hints": True})
     if plain.verdict == "right":
-        return f"{said}; compiled without hints it is right", trial.place
-    return said, None
+        return f"{reason}; compiled without hints it is right", trial.place
+    return reason, None

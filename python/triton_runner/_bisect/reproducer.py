@@ -14,7 +14,7 @@ from triton_runner._bisect.results import CompilerFault, Found, KernelLaunch
 from triton_runner._bisect.runs import Kernel, Program, Release
 
 
-def write(folder: str, program: Program, found: Found, case: str = "") -> str:
+def write(folder: str, program: Program, bisected: Found, case: str = "") -> str:
     """Writes the folder; its path. case: the file that the program was taken from, which stands for it.
 
     run.sh bisects the program, which is there with what it imports from its own folder, again in one wrong
@@ -23,10 +23,10 @@ def write(folder: str, program: Program, found: Found, case: str = "") -> str:
     """
     place = Path(folder)
     make_folder(place)
-    fault = found.faults[-1]
+    fault = bisected.faults[-1]
     wrong, seen = fault.release.wrong[-1], fault.evidence[0]
-    (place / "verdict.json").write_text(json.dumps(as_json(found), indent=2) + "\n")
-    (place / "verdict.txt").write_text(found.page(Path(case).name if case else program.name) + "\n")
+    (place / "verdict.json").write_text(json.dumps(as_json(bisected), indent=2) + "\n")
+    (place / "verdict.txt").write_text(bisected.page(Path(case).name if case else program.name) + "\n")
     versions = [wrong, *([fault.spliced_with] if fault.spliced_with else [])]
     _write_run(place, program, versions, case)
     release = Release(wrong, program)
@@ -41,7 +41,7 @@ def write(folder: str, program: Program, found: Found, case: str = "") -> str:
     for file in trial.files if not case else ():
         (place / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(program.folder) / file, place / file)
-    for kernel in [one for one in trial.kernels if seen.kernel in (None, one.name)][:1]:
+    for kernel in [kernel for kernel in trial.kernels if seen.kernel in (None, kernel.name)][:1]:
         _write_kernel(place, kernel, fault)
     return str(place)
 

@@ -106,15 +106,15 @@ class Evidence:
         place = f"{self.file}:{self.line}: " if self.line else ""
         if self.differs is None:
             return f"  {place}{self.op or 'it stops here'}" if place else ""
-        found = self.differs
-        element = ", ".join(map(str, found.element or ()))
+        differs = self.differs
+        element = ", ".join(map(str, differs.element or ()))
         than = ("with " if self.than.startswith("Triton") else "") + self.than
-        size = f", by at most {found.size:.3g} of the largest" if found.size is not None else ""
+        size = f", by at most {differs.size:.3g} of the largest" if differs.size is not None else ""
         return (
             f"  {place}{self.op or 'an array'}: {self.argument}[{element}] of kernel '{self.kernel}' is "
-            f"{found.got!r}, and {found.want!r} {than}\n"
-            f"  launch {self.launch + 1} of {self.launches} differs first; {found.elements} of {found.of} "
-            f"elements differ ({found.class_}{size})"
+            f"{differs.got!r}, and {differs.want!r} {than}\n"
+            f"  launch {self.launch + 1} of {self.launches} differs first; {differs.elements} of "
+            f"{differs.of} elements differ ({differs.class_}{size})"
         )
 
 
@@ -190,7 +190,9 @@ class Found(CompilerFault):
         for kind in ("wrong", "right"):
             if releases := getattr(self.release, kind):
                 lines.append(f"{kind:<8} {', '.join(releases)}")
-        lines += [f"unknown  {one.version}: {one.why.splitlines()[0]}" for one in self.release.unknown]
+        lines += [
+            f"unknown  {release.version}: {release.why.splitlines()[0]}" for release in self.release.unknown
+        ]
         if not self.faults:
             lines += ["", *(f"note: {note}" for note in self.notes)] if self.notes else []
             lines += filter(None, map(str, self.evidence))
@@ -201,11 +203,11 @@ class Found(CompilerFault):
                 lines.append(f"  found by {' and '.join(fault.confirmed_by)}{spliced}")
             if fault.levels:
                 names = {"source": "front end's TTIR"}
-                told = (f"{names.get(level, level)} {verdict}" for level, verdict in fault.levels.items())
-                lines.append("  " + ", ".join(told))
+                verdicts = (f"{names.get(level, level)} {verdict}" for level, verdict in fault.levels.items())
+                lines.append("  " + ", ".join(verdicts))
             lines += [f"  {note}" for note in fault.notes]
             lines += filter(None, map(str, fault.evidence))
-            lines += [f"  | {line}" for one in fault.evidence for line in one.said]
+            lines += [f"  | {line}" for evidence in fault.evidence for line in evidence.said]
         if self.reproducer:
             lines += ["", f"to see it again: sh {self.reproducer}/run.sh"]
         return "\n".join(lines)

@@ -132,8 +132,8 @@ class Kernel:
 
     @classmethod
     def of(cls, told: dict) -> Kernel:
-        passes = [Ran(*one) for one in told["passes"]]
-        llvm = {level: [LlvmPass(*one) for one in steps] for level, steps in told.get("llvm", {}).items()}
+        passes = [Ran(*entry) for entry in told["passes"]]
+        llvm = {level: [LlvmPass(*step) for step in steps] for level, steps in told.get("llvm", {}).items()}
         return cls(**{**told, "passes": passes, "llvm": llvm})
 
     @property
@@ -144,11 +144,13 @@ class Kernel:
     def around(self, stage: str, add: str, nth: int) -> tuple:
         """The IR before and after a pass; None where it is not known."""
         before, seen = self.first, 0
-        for one in self.passes:
-            seen += (one.stage, one.add) == (stage, add)
-            if seen == nth and (one.stage, one.add) == (stage, add):
-                return tuple(None if number is None else self.texts[number] for number in (before, one.after))
-            before = one.after
+        for step in self.passes:
+            seen += (step.stage, step.add) == (stage, add)
+            if seen == nth and (step.stage, step.add) == (stage, add):
+                return tuple(
+                    None if number is None else self.texts[number] for number in (before, step.after)
+                )
+            before = step.after
         return None, None
 
 
@@ -171,8 +173,8 @@ class Launches:
     def of(cls, told: dict | None) -> Launches | None:
         if told is None:
             return None
-        kept = {name: unpacked(one) for name, one in told["kept"].items()}
-        return cls([Seen(**one) for one in told["seen"]], kept)
+        kept = {name: unpacked(value) for name, value in told["kept"].items()}
+        return cls([Seen(**entry) for entry in told["seen"]], kept)
 
 
 @dataclasses.dataclass(eq=False)
@@ -192,7 +194,7 @@ class Trial:
 
     @classmethod
     def of(cls, told: dict, output: str) -> Trial:
-        kernels = [Kernel.of(one) for one in told["kernels"]]
+        kernels = [Kernel.of(entry) for entry in told["kernels"]]
         return cls(
             **{**told, "output": output, "kernels": kernels, "launches": Launches.of(told["launches"])}
         )
@@ -259,7 +261,7 @@ class Release:
             trials.append(self._once(level, plan, {**condition, **variables}, more))
             if trials[-1].verdict == "wrong":
                 return trials[-1]
-        return next((one for one in trials if one.verdict == "right"), trials[0])
+        return next((trial for trial in trials if trial.verdict == "right"), trials[0])
 
     def _once(self, level: str, plan: dict | None, variables: dict, more: dict) -> Trial:
         said = (level, plan, sorted(variables.items()), sorted(more.items()))

@@ -40,8 +40,8 @@ def bisect_program(
 class _Bisection:
     """A program in all releases: how it ends in each."""
 
-    def __init__(self, program: Program, wanted: list[str], say, jobs: int):
-        self.program, self.wanted, self.say, self.jobs = program, wanted, say, jobs
+    def __init__(self, program: Program, asked: list[str], say, jobs: int):
+        self.program, self.wanted, self.say, self.jobs = program, asked, say, jobs
         self.releases: dict[str, Release] = {}
         self.judged: dict[str, Trial] = {}
         self.looked: dict[str, order.Orders] = {}
@@ -63,9 +63,9 @@ class _Bisection:
             faults, decided = self._faults(timed)
         self.judged |= {version: trial for version, (trial, _) in timed.items()} | assembled
         for run in runs_of_wrong([version for version in self.wanted if version in assembled], assembled):
-            found = of_assembler(self.releases, run, assembled, self.judged[run[-1]].last_lines)
-            faults.append((run, found))
-        faults.sort(key=lambda one: self.wanted.index(one[0][-1]))
+            fault = of_assembler(self.releases, run, assembled, self.judged[run[-1]].last_lines)
+            faults.append((run, fault))
+        faults.sort(key=lambda fault: self.wanted.index(fault[0][-1]))
         return self._summed_up(faults, decided)
 
     def _summed_up(self, faults: list, decided: order.Orders) -> Found:
@@ -163,7 +163,7 @@ class _Bisection:
 
         right = self._of("right")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            return {v: found for v, found in zip(right, pool.map(look, right), strict=True) if found[0]}
+            return {v: faulty for v, faulty in zip(right, pool.map(look, right), strict=True) if faulty[0]}
 
     # --- faults
 
@@ -191,11 +191,11 @@ class _Bisection:
         return faults, order.Orders()
 
 
-def runs_of_wrong(wanted: list[str], judged: dict[str, Trial]) -> list[list[str]]:
+def runs_of_wrong(asked: list[str], judged: dict[str, Trial]) -> list[list[str]]:
     """Consecutive releases that are wrong; one that could not be judged ends no run."""
     runs: list[list[str]] = []
     inside = False
-    for version in wanted:
+    for version in asked:
         verdict = judged[version].verdict
         if verdict == "wrong":
             if not inside:
@@ -219,7 +219,7 @@ def _fault(
         search.judge_levels()
         if order.explains(orders, shown, evidence.evidence(search, trial.last_lines)):
             return None
-        names = ", ".join(f"'{one.argument}' (line {one.line})" for one in shown)
+        names = ", ".join(f"'{store.argument}' (line {store.line})" for store in shown)
         search.note(f"the bits of {names} depend on the order of atomics")
     search.run()
     if search.born and search.verdict == "compiler":
@@ -242,4 +242,4 @@ def _undefined(search: Search) -> list[Evidence]:
     search.notes += filter(None, [race, promise])
     if broken:  # else it is the compiler's: the kernel itself orders it
         search.verdict = "undefined"
-    return [stores.of_trap(release.program, one) for one in (place, broken) if one]
+    return [stores.of_trap(release.program, place) for place in (place, broken) if place]

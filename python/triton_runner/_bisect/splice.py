@@ -37,15 +37,15 @@ def steps_of(kernels: list[Kernel]) -> list[Step]:
     longest = max((before_conversion(kernel) for kernel in kernels), key=len, default=[])
     counts: collections.Counter = collections.Counter()
     steps = []
-    for one in longest:
-        counts[one.stage, one.add] += 1
-        steps.append(Step(one.stage, one.add, counts[one.stage, one.add]))
+    for step in longest:
+        counts[step.stage, step.add] += 1
+        steps.append(Step(step.stage, step.add, counts[step.stage, step.add]))
     return steps
 
 
 def before_conversion(kernel: Kernel) -> list[Ran]:
     """The passes of a kernel whose IR is Triton's."""
-    adds = [short_name(one.add) for one in kernel.passes]
+    adds = [short_name(step.add) for step in kernel.passes]
     return kernel.passes[: adds.index(CONVERSION) if CONVERSION in adds else None]
 
 
@@ -127,7 +127,7 @@ class Splice:
             last = self._place(passes, index)
             same = (k for n, k in enumerate(theirs) if self._key(theirs, n) == self._key(self._mine, i))
             other = next(same, Kernel("", [], None))
-            numbers = [one.after for one in other.passes if _called(one.add) == ALLOCATION]
+            numbers = [step.after for step in other.passes if _called(step.add) == ALLOCATION]
             if last >= 0 and numbers and None not in (numbers[0], passes[last].after):
                 lacking |= {*(_slots(other.texts[numbers[0]]) - _slots(mine.texts[passes[last].after]))}
         return sorted(lacking)
@@ -171,16 +171,16 @@ def _slots(text: str) -> collections.Counter:
 
 def with_hidden(llir: str, kernel: str, count: int) -> str:
     """LLIR with hidden pointers behind a kernel's parameters, that another release's launch passes."""
-    found = re.search(rf"^define [^@\n]*@{re.escape(kernel)}\(", llir, re.M)
-    if count < 1 or found is None:
+    match = re.search(rf"^define [^@\n]*@{re.escape(kernel)}\(", llir, re.M)
+    if count < 1 or match is None:
         return llir
-    end, depth = found.end(), 1
+    end, depth = match.end(), 1
     while depth:
         depth += {"(": 1, ")": -1}.get(llir[end], 0)
         end += 1
-    first = "" if llir[found.end() : end - 1].strip() else "ptr addrspace(1) %hidden0"
+    first = "" if llir[match.end() : end - 1].strip() else "ptr addrspace(1) %hidden0"
     more = [f"ptr addrspace(1) %hidden{i}" for i in range(1 if first else 0, count)]
-    return llir[: end - 1] + first + "".join(f", {one}" for one in more) + llir[end - 1 :]
+    return llir[: end - 1] + first + "".join(f", {piece}" for piece in more) + llir[end - 1 :]
 
 
 def _aligned(mine: list, theirs: list) -> list[tuple[int, int]]:

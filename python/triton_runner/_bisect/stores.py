@@ -12,8 +12,8 @@ _WRITES = ("stores", "atomics")
 
 def of_trap(program: Program, place: dict, printed: list[str] | None = None) -> Evidence:
     """Where the engine, or a check of it, stopped."""
-    known = {name: at for name, at in place.items() if at is not None}
-    return Evidence(**{"file": program.name, "said": printed or [], **known})
+    place_known = {name: at for name, at in place.items() if at is not None}
+    return Evidence(**{"file": program.name, "said": printed or [], **place_known})
 
 
 def is_atomic(op) -> bool:
@@ -43,7 +43,7 @@ def parameters(module) -> tuple[list, object]:
     kernel = next((op for op in module.walk() if op.name == "tt.func" and _is_public(op)), None)
     if kernel is None or not kernel.regions or not kernel.regions[0].blocks:
         return [], None
-    return [one for one in kernel.regions[0].blocks[0].args if _is_array(one)], kernel
+    return [arg for arg in kernel.regions[0].blocks[0].args if _is_array(arg)], kernel
 
 
 def store(module, position: int, arrays: int) -> tuple:
@@ -51,9 +51,9 @@ def store(module, position: int, arrays: int) -> tuple:
     parameters_, _ = parameters(module)
     if len(parameters_) != arrays:
         return None, None
-    wanted = parameters_[position]
-    writers = (op for op in module.walk() if (at := pointer(op)) is not None and root(at) == wanted)
-    return name_of(wanted), next(writers, None)
+    parameter = parameters_[position]
+    writers = (op for op in module.walk() if (at := pointer(op)) is not None and root(at) == parameter)
+    return name_of(parameter), next(writers, None)
 
 
 def name_of(parameter) -> str:
@@ -89,7 +89,7 @@ def _before(value):
     if op.name == "scf.if":
         ends = op.regions[0].blocks[-1].ops[-1]
         return ends.operands[value.index] if value.index < len(ends.operands) else None
-    pointers = [one for one in op.operands if _is_array(one)]
+    pointers = [operand for operand in op.operands if _is_array(operand)]
     # A descriptor is made of a pointer, a pointer loaded from memory of another.
     return (pointers or op.operands or [None])[0]
 

@@ -34,10 +34,10 @@ def write(path: str | os.PathLike, files: dict) -> None:
     target = Path(path)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as made:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in files.items():
                 assert _NAME.fullmatch(name), name
-                made.writestr(name, content)
+                archive.writestr(name, content)
         os.replace(part, target)
     except OSError as error:
         raise fail(f"cannot write {target}: {error.strerror or error}") from None
@@ -67,8 +67,8 @@ class Archive:
 
     def _looked_at(self, file) -> dict:
         size = os.fstat(file.fileno()).st_size
-        with zipfile.ZipFile(file) as made:
-            entries = made.infolist()
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
         if len(entries) > _MAX_FILES:
             raise self.bad(f"it has {len(entries)} files, and a case has at most {_MAX_FILES}")
         known: dict = {}
@@ -160,7 +160,7 @@ class Archive:
 
 def limit() -> int:
     """How many bytes a case may have, unpacked."""
-    given = os.environ.get("TRITON_RUNNER_UNPACK", "")
-    if given and not given.isdigit():
-        raise fail(f"TRITON_RUNNER_UNPACK is {given!r}, and should be a number of bytes")
-    return int(given) if given else MAX_BYTES
+    limit = os.environ.get("TRITON_RUNNER_UNPACK", "")
+    if limit and not limit.isdigit():
+        raise fail(f"TRITON_RUNNER_UNPACK is {limit!r}, and should be a number of bytes")
+    return int(limit) if limit else MAX_BYTES

@@ -9,13 +9,13 @@ import re
 from pathlib import Path
 
 from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
-from triton_runner._artifact.relaunch import Launch
+from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import levels_of
 from triton_runner._base.typed import as_json
 from triton_runner._case import archive, case, fingerprint, page, source, tensors
 from triton_runner._case.results import Judged
-from triton_runner._compiler import capture
+from triton_runner._compiler import portable
 from triton_runner._compiler.passes import passes as passes_of
 from triton_runner._launch.launchers import Call, signature
 from triton_runner._memory.difference import tolerance
@@ -27,15 +27,15 @@ _REPRO = Path(__file__).with_name("repro.py")
 
 
 def files_of(
-    call: Call, launch: Launch, *, trap: KernelTrap | None = None, verdict: Judged | None = None,
+    call: Call, launch: Relaunch, *, trap: KernelTrap | None = None, verdict: Judged | None = None,
     passes: bool = True, report: bool = True, max_bytes: int = MAX_BYTES, level: str = "",
 ) -> dict:  # fmt: skip
     """The files of a case by name. launch: as it was before it ran; trap: what stopped it."""
     notes: list[str] = []
     compiled = compiled_of(call.kernel)
     texts = _texts(compiled, notes)
-    blocks, arrays, said = tensors.taken(launch.arguments, max_bytes)
-    notes += said
+    blocks, arrays, memory = tensors.taken(launch.arguments, max_bytes)
+    notes += memory
     expected = _expected(launch, max_bytes, notes) if trap is None else {}
     about = {
         "schema": case.SCHEMA, "kernel": launch.name, "grid": list(launch.grid), "target": launch.target,
@@ -73,7 +73,7 @@ def _repro() -> str:
     return text
 
 
-def write(path, call: Call, launch: Launch, **options) -> None:
+def write(path, call: Call, launch: Relaunch, **options) -> None:
     """Writes a launch as a case."""
     archive.write(path, files_of(call, launch, **options))
 
@@ -84,7 +84,7 @@ def _listed(value):
 
 def _texts(compiled: Compiled, notes: list) -> dict:
     """The texts of all levels, as far as they can be made here."""
-    found = {}
+    files = {}
     for level in levels_of(compiled.target):
         try:
             text = compiled.asm[level]
@@ -93,11 +93,11 @@ def _texts(compiled: Compiled, notes: list) -> dict:
         except Exception as error:  # whatever Triton's later stages and ptxas raise: the case shows the rest
             notes.append(f"{level} and the levels below it were not compiled: {str(error).splitlines()[0]}")
             break
-        found[level] = text
-    return found
+        files[level] = text
+    return files
 
 
-def _expected(launch: Launch, max_bytes: int, notes: list) -> dict:
+def _expected(launch: Relaunch, max_bytes: int, notes: list) -> dict:
     """What the arguments hold behind a run of the highest level on the CPU, the reference of repro.py: those
     that it changes."""
     level = launch.levels[0]
@@ -109,15 +109,15 @@ def _expected(launch: Launch, max_bytes: int, notes: list) -> dict:
     if run.trap:
         notes.append(f"nothing is expected of the launch: {level} stops: {str(run.trap).splitlines()[0]}")
         return {}
-    before, found = launch.arguments.arrays(launch.arguments.saved), {}
+    before, outputs = launch.arguments.arrays(launch.arguments.saved), {}
     for name, array in run.arrays.items():
         if array.tobytes() != before[name].tobytes():
             max_bytes -= array.nbytes
             if max_bytes < 0:
                 notes.append(f"what is expected of '{name}' is left out: {array.nbytes:,} bytes")
                 continue
-            found[name] = array
-    return found
+            outputs[name] = array
+    return outputs
 
 
 def _python(call: Call, about: dict, notes: list) -> str:
@@ -126,7 +126,7 @@ def _python(call: Call, about: dict, notes: list) -> str:
     if call.function is None:
         return ""
     try:
-        text, name = source.module_of(capture.kernel(call.function))
+        text, name = source.module_of(portable.kernel(call.function))
     except DiagnosticError as error:
         notes.append(f"its Python is left out: {error.message}")
         return ""
@@ -134,7 +134,7 @@ def _python(call: Call, about: dict, notes: list) -> str:
     passed = {argument["name"] for argument in about["arguments"]}
     try:
         about["constants"] = {
-            name: capture.constant(value, f"constant {name}")
+            name: portable.constant(value, f"constant {name}")
             for name, value in constants.items()
             if name not in passed
         }
@@ -148,25 +148,25 @@ def _python(call: Call, about: dict, notes: list) -> str:
 def _constants(src) -> dict:
     """Constants of a compiled kernel by parameter name."""
     names = src.fn.arg_names
-    found = {}
+    files = {}
     for key, value in (getattr(src, "constants", None) or {}).items():
         if isinstance(key, tuple):
             if len(key) != 1:
                 continue  # within a tuple, which is passed as such
             key = key[0]
-        found[names[key] if isinstance(key, int) else key] = value
-    return found
+        files[names[key] if isinstance(key, int) else key] = value
+    return files
 
 
 def _options(call: Call) -> dict:
     """The compile options of the launch that are not the backend's own."""
     compiled = compiled_of(call.kernel)
     backend = find_backend(compiled.target)
-    usual, given = vars(backend.parse_options({})), compiled.options()
+    usual, chosen = vars(backend.parse_options({})), compiled.options()
     return {
-        name: jsonable(given[name])
+        name: jsonable(chosen[name])
         for name, value in usual.items()
-        if name in given and given[name] != value and isinstance(given[name], (bool, int, str))
+        if name in chosen and chosen[name] != value and isinstance(chosen[name], (bool, int, str))
         and name not in ("arch", "backend_name")
     }  # fmt: skip
 
@@ -179,29 +179,31 @@ def _specialised(call: Call) -> dict:
     return {
         "parameters": [param.name for param in src.fn.params if not param.is_constexpr],
         "signature": {name: kind for name, kind in signature(src) if kind != "constexpr"},
-        "attrs": {names[at[0]]: [list(one) for one in value] for at, value in attrs.items() if len(at) == 1},
+        "attrs": {
+            names[at[0]]: [list(item) for item in value] for at, value in attrs.items() if len(at) == 1
+        },
     }
 
 
 def _passes(call: Call, notes: list) -> dict:
     """The IR behind each pass that changed it."""
     src, target = call.kernel.src, compiled_of(call.kernel).target
-    given = _specialised(call)
+    specialised = _specialised(call)
     try:
         trace = passes_of(
-            src.fn, given["signature"], _constants(src), attrs=given["attrs"], target=target,
+            src.fn, specialised["signature"], _constants(src), attrs=specialised["attrs"], target=target,
             options=_options(call), to=levels_of(target)[-2], check=False,
         )  # fmt: skip
     except DiagnosticError as error:
         notes.append(f"the passes are left out: {error.message}")
         return {}
-    found = {"passes/000-source.mlir": trace[0].before or ""} if len(trace) else {}
-    for one in trace:
-        if one.changed and one.after is not None:
-            found[f"passes/{one.number:03}-{one.name}.mlir"] = one.after
+    files = {"passes/000-source.mlir": trace[0].before or ""} if len(trace) else {}
+    for step in trace:
+        if step.changed and step.after is not None:
+            files[f"passes/{step.number:03}-{step.name}.mlir"] = step.after
     ran = [{"number": o.number, "name": o.name, "stage": o.stage, "seconds": o.seconds} for o in trace]
-    found[page.PASSES] = json.dumps({"release": trace.release, "passes": ran}, indent=1)
-    return found
+    files[page.PASSES] = json.dumps({"release": trace.release, "passes": ran}, indent=1)
+    return files
 
 
 def _page(files: dict, about: dict, notes: list) -> dict:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy
 
-from triton_runner._artifact.relaunch import Launch, of_call
+from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, warn
 from triton_runner._base.paths import make_folder
 from triton_runner._case import bundle, judge
@@ -124,7 +124,7 @@ class capture:
             return verdict.verdict == "wrong"
         return bool(self._when(seen))
 
-    def _write(self, call: Call, launch: Launch, trap, verdict) -> None:
+    def _write(self, call: Call, launch: Relaunch, trap, verdict) -> None:
         """The case, from the contents of before, and behind it what the launch left."""
         after = launch.arguments.state()
         path = self.folder / f"{_plain(call.name)}-{len(self.cases)}.trcase"

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy
 
-from triton_runner._artifact.relaunch import Launch, Outcome
+from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS
 from triton_runner._base.typed import as_json
@@ -59,7 +59,7 @@ class Case:
             raise self.archive.bad(f"its grid is {grid!r}")
         return tuple(grid)
 
-    def _subject(self) -> Launch:
+    def _subject(self) -> Relaunch:
         texts = {}
         for level in LEVELS:
             name = f"artifacts/{self.name}.{level}"
@@ -71,14 +71,14 @@ class Case:
         metadata = self.archive.json(f"artifacts/{self.name}.json")
         shape = {name: _axes(self.about.get(name)) for name in ("block", "cluster")}
         held = Arguments(self._arguments())
-        return Launch(self.name, self.target, texts, lambda: metadata, entry, self.grid, held, **shape)
+        return Relaunch(self.name, self.target, texts, lambda: metadata, entry, self.grid, held, **shape)
 
     def _arguments(self) -> list:
         """(name, value) of the launch's arguments, in memory of their own."""
         stored = tensors.unpacked(self.archive.bytes("arguments.safetensors"))
         try:
             blocks = tensors.made(self.about["blocks"], stored, archive.limit())
-            return [(one["name"], _value(one, blocks)) for one in self.about["arguments"]]
+            return [(argument["name"], _value(argument, blocks)) for argument in self.about["arguments"]]
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise self.archive.bad(f"its arguments cannot be read: {error!r}") from None
 
@@ -109,15 +109,15 @@ class Case:
     def differences(self, run: Outcome) -> dict[str, str]:
         """What of a run's arguments is not what the case expects, by name: of those that it knows."""
         expected = tensors.unpacked(self.archive.bytes("expected.safetensors"))
-        found = {}
+        differences = {}
         for name, array in run.arrays.items():
-            wanted = expected.get(name)
-            if wanted is None or wanted.shape != array.shape or wanted.dtype != array.dtype:
+            expectation = expected.get(name)
+            if expectation is None or expectation.shape != array.shape or expectation.dtype != array.dtype:
                 continue
-            differs = difference(wanted, array, tolerance(kind_of(wanted.dtype)))
+            differs = difference(expectation, array, tolerance(kind_of(expectation.dtype)))
             if differs:
-                found[name] = f"{differs} from what is expected"
-        return found
+                differences[name] = f"{differs} from what is expected"
+        return differences
 
     def as_python(self, folder: Path) -> dict:
         """Returns the launch in the form that compare() takes: the kernel in its extracted files, arguments,
@@ -125,10 +125,10 @@ class Case:
         if "kernel.py" not in self.archive:
             raise self.archive.bad("it has no Python of its kernel, which could be compiled again")
         constants = {name: rebuild.value(value) for name, value in self.about["constants"].items()}
-        given = {**constants, **dict(self.subject.arguments.named)}
+        arguments = {**constants, **dict(self.subject.arguments.named)}
         return {
             "kernel": f"{folder / 'kernel.py'}:{self.about['python']}", "grid": self.grid,
-            "args": [given[name] for name in self.about["parameters"]],
+            "args": [arguments[name] for name in self.about["parameters"]],
             "constexprs": {n: value for n, value in constants.items() if n not in self.about["parameters"]},
         }  # fmt: skip
 
@@ -160,8 +160,8 @@ def named(value, folder: Path, name: str):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return type(value)(**named(fields, folder, name))
     if isinstance(value, dict):
-        return {key: named(one, folder, name) for key, one in value.items()}
-    return [named(one, folder, name) for one in value] if isinstance(value, list) else value
+        return {key: named(item, folder, name) for key, item in value.items()}
+    return [named(item, folder, name) for item in value] if isinstance(value, list) else value
 
 
 class _Folder:
@@ -214,26 +214,28 @@ def _listed(value):
     return list(value) if not isinstance(value, str) else value
 
 
-def _value(one: dict, blocks: list):
+def _value(argument: dict, blocks: list):
     """An argument as launches take it."""
-    kind = one["kind"]
+    kind = argument["kind"]
     if kind == "number":
-        value = float.fromhex(one["hex"]) if "hex" in one else one["value"]
+        value = float.fromhex(argument["hex"]) if "hex" in argument else argument["value"]
         if value is not None and not isinstance(value, (bool, int, float)):
-            raise ValueError(f"argument {one['name']!r} is {value!r}")
-        dtype = one.get("dtype", "")
-        known = {theirs: numpy.dtype(theirs) for theirs, _ in DTYPES.values() if theirs in numpy.sctypeDict}
-        return known[dtype].type(value) if dtype in known else value
+            raise ValueError(f"argument {argument['name']!r} is {value!r}")
+        dtype = argument.get("dtype", "")
+        numpy_types = {
+            theirs: numpy.dtype(theirs) for theirs, _ in DTYPES.values() if theirs in numpy.sctypeDict
+        }
+        return numpy_types[dtype].type(value) if dtype in numpy_types else value
     view = View(
-        int(one["block"]), int(one["offset"]), one["dtype"], tuple(map(int, one["shape"])),
-        tuple(map(int, one["strides"])),
+        int(argument["block"]), int(argument["offset"]), argument["dtype"],
+        tuple(map(int, argument["shape"])), tuple(map(int, argument["strides"])),
     )  # fmt: skip
     if view.block < 0 or view.offset < 0:
-        raise ValueError(f"argument {one['name']!r} lies outside of its memory")
+        raise ValueError(f"argument {argument['name']!r} lies outside of its memory")
     array = view.passed(blocks[view.block])
     if kind == "descriptor":
-        given = {f: one["descriptor"][f] for f in _DESCRIPTOR if f in one["descriptor"]}
-        return SimpleNamespace(base=array, **given)
+        fields = {f: argument["descriptor"][f] for f in _DESCRIPTOR if f in argument["descriptor"]}
+        return SimpleNamespace(base=array, **fields)
     return array
 
 

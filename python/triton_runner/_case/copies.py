@@ -141,7 +141,7 @@ class _Watched:
         """A run with the copies as they are, or all as the "first" or "last" holder has them."""
         watch = probe.CopyWatch(self.plan, self.code.ptx, self.code.filename, self.code.name, unify)
         run = self.launch.run("ptx", how, recorder=watch, **settings)
-        self.differing = [_Apart(**found) for found in watch.take()]
+        self.differing = [_Apart(**fields) for fields in watch.take()]
         return run
 
     def begun(self) -> list[_Apart]:
@@ -178,14 +178,14 @@ def _places(stack: str) -> list:
 class _Origins:
     """Which of the values that differ do so without an operand that does. told: values that are watched."""
 
-    def __init__(self, module, differing: set, told: set):
-        self.differing, self.told, self.values = differing, told, {}
+    def __init__(self, module, differing: set, marked: set):
+        self.differing, self.told, self.values = differing, marked, {}
         for op in module.walk():
-            found = [*op.results]
+            values = [*op.results]
             for region in op.regions:
                 for block in region.blocks:
-                    found += block.args
-            for value in found:
+                    values += block.args
+            for value in values:
                 self.values.setdefault(value.name, value)
 
     def begins(self, name: str) -> bool:
@@ -268,7 +268,7 @@ def _effect(watched: _Watched, plain, say, is_rounding) -> _Effect:
         differs = pairs[0].where | pairs[1].where | pairs[2].where
         if not differs.any():
             continue
-        error = max(float(numpy.nanmax(one.error, initial=0.0)) for one in pairs)
+        error = max(float(numpy.nanmax(pair.error, initial=0.0)) for pair in pairs)
         outputs[name] = {"elements": int(differs.sum()), "of": int(differs.size), "max_error": error}
         if split := _split(first, own):
             reasons.append(f"'{name}' holds one value several times, and not alike: {split}")

@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 import time
 
-from triton_runner._artifact.relaunch import Launch, Outcome, called
+from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
 from triton_runner._base.levels import MLIR
 from triton_runner._case import atomics, copies, reach, severity
@@ -35,7 +35,7 @@ _COMPILERS_FENCE = (
 class _Judge:
     """One launch on its way through all runs."""
 
-    def __init__(self, launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None):
+    def __init__(self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None):
         self.launch, self.checks, self.say = launch, tuple(checks), say
         self.findings = severity.Findings(strict)
         self.runs: list[Ran] = []
@@ -105,18 +105,20 @@ class _Judge:
                 run = self.ended(level, order=seed)
                 if run is None:
                     continue
-                for one in _differences(Noise(), plain, run, exact=True):
-                    if not one.bits_equal:
-                        _, _, levels = changed.setdefault(one.argument, (one, run.how, []))
+                for difference in _differences(Noise(), plain, run, exact=True):
+                    if not difference.bits_equal:
+                        _, _, levels = changed.setdefault(difference.argument, (difference, run.how, []))
                         levels += [level] * (level not in levels)
                 self.noise.add(plain.arrays, run.arrays)
         lines = atomics.lines(self.launch) if changed else []
-        for one, how, levels in changed.values():
-            self.findings.order(one, levels, how, lines)
+        for difference, how, levels in changed.values():
+            self.findings.order(difference, levels, how, lines)
 
     def all_checks(self) -> None:
         """All at once; where that stops, each for itself, as a report ends a run."""
         for level in self.plain:
+            if level == "cubin":  # its instructions are those of the PTX, which was looked at
+                continue
             chosen = [c for c in self.checks if level in MLIR or c not in _MLIR_ONLY]
             run = self.run(level, checks=",".join(chosen)) if chosen else None
             if run is not None and run.trap is not None:
@@ -158,8 +160,10 @@ class _Judge:
 
     def on_gpu(self) -> None:
         gpu = devices.gpu()
-        if gpu is None:
+        if gpu is None and not self.launch.assembled:
             self.cannot("cubin", "plain", "this machine has no GPU")
+        elif gpu is None:
+            return
         elif run := self.run("", device=gpu):
             self.plain[run.level] = run
 
@@ -220,12 +224,12 @@ class _Judge:
         self.say(f"{self.launch.name}: where {above} and {level} part")
         try:
             levels = ("ttgir", "ptx") if level == "ptx" else ("ttir", "ttgir")
-            found = lockstep.of_launch(self.launch, levels)
+            report = lockstep.of_launch(self.launch, levels)
         except DiagnosticError as error:
             self.findings.say(error.message)
             return
-        if found.diverged is not None:
-            self.findings.diverged(found.diverged)
+        if report.diverged is not None:
+            self.findings.diverged(report.diverged)
 
 
 def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits]:
@@ -233,6 +237,9 @@ def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits
     return [noise.compare(name, x, b.arrays[name], exact) for name, x in a.arrays.items()]
 
 
-def judge(launch: Launch, checks=CHECKS, strict: bool = False, say=lambda text: None) -> Judged:
-    """The verdict on one launch."""
+def judge(
+    launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False
+) -> Judged:
+    """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
+    launch = dataclasses.replace(launch, assembled=assembled)
     return _Judge(launch, checks, strict, say).verdict()

@@ -48,13 +48,15 @@ class Noise:
         """Another run of the same text: what each output is there, beside what it usually is."""
         for name, array in base.items():
             change = _change(difference(array, other[name]))
-            known = self._movements.get(name)
-            self._movements[name] = Movement(change if known is None else numpy.maximum(change, known.change))
+            movement = self._movements.get(name)
+            self._movements[name] = Movement(
+                change if movement is None else numpy.maximum(change, movement.change)
+            )
 
     def is_rounding(self, name: str, x: numpy.ndarray, y: numpy.ndarray) -> bool:
         """Whether an output of two runs differs by no more than rounding moves it, decisions left out."""
-        found = difference(x, y)
-        return bool((_change(found) <= self._allowed(name, found, False, decisions=False)[0]).all())
+        distance = difference(x, y)
+        return bool((_change(distance) <= self._allowed(name, distance, False, decisions=False)[0]).all())
 
     def compare(self, name: str, x: numpy.ndarray, y: numpy.ndarray, exact: bool) -> Bits:
         """How an output of one run differs from that of another. exact: both runs add in the same order, so
@@ -98,11 +100,11 @@ class Noise:
         return numpy.where(jumps, numpy.inf, room), 2 * int(jumps.sum())
 
 
-def _change(found: Difference) -> numpy.ndarray:
+def _change(difference: Difference) -> numpy.ndarray:
     """By how much each element differs: of whole numbers 1 where it does; infinite where only one is NaN."""
-    if found.want.dtype.kind in "iub":
-        return found.where.astype(numpy.float64)
-    return numpy.where(numpy.isnan(found.error), numpy.inf, found.error)
+    if difference.want.dtype.kind in "iub":
+        return difference.where.astype(numpy.float64)
+    return numpy.where(numpy.isnan(difference.error), numpy.inf, difference.error)
 
 
 def _step(x: numpy.ndarray) -> numpy.ndarray:

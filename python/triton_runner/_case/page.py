@@ -25,31 +25,31 @@ def material(files: dict, about: dict) -> Material:
             asm[level] = _text(content) if LEVELS[level].is_text else content
     metadata = _json(files.get(f"artifacts/{name}.json"))
     release = str(metadata.get("triton_version") or "")
-    made = Material(name, about["target"], release, asm, metadata, sources=_json(files.get(SOURCES)))
+    material = Material(name, about["target"], release, asm, metadata, sources=_json(files.get(SOURCES)))
     texts = {int(m[1]): (m[2], content) for file, content in files.items() if (m := _PASS.fullmatch(file))}
     ran = {one["number"]: one for one in _json(files.get(PASSES)).get("passes", ())}
     for number in sorted({*texts, *ran}):
         pass_, content = texts.get(number, ("", None))
-        said = ran.get(number, {})
-        made.passes.append(
+        step = ran.get(number, {})
+        material.passes.append(
             Snapshot(
-                number, said.get("name", pass_), content is not None, content and _text(content),
-                said.get("stage", ""), said.get("seconds"),
+                number, step.get("name", pass_), content is not None, content and _text(content),
+                step.get("stage", ""), step.get("seconds"),
             )
         )  # fmt: skip
-    if len(made.passes) > 1:
-        made.passes[0].stage = made.passes[0].stage or made.passes[1].stage
-    return made
+    if len(material.passes) > 1:
+        material.passes[0].stage = material.passes[0].stage or material.passes[1].stage
+    return material
 
 
 def findings(files: dict, about: dict) -> list:
     """What the page says of the launch: the verdict, and what stopped it."""
-    found = []
+    findings_read = []
     if "verify.json" in files:
-        found.append(_json(files["verify.json"]))
+        findings_read.append(_json(files["verify.json"]))
     elif about.get("trap"):
-        found.append({"title": "the launch stops", "text": about["trap"]})
-    return found
+        findings_read.append({"title": "the launch stops", "text": about["trap"]})
+    return findings_read
 
 
 def new(files: dict, about: dict) -> tuple[str, dict]:
@@ -57,8 +57,10 @@ def new(files: dict, about: dict) -> tuple[str, dict]:
     read from the disk."""
     shown = material(files, about)
     shown.sources = None
-    text, made = report.page([shown], findings=findings(files, about))
-    return text, {file["path"]: file["text"] for one in made for file in one.main["files"] if file["text"]}
+    text, pages = report.page([shown], findings=findings(files, about))
+    return text, {
+        file["path"]: file["text"] for page_data in pages for file in page_data.main["files"] if file["text"]
+    }
 
 
 def _text(content) -> str:

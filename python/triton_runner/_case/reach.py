@@ -31,8 +31,8 @@ def reports(judge, level: str, check: str) -> list[Report]:
     if check == "uninit":
         return _undefined(judge, level)
     whole = [_Experiment(judge, level, check, number) for number in NUMBERS]
-    places = {_key(place): place for one in whole for place in one.places}
-    effects = [one.effect for one in whole if one.effect]
+    places = {_key(place): place for finding in whole for place in finding.places}
+    effects = [finding.effect for finding in whole if finding.effect]
     if len(places) == 1 or not effects:
         return [Report(place, bool(effects), "".join(effects[:1])) for place in places.values()]
     return [_alone(judge, level, check, place, number) for number, place in enumerate(places.values())]

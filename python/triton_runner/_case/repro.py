@@ -63,17 +63,17 @@ def drawn(generator, size):
 
 def blocks():
     """The memory of the launch, where it runs."""
-    stored, made = arrays("arguments.safetensors"), []
+    stored, arguments = arrays("arguments.safetensors"), []
     for block in ABOUT["blocks"]:
         if block["bytes"] == 0:
-            made.append(torch.empty(0, dtype=torch.uint8))
+            arguments.append(torch.empty(0, dtype=torch.uint8))
         elif "stored" in block:
-            made.append(stored[block["stored"]])
+            arguments.append(stored[block["stored"]])
         else:
-            made.append(drawn(block["generator"], block["bytes"]))
+            arguments.append(drawn(block["generator"], block["bytes"]))
     # Each in memory of its own, aligned as it was.
     placed = []
-    for block, data in zip(ABOUT["blocks"], made, strict=True):
+    for block, data in zip(ABOUT["blocks"], arguments, strict=True):
         room = torch.zeros(block["bytes"] + 128, dtype=torch.uint8, device="cuda" if on_gpu() else "cpu")
         start = (block["align"] - room.data_ptr()) % 64
         placed.append(room[start : start + block["bytes"]])
@@ -92,8 +92,8 @@ def argument(one, memory):
     if one["kind"] == "descriptor":
         from triton.tools.tensor_descriptor import TensorDescriptor
 
-        given = one["descriptor"]
-        return TensorDescriptor(tensor, given["shape"], given["strides"], given["block_shape"])
+        fields = one["descriptor"]
+        return TensorDescriptor(tensor, fields["shape"], fields["strides"], fields["block_shape"])
     return tensor
 
 
@@ -113,17 +113,17 @@ def main():
     import kernel as module
 
     function, memory = getattr(module, ABOUT["python"]), blocks()
-    given = {one["name"]: argument(one, memory) for one in ABOUT["arguments"]}
+    arguments = {one["name"]: argument(one, memory) for one in ABOUT["arguments"]}
     constants = {name: constant(value) for name, value in ABOUT["constants"].items()}
-    function[tuple(ABOUT["grid"])](**given, **constants, **ABOUT["options"])
+    function[tuple(ABOUT["grid"])](**arguments, **constants, **ABOUT["options"])
     if on_gpu():
         torch.cuda.synchronize()
     wrong = 0
     for name, data in arrays("expected.safetensors").items():
-        got = given[name] if hasattr(given[name], "view") else given[name].base
+        got = arguments[name] if hasattr(arguments[name], "view") else arguments[name].base
         got = got.cpu().contiguous()
-        wanted = data.view(got.dtype).view(got.shape)
-        a, b = wanted.double(), got.double()
+        expectation = data.view(got.dtype).view(got.shape)
+        a, b = expectation.double(), got.double()
         largest = a[a.isfinite()].abs().max().item() if a.isfinite().any() else 0.0
         room = largest * TOLERANCE.get(str(got.dtype).removeprefix("torch."), 0.0)
         same = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= room)

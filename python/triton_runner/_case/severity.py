@@ -50,7 +50,7 @@ class Findings(list):
         finding = _of_trap(check, "warning" if is_warning else "fault", [run.level], trap)
         place = (trap.file, trap.line)
         finding = finding.warned(why) if why else finding
-        self._note(finding, lambda known: known.check in same and (known.file, known.line) == place)
+        self._note(finding, lambda other: other.check in same and (other.file, other.line) == place)
 
     def report(self, check: str, level: str, report) -> None:
         """What a check reports at a level, and whether it reached anything: judged by settle()."""
@@ -88,10 +88,10 @@ class Findings(list):
 
     # --- differences
 
-    def order(self, one: Bits, levels: list[str], how: str, lines: list[dict]) -> None:
+    def order(self, bits: Bits, levels: list[str], how: str, lines: list[dict]) -> None:
         """Another order gives another result: of atomics, where the kernel has any, else of a race."""
         message = "another order of the programs and of their atomics gives another result"
-        finding = _of_difference("order", one, levels, how, message)
+        finding = _of_difference("order", bits, levels, how, message)
         if lines:
             where = ", ".join(f"{line['op']} at {line['file']}:{line['line']}" for line in lines)
             finding = finding.saying(
@@ -104,14 +104,14 @@ class Findings(list):
         """Whether the order of atomics decides an argument."""
         return any(finding.check == "order" and finding.argument == argument for finding in self)
 
-    def difference(self, check: str, one: Bits, run: Outcome, message: str) -> bool:
+    def difference(self, check: str, bits: Bits, run: Outcome, message: str) -> bool:
         """A difference is a fault where noise does not explain it. False where it was known."""
-        finding = _of_difference(check, one, [run.level], run.how, message)
-        return self._note(finding, lambda known: (known.check, known.argument) == (check, one.argument))
+        finding = _of_difference(check, bits, [run.level], run.how, message)
+        return self._note(finding, lambda other: (other.check, other.argument) == (check, bits.argument))
 
-    def tail(self, one: Bits, run: Outcome) -> None:
+    def tail(self, bits: Bits, run: Outcome) -> None:
         """PTX writes more than the level above, as the hardware does."""
-        self.difference("tail", one, run, "stores of TMA write past the end of dimension 0")
+        self.difference("tail", bits, run, "stores of TMA write past the end of dimension 0")
         why = (
             "TMA writes whole chunks of 16 bytes (triton#11583); with stores that end there the levels agree"
         )
@@ -143,14 +143,14 @@ def _of_trap(check: str, severity: str, levels: list[str], trap) -> Finding:
     return Finding(check, severity, levels, trap.kind, trap.message or str(trap), text=str(trap), **place)
 
 
-def _of_difference(check: str, one: Bits, levels: list[str], how: str, message: str) -> Finding:
-    first, second = one.numbers or (None, None)
-    message = f"{message} in {one.argument!r}"
+def _of_difference(check: str, bits: Bits, levels: list[str], how: str, message: str) -> Finding:
+    first, second = bits.numbers or (None, None)
+    message = f"{message} in {bits.argument!r}"
     text = (
-        f"{message}: {one.elements} of {one.of} elements differ, by at most {one.max_error}; "
-        f"element {one.element}: {first} and {second}"
+        f"{message}: {bits.elements} of {bits.of} elements differ, by at most {bits.max_error}; "
+        f"element {bits.element}: {first} and {second}"
     )
     return Finding(
-        check, "warning" if one.agrees else "fault", list(levels), "difference", message, "", 0, one.argument,
-        text, how=how, evidence=one,
+        check, "warning" if bits.agrees else "fault", list(levels), "difference", message, "", 0,
+        bits.argument, text, how=how, evidence=bits,
     )  # fmt: skip

@@ -10,7 +10,7 @@ _HEAD = '"""The kernel {name}, with all that it uses, as the program had it."""\
 
 
 def module_of(captured: dict) -> tuple[str, str]:
-    """The text of the module and the name of the kernel in it; captured: what capture.kernel() gives."""
+    """The text of the module and the name of the kernel in it; captured: what portable.kernel() gives."""
     writer = _Writer(captured)
     for index in captured["order"]:
         writer.add(index)
@@ -26,15 +26,15 @@ class _Writer:
         self._constants: dict[str, str] = {}
         self._functions: list[str] = []
         self.names: dict[int, str] = {}
-        for index, one in enumerate(self._taken):  # functions may call each other
-            self.names[index] = self._free(one["name"], f"function {index}")
+        for index, function in enumerate(self._taken):  # functions may call each other
+            self.names[index] = self._free(function["name"], f"function {index}")
 
     def _free(self, name: str, meaning: str) -> str:
         """The name under which something stands in the module: its own, unless that means something else."""
-        found, number = name, 2
-        while self._scope.setdefault(found, meaning) != meaning:
-            found, number = f"{name}_{number}", number + 1
-        return found
+        free, number = name, 2
+        while self._scope.setdefault(free, meaning) != meaning:
+            free, number = f"{name}_{number}", number + 1
+        return free
 
     def add(self, index: int) -> None:
         one, renamed = self._taken[index], {}
@@ -61,16 +61,16 @@ class _Writer:
                 self._imports.setdefault("tl", "import triton.language as tl")
         return there
 
-    def _decorator(self, one: dict) -> str:
-        if one["kind"] == "plain":
+    def _decorator(self, function: dict) -> str:
+        if function["kind"] == "plain":
             return ""
-        if one["kind"] == "constexpr_function":
+        if function["kind"] == "constexpr_function":
             return "@triton.constexpr_function\n"
-        if one["kind"] == "gluon":
+        if function["kind"] == "gluon":
             self._imports["gluon"] = "from triton.experimental import gluon"
-        decorator = "@gluon.jit" if one["kind"] == "gluon" else "@triton.jit"
-        given = ", ".join(f"{name}={value!r}" for name, value in one["options"].items() if value)
-        return f"{decorator}({given})\n" if given else f"{decorator}\n"
+        decorator = "@gluon.jit" if function["kind"] == "gluon" else "@triton.jit"
+        options = ", ".join(f"{name}={value!r}" for name, value in function["options"].items() if value)
+        return f"{decorator}({options})\n" if options else f"{decorator}\n"
 
     def text(self) -> str:
         head = [_HEAD.format(name=self.names[self._entry]), *sorted(self._imports.values())]
@@ -92,7 +92,7 @@ def _import(reference: dict, name: str) -> str:
 
 
 def _constant(reference) -> str:
-    """A constant as Python writes it; reference: capture.py's form."""
+    """A constant as Python writes it; reference: portable.py's form."""
     if not isinstance(reference, dict):
         return repr(reference) if reference == reference else "float('nan')"
     (kind, content), *_ = reference.items()

@@ -44,10 +44,10 @@ class Verdict:
         self._judged, self.program, self.left_out = judged, program, left_out
         self._strict = strict
         self._others = list(others)  # kernels that were launched, and that nobody asked for
-        told = [one.verdict for one in judged]
+        verdicts = [judgement.verdict for judgement in judged]
         if program is not None and program["status"]:
-            told.append("wrong" if judged else "unknown")  # without a launch no kernel was at fault
-        self.verdict = worst(told)
+            verdicts.append("wrong" if judged else "unknown")  # without a launch no kernel was at fault
+        self.verdict = worst(verdicts)
 
     @property
     def launches(self) -> list[dict]:
@@ -55,8 +55,8 @@ class Verdict:
 
     @property
     def findings(self) -> list[dict]:
-        found = [finding for one in self._judged for finding in one.findings]
-        return as_json(sorted(found, key=lambda finding: not finding.is_fault))
+        all_findings = [finding for judgement in self._judged for finding in judgement.findings]
+        return as_json(sorted(all_findings, key=lambda finding: not finding.is_fault))
 
     @property
     def status(self) -> int:
@@ -78,7 +78,7 @@ class Verdict:
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
-        lines = [str(one) for one in self._judged]
+        lines = [str(judgement) for judgement in self._judged]
         if not self._judged:
             others = f" of that name; others were: {', '.join(self._others)}" if self._others else ""
             lines.append(f"no kernel was launched{others}")
@@ -92,8 +92,9 @@ class Verdict:
 
 
 def verify(
-    kernel, args=(), constexprs=None, *, grid=None, checks=judge.CHECKS, strict=False, target=None, say=None
-) -> Verdict:
+    kernel, args=(), constexprs=None, *, grid=None, checks=judge.CHECKS, strict=False, target=None,
+    assembled=False, say=None,
+) -> Verdict:  # fmt: skip
     """Runs one launch at every level, with every check and in different orders, and returns one verdict.
 
     - `kernel`: a kernel of `triton_runner.jit`, `triton.jit` or `load()`, the path of an artifact, or a case
@@ -103,40 +104,51 @@ def verify(
     - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; by default all.
     - `strict`: treats warnings (findings that reach no output or may be intended) as faults, and makes the
       verdict false if the order of atomics decides an output.
+    - `assembled`: judges the machine code too, what ptxas makes of the PTX, executed on the CPU.
 
     Raises DiagnosticError for a launch that cannot be run.
     """
     _settings.using(check=",".join(checks)).settings()  # raises for one that is none
     if isinstance(kernel, (str, os.PathLike)):
         if case.is_case(kernel):
-            return of_case(kernel, checks, strict, say or _nothing)
+            return of_case(kernel, checks, strict, say or _nothing, assembled)
         kernel = load(kernel, device="cpu")
     judged: list[Judged] = []
 
     def see(call: Call, go) -> None:
-        judged.append(judge.judge(of_call(call), checks, strict, say or _nothing))
+        judged.append(judge.judge(of_call(call), checks, strict, say or _nothing, assembled))
 
     if grid is None:
         raise fail("verify needs the grid of the launch", "as in grid=(4,)")
-    given = dict(args) if isinstance(args, dict) else {}
-    listed = () if given else args
+    named = dict(args) if isinstance(args, dict) else {}
+    listed = () if named else args
     device = None if isinstance(kernel, ArtifactKernel) else "cpu" if devices.gpu() is None else None
     with observing(see), _settings.using(device=device, target=target):
-        kernel[grid](*listed, **given, **(constexprs or {}))
+        kernel[grid](*listed, **named, **(constexprs or {}))
     return Verdict(judged, strict=strict)
 
 
-def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing) -> Verdict:
+def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing, assembled=False) -> Verdict:
     """The verdict on the launch of a case."""
-    return Verdict([judge.judge(case.open_case(path).subject, checks, strict, say)], strict=strict)
+    judged = judge.judge(case.open_case(path).subject, checks, strict, say, assembled)
+    return Verdict([judged], strict=strict)
 
 
 class Program:
     """A program whose launches are judged as it makes them: each compiled kernel with a grid and shapes of
     its own once, the first `most` of them; of `names` only, where there are some."""
 
-    def __init__(self, names=(), most: int = 16, checks=judge.CHECKS, strict: bool = False, say=_nothing):
+    def __init__(
+        self,
+        names=(),
+        most: int = 16,
+        checks=judge.CHECKS,
+        strict: bool = False,
+        say=_nothing,
+        assembled=False,
+    ):
         self.names, self.most, self.checks, self.strict, self.say = names, most, checks, strict, say
+        self.assembled = assembled
         self.judged: list[Judged] = []
         self.left_out = 0
         self._known: set = set()
@@ -154,7 +166,7 @@ class Program:
         ):
             status = run_program(program, list(arguments), is_module, pretend_cuda)
         if not status and not self.strict:
-            self.judged = [_accepted(one) for one in self.judged]
+            self.judged = [_accepted(judgement) for judgement in self.judged]
         ended = {"name": program, "status": status or 0}
         return Verdict(self.judged, ended, self.left_out, sorted(self._others), self.strict)
 
@@ -166,16 +178,18 @@ class Program:
         if is_wanted and key not in self._known:
             self._known.add(key)
             if len(self.judged) < self.most:
-                self.judged.append(judge.judge(of_call(call), self.checks, self.strict, self.say))
+                self.judged.append(
+                    judge.judge(of_call(call), self.checks, self.strict, self.say, self.assembled)
+                )
             else:
                 self.left_out += 1
         go()
 
 
-def _accepted(one: Judged) -> Judged:
+def _accepted(judged: Judged) -> Judged:
     """The verdict on a launch where the program's own check passes."""
-    findings = severity.accepted(one.findings) if one.verdict == "wrong" else None
-    return one if findings is None else dataclasses.replace(one, findings=findings).settled()
+    findings = severity.accepted(judged.findings) if judged.verdict == "wrong" else None
+    return judged if findings is None else dataclasses.replace(judged, findings=findings).settled()
 
 
 def _shape(value) -> tuple:

@@ -1,6 +1,6 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
-map, report.
+assemble, map, report.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -17,6 +17,7 @@ import click
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._base.levels import EXECUTED
 from triton_runner._cli import (
+    assemble_command,
     bisect_command,
     case_commands,
     compare_command,
@@ -39,6 +40,8 @@ from triton_runner._settings.options import (
     ProgramOrFile,
     check_settings,
     json_option,
+    module_option,
+    pretend_option,
     print_json,
     prints_aside,
 )
@@ -59,9 +62,9 @@ class _Group(help.Group):
             click.echo(with_source(error), err=True)
             context.exit(1)
         except (ImportError, AttributeError) as error:
-            if (said := _missing(error)) is None:
+            if (reason := _missing(error)) is None:
                 raise
-            click.echo(str(fail(*said)), err=True)
+            click.echo(str(fail(*reason)), err=True)
             context.exit(2)
         except OSError as error:
             if error.errno == errno.EPIPE:  # who read has gone, which click knows to be quiet about
@@ -95,7 +98,7 @@ def _settings_options(command):
             click.option(
                 "--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."
             ),
-            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir or ptx."),
+            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir, ptx or cubin."),
             click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
             click.option(
                 "--check",
@@ -159,13 +162,13 @@ def _fault_status() -> int:
     cls=ProgramOrFile,
 )
 @_settings_options
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @click.option(
     "--quick",
     is_flag=True,
     help="Benchmarks and autotuning run the first programs of their launches, once, at the smallest size.",
 )
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@module_option
 @click.option("--traceback", is_flag=True, help="Show a fault with all calls that led to it, as python does.")
 @click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
 @click.argument("program")
@@ -203,7 +206,8 @@ def run(pretend_cuda, quick, is_module, traceback, release, program, arguments, 
 @_settings_options
 @json_option
 def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_json, **settings):
-    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir; with Triton installed also *.llir).
+    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir; with an nvdisasm *.cubin, *.fatbin or *.so; with Triton
+    installed also *.llir).
 
     An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, iota:START, rand, rand:SEED or
     a number, or a file: x.npy, x.npz:key, x.safetensors:key. A number may have a type: i32=5, bf16=0.5.
@@ -247,7 +251,7 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
 @click.option("--launch", type=int, help="Of a program: which launch is shown, from 0; the last if left out.")
 @click.option("--save", help="Write all records to a .npz or .safetensors file.")
 @click.option("--png", help="Write a heat map of the first value's last record.")
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @_settings_options
 @json_option
 @click.argument("file", type=click.Path())
@@ -361,12 +365,12 @@ def resources(files, name, metadata, as_json):
     """
     from triton_runner._compiler.resources import resources as read
 
-    found = [read(file, metadata, name=name) for file in files]
+    resources = [read(file, metadata, name=name) for file in files]
     if as_json:
-        print_json([one.as_dict() for one in found])
+        print_json([one.as_dict() for one in resources])
         return
-    for one in found:
-        click.echo(str(one))
+    for resource in resources:
+        click.echo(str(resource))
 
 
 for _module in (
@@ -375,6 +379,7 @@ for _module in (
     bisect_command,
     dev_command,
     compare_command,
+    assemble_command,
     ledger_command,
     doctor_command,
     experiments_command,

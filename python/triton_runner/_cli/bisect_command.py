@@ -13,7 +13,7 @@ import click
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
 from triton_runner._cli.compile_command import constants
-from triton_runner._settings.options import ProgramOrFile
+from triton_runner._settings.options import ProgramOrFile, module_option, pretend_option
 from triton_runner._worker import job
 
 _STATUS = {"right": 0, "nondeterministic": 0, "unknown": 125}
@@ -32,8 +32,8 @@ class _Command(ProgramOrFile):
 
     def _with_json(self, args: list[str], options_behind: bool) -> list[str]:
         """The arguments with --json=- for a --json that no file follows."""
-        options = [one for one in self.params if isinstance(one, click.Option) and not one.is_flag]
-        valued = {name for one in options for name in one.opts}
+        options = [param for param in self.params if isinstance(param, click.Option) and not param.is_flag]
+        valued = {name for option in options for name in option.opts}
         args, i = list(args), 0
         while i < len(args):
             if args[i] == "--json":
@@ -61,14 +61,14 @@ class _Command(ProgramOrFile):
     "where a GPU is.",
 )
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @click.option(
     "--timeout", type=float, default=300.0, show_default=True,
     help="Seconds of one run, without those in which it waits for a core.",
 )  # fmt: skip
 @click.option("--json", "file", metavar="[FILE]", help="Print the verdict as JSON, or write it to FILE.")
 @click.option("--save", metavar="DIR", help="Write a folder that shows the fault again: sh DIR/run.sh.")
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@module_option
 @click.option(
     "--oracle",
     help="Of a kernel, what is wrong: wrong (other values than the newest front end's TTIR gives), shared>N, "
@@ -109,28 +109,28 @@ def bisect_command(
             case = cases.open_case(program)
             folder = held.enter_context(case.extracted())
             program, target = str(folder / "repro.py"), case.target
-        given = api.program_of(
+        subject = api.program_of(
             program, job.split_signature(values) if values else None, oracle=oracle, grid=grid,
             constexprs=constants(constexprs, "--constexpr"), options=constants(options, "--option"),
             arguments=arguments, is_module=is_module, pretend_cuda=pretend_cuda, target=target,
             timeout=timeout, levels=levels.split(",") if levels else None,
         )  # fmt: skip
-        with telling("releases", bar=True) as told:
-            found = api.found(given, wanted, lambda text, done=(): told(text, *done))
-            found = cases.named(found, folder, case.path) if case else found
-            if save and found.faults:
-                folder = reproducer.write(save, given, found, named if case else "")
-                found = dataclasses.replace(found, reproducer=folder)
-    text = json.dumps(as_json(found), indent=2)
+        with telling("releases", bar=True) as report:
+            result = api.found(subject, wanted, lambda text, done=(): report(text, *done))
+            result = cases.named(result, folder, case.path) if case else result
+            if save and result.faults:
+                folder = reproducer.write(save, subject, result, named if case else "")
+                result = dataclasses.replace(result, reproducer=folder)
+    text = json.dumps(as_json(result), indent=2)
     if file == "-":
         click.echo(text)
     else:
-        click.echo(found.page(named if case else given.name))
+        click.echo(result.page(named if case else subject.name))
         if file:
             write_file(file, text + "\n")
-    if save and not found.faults:
+    if save and not result.faults:
         click.echo(f"--save {save}: nothing is written, as no fault of the compiler was found", err=True)
-    sys.exit(_STATUS.get(found.verdict, 1))
+    sys.exit(_STATUS.get(result.verdict, 1))
 
 
 COMMANDS = (bisect_command,)

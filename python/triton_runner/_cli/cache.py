@@ -25,16 +25,16 @@ def folder() -> Path:
 def _metadata(path: Path) -> dict | None:
     """The metadata of a kernel; None of autotuning results and other files."""
     try:
-        found = json.loads(path.read_text())
+        metadata = json.loads(path.read_text())
     except (OSError, ValueError):
         return None
-    target = found.get("target") if isinstance(found, dict) else None
-    return found if isinstance(target, dict) and {"backend", "arch"} <= target.keys() else None
+    target = metadata.get("target") if isinstance(metadata, dict) else None
+    return metadata if isinstance(target, dict) and {"backend", "arch"} <= target.keys() else None
 
 
 def entries() -> tuple[str, list]:
     """The folder, and one dict a cached kernel: kernel, target, levels, path, modified; newest first."""
-    found = []
+    cached = []
     for path in folder().glob("*/*.json"):
         if path.name.startswith("__grp__") or (metadata := _metadata(path)) is None:
             continue
@@ -48,7 +48,7 @@ def entries() -> tuple[str, list]:
             modified = path.stat().st_mtime
         except OSError:  # gone since
             continue
-        found.append(
+        cached.append(
             {
                 "kernel": path.stem,
                 "target": f"{target['backend']}:{target['arch']}",
@@ -58,19 +58,19 @@ def entries() -> tuple[str, list]:
                 "_time": modified,
             }
         )
-    found.sort(key=lambda entry: -entry.pop("_time"))
-    return str(folder()), found
+    cached.sort(key=lambda entry: -entry.pop("_time"))
+    return str(folder()), cached
 
 
 def explain(name: str) -> dict:
     """An entry by the beginning of its hash or folder: its metadata and files, and for every other entry of
     its kernel what is different (`others`, the most alike first)."""
-    known = entries()[1]
+    cached = entries()[1]
     chosen = []
-    for entry in known:
+    for entry in cached:
         metadata = _metadata(Path(entry["path"]) / f"{entry['kernel']}.json") or {}
         hashes = (os.path.basename(entry["path"]), str(metadata.get("hash", "")))
-        if any(one.startswith(name) for one in hashes):
+        if any(entry_hash.startswith(name) for entry_hash in hashes):
             chosen.append((entry, metadata))
     if len(chosen) != 1:
         what = f"{len(chosen)} kernels begin with" if chosen else "no kernel has"
@@ -78,27 +78,27 @@ def explain(name: str) -> dict:
     entry, metadata = chosen[0]
     files = {f.name: f.stat().st_size for f in sorted(Path(entry["path"]).iterdir()) if f.is_file()}
     others = []
-    for other in known:
+    for other in cached:
         if other["kernel"] == entry["kernel"] and other["path"] != entry["path"]:
             theirs = _metadata(Path(other["path"]) / f"{other['kernel']}.json") or {}
             others.append({"path": other["path"], "differs": _differences(entry, metadata, other, theirs)})
-    others.sort(key=lambda one: len(one["differs"]))
+    others.sort(key=lambda entry: len(entry["differs"]))
     return {**entry, "metadata": metadata, "files": files, "others": others}
 
 
 def _differences(entry: dict, mine: dict, other: dict, theirs: dict) -> dict:
     """What two entries of a kernel have otherwise: {field: (here, there)}."""
-    found = {
+    differences = {
         name: (mine.get(name), theirs.get(name))
         for name in sorted({*mine, *theirs} - {*_FOLLOWS})
         if mine.get(name) != theirs.get(name)
     }
-    texts = [_text(one) for one in (entry, other)]
+    texts = [_text(item) for item in (entry, other)]
     if texts[0] != texts[1]:
-        found["source"] = ("its TTIR", "another: the kernel, its constants, types or what it calls")
-    if not found:
-        found["key"] = ("the same kernel and options", "another environment, Triton or backend")
-    return found
+        differences["source"] = ("its TTIR", "another: the kernel, its constants, types or what it calls")
+    if not differences:
+        differences["key"] = ("the same kernel and options", "another environment, Triton or backend")
+    return differences
 
 
 def _text(entry: dict) -> str | None:
@@ -115,8 +115,8 @@ def clear() -> tuple[int, int]:
     """Deletes every entry of the cache: how many went, and how many could not be deleted. Other folders stay,
     as the variable may name one that is no cache."""
     there = folder().iterdir() if folder().is_dir() else ()
-    found = [path for path in there if path.is_dir() and _ENTRY.fullmatch(path.name)]
-    for path in found:
+    folders = [path for path in there if path.is_dir() and _ENTRY.fullmatch(path.name)]
+    for path in folders:
         shutil.rmtree(path, ignore_errors=True)
-    left = sum(path.exists() for path in found)
-    return len(found) - left, left
+    left = sum(path.exists() for path in folders)
+    return len(folders) - left, left

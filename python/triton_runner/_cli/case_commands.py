@@ -11,7 +11,14 @@ from pathlib import Path
 import click
 
 from triton_runner._base.errors import fail
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    json_option,
+    pretend_option,
+    print_json,
+    prints_aside,
+    program_arguments,
+)
 
 
 @click.command("bundle", cls=ProgramOrFile)
@@ -26,11 +33,8 @@ from triton_runner._settings.options import ProgramOrFile, json_option, print_js
 @click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR after each pass.")
 @click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
 @click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
-@json_option
-@click.argument("program")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@pretend_option
+@program_arguments
 def bundle_command(
     kernel,
     number,
@@ -55,11 +59,11 @@ def bundle_command(
     from triton_runner._pretend.running import run_program
 
     bundle.check_name(output)
-    wanted = _Wanted(number)
+    selection = _Wanted(number)
     with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
         captured = capture.capture(
             folder,
-            wanted,
+            selection,
             kernel=kernel,
             most=2,
             max_bytes=max_bytes or bundle.MAX_BYTES,
@@ -71,7 +75,7 @@ def bundle_command(
             status = run_program(program, list(arguments), is_module, pretend_cuda)
         if not captured.cases:
             raise fail(
-                f"{program} made no such launch: {wanted.seen} of {kernel or 'any kernel'} were seen",
+                f"{program} made no such launch: {selection.seen} of {kernel or 'any kernel'} were seen",
                 f"it ended with status {status or 0}",
             )
         try:
@@ -116,9 +120,9 @@ def lockstep_command(levels, as_json, file):
     """
     from triton_runner._case.case import open_case  # with NumPy
 
-    found = open_case(file).lockstep(tuple(levels.split(",")))
-    click.echo(found.to_json() if as_json else str(found))
-    sys.exit(int(found.diverged is not None or bool(found.outputs)))
+    report = open_case(file).lockstep(tuple(levels.split(",")))
+    click.echo(report.to_json() if as_json else str(report))
+    sys.exit(int(report.diverged is not None or bool(report.outputs)))
 
 
 def run_case(file: str, release: str | None, level: str | None) -> int:
@@ -158,14 +162,14 @@ def _with_release(case, release: str, level: str | None) -> int:
                 f"{case.path} has no level {level} that another release's compilation runs at",
                 f"levels: {', '.join(program.levels)}",
             )
-        one = runs.Release(versions.expand(release)[-1], program)
+        release_run = runs.Release(versions.expand(release)[-1], program)
         try:
-            trial = one.at(level)
+            trial = release_run.at(level)
         finally:
-            one.close()
-    click.echo(f"{case.name} ({level}) by Triton {one.version}, grid {case.grid}")
-    said = "\n".join([trial.output.rstrip() or trial.verdict, trial.why])
-    click.echo(named(said, folder, case.path).strip())
+            release_run.close()
+    click.echo(f"{case.name} ({level}) by Triton {release_run.version}, grid {case.grid}")
+    output = "\n".join([trial.output.rstrip() or trial.verdict, trial.why])
+    click.echo(named(output, folder, case.path).strip())
     return {"right": 0, "wrong": 1}.get(trial.verdict, 125)
 
 

@@ -73,33 +73,33 @@ def compare_command(
         "constexprs": constants(constexprs, "--constexpr"),
     }  # fmt: skip
     done = itertools.count(1)
-    with telling("cells", not as_json, bar=True) as told, contextlib.ExitStack() as held:
+    with telling("cells", not as_json, bar=True) as report, contextlib.ExitStack() as held:
         if is_case(kernel):
             case = open_case(kernel)
             launch = case.as_python(held.enter_context(case.extracted()))
             targets = targets or case.target
-        found = comparison.compare(
+        result = comparison.compare(
             **launch, signature=signature, versions=versions, targets=targets, configs=list(configs) or None,
             base=base, jobs=jobs, executor=executor, store=store, timeout=timeout,
-            told=lambda cell, kept, total: told(cell.name, next(done), total),
+            told=lambda cell, kept, total: report(cell.name, next(done), total),
         )  # fmt: skip
-    failing = {text: found.failing(text) for text in conditions}
-    failed = [row for row in found if row.error]
+    failing = {text: result.failing(text) for text in conditions}
+    failed = [row for row in result if row.error]
     if as_json:
-        said = {t: [{"cell": row.name, "why": why} for row, why in rows] for t, rows in failing.items()}
-        print_json({**found.as_dict(), "fail_if": said, "failed": [row.name for row in failed]})
+        failures = {t: [{"cell": row.name, "why": why} for row, why in rows] for t, rows in failing.items()}
+        print_json({**result.as_dict(), "fail_if": failures, "failed": [row.name for row in failed]})
     else:
-        table.show(found, show)
+        table.show(result, show)
         for text, rows in failing.items():
-            click.echo(f"--fail-if {text!r}: " + (f"{len(rows)} of {len(found)} cells" if rows else "none"))
+            click.echo(f"--fail-if {text!r}: " + (f"{len(rows)} of {len(result)} cells" if rows else "none"))
             for row, why in rows:
                 click.echo(f"  {row.name}: {why}")
-    told_of = f"{found.computed} cells measured, {found.kept} from the store"
+    told_of = f"{result.computed} cells measured, {result.kept} from the store"
     if sys.stderr.isatty():
         click.echo(told_of, err=True)
-    if found.trouble is not None:
+    if result.trouble is not None:
         click.echo(
-            f"note: not every finished cell could be kept ({found.trouble}): they will be measured again",
+            f"note: not every finished cell could be kept ({result.trouble}): they will be measured again",
             err=True,
         )
     sys.exit(1 if failed or any(failing.values()) else 0)

@@ -58,41 +58,44 @@ def compile_command(
     from triton_runner._compiler import compile as compiler
 
     rows, failures = [], []
-    wanted = versions.expand(release) if release else [None]
-    for one in wanted:
+    releases = versions.expand(release) if release else [None]
+    for version in releases:
         try:
-            made = compiler.compile(
+            compiled = compiler.compile(
                 kernel, signature, constants(constexprs, "--constexpr") or None, target=target, from_=from_,
-                to=to, options=constants(options, "--option"), triton=one, metadata=metadata, timeout=timeout,
+                to=to, options=constants(options, "--option"), triton=version, metadata=metadata,
+                timeout=timeout,
             )  # fmt: skip
         except DiagnosticError as error:
-            if len(wanted) == 1:
+            if len(releases) == 1:
                 raise
-            failures.append(one)
-            rows.append({"release": one, "error": error.message})
-            click.echo(f"{one}: {error}", err=True)
+            failures.append(version)
+            rows.append({"release": version, "error": error.message})
+            click.echo(f"{version}: {error}", err=True)
             continue
-        folder = save and (os.path.join(save, made.release) if len(wanted) > 1 else save)
+        folder = save and (os.path.join(save, compiled.release) if len(releases) > 1 else save)
         row = {
-            "kernel": made.name, "target": made.target, "release": made.release, "level": made.level,
-            "bytes": {level: len(content) for level, content in made.asm.items()}, "metadata": made.metadata,
-            "files": made.save(folder) if folder else [],
+            "kernel": compiled.name, "target": compiled.target, "release": compiled.release,
+            "level": compiled.level,
+            "bytes": {level: len(content) for level, content in compiled.asm.items()},
+            "metadata": compiled.metadata,
+            "files": compiled.save(folder) if folder else [],
         }  # fmt: skip
         rows.append(row)
         if as_json:
             continue
         if printed:
-            content = made.asm[made.level]
+            content = compiled.asm[compiled.level]
             click.get_binary_stream("stdout").write(
                 content if isinstance(content, bytes) else content.encode()
             )
         else:
             sizes = ", ".join(f"{level} {size}" for level, size in row["bytes"].items())
-            click.echo(f"{made.name} for {made.target} by Triton {made.release}: {sizes} bytes")
+            click.echo(f"{compiled.name} for {compiled.target} by Triton {compiled.release}: {sizes} bytes")
             for file in row["files"]:
                 click.echo(f"  {file}")
     if as_json:
-        print_json(rows if len(wanted) > 1 else rows[0])
+        print_json(rows if len(releases) > 1 else rows[0])
     sys.exit(1 if failures else 0)
 
 
@@ -111,10 +114,14 @@ def translate_command(file, from_, to, output, as_json):
     # The other verbs do without what it loads.
     from triton_runner._pipeline import translation
 
-    releases = {translation.number(one): one for one in (versions.installed(), *versions.RELEASES) if one}
+    releases = {
+        translation.number(version): version
+        for version in (versions.installed(), *versions.RELEASES)
+        if version
+    }
     for named in filter(None, (from_, to)):
         if (number := translation.number(named)) not in releases:
-            near = releases[min(releases, key=lambda one: abs(one - number))]
+            near = releases[min(releases, key=lambda n: abs(n - number))]
             raise fail(f"there is no Triton release {named!r}", f"the nearest: {near}")
     source = read_text(file)
     if file.endswith(".llir"):
@@ -198,7 +205,12 @@ def versions_remove(releases, yes):
     """
     there = {row["version"]: row for row in versions.listed() if row["folder"]}
     several = [versions.expand(text) for text in releases]
-    named = dict.fromkeys(v for found in several for v in found if v in there or len(found) == 1)
+    named = dict.fromkeys(
+        v
+        for versions_matched in several
+        for v in versions_matched
+        if v in there or len(versions_matched) == 1
+    )
     chosen = [there[version] for version in named if version in there]
     if chosen and not yes and not _may_remove(chosen):
         click.echo("nothing was removed")
@@ -207,10 +219,10 @@ def versions_remove(releases, yes):
     if not named:
         click.echo("no release is in the cache")
     for version in named:
-        said = "was not there" if version in missing else "removed"
+        outcome = "was not there" if version in missing else "removed"
         if version in missing and version == versions.installed():
-            said = "is installed, and not in the cache: pip uninstall triton removes it"
-        click.echo(f"{version} {said}")
+            outcome = "is installed, and not in the cache: pip uninstall triton removes it"
+        click.echo(f"{version} {outcome}")
     sys.exit(bool(missing))
 
 

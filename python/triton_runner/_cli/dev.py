@@ -26,8 +26,8 @@ class Checkout:
 
     @property
     def version(self) -> str:
-        found = re.search(r"__version__ = ['\"]([^'\"]+)", self.package.read_text())
-        return found[1] if found else "unknown"
+        match = re.search(r"__version__ = ['\"]([^'\"]+)", self.package.read_text())
+        return match[1] if match else "unknown"
 
     @property
     def llvm(self) -> str | None:

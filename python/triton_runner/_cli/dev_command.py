@@ -24,12 +24,12 @@ def dev_command(recipe, checkout, is_run, as_json):
     the command that failed.
     """
     there = dev.Checkout(checkout)
-    known = dev.recipes(there)
-    if recipe is not None and recipe not in known:
-        raise fail(f"no recipe {recipe!r}", f"recipes: {', '.join(known)}")
+    recipes = dev.recipes(there)
+    if recipe is not None and recipe not in recipes:
+        raise fail(f"no recipe {recipe!r}", f"recipes: {', '.join(recipes)}")
     if is_run and recipe is None:
-        raise fail("--run runs one recipe", f"recipes: {', '.join(known)}")
-    chosen = {recipe: known[recipe]} if recipe else known
+        raise fail("--run runs one recipe", f"recipes: {', '.join(recipes)}")
+    chosen = {recipe: recipes[recipe]} if recipe else recipes
     if as_json:
         print_json({**there.facts(), "recipes": {name: commands for name, (_, commands) in chosen.items()}})
         return

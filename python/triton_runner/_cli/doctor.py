@@ -73,8 +73,8 @@ def facts() -> dict:
         "settings": settings,
         "cache": str(cache.folder()),
         "environment": {
-            one.name: {"value": value, "kind": one.kind, "meaning": one.meaning}
-            for one, value in environment.in_force(os.environ)
+            variable.name: {"value": value, "kind": variable.kind, "meaning": variable.meaning}
+            for variable, value in environment.in_force(os.environ)
         },
         "problems": problems,
     }
@@ -86,12 +86,12 @@ def _in_a_line(error: DiagnosticError) -> str:
 
 def _owners(folder: str) -> list[str]:
     """The installed packages that have files in a folder of site-packages."""
-    found = set()
-    for one in importlib.metadata.distributions():
-        record = one.read_text("RECORD") or ""
+    wheels = set()
+    for distribution in importlib.metadata.distributions():
+        record = distribution.read_text("RECORD") or ""
         if record.startswith(folder) or f"\n{folder}" in record:
-            found.add(one.metadata["Name"])
-    return sorted(found)
+            wheels.add(distribution.metadata["Name"])
+    return sorted(wheels)
 
 
 def torch_pin() -> str | None:
@@ -100,8 +100,8 @@ def torch_pin() -> str | None:
         needs = importlib.metadata.requires("torch") or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    found = (re.match(r"(?:pytorch-)?triton(?:-rocm)?\s*\(?==\s*([\w.]+)", need) for need in needs)
-    return next((one[1] for one in found if one), None)
+    matches = (re.match(r"(?:pytorch-)?triton(?:-rocm)?\s*\(?==\s*([\w.]+)", need) for need in needs)
+    return next((match[1] for match in matches if match), None)
 
 
 def pin_places() -> str | None:
@@ -131,22 +131,22 @@ def selftest() -> dict[str, str]:
 
         return self_test.run()
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
+        error_text = f"{type(error).__name__}: {error}"
         from triton_runner._base.releases import unusable
 
-        return {"all": "; ".join(unusable(said) or (said,))}
+        return {"all": "; ".join(unusable(error_text) or (error_text,))}
 
 
 def fingerprint() -> dict[str, str]:
     """What somebody who is asked for help wants to know, in short lines."""
-    told = facts()
+    facts_read = facts()
     keys = ("triton-runner", "triton", "torch", "torch pins", "python", "platform", "cores", "isa", "device")
-    found = {key: str(told[key]) for key in keys}
-    found["cpu"] = _cpu()
-    found["gpu"] = _gpu_text()
-    for name, one in told["environment"].items():
-        found[name] = one["value"]
-    return found
+    kept = {key: str(facts_read[key]) for key in keys}
+    kept["cpu"] = _cpu()
+    kept["gpu"] = _gpu_text()
+    for name, variable in facts_read["environment"].items():
+        kept[name] = variable["value"]
+    return kept
 
 
 def _cpu() -> str:

@@ -25,19 +25,19 @@ def doctor_command(no_selftest, as_json):
     # The other verbs do without what it loads.
     from triton_runner._cli import doctor
 
-    told = doctor.facts()
-    told["selftest"] = {} if no_selftest or not told["settings"] else doctor.selftest()
-    wrong = {level: why for level, why in told["selftest"].items() if not why.startswith("ok")}
-    told["problems"] |= {f"self-test at {level}": why for level, why in wrong.items()}
+    report = doctor.facts()
+    report["selftest"] = {} if no_selftest or not report["settings"] else doctor.selftest()
+    wrong = {level: why for level, why in report["selftest"].items() if not why.startswith("ok")}
+    report["problems"] |= {f"self-test at {level}": why for level, why in wrong.items()}
     if as_json:
-        print_json(told)
+        print_json(report)
     else:
-        for name, value in told.items():
+        for name, value in report.items():
             lines = [_line(k, v) for k, v in value.items()] if isinstance(value, dict) else [str(value)]
             click.echo(f"{name:<13} {lines[0] if lines else '-'}")
             for line in lines[1:]:
                 click.echo(f"{'':<13} {line}")
-    sys.exit(bool(told["problems"]))
+    sys.exit(bool(report["problems"]))
 
 
 def _line(name: str, value) -> str:
@@ -53,11 +53,11 @@ def env_command(as_json):
     # The other verbs do without what it loads.
     from triton_runner._cli import doctor
 
-    found = doctor.fingerprint()
+    fingerprint = doctor.fingerprint()
     if as_json:
-        print_json(found)
+        print_json(fingerprint)
         return
-    for name, value in found.items():
+    for name, value in fingerprint.items():
         click.echo(f"{name}: {value}")
 
 
@@ -96,22 +96,22 @@ def explain_command(hash_, as_json):
 
     HASH is the beginning of its folder's name or of the hash in its metadata.
     """
-    found = cache.explain(hash_)
+    entry = cache.explain(hash_)
     if as_json:
-        print_json(found)
+        print_json(entry)
         return
-    click.echo(f"{found['kernel']} for {found['target']}, {found['modified']}, {found['path']}")
-    for name, size in found["files"].items():
+    click.echo(f"{entry['kernel']} for {entry['target']}, {entry['modified']}, {entry['path']}")
+    for name, size in entry["files"].items():
         click.echo(f"  {size:>9} {name}")
-    for name, value in sorted(found["metadata"].items()):
+    for name, value in sorted(entry["metadata"].items()):
         if value not in (None, False, [], {}, ""):
             click.echo(f"  {name}: {value}")
-    for other in found["others"][:_SHOWN]:
+    for other in entry["others"][:_SHOWN]:
         click.echo(f"unlike {other['path']}:")
         for name, (here, there) in other["differs"].items():
             click.echo(f"  {name}: {here} here, {there} there")
-    if len(found["others"]) > _SHOWN:
-        click.echo(f"and {len(found['others']) - _SHOWN} more kernels of that name (--json has all)")
+    if len(entry["others"]) > _SHOWN:
+        click.echo(f"and {len(entry['others']) - _SHOWN} more kernels of that name (--json has all)")
 
 
 @cache_command.command("clean")
@@ -120,17 +120,17 @@ def explain_command(hash_, as_json):
 def clean_command(cells=False, as_json=False):
     """Delete every kernel."""
     deleted, left = cache.clear()
-    told = {"folder": str(cache.folder()), "deleted": deleted, "left": left}
+    report = {"folder": str(cache.folder()), "deleted": deleted, "left": left}
     if cells:
         from triton_runner._compare.store import Store  # of another cache
 
-        told["cells"] = Store().clear()
+        report["cells"] = Store().clear()
     if as_json:
-        print_json(told)
+        print_json(report)
         sys.exit(bool(left))
-    click.echo(f"deleted {deleted} entries of {told['folder']}")
+    click.echo(f"deleted {deleted} entries of {report['folder']}")
     if cells:
-        click.echo(f"deleted {told['cells']} cells of compare")
+        click.echo(f"deleted {report['cells']} cells of compare")
     if left:
         click.echo(f"error: {left} entries could not be deleted: whose are they?", err=True)
         sys.exit(1)

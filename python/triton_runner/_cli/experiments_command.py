@@ -8,19 +8,16 @@ import sys
 import click
 
 from triton_runner._compiler import versions
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json
+from triton_runner._settings.options import ProgramOrFile, pretend_option, print_json, program_arguments
 
 
 @click.command("experiments", cls=ProgramOrFile)
 @click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--passes", is_flag=True, help="Also without each compiler pass.")
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
-@json_option
-@click.argument("program")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@program_arguments
 def experiments_command(
     release, target, passes, pretend_cuda, timeout, is_module, as_json, program, arguments
 ):
@@ -36,22 +33,22 @@ def experiments_command(
     version = versions.known(release) if release else versions.installed()
     if version is None:
         raise click.UsageError("Triton is not installed: name a release with --triton")
-    given = Program(program, tuple(arguments), is_module, pretend_cuda, target, timeout)
+    subject = Program(program, tuple(arguments), is_module, pretend_cuda, target, timeout)
 
-    def show(one) -> None:
+    def show(e) -> None:
         if not as_json:
-            click.echo(f"{one.verdict:<8} {one.name:<34} {one.off:<36} {one.why[:80]}".rstrip())
+            click.echo(f"{e.verdict:<8} {e.name:<34} {e.off:<36} {e.why[:80]}".rstrip())
 
-    found = experiments(given, version, passes, show)
-    helps = [one.name for one in found[1:] if one.verdict == "right"]
-    plain = found[0].verdict
+    results = experiments(subject, version, passes, show)
+    helps = [experiment.name for experiment in results[1:] if experiment.verdict == "right"]
+    plain = results[0].verdict
     if as_json:
-        rows = [dataclasses.asdict(one) for one in found]
+        rows = [dataclasses.asdict(experiment) for experiment in results]
         print_json({"release": version, "target": target, "verdict": plain, "helps": helps, "runs": rows})
     elif plain == "wrong":
         click.echo("the fault goes away with: " + (", ".join(helps) or "none of these"))
     elif plain == "unknown":
-        click.echo(f"it cannot be told: {found[0].why}")
+        click.echo(f"it cannot be told: {results[0].why}")
         if helps:
             click.echo(f"it is right with: {', '.join(helps)}")
     sys.exit({"right": 0, "wrong": 1}.get(plain, 125))

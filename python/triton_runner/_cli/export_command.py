@@ -30,12 +30,12 @@ def parse_variants(text: str) -> list[dict]:
         choices.append([constant(value.strip()) for value in values.split(",")])
     variants = []
     for values in itertools.product(*choices):
-        given = dict(zip(names, values, strict=True))
+        options = dict(zip(names, values, strict=True))
         variants.append(
             {
                 "signature": signature,
-                "constexprs": {name: value for name, value in given.items() if name not in _OPTIONS},
-                "options": {name: value for name, value in given.items() if name in _OPTIONS},
+                "constexprs": {name: value for name, value in options.items() if name not in _OPTIONS},
+                "options": {name: value for name, value in options.items() if name in _OPTIONS},
             }
         )
     return variants
@@ -72,10 +72,10 @@ def export_command(kernel, texts, out, targets, levels, release, as_json):
 
     variants = [variant for text in texts for variant in parse_variants(text)]
     kept = levels.split(",")
-    with telling("compiling", bar=True) as told:
+    with telling("compiling", bar=True) as report:
         entries = export(
             kernel, variants, out, targets=targets, levels=kept, triton=release,
-            progress=lambda done, total: told(None, done, total),
+            progress=lambda done, total: report(None, done, total),
         )  # fmt: skip
     if as_json:
         print_json({"folder": out, "kernel": kernel.rpartition(":")[2], "variants": entries})

@@ -17,7 +17,7 @@ GROUPS = {
     "execute": "run exec dump lockstep verify",
     "look": "report map layout resources ledger ops",
     "compile": "compile passes opt translate versions",
-    "find": "bisect compare experiments reduce",
+    "find": "bisect compare assemble experiments reduce",
     "carry": "bundle export cache",
     "measure": "bench",
     "set up": "doctor env dev",
@@ -28,11 +28,11 @@ class Group(click.Group):
     """A group of commands whose help lists them so."""
 
     def format_commands(self, context, formatter) -> None:
-        known = self.list_commands(context)
+        commands = self.list_commands(context)
         with formatter.section("Begin with"):
-            formatter.write_dl([(name, text) for name, text in FIRST.items() if name in known])
-        rows = [(title, [n for n in names.split() if n in known]) for title, names in GROUPS.items()]
+            formatter.write_dl([(name, text) for name, text in FIRST.items() if name in commands])
+        rows = [(title, [n for n in names.split() if n in commands]) for title, names in GROUPS.items()]
         grouped = {name for _, names in rows for name in names}
-        rows.append(("other", [name for name in known if name not in grouped]))
+        rows.append(("other", [name for name in commands if name not in grouped]))
         with formatter.section("All commands (COMMAND --help says more)"):
             formatter.write_dl([(title, " ".join(names)) for title, names in rows if names])

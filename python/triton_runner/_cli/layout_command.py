@@ -25,18 +25,18 @@ def layout_command(encoding, shape, element, file, access, warp, rows, cells, pn
     each lies, and which banks a warp's accesses touch.
     """
     aliases = read_text(file) if file else ""
-    found = layout.layout(encoding, shape, element, aliases)
-    if access and found.memory != "shared":
-        raise click.UsageError(f"--access is for shared memory, which {found.kind} is not")
+    drawn = layout.layout(encoding, shape, element, aliases)
+    if access and drawn.memory != "shared":
+        raise click.UsageError(f"--access is for shared memory, which {drawn.kind} is not")
     tables = {}
-    if found.memory == "shared" and found.element_bits >= 8:
-        tables = {access: found.banks(access, warp)} if access else found.usual_banks()
+    if drawn.memory == "shared" and drawn.element_bits >= 8:
+        tables = {access: drawn.banks(access, warp)} if access else drawn.usual_banks()
     if png:
-        layout_picture.picture(found, png, next(iter(tables.values()), None))
+        layout_picture.picture(drawn, png, next(iter(tables.values()), None))
     if as_json:
-        print_json({**found.as_dict(), "banks": {name: table.as_dict() for name, table in tables.items()}})
+        print_json({**drawn.as_dict(), "banks": {name: table.as_dict() for name, table in tables.items()}})
         return
-    for line in layout_text.lines(found, rows, cells):
+    for line in layout_text.lines(drawn, rows, cells):
         click.echo(line)
     for name, table in tables.items():
         click.echo(f"{name}:")

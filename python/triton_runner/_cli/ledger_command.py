@@ -22,14 +22,14 @@ def ledger_command(kernel, signature, constexprs, target, options, release, as_j
     # The other verbs do without what it loads.
     from triton_runner._compiler.ledger import ledger
 
-    found = ledger(
+    report = ledger(
         kernel, signature, constants(constexprs, "--constexpr") or None, target=target,
         options=constants(options, "--option"), triton=release,
     )  # fmt: skip
     if as_json:
-        print_json(found.as_dict())
+        print_json(report.as_dict())
     else:
-        click.echo(str(found))
+        click.echo(str(report))
 
 
 COMMANDS = (ledger_command,)

@@ -34,68 +34,68 @@ def map_command(artifact, line, source, level, name, is_all, as_json):
     from triton_runner._case.case import is_case, open_case
     from triton_runner._see.source_map import source_map
 
-    made = source_map(open_case(artifact).material() if is_case(artifact) else artifact, name=name)
+    lines_map = source_map(open_case(artifact).material() if is_case(artifact) else artifact, name=name)
     if line is not None:
         level = level or {"cubin": "sass", "hsaco": "amdgcn"}.get(_level_of(artifact), _level_of(artifact))
         if not level:
             raise click.UsageError(f"{artifact} has several texts: --level says which of them --line counts")
-        found = {"level": level, "line": line, **_of_line(made, level, line)}
+        report = {"level": level, "line": line, **_of_line(lines_map, level, line)}
     elif source:
         file, _, number = source.rpartition(":")
         if not number.isdigit():
             raise fail(f"--source {source}: no line", "as in --source kernel.py:42, or --source 42")
-        lines = made.of_source(int(number), file)
-        found = {"file": made.files_named(file)[0], "line": int(number), "lines": lines}
+        lines = lines_map.of_source(int(number), file)
+        report = {"file": lines_map.files_named(file)[0], "line": int(number), "lines": lines}
     else:
-        found = None
+        report = None
     if as_json:
-        sys.stdout.write((json.dumps(found) if found else made.to_json()) + "\n")
-    elif found is None:
-        _show_levels(made)
+        sys.stdout.write((json.dumps(report) if report else lines_map.to_json()) + "\n")
+    elif report is None:
+        _show_levels(lines_map)
     else:
-        _show(made, found, sys.maxsize if is_all else _MOST)
+        _show(lines_map, report, sys.maxsize if is_all else _MOST)
 
 
 def _level_of(path: str) -> str:
     return "" if os.path.isdir(path) or path.endswith(".trcase") else os.path.splitext(path)[1][1:]
 
 
-def _of_line(made, level: str, line: int) -> dict:
-    row = made.row(level, line)
-    stacks = [made.stack(place) for place in row.places]
-    return {"op": row.op, "source": stacks, "lines": made.counterparts(level, line)}
+def _of_line(map_, level: str, line: int) -> dict:
+    row = map_.row(level, line)
+    stacks = [map_.stack(place) for place in row.places]
+    return {"op": row.op, "source": stacks, "lines": map_.counterparts(level, line)}
 
 
-def _show_levels(made) -> None:
-    click.echo(f"{made.name} for {made.target}")
-    for name, level in made.levels.items():
-        known = sum(bool(row.places) for row in level.rows.values())
-        click.echo(f"  {name:<7} {len(level.rows):>6} rows, {known} of them with a place in the source")
-    for note in made.notes:
+def _show_levels(map_) -> None:
+    click.echo(f"{map_.name} for {map_.target}")
+    for name, level in map_.levels.items():
+        mapped = sum(bool(row.places) for row in level.rows.values())
+        click.echo(f"  {name:<7} {len(level.rows):>6} rows, {mapped} of them with a place in the source")
+    for note in map_.notes:
         click.echo(f"  note: {note}")
 
 
-def _show(made, found: dict, most: int) -> None:
+def _show(map_, found: dict, most: int) -> None:
     if "level" in found:
-        click.echo(f"{found['level']}:{found['line']}  {_text(made, found['level'], found['line'])}")
+        click.echo(f"{found['level']}:{found['line']}  {_text(map_, found['level'], found['line'])}")
         for stack in found["source"]:
             for depth, (file, line, _) in enumerate(stack):
-                said = linecache.getline(file, line).strip()[:_WIDTH]
+                source = linecache.getline(file, line).strip()[:_WIDTH]
                 word = "python" if not depth else "  called at"
-                click.echo(f"  {word:<12} {os.path.basename(file)}:{line}  {said}".rstrip())
+                click.echo(f"  {word:<12} {os.path.basename(file)}:{line}  {source}".rstrip())
     else:
-        said = linecache.getline(found["file"], found["line"]).strip()[:_WIDTH]
-        click.echo(f"{os.path.basename(found['file'])}:{found['line']}  {said}".rstrip())
+        source = linecache.getline(found["file"], found["line"]).strip()[:_WIDTH]
+        click.echo(f"{os.path.basename(found['file'])}:{found['line']}  {source}".rstrip())
     for level, lines in found["lines"].items():
         click.echo(f"  {level}: {len(lines)} line{'' if len(lines) == 1 else 's'}")
         for line in lines[:most]:
-            click.echo(f"  {line:>8}  {_text(made, level, line)}")
+            click.echo(f"  {line:>8}  {_text(map_, level, line)}")
         if len(lines) > most:
             click.echo(f"            and {len(lines) - most} more: --all shows them")
 
 
-def _text(made, level: str, line: int) -> str:
-    return made.levels[level].lines[line - 1].strip()[:_WIDTH]
+def _text(map_, level: str, line: int) -> str:
+    return map_.levels[level].lines[line - 1].strip()[:_WIDTH]
 
 
 COMMANDS = (map_command,)

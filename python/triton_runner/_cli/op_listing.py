@@ -49,15 +49,15 @@ def listing(
     """The rows that pass every filter that is given; an unknown dialect or release is a usage error."""
     rows = table()
     if dialect is not None:
-        known = sorted({row["dialect"] for row in rows})
-        if dialect not in known:
+        dialects = sorted({row["dialect"] for row in rows})
+        if dialect not in dialects:
             raise click.BadParameter(
-                f"no dialect '{dialect}'; there are {', '.join(known)}", param_hint="--dialect"
+                f"no dialect '{dialect}'; there are {', '.join(dialects)}", param_hint="--dialect"
             )
         rows = [row for row in rows if row["dialect"] == dialect]
     if release is not None:
-        wanted = _version(release)
-        rows = [row for row in rows if any(_has(name, wanted) for name in (row, *row["old_names"]))]
+        version = _version(release)
+        rows = [row for row in rows if any(_has(name, version) for name in (row, *row["old_names"]))]
     if unsupported:
         rows = [row for row in rows if row["status"] == "parsed only"]
     if names:
@@ -100,15 +100,15 @@ def _texts(file: str, is_ptx: bool) -> list[str]:
 def _ops_in(text: str, file: str, is_ptx: bool) -> set[str]:
     if is_ptx:
         functions = _core.ptx.parse(text, file).functions
-        return {one.base for function in functions for one in function.instructions}
-    found = {op.name for op in _core.ir.parse(text, file).walk()}
+        return {instruction.base for function in functions for instruction in function.instructions}
+    names_used = {op.name for op in _core.ir.parse(text, file).walk()}
     renamed = {
         new + name.removeprefix(old)
-        for name in found
+        for name in names_used
         for old, new in _OLD_DIALECTS.items()
         if name.startswith(old)
     }
-    return found | renamed
+    return names_used | renamed
 
 
 def lines(rows: list[dict]) -> list[str]:
@@ -151,8 +151,8 @@ def _version(release: str) -> tuple:
     except ValueError:
         version = (0, 0)
     if version[0] != first[0]:
-        known = f"{first[0]}.{first[1]} to {last[0]}.{last[1]}"
-        raise click.BadParameter(f"'{release}' is not a Triton release: {known}", param_hint="--release")
+        span = f"{first[0]}.{first[1]} to {last[0]}.{last[1]}"
+        raise click.BadParameter(f"'{release}' is not a Triton release: {span}", param_hint="--release")
     return version
 
 

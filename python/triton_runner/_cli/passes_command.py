@@ -74,15 +74,17 @@ def passes_command(
     if printed:
         click.echo(_found(trace, printed).after or "", nl=False)
         sys.exit(status)
-    for one in trace:
-        if changed and not one.changed:
+    for step in trace:
+        if changed and not step.changed:
             continue
         click.echo(
-            _row(one.number, one.stage, one.name, one.ran, one.changed, one.seconds, one.ops, one.bytes)
+            _row(
+                step.number, step.stage, step.name, step.ran, step.changed, step.seconds, step.ops, step.bytes
+            )
         )
-    for one in trace.llvm:
-        if one.changed or not changed:
-            click.echo(_row(one.number, one.stage, one.name, True, one.changed, None, None, one.bytes))
+    for step in trace.llvm:
+        if step.changed or not changed:
+            click.echo(_row(step.number, step.stage, step.name, True, step.changed, None, None, step.bytes))
     click.echo(repr(trace)[1:-1])
     if trace.plain_seconds:
         click.echo(f"{trace.seconds:.2f} s, {trace.plain_seconds:.2f} s without the trace")
@@ -97,10 +99,10 @@ def passes_command(
     sys.exit(status)
 
 
-def _found(trace, wanted: str):
+def _found(trace, name: str):
     """The pass of a name or number, inside LLVM or not."""
-    inside = (one for one in trace.llvm if wanted in (one.number, one.name, one.argument))
-    return next(inside, None) or trace.find(wanted)
+    inside = (step for step in trace.llvm if name in (step.number, step.name, step.argument))
+    return next(inside, None) or trace.find(name)
 
 
 def _row(number, stage, name, ran, changed, seconds, ops, size) -> str:
@@ -115,15 +117,13 @@ def _as_dict(trace, files) -> dict:
         "number", "stage", "level", "name", "argument", "add", "arguments", "pipeline", "ran", "changed",
         "seconds", "ops", "bytes",
     )  # fmt: skip
+    of_llvm = ("number", "stage", "name", "argument", "changed", "bytes")
     return {
         "kernel": trace.name, "target": trace.target, "release": trace.release, "identical": trace.identical,
         "differences": trace.differences, "seconds": trace.seconds, "plain_seconds": trace.plain_seconds,
         "levels": list(trace.asm), "files": files,
-        "passes": [{name: getattr(one, name) for name in fields} for one in trace],
-        "llvm": [
-            {name: getattr(one, name) for name in ("number", "stage", "name", "argument", "changed", "bytes")}
-            for one in trace.llvm
-        ],
+        "passes": [{name: getattr(step, name) for name in fields} for step in trace],
+        "llvm": [{name: getattr(step, name) for name in of_llvm} for step in trace.llvm],
     }  # fmt: skip
 
 
@@ -144,15 +144,15 @@ def _show_dump(dumped, save, printed, changed, as_json) -> None:
         print_json({"passes": [{n: getattr(one, n) for n in fields} for one in dumped], "files": files})
         return
     if printed:
-        wanted = [one for one in dumped if printed in (str(one.number), one.name, one.argument)]
-        if not wanted:
+        selected = [one for one in dumped if printed in (str(one.number), one.name, one.argument)]
+        if not selected:
             raise click.UsageError(f"the dump has no pass {printed}")
-        click.echo(wanted[0].after if wanted[0].after is not None else wanted[0].before, nl=False)
+        click.echo(selected[0].after if selected[0].after is not None else selected[0].before, nl=False)
         return
-    for one in dumped:
-        if not changed or one.changed:
-            size = len(one.after) if one.after is not None else None
-            click.echo(_row(one.number, one.kernel, one.name, True, one.changed, None, None, size))
+    for step in dumped:
+        if not changed or step.changed:
+            size = len(step.after) if step.after is not None else None
+            click.echo(_row(step.number, step.kernel, step.name, True, step.changed, None, None, size))
     if files:
         click.echo(f"{save}: {len(files)} files")
 

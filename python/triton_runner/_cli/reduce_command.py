@@ -59,7 +59,7 @@ def reduce_command(
     suffix = ".py" if python or ".py" in file else os.path.splitext(file)[1]
     output = output or f"reduced{'.ttir' if suffix == '.trcase' else suffix}"
     with telling() as say:
-        found = reducing.reduce(
+        small = reducing.reduce(
             file, oracle, out=output, grid=shell_arguments.parse_grid(grid) if grid else None,
             args=reducing.arguments(args), target=target, metadata=metadata, name=name, signature=signature,
             constexprs=constants_of(constexprs, "--constexpr"), options=constants_of(options, "--option"),
@@ -67,13 +67,13 @@ def reduce_command(
         )  # fmt: skip
     if as_json:
         print_json({
-            "file": output, "size": found.size, "size_before": found.size_before, "tries": found.tries,
-            "seconds": round(found.seconds, 3),
+            "file": output, "size": small.size, "size_before": small.size_before, "tries": small.tries,
+            "seconds": round(small.seconds, 3),
         })  # fmt: skip
         return
     click.echo(
-        f"{output}: {found.size[0]} of {found.size_before[0]} {'statements' if suffix == '.py' else 'ops'}, "
-        f"{found.tries} tries, {found.seconds:.1f} s"
+        f"{output}: {small.size[0]} of {small.size_before[0]} {'statements' if suffix == '.py' else 'ops'}, "
+        f"{small.tries} tries, {small.seconds:.1f} s"
     )
 
 

@@ -7,7 +7,13 @@ import time
 
 import click
 
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    json_option,
+    pretend_option,
+    print_json,
+    prints_aside,
+)
 
 
 @click.command("report", cls=ProgramOrFile)
@@ -19,7 +25,7 @@ from triton_runner._settings.options import ProgramOrFile, json_option, print_js
 @click.option("--dump", "selectors", multiple=True, metavar="VALUE",
               help="Of a program: values to be recorded and drawn, as for dump.")  # fmt: skip
 @click.option("--target", "-t", help='Of a program: the architecture to compile for: "cuda:90".')
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@pretend_option
 @json_option
 @click.argument("what", type=click.Path(exists=True))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -38,24 +44,24 @@ def report_command(
     from triton_runner._see.report import report
 
     start = time.perf_counter()
-    dumps, found = (), [*findings]
+    dumps, all_findings = (), [*findings]
     if case.is_case(what):
         opened = case.open_case(what)
         first = opened.material()
-        found += opened.findings()
+        all_findings += opened.findings()
     elif report_program.is_program(what):
         with prints_aside(as_json):
             first, dumps, faults = report_program.kernel_of(
                 what, arguments, name, selectors, target, pretend_cuda
             )
-        found += faults
+        all_findings += faults
     else:
         first = material.gather(what, name)
     both = first
     if against:
         is_case = case.is_case(against)
         both = [first, case.open_case(against).material() if is_case else material.gather(against, name)]
-    path = report(both, output or f"{first.name}.html", name=name, dumps=dumps, findings=found)
+    path = report(both, output or f"{first.name}.html", name=name, dumps=dumps, findings=all_findings)
     seconds, size = time.perf_counter() - start, os.path.getsize(path)
     if as_json:
         print_json({"file": path, "kernel": first.name, "bytes": size, "seconds": seconds})

@@ -42,23 +42,23 @@ def kernel_of(program: str, arguments, name: str, selectors, target, pretend_cud
         raise fail(f"{program} launched no kernel {name!r}", f"it launched {', '.join(launched)}")
     if not name and len(launched) > 1:
         raise fail(f"{program} launched {len(launched)} kernels: {', '.join(launched)}", "name one: --kernel")
-    made = launched[name or next(iter(launched))]
-    faults = [fault for fault in fault_log.faults() if fault.kernel == made.name]
-    return _traced(made), dumps, faults
+    kernel = launched[name or next(iter(launched))]
+    faults = [fault for fault in fault_log.faults() if fault.kernel == kernel.name]
+    return _traced(kernel), dumps, faults
 
 
 def _launched() -> list:
     """What Triton compiled for the JIT functions of this process, as far as they were launched."""
     from triton.runtime.jit import JITFunction  # a page of artifacts is made without Triton
 
-    functions = [one for one in gc.get_objects() if issubclass(type(one), JITFunction)]
-    return [made for function in functions if (made := last_compiled(function)) is not None]
+    functions = [thing for thing in gc.get_objects() if issubclass(type(thing), JITFunction)]
+    return [kernel for function in functions if (kernel := last_compiled(function)) is not None]
 
 
-def _traced(made):
+def _traced(kernel):
     """The material of a launched kernel with all its passes, where they can be had."""
-    material = gather(made)
-    source = made.src
+    material = gather(kernel)
+    source = kernel.src
     try:
         names = source.fn.arg_names
         constexprs = {_named(key, names): value for key, value in source.constants.items()}

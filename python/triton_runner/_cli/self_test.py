@@ -20,18 +20,18 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
 
 def run() -> dict[str, str]:
     """ "ok" or what went wrong, by level: run on the CPU, the binary on a GPU if there is one."""
-    found = {}
+    results = {}
     target = _settings.current().target or _settings.DEFAULT_TARGET
     signature = "*fp32:16, *fp32:16, *fp32:16, i32"
     # In a process of its own: what variables make the compiler print stays there.
-    made = compile_kernel(add, signature, {"BLOCK": 128}, target=target, isolate=True)
+    compiled = compile_kernel(add, signature, {"BLOCK": 128}, target=target, isolate=True)
     for level in EXECUTED:
-        if level in made.asm:
-            found[level] = _said(lambda level=level: _on_cpu(made, level))
-    found[made.level] = "ok, compiled"
-    if devices.gpu() and made.level == "cubin":
-        found[made.level] = _said(lambda: _on_gpu(made))
-    return found
+        if level in compiled.asm:
+            results[level] = _said(lambda level=level: _on_cpu(compiled, level))
+    results[compiled.level] = "ok, compiled"
+    if devices.gpu() and compiled.level == "cubin":
+        results[compiled.level] = _said(lambda: _on_gpu(compiled))
+    return results
 
 
 def _said(step) -> str:
@@ -42,20 +42,20 @@ def _said(step) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def _on_cpu(made, level: str) -> None:
+def _on_cpu(compiled, level: str) -> None:
     x, y = numpy.arange(300, dtype=numpy.float32), numpy.full(300, 2, numpy.float32)
     out = numpy.zeros(300, numpy.float32)
-    made.load(level, "cpu")[(3,)](x, y, out, 300)
+    compiled.load(level, "cpu")[(3,)](x, y, out, 300)
     if not (out == x + 2).all():
         raise ValueError("the sum of two vectors is wrong")
 
 
-def _on_gpu(made) -> None:
+def _on_gpu(compiled) -> None:
     import torch
 
     x = torch.arange(300, dtype=torch.float32, device="cuda")
     out = torch.zeros_like(x)
-    made.load("cubin", devices.gpu())[(3,)](x, x, out, 300)
+    compiled.load("cubin", devices.gpu())[(3,)](x, x, out, 300)
     torch.cuda.synchronize()
     if not bool((out == 2 * x).all()):
         raise ValueError("the sum of two vectors is wrong")

@@ -11,9 +11,10 @@ from triton_runner._base.progress import telling
 from triton_runner._settings.options import (
     ProgramOrFile,
     check_settings,
-    json_option,
+    pretend_option,
     print_json,
     prints_aside,
+    program_arguments,
 )
 
 
@@ -31,13 +32,13 @@ from triton_runner._settings.options import (
     is_flag=True,
     help="Warnings are faults, and so is an order of atomics that decides an output.",
 )
+@click.option("--assembled", is_flag=True, help="Judge ptxas's machine code too, executed on the CPU.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
-@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
-@json_option
-@click.argument("program")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def verify_command(names, most, checks, strict, target, pretend_cuda, is_module, as_json, program, arguments):
+@pretend_option
+@program_arguments
+def verify_command(
+    names, most, checks, strict, assembled, target, pretend_cuda, is_module, as_json, program, arguments
+):
     """Judge the kernels that PROGRAM launches, or a case (*.trcase).
 
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
@@ -51,21 +52,21 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     from triton_runner._case import case, judge, verdict
 
     _settings.using(check=checks).settings()  # raises for one that is none
-    wanted = tuple(checks.split(",")) if checks else judge.CHECKS
+    check_names = tuple(checks.split(",")) if checks else judge.CHECKS
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
         if case.is_case(program):
-            found = verdict.of_case(program, wanted, strict, say)
+            result = verdict.of_case(program, check_names, strict, say, assembled)
         else:
-            judging = verdict.Program(names, most, wanted, strict, say)
-            found = judging.run(program, arguments, is_module, pretend_cuda)
+            judging = verdict.Program(names, most, check_names, strict, say, assembled)
+            result = judging.run(program, arguments, is_module, pretend_cuda)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        click.echo(str(found))
-    sys.exit(found.status)
+        click.echo(str(result))
+    sys.exit(result.status)
 
 
 COMMANDS = (verify_command,)

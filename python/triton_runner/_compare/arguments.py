@@ -35,8 +35,8 @@ def encoded(name: str, value):
 
 def _typed(name: str, dtype: str) -> str:
     if not (row := elements.find(dtype)) or not row.triton:
-        known = ", ".join(row.numpy for row in elements.ROWS if row.triton)
-        raise fail(f"argument '{name}' has elements of type {dtype}", f"known: {known}")
+        names = ", ".join(row.numpy for row in elements.ROWS if row.triton)
+        raise fail(f"argument '{name}' has elements of type {dtype}", f"known: {names}")
     return dtype
 
 
@@ -72,13 +72,13 @@ def kind(value) -> str | None:
     if is_array(value):
         return f"*{elements.find(value['dtype']).triton}:16"
     if isinstance(value, dict):
-        known, value = elements.find(value["dtype"]).triton, value["value"]
+        element, value = elements.find(value["dtype"]).triton, value["value"]
     elif isinstance(value, bool):
         return "i1"
     elif isinstance(value, float):
         return "fp32"
     else:
-        known = "i32" if -(2**31) <= value < 2**31 else "i64" if value < 2**63 else "u64"
-    if known[0] not in "iu" or known == "i1":
-        return known
-    return known + (":1" if value == 1 else ":16" if value % 16 == 0 else "")
+        element = "i32" if -(2**31) <= value < 2**31 else "i64" if value < 2**63 else "u64"
+    if element[0] not in "iu" or element == "i1":
+        return element
+    return element + (":1" if value == 1 else ":16" if value % 16 == 0 else "")

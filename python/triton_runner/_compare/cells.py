@@ -63,7 +63,7 @@ def parse_configs(text: str, value) -> list[dict]:
                 found.append(value(word.strip()))
         if not found:
             raise fail(f"--configs: {part.strip()!r} has no values")
-        axes.append([(name.strip(), one) for one in found])
+        axes.append([(name.strip(), value) for value in found])
     return [dict(pairs) for pairs in itertools.product(*axes)]
 
 
@@ -131,7 +131,7 @@ class Subject:
             request = compiler.request_of(
                 self.function.captured, signature, constants or None, target, None, last, options, None
             )
-            request = compiler.portable({**request, "label": f"kernel '{self.function.name}'"})
+            request = compiler.portable_request({**request, "label": f"kernel '{self.function.name}'"})
         timed = bool(gpu) and gpu.startswith(target + " ")
         work = {
             "release": release, "request": request, "launch": launch, "timeout": self.timeout, "gpu": timed,

@@ -22,7 +22,7 @@ from triton_runner._memory.difference import difference
 from triton_runner._settings import devices
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Measured:
     """One cell of a comparison: a release, a target and a configuration, with what was measured.
 
@@ -34,7 +34,7 @@ class Measured:
     - `trap`: the fault that stopped its launch; `unrun`: why it was not launched.
     - `outputs`: type, shape and hash of each array after the launch.
     - `files`: a hash of the text of each level.
-    - `base`: the row that this one is compared with, or None.
+    - `base`: the row that this one is compared with, or None; `is_base`: it is the row itself.
     """
 
     release: str
@@ -52,6 +52,7 @@ class Measured:
     files: dict
     outputs: list | None
     base: Measured | None = None
+    is_base: bool = False
 
     @property
     def name(self) -> str:
@@ -66,14 +67,14 @@ class Measured:
         if isinstance(name, tuple):
             if row.error or row.gap:
                 raise expression.Unknown(f"count({name[1]})")
-            return measure.count({"mix": row.mix, "ptx": row.ptx}, name[1])
+            return measure.count(row, name[1])
         if (value := row.figures.get(name)) is None:
             raise expression.Unknown(f"base.{name}" if of_base else name)
         return value
 
     def as_dict(self) -> dict:
-        said = {_SAID.get(name, name): value for name, value in vars(self).items()}
-        return said | {"base": self.base.name if self.base else None}
+        fields = {_SAID.get(name, name): value for name, value in vars(self).items() if name != "is_base"}
+        return fields | {"base": self.base.name if self.base else None}
 
 
 _SAID = {"mix": "instructions", "pass_name": "pass"}  # what JSON calls some of them
@@ -81,10 +82,11 @@ _SAID = {"mix": "instructions", "pass_name": "pass"}  # what JSON calls some of 
 
 def _of_json(said: dict) -> Measured:
     """The row that as_dict() gave, without its base."""
-    names = [field.name for field in dataclasses.fields(Measured) if field.name != "base"]
+    names = [field.name for field in dataclasses.fields(Measured) if field.name not in ("base", "is_base")]
     return Measured(**{name: said[_SAID.get(name, name)] for name in names})
 
 
+@dataclasses.dataclass(frozen=True)
 class Comparison:
     """The result of compare(). It is a sequence of rows (for row in comparison, len(comparison)); str() gives
     the table.
@@ -94,23 +96,26 @@ class Comparison:
     - `trouble`: the error that kept finished cells from being stored, or None.
     """
 
-    def __init__(self, kernel: str, rows: list[Measured], computed: int, kept: int, trouble):
-        self.kernel, self.rows, self.computed, self.kept, self.trouble = kernel, rows, computed, kept, trouble
+    kernel: str
+    rows: list[Measured]
+    computed: int
+    kept: int
+    trouble: OSError | None
 
     def failing(self, text: str) -> list[tuple[Measured, str]]:
         """Returns the rows for which an expression is true, and those for which it cannot be evaluated, each
         with the reason. Rows without figures (`error`, `gap`) are skipped."""
         node = expression.parse(text, "--fail-if", measure.FIGURES)
-        found = []
+        rows = []
         for row in self.rows:
             if row.gap or row.error:
                 continue
             try:
                 if expression.evaluate(node, row.figure, f"--fail-if {text!r}"):
-                    found.append((row, _why(node, row)))
+                    rows.append((row, _why(node, row)))
             except expression.Unknown as error:
-                found.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
-        return found
+                rows.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
+        return rows
 
     def as_dict(self) -> dict:
         return {
@@ -130,18 +135,18 @@ class Comparison:
 
 def _why(node, row: Measured) -> str:
     """The figures that an expression names, with the base's beside them."""
-    said = []
+    words = []
     for leaf in expression.named(node):
         name = leaf[1] if leaf[0] == "name" else ("count", leaf[2][1])
         shown = name if isinstance(name, str) else f"count({name[1]})"
         text = f"{shown} {table.short(row.figure(name))}"
-        if row.base and row.base is not row:
+        if row.base and not row.is_base:
             try:
                 text += f" (base {table.short(row.figure(name, True))})"
             except expression.Unknown:
                 text += " (base none)"
-        said.append(text)
-    return ", ".join(said)
+        words.append(text)
+    return ", ".join(words)
 
 
 def compare(
@@ -172,10 +177,10 @@ def compare(
     place = store if isinstance(store, Store) else Store(store)
     subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place)
     releases = _releases(versions)
-    wanted = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
+    target_names = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
     chosen = _configs(configs)
     gpu = _gpu_name()
-    cells = making.all_cells(subject, releases, wanted, chosen, gpu)
+    cells = making.all_cells(subject, releases, target_names, chosen, gpu)
     counts = {True: 0, False: 0}
 
     def note(cell, kept, total):
@@ -185,9 +190,8 @@ def compare(
 
     results = run.run(cells, place, jobs or run.default_jobs(), executor, note)
     rows = [_row(cell, results.get(cell.key)) for cell in cells]
-    _set_bases(rows, base, releases, chosen)
-    for row in rows:
-        _judge(row, place)
+    bases = _bases(rows, base, releases, chosen)
+    rows = [_judged(row, base, place) for row, base in zip(rows, bases, strict=True)]
     return Comparison(subject.name, rows, counts[False], counts[True], place.trouble)
 
 
@@ -205,10 +209,10 @@ def _listed(text) -> list[str]:
 
 
 def _configs(given) -> list[dict]:
-    found = []
-    for one in [given] if isinstance(given, (str, dict)) else given or [{}]:
-        found += making.parse_configs(one, constant) if isinstance(one, str) else [dict(one)]
-    return found
+    result = []
+    for item in [given] if isinstance(given, (str, dict)) else given or [{}]:
+        result += making.parse_configs(item, constant) if isinstance(item, str) else [dict(item)]
+    return result
 
 
 def _gpu_name() -> str:
@@ -221,41 +225,40 @@ def _gpu_name() -> str:
     return f"{gpu_driver.current_target()} {gpu_driver.driver().properties(number).get('name', '')}"
 
 
-def _row(cell: Cell, result: dict | None) -> Measured:
-    known = {"mix": {}, "ptx": {}, "files": {}, **(result or {})}
-    known["figures"] = {**dict.fromkeys(measure.FIGURES), **known.get("figures", {})}
-    rest = ("figures", "mix", "ptx", "error", "trap", "unrun", "stage", "files", "outputs")
-    fields = {name: known.get(name) for name in rest} | {"pass_name": known.get("pass"), "gap": cell.gap}
-    return Measured(cell.release, cell.target, cell.config, **fields)
+def _row(cell: Cell, result: measure.Result | None) -> Measured:
+    data = result or measure.Result()
+    figures = {**dict.fromkeys(measure.FIGURES), **data.figures}
+    return Measured(
+        cell.release, cell.target, cell.config, figures, data.mix, data.ptx, data.error, cell.gap,
+        data.trap, data.unrun, data.stage, data.pass_, data.files, data.outputs,
+    )  # fmt: skip
 
 
 # --- the base -----------------------------------------------------------------------------------------------
 
 
-def _set_bases(rows: list[Measured], base, releases, configs) -> None:
+def _bases(rows: list[Measured], base, releases, configs) -> list[Measured | None]:
+    """What each row is compared with."""
     if isinstance(base, (str, os.PathLike)) and os.fspath(base).endswith(".json"):
         earlier = _earlier(os.fspath(base))
-        for row in rows:
-            row.base = earlier.get(_place(row))
-        return
+        return [earlier.get(_place(row)) for row in rows]
     fixed = base if isinstance(base, dict) else making.parse_configs(base, constant)[0] if base else None
     if fixed is None:
-        for row in rows:
-            row.base = next((other for other in rows if _is_base(other, row, releases, configs)), None)
-        return
-    known = {_place(row): row for row in rows}
+        return [
+            next((other for other in rows if _is_base(other, row, releases, configs)), None) for row in rows
+        ]
+    baseline = {_place(row): row for row in rows}
     for name in fixed:
         if name not in ("release", "target") and not any(name in config for config in configs):
             axes = dict.fromkeys(["release", "target", *(n for config in configs for n in config)])
             raise fail(f"base: {name!r} is compared nowhere", f"compared: {', '.join(axes)}")
     config = {n: v for n, v in fixed.items() if n not in ("release", "target")}
-    for row in rows:
-        wanted = Cell(
-            str(fixed.get("release", row.release)), fixed.get("target", row.target), {**row.config, **config}
-        )
-        row.base = known.get(_place(wanted))
-    if rows and all(row.base is None for row in rows):
+    release, target = str(fixed.get("release", "")), fixed.get("target", "")
+    cells = [Cell(release or r.release, target or r.target, {**r.config, **config}) for r in rows]
+    bases = [baseline.get(_place(cell)) for cell in cells]
+    if rows and not any(bases):
         raise fail(f"base: no cell has {making.config_text(fixed)}", f"cells: {rows[0].name}, ...")
+    return bases
 
 
 def _is_base(other: Measured, row: Measured, releases, configs) -> bool:
@@ -273,8 +276,8 @@ def _earlier(path: str) -> dict:
     """The rows of a comparison's JSON by their places."""
     try:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)["cells"]
-        rows = [_of_json(one) for one in told]
+            cells = json.load(file)["cells"]
+        rows = [_of_json(cell) for cell in cells]
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -285,28 +288,28 @@ def _earlier(path: str) -> dict:
 # --- results ------------------------------------------------------------------------------------------------
 
 
-def _judge(row: Measured, store: Store) -> None:
-    """Sets equal and difference: what a row computed beside what its base did."""
-    if row.base is None or row.outputs is None or row.base.outputs is None:
-        if row.trap is not None and row.base is not None and row.base.trap is None:
-            row.figures["equal"] = False
-        return
-    row.figures["equal"] = row.outputs == row.base.outputs
-    row.figures["difference"] = 0.0
-    if not row.figures["equal"]:
-        pairs = list(zip(row.outputs, row.base.outputs, strict=True))
-        found = [_difference(store, mine, theirs) for mine, theirs in pairs if mine != theirs]
-        row.figures["difference"] = None if None in found else max(found)
+def _judged(row: Measured, base: Measured | None, store: Store) -> Measured:
+    """The row beside its base, with the figures equal and difference of what the two computed."""
+    figures: dict = {}
+    if base is not None and row.outputs is not None and base.outputs is not None:
+        figures = {"equal": row.outputs == base.outputs, "difference": 0.0}
+        if not figures["equal"]:
+            pairs = list(zip(row.outputs, base.outputs, strict=True))
+            sizes = [_difference(store, mine, theirs) for mine, theirs in pairs if mine != theirs]
+            figures["difference"] = None if None in sizes else max(sizes)
+    elif row.trap is not None and base is not None and base.trap is None:
+        figures = {"equal": False}
+    return dataclasses.replace(row, base=base, is_base=base is row, figures={**row.figures, **figures})
 
 
 def _difference(store: Store, mine, theirs) -> float | None:
     """The largest difference of two arrays by the largest magnitude of the second; None where the store has
     them no more."""
-    arrays = [_array(store, *one) for one in (mine, theirs)]
+    arrays = [_array(store, *entry) for entry in (mine, theirs)]
     if any(array is None for array in arrays) or arrays[0].shape != arrays[1].shape:
         return None
-    found = difference(arrays[1], arrays[0])
-    return found.size if numpy.isfinite(found.max_error) else math.inf
+    distance = difference(arrays[1], arrays[0])
+    return distance.size if numpy.isfinite(distance.max_error) else math.inf
 
 
 def _array(store: Store, dtype: str, shape: list, key: str):

@@ -38,21 +38,21 @@ class _Parser:
         self.tokens = []
         at = 0
         while text[at:].strip():
-            found = _TOKEN.match(text, at)
-            if found is None:
+            match = _TOKEN.match(text, at)
+            if match is None:
                 at += len(text[at:]) - len(text[at:].lstrip())
                 raise self.error(f"{text[at]!r} stands where nothing like it can", at)
-            self.tokens.append((found.lastgroup, found[found.lastgroup], found.start(found.lastgroup)))
-            at = found.end()
+            self.tokens.append((match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
+            at = match.end()
         self.tokens.append(("end", "", len(text)))
 
     def error(self, why: str, at: int):
         return fail(f"{self.what}: {why}", self.text, " " * at + "^")
 
-    def next(self, *wanted: str) -> str | None:
+    def next(self, *words: str) -> str | None:
         """Takes the next token if it is one of these signs or words."""
         kind, text, _ = self.tokens[0]
-        if kind in ("sign", "name") and text in wanted:
+        if kind in ("sign", "name") and text in words:
             self.tokens.pop(0)
             return text
         return None

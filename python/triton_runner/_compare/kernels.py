@@ -11,13 +11,13 @@ import sys
 
 from triton_runner._base.errors import fail
 from triton_runner._compare.store import Store, key_of
-from triton_runner._compiler import capture, versions
+from triton_runner._compiler import portable, versions
 from triton_runner._worker import job
 
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """`parameters`: (name, is a constexpr) in order; `captured`: what capture.kernel() made of it."""
+    """`parameters`: (name, is a constexpr) in order; `captured`: what portable.kernel() made of it."""
 
     name: str
     parameters: list
@@ -31,23 +31,23 @@ class Kernel:
 
 def of_function(function) -> Kernel:
     parameters = [[p.name, bool(p.is_constexpr)] for p in function.params]
-    return Kernel(function.__name__, parameters, capture.kernel(function))
+    return Kernel(function.__name__, parameters, portable.kernel(function))
 
 
 def of_file(path: str, name: str, store: Store) -> Kernel:
     """The kernel of file and name: from the store, if no file that it comes from has changed."""
     path = os.path.abspath(path)
     key = key_of(["kernel", path, name, _digest(path), versions.installed(), sys.version, _packages()])
-    found = store.get(key, "kernels")
-    if found and all(_digest(file) == digest for file, digest in found["files"].items()):
-        return Kernel(**found["kernel"])
+    entry = store.get(key, "kernels")
+    if entry and all(_digest(file) == digest for file, digest in entry["files"].items()):
+        return Kernel(**entry["kernel"])
     before = set(sys.modules)
     try:
         function = job.innermost(job.load_function({"file": path, "name": name}))
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
     kernel = of_function(function)
-    files = {one["file"] for one in kernel.captured["functions"]} | {path}
+    files = {function["file"] for function in kernel.captured["functions"]} | {path}
     for module in set(sys.modules) - before:
         file = getattr(sys.modules[module], "__file__", None)
         if file and not file.startswith((sys.prefix, sys.base_prefix, *_sites())):

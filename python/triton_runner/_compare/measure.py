@@ -6,6 +6,7 @@ cells run side by side.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import threading
 
@@ -36,13 +37,48 @@ FIGURES = {
     "equal": "whether the CPU computes the base's bits",
     "difference": "largest difference from the base's results, by their largest magnitude",
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What was measured of a cell.
+
+    - `figures`: of FIGURES; `mix`, `ptx`: how often each instruction occurs in machine code and in PTX.
+    - `files`: a hash of the text of each level; `outputs`: [type, shape, bytes] of each array after the
+      launch, or the name of the bytes in the store.
+    - `trap`: what stopped the launch; `unrun`: why there was none; `error`, `stage`, `pass_`: why no
+      figures; `transient`: another try may give another result.
+    - `trial`: what a trial of an assembler gave, in place of all this.
+    """
+
+    figures: dict = dataclasses.field(default_factory=dict)
+    mix: dict = dataclasses.field(default_factory=dict)
+    ptx: dict = dataclasses.field(default_factory=dict)
+    files: dict = dataclasses.field(default_factory=dict)
+    notes: list = dataclasses.field(default_factory=list)
+    outputs: list | None = None
+    trap: str | None = None
+    unrun: str | None = None
+    error: str | None = None
+    stage: str | None = None
+    pass_: str | None = None
+    transient: bool = False
+    trial: dict | None = None
+
+    @classmethod
+    def of_json(cls, said: dict) -> Result:
+        """The result that as_json() gave."""
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(**{name: said[key] for name in names if (key := name.rstrip("_")) in said})
+
+
 _KEPT_WARM = 2
 _warm = threading.local()
 _running: set = set()  # the workers of all threads
 _stopping = threading.Event()
 
 
-def _worker(version: str) -> workers.Worker:
+def worker(version: str) -> workers.Worker:
     """This thread's worker of a release; cells come release by release."""
     mine = _warm.__dict__.setdefault("workers", {})
     if version not in mine:
@@ -57,83 +93,90 @@ def _worker(version: str) -> workers.Worker:
 
 def close_thread() -> None:
     """Ends the workers of this thread."""
-    for one in _warm.__dict__.pop("workers", {}).values():
-        one.close()
-        _running.discard(one)
+    for value in _warm.__dict__.pop("workers", {}).values():
+        value.close()
+        _running.discard(value)
 
 
 def stop_all() -> None:
     """Ends the workers of all threads in the middle of what they do, until start()."""
     _stopping.set()
-    for one in list(_running):
-        one.close()
+    for process in list(_running):
+        process.close()
 
 
 def start() -> None:
     _stopping.clear()
 
 
-def measure(cell: dict) -> dict:
-    """The result of a cell: figures, mix, ptx, outputs (arrays with their bytes), trap, or unrun (why it was
-    not launched); or error. Where "transient" is true another try may give another result."""
+def measure(cell: dict) -> Result:
+    """The result of a cell, its outputs with their bytes."""
+    return tried(_measured, cell)
+
+
+def tried(how, cell: dict) -> Result:
+    """What how(cell) gives, whose process may die or be ended: then an error."""
     for _ in range(3):
         try:
-            return _measured(cell)
+            return how(cell)
         except WorkerError as error:
             if error.ended != "killed":
-                return {"error": error.message, "stage": error.stage, "pass": error.pass_name,
-                        "transient": error.ended == "late"}  # fmt: skip
+                late = error.ended == "late"
+                return Result(error=error.message, stage=error.stage, pass_=error.pass_name, transient=late)
             why = error.message
         except DiagnosticError as error:
-            return {"error": error.message}
+            return Result(error=error.message)
         except ConnectionError as error:  # the worker was ended between two requests
             why = str(error)
         except OSError as error:
             if not _stopping.is_set():
-                return {"error": f"no process could be started: {error}", "transient": True}
+                return Result(error=f"no process could be started: {error}", transient=True)
             why = str(error)
         if _stopping.is_set():
             break
-    return {"error": f"its process was ended from outside: {why}", "transient": True}
+    return Result(error=f"its process was ended from outside: {why}", transient=True)
 
 
-def _measured(cell: dict) -> dict:
+def _measured(cell: dict) -> Result:
     release, request = cell["release"], cell["request"]
-    worker = _worker(release)
-    made = compiler.Compilation(
-        compiler.run("job", request, release, cell["timeout"], worker=worker), request["target"]
+    own = worker(release)
+    compilation = compiler.Compilation(
+        compiler.run("job", request, release, cell["timeout"], worker=own), request["target"]
     )
-    result = {"transient": False, **_figures(made)}
+    result = _compiled(compilation)
     if cell["launch"] is None:
         return result
-    binary = made.level in ("cubin", "hsaco")
-    level = "ptx" if "ptx" in made.asm else "ttgir"
-    launch = {**cell["launch"], "target": made.target, "metadata": {**made.metadata, "name": made.name}}
-    what = f"the launch of {request['label']} for {made.target}"
+    binary = compilation.level in ("cubin", "hsaco")
+    level = "ptx" if "ptx" in compilation.asm else "ttgir"
+    metadata = {**compilation.metadata, "name": compilation.name}
+    launch = {**cell["launch"], "target": compilation.target, "metadata": metadata}
+    what = f"the launch of {request['label']} for {compilation.target}"
     variables = {**workers.environment(), "TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_THREADS": "1"}
     common = {"do": "_compare.launch_job", "preload": ["numpy", "ml_dtypes"], "environment": variables}
 
     def ask(**more):
-        return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, worker)
+        return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, own)
 
     try:
-        said = ask(text=made.asm[level], level=level)
-        result |= {name: said[name] for name in ("outputs", "trap", "unrun") if name in said}
+        answer = ask(text=compilation.asm[level], level=level)
+        fields = {name: answer[name] for name in ("outputs", "trap", "unrun") if name in answer}
     except WorkerError as error:
         if error.ended == "killed":
             raise
-        result |= {"unrun": error.message, "transient": error.ended == "late"}
+        fields = {"unrun": error.message, "transient": error.ended == "late"}
+    result = dataclasses.replace(result, **fields)
     if binary and cell["gpu"]:
         with _one_at_a_time:
-            said = ask(text=made.asm[made.level], level=made.level, gpu=True)
-        result["figures"]["milliseconds"] = said["milliseconds"]
+            answer = ask(text=compilation.asm[compilation.level], level=compilation.level, gpu=True)
+        figures = {**result.figures, "milliseconds": answer["milliseconds"]}
+        result = dataclasses.replace(result, figures=figures)
     return result
 
 
 _one_at_a_time = threading.Lock()  # launches that are timed
 
 
-def _figures(made: compiler.Compilation) -> dict:
+def _compiled(made: compiler.Compilation) -> Result:
     r = resources(made)
     shared = None if r.dynamic_shared is None else r.dynamic_shared + (r.static_shared or 0)
     occupancy = r.occupancy or {}
@@ -144,14 +187,11 @@ def _figures(made: compiler.Compilation) -> dict:
         "blocks": occupancy.get("blocks"), "waves": r.waves, "sgprs": r.sgprs, "agprs": r.agprs,
         "seconds": made.seconds,
     }  # fmt: skip
-    return {
-        "figures": figures, "mix": r.instructions, "ptx": _ptx_mix(made.asm.get("ptx")),
-        "notes": list(r.notes),
-        "files": {
-            level: hashlib.sha256(x if isinstance(x, bytes) else x.encode()).hexdigest()[:16]
-            for level, x in made.asm.items()
-        },
-    }  # fmt: skip
+    files = {
+        level: hashlib.sha256(x if isinstance(x, bytes) else x.encode()).hexdigest()[:16]
+        for level, x in made.asm.items()
+    }
+    return Result(figures, r.instructions, _ptx_mix(made.asm.get("ptx")), files, list(r.notes))
 
 
 def _ptx_mix(text: str | None) -> dict:
@@ -163,9 +203,9 @@ def _ptx_mix(text: str | None) -> dict:
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
-def count(result: dict, name: str) -> int:
-    """How many instructions of a result begin with a name: "LDG", "ldmatrix", "v_mfma"."""
-    counts = [*result["mix"].items(), *result["ptx"].items()]
+def count(result, name: str) -> int:
+    """How many instructions of a result or row begin with a name: "LDG", "ldmatrix", "v_mfma"."""
+    counts = [*result.mix.items(), *result.ptx.items()]
     return sum(n for op, n in counts if op == name or op.startswith((name + ".", name + "_")))
 
 

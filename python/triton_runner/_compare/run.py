@@ -7,46 +7,52 @@ else: the next one takes what is in the store and goes on.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import os
 import queue
 import threading
 
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.typed import as_json
 from triton_runner._compare import measure
 from triton_runner._compare.cells import Cell
 from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
 
 
-def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told) -> dict:
-    """The results by key. told(cell, from the store, of how many) for each cell that is done."""
+def run(
+    cells: list[Cell], store: Store, jobs: int, executor: str | None, told, how=measure.measure
+) -> dict[str, measure.Result]:
+    """The results by key. told(cell, from the store, of how many) for each cell that is done; how(work): what
+    measures a cell, a function of a module."""
     results, open_cells = {}, []
     total = len({cell.key for cell in cells if cell.work is not None})
     for cell in cells:
         if cell.key in results or cell.work is None:
             continue
-        results[cell.key] = store.get(cell.key)
-        if results[cell.key] is None:
+        kept = store.get(cell.key)
+        results[cell.key] = kept and measure.Result.of_json(kept)
+        if kept is None:
             open_cells.append(cell)
         else:
             told(cell, True, total)
     if open_cells:
         _fetch({cell.release for cell in open_cells})
-        measured = _on_dask(executor, open_cells) if executor else _here(open_cells, jobs)
+        measured = _on_dask(executor, open_cells, how) if executor else _here(open_cells, jobs, how)
         for cell, result in measured:
             results[cell.key] = keep(store, cell.key, result)
             told(cell, False, total)
     return results
 
 
-def keep(store: Store, key: str, result: dict) -> dict:
+def keep(store: Store, key: str, result: measure.Result) -> measure.Result:
     """The result as it is kept: arrays by the names of their bytes. Those before it, so that a cell that is
     there has them."""
-    if "outputs" in result:
-        outputs = [[dtype, shape, store.put_bytes(data)] for dtype, shape, data in result["outputs"]]
-        result = {**result, "outputs": outputs}
-    if not result.get("transient"):
-        store.put(key, result)
+    if result.outputs is not None:
+        outputs = [[dtype, shape, store.put_bytes(data)] for dtype, shape, data in result.outputs]
+        result = dataclasses.replace(result, outputs=outputs)
+    if not result.transient:
+        store.put(key, as_json(result))
     return result
 
 
@@ -56,7 +62,7 @@ def _fetch(releases: set) -> None:
         versions.ensure(release)
 
 
-def _here(cells: list[Cell], jobs: int):
+def _here(cells: list[Cell], jobs: int, how):
     """(cell, result) as they finish, by threads that each have worker processes of their own."""
     # A thread stays with a release as long as that has cells: its worker is warm then.
     waiting: dict[str, collections.deque] = {}
@@ -82,7 +88,7 @@ def _here(cells: list[Cell], jobs: int):
         cell = take(None)
         while cell is not None:
             try:
-                done.put((cell, measure.measure(cell.work)))
+                done.put((cell, how(cell.work)))
             except BaseException as error:  # a fault of ours: it ends the run
                 done.put((cell, error))
             cell = take(cell.release)
@@ -107,7 +113,7 @@ def _here(cells: list[Cell], jobs: int):
             thread.join()
 
 
-def _on_dask(address: str, cells: list[Cell]):
+def _on_dask(address: str, cells: list[Cell], how):
     """(cell, result) as they finish on a Dask cluster. Its workers need this package, and fetch releases."""
     try:
         from dask.distributed import Client, as_completed
@@ -125,9 +131,7 @@ def _on_dask(address: str, cells: list[Cell]):
     with client:
         # Dask gives a task to another worker where one dies of it, three times.
         futures = {
-            client.submit(
-                _measure_on_dask, cell.work, key=f"triton-runner-{cell.key}-{os.getpid()}", pure=False
-            ): cell
+            client.submit(how, cell.work, key=f"triton-runner-{cell.key}-{os.getpid()}", pure=False): cell
             for cell in cells
         }
         for future in as_completed(futures, loop=client.loop):
@@ -137,12 +141,9 @@ def _on_dask(address: str, cells: list[Cell]):
             except DiagnosticError:
                 raise
             except Exception as error:
-                yield cell, {"error": f"on the cluster: {type(error).__name__}: {error}", "transient": True}
+                why = f"on the cluster: {type(error).__name__}: {error}"
+                yield cell, measure.Result(error=why, transient=True)
             future.release()
-
-
-def _measure_on_dask(work: dict) -> dict:
-    return measure.measure(work)
 
 
 def default_jobs() -> int:

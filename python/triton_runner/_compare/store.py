@@ -41,10 +41,10 @@ class Store:
     def get(self, key: str, kind: str = "cells") -> dict | None:
         """A finished cell; None if there is none, or none that can be read."""
         try:
-            found = json.loads(self._path(kind, key).read_bytes())
+            entry = json.loads(self._path(kind, key).read_bytes())
         except (OSError, ValueError):
             return None
-        return found["result"] if isinstance(found, dict) and found.get("key") == key else None
+        return entry["result"] if isinstance(entry, dict) and entry.get("key") == key else None
 
     def put(self, key: str, result: dict, kind: str = "cells") -> bool:
         """Keeps a finished cell; False where the disk does not take it."""

@@ -45,7 +45,7 @@ def result_text(row: Measured) -> str:
         return f"not run: {_first(row.unrun)}"
     if row.outputs is None:
         return "-"
-    if row.base is row:
+    if row.is_base:
         return "base"
     if row.figures["equal"] is None:
         return "no base"
@@ -101,9 +101,9 @@ def lines(comparison: Comparison, shown=()) -> list[str]:
         for i, text in enumerate(texts):
             widths[i] = max(widths[i], len(text))
     out = [" ".join(h.ljust(w) for h, w in zip(headings, widths, strict=True)).rstrip()]
-    for texts, said in marked:
+    for texts, note in marked:
         line = " ".join(text.ljust(w) for text, w in zip(texts, widths, strict=False))
-        out.append(f"{line} {said}".rstrip() if said else line.rstrip())
+        out.append(f"{line} {note}".rstrip() if note else line.rstrip())
     return out
 
 
@@ -118,9 +118,9 @@ def show(comparison: Comparison, shown=()) -> None:
 
     headings, rows = cells_of(comparison, shown)
     table = Table(*headings, box=None, pad_edge=False)
-    for texts, worse, said in rows:
+    for texts, worse, note in rows:
         styled = [Text(t, style="bold red" if bad else "") for t, bad in zip(texts, worse, strict=True)]
         table.add_row(
-            *styled, *([Text(said, style="dim" if said.startswith("no") else "red")] if said else [])
+            *styled, *([Text(note, style="dim" if note.startswith("no") else "red")] if note else [])
         )
     Console().print(table)

@@ -1,6 +1,6 @@
 """What a Triton release cannot compile, said before trying: a table of releases, targets and levels.
 
-A row holds for releases before `until`. doc/measurements/compile-table.md has the measured table, which
+A row holds for releases before `until`. doc/measurements/releases.md has the measured table, which
 tools/compile_table.py writes.
 """
 
@@ -49,8 +49,8 @@ def gap(version: str, target: str, to: str | None) -> tuple[str, str] | None:
     can."""
     to = to or ("hsaco" if target.startswith("hip:") else "cubin")
     for row in GAPS:
-        found = re.match(row.target, target)
-        if key(version)[:2] >= row.until or not found or (row.levels and to not in row.levels):
+        match = re.match(row.target, target)
+        if key(version)[:2] >= row.until or not match or (row.levels and to not in row.levels):
             continue
         if row.unless is not None and row.unless():
             continue

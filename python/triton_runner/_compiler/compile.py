@@ -14,7 +14,7 @@ from triton_runner._base.levels import LEVELS, level_of_text
 from triton_runner._base.metadata import as_path_or_text
 from triton_runner._base.paths import make_folder, write_file
 from triton_runner._base.releases import unusable
-from triton_runner._compiler import abilities, capture, versions, workers
+from triton_runner._compiler import abilities, portable, versions, workers
 from triton_runner._launch import gpu_driver
 from triton_runner._pipeline import translation
 from triton_runner._settings import devices, messages
@@ -158,13 +158,13 @@ def _text_request(text: str, target, level, metadata) -> dict:
         level = level or (extension if extension in LEVELS else None)
     level = level or level_of_text(text)
     artifact = describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
-    said = artifact.description.get("target") or None
-    if target and said and target != said and level != "ttir":
-        raise fail(f"{artifact.label} was compiled for {said}, and target={target!r} was asked for")
+    own_target = artifact.description.get("target") or None
+    if target and own_target and target != own_target and level != "ttir":
+        raise fail(f"{artifact.label} was compiled for {own_target}, and target={target!r} was asked for")
     return {
         "text": text, "level": level, "filename": filename or artifact.label, "name": artifact.name,
         "metadata": {**compile_options(artifact), "name": artifact.name},
-        "target": target or said or default_target(), "label": filename or f"the {level.upper()}",
+        "target": target or own_target or default_target(), "label": filename or f"the {level.upper()}",
     }  # fmt: skip
 
 
@@ -195,23 +195,23 @@ def run(
         calls = translation.has_calls_to_inline(text, request["level"], request["filename"])
         request = {**request, "text": text, "hint": reason, "inline": calls}
     if version != own or isolate or worker:
-        made = workers.ask(version, {**portable(request), "do": do}, timeout, what, worker)
+        answer = workers.ask(version, {**portable_request(request), "do": do}, timeout, what, worker)
     else:
-        made = _here(do, request, version, what)
-    for line in made.get("notes", ()):
+        answer = _here(do, request, version, what)
+    for line in answer.get("notes", ()):
         messages.note(line)
-    return made
+    return answer
 
 
-def portable(request: dict) -> dict:
+def portable_request(request: dict) -> dict:
     """The request as JSON can carry it."""
     request = dict(request)
     kernel = request.get("kernel")
     if kernel is not None and not isinstance(kernel, dict):
-        request["kernel"] = capture.kernel(innermost(kernel))
+        request["kernel"] = portable.kernel(innermost(kernel))
     if request.get("constexprs"):
         taken = request["constexprs"].items()
-        request["constexprs"] = {n: capture.constant(v, f"constexpr {n!r}") for n, v in taken}
+        request["constexprs"] = {n: portable.constant(v, f"constexpr {n!r}") for n, v in taken}
     return request
 
 

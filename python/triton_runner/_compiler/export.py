@@ -107,20 +107,20 @@ class _Folder:
         _core.artifact.write(os.path.join(self.path, INDEX), text)
 
 
-def _variant(made, levels, types, constants, attributes, parameters, folder: _Folder) -> dict:
+def _variant(compiled, levels, types, constants, attributes, parameters, folder: _Folder) -> dict:
     """A compilation in the folder, as the index has it."""
-    metadata = {k: v for k, v in made.metadata.items() if k not in _LOCAL}
-    metadata["name"] = made.name
+    metadata = {k: v for k, v in compiled.metadata.items() if k not in _LOCAL}
+    metadata["name"] = compiled.name
     for name in parameters:
         if name not in constants and not isinstance(types.get(name), str):
             raise fail(f"parameter {name!r} is a tuple", "exported kernels take its parts by themselves")
     return {
-        "symbol": made.name,
-        "target": made.target,
-        "exact_target": bool(_ONE_ARCHITECTURE.search(made.asm.get("ptx", ""))),
-        "triton": made.release,
-        "files": {level: folder.put(made.name, level, made.asm[level]) for level in levels},
-        "metadata": folder.put(made.name, "json", json.dumps(metadata, sort_keys=True)),
+        "symbol": compiled.name,
+        "target": compiled.target,
+        "exact_target": bool(_ONE_ARCHITECTURE.search(compiled.asm.get("ptx", ""))),
+        "triton": compiled.release,
+        "files": {level: folder.put(compiled.name, level, compiled.asm[level]) for level in levels},
+        "metadata": folder.put(compiled.name, "json", json.dumps(metadata, sort_keys=True)),
         "types": {name: types[name] for name in parameters if name not in constants},
         "multiples_of_16": [
             name
@@ -160,7 +160,7 @@ def export(
 
     Returns the variants as they stand in index.json.
     """
-    function, given = _function(kernel)
+    function, source = _function(kernel)
     if function is None:
         raise fail(f"{kernel!r} is not a kernel", "export takes a JIT function, or kernel.py:name")
     if isinstance(targets, str):
@@ -168,8 +168,8 @@ def export(
     targets = list(targets or [compiler.default_target()])
     asked = {target: _levels_for(target, levels) for target in targets}
     if triton is None or triton == versions.installed():
-        given = function  # loaded once for all
-    wanted = [
+        source = function  # loaded once for all
+    requests = [
         (target, signature, one)
         for target in targets
         for one in ([variants] if isinstance(variants, dict) else variants)
@@ -178,17 +178,17 @@ def export(
     folder = _Folder(os.fspath(out))
     index = folder.index()
     entries = []
-    for number, (target, signature, one) in enumerate(wanted):
+    for number, (target, signature, variant) in enumerate(requests):
         if progress:
-            progress(number, len(wanted))
-        constexprs = one.get("constexprs") or None
+            progress(number, len(requests))
+        constexprs = variant.get("constexprs") or None
         last = max(asked[target], key=levels_of(target).index)
-        made = compiler.compile(
-            given, signature, constexprs, target=target, to=last, options=one.get("options"), triton=triton,
-            timeout=timeout,
+        compiled = compiler.compile(
+            source, signature, constexprs, target=target, to=last, triton=triton, timeout=timeout,
+            options=variant.get("options"),
         )  # fmt: skip
         types, constants, attributes = job.signature_of(function, signature, constexprs, None)
-        entry = _variant(made, asked[target], types, constants, attributes, function.arg_names, folder)
+        entry = _variant(compiled, asked[target], types, constants, attributes, function.arg_names, folder)
         if entry not in entries:
             entries.append(entry)
     kernels = [k for k in index["kernels"] if k["name"] != function.__name__]

@@ -91,7 +91,7 @@ class Ledger:
 
     def live(self, line: int) -> list[Allocation]:
         """Returns the allocations that are live at a line of `text`."""
-        return [one for one in self.allocations if one.first <= line <= one.last]
+        return [allocation for allocation in self.allocations if allocation.first <= line <= allocation.last]
 
     def as_dict(self) -> dict:
         return {**{k: v for k, v in dataclasses.asdict(self).items() if k != "text"}, "unused": self.unused}
@@ -100,12 +100,12 @@ class Ledger:
         lines = [
             f"{self.kernel} for {self.target} by Triton {self.release}: {self.shared} bytes of shared memory"
         ]
-        for one in self.allocations:
-            end = one.offset + (one.room if one.bytes is None else one.bytes)
-            end = f"{'<= ' if one.bytes is None else ''}{end}"
+        for a in self.allocations:
+            end = a.offset + (a.room if a.bytes is None else a.bytes)
+            end = f"{'<= ' if a.bytes is None else ''}{end}"
             lines.append(
-                f"  {one.offset:>7} to {end:<9} {one.op:<26} {one.value:<10} {one.place:<24} "
-                f"lines {one.first} to {one.last}, until {one.until}; by {one.made_by}"
+                f"  {a.offset:>7} to {end:<9} {a.op:<26} {a.value:<10} {a.place:<24} "
+                f"lines {a.first} to {a.last}, until {a.until}; by {a.made_by}"
             )
         if self.allocations:
             lines.append(f"  at most {self.peak} bytes at once, at line {self.at}; {self.unused} unused")
@@ -137,7 +137,7 @@ def ledger(
         to="amdgcn" if hip else "ptx", check=False,
     )  # fmt: skip
     texts = [("", trace[0].before)] if len(trace) and trace[0].before else []
-    texts += [(one.name, one.after) for one in trace if one.after is not None]
+    texts += [(step.name, step.after) for step in trace if step.after is not None]
     shared = trace.metadata.get("shared")
     return read(texts, trace.name, trace.target, trace.release, shared, trace.asm.get("ptx"))
 
@@ -159,7 +159,7 @@ def read(
         text = texts[-1][1] if texts else ""
     module = parse(text)
     makers = _makers(texts, module)
-    found = []
+    allocations = []
     for op in module.walk():
         if (offset := op.attr(_OFFSET)) is None:
             continue
@@ -171,7 +171,7 @@ def read(
         made_by = makers.get(_mark(op), "front end")
         value = op.results[0].name if op.results else ""
         for at in _numbers(offset):
-            found.append(
+            allocations.append(
                 Allocation(
                     op.name,
                     value,
@@ -186,11 +186,16 @@ def read(
                     made_by,
                 )
             )
-    found.sort(key=lambda one: (one.offset, one.first))
-    found = [dataclasses.replace(one, room=_room(one, found, shared or 0)) for one in found]
-    peak, at = _peak(found)
+    allocations.sort(key=lambda a: (a.offset, a.first))
+    allocations = [
+        dataclasses.replace(allocation, room=_room(allocation, allocations, shared or 0))
+        for allocation in allocations
+    ]
+    peak, at = _peak(allocations)
     total = next((int(_number(op.attr(n))) for op in module.walk()[:1] for n in _TOTALS if op.attr(n)), None)
-    return Ledger(name, target, release, shared, total, peak, at, tuple(found), _pins(ptx_text, name), text)
+    return Ledger(
+        name, target, release, shared, total, peak, at, tuple(allocations), _pins(ptx_text, name), text
+    )
 
 
 _TOTALS = ("ttg.shared", "triton_gpu.shared")
@@ -203,7 +208,7 @@ def _number(attr):
 def _numbers(attr) -> list[int]:
     """The offsets of an op: several where it has a buffer for each warp group."""
     elements = attr.elements
-    return [int(_number(one)) for one in elements] if elements else [int(_number(attr))]
+    return [int(_number(element)) for element in elements] if elements else [int(_number(attr))]
 
 
 def _place(op) -> str:
@@ -231,33 +236,33 @@ def _is_buffer(op) -> bool:
 
 def _users(op) -> list:
     """The ops that reach an allocation: through views of it, and through what loops and branches carry."""
-    found, waiting, seen = [], list(op.results), set()
+    users, waiting, seen = [], list(op.results), set()
     while waiting:
         value = waiting.pop()
         if value in seen:
             continue
         seen.add(value)
         for user, *_ in value.uses:
-            found.append(user)
+            users.append(user)
             waiting += [result for result in user.results if result.type.kind == "memdesc"]
             for block in user.successors:
                 waiting += [argument for argument in block.args if argument.type.kind == "memdesc"]
-    return found
+    return users
 
 
-def _room(one: Allocation, found: list[Allocation], shared: int) -> int:
+def _room(own: Allocation, allocations: list[Allocation], shared: int) -> int:
     """The bytes to the next buffer that is needed meanwhile, or to the end."""
-    above = [
-        other.offset for other in found if other.offset > one.offset and other.first <= one.last <= other.last
-    ]
-    return min([*above, shared]) - one.offset
+    above = [a.offset for a in allocations if a.offset > own.offset and a.first <= own.last <= a.last]
+    return min([*above, shared]) - own.offset
 
 
-def _peak(found: list[Allocation]) -> tuple[int, int]:
+def _peak(allocations: list[Allocation]) -> tuple[int, int]:
     """The most bytes that are needed at once, and the first line where they are."""
     peak, at = 0, 0
-    for line in sorted({one.first for one in found}):
-        needed = sum(one.bytes or 0 for one in found if one.first <= line <= one.last)
+    for line in sorted({allocation.first for allocation in allocations}):
+        needed = sum(
+            allocation.bytes or 0 for allocation in allocations if allocation.first <= line <= allocation.last
+        )
         if needed > peak:
             peak, at = needed, line
     return peak, at
@@ -276,8 +281,8 @@ def _mark(op) -> tuple:
 
 def _makers(texts, module) -> dict:
     """The pass behind which an op first stands and then stays, by its mark."""
-    wanted = {_mark(op) for op in module.walk() if op.attr(_OFFSET) is not None}
-    makers, left = {}, set(wanted)
+    marks = {_mark(op) for op in module.walk() if op.attr(_OFFSET) is not None}
+    makers, left = {}, set(marks)
     later = None
     for made_by, text in reversed(texts):
         if not left:

@@ -97,8 +97,8 @@ class LlvmPass:
     def __init__(self, number: int, stage: str, step: dict, before: str | None):
         self.number, self.stage = f"L{number}", stage
         self.name, self.argument, self.after = step["name"], step["argument"], step["text"]
-        known = before is not None and self.after is not None
-        self.changed = self.after != before if known else None
+        is_known = before is not None and self.after is not None
+        self.changed = self.after != before if is_known else None
         self.bytes = None if self.after is None else len(self.after)
 
     @property
@@ -171,15 +171,15 @@ class Trace:
 
     def find_all(self, pass_) -> list[Pass]:
         """Returns all passes with a name."""
-        wanted, seen, found = Selector(passes_select.selector(pass_)), [], []
-        for one in self._passes:
-            seen.append((one.stage, one.add))
-            if wanted.matches(seen):
-                found.append(one)
-        if not found:
+        selected, seen, matches = Selector(passes_select.selector(pass_)), [], []
+        for step in self._passes:
+            seen.append((step.stage, step.add))
+            if selected.matches(seen):
+                matches.append(step)
+        if not matches:
             names = dict.fromkeys(one.argument for one in self._passes)
             raise fail(f"pass {pass_} did not run for kernel '{self.name}'", f"these did: {', '.join(names)}")
-        return found
+        return matches
 
     def until(self, pass_) -> Trace:
         """Compiles again and stops after a pass; the IR at that point is .stopped."""
@@ -237,13 +237,13 @@ class Trace:
                 written[f"{one.number:02}{changed}-{one.name}.mlir"] = one.after
         inside = (one for one in self.llvm if one.after is not None and (all_passes or one.changed))
         written |= {one.file: one.after for one in inside}
-        written |= {f"{self.name}.{level}": made for level, made in self.asm.items()}
+        written |= {f"{self.name}.{level}": text for level, text in self.asm.items()}
         written[f"{self.name}.json"] = json.dumps(self.metadata)
         ran = [{name: getattr(one, name) for name in _LISTED} for one in self._passes]
         about = {"kernel": self.name, "target": self.target, "release": self.release, "passes": ran}
         written["passes.json"] = json.dumps(about, indent=1)
-        for name, made in written.items():
-            write_file(folder / name, made)
+        for name, text in written.items():
+            write_file(folder / name, text)
         return [str(folder / name) for name in written]
 
     def __repr__(self):
@@ -333,8 +333,8 @@ def _as_text(request: dict, text: str) -> dict:
     """The request for an IR in place of the kernel's source, with the same options."""
     kept = {name: request[name] for name in ("options", "to", "target", "label", "llvm") if name in request}
     level = "ttir" if dialect_of(text) == "ttir" else "ttgir"
-    known = request.get("metadata") or {}
-    return {**kept, "kernel": None, "text": text, "level": level, "filename": "", "metadata": known}
+    metadata = request.get("metadata") or {}
+    return {**kept, "kernel": None, "text": text, "level": level, "filename": "", "metadata": metadata}
 
 
 def _ask(do: str, request: dict, release, timeout) -> dict:

@@ -54,7 +54,7 @@ def split(text: str, filename: str = "the dump") -> list[Dumped]:
     """The passes of a dump, in its order. Raises DiagnosticError where it holds none."""
     breaks = list(_BREAK.finditer(text))
     ends = [each.start() for each in breaks[1:]] + [len(text)]
-    found: list[Dumped] = []
+    steps: list[Dumped] = []
     for line, end in zip(breaks, ends, strict=False):
         header = _HEADER.search(line[0])
         if header is None:
@@ -62,33 +62,33 @@ def split(text: str, filename: str = "the dump") -> list[Dumped]:
         body = _module(text[line.end() : end])
         kernel = (_KERNEL.search(body) or ["", header["symbol"] or ""])[1].strip('"')
         if header["when"] == "After":  # of a pass that failed, or of a person's own printing
-            last = next((one for one in reversed(found) if one.name == header["name"]), None)
+            last = next((one for one in reversed(steps) if one.name == header["name"]), None)
             if last is not None:
                 last.after, last.failed = body, header["failed"] is not None
                 last.changed = last.after != last.before
             continue
         options = header["options"] or ""
-        number = len(found) + 1
-        found.append(Dumped(number, kernel, header["name"], header["argument"], options, header["op"], body))
-    if not found:
+        number = len(steps) + 1
+        steps.append(Dumped(number, kernel, header["name"], header["argument"], options, header["op"], body))
+    if not steps:
         raise fail(
             f"{filename} has no '// -----// IR Dump Before ...' line",
             "MLIR_ENABLE_DUMP=1 prints them to stderr, with MLIR_DUMP_PATH=FILE to a file",
         )
-    for index, one in enumerate(found):
-        _find_after(one, found[index + 1 :])
-    return found
+    for index, step in enumerate(steps):
+        _find_after(step, steps[index + 1 :])
+    return steps
 
 
-def _find_after(one: Dumped, later: list[Dumped]) -> None:
+def _find_after(dumped: Dumped, later: list[Dumped]) -> None:
     """What stands before the next pass on the same op. With passes on functions between them it is not known
     whose changes it shows."""
     for distance, other in enumerate(later):
-        if other.op != one.op:
+        if other.op != dumped.op:
             continue
-        if one.after is None and other.kernel == one.kernel:
-            one.after = other.before
-            one.changed = one.before != one.after if distance == 0 else None
+        if dumped.after is None and other.kernel == dumped.kernel:
+            dumped.after = other.before
+            dumped.changed = dumped.before != dumped.after if distance == 0 else None
         return
 
 
@@ -104,15 +104,15 @@ def save(dumped: list[Dumped], folder) -> list[str]:
     folder = Path(folder)
     several = len({one.kernel for one in dumped}) > 1
     written = []
-    for index, one in enumerate(dumped):
-        place = folder / one.kernel if several else folder
+    for index, step in enumerate(dumped):
+        place = folder / step.kernel if several else folder
         make_folder(place)
-        if index == 0 or dumped[index - 1].kernel != one.kernel:
-            written.append(place / f"{one.number - 1:02}-source.mlir")
-            write_file(written[-1], one.before)
-        if one.after is None:
+        if index == 0 or dumped[index - 1].kernel != step.kernel:
+            written.append(place / f"{step.number - 1:02}-source.mlir")
+            write_file(written[-1], step.before)
+        if step.after is None:
             continue
-        changed = "-changed" if one.changed else ""
-        written.append(place / f"{one.number:02}{changed}-{one.name}.mlir")
-        write_file(written[-1], one.after)
+        changed = "-changed" if step.changed else ""
+        written.append(place / f"{step.number:02}{changed}-{step.name}.mlir")
+        write_file(written[-1], step.after)
     return [str(path) for path in written]

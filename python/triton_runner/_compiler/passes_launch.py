@@ -115,14 +115,14 @@ def _executed(target: str) -> str:
 _entries: dict[str, Entry] = {}
 
 
-def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
+def entry(function, passes: dict, own: Entry | None, args, kwargs) -> Entry:
     """What a launch with start_pass=, skip_pass=, ir_after= enters with, in place of the Python source or of
     the artifact it was given."""
     plan = plan_of(passes.get("start_pass"), passes.get("skip_pass"), passes.get("ir_after"))
     on_cpu = devices.resolved_device() == "cpu"
     target = devices.cpu_target()[0] if on_cpu else gpu_driver.current_target()
     label = f"kernel '{function.__name__}'"
-    if given is None:
+    if own is None:
         if "start" in plan:
             raise fail(
                 "start_pass= starts with an IR, and the kernel enters as Python",
@@ -130,7 +130,7 @@ def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
             )
         request = {"kernel": function, **specialised(function, args, kwargs)}
     else:
-        artifact = open_entry(given, function.__name__)
+        artifact = open_entry(own, function.__name__)
         if artifact.level not in MLIR:
             raise fail(f"passes run on TTIR and TTGIR, and {label} enters as {artifact.level}")
         options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
@@ -147,8 +147,8 @@ def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
 
 
 def _compiled(request: dict, level: str, label: str) -> Entry:
-    if (said := death_of_child(lambda: recorder_job.run(request))) is not None:
-        raise fail(f"the compiler died on {label} under this plan of passes: {said}")
+    if (reason := death_of_child(lambda: recorder_job.run(request))) is not None:
+        raise fail(f"the compiler died on {label} under this plan of passes: {reason}")
     try:
         answer = recorder_job.run(request)
     except job.Refused as error:

@@ -42,22 +42,22 @@ def selector(pass_) -> dict:
         if int(text) == 0:
             raise fail("pass 0: passes are numbered from 1")
         return {"number": int(text), "said": text}
-    found = _FORM.fullmatch(text)
-    wanted = _spelled(found["name"]) if found else ""
-    adds = [add for add in NAMES if wanted in _forms(add)]
-    if not adds and found and found["name"].startswith("add_"):
-        adds = [found["name"]]  # of a plug-in
+    match = _FORM.fullmatch(text)
+    spelled = _spelled(match["name"]) if match else ""
+    adds = [add for add in NAMES if spelled in _forms(add)]
+    if not adds and match and match["name"].startswith("add_"):
+        adds = [match["name"]]  # of a plug-in
     if not adds:
         known = {form: add for add in NAMES for form in _forms(add)}
-        forms = difflib.get_close_matches(wanted, known, n=6)
+        forms = difflib.get_close_matches(spelled, known, n=6)
         near = list(dict.fromkeys(name_of(known[form])[1] for form in forms))[:3]
         raise fail(
             f"no pass is called {text!r}",
             *([f"the nearest: {', '.join(near)}"] if near else []),
             "`triton-runner passes KERNEL` lists those that run; numbers of that list are taken too",
         )
-    nth = int(found["nth"]) if found["nth"] else None
-    return {"adds": adds, "nth": nth, "stage": found["stage"], "said": text}
+    nth = int(match["nth"]) if match["nth"] else None
+    return {"adds": adds, "nth": nth, "stage": match["stage"], "said": text}
 
 
 def first(pass_) -> dict:

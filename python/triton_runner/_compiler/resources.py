@@ -111,15 +111,15 @@ def resources(kernel, metadata=None, *, name: str = "", listing: str | None = No
             f"resources() cannot read a {type(kernel).__name__}",
             "give a file, or what compile(), load() or a launch returns",
         )
-    told = as_path_or_text(metadata if metadata is not None else kernel, "metadata")
+    metadata_text = as_path_or_text(metadata if metadata is not None else kernel, "metadata")
     there = dict.keys(kernel.asm)  # a level that is not there is compiled when it is asked for
     for level in ("cubin", "hsaco", "amdgcn"):
         if level in there:
-            return _of_binary(level, kernel.asm, "", name, told, listing)
+            return _of_binary(level, kernel.asm, "", name, metadata_text, listing)
     text, level = next(((kernel.asm[x], x) for x in LEVELS if x in there), ("", ""))
     if not text:
         raise fail("this kernel has no level that could be compiled to a binary")
-    return _compiled(text, level, told, name)
+    return _compiled(text, level, metadata_text, name)
 
 
 def _of_file(path: str, metadata: str | None, name: str) -> Resources:
@@ -142,10 +142,10 @@ def _of_file(path: str, metadata: str | None, name: str) -> Resources:
 
 def _compiled(source: str, level: str, metadata: str | None, name: str) -> Resources:
     """Of IR or PTX: compiled to the binary first."""
-    made = compiler.compile(source, from_=level, metadata=metadata)
-    binary = binary_level(made.target)
+    compiled = compiler.compile(source, from_=level, metadata=metadata)
+    binary = binary_level(compiled.target)
     return _of_binary(
-        binary, made.asm, "", name, json.dumps({**made.metadata, "name": made.name}, default=str)
+        binary, compiled.asm, "", name, json.dumps({**compiled.metadata, "name": compiled.name}, default=str)
     )
 
 

@@ -40,18 +40,18 @@ def newest_patches() -> list[str]:
 def expand(text: str) -> list[str]:
     """The releases of "3.4.0", "3.0.0,3.9.0", "3.1.0..3.6.0" (the newest patch of each minor, and both
     ends) or "all" (the newest patch of each)."""
-    found = []
+    folders = []
     for part in text.split(","):
         first, dots, last = part.strip().partition("..")
         if part.strip() == "all":
-            found += newest_patches()
+            folders += newest_patches()
         elif dots:
             known(first), known(last)
             inside = [v for v in newest_patches() if key(first) <= key(v) <= key(last)]
-            found += sorted({first, *inside, last}, key=key)
+            folders += sorted({first, *inside, last}, key=key)
         else:
-            found.append(known(first))
-    return list(dict.fromkeys(found))
+            folders.append(known(first))
+    return list(dict.fromkeys(folders))
 
 
 def known(version: str) -> str:
@@ -136,13 +136,13 @@ def ensure(version: str) -> tuple[str, str]:
 
 def processes(place: str) -> list[tuple[int, str]]:
     """The processes that have loaded files of a release's folder: their number and command line."""
-    found, inside = [], f" {os.path.realpath(place)}/"
+    users, inside = [], f" {os.path.realpath(place)}/"
     for maps in Path("/proc").glob("[0-9]*/maps"):
         with contextlib.suppress(OSError):  # another user's, or gone since
             if inside in maps.read_text(errors="replace"):
                 words = (maps.parent / "cmdline").read_text(errors="replace").split("\0")
-                found.append((int(maps.parent.name), " ".join(words).strip()))
-    return sorted(found)
+                users.append((int(maps.parent.name), " ".join(words).strip()))
+    return sorted(users)
 
 
 def remove(version: str) -> bool:
@@ -184,15 +184,15 @@ def add(version: str) -> tuple[str, str]:
 
 def _install(version: str, target: Path) -> str:
     """Installs the wheel into `target`; the interpreter that runs it."""
-    said = _pip(version, target, [])
-    if said is None:
+    reason = _pip(version, target, [])
+    if reason is None:
         return sys.executable
-    if re.search("Connection(Error|broken)|ConnectTimeout|Max retries|ProxyError|connection broken", said):
+    if re.search("Connection(Error|broken)|ConnectTimeout|Max retries|ProxyError|connection broken", reason):
         raise fail(
             f"Triton {version} could not be fetched: the package index did not answer",
             "releases that are there already need no network: triton-runner versions lists them",
         )
-    if "No matching distribution" in said or "no wheels" in said:
+    if "No matching distribution" in reason or "no wheels" in reason:
         for minor in (13, 12, 11, 10):
             python = shutil.which(f"python3.{minor}") or _python_by_uv(minor)
             options = ["--python-version", f"3.{minor}", "--only-binary=:all:"]
@@ -201,11 +201,12 @@ def _install(version: str, target: Path) -> str:
         raise fail(
             f"Triton {version} has no wheel for Python {sys.version_info[0]}.{sys.version_info[1]}, and no "
             "interpreter that it has one for was found",
-            *(["or the package index was not reached: pip saw no release at all"] * ("none)" in said)),
+            *(["or the package index was not reached: pip saw no release at all"] * ("none)" in reason)),
             "install one of Python 3.10 to 3.13, or uv (https://docs.astral.sh/uv), which fetches it",
         )
     raise fail(
-        f"Triton {version} could not be fetched: {said.strip().splitlines()[-1]}", *said.splitlines()[-6:-1]
+        f"Triton {version} could not be fetched: {reason.strip().splitlines()[-1]}",
+        *reason.splitlines()[-6:-1],
     )
 
 

@@ -167,8 +167,8 @@ def worker(version: str) -> Worker:
 def close_all() -> None:
     """Ends all workers."""
     with _guard:
-        for one in _warm.values():
-            one.close()
+        for warm in _warm.values():
+            warm.close()
         _warm.clear()
 
 
@@ -222,10 +222,10 @@ def ask(
         again = f"to see it again: sh {folder}/run.sh"
     except OSError as unwritten:  # a home that may not be written to
         folder, again = None, f"what shows it again could not be written: {unwritten}"
-    known = [request["hint"]] if request.get("hint") else []
+    stages = [request["hint"]] if request.get("hint") else []
     raise WorkerError(
         f"Triton {version} failed on {what}{at}: {why}",
-        *known,
+        *stages,
         *notes,
         again,
         stage=stage,
@@ -254,19 +254,19 @@ def _error_lines(written: list[str], only_telling: bool = False) -> list[str]:
 
 
 def _failed_pass(written: list[str]) -> str | None:
-    found = re.search(r"Pass '?(\w+)'? failed|failed in pass (\w+)", "\n".join(written))
-    return found and (found[1] or found[2])
+    match = re.search(r"Pass '?(\w+)'? failed|failed in pass (\w+)", "\n".join(written))
+    return match and (match[1] or match[2])
 
 
-def _pass_of_death(one: Worker, request: dict, timeout: float | None) -> str | None:
+def _pass_of_death(process: Worker, request: dict, timeout: float | None) -> str | None:
     """The pass that a request dies in: it is tried once more, with MLIR telling each pass that it begins."""
     variables = {**environment(), **request.get("environment", {}), "MLIR_ENABLE_DUMP": "1"}
-    output = one.call({**request, "environment": variables}, timeout).get("output", "")
+    output = process.call({**request, "environment": variables}, timeout).get("output", "")
     begun = _PASS.findall(output)
     return begun[-1][0] if begun else None
 
 
-def write_reproducer(one: Worker, request: dict, output: str) -> str:
+def write_reproducer(process: Worker, request: dict, output: str) -> str:
     """A folder that repeats a request by itself: run.sh, the request, the files of the worker, what it
     wrote."""
     base = versions.folder().parent / "reproducers"
@@ -275,17 +275,17 @@ def write_reproducer(one: Worker, request: dict, output: str) -> str:
     for path in old[: max(0, len(old) - _KEPT_REPRODUCERS + 1)]:
         shutil.rmtree(path, ignore_errors=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    place = base / f"{one.version}-{stamp}-{os.getpid()}-{next(_reproducers)}"
+    place = base / f"{process.version}-{stamp}-{os.getpid()}-{next(_reproducers)}"
     place.mkdir()
     for name in _FILES:
         if (source := Path(child.__file__).with_name(name)).exists():
             shutil.copy(source, place)
-    kept = {"environment": environment(), "path": sys.path, **request, "folder": one.folder}
+    kept = {"environment": environment(), "path": sys.path, **request, "folder": process.folder}
     (place / "request.json").write_bytes(child.pack(kept)[8:])
     (place / "output.txt").write_text(output)
     (place / "run.sh").write_text(
         "#!/bin/sh\n"
-        f'# Triton {one.version}. With another one: its folder as "folder" in request.json.\n'
-        f'exec "{one.python}" "$(dirname "$0")/child.py" "$(dirname "$0")/request.json"\n'
+        f'# Triton {process.version}. With another one: its folder as "folder" in request.json.\n'
+        f'exec "{process.python}" "$(dirname "$0")/child.py" "$(dirname "$0")/request.json"\n'
     )
     return str(place)

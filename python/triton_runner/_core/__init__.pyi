@@ -304,6 +304,11 @@ def load_simt(text: str, filename: str = '', name: str = '', params: list = [], 
     Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: (name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta.
     """
 
+def load_cubin(cubin: bytes, listing: str, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:
+    """
+    Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints for them; the rest is as for load_simt.
+    """
+
 def max_shared_bytes(capability: int) -> int:
     """
     Shared memory that a block of a compute capability (90) may ask for, in bytes.

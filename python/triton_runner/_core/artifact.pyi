@@ -26,6 +26,11 @@ def describe(data: object, level: str, kernel: str = '', metadata: str | None = 
     What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only one where none is named: a dict with name, target, params, num_warps, num_ctas, shared, n_regs, ... (None where neither tells), `missing` (what a launch on a GPU needs and was not told) and `warnings`.
     """
 
+def device_code(data: bytes, filename: str = '') -> list:
+    """
+    The device code in a cubin, a fatbin, or a program or library that holds fatbins: a dict a piece, with level (cubin, ptx), target, content (bytes), problem (why there is no content, or "") and kernels (of a cubin).
+    """
+
 def occupancy(target: str, threads: int, registers: int, shared: int) -> dict:
     """
     Blocks of a kernel on an SM, their warps, the warps that it holds at most, and what allows no further block. shared: bytes of a block, static and dynamic.

@@ -15,18 +15,18 @@ def triple(program) -> tuple:
     return (*axes, 0, 0)[:3]
 
 
-def programs_of(given) -> tuple:
+def programs_of(programs) -> tuple:
     """The programs that a caller names, (x, y, z) each. A number or a tuple names one, a list several; axes
     that are left out are 0, and None names no program."""
-    if given is None:
+    if programs is None:
         return ()
-    listed = list(given) if isinstance(given, (list, range, set)) else [given]
+    listed = list(programs) if isinstance(programs, (list, range, set)) else [programs]
     result = []
     for program in listed:
         axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
         if not 1 <= len(axes) <= 3 or not all(isinstance(a, int) and a >= -1 for a in axes):
             raise fail(
-                f"programs={given!r}: {program!r} is not a program",
+                f"programs={programs!r}: {program!r} is not a program",
                 "a program is a number or a tuple, as in programs=[(0, 1), (2, 0)]; -1 is any",
             )
         result.append((*axes, 0, 0)[:3])

@@ -74,23 +74,23 @@ def check_shared(name: str, before: Before, made: Compiled) -> None:
 
 def changes_of(before: Before, made: Compiled, copies: Copies | None) -> list[str]:
     """What the stores changed, a sentence each."""
-    said = []
+    sentences = []
     if copies is not None and copies.taken:
         differing = copies.differing()
-        said += [
+        sentences += [
             f"outputs: {wrong} of {size} bytes of '{name}' differ from those of the plain kernel"
             for name, wrong, size in differing
         ]
         if not differing:
-            said.append("outputs: the same as the plain kernel's")
+            sentences.append("outputs: the same as the plain kernel's")
     elif copies is not None and copies.own.views:
-        said.append(f"outputs: not compared, as the arguments have more than {_COMPARED} bytes")
+        sentences.append(f"outputs: not compared, as the arguments have more than {_COMPARED} bytes")
     after = made.shared()
     if before.shared is not None and after is not None:
-        said.append(_compared("shared memory", before.shared, after, " bytes"))
+        sentences.append(_compared("shared memory", before.shared, after, " bytes"))
     registers, now = before.registers, made.registers()
     if registers and now:
-        said.append(_compared("registers", registers, now, " a thread"))
+        sentences.append(_compared("registers", registers, now, " a thread"))
     pattern = re.compile(_WAITS[before.text_level])
     old, new = (
         collections.Counter(pattern.findall(text)) for text in (before.text, made.asm[before.text_level])
@@ -99,7 +99,7 @@ def changes_of(before: Before, made: Compiled, copies: Copies | None) -> list[st
         "waits and barriers", sum(old.values()), sum(new.values()), f" in the {before.text_level}"
     )
     changed = [f"{name} {old[name]} -> {new[name]}" for name in sorted(old | new) if old[name] != new[name]]
-    return [*said, line + (f" ({', '.join(changed)})" if changed else "")]
+    return [*sentences, line + (f" ({', '.join(changed)})" if changed else "")]
 
 
 def _compared(what: str, before: int, after: int, unit: str) -> str:

@@ -22,7 +22,7 @@ from triton_runner._dump import registers
 _SASS = re.compile(r"\*$|(U?[RP]\d+|0x[0-9a-f]+(:\w+)?|[A-Z][A-Z0-9_.]*|.*\.py:\d+)$")
 
 
-class ValuesPlan:
+class DebuggerReads:
     """A _core.probe.SassPlan, as the debugger is told of it, and what becomes of what it read."""
 
     def __init__(self, plan, opcodes: dict):
@@ -34,8 +34,8 @@ class ValuesPlan:
             registers = stops.setdefault(stop, [])
             if register not in registers:
                 registers.append(register)
-        known = {definition: self.opcodes[definition] for _, definition, _ in self.plan.reads}
-        return {"stops": stops, "fences": self.plan.fences, "opcodes": known}
+        opcodes = {definition: self.opcodes[definition] for _, definition, _ in self.plan.reads}
+        return {"stops": stops, "fences": self.plan.fences, "opcodes": opcodes}
 
     def recording(self, records: list, request):
         at: dict = {}
@@ -54,7 +54,7 @@ class ValuesPlan:
         )  # fmt: skip
 
 
-def plan(request, compiled) -> ValuesPlan | None:
+def plan(request, compiled) -> DebuggerReads | None:
     """Where the SASS of a compiled kernel has the values that the selectors name; None where they name SASS.
     Errors: names of both kinds, values that no register holds, with the reasons."""
     if not request.selectors:
@@ -70,14 +70,14 @@ def plan(request, compiled) -> ValuesPlan | None:
     code = registers.Code(compiled)
     listing = tools.disassembly(compiled.asm["cubin"], "-gp")  # with the lines of the PTX
 
-    def place(found):
-        return _core.probe.place_in_sass(found, code.ptx, code.filename, code.name, listing)
+    def place(tapped):
+        return _core.probe.place_in_sass(tapped, code.ptx, code.filename, code.name, listing)
 
     placed = _placed(dataclasses.replace(request, level="ptx"), code, place)
     opcodes = {}
     for match in re.finditer(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@\S+\s+)?([A-Z0-9]+)", listing, re.M):
         opcodes.setdefault(int(match[1], 16), match[2])
-    return ValuesPlan(placed, opcodes)
+    return DebuggerReads(placed, opcodes)
 
 
 def _placed(request, code, place):
@@ -109,10 +109,10 @@ def _placed(request, code, place):
             else:
                 notes += found.notes
         except DiagnosticError as error:
-            said = error.message
-            if "SASS" not in said:
-                said = f"which registers of the untouched program hold {value} is not known: {said}"
-            notes.append(said)
+            reason = error.message
+            if "SASS" not in reason:
+                reason = f"which registers of the untouched program hold {value} is not known: {reason}"
+            notes.append(reason)
     notes += [
         f"{value} was not looked for, as {registers.MOST_TWINS} are"
         for value in values[registers.MOST_TWINS :]

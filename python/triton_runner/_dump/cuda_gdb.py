@@ -64,8 +64,8 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
     bound = bind(function, args, kwargs)
     axes = axes_of(grid(bound) if callable(grid) else grid)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
-    told = {name: compiled.metadata_value(name) for name in ("num_warps", "num_ctas", "shared")}
-    metadata = compiled.metadata() | {name: value for name, value in told.items() if value is not None}
+    facts = {name: compiled.metadata_value(name) for name in ("num_warps", "num_ctas", "shared")}
+    metadata = compiled.metadata() | {name: value for name, value in facts.items() if value is not None}
     with tempfile.TemporaryDirectory(prefix="triton-runner-gdb-") as folder:
         threads_of_block = 32 * int(metadata.get("num_warps") or 4)
         programs = _programs(request, axes)
@@ -88,7 +88,7 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
 
 
 def _programs(request, grid) -> list:
-    found = []
+    types = []
     for z in range(grid[2]):
         for y in range(grid[1]):
             for x in range(grid[0]):
@@ -97,13 +97,13 @@ def _programs(request, grid) -> list:
                     for p in request.programs
                 )
                 if asked:
-                    found.append([x, y, z])
-                if len(found) > 64:
+                    types.append([x, y, z])
+                if len(types) > 64:
                     raise fail(
                         "cuda-gdb reads registers one by one: at most 64 programs can be asked for",
                         "choose them, as in programs=[0, 5]",
                     )
-    return found
+    return types
 
 
 def _save(folder: Path, spec: dict, kernel, metadata: dict, named: list) -> None:
@@ -130,11 +130,15 @@ def _plain_launch(folder: Path, spec: dict, metadata: dict, named: list) -> dict
 
     cubin = (folder / "kernel.cubin").read_bytes()
     text = (folder / "kernel.json").read_text()
-    said = describe("cubin", cubin, "", spec["kernel"], text).description
-    sizes = [param["bytes"] for param in said["params"]]
-    given = len(sizes) - (said.get("hidden_pointers") or 0)
+    description = describe("cubin", cubin, "", spec["kernel"], text).description
+    sizes = [param["bytes"] for param in description["params"]]
+    own_parameters = len(sizes) - (description.get("hidden_pointers") or 0)
     more = ("global_scratch_size", "profile_scratch_size", "cooperative", "tensordesc_meta")
-    if given != len(named) or any(said.get(key) for key in more) or (said.get("num_ctas") or 1) != 1:
+    if (
+        own_parameters != len(named)
+        or any(description.get(key) for key in more)
+        or (description.get("num_ctas") or 1) != 1
+    ):
         return None
     parameters, storages = [], {}
     for (_, value), size in zip(named, sizes, strict=False):
@@ -152,7 +156,7 @@ def _plain_launch(folder: Path, spec: dict, metadata: dict, named: list) -> dict
             parameters.append(bytes(size).hex())
         else:
             return None
-    parameters += [bytes(size).hex() for size in sizes[given:]]
+    parameters += [bytes(size).hex() for size in sizes[own_parameters:]]
     buffers = []
     for number, storage in storages.values():
         arrays.bytes_of(storage).cpu().numpy().tofile(folder / f"buffer{number}")
@@ -208,7 +212,7 @@ def _records(path: Path) -> list:
 
 
 def _watch(path: Path, process) -> None:
-    with telling(f"cuda-gdb starts (about {_START:.0f} s)", bar=True) as told:
+    with telling(f"cuda-gdb starts (about {_START:.0f} s)", bar=True) as report:
         while process.poll() is None:
             try:
                 text = path.read_text()
@@ -217,7 +221,7 @@ def _watch(path: Path, process) -> None:
             plan = re.search(r'^\{"plan": (\d+)\}', text, re.M)
             if plan:
                 stops = int(plan[1])
-                told(
+                report(
                     f"stops of warps (about {stops * _STOP:.0f} s an iteration)",
                     min(text.count('\n{"at": '), stops), stops,
                 )  # fmt: skip
@@ -239,19 +243,19 @@ def _recording(records: list, spec: dict, request):
         execution = executions[r["at"], program, warp] = executions.get((r["at"], program, warp), -1) + 1
         number = execution if request.every_iteration else 0
         for register, values in r["values"].items():
-            found = series.setdefault((definition, register), {}).setdefault((program, number), {})
-            found.update({warp * 32 + lane: v for lane, v in zip(r["lanes"], values, strict=True)})
-    made = []
-    for (at, register), found in sorted(series.items()):
+            cells = series.setdefault((definition, register), {}).setdefault((program, number), {})
+            cells.update({warp * 32 + lane: v for lane, v in zip(r["lanes"], values, strict=True)})
+    arrays = []
+    for (at, register), cells in sorted(series.items()):
         text, file, line = sass[at]
         opcode = text.split()[1 if text.startswith("@") else 0]
-        kept = sorted(found.items(), key=lambda item: (item[0][0][::-1], item[0][1]))
+        kept = sorted(cells.items(), key=lambda item: (item[0][0][::-1], item[0][1]))
         values = numpy.zeros((len(kept), spec["block_threads"]), numpy.uint32)
         mask = numpy.zeros(values.shape, numpy.uint8)
         for i, (_, threads) in enumerate(kept):
             for thread, value in threads.items():
                 values[i, thread], mask[i, thread] = value, 1
-        made.append(
+        arrays.append(
             _core.probe.make_series(
                 {"kernel": spec["kernel"], "level": "cubin", "value": f"{register}#{at:#x}", "op": opcode,
                  "file": file, "line": line, "type": "f32" if _FLOAT.match(opcode) else "i32"},
@@ -260,7 +264,7 @@ def _recording(records: list, spec: dict, request):
         )  # fmt: skip
     unread = next((r["unread"] for r in records if "unread" in r), [])
     notes = [f"{offset:#x} {text}: not read, because a jump follows it" for offset, text in unread]
-    return _core.probe.make_recording(made, notes)
+    return _core.probe.make_recording(arrays, notes)
 
 
 def main(folder: str) -> None:

@@ -26,12 +26,12 @@ _JUMPS = re.compile(
 
 def instructions(listing):
     """(address, text) of a disassembly."""
-    found = []
+    matches = []
     for line in listing.splitlines():
         match = _INSTRUCTION.match(line)
         if match and match[3]:
-            found.append((int(match[1], 16), match[3].rstrip(";").strip()))
-    return found
+            matches.append((int(match[1], 16), match[3].rstrip(";").strip()))
+    return matches
 
 
 def results(text):
@@ -85,23 +85,23 @@ def is_jump(text):
 
 def loops_of(code):
     """(first, last) offset of each loop: a jump back and where it goes."""
-    found = []
+    matches = []
     for offset, text in code:
         target = re.search(r"(0x[0-9a-f]+)\s*$", text) if opcode_of(text).startswith("BRA") else None
         if target and code[0][0] <= int(target[1], 16) <= offset:
-            found.append((int(target[1], 16), offset))
-    return found
+            matches.append((int(target[1], 16), offset))
+    return matches
 
 
 def fences_of(code, stops):
     """Second stops for loops that have one only: the instruction before it, or behind it."""
-    texts, found = dict(code), []
+    texts, matches = dict(code), []
     for first, last in loops_of(code):
         inside = [stop for stop in stops if first <= stop <= last]
         if len(inside) == 1:
             near = (inside[0] - _STEP, inside[0] + _STEP)
-            found += [a for a in near if first <= a <= last and a in texts and not is_jump(texts[a])][:1]
-    return found
+            matches += [a for a in near if first <= a <= last and a in texts and not is_jump(texts[a])][:1]
+    return matches
 
 
 def named(spec, listing):
@@ -125,11 +125,11 @@ def named(spec, listing):
 def warps_of(threads, block_threads):
     """{warp: lanes} of the threads that were asked for (None: all of the block)."""
     chosen = range(block_threads) if threads is None else threads
-    found = {}
+    values = {}
     for thread in chosen:
         if thread < block_threads:
-            found.setdefault(thread // 32, []).append(thread % 32)
-    return found
+            values.setdefault(thread // 32, []).append(thread % 32)
+    return values
 
 
 class Scan:
@@ -154,7 +154,7 @@ class Scan:
         """Whether the warp is on the device."""
         places = self.places.setdefault((block, warp), {})
         states = self.states(block, warp, lanes)
-        found, at = {}, None
+        values, at = {}, None
         for lane in lanes:
             state, pc = states.get(lane, ("", None))
             moved = places.get(lane) != pc
@@ -165,12 +165,12 @@ class Scan:
             self.gdb.execute(f"cuda lane {lane}", to_string=True)
             for register in self.stops[pc]:
                 value = int(self.gdb.parse_and_eval("$" + register)) & 0xFFFFFFFF
-                found.setdefault(register, []).append((lane, value))
-        if found:
-            first = next(iter(found.values()))
+                values.setdefault(register, []).append((lane, value))
+        if values:
+            first = next(iter(values.values()))
             self.write(
                 at=at - self.start, block=list(block), warp=warp, lanes=[lane for lane, _ in first],
-                values={register: [value for _, value in pairs] for register, pairs in found.items()},
+                values={register: [value for _, value in pairs] for register, pairs in values.items()},
             )  # fmt: skip
         return bool(states)
 

@@ -52,8 +52,8 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     again, quiet = _without_statements(function, launch, kernel, entry, args, kwargs, grid)
 
     def launch_copies(copies):
-        given = tuple(copies.get(name, value) for name, value in zip(function.arg_names, args, strict=False))
-        again(entry, given, {name: copies.get(name, v) for name, v in kwargs.items()}, grid, False)
+        values = tuple(copies.get(name, value) for name, value in zip(function.arg_names, args, strict=False))
+        again(entry, values, {name: copies.get(name, v) for name, v in kwargs.items()}, grid, False)
 
     return kernel, *_run(
         request, compiled, compiled_of(quiet), level, axes, named, launch_copies if compare else None
@@ -84,8 +84,8 @@ def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, 
         insertion, artifact = stored, register_stores.artifact(stored, quiet, named)
     else:
         insertion, artifact = with_stores(request, compiled, level, axes, named)
-    made = loaded(artifact, quiet)
-    check_shared(compiled.name, before, made)
+    quiet_kernel = loaded(artifact, quiet)
+    check_shared(compiled.name, before, quiet_kernel)
 
     copies = Copies(named) if launch_copies else None
     buffer, host = _buffer(insertion.bytes)
@@ -97,11 +97,11 @@ def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, 
             except KernelTrap as trap:
                 trapped, copies = trap, None
         try:
-            made.kernel.launch(axes, [*named, ("dump_buffer", buffer)])
+            quiet_kernel.kernel.launch(axes, [*named, ("dump_buffer", buffer)])
         except KernelTrap as trap:  # what it computed until then is there to be looked at
             trapped = trapped or trap
     recording = insertion.decode(host(), list(request.programs))
-    changes = [*changes, *changes_of(before, made, copies)]
+    changes = [*changes, *changes_of(before, quiet_kernel, copies)]
     if trapped is not None:
         trapped.recorded = recording, changes
         raise trapped

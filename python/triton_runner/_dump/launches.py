@@ -33,7 +33,7 @@ def say_values(text: str, sites, markers=()) -> None:
             messages.dump_mode(*line)
 
 
-class Plan:
+class DumpLayout:
     """What is known of a dump before it runs: the module's text, the values that dump_value= chose in it and
     where they begin in dump_tensor=, the statements. Errors: what the tensor has no room or no type for."""
 
@@ -99,17 +99,17 @@ class Plan:
             )
 
 
-def checked_grid(grid, plan: Plan):
+def checked_grid(grid, plan: DumpLayout):
     """The launch's grid, which is checked as soon as it is known; and where it is then kept."""
-    known = []
+    names = []
 
     def check(value):
         axes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-        known[:] = [(*axes, 1, 1)[:3]]
-        plan.check_grid(known[0])
+        names[:] = [(*axes, 1, 1)[:3]]
+        plan.check_grid(names[0])
         return value
 
-    return (lambda meta: check(grid(meta))) if callable(grid) else check(grid), known
+    return (lambda meta: check(grid(meta))) if callable(grid) else check(grid), names
 
 
 def wanted(function, ask: DumpKeywords | None) -> bool:
@@ -140,7 +140,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
         kernel = function.launch(entry, args, kwargs, grid, True)
     on_engine = not at_cubin and devices.resolved_device() == "cpu" and compiled_of(kernel).level in MLIR
     plan = _plan(function, ask, kernel, entry, on_engine)
-    grid, known = checked_grid(grid, plan)
+    grid, axes = checked_grid(grid, plan)
     say_values(plan.text, plan.sites, plan.markers)
     request = _request(ask, plan, around, function)
     if on_engine:
@@ -162,16 +162,16 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
         dumps = [request.dump(recording, changes)]
     for dump in dumps:
         if not plan.sites:
-            found = [(text, [v.site for v in dump.all(text) if not v.site.marker]) for text in ask.values]
-            plan.take_sites([site for text, of in found for site in _meant(text, of)])
+            sites = [(text, [v.site for v in dump.all(text) if not v.site.marker]) for text in ask.values]
+            plan.take_sites([site for text, of in sites for site in _meant(text, of)])
             say_values(plan.text, plan.sites)
         if plan.target is not None:
-            fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), known[0])
+            fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), axes[0])
             # Nobody sees this Dump: what is missing in it, and outputs that are not the plain kernel's, are
             # said here.
-            said = [*dump.notes, *(change for change in dump.changes if "differ" in change)]
-            if said:
-                warn(f"the dump of {plan.who}: {'; '.join(said)}")
+            notes = [*dump.notes, *(change for change in dump.changes if "differ" in change)]
+            if notes:
+                warn(f"the dump of {plan.who}: {'; '.join(notes)}")
         elif around is None:
             session.keep(dump)
         if around is not None:
@@ -179,7 +179,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
     return kernel
 
 
-def _way(request, plan: Plan):
+def _way(request, plan: DumpLayout):
     """What records a launch that the tile engine does not execute. Statements become stores, which values of
     the IR and registers can be too; on the CPU the engine reads registers."""
     if request.level == "cubin":
@@ -199,7 +199,7 @@ def _way(request, plan: Plan):
 _REGISTER = re.compile(r"%(?:r|rd|rs|rl|rq|f|fd|h|hh|b|p)\d+")
 
 
-def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
+def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> DumpLayout:
     """What the IR tells of the dump: that of the level that the engine executes, elsewhere the one that the
     names belong to."""
     level = compiled_of(kernel).level if on_engine else entry.level if entry is not None else "ttir"
@@ -208,17 +208,17 @@ def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
     elif level == "ttgir" and compiled_of(kernel).entry == "ttir" and not compiled_of(kernel).has("ttgir"):
         level = "ttir"  # one with layouts, as TLX has it: the engine calls it by what it holds
     text = kernel.asm.get(level) if level in MLIR else None
-    plan = Plan(ask, f"kernel '{kernel.name}'", text or "")
+    plan = DumpLayout(ask, f"kernel '{kernel.name}'", text or "")
     if text is None:
         return plan
     module = _module(text, f"{kernel.name}.{level}")
     plan.take_markers(_markers(text, module.filename))
     if on_engine:
         selectors = [(text, list(lines)) for text, lines in session.request(ask.values, function).selectors]
-        found = probe.select(module, kernel.name, selectors)
+        selection = probe.select(module, kernel.name, selectors)
         chosen = []
         for number, text in enumerate(ask.values):
-            chosen += _meant(text, [site for site, of in found if of == number])
+            chosen += _meant(text, [site for site, of in selection if of == number])
         plan.take_sites(chosen)
     else:
         _check_names(ask, kernel, "ttgir" if devices.resolved_device() == "cpu" else level)
@@ -232,10 +232,10 @@ def _check_names(ask: DumpKeywords, kernel, level: str) -> None:
     text = kernel.asm.get(level) if any(name.startswith("%") for name in ask.values) else None
     for name in ask.values if text is not None else ():
         try:
-            found = probe.select(_module(text, f"{kernel.name}.{level}"), kernel.name, [name])
+            selection = probe.select(_module(text, f"{kernel.name}.{level}"), kernel.name, [name])
         except DiagnosticError:  # a register, or said when it is looked for
             continue
-        check_single(name, [site for site, _ in found])
+        check_single(name, [site for site, _ in selection])
 
 
 def _meant(text: str, sites: list) -> list:
@@ -248,7 +248,7 @@ def _meant(text: str, sites: list) -> list:
     return [[site for site in sites if site.loops == deepest][-1]]
 
 
-def _request(ask: DumpKeywords, plan: Plan, around, function) -> session.Request:
+def _request(ask: DumpKeywords, plan: DumpLayout, around, function) -> session.Request:
     """What the recorder is asked for: the launch's own wishes, and those of dumping() around it."""
     own = session.request(
         ask.values, function, plan.every_iteration, ask.programs, markers=bool(plan.markers) or not plan.text

@@ -40,7 +40,7 @@ _COMBINING = ("tt.reduce", "tt.scan", "tt.map_elementwise")
 
 def markers_of(module) -> list[Marker]:
     """The dl.dump statements of a module of TTIR or TTGIR, in the order of its text."""
-    found = []
+    statements = []
     for op in module.walk():
         prefix = op.attr("prefix") if op.name == "tt.print" else None
         if prefix is None or not prefix.value.startswith(MARKER):
@@ -58,7 +58,7 @@ def markers_of(module) -> list[Marker]:
                 "dump what it combines, or what comes of it",
             )
         maker = value.op or value.block.parent  # of an argument what it belongs to: a loop, the function
-        found.append(
+        statements.append(
             Marker(
                 who,
                 kind,
@@ -70,7 +70,7 @@ def markers_of(module) -> list[Marker]:
                 _location(value.location if value.op is None else maker.location),
             )
         )
-    return found
+    return statements
 
 
 def _location(place) -> str:

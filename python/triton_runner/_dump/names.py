@@ -15,8 +15,8 @@ def answers_to(site, text: str) -> bool:
     if not text.startswith("%"):
         return site.value == text
     name, _, number = site.value.partition("@")
-    wanted, _, choice = text.partition("@")
-    if wanted not in (name, name.partition("#")[0]):
+    base, _, choice = text.partition("@")
+    if base not in (name, name.partition("#")[0]):
         return False
     return stands_on(site, choice) if ":" in choice else choice in ("", number or "1")
 
@@ -32,8 +32,8 @@ def check_single(text: str, sites: list) -> None:
     definitions = {re.sub(r"#\d+", "", site.value): site for site in reversed(sites)}
     if not text.startswith("%") or len(definitions) < 2:
         return
-    found = []
+    matches = []
     for name, site in reversed(definitions.items()):
         line = f" of {os.path.basename(site.file)}:{site.line}" if site.file else ""
-        found.append(f"'{name}' is {site.op}{line}")
-    raise fail(f"{text} names {len(found)} values, in regions that do not see each other", *found)
+        matches.append(f"'{name}' is {site.op}{line}")
+    raise fail(f"{text} names {len(matches)} values, in regions that do not see each other", *matches)

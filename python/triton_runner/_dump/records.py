@@ -113,18 +113,18 @@ class Values:
                 index.setdefault(tuple(p), {})[tuple(its)] = i
         records = index.get(program)
         if records is None:
-            known = ", ".join(str(p) for p in list(index)[:6])
+            programs = ", ".join(str(p) for p in list(index)[:6])
             raise fail(
                 f"{self.name} was not recorded in program {program}",
-                f"programs with records: {known}{', ...' if len(index) > 6 else ''}",
+                f"programs with records: {programs}{', ...' if len(index) > 6 else ''}",
             )
         if iteration is None:
             return next(reversed(records.values()))
         if iteration not in records:
-            known = ", ".join(str(i[0] if len(i) == 1 else i) for i in list(records)[:8])
+            programs = ", ".join(str(i[0] if len(i) == 1 else i) for i in list(records)[:8])
             raise fail(
                 f"{self.name} of program {program} has no iteration {iteration}",
-                f"iterations with records: {known}{', ...' if len(records) > 8 else ''}",
+                f"iterations with records: {programs}{', ...' if len(records) > 8 else ''}",
                 *([] if len(records) > 1 else ["every_iteration=True keeps all of them"]),
             )
         return records[iteration]
@@ -218,11 +218,11 @@ def _assigned(values: list[Values]) -> list[Values]:
         inside = not v.op.startswith("scf.") and any(_is_inside(v, loop) for loop in loops)
         lines.setdefault((v.file, v.line, inside), []).append(v)
     kept = []
-    for found in lines.values():
-        found = [v for v in found if v.op.startswith("scf.")] or found
-        found = [v for v in found if v.shape] or found
-        last = found[-1]
-        kept += [v for v in found if (v.op, v.shape) == (last.op, last.shape)]
+    for column in lines.values():
+        column = [v for v in column if v.op.startswith("scf.")] or column
+        column = [v for v in column if v.shape] or column
+        last = column[-1]
+        kept += [v for v in column if (v.op, v.shape) == (last.op, last.shape)]
     return kept
 
 
@@ -252,16 +252,16 @@ class Dump:
         """Returns the values that match a selector, an SSA name or a Python variable. If sibling regions
         reuse an SSA name, all its definitions are returned."""
         chosen = self._selections.get(name, ())
-        found = [v for v in self.values if v.name in chosen and not v.site.marker]
-        found = found or [v for v in self.values if answers_to(v.site, name)]
-        found = found or [v for v in self.values if v.op == name]
-        found = found or _assigned([v for v in self.values if v.variable == name])
-        if found:
-            return found
+        matches = [v for v in self.values if v.name in chosen and not v.site.marker]
+        matches = matches or [v for v in self.values if answers_to(v.site, name)]
+        matches = matches or [v for v in self.values if v.op == name]
+        matches = matches or _assigned([v for v in self.values if v.variable == name])
+        if matches:
+            return matches
         from triton_runner._core.probe import nearest_names
 
-        known = {v.name for v in self.values} | {v.variable for v in self.values if v.variable}
-        near = nearest_names(name, sorted(known))
+        defined = {v.name for v in self.values} | {v.variable for v in self.values if v.variable}
+        near = nearest_names(name, sorted(defined))
         raise fail(
             f"{name!r} is not in this dump",
             *(f"did you mean {other!r}?" for other in near),
@@ -292,7 +292,7 @@ class Dump:
     def first_nan(self) -> Place | None:
         """Returns the first element that is NaN, ordered by program and then by execution; None if there is
         none."""
-        found = []
+        rows = []
         for number, values in enumerate(self.values):
             if not len(values) or values.dtype.kind in "biu":
                 continue
@@ -302,12 +302,12 @@ class Dump:
             records = numpy.flatnonzero(bad.reshape(len(values), -1).any(axis=1))
             for record in records[:1] if values.order is None else records:
                 key = tuple(reversed(values.programs[record].tolist()))
-                made = (*values.iterations[record].tolist(), number)
-                order = (int(values.order[record]),) if values.order is not None else made
-                found.append((key, order, number, int(record)))
-        if not found:
+                iteration = (*values.iterations[record].tolist(), number)
+                order = (int(values.order[record]),) if values.order is not None else iteration
+                rows.append((key, order, number, int(record)))
+        if not rows:
             return None
-        _, _, number, record = min(found)
+        _, _, number, record = min(rows)
         values = self.values[number]
         array = values.to_numpy()[record]
         element = numpy.argwhere(numpy.isnan(array.astype("float64")))[0]
@@ -321,7 +321,9 @@ class Dump:
         for values in other.values:
             theirs.setdefault(_same(values), []).append(values)
         pairs = [(mine, theirs[_same(mine)].pop(0)) for mine in self.values if theirs.get(_same(mine))]
-        return [found for found in (difference(a, b) for a, b in pairs) if found is not None]
+        return [
+            difference_ for difference_ in (difference(a, b) for a, b in pairs) if difference_ is not None
+        ]
 
     def save(self, path: str) -> None:
         """Writes all records into a .npz or .safetensors file: "<value>" [records, *shape],

@@ -20,6 +20,7 @@ from triton_runner._base.recent import Recent
 from triton_runner._base.releases import installed
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
+from triton_runner._pipeline import llvm_ir
 
 
 def run(request, function, entry, args, kwargs, grid):
@@ -93,13 +94,13 @@ _REGISTER = re.compile(r"\{|%[a-z]{1,2}\d+$|[a-z0-9]+\.[a-z]")
 def chosen(request, code: Code):
     """What the selectors name: ("llir", names), ("ttgir", (name, lines) of each) or ("ptx", names)."""
     if request.level == "llir" and not request.lenient and code.llir is not None:
-        in_llir = llvm_values.names(code.llir, code.name)
-        found = [text for text, _ in request.selectors if text in in_llir]
-        if found and len(found) == len(request.selectors):
-            return "llir", found
-        if found:
+        in_llir = llvm_ir.values(code.llir, code.name)
+        in_text = [text for text, _ in request.selectors if text in in_llir]
+        if in_text and len(in_text) == len(request.selectors):
+            return "llir", in_text
+        if in_text:
             other = next(text for text, _ in request.selectors if text not in in_llir)
-            raise _mixed(f"{found[0]} is a value of the LLIR, and {other} is not")
+            raise _mixed(f"{in_text[0]} is a value of the LLIR, and {other} is not")
     ttgir = request.ttgir or code.ttgir
     values, names = [], []
     for text, lines in request.selectors:

@@ -84,14 +84,14 @@ def request(
     for text in selectors:
         if not isinstance(text, str) or not text:
             raise fail(f"{text!r} names no value", 'as in "%13", "acc", "tt.dot", "kernel.py:42", "*"')
-    given = MAX_BYTES if max_bytes is None else max_bytes
-    if not isinstance(given, int) or given <= 0:
+    limit = MAX_BYTES if max_bytes is None else max_bytes
+    if not isinstance(limit, int) or limit <= 0:
         raise fail(f"max_bytes={max_bytes!r}: expected a positive number of bytes")
     return Request(
         tuple((text, assignments(kernel, text)) for text in selectors),
         bool(every_iteration),
         programs_of(programs),
-        given,
+        limit,
         markers,
         level or "",
     )
@@ -102,7 +102,7 @@ def assignments(kernel, name: str) -> tuple:
     "file.py:42"."""
     if not name.isidentifier() or kernel is None:
         return ()
-    found, seen, waiting = [], set(), [kernel]
+    functions, seen, waiting = [], set(), [kernel]
     while waiting:
         named = waiting.pop()
         function = None if isinstance(named, types.ModuleType) else getattr(named, "fn", None)
@@ -122,10 +122,10 @@ def assignments(kernel, name: str) -> tuple:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 names = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
                 if name in names:
-                    found.append(f"{file}:{first + node.lineno - 1}")
+                    functions.append(f"{file}:{first + node.lineno - 1}")
             elif isinstance(node, ast.Name):
                 waiting.append(function.__globals__.get(node.id))
-    return tuple(found)
+    return tuple(functions)
 
 
 # ---- sessions
@@ -161,16 +161,16 @@ def kept_of_traps(request: Request, keep_dump):
 
 
 @contextlib.contextmanager
-def recording(wanted: Request, kernel_name: str):
+def recording(request: Request, kernel_name: str):
     """Launches of a kernel on the tile engine inside of the block: appends a Dump of each to the list that it
     gives."""
-    recorder = wanted.recorder((kernel_name,))
+    recorder = request.recorder((kernel_name,))
     dumps: list[Dump] = []
     try:
         with _settings.using(recorder=recorder):
             yield dumps
     finally:
-        dumps += [wanted.dump(found) for found in recorder.take()]
+        dumps += [request.dump(recorded) for recorded in recorder.take()]
 
 
 # ---- what launches left that nobody waits for
@@ -186,6 +186,6 @@ def keep(dump: Dump) -> None:
 def dumps() -> list[Dump]:
     """Returns the dumps of launches that used dump_value= or dl.dump without dump_tensor=, oldest first. Each
     dump is returned once. The last 64 are kept."""
-    found = list(_dumps)
+    taken = list(_dumps)
     _dumps.clear()
-    return found
+    return taken

@@ -189,10 +189,10 @@ _STATEMENTS = (dump, dump_boundary, dump_grids)
 def uses_statements(function) -> bool:
     """Whether a kernel, or a function of Triton that it calls, has a dl.dump statement. Found once a kernel,
     in what its code names."""
-    found = function.__dict__.get("_runner_dumps")
-    if found is None:
-        found = function.__dict__["_runner_dumps"] = _search(function, set())
-    return found
+    dumps = function.__dict__.get("_runner_dumps")
+    if dumps is None:
+        dumps = function.__dict__["_runner_dumps"] = _search(function, set())
+    return dumps
 
 
 def _search(function, seen: set) -> bool:

@@ -65,11 +65,11 @@ def _expect_gpu() -> None:
 def _rule(param) -> tuple:
     """(name, constexpr?, by value?, by alignment?, typed?, real?, old?): how Triton specialises the
     parameter."""
-    said = "" if param.is_constexpr else param.annotation_type
-    is_real = installed().reals_unspecialised and (said == "u1" or said[:2] in ("fp", "bf"))
+    annotation = "" if param.is_constexpr else param.annotation_type
+    is_real = installed().reals_unspecialised and (annotation == "u1" or annotation[:2] in ("fp", "bf"))
     by_align = not getattr(param, "do_not_specialize_on_alignment", False)
     return (
-        param.name, param.is_constexpr, not param.do_not_specialize, by_align, bool(said), is_real,
+        param.name, param.is_constexpr, not param.do_not_specialize, by_align, bool(annotation), is_real,
         installed().old_keys,
     )  # fmt: skip
 
@@ -91,10 +91,10 @@ def _learn(function, kernel, named):
         if statements.uses_statements(function):
             return None
     if isinstance(kernel, ArtifactKernel):
-        found = kernel.straight(function.params, named)
-        if not found:
-            return found
-        launcher, guards, files = found
+        straight = kernel.straight(function.params, named)
+        if not straight:
+            return straight
+        launcher, guards, files = straight
         return launcher, guards, [], files, None, [], _within()
     if any(type(value) not in _CONSTANT for value, _ in function.used_global_vals.values()):
         return None
@@ -199,12 +199,12 @@ def _relay(function, kernel, hooks: list, is_hooked: bool):
         values = [values[i] for i in passed]
         stream = active.get_current_stream(device)
         token = _settings.enter_strict()
-        told = enter = leave = None
+        info = enter = leave = None
         try:
             if is_hooked or any(hooks):
-                told = kernel.launch_metadata(grid, stream, *values)
+                info = kernel.launch_metadata(grid, stream, *values)
                 enter, leave = (getattr(holder, name) for name in _HOOKS)
-            run(x, y, z, stream, kernel.function, kernel.packed_metadata, told, enter, leave, *values)
+            run(x, y, z, stream, kernel.function, kernel.packed_metadata, info, enter, leave, *values)
         finally:
             _settings.leave(token)
         return True

@@ -47,12 +47,12 @@ def install(is_ours) -> None:
 
 def _options(config, meta: dict) -> dict:
     """Those that Inductor compiles a configuration with."""
-    found = {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
     if getattr(config, "maxnreg", None):
-        found["maxnreg"] = config.maxnreg
+        options["maxnreg"] = config.maxnreg
     if meta.get("launch_cooperative_grid"):
-        found["launch_cooperative_grid"] = True
-    return found
+        options["launch_cooperative_grid"] = True
+    return options
 
 
 def restore() -> None:

@@ -46,17 +46,17 @@ class Tuned(KernelInterface):
     def run(self, *args, grid, warmup, **kwargs):
         """Launches the winner for these arguments; the first such launch finds it out, unless it is saved."""
         key = self._key(args, kwargs)
-        known = self._index.get(key)
-        if known is None:
-            made = self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
-            if made is not None and not warmup:
-                self._index = self._save(key, made, self.fn.best_config)
-            return made
-        entry = {f"{known['level']}_dir": str(self.folder / known["folder"])}
-        given = {**kwargs, **known["kwargs"], **entry}
+        winner = self._index.get(key)
+        if winner is None:
+            kernel = self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
+            if kernel is not None and not warmup:
+                self._index = self._save(key, kernel, self.fn.best_config)
+            return kernel
+        entry = {f"{winner['level']}_dir": str(self.folder / winner["folder"])}
+        arguments = {**kwargs, **winner["kwargs"], **entry}
         if warmup:
-            return self.fn.fn.run(*args, grid=grid, warmup=True, **given)
-        return self.fn.fn[grid](*args, **given)
+            return self.fn.fn.run(*args, grid=grid, warmup=True, **arguments)
+        return self.fn.fn[grid](*args, **arguments)
 
     def _key(self, args, kwargs) -> str:
         """A text that is equal for calls that one winner is for."""
@@ -109,12 +109,12 @@ def _specialised(function, values: dict) -> tuple:
     if not hasattr(function, "device_caches"):  # before 3.3
         if function.binder is None:
             backend = triton.compiler.make_backend(driver.get_current_target())
-            wanted = inspect.signature(function.create_binder).parameters  # none in 3.0 and 3.1
-            function.create_binder(*[backend][: len(wanted)])
-        _, said, constants, _, _ = function.binder(**values)
-        return "".join(said), str(constants)
-    _, said, _ = function.device_caches[driver.get_current_device()][-1](**values)
-    return (str(said),)
+            parameters = inspect.signature(function.create_binder).parameters  # none in 3.0 and 3.1
+            function.create_binder(*[backend][: len(parameters)])
+        _, specialization, constants, _, _ = function.binder(**values)
+        return "".join(specialization), str(constants)
+    _, specialization, _ = function.device_caches[driver.get_current_device()][-1](**values)
+    return (str(specialization),)
 
 
 def _read_json(path: Path):
@@ -137,8 +137,8 @@ def expand(kwargs: dict) -> dict:
     """The keywords of a launch with autotune_cubin_dir=, a winner's folder: where it enters, and the values
     that its configuration gave. Folders that the original wrote say these in `kernel_signature`."""
     kwargs = dict(kwargs)
-    entry, given = _winner(os.fspath(kwargs.pop(WINNER)))
-    return {**kwargs, **given, **entry}
+    entry, winner = _winner(os.fspath(kwargs.pop(WINNER)))
+    return {**kwargs, **winner, **entry}
 
 
 @functools.lru_cache(maxsize=256)
@@ -147,10 +147,12 @@ def _winner(folder: str) -> tuple[dict, dict]:
     if winner is not None:
         return {f"{winner['level']}_dir": folder}, winner["kwargs"]
     for path in sorted(Path(folder).glob("*.json")):
-        said = (_read_json(path) or {}).get("kernel_signature")
-        if said is not None:
-            given = {name: value for name, _, value, is_keyword in ast.literal_eval(said) if is_keyword}
-            return {"cubin_dir": folder}, given
+        signature_text = (_read_json(path) or {}).get("kernel_signature")
+        if signature_text is not None:
+            arguments = {
+                name: value for name, _, value, is_keyword in ast.literal_eval(signature_text) if is_keyword
+            }
+            return {"cubin_dir": folder}, arguments
     raise fail(
         f"{WINNER}={folder!r} holds no winner.json, and no metadata with kernel_signature",
         "autotune(..., autotune_cubin_dir=) makes such folders",

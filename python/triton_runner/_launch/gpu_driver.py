@@ -79,30 +79,30 @@ def adopted(kernel) -> _core.device.GpuKernel | None:
     launcher, level = _LAUNCHERS.get(gpu(), ("", ""))
     if type(run).__name__ != launcher or type(run) is not getattr(config.active, "launcher_cls", None):
         return None
-    said = kernel.metadata
+    meta = kernel.metadata
     signature = launchers.signature(kernel.src)
-    if level == "hsaco" and not _is_plain_on_hip(said, signature):
+    if level == "hsaco" and not _is_plain_on_hip(meta, signature):
         return None
     scratch = (getattr(run, f"{name}_scratch_size", 0) for name in ("global", "profile"))
     if any(scratch) or getattr(run, "gsan_enabled", False):
         return None
     device = config.active.get_current_device()
     params = simt.params_of(signature)
-    cluster = getattr(said, "cluster_dims", None) if level == "cubin" else None  # HIP's launchers ignore it
+    cluster = getattr(meta, "cluster_dims", None) if level == "cubin" else None  # HIP's launchers ignore it
     options = {
-        "num_warps": said.num_warps, "shared": said.shared, "warp_size": getattr(said, "warp_size", 32),
-        "cluster": tuple(cluster or (getattr(said, "num_ctas", 1), 1, 1)),
-        "cooperative": getattr(said, "launch_cooperative_grid", False),
-        "pdl": getattr(said, "launch_pdl", False),
+        "num_warps": meta.num_warps, "shared": meta.shared, "warp_size": getattr(meta, "warp_size", 32),
+        "cluster": tuple(cluster or (getattr(meta, "num_ctas", 1), 1, 1)),
+        "cooperative": getattr(meta, "launch_cooperative_grid", False),
+        "pdl": getattr(meta, "launch_pdl", False),
         "hidden_pointers": installed().hidden_pointers,
-        "tensordesc_meta": list(getattr(said, "tensordesc_meta", None) or ()) or None,
+        "tensordesc_meta": list(getattr(meta, "tensordesc_meta", None) or ()) or None,
     }  # fmt: skip
     return driver().adopt(kernel.function, kernel.name, level, params, options, device)
 
 
-def _is_plain_on_hip(said, signature) -> bool:
+def _is_plain_on_hip(metadata, signature) -> bool:
     """Whether each parameter is a word, blocks of a cluster are launched as our driver does, and Triton has
     loaded the function by the library that ours is."""
     is_word = all(isinstance(kind, str) and not kind.startswith("tensordesc") for _, kind in signature)
-    clusters = getattr(said, "num_ctas", 1) > 1 and not installed().hip_clusters
+    clusters = getattr(metadata, "num_ctas", 1) > 1 and not installed().hip_clusters
     return is_word and not clusters and len(loaded_libraries("libamdhip64.so")) == 1

@@ -189,8 +189,8 @@ class CUDAGraph:
             for tensor, shape, values in before:
                 if tensor.shape == shape:  # else the operator is one that changes shapes: memory it does not
                     tensor.copy_(values)
-            known = {_storage(tensor) for tensor in _tensors((args, kwargs))}
-            fresh = [_storage(tensor) not in known for tensor in _tensors(result)]
+            storages = {_storage(tensor) for tensor in _tensors((args, kwargs))}
+            fresh = [_storage(tensor) not in storages for tensor in _tensors(result)]
             outputs = [_hold(tensor) for tensor in _tensors(result)]
             self._memory += itertools.compress(outputs, fresh)
             packet = function._overloadpacket.__name__

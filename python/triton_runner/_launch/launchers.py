@@ -123,8 +123,8 @@ def _call_of(run: _core.Launcher, args: tuple) -> Call | None:
         return None
 
     def pairs() -> list:
-        given = zip(signature(kernel.src), args[_ARGUMENTS:], strict=False)
-        return [pair for (name, kind), value in given for pair in pieces(name, kind, value)]
+        values = zip(signature(kernel.src), args[_ARGUMENTS:], strict=False)
+        return [pair for (name, kind), value in values for pair in pieces(name, kind, value)]
 
     def again(*args):
         run(*args[: _ARGUMENTS - 2], None, None, *args[_ARGUMENTS:])

@@ -1,4 +1,5 @@
-"""PTX on the CPU: an artifact, or what Triton compiled for a launch, as a kernel of the SIMT engine."""
+"""PTX and machine code on the CPU: an artifact, or what Triton compiled for a launch, as a kernel of the SIMT
+engine."""
 
 from __future__ import annotations
 
@@ -6,10 +7,12 @@ import json
 import re
 
 from triton_runner import _core, _settings
+from triton_runner._base import tools
 from triton_runner._base.errors import fail
 from triton_runner._base.releases import installed
 from triton_runner._launch.native import Executor, scratch_options
 
+LISTING = ("-hex", "-gi", "-gp")  # what nvdisasm is asked for
 _WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
 
 
@@ -25,9 +28,21 @@ def _block(options: dict, text_says: bool):
     return (options["num_warps"] * (options.get("warp_size") or 32), 1, 1)
 
 
-def executor(text: str, filename: str, description: dict, block=None, cluster=None) -> Executor:
-    """A PTX text on the SIMT engine, lowered when it is first launched."""
-    says_block = ".reqntid" in text
+def _loaded(source: str | bytes, filename: str, name: str, params: list, options: dict) -> _core.Kernel:
+    """The kernel of a PTX text or of a cubin's bytes. Machine code is read from its listing, with the
+    lines of the PTX and of the program where the cubin has them."""
+    if isinstance(source, str):
+        return _core.load_simt(source, filename, name, params, options)
+    return _core.load_cubin(source, tools.disassembly(source, *LISTING), filename, name, params, options)
+
+
+def _says_block(source: str | bytes) -> bool:
+    return isinstance(source, str) and ".reqntid" in source
+
+
+def executor(source: str | bytes, filename: str, description: dict, block=None, cluster=None) -> Executor:
+    """A PTX text or a cubin on the SIMT engine, lowered when it is first launched."""
+    says_block = _says_block(source)
 
     def mode() -> int:
         return contracts(description.get("metadata") or {})
@@ -36,7 +51,7 @@ def executor(text: str, filename: str, description: dict, block=None, cluster=No
         options |= {"block": block or _block(options, says_block), "contract": mode()}
         if cluster:
             options["cluster"] = cluster
-        return _core.load_simt(text, filename, name, params, options)
+        return _loaded(source, filename, name, params, options)
 
     return Executor(description, load, "cpu", mode, block, cluster, says_block)
 
@@ -60,14 +75,15 @@ def params_of(signature) -> list:
     return result
 
 
-def load_compiled(text: str, name: str, signature, metadata: dict) -> _core.Kernel:
-    """The kernel of a PTX text that the installed Triton compiled; signature: (name, type) of its
+def load_compiled(source: str | bytes, name: str, signature, metadata: dict) -> _core.Kernel:
+    """The kernel of a PTX text or a cubin that the installed Triton compiled; signature: (name, type) of its
     parameters, metadata: what Triton's stages said of it."""
-    filename = f"{name}.ptx"
-    said = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
-    d = _core.artifact.describe(text, "ptx", name, said, filename)
+    level = "ptx" if isinstance(source, str) else "cubin"
+    filename = f"{name}.{level}"
+    metadata_text = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
+    d = _core.artifact.describe(source, level, name, metadata_text, filename)
     options = {
-        "block": _block(d, ".reqntid" in text),
+        "block": _block(d, _says_block(source)),
         "cluster": d["cluster"] or (d["num_ctas"] or 1, 1, 1),
         "shared": d["shared"],
         "hidden_pointers": installed().hidden_pointers,
@@ -75,4 +91,4 @@ def load_compiled(text: str, name: str, signature, metadata: dict) -> _core.Kern
         "contract": contracts(metadata),
         **scratch_options(d),
     }
-    return _core.load_simt(text, filename, name, params_of(signature), options)
+    return _loaded(source, filename, name, params_of(signature), options)

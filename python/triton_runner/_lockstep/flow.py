@@ -22,7 +22,7 @@ class Flow:
         start = self._values.get(name)
         if start is None:
             return set(), True
-        seen, waiting, found, stored = {start}, [start], set(), False
+        seen, waiting, reached, stored = {start}, [start], set(), False
         while waiting:
             for value in _next(waiting.pop()):
                 if value is None:
@@ -32,16 +32,16 @@ class Flow:
                     continue
                 seen.add(value)
                 if self._names.get(value) in compared:
-                    found.add(self._names[value])
+                    reached.add(self._names[value])
                 else:
                     waiting.append(value)
-        return found, stored
+        return reached, stored
 
     def polled(self) -> set:
         """The values that the number of turns of a loop that waits decides, which is another in each run:
         those in an scf.while that does nothing but look at memory that others write, what it gives, and what
         was looked at before it for its first turn."""
-        found: set = set()
+        stored_values: set = set()
         for op in self._module.walk():
             if op.name != "scf.while" or any(_writes(inner) for inner in op.walk()):
                 continue
@@ -49,10 +49,10 @@ class Flow:
             condition = op.regions[0].blocks[0].ops[-1].operands[0]
             if not any(_looks(value) and value in inside for value in _before(condition)):
                 continue
-            found |= inside | {*op.results}
+            stored_values |= inside | {*op.results}
             for first in op.operands:
-                found |= {value for value in _before(first) if any(map(_looks, _before(value)))}
-        return {self._names[value] for value in found if value in self._names}
+                stored_values |= {value for value in _before(first) if any(map(_looks, _before(value)))}
+        return {self._names[value] for value in stored_values if value in self._names}
 
 
 def _looks(value) -> bool:
@@ -71,25 +71,25 @@ def _writes(op) -> bool:
 
 def _inside(loop) -> set:
     """The values of a loop's regions."""
-    found = set()
+    reached = set()
     for op in loop.walk():
-        found |= {*op.results} if op != loop else set()
+        reached |= {*op.results} if op != loop else set()
         for region in op.regions:
             for block in region.blocks:
-                found |= {*block.args}
-    return found
+                reached |= {*block.args}
+    return reached
 
 
 def _before(value) -> set:
     """A value and what it is computed from, as far back as to what was looked at in memory."""
-    found, waiting = {value}, [value]
+    reached, waiting = {value}, [value]
     while waiting:
         last = waiting.pop()
         for source in () if _looks(last) else _sources(last):
-            if source not in found:
-                found.add(source)
+            if source not in reached:
+                reached.add(source)
                 waiting.append(source)
-    return found
+    return reached
 
 
 def _sources(value):

@@ -38,10 +38,10 @@ class Loaded:
         self._kernel = kernel
         self.name = self.__name__ = kernel.name
         self._entry = kernel.artifact.level
-        if self._entry not in ON_CPU:
+        if self._entry not in _USUAL:
             raise fail(
-                f"{kernel.artifact.label}: lockstep does not run {self._entry}",
-                f"levels: {', '.join(ON_CPU)}",
+                f"{kernel.artifact.label}: lockstep does not begin at {self._entry}",
+                f"levels: {', '.join(_USUAL)}",
             )
         self._artifacts = {self._entry: kernel.artifact}
         for level, source in sources.items():

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy
 
 from triton_runner import _settings
-from triton_runner._artifact.relaunch import Launch
+from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import MLIR, ON_CPU
 from triton_runner._dump.dumping import dumping
@@ -97,9 +97,9 @@ class Lockstep:
 
     def to_json(self) -> str:
         """Everything but the records, as JSON."""
-        found = {name: value for name, value in vars(self).items() if name != "dumps"}
+        fields = {name: value for name, value in vars(self).items() if name != "dumps"}
         return json.dumps(
-            found, indent=2, default=lambda one: vars(one) if type(one) is Divergence else str(one)
+            fields, indent=2, default=lambda one: vars(one) if type(one) is Divergence else str(one)
         )
 
     def __str__(self):
@@ -133,8 +133,8 @@ def lockstep(
     - `args`: a list, or a dict by parameter name. Every run starts with the same contents, and the arguments
       are restored afterwards.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `levels`: levels to run on the CPU, of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"`; by default `("ttir",
-      "ttgir")`. An artifact of LLIR or PTX is compared with the TTGIR beside its file.
+    - `levels`: levels to run on the CPU, of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"`, `"cubin"`; by default
+      `("ttir", "ttgir")`. An artifact of LLIR or PTX is compared with the TTGIR beside its file.
     - `devices`: `"cpu"`, and a GPU (`"cuda"`), which is compared at TTGIR.
     - `sources`: `{level: path or text}`, replaces the code that Triton compiles for a level.
     - `programs`: as for `dumping()`.
@@ -174,10 +174,10 @@ def lockstep(
     for a, b in itertools.pairwise(runs):
         if b.device != "cpu":  # the same text where that ran here too
             a = next((run for run in runs if run.level == "ttgir" and run.device == "cpu"), a)
-        found, count = _compare(a, b, tolerance)
+        pair_differences, count = _compare(a, b, tolerance)
         compared[f"{a.name} and {b.name}"] = count
-        differences += found
-    outputs = [one for run in runs[1:] for one in _outputs(runs[0], run, tolerance)]
+        differences += pair_differences
+    outputs = [output for run in runs[1:] for output in _outputs(runs[0], run, tolerance)]
     unobserved = []
     for run in runs:
         plain = runner.unobserved(run)
@@ -187,11 +187,10 @@ def lockstep(
     return Lockstep(runs, differences, outputs, unobserved, compared, notes)
 
 
-def of_launch(launch: Launch, levels: tuple, **options) -> Lockstep:
+def of_launch(launch: Relaunch, levels: tuple, **options) -> Lockstep:
     """lockstep() of a launch that can be run again, at two levels or more, on the CPU."""
     with unseen(), _settings.using(device="cpu", level=levels[0], target=launch.target, threads=1):
         kernel = launch.kernel(levels[0])
-        launch.arguments.put_back()
         names = [param.name for param in kernel.params]
         args = [value for name, value in launch.arguments.named if name in names]
         sources = {level: launch.texts[level] for level in levels[1:]}
@@ -235,6 +234,10 @@ class _Runner:
 
     def recorded(self, run: _Run, before: list[_Run], programs, max_bytes) -> _Run:
         """The run with its values; before: the runs above it."""
+        if run.level == "cubin":
+            self._launch(run)
+            run.dump = Dump(SimpleNamespace(series=[], notes=["only what machine code leaves is compared"]))
+            return run
         selectors, ttgir = ("*",), ""
         if run.level in ("llir", "ptx"):
             above = next((r for r in reversed(before) if r.level == "ttgir"), None)
@@ -295,13 +298,13 @@ def _outputs(want: _Run, got: _Run, tolerance, than: str = "", exact: bool | Non
     """Of the arguments that a run leaves otherwise than another did: name, run, how many elements, by how
     much at most. exact: both add in the same order."""
     exact = _exact(want, got) if exact is None else exact
-    found = []
+    pairs = []
     for name, array in want.outputs.items():
         differs = difference(array, got.outputs[name], _allowed(kind_of(array.dtype), tolerance, exact))
         if differs:
             text = f"{differs}{than}, by at most {differs.max_error:.6g}"
-            found.append(_output(got, name, text, differs.elements, differs.max_error))
-    return found
+            pairs.append(_output(got, name, text, differs.elements, differs.max_error))
+    return pairs
 
 
 def _output(run: _Run, name: str, text: str, elements: int = 0, max_error: float = 0.0) -> dict:
@@ -310,7 +313,7 @@ def _output(run: _Run, name: str, text: str, elements: int = 0, max_error: float
 
 def _stopped_otherwise(run: _Run, plain: _Run) -> list[dict]:
     """By kind, op and line of the trap: at PTX any of several programs may be the first."""
-    a, b = ((one.error or "").split(", program", 1)[0] for one in (run, plain))
+    a, b = ((run_.error or "").split(", program", 1)[0] for run_ in (run, plain))
     text = f"{plain.name}: {plain.error or 'ran to its end'}; recorded: {run.error or 'ran to its end'}"
     return [] if a == b else [_output(plain, "", text)]
 
@@ -320,15 +323,15 @@ def _stopped_otherwise(run: _Run, plain: _Run) -> list[dict]:
 
 def _sequence(group: list[Values]) -> dict:
     """{program: [(order, values, record), ...]} in the order of execution."""
-    found: dict = {}
+    by_value: dict = {}
     for number, values in enumerate(group):
         order = values.order
         for record, program in enumerate(values.programs.tolist()):
             at = (int(order[record]),) if order is not None else (*values.iterations[record].tolist(), number)
-            found.setdefault(tuple(program), []).append((at, values, record))
-    for records in found.values():
+            by_value.setdefault(tuple(program), []).append((at, values, record))
+    for records in by_value.values():
         records.sort(key=lambda r: r[0])
-    return found
+    return by_value
 
 
 def _compare(a, b, tolerance):
@@ -388,22 +391,22 @@ def _runs_ahead(x, y, allowed) -> bool:
     return False
 
 
-def _that_matter(found, flow: Flow, compared: set, outputs_differ: bool) -> list:
+def _that_matter(differences, flow: Flow, compared: set, outputs_differ: bool) -> list:
     """The differences that a later value or an output shows: others are of what a pass computes otherwise,
     and rightly so."""
-    differing = {first[3][0].name for first in found}
-    known: dict[str, bool] = {}
+    differing = {first[3][0].name for first in differences}
+    reaches: dict[str, bool] = {}
 
     def matters(name: str) -> bool:
-        if name not in known:
-            known[name] = False  # while it is looked at: a loop does not show itself
+        if name not in reaches:
+            reaches[name] = False  # while it is looked at: a loop does not show itself
             readers, stored = flow.readers(name, compared)
-            known[name] = (outputs_differ and (stored or not readers)) or any(
+            reaches[name] = (outputs_differ and (stored or not readers)) or any(
                 matters(reader) for reader in readers if reader in differing
             )
-        return known[name]
+        return reaches[name]
 
-    return [first for first in found if matters(first[3][0].name)]
+    return [first for first in differences if matters(first[3][0].name)]
 
 
 def _exact(a, b) -> bool:
@@ -424,8 +427,8 @@ def _first(va: Values, i: int, vb: Values, j: int, allowed: float):
         a, b = numpy.where(there, a, a.dtype.type(0)), numpy.where(there, b, b.dtype.type(0))
     if a.tobytes() == b.tobytes():
         return None
-    found = difference(a, b, allowed)
-    return _told(found, found.element) if found else None
+    distance = difference(a, b, allowed)
+    return _told(distance, distance.element) if distance else None
 
 
 def _first_copy(va: Values, i: int, vb: Values, j: int, allowed: float):
@@ -437,12 +440,12 @@ def _first_copy(va: Values, i: int, vb: Values, j: int, allowed: float):
         return None
     elements, blocks, threads, values = elements[there], blocks[there], threads[there], values[there]
     whole = va.to_numpy()[i].reshape(-1)
-    found = difference(whole[elements], values, allowed, whole)
-    if not found:
+    distance = difference(whole[elements], values, allowed, whole)
+    if not distance:
         return None
-    (at,) = found.element
+    (at,) = distance.element
     element = numpy.unravel_index(int(elements[at]), va.shape) if va.shape else ()
-    return *_told(found, element), {"block": int(blocks[at]), "thread": int(threads[at])}
+    return *_told(distance, element), {"block": int(blocks[at]), "thread": int(threads[at])}
 
 
 def _there(va: Values, i: int, vb: Values, j: int) -> numpy.ndarray:
@@ -454,5 +457,5 @@ def _there(va: Values, i: int, vb: Values, j: int) -> numpy.ndarray:
     return there
 
 
-def _told(found, element) -> tuple:
-    return found.max_error, found.elements, tuple(+n for n in found.numbers), element
+def _told(difference, element) -> tuple:
+    return difference.max_error, difference.elements, tuple(+n for n in difference.numbers), element

@@ -67,20 +67,20 @@ def by_result(group: list[Values], others: list[Values]) -> list:
     sides = [_of_each_op(group), _of_each_op(others)]
     if all(len(values) == 1 for side in sides for values in side):
         return [(group, others)]
-    found = []
+    groups = []
     names = {v.variable for side in sides for values in side for v in values} - {""}
     for name in sorted(names):
         some = [[[v for v in values if v.variable == name] for values in side] for side in sides]
         if all(len(values) == 1 for side in some for values in side):
-            found.append(tuple([values[0] for values in side] for side in some))
+            groups.append(tuple([values[0] for values in side] for side in some))
             for side in sides:
                 side[:] = [[v for v in values if v.variable != name] for values in side]
     counts = {len(values) for side in sides for values in side}
     for rank in range(counts.pop() if len(counts) == 1 else 0):
         some = tuple([values[rank] for values in side] for side in sides)
         if len({v.variable for side in some for v in side} - {""}) < 2:
-            found.append(some)
-    return found
+            groups.append(some)
+    return groups
 
 
 def _of_each_op(group: list[Values]) -> list[list[Values]]:

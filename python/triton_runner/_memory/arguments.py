@@ -44,9 +44,9 @@ class View:
         array = self.of(data)  # NumPy looks whether shape and strides stay inside
         if array.flags.c_contiguous and self.shape:
             return array
-        made = ArrayArgument(data, _address(data) + self.offset, DTYPES[self.dtype][0])
-        made.shape = self.shape
-        return made
+        argument = ArrayArgument(data, _address(data) + self.offset, DTYPES[self.dtype][0])
+        argument.shape = self.shape
+        return argument
 
     def of_tensor(self, data):
         """The same in a tensor of bytes."""
@@ -139,9 +139,9 @@ class Arguments:
         else:
             strides = _dense(shape)
         start, size, writable, owner = _block_of(name, value, address)
-        for number, (known, length, *_) in enumerate(self._blocks):
-            if known <= start and start + size <= known + length:
-                return View(number, address - known, dtype, shape, strides)
+        for number, (block, length, *_) in enumerate(self._blocks):
+            if block <= start and start + size <= block + length:
+                return View(number, address - block, dtype, shape, strides)
         self._blocks.append((start, size, writable, owner))
         return View(len(self._blocks) - 1, address - start, dtype, shape, strides)
 
@@ -262,13 +262,13 @@ def _block_of(name: str, value, address: int) -> tuple:
         return _address(whole), whole.nbytes, value.flags.writeable, whole
     if isinstance(value, ArrayArgument):
         return _address(value.base), value.base.nbytes, True, value.base
-    found = registry.around(value, address)
-    if found is None:
+    region = registry.around(value, address)
+    if region is None:
         raise fail(
             f"argument '{name}' is {type(value).__name__}, and nobody tells its size (at {address:#x})",
             "triton_runner.register_memory(address, nbytes) tells it",
         )
-    start, size, _, writable, owner = found
+    start, size, _, writable, owner = region
     return start, size, writable, owner
 
 

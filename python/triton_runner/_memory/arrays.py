@@ -55,17 +55,17 @@ def wrap(name: str, value):
     return ArrayArgument(value, value.__array_interface__["data"][0], str(value.dtype))
 
 
-def not_taken(kernel: str, values, said: str):
+def not_taken(kernel: str, values, reason: str):
     """The error where Triton has said of one of the values, (name, value), that it cannot be an argument."""
     for name, value in values:
-        if re.search(rf"\b{re.escape(type(value).__name__)}\b", said):
+        if re.search(rf"\b{re.escape(type(value).__name__)}\b", reason):
             kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
             return fail(
                 f"kernel '{kernel}': argument '{name}' is of type {kind}, which is neither a number nor an "
                 "array",
                 "an array has data_ptr() and dtype, __array_interface__ (NumPy) or __dlpack__",
             )
-    return fail(f"kernel '{kernel}': {said}")
+    return fail(f"kernel '{kernel}': {reason}")
 
 
 def bytes_of(storage):
@@ -73,11 +73,3 @@ def bytes_of(storage):
     import torch
 
     return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-
-
-def same_view(tensor, storage):
-    """What the tensor is of its own storage, of another one."""
-    import torch
-
-    empty = torch.empty(0, dtype=tensor.dtype, device=storage.device)
-    return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())

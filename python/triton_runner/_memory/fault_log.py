@@ -42,27 +42,27 @@ class Fault:
 _sites: dict[tuple, Fault] = {}
 
 
-def add(found: list[tuple[dict, int]]) -> None:
+def add(faults: list[tuple[dict, int]]) -> None:
     """What one launch noted, in its order. New sites are shown at once, on stderr."""
-    for fields, count in found:
+    for fields, count in faults:
         fault = Fault(**fields, count=count)
         key = (fault.kernel, fault.op, fault.location, *fault.notes)
-        known = _sites.get(key)
-        if known is None:
+        site = _sites.get(key)
+        if site is None:
             _sites[key] = fault
             print(f"[triton-runner] {fault}", file=sys.stderr)
         else:
-            known.count += count
-            known.launches += 1
+            site.count += count
+            site.launches += 1
 
 
 def faults(clear: bool = False) -> list[Fault]:
     """Returns the out-of-bounds accesses that launches with oob="report" recorded in this process, in the
     order of their first occurrence. clear=True empties the list."""
-    found = list(_sites.values())
+    faults = list(_sites.values())
     if clear:
         _sites.clear()
-    return found
+    return faults
 
 
 def summary() -> str:

@@ -94,7 +94,7 @@ def from_safetensors(data) -> dict:
     if size > len(data) - 8:
         raise ValueError("its header is longer than the file")
     kinds = {theirs: ours for ours, (_, theirs) in DTYPES.items()}
-    body, found = memoryview(data)[8 + size :], {}
+    body, arrays = memoryview(data)[8 + size :], {}
     for name, entry in json.loads(bytes(data[8 : 8 + size])).items():
         if name == "__metadata__":
             continue
@@ -104,8 +104,8 @@ def from_safetensors(data) -> dict:
         shape = tuple(entry["shape"])
         if not 0 <= begin <= end <= len(body) or any(n < 0 for n in shape):
             raise ValueError(f"{name} lies outside of the file")
-        found[name] = numpy.frombuffer(body[begin:end], dtype_named(kinds[entry["dtype"]])).reshape(shape)
-    return found
+        arrays[name] = numpy.frombuffer(body[begin:end], dtype_named(kinds[entry["dtype"]])).reshape(shape)
+    return arrays
 
 
 def save_array(path: str, name: str, value) -> None:

@@ -123,15 +123,15 @@ def _meet(value) -> None:
     if owner is None:
         return
     start, size = _extent(owner)
-    known = _met.get(start)
-    if size and (known is None or known[0] <= size or known[2]() is None):
+    block = _met.get(start)
+    if size and (block is None or block[0] <= size or block[2]() is None):
         _met.put(start, (size, label, weakref.ref(owner)))
 
 
 def _known(address: int):
     """(start, bytes, label, writable, owner) of a block met before that holds the address and still lives."""
-    while (found := _met.before(address)) is not None:
-        start, (size, label, reference) = found
+    while (block := _met.before(address)) is not None:
+        start, (size, label, reference) = block
         owner = reference()
         if owner is not None and _extent(owner) == (start, size):
             if address >= start + size:
@@ -143,9 +143,9 @@ def _known(address: int):
 
 
 def _in_blocks(address: int):
-    found = _registered.before(address)
-    if found is not None and address < found[0] + found[1][0]:
-        return found[0], *found[1], True, None
+    block = _registered.before(address)
+    if block is not None and address < block[0] + block[1][0]:
+        return block[0], *block[1], True, None
     return _known(address)
 
 
@@ -222,9 +222,9 @@ def _walk(address: int, *walks):
     _met.clear()
     for walk in walks:
         walk()
-        found = _known(address)
-        if found is not None:
-            return found
+        block = _known(address)
+        if block is not None:
+            return block
     return None
 
 
@@ -234,33 +234,33 @@ def around(value, address: int):
     else by a walk over everything that lives."""
     recent = _recent.get(address)
     if recent is not None:
-        reference, *found = recent
+        reference, *block = recent
         owner = reference()
-        if owner is not None and _extent(owner) == (found[0], found[1]):
-            return *found, owner
-    found = _in_blocks(address)
-    if found is None:
+        if owner is not None and _extent(owner) == (block[0], block[1]):
+            return *block, owner
+    block = _in_blocks(address)
+    if block is None:
         _without_overrides(_meet_held, value)
-        found = _known(address) or _without_overrides(_walk, address, _meet_tensors, _meet_arrays)
-    if found is not None and found[4] is not None:
+        block = _known(address) or _without_overrides(_walk, address, _meet_tensors, _meet_arrays)
+    if block is not None and block[4] is not None:
         if len(_recent) >= _RECENT_MOST:
             _recent.clear()
-        _recent[address] = (weakref.ref(found[4]), *found[:4])
-    return found
+        _recent[address] = (weakref.ref(block[4]), *block[:4])
+    return block
 
 
 def blocks() -> list[tuple]:
     """All that resolve() knows: (start, bytes, label, writable) of the live tensors and registered blocks."""
     _without_overrides(_meet_tensors)
-    found = [(start, *block[:2], True) for start, block in _registered.items()]
+    all_blocks = [(start, *block[:2], True) for start, block in _registered.items()]
     for start, _ in _met.items():
         if (known := _known(start)) is not None:
-            found.append(known[:4])
-    return found
+            all_blocks.append(known[:4])
+    return all_blocks
 
 
 def resolve(address: int):
     """(start, bytes, label, writable) of the live tensor or registered block that holds an `address` found in
     memory, or None."""
-    found = _in_blocks(address) or _without_overrides(_walk, address, _meet_tensors)
-    return None if found is None else found[:4]
+    block = _in_blocks(address) or _without_overrides(_walk, address, _meet_tensors)
+    return None if block is None else block[:4]

@@ -29,7 +29,7 @@ class Substitution:
         faults() has them. `count` is the number of elements (threads), replaced or not, over all launches."""
         for fields, count in self.experiment.take_places():
             fault = Fault(**fields, count=count)
-            known = self._places.setdefault((fault.kernel, fault.op, fault.location), fault)
-            if known is not fault:
-                known.count += count
+            place = self._places.setdefault((fault.kernel, fault.op, fault.location), fault)
+            if place is not fault:
+                place.count += count
         return list(self._places.values())

@@ -10,16 +10,16 @@ def pop(mode):
     import torch
     from torch.overrides import _get_current_function_mode_stack as stack
 
-    if not any(one is mode for one in stack()):
+    if not any(active is mode for active in stack()):
         return lambda: None
 
     def exchange(modes):
         for _ in stack():
             torch._C._pop_torch_function_stack()
-        for one in modes:
-            torch._C._push_on_torch_function_stack(one)
+        for mode in modes:
+            torch._C._push_on_torch_function_stack(mode)
 
-    exchange([one for one in stack() if one is not mode])
+    exchange([active for active in stack() if active is not mode])
     return lambda: exchange([mode, *stack()])
 
 
@@ -35,17 +35,17 @@ def hidden_from_compile(mode):
         from torch._dynamo import eval_frame
 
         context = eval_frame._TorchDynamoContext
-        made = context.__init__
+        init = context.__init__
 
         def __init__(self, *args, **kwargs):
-            made(self, *args, **kwargs)
+            init(self, *args, **kwargs)
             self.enter_exit_hooks.append(lambda: pop(mode))
 
         context.__init__ = __init__
         try:
             return own(*args, **kwargs)
         finally:
-            context.__init__ = made
+            context.__init__ = init
 
     torch.compile = compile
     try:

@@ -74,10 +74,10 @@ def snapshot() -> dict:
     return {at: (block, block.undefined and bytes(block.undefined)) for at, block in _blocks.items()}
 
 
-def put_back(known: dict) -> None:
+def put_back(undefined: dict) -> None:
     """Makes what was never written when the snapshot was taken so again: its launch is to be repeated."""
     _blocks.clear()
-    for address, (block, marks) in known.items():
+    for address, (block, marks) in undefined.items():
         _blocks[address] = block
         if block.undefined is not None:
             ctypes.memset(block.undefined, 1, block.nbytes)

@@ -27,12 +27,12 @@ def death_of_child(step) -> str | None:
             os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end, errors="replace") as pipe:
-        said = pipe.read()
+        reason = pipe.read()
     _, status = os.waitpid(child, 0)
     if not os.WIFSIGNALED(status):
         return None
     number = os.WTERMSIG(status)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in reason.splitlines() if line.strip()]
     return lines[0] if lines else f"it ended with signal {signal.Signals(number).name}"

@@ -12,7 +12,7 @@ from triton.runtime.errors import OutOfResources
 
 from triton_runner import _core
 from triton_runner._base.lazy import LazyAsm
-from triton_runner._base.levels import binary_level, is_above, levels_behind
+from triton_runner._base.levels import LEVELS, binary_level, is_above, levels_behind
 from triton_runner._base.releases import installed
 from triton_runner._launch import simt
 from triton_runner._launch.launchers import launcher, signature
@@ -25,8 +25,8 @@ class LazyMetadata:
     """Triton's metadata; a field that a later stage writes (shared, ...) runs the stages up to that one when
     it is first asked for. later(): the metadata after them, as a dict."""
 
-    def __init__(self, known, later):
-        self._known = known
+    def __init__(self, own, later):
+        self._known = own
         self._later = later
 
     def __getattr__(self, name):
@@ -87,7 +87,9 @@ def _make_class(base):
             if level is None:
                 return
             self.runner_metadata = self.metadata
-            text = self.kernel.decode() if isinstance(self.kernel, bytes) else self.kernel
+            text = self.kernel
+            if isinstance(text, bytes) and LEVELS[level].is_text:
+                text = text.decode()
             self._completed = {}
             self.asm = LazyAsm(
                 {**self.asm, level: text},
@@ -117,8 +119,10 @@ def _make_class(base):
 
         def runner_resources(self):
             binary = binary_level(compiled_for(self.runner_metadata))
-            found = _core.artifact.describe(self.asm[binary], binary, self.name, "", f"{self.name}.{binary}")
-            return found["n_regs"] or 0, found["n_spills"] or 0
+            description = _core.artifact.describe(
+                self.asm[binary], binary, self.name, "", f"{self.name}.{binary}"
+            )
+            return description["n_regs"] or 0, description["n_spills"] or 0
 
         def _init_handles(self):
             if self.runner_level is None:
@@ -126,7 +130,7 @@ def _make_class(base):
             if self.module is None:
                 self._module_pid = os.getpid()
                 text = self.asm[self.runner_level]
-                if self.runner_level == "ptx":
+                if LEVELS[self.runner_level].engine == "simt":
                     self._check_shared()
                     function = simt.load_compiled(
                         text, self.name, signature(self.src), self.runner_metadata._asdict()

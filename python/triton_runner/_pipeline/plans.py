@@ -47,11 +47,11 @@ def _starting(recorder: Recorder, level: str, stage):
             recorder.compiled = metadata
             if level in MLIR or level == "glir":
                 recorder.name = _core.kernel_names(str(source), f"<{level}>")[0]
-            nth = sum(one.name == recorder.name for one in recorded[: recorded.index(recorder)])
+            nth = sum(other.name == recorder.name for other in recorded[: recorded.index(recorder)])
             own = next((plan for name, n, plan in of_kernels if (name, n) == (recorder.name, nth)), {})
             recorder.follow({**in_force, **own, **planted})
-        recorder.results[level] = made = stage(source, metadata)
-        return made
+        recorder.results[level] = result = stage(source, metadata)
+        return result
 
     return run
 

@@ -32,11 +32,11 @@ def _refused_llir(said: str, source: str, filename: str, reason: str | None) -> 
 
     who = f"LLVM of Triton {triton.__version__}"
     note = reason or job.NEWER_LLIR
-    found = _LLVM_SYNTAX.search(said)
-    if found is None:
+    match = _LLVM_SYNTAX.search(said)
+    if match is None:
         return fail(f"{who} does not accept {filename or 'this LLIR'}: {said}", note)
-    file, line = filename or "<llir>", int(found[2])
-    message = f"{who} does not accept this: {found[1]}"
+    file, line = filename or "<llir>", int(match[2])
+    message = f"{who} does not accept this: {match[1]}"
     lines = source.split("\n")
     shown = [f"  {lines[line - 1]}"] if 0 < line <= len(lines) else []
     text = "\n".join([f"{file}:{line}: error: {message}", *shown, f"note: {note}"])
@@ -78,11 +78,11 @@ def compile_onward(
         "language": language, "attempt": lambda step: try_llir(step, text, filename, reason),
     }  # fmt: skip
     try:
-        made = job.run(request)
+        answer = job.run(request)
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
-    for line in made["notes"]:
+    for line in answer["notes"]:
         messages.note(line)
-    made["asm"].pop("source", None)  # the text itself, where its TTIR was inlined
-    made["asm"][level] = source
-    return Texts(made["asm"], made["metadata"])
+    answer["asm"].pop("source", None)  # the text itself, where its TTIR was inlined
+    answer["asm"][level] = source
+    return Texts(answer["asm"], answer["metadata"])

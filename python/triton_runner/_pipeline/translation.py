@@ -6,7 +6,7 @@ import re
 
 from triton_runner import _core
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._pipeline import llir
+from triton_runner._pipeline import llvm_ir
 from triton_runner._settings import messages
 
 LEVELS = ("ttir", "ttgir", "llir")
@@ -15,10 +15,10 @@ _told: set[str] = set()
 
 def number(version: str) -> int:
     """A release as the op table counts them: 304 of "3.4.0"."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    if found is None:
+    match = re.match(r"(\d+)\.(\d+)", version)
+    if match is None:
         raise fail(f"{version!r} is not a Triton release", "releases are written 3.4.0, or 3.4")
-    return 100 * int(found[1]) + int(found[2])
+    return 100 * int(match[1]) + int(match[2])
 
 
 def spelled(of: int) -> str:
@@ -46,7 +46,7 @@ def translate(text: str, to: str, filename: str = "", from_: str | None = None) 
 
 def translate_llir(text: str, to: str) -> tuple[str, list[str]]:
     """translate() of LLIR, for the LLVM of release `to`."""
-    return llir.translate(text, divmod(number(to), 100))
+    return llvm_ir.translate(text, divmod(number(to), 100))
 
 
 def for_compiler(text: str, level: str, release: str, filename: str = "") -> tuple[str, str | None]:
@@ -56,15 +56,15 @@ def for_compiler(text: str, level: str, release: str, filename: str = "") -> tup
         return text, None
     try:
         if level == "llir":
-            made, changes = translate_llir(text, release)
+            translated, changes = translate_llir(text, release)
         else:
-            made, changes = translate(text, release, filename)
+            translated, changes = translate(text, release, filename)
     except DiagnosticError as error:
         return text, error.message
     if changes and (filename or text) not in _told:
         _told.add(filename or text)
         messages.translated(filename or f"the {level.upper()}", release, changes)
-    return made, None
+    return translated, None
 
 
 def has_calls_to_inline(text: str, level: str, filename: str = "") -> bool:

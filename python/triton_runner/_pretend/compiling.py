@@ -142,9 +142,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 def install() -> None:
     """Changes what is imported already, and sees to the rest."""
     table = triton.backends.backends
-    table["nvidia"] = dataclasses.replace(
-        table["nvidia"], driver=driver.LazyDriver
-    )  # Inductor compares them
+    table["nvidia"] = dataclasses.replace(table["nvidia"], driver=driver.LazyDriver)  # Inductor compares them
     guards = torch._C._dynamo.guards
     guards._empty_strided_cuda = guards._empty_strided_cpu
     for name, change in _CHANGES.items():

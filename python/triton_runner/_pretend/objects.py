@@ -46,8 +46,8 @@ class Stream(driver.Stream):
         self, device=None, priority=0, stream_id=None, device_index=0, device_type=1, stream_ptr=None
     ):
         self.priority = priority
-        given = stream_ptr if stream_ptr is not None else stream_id
-        self.stream_id = next(_ids) if given is None else given
+        number = stream_ptr if stream_ptr is not None else stream_id
+        self.stream_id = next(_ids) if number is None else number
 
     @staticmethod
     def priority_range():
@@ -151,8 +151,8 @@ def _old_type(name: str):
         kwargs.pop("device", None)
         return plain(*args, **kwargs).cuda()
 
-    given = {"dtype": plain.dtype, "is_cuda": True, "is_sparse": False, "__module__": "torch.cuda"}
-    return _OldType(name, (), {"__new__": make, **given})
+    fields = {"dtype": plain.dtype, "is_cuda": True, "is_sparse": False, "__module__": "torch.cuda"}
+    return _OldType(name, (), {"__new__": make, **fields})
 
 
 _KINDS = ("Byte", "Double", "Float", "Half", "Long", "Int", "Short", "Char", "Bool", "BFloat16")

@@ -34,10 +34,10 @@ _huge: set[int] = set()  # addresses
 
 
 def _map(address, size, flags, file):
-    found = _libc.mmap(address, size, _READ_WRITE, _PRIVATE | _NORESERVE | flags, file, 0)
-    if found == ctypes.c_void_p(-1).value:
+    mapped = _libc.mmap(address, size, _READ_WRITE, _PRIVATE | _NORESERVE | flags, file, 0)
+    if mapped == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), f"mapping {size} bytes of a random tensor")
-    return found
+    return mapped
 
 
 def _unmap(address, size):
@@ -79,10 +79,10 @@ def _sized(own):
     @functools.wraps(own)
     def random(*size, **options):
         shape = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
-        made = None
+        tensor = None
         if shape and all(isinstance(extent, int) for extent in shape):
-            made = _like_block(own, tuple(shape), options)
-        return own(*size, **options) if made is None else made
+            tensor = _like_block(own, tuple(shape), options)
+        return own(*size, **options) if tensor is None else tensor
 
     return random
 

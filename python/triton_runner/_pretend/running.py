@@ -104,6 +104,8 @@ def _prepare_spawned(pretend_cuda: bool) -> None:
 def _called_at(frames) -> list[str]:
     """The line of the program whose call raised: the last that is neither ours nor Triton's."""
     own = [
-        one for one in traceback.extract_tb(frames) if not one.filename.startswith((*package_folders(), "<"))
+        frame
+        for frame in traceback.extract_tb(frames)
+        if not frame.filename.startswith((*package_folders(), "<"))
     ]
-    return [f"called at {one.filename}:{one.lineno}; --traceback shows all calls" for one in own[-1:]]
+    return [f"called at {frame.filename}:{frame.lineno}; --traceback shows all calls" for frame in own[-1:]]

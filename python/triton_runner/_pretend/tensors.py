@@ -115,17 +115,17 @@ def _to(tensor, *args, **kwargs):
     if device is None:
         result = _own["to"](tensor, *args, **kwargs)
         return mark(result, "cpu") if _mark_of(tensor) == "cpu" else result
-    wanted = "cuda" if asks_for_cuda(device) else torch.device(device).type
-    if wanted not in ("cuda", "cpu"):
+    kind = "cuda" if asks_for_cuda(device) else torch.device(device).type
+    if kind not in ("cuda", "cpu"):
         return _own["to"](tensor, *args, **kwargs)
     if rest and isinstance(rest[0], torch.dtype):
         options["dtype"] = rest.pop(0)
     for name, value in zip(("non_blocking", "copy"), rest):  # noqa: B905  (both may be left out)
         options[name] = value
     options = {name: value for name, value in options.items() if value is not None}
-    if _mark_of(tensor) != wanted:
+    if _mark_of(tensor) != kind:
         options["copy"] = True
-    return mark(_own["to"](tensor, _CPU, **options), wanted)
+    return mark(_own["to"](tensor, _CPU, **options), kind)
 
 
 def _cuda(tensor, device=None, non_blocking=False, memory_format=torch.preserve_format):
@@ -222,15 +222,15 @@ def _construct(function, args, kwargs):
         return _pin_memory(function(*args, **kwargs))
     if device is None:
         like = next(_tensors_in(args), None)  # new_zeros, zeros_like
-        wanted = torch.get_default_device() if like is None else _device(like)
+        default = torch.get_default_device() if like is None else _device(like)
     else:
-        wanted = CUDA if asks_for_cuda(device) else torch.device(device)
-        if wanted.type == "cuda":
+        default = CUDA if asks_for_cuda(device) else torch.device(device)
+        if default.type == "cuda":
             kwargs["device"] = _CPU
     result = function(*args, **kwargs)
-    if wanted.type == "cuda" and isinstance(result, torch.Tensor) and _mark_of(result) == "cpu":
+    if default.type == "cuda" and isinstance(result, torch.Tensor) and _mark_of(result) == "cpu":
         result = result.clone()  # as_tensor of what is on the CPU
-    return mark(result, wanted.type)
+    return mark(result, default.type)
 
 
 def _place(storage):

@@ -46,8 +46,10 @@ def _is_terminator(op) -> bool:
 
 def steps() -> list:
     """What the reduction of IR tries, a round."""
-    found = [functools.partial(_drop, substitute=one) for one in (_zero, _number, _operand, _earlier)]
-    return [*found[:1], _unroll, *found]
+    edits = [
+        functools.partial(_drop, substitute=substitute) for substitute in (_zero, _number, _operand, _earlier)
+    ]
+    return [*edits[:1], _unroll, *edits]
 
 
 def without_locations(text: str) -> str:
@@ -139,8 +141,8 @@ def _constant(value, op, fresh, real: str, whole: str, true: str):
     name = str(element)
     number = true if name == "i1" else whole if name[0] == "i" else real
     content = f"dense<{number}> : {text}" if kind.shape else number if name == "i1" else f"{number} : {text}"
-    (made,) = op.insert_before(f"{next(fresh)} = arith.constant {content}")
-    return made.results[0]
+    (constant,) = op.insert_before(f"{next(fresh)} = arith.constant {content}")
+    return constant.results[0]
 
 
 def _argument(value, op, fresh, element: str, text: str):
@@ -154,8 +156,8 @@ def _argument(value, op, fresh, element: str, text: str):
         return same[-1] if same[-1] != value else None
     if op.name == "tt.splat":
         return None  # it is that already
-    (made,) = op.insert_before(f"{next(fresh)} = tt.splat {same[-1].name} : {element} -> {text}")
-    return made.results[0]
+    (splat,) = op.insert_before(f"{next(fresh)} = tt.splat {same[-1].name} : {element} -> {text}")
+    return splat.results[0]
 
 
 def _zero(value, op, fresh):
@@ -173,12 +175,12 @@ def _operand(value, op, fresh):
 def _earlier(value, op, fresh):
     """The nearest value of the type above, in the same block or as an argument of it."""
     block = op.block
-    found = None
+    candidate = None
     for other in block.ops:
         if other == op:
             break
-        found = next((result for result in other.results if result.type == value.type), found)
-    return found or next((argument for argument in block.args if argument.type == value.type), None)
+        candidate = next((result for result in other.results if result.type == value.type), candidate)
+    return candidate or next((argument for argument in block.args if argument.type == value.type), None)
 
 
 # --- loops and branches
@@ -218,7 +220,7 @@ def _inlined(op, side: int, fresh) -> bool:
         for argument, first in zip(block.args, [operands[0], *operands[3:]], strict=True):
             argument.replace_all_uses_with(first)
     *body, last = block.ops
-    places, made = {}, []
+    places, values = {}, []
     for inner in body:
         for value in inner.results:
             value.rename(next(fresh))
@@ -226,9 +228,9 @@ def _inlined(op, side: int, fresh) -> bool:
         for position, value in enumerate(inner.results):
             places[value.name] = (number, position)
     for inner in body:
-        made += op.insert_before(str(inner))
-    for value, given in zip(op.results, last.operands, strict=False):
-        at = places.get(given.name)
-        value.replace_all_uses_with(given if at is None else made[at[0]].results[at[1]])
+        values += op.insert_before(str(inner))
+    for value, operand in zip(op.results, last.operands, strict=False):
+        at = places.get(operand.name)
+        value.replace_all_uses_with(operand if at is None else values[at[0]].results[at[1]])
     op.erase()
     return True

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from triton_runner import _core, _settings
-from triton_runner._artifact.relaunch import Launch, Outcome
+from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import EXECUTED, ON_CPU, binary_level, level_of_text
 from triton_runner._compiler import compile as compiler
@@ -70,7 +70,7 @@ class Candidates:
                 "give --grid and --arg as for exec, or reduce a case (*.trcase)",
             )
         about = self.metadata
-        launch = Launch(
+        launch = Relaunch(
             self.name, self.target, {level: text}, lambda: about, level, self.grid, self.arguments
         )
         try:
@@ -102,8 +102,12 @@ class PythonCandidates(Candidates):
         compiles = self.compiling["signature"] is not None and "result" in self.compile(text, "ttir")
 
         def asked(candidate: str) -> bool:
-            functions = (one for one in ast.parse(candidate).body if isinstance(one, ast.FunctionDef))
-            if self.name and not any(one.name == self.name and one.decorator_list for one in functions):
+            functions = (
+                function for function in ast.parse(candidate).body if isinstance(function, ast.FunctionDef)
+            )
+            if self.name and not any(
+                function.name == self.name and function.decorator_list for function in functions
+            ):
                 return False
             return (not compiles or "result" in self.compile(candidate, "ttir")) and holds(candidate)
 
@@ -144,13 +148,13 @@ def _as_before(told_by, text: str, nothing=("", ())):
     return lambda candidate: whole not in nothing and told_by(candidate) == whole
 
 
-def _levels(candidates: Candidates, given: str):
+def _levels(candidates: Candidates, names: str):
     """The highest level is the reference: what stops there, or reads what was never written, is another
     fault. So is a race, unless the whole file has one."""
-    wanted = given.split(",") if given else []
+    wanted = names.split(",") if names else []
     unknown = [level for level in wanted if level not in ON_CPU]
     if unknown or (wanted and len(wanted) != 2):
-        raise fail(f"--oracle levels:{given}: expected two of {', '.join(ON_CPU)}", "as in levels:ttir,ptx")
+        raise fail(f"--oracle levels:{names}: expected two of {', '.join(ON_CPU)}", "as in levels:ttir,ptx")
 
     lowest = wanted[1] if wanted else "ptx" if candidates.target.startswith("cuda:") else "ttgir"
     checks = ["uninit,race"]
@@ -158,7 +162,7 @@ def _levels(candidates: Candidates, given: str):
     def holds(text: str) -> bool:
         texts = {candidates.level: text} if candidates.level in ON_CPU else {}
         reference = None
-        for level in EXECUTED:
+        for level in dict.fromkeys([*EXECUTED, lowest]):
             is_next = reference is not None or (wanted and level == wanted[0])
             if not texts or (level not in texts and is_next and lowest not in texts):
                 answer = candidates.compile(text, lowest)
@@ -213,9 +217,9 @@ def sign(answer: dict) -> tuple:
     output = answer.get("output", "")
     failed = re.search(r"Pass '?(\w+)'? failed|LLVM ERROR: [^\n]*|Assertion [^\n]*|error: [^\n]*", output)
     error = answer.get("error") or {}
-    said = failed[0] if failed else str(error.get("message", "")).split("\n")[0]
-    said = re.sub(r"\d+|%\w+|'[^']*'|<[^>]*>", "", said)
-    return (answer.get("signal"), error.get("type"), answer.get("stage"), said)
+    reason = failed[0] if failed else str(error.get("message", "")).split("\n")[0]
+    reason = re.sub(r"\d+|%\w+|'[^']*'|<[^>]*>", "", reason)
+    return (answer.get("signal"), error.get("type"), answer.get("stage"), reason)
 
 
 def _resource(candidates: Candidates, name: str, how: str, number: str):
@@ -224,11 +228,13 @@ def _resource(candidates: Candidates, name: str, how: str, number: str):
         answer = candidates.compile(text, binary)
         if "result" not in answer:
             return False
-        made = answer["result"]
+        answer_result = answer["result"]
         if name == "shared":
-            value = made["metadata"].get("shared")
+            value = answer_result["metadata"].get("shared")
         else:
-            described = _core.artifact.describe(made["asm"][binary], binary, candidates.name, "", "<reduced>")
+            described = _core.artifact.describe(
+                answer_result["asm"][binary], binary, candidates.name, "", "<reduced>"
+            )
             value = described[{"registers": "n_regs", "spills": "n_spills"}[name]]
         return value is not None and _COMPARE[how](value, int(number))
 

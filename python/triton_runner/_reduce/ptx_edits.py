@@ -41,7 +41,7 @@ def stripped(text: str) -> str:
 
 def steps() -> list:
     """What the reduction of PTX tries, a round."""
-    leave = [functools.partial(_leave, instead=one) for one in (_nothing, _zero, _operand)]
+    leave = [functools.partial(_leave, instead=instead) for instead in (_nothing, _zero, _operand)]
     return [*leave, _redirected, _labels]
 
 
@@ -66,7 +66,12 @@ class _Body:
 
     def read(self, leaving=()) -> set[str]:
         """The registers that instructions read, but for those on the lines that leave."""
-        return {name for one in self.instructions if one.line not in leaving for name in one.sources}
+        return {
+            name
+            for instruction in self.instructions
+            if instruction.line not in leaving
+            for name in instruction.sources
+        }
 
     def text(self) -> str | None:
         """The text of the lines; None where it is no PTX, or reads more that nothing writes."""
@@ -77,7 +82,7 @@ class _Body:
 
     def unwritten(self) -> set[str]:
         """The registers that are read, and that no instruction is seen to write."""
-        return self.read() - {name for one in self.instructions for name in one.results}
+        return self.read() - {name for instruction in self.instructions for name in instruction.results}
 
 
 def _leave(shrinker: Shrinker, instead) -> None:
@@ -93,13 +98,13 @@ def _leave(shrinker: Shrinker, instead) -> None:
         read = body.read(leaving)
         others = {n for one in body.instructions if one.line not in leaving for n in one.results}
         for number in chosen:
-            one = body.instructions[number]
-            if one.line not in leaving:
+            instruction = body.instructions[number]
+            if instruction.line not in leaving:
                 continue
-            needed = [name for name in one.results if name in read and name not in others]
-            made = [instead(body, one, name) for name in needed]
-            if None not in made:
-                body.lines[one.line - 1] = "".join(made)
+            needed = [name for name in instruction.results if name in read and name not in others]
+            values = [instead(body, instruction, name) for name in needed]
+            if None not in values:
+                body.lines[instruction.line - 1] = "".join(values)
         return body.text()
 
     shrinker.each(places, edited)
@@ -138,15 +143,15 @@ def _redirected(shrinker: Shrinker) -> None:
     """A store stores what an earlier instruction made; what then is not read leaves."""
 
     def places(text: str) -> list:
-        body, found = _Body(text), []
-        for number, one in enumerate(body.instructions):
-            if not (one.does("writes") and one.does("consumes") and body.alone(one)):
+        body, edits = _Body(text), []
+        for number, instruction in enumerate(body.instructions):
+            if not (instruction.does("writes") and instruction.does("consumes") and body.alone(instruction)):
                 continue
-            for stored in _REGISTER.findall(one.operands[-1]):
+            for stored in _REGISTER.findall(instruction.operands[-1]):
                 before = [n for other in body.instructions[:number] for n in other.results]
                 kinds = [n for n in before[::-1] if body.types[n] == body.types.get(stored) and n != stored]
-                found += [(number, stored, name) for name in list(dict.fromkeys(kinds))[:_NEAREST]]
-        return found[-_MOST_WAYS:]
+                edits += [(number, stored, name) for name in list(dict.fromkeys(kinds))[:_NEAREST]]
+        return edits[-_MOST_WAYS:]
 
     def edited(text: str, chosen) -> str | None:
         if len(chosen) > 1:
@@ -173,8 +178,8 @@ def _without_dead(text: str | None) -> str | None:
         ]
         if not dead:
             return text
-        for one in dead:
-            body.lines[one.line - 1] = ""
+        for instruction in dead:
+            body.lines[instruction.line - 1] = ""
         text = body.text()
     return None
 

@@ -35,10 +35,10 @@ def _each(shrinker: Shrinker, edit: Callable) -> None:
 
     def places(text: str) -> list:
         tree = ast.parse(text)
-        found = []
+        edits = []
         for number, node in enumerate(ast.walk(tree)):
-            found += [(number, way) for way in range(len(edit(node)))]
-        return found
+            edits += [(number, way) for way in range(len(edit(node)))]
+        return edits
 
     def edited(text: str, chosen) -> str | None:
         tree = ast.parse(text)
@@ -54,13 +54,13 @@ def _each(shrinker: Shrinker, edit: Callable) -> None:
 def _written(tree) -> str | None:
     """The text of a tree; None where it is no Python."""
     try:
-        made = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+        source = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a candidate nobody wants to know
-            compile(made, "kernel", "exec")
+            compile(source, "kernel", "exec")
     except (SyntaxError, ValueError):
         return None
-    return made
+    return source
 
 
 class _Replace(ast.NodeTransformer):
@@ -105,8 +105,8 @@ def _part(node) -> list:
     if isinstance(node, ast.Call):
         parts = [node.args[0]] if node.args else []
         without = [
-            ast.Call(node.func, node.args, [k for k in node.keywords if k is not one])
-            for one in node.keywords
+            ast.Call(node.func, node.args, [k for k in node.keywords if k is not keyword])
+            for keyword in node.keywords
         ]
         shorter = [ast.Call(node.func, node.args[:-1], node.keywords)] if len(node.args) > 1 else []
         return [*parts, *without, *shorter]
@@ -157,12 +157,12 @@ def _functions(tree) -> list:
 
 def _assignments(function) -> list:
     """Those of one name, in the order of the text."""
-    found = [
+    edits = [
         node
         for node in ast.walk(function)
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
     ]
-    return sorted(found, key=lambda node: node.lineno)
+    return sorted(edits, key=lambda node: node.lineno)
 
 
 def _readers(function, assignment) -> list:

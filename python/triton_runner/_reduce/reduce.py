@@ -140,8 +140,8 @@ def _of_case(case: Case, python: bool, timeout: float):
         raise case.archive.bad("it has no Python of its kernel that could be compiled again")
     about = case.about
     compiling = _compiling(about["signature"], about["constants"], about["attrs"], about["options"])
-    made = oracles.PythonCandidates("python", case.target, about["python"], compiling=compiling, **more)
-    return case.archive.text("kernel.py"), made
+    candidates = oracles.PythonCandidates("python", case.target, about["python"], compiling=compiling, **more)
+    return case.archive.text("kernel.py"), candidates
 
 
 def _compiling(signature, constexprs, attrs, options) -> dict:

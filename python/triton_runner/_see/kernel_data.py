@@ -26,7 +26,7 @@ class KernelData:
     """`main`: what the page opens with; `passes`: the IR after each pass, which it unpacks when it is asked
     for. Both as JSON can carry them."""
 
-    def __init__(self, material: Material, label: str, dumps, found):
+    def __init__(self, material: Material, label: str, dumps, findings):
         self.map = SourceMap(material)
         notes = self.map.notes
         self.passes = _pass_texts(material, self.map)
@@ -48,15 +48,15 @@ class KernelData:
             ],
             "passes": [
                 {
-                    "number": one.number, "name": one.name, "stage": one.stage, "changed": one.changed,
-                    "seconds": one.seconds,
+                    "number": step.number, "name": step.name, "stage": step.stage, "changed": step.changed,
+                    "seconds": step.seconds,
                 }
-                for one in material.passes
+                for step in material.passes
             ],
             "resources": _numbers(material, self.map, notes), "ledger": ledger.of(material, notes),
             "values": [pictures.value(v, self._place_of) for v in values[:_MOST_VALUES]],
             "layouts": pictures.layouts(ttgir, notes) if ttgir else [],
-            "findings": verdicts.read(found, self.map),
+            "findings": verdicts.read(findings, self.map),
         }  # fmt: skip
 
     def _place_of(self, values):
@@ -102,9 +102,9 @@ def _facts(material: Material) -> list[str]:
     return [fact for fact in out if fact]
 
 
-def _source(path: str, known: dict | None) -> str | None:
-    if known is not None:
-        return known.get(path)
+def _source(path: str, texts: dict | None) -> str | None:
+    if texts is not None:
+        return texts.get(path)
     try:
         if os.path.getsize(path) > _MOST_SOURCE:
             return None
@@ -117,14 +117,14 @@ def _source(path: str, known: dict | None) -> str | None:
 def _pass_texts(material: Material, map_: SourceMap) -> dict:
     """Of each pass that changed something its IR, and of each line of it the number of its place or -1."""
     out = {}
-    for one in material.passes:
-        if one.text is None:
+    for step in material.passes:
+        if step.text is None:
             continue
         try:
-            lines = map_.places_of_lines(one.text)
+            lines = map_.places_of_lines(step.text)
         except DiagnosticError:  # its lines are shown, without where they come from
-            lines = [-1] * (one.text.count("\n") + 1)
-        out[one.number] = {"text": one.text, "at": lines}
+            lines = [-1] * (step.text.count("\n") + 1)
+        out[step.number] = {"text": step.text, "at": lines}
     return out
 
 
@@ -135,28 +135,28 @@ def _numbers(material: Material, map_: SourceMap, notes: list[str]) -> list:
         return [] if shared is None else [["shared bytes", f"{shared:,}", True]]
     try:
         sass = map_.levels.get("sass")
-        found = resources.resources(material, listing=sass and sass.text)
+        needs = resources.resources(material, listing=sass and sass.text)
     except DiagnosticError as error:
         notes.append(f"no resources: {error.message}")
         return []
-    shared = f"{(found.static_shared or 0) + (found.dynamic_shared or 0):,}"
-    if found.dynamic_shared is None:
-        shared = f"{found.static_shared or 0:,} + ?"
+    shared = f"{(needs.static_shared or 0) + (needs.dynamic_shared or 0):,}"
+    if needs.dynamic_shared is None:
+        shared = f"{needs.static_shared or 0:,} + ?"
     rows = [
-        ["registers", found.registers, True], ["spills", found.spills, True],
-        ["shared bytes", shared, True], ["code bytes", f"{found.code_bytes or 0:,}", True],
-        ["instructions", f"{sum(found.instructions.values()):,}", True],
+        ["registers", needs.registers, True], ["spills", needs.spills, True],
+        ["shared bytes", shared, True], ["code bytes", f"{needs.code_bytes or 0:,}", True],
+        ["instructions", f"{sum(needs.instructions.values()):,}", True],
     ]  # fmt: skip
-    if o := found.occupancy:
+    if o := needs.occupancy:
         rows.append(["warps on an SM", f"{o['warps']} of {o['most_warps']}", True])
         rows.append(["blocks on an SM", f"{o['blocks']}; limit: {' and '.join(o['limits'])}", False])
     rows += [
-        ["waves on a SIMD", found.waves, True], ["SGPRs", found.sgprs, False], ["AGPRs", found.agprs, False],
-        ["warps", found.warps, False], ["local bytes of a thread", found.local_bytes, False],
-        ["static shared bytes", found.static_shared, False],
-        ["dynamic shared bytes", found.dynamic_shared, False],
-        ["named barriers", found.barriers, False],
-        ["constant banks", ", ".join(f"{k}: {v}" for k, v in found.constant_banks.items()) or None, False],
+        ["waves on a SIMD", needs.waves, True], ["SGPRs", needs.sgprs, False], ["AGPRs", needs.agprs, False],
+        ["warps", needs.warps, False], ["local bytes of a thread", needs.local_bytes, False],
+        ["static shared bytes", needs.static_shared, False],
+        ["dynamic shared bytes", needs.dynamic_shared, False],
+        ["named barriers", needs.barriers, False],
+        ["constant banks", ", ".join(f"{k}: {v}" for k, v in needs.constant_banks.items()) or None, False],
     ]  # fmt: skip
-    notes.extend(found.notes)
+    notes.extend(needs.notes)
     return [[label, str(value), big] for label, value, big in rows if value is not None]

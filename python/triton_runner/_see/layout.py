@@ -44,10 +44,10 @@ class Layout:
 
     @functools.cached_property
     def places(self) -> dict[str, numpy.ndarray]:
-        found = {name: table for name, table in self._tables.items() if name != "copies"}
+        tables = {name: table for name, table in self._tables.items() if name != "copies"}
         if self.memory == "shared":
-            return {"byte": found["byte"], "bank": found["byte"] // 4 % BANKS, **found}
-        return found
+            return {"byte": tables["byte"], "bank": tables["byte"] // 4 % BANKS, **tables}
+        return tables
 
     def size(self, name: str) -> int:
         """Returns the number of registers, lanes, warps, blocks, ..."""
@@ -71,7 +71,7 @@ class Layout:
         ):
             raise fail(f"element {list(index)} is not in {'x'.join(map(str, self.shape))}")
         names = ("register", "lane", "warp", "block")
-        return [dict(zip(names, one, strict=True)) for one in self._core.holders(index)]
+        return [dict(zip(names, holder, strict=True)) for holder in self._core.holders(index)]
 
     def banks(self, registers: str, warp: int = 0, most_bytes: int = 16) -> Banks:
         """For shared memory: returns the banks that a warp accesses when it stores or loads a tensor whose
@@ -83,14 +83,14 @@ class Layout:
         """For shared memory: returns the banks that a warp accesses whose lanes are adjacent along a
         dimension, once with one element per lane and once with 16 contiguous bytes per lane."""
         together = next((d for d, step in enumerate(self.bases["offset"][0]) if step), 0)
-        found = {}
+        counts = {}
         for dim in reversed(range(len(self.shape))):
             for wide in (1, min(max(1, 128 // self.element_bits), self.shape[together])):
                 size = wide * self.element_bits // 8
-                found[f"lanes along dimension {dim}, {size} bytes each"] = self.banks(
+                counts[f"lanes along dimension {dim}, {size} bytes each"] = self.banks(
                     _warp_along(self.shape, dim, together, wide), most_bytes=size
                 )
-        return found
+        return counts
 
     def as_dict(self) -> dict:
         """Returns everything, for JSON."""

@@ -86,8 +86,8 @@ def _lines_between(axes, shape) -> None:
 def _draw_banks(axes, banks) -> None:
     table = banks.table(0)
     touched = numpy.zeros((len(table), 32))
-    for lane, wanted in enumerate(table):
-        touched[lane, wanted] = 1
+    for lane, word in enumerate(table):
+        touched[lane, word] = 1
     axes.imshow(touched, cmap="Blues", interpolation="nearest", aspect="auto")
     first = banks.accesses[0]
     cost = f"{first.turns} turns, {first.conflicts} of them conflicts"

@@ -15,26 +15,26 @@ def of(material: Material, notes: list[str]) -> dict | None:
     """`shared`, `peak`, `at`, `lines` (of the text that lifetimes are counted in), `allocations` (those of
     Ledger, with `ttgir`: the line in the TTGIR on the page, 0 where it cannot be told), `registers`. Only
     registers where no text says the offsets (they need the passes). None: neither is known."""
-    texts = [("" if one.number == 0 else one.name, one.text) for one in material.passes if one.text]
+    texts = [("" if step.number == 0 else step.name, step.text) for step in material.passes if step.text]
     says = any("allocation.offset" in text for _, text in texts)
     shared = material.metadata.get("shared") if says else None
     try:
-        found = ledger.read(
+        result = ledger.read(
             texts if says else [], material.name, material.target, material.release, shared,
             material.asm.get("ptx"),
         )  # fmt: skip
-        lines = _lines_in_ttgir(material, _core.ir.parse(found.text).walk()) if found.allocations else {}
+        lines = _lines_in_ttgir(material, _core.ir.parse(result.text).walk()) if result.allocations else {}
     except DiagnosticError as error:
         notes.append(f"no ledger of shared memory and registers: {error.message}")
         return None
-    if not found.allocations and found.registers is None:
+    if not result.allocations and result.registers is None:
         return None
     return {
-        "shared": found.shared, "peak": found.peak, "at": found.at, "lines": found.text.count("\n") + 1,
+        "shared": result.shared, "peak": result.peak, "at": result.at, "lines": result.text.count("\n") + 1,
         "allocations": [
-            {**dataclasses.asdict(one), "ttgir": lines.get(one.line, 0)} for one in found.allocations
+            {**dataclasses.asdict(a), "ttgir": lines.get(a.line, 0)} for a in result.allocations
         ],
-        "registers": found.registers and _pins(found.registers),
+        "registers": result.registers and _pins(result.registers),
     }  # fmt: skip
 
 
@@ -50,15 +50,15 @@ def _lines_in_ttgir(material: Material, ops) -> dict[int, int]:
         shown = _core.ir.parse(material.asm.get("ttgir", "")).walk()
     except DiagnosticError:
         return {}
-    wanted: dict = {_kind(op): [] for op in ops if op.attr("allocation.offset") is not None}
-    there: dict = {kind: [] for kind in wanted}
-    for all_ops, lines in ((ops, wanted), (shown, there)):
+    lines_of_kind: dict = {_kind(op): [] for op in ops if op.attr("allocation.offset") is not None}
+    there: dict = {kind: [] for kind in lines_of_kind}
+    for all_ops, lines in ((ops, lines_of_kind), (shown, there)):
         for op in all_ops:
             if (kind := _kind(op)) in lines:
                 lines[kind].append(op.line)
     return {
         line: shown_line
-        for kind, lines in wanted.items()
+        for kind, lines in lines_of_kind.items()
         if len(lines) == len(there[kind])
         for line, shown_line in zip(lines, there[kind], strict=True)
     }

@@ -69,22 +69,24 @@ def gather(kernel, name: str = "") -> Material:
         return _of_compilation(kernel)
     if hasattr(kernel, "asm"):
         return _of_launched(kernel)
-    if (made := last_compiled(kernel)) is not None:
-        return _of_launched(made)
+    if (compiled := last_compiled(kernel)) is not None:
+        return _of_launched(compiled)
     raise fail(
         f"nothing is known of the levels of {kernel!r}",
         "give a folder, a file, or what compile(), passes(), load() or a launch returns; or launch it first",
     )
 
 
-def _of_compilation(made) -> Material:
-    out = Material(made.name, made.target, made.release, _known(made.asm), dict(made.metadata))
-    if isinstance(getattr(made, "texts", None), list | dict):
-        for one in made:
-            text = one.after if made.keep == "text" and one.changed is not False else None
-            out.passes.append(Snapshot(one.number, one.name, bool(one.changed), text, one.stage, one.seconds))
-        if len(made) and made.keep == "text" and made[0].before is not None:
-            out.passes.insert(0, Snapshot(0, "source", True, made[0].before, made[0].stage))
+def _of_compilation(trace) -> Material:
+    out = Material(trace.name, trace.target, trace.release, _known(trace.asm), dict(trace.metadata))
+    if isinstance(getattr(trace, "texts", None), list | dict):
+        for step in trace:
+            text = step.after if trace.keep == "text" and step.changed is not False else None
+            out.passes.append(
+                Snapshot(step.number, step.name, bool(step.changed), text, step.stage, step.seconds)
+            )
+        if len(trace) and trace.keep == "text" and trace[0].before is not None:
+            out.passes.insert(0, Snapshot(0, "source", True, trace[0].before, trace[0].stage))
     return out
 
 
@@ -113,9 +115,9 @@ def last_compiled(function):
     for cache in (getattr(function, "device_caches", None), getattr(function, "cache", None)):
         for entry in reversed(list((cache or {}).values())):
             kernels = entry[0] if isinstance(entry, tuple) else entry
-            found = [k for k in getattr(kernels, "values", list)() if hasattr(k, "asm")]
-            if found:
-                return found[-1]
+            compiled = [k for k in getattr(kernels, "values", list)() if hasattr(k, "asm")]
+            if compiled:
+                return compiled[-1]
     return None
 
 
@@ -168,13 +170,13 @@ def _read(folder: Path, name: str) -> Material:
         return out  # the passes are another kernel's
     out.release = listed.get("release") or out.release
     ran = {one["number"]: one for one in listed.get("passes", ())}
-    found = [(m, p) for p in sorted(folder.glob("[0-9]*.mlir")) if (m := _PASS_FILE.match(p.name))]
-    for match, path in sorted(found, key=lambda pair: int(pair[0][1])):
+    files = [(m, p) for p in sorted(folder.glob("[0-9]*.mlir")) if (m := _PASS_FILE.match(p.name))]
+    for match, path in sorted(files, key=lambda pair: int(pair[0][1])):
         changed = bool(match[2]) or int(match[1]) == 0
         text = path.read_text(errors="replace") if changed else None
-        said = ran.get(int(match[1]), {})
+        step = ran.get(int(match[1]), {})
         out.passes.append(
-            Snapshot(int(match[1]), match[3], changed, text, said.get("stage", ""), said.get("seconds"))
+            Snapshot(int(match[1]), match[3], changed, text, step.get("stage", ""), step.get("seconds"))
         )
     if len(out.passes) > 1 and not out.passes[0].stage:
         out.passes[0].stage = out.passes[1].stage  # the source stands before the first stage's passes
@@ -199,9 +201,9 @@ def _target(asm: dict, metadata: dict, name: str) -> str:
         return target
     for level in reversed(asm):
         try:
-            said = describe(level, asm[level], "", name, None).description.get("target")
+            own_target = describe(level, asm[level], "", name, None).description.get("target")
         except DiagnosticError:
             continue
-        if said:
-            return said
+        if own_target:
+            return own_target
     return ""

@@ -75,18 +75,18 @@ def layouts(ttgir: str, notes: list[str]) -> list[dict]:
     except DiagnosticError as error:
         notes.append(f"no layouts: {error.message}")
         return []
-    made: dict = {}
-    for one in drawn:
+    groups: dict = {}
+    for dump in drawn:
         # In registers the type of an element does not matter, in shared memory its size does.
-        key = (one["encoding"], *one["shape"], one["type"] if one["shared"] else "")
-        if key not in made:
-            made[key] = {**one, "cells": base64.b64encode(one["cells"]).decode()}
+        key = (dump["encoding"], *dump["shape"], dump["type"] if dump["shared"] else "")
+        if key not in groups:
+            groups[key] = {**dump, "cells": base64.b64encode(dump["cells"]).decode()}
             continue
-        made[key]["count"] += one["count"]
-        if one["type"] not in made[key]["type"].split(", "):
-            made[key]["type"] += f", {one['type']}"
+        groups[key]["count"] += dump["count"]
+        if dump["type"] not in groups[key]["type"].split(", "):
+            groups[key]["type"] += f", {dump['type']}"
     # Pictures that say most come first: planes before rows, often used ones before others.
     return sorted(
-        made.values(),
+        groups.values(),
         key=lambda d: (d["rows"] * d["columns"] < 64, min(d["rows"], d["columns"]) == 1, -d["count"]),
     )

@@ -35,19 +35,19 @@ def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
         raise fail(f"a page shows one kernel or two beside each other, not {len(several)}")
     dumps = list(dumps) if isinstance(dumps, (list, tuple)) else [dumps]
     findings = list(findings) if isinstance(findings, (list, tuple)) else [findings]
-    text, _ = page([gather(one, name) for one in several], dumps, findings)
+    text, _ = page([gather(kernel, name) for kernel in several], dumps, findings)
     write_file(path, text)
     return os.fspath(path)
 
 
 def page(materials, dumps=(), findings=()) -> tuple[str, list[KernelData]]:
     """The page as HTML, and what it holds of each kernel. What was dumped and found is the first kernel's."""
-    made = []
+    pages = []
     for i, (material, label) in enumerate(zip(materials, _labels(materials), strict=True)):
-        made.append(KernelData(material, label, dumps if i == 0 else (), findings if i == 0 else ()))
-    if not any(one.main["levels"] for one in made):
-        raise fail(f"'{materials[0].name}' has no level that could be shown", *made[0].map.notes)
-    return _rendered(made), made
+        pages.append(KernelData(material, label, dumps if i == 0 else (), findings if i == 0 else ()))
+    if not any(kernel.main["levels"] for kernel in pages):
+        raise fail(f"'{materials[0].name}' has no level that could be shown", *pages[0].map.notes)
+    return _rendered(pages), pages
 
 
 def _labels(materials) -> list[str]:
@@ -69,19 +69,19 @@ def _assets() -> tuple[str, str]:
     return (_ASSETS / "page.css").read_text(), f'"use strict";\n{scripts}'
 
 
-def _rendered(made: list[KernelData]) -> str:
+def _rendered(kernels: list[KernelData]) -> str:
     # jinja2 takes longer to load than the other verbs have to wait for.
     import jinja2
 
     style, script = _assets()
     blobs = []
-    for i, one in enumerate(made):
-        one.main["passesBlob"] = f"passes-{i}"
-        blobs.append({"id": f"passes-{i}", "text": packed(one.passes)})
-    blobs.insert(0, {"id": "kernels", "text": packed([one.main for one in made])})
+    for i, kernel in enumerate(kernels):
+        kernel.main["passesBlob"] = f"passes-{i}"
+        blobs.append({"id": f"passes-{i}", "text": packed(kernel.passes)})
+    blobs.insert(0, {"id": "kernels", "text": packed([one.main for one in kernels])})
     template = jinja2.Environment(autoescape=True).from_string((_ASSETS / "page.html").read_text())
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return template.render(
-        title=" and ".join(dict.fromkeys(one.map.name for one in made)), style=style, script=script,
+        title=" and ".join(dict.fromkeys(one.map.name for one in kernels)), style=style, script=script,
         script_hash=f"sha256-{digest}", blobs=blobs,
     )  # fmt: skip

@@ -80,9 +80,9 @@ class SourceMap:
     def places_of_lines(self, ir: str) -> list[int]:
         """Returns for each line of an IR (the IR after a pass) the number of its first place, or -1. Places
         that no level has yet are added. Raises DiagnosticError where the IR cannot be parsed."""
-        found = self._core.places_of_lines(ir)
+        lines = self._core.places_of_lines(ir)
         self.files = self._core.files()
-        return found
+        return lines
 
     def stack(self, place: int) -> list[tuple[str, int, int]]:
         """Returns the frames of a place as [(file, line, column)], innermost first."""
@@ -100,8 +100,10 @@ class SourceMap:
         Raises DiagnosticError where there is no such level, or where the line holds no instruction.
         """
         row = self.row(level, line)
-        found = {name: self._matching(name, level, row) for name in self.levels}
-        return {name: sorted(lines - ({line} if name == level else set())) for name, lines in found.items()}
+        matching = {name: self._matching(name, level, row) for name in self.levels}
+        return {
+            name: sorted(lines - ({line} if name == level else set())) for name, lines in matching.items()
+        }
 
     def row(self, level: str, line: int) -> MappedLine:
         """Returns the row of a line. Raises DiagnosticError where there is none."""
@@ -123,13 +125,13 @@ class SourceMap:
         named = self.files_named(file)
         if not named:
             raise fail(f"no level names a file {file!r}", f"files: {', '.join(self.files)}")
-        wanted = {self.files.index(path) for path in named}
+        indices = {self.files.index(path) for path in named}
         hit, places = set(), self.places
         for number, place in enumerate(places):
             at = place
-            while not (at.file in wanted and at.line == line) and at.caller >= 0:
+            while not (at.file in indices and at.line == line) and at.caller >= 0:
                 at = places[at.caller]
-            if at.file in wanted and at.line == line:
+            if at.file in indices and at.line == line:
                 hit.add(number)
         return {
             name: [row.line for row in level.rows.values() if hit.intersection(row.places)]
@@ -249,7 +251,7 @@ def source_map(kernel, *, name: str = "") -> SourceMap:
 
     Raises DiagnosticError.
     """
-    made = SourceMap(gather(kernel, name))
-    if not made.levels:
-        raise fail(f"'{made.name}' has no level that could be mapped", *made.notes)
-    return made
+    map_ = SourceMap(gather(kernel, name))
+    if not map_.levels:
+        raise fail(f"'{map_.name}' has no level that could be mapped", *map_.notes)
+    return map_

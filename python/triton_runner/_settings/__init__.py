@@ -242,9 +242,7 @@ class using:
             public = ", ".join(sorted(_FIELDS - {"strict_grid", "recorder"}))
             raise TypeError(f"using() has no setting {unknown[0]!r}; it has {public}")
         if settings.get("replace") is not None:
-            settings["replace"] = tuple(
-                (name, os.fspath(given)) for name, given in settings["replace"].items()
-            )
+            settings["replace"] = tuple((name, os.fspath(text)) for name, text in settings["replace"].items())
         objects = ("recorder", "replace", "substitute")
         odd = [
             name

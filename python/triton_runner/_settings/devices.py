@@ -91,7 +91,7 @@ def cpu_target() -> tuple[str, str]:
 
 
 def check_simt_target(target: str, level: str) -> None:
-    """The SIMT engine executes PTX, which only CUDA targets have."""
+    """The SIMT engine executes PTX and cubins, which only CUDA targets have."""
     if target and not target.startswith("cuda:"):
         raise fail(
             f"{target} has no level ptx, and {level} of it is not executed on the CPU",

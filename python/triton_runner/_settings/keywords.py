@@ -56,8 +56,12 @@ class DumpKeywords:
 
     def keywords(self) -> dict:
         """The keywords that say the same."""
-        given = {"dump_value": list(self.values) or None, "dump_tensor": self.tensor, "dump_grid": self.grid}
-        return {name: value for name, value in given.items() if value is not None}
+        keywords = {
+            "dump_value": list(self.values) or None,
+            "dump_tensor": self.tensor,
+            "dump_grid": self.grid,
+        }
+        return {name: value for name, value in keywords.items() if value is not None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,12 +76,12 @@ class Keywords:
 
     def keywords(self) -> dict:
         """The keywords that say the same, but for the settings."""
-        given = {**(self.passes or {}), **(self.dump.keywords() if self.dump else {})}
+        keywords = {**(self.passes or {}), **(self.dump.keywords() if self.dump else {})}
         if self.entry is not None:
-            given[self.entry.keyword] = self.entry.value
+            keywords[self.entry.keyword] = self.entry.value
             if self.entry.metadata_json is not None:
-                given["metadata_json"] = self.entry.metadata_json
-        return given
+                keywords["metadata_json"] = self.entry.metadata_json
+        return keywords
 
 
 def take(kwargs: dict, kernel_params) -> Keywords | None:
@@ -91,39 +95,39 @@ def take(kwargs: dict, kernel_params) -> Keywords | None:
     taken = {name: value for name, value in taken.items() if value is not None}
     dumped = {name: taken.pop(name) for name in DUMPS if name in taken}
     passes = {name: taken.pop(name) for name in PASSES if name in taken}
-    given = [name for name in taken if name in ENTRIES]
-    if len(given) > 1:
+    names = [name for name in taken if name in ENTRIES]
+    if len(names) > 1:
         raise fail(
-            f"{' and '.join(given)} are both given: a kernel enters at exactly one level", "keep one of them"
+            f"{' and '.join(names)} are both given: a kernel enters at exactly one level", "keep one of them"
         )
     metadata = taken.pop("metadata_json", None)
-    if metadata is not None and not given:
+    if metadata is not None and not names:
         raise fail(
             "metadata_json= describes an artifact, and none is given", f"give one of {', '.join(ENTRIES)}"
         )
     entry = None
-    if given:
-        level, form = ENTRIES[given[0]]
-        value = taken.pop(given[0])
+    if names:
+        level, form = ENTRIES[names[0]]
+        value = taken.pop(names[0])
         value = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not isinstance(value, str) or not value:
             wanted = "a folder" if form == "dir" else "a path or the text itself"
-            raise fail(f"{given[0]}={value!r}: expected {wanted}")
+            raise fail(f"{names[0]}={value!r}: expected {wanted}")
         entry = Entry(level, form, value, as_path_or_text(metadata, "metadata_json"))
     return Keywords(entry, taken, _dumps(dumped), passes or None)
 
 
 def replacement(name: str) -> Entry | None:
     """What using(replace=) launches in place of the kernel of this name."""
-    for kernel, given in _settings.current().replace:
+    for kernel, path in _settings.current().replace:
         if kernel == name:
-            level = os.path.splitext(given)[1][1:] if os.path.isfile(given) else level_of_text(given)
+            level = os.path.splitext(path)[1][1:] if os.path.isfile(path) else level_of_text(path)
             if f"{level}_src" in ENTRIES:
-                return Entry(level, "src", given)
-            if f"{level}_dir" in ENTRIES and os.path.basename(given) == f"{name}.{level}":
-                return Entry(level, "dir", os.path.dirname(given) or ".")
+                return Entry(level, "src", path)
+            if f"{level}_dir" in ENTRIES and os.path.basename(path) == f"{name}.{level}":
+                return Entry(level, "dir", os.path.dirname(path) or ".")
             raise fail(
-                f"replace= for kernel '{name}': '{given}' is not a usable artifact",
+                f"replace= for kernel '{name}': '{path}' is not a usable artifact",
                 f"expected an artifact as for {', '.join(ENTRIES)}, or a binary of the kernel's name, as in "
                 f"{name}.cubin",
             )
@@ -144,23 +148,23 @@ def _dumps(taken: dict) -> DumpKeywords | None:
     odd = [value for value in values if not isinstance(value, str) or not value]
     if odd:
         raise fail(f'dump_value={odd[0]!r}: expected the name of a value, such as "%13", or a list of them')
-    found = DumpKeywords(values, taken.pop("dump_tensor", None), _grid(taken.pop("dump_grid", None)))
-    if found.grid is not None and not found.values:
+    keywords = DumpKeywords(values, taken.pop("dump_tensor", None), _grid(taken.pop("dump_grid", None)))
+    if keywords.grid is not None and not keywords.values:
         raise fail(
             "dump_grid= says in which program dump_value= is recorded, and no value is named",
             'as in dump_value="%13", dump_grid=(0, 1); a dl.dump statement names its program itself',
         )
-    return found
+    return keywords
 
 
-def _grid(given) -> tuple | None:
-    if given is None:
+def _grid(grid) -> tuple | None:
+    if grid is None:
         return None
-    axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     whole = all(hasattr(axis, "__index__") and not isinstance(axis, bool) and axis >= 0 for axis in axes)
     if not 1 <= len(axes) <= 3 or not whole:
         raise fail(
-            f"dump_grid={given!r}: expected a program, as a number or a tuple of one to three",
+            f"dump_grid={grid!r}: expected a program, as a number or a tuple of one to three",
             "as in dump_grid=(0, 1): 0 along x, 1 along y",
         )
     return (*map(operator.index, axes), 0, 0)[:3]

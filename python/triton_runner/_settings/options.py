@@ -25,7 +25,7 @@ class ProgramOrFile(click.Command):
 
     def parse_args(self, context, args):
         context.allow_interspersed_args = False
-        first, rest = [one.name for one in self.params if isinstance(one, click.Argument)]
+        first, rest = [param.name for param in self.params if isinstance(param, click.Argument)]
         taken = self.make_parser(context).parse_args([*args])[0]
         what, after = taken.get(first), taken.get(rest)
         if isinstance(what, str) and isinstance(after, (list, tuple)) and after:
@@ -37,7 +37,7 @@ class ProgramOrFile(click.Command):
         return super().parse_args(context, args)
 
     def _tell(self, program: str, after) -> None:
-        names = {name for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        names = {name for param in self.params if isinstance(param, click.Option) for name in param.opts}
         own = dict.fromkeys(word.partition("=")[0] for word in after)
         if own := [word for word in own if word in names]:
             verbs = "stands after {0} and goes" if len(own) == 1 else "stand after {0} and go"
@@ -73,6 +73,18 @@ def check_settings(level: str = "") -> None:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+pretend_option = click.option(
+    "--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.'
+)
+module_option = click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+
+
+def program_arguments(command):
+    """-m, --json, PROGRAM and the words after it, which are the program's."""
+    command = click.argument("arguments", nargs=-1, type=click.UNPROCESSED)(command)
+    return module_option(json_option(click.argument("program")(command)))
+
+
 _KERNEL_OPTIONS = (
     click.option(
         "--signature", "-s",
@@ -119,10 +131,10 @@ def prints_aside(as_json: bool):
 
 def pairs(texts, option: str, form: str = "NAME=VALUE") -> dict[str, str]:
     """{name: text behind the first "="} of an option that may be repeated. Raises UsageError."""
-    found = {}
+    options = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.UsageError(f"{option} {text}: expected {form}")
-        found[name] = value
-    return found
+        options[name] = value
+    return options

@@ -43,15 +43,15 @@ def unknown(backend, arch):
         backend, "sm_" + arch if backend == "cuda" else arch
     ):
         return None
-    known = _architectures(backend)
+    architectures = _architectures(backend)
     if backend == "cuda":
-        assembled = _known_to_ptxas() or known
+        assembled = _known_to_ptxas() or architectures
         nearest = sorted(
-            (one for one in known if one in assembled), key=lambda one: abs(int(one) - int(arch))
+            (arch for arch in architectures if arch in assembled), key=lambda one: abs(int(one) - int(arch))
         )[:3]
     else:
-        nearest = difflib.get_close_matches(arch, known, cutoff=0)
-    named = ", ".join(backend + ":" + one for one in nearest)
+        nearest = difflib.get_close_matches(arch, architectures, cutoff=0)
+    named = ", ".join(backend + ":" + arch for arch in nearest)
     return (
         "Triton %s does not compile for %s:%s" % (triton.__version__, backend, arch),
         "the nearest that it compiles for: " + (named or "not known"),

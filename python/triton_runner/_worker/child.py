@@ -90,13 +90,13 @@ def _error(error):
 
 def described(error):
     """What an exception says, and those behind it: the reason of a CompilationError is its cause."""
-    said = []
+    texts = []
     while error is not None:
         text = str(error).strip() or type(error).__name__
-        if not any(text in other for other in said):
-            said.append(text)
+        if not any(text in other for other in texts):
+            texts.append(text)
         error = error.__cause__
-    return "\n".join(said)
+    return "\n".join(texts)
 
 
 def _set_environment(variables):
@@ -145,7 +145,7 @@ def serve_one(request, caller):
     """The answer to a request, from a process of its own: what it said, or how it died."""
     began = time.monotonic()
     deadline = began + request["timeout"] if request.get("timeout") else None
-    said = {"stage": None}
+    stage = {"stage": None}
     with tempfile.TemporaryFile() as output:
         read_end, write_end = os.pipe()
         child = os.fork()
@@ -164,7 +164,7 @@ def serve_one(request, caller):
             if (
                 not ready or caller in ready
             ):  # too late, or the caller is gone: it asks for one thing at a time
-                said["timeout"] = not ready
+                stage["timeout"] = not ready
                 _kill(child)
                 if ready:
                     sys.exit(0)
@@ -173,17 +173,17 @@ def serve_one(request, caller):
             if not data:
                 break
             for message in receiver.feed(data):
-                said.update(message)
+                stage.update(message)
         os.close(read_end)
         _, status = os.waitpid(child, 0)
         output.seek(max(0, output.seek(0, os.SEEK_END) - OUTPUT_LIMIT))
-        said["output"] = output.read().decode(errors="replace")
-    if os.WIFSIGNALED(status) and not said.get("timeout"):
-        said["signal"] = os.WTERMSIG(status)
-    elif not {"result", "error", "timeout"} & said.keys():
-        said["status"] = os.WEXITSTATUS(status)
-    said["seconds"] = time.monotonic() - began
-    return said
+        stage["output"] = output.read().decode(errors="replace")
+    if os.WIFSIGNALED(status) and not stage.get("timeout"):
+        stage["signal"] = os.WTERMSIG(status)
+    elif not {"result", "error", "timeout"} & stage.keys():
+        stage["status"] = os.WEXITSTATUS(status)
+    stage["seconds"] = time.monotonic() - began
+    return stage
 
 
 def waited(process):

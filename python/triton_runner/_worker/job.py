@@ -4,7 +4,7 @@ other.
 Standard library and Triton only, in Python 3.8's syntax: the installed release runs it in process, every
 other one in a worker, so that there is one way through the stages. A request is a dict:
 
-    kernel      a JIT function, or {"file", "name"}, or what capture.py made of one; of a text None
+    kernel      a JIT function, or {"file", "name"}, or what portable.py made of one; of a text None
     signature, constexprs, attrs    see signature_of()
     text, level, filename           of a text: the IR, its level, what messages call it
     metadata    of a text: what is known of it; fields that are compile options are taken as such
@@ -133,15 +133,15 @@ def load_decorated(kernel):
         _execute(spec, module)
     except Exception as error:
         raise _not_imported(path, error) from None
-    found = module
+    module_ = module
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if innermost(found) is None:
+        module_ = getattr(module_, part, None)
+    if innermost(module_) is None:
         raise Refused(
             "%s has no kernel %r" % (path, name),
             "its kernels: " + (", ".join(n for n, v in vars(module).items() if innermost(v)) or "none"),
         )
-    return found
+    return module_
 
 
 def _execute(spec, module):
@@ -158,7 +158,7 @@ def _execute(spec, module):
 
 def _not_imported(path, error):
     """Why a kernel's file cannot be imported: the error of its code, and the line that it comes from."""
-    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == path]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     at = "%s:%d" % (path, lines[-1]) if lines else path
     said = [line for line in str(error).splitlines() if line.strip()] or [""]
     what = " ".join([said[0], said[-1].strip()] if said[0].endswith(":") else said[:1])
@@ -364,18 +364,18 @@ def _compile_kernel(request, backend, note):
     return {**_answer(asm, metadata, function.__name__), "notes": notes}
 
 
-def _check_options(backend, given):
+def _check_options(backend, options):
     import triton
 
-    if not given:
+    if not options:
         return
-    defaults, known = backend.parse_options({}), option_names(backend)
-    for name, value in given.items():
-        if name not in known:
+    defaults, names = backend.parse_options({}), option_names(backend)
+    for name, value in options.items():
+        if name not in names:
             raise Refused(
                 "Triton %s has no compile option %r for %s"
                 % (triton.__version__, name, backend.target.backend),
-                "its options: " + ", ".join(known),
+                "its options: " + ", ".join(names),
             )
         kind = type(getattr(defaults, name, None))
         taken = {bool: numbers.Integral, int: numbers.Integral, str: str}.get(kind)  # True is integral
@@ -461,9 +461,9 @@ def _check_intrinsics(ptx, text, filename):
     """An intrinsic that LLVM does not know is a function of another module to it, which nobody has."""
     import triton
 
-    found = re.search(r"^\s*(?:\.extern \.func|call)\b.*?\b(llvm\.[\w.]+)", ptx, re.M)
-    if found:
-        name = found.group(1)
+    match = re.search(r"^\s*(?:\.extern \.func|call)\b.*?\b(llvm\.[\w.]+)", ptx, re.M)
+    if match:
+        name = match.group(1)
         line = text[: text.find("@%s(" % name)].count("\n") + 1
         raise Refused(
             "%s:%d: LLVM of Triton %s has no @%s" % (filename or "<llir>", line, triton.__version__, name),
@@ -486,9 +486,9 @@ def _assembled(stage, ptx, metadata, filename, notes):
         newer = _NEWER_PTX.search(str(error))
         if newer:
             lowered = ptx.replace(".version " + newer.group(1), ".version " + newer.group(2), 1)
-            made = _assembled(stage, lowered, metadata, filename, notes)
+            binary = _assembled(stage, lowered, metadata, filename, notes)
             notes.append("%s is PTX %s, assembled as %s" % (filename, newer.group(1), newer.group(2)))
-            return made
+            return binary
         lines = [line for line in str(error).splitlines() if "ptxas" in line]
         fatal = [line for line in lines if "fatal" in line or "error" in line]
         if not fatal:

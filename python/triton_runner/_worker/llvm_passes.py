@@ -66,7 +66,7 @@ def split(text):
     """[{"name", "argument", "text"}] of a dump; text is None of a pass on machine instructions."""
     headers = list(_HEADER.finditer(text))
     ends = [each.start() for each in headers[1:]] + [len(text)]
-    found = []
+    passes = []
     for header, end in zip(headers, ends, strict=True):
         name = header["name"] or header["said"]
         name = name.replace("(anonymous namespace)::", "")
@@ -77,19 +77,19 @@ def split(text):
             body = _BETWEEN.sub("", text[header.end() : end]).strip("\n") + "\n"
             if "define " not in body:
                 continue
-        found.append({"name": name, "argument": header["argument"] or argument_of(name), "text": body})
-    return found
+        passes.append({"name": name, "argument": header["argument"] or argument_of(name), "text": body})
+    return passes
 
 
-def record(stages, found):
-    """Puts around the stages of {level: function} what writes LLVM's passes into found, {"llir": [...],
+def record(stages, listed):
+    """Puts around the stages of {level: function} what writes LLVM's passes into listed, {"llir": [...],
     "ptx": [...]}, as split() has them."""
     for level in STAGES:
         if level in stages:
-            stages[level] = _watched(level, stages[level], found)
+            stages[level] = _watched(level, stages[level], listed)
 
 
-def _watched(level, stage, found):
+def _watched(level, stage, listed):
     def run(source, metadata):
         with _variables(), tempfile.TemporaryFile() as file:
             try:
@@ -97,10 +97,10 @@ def _watched(level, stage, found):
                     return stage(source, metadata)
             finally:
                 file.seek(0)
-                said = file.read().decode(errors="replace")
-                found[level] = split(said)
-                if not found[level]:  # it failed before, or prints none
-                    sys.stderr.write(said)
+                output = file.read().decode(errors="replace")
+                listed[level] = split(output)
+                if not listed[level]:  # it failed before, or prints none
+                    sys.stderr.write(output)
 
     return run
 
@@ -108,9 +108,9 @@ def _watched(level, stage, found):
 @contextlib.contextmanager
 def _variables():
     off = os.environ.get("DISABLE_LLVM_OPT", "")
-    wanted = {"LLVM_IR_ENABLE_DUMP": "1", "DISABLE_LLVM_OPT": f"{off},{_SCOPE}" if off else _SCOPE}
-    kept = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+    variables = {"LLVM_IR_ENABLE_DUMP": "1", "DISABLE_LLVM_OPT": f"{off},{_SCOPE}" if off else _SCOPE}
+    kept = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:

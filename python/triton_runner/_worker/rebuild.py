@@ -1,4 +1,4 @@
-"""A kernel made again from what capture.py took down of it, in a process that has none of the caller's
+"""A kernel made again from what portable.py took down of it, in a process that has none of the caller's
 objects.
 
 Standard library and Triton only, in Python 3.8's syntax. Sources are compiled under their own file names
@@ -15,7 +15,7 @@ class Missing(Exception):
 
 
 def value(taken):
-    """A constant: JSON's own, or one of capture.py's forms."""
+    """A constant: JSON's own, or one of portable.py's forms."""
     if not isinstance(taken, dict):
         return taken
     (kind, content), *_ = taken.items()
@@ -41,10 +41,10 @@ def _attribute(module, path):
     places = ["triton.language", module] if module.startswith("triton.language") else [module]
     for place in places:
         try:
-            found = importlib.import_module(place)
+            value = importlib.import_module(place)
             for part in path.split("."):
-                found = getattr(found, part)
-            return found
+                value = getattr(value, part)
+            return value
         except (ImportError, AttributeError):
             continue
     import triton
@@ -54,36 +54,36 @@ def _attribute(module, path):
 
 def function(kernel):
     """The JIT function of {"functions": [...], "entry": index}."""
-    taken, made = kernel["functions"], {}
-    for one in taken:
-        _remember_lines(one)
+    taken, functions = kernel["functions"], {}
+    for function in taken:
+        _remember_lines(function)
     # Every function exists before any namespace is filled: they may call each other, or themselves.
-    for index, one in enumerate(taken):
-        made[index] = {"__name__": one["module"]}
-    wrapped = dict.fromkeys(made)
+    for index, function in enumerate(taken):
+        functions[index] = {"__name__": function["module"]}
+    wrapped = dict.fromkeys(functions)
     for index in kernel["order"]:
-        one, names = taken[index], made[index]
-        for name, reference in one["names"].items():
+        function, names = taken[index], functions[index]
+        for name, reference in function["names"].items():
             if isinstance(reference, dict) and "function" in reference:
                 names[name] = wrapped[reference["function"]]
             else:
                 names[name] = value(reference)
-        wrapped[index] = _wrapped(one, _executed(one, names))
-    for index, one in enumerate(taken):
-        for name, reference in one["names"].items():
+        wrapped[index] = _wrapped(function, _executed(function, names))
+    for index, function in enumerate(taken):
+        for name, reference in function["names"].items():
             if isinstance(reference, dict) and "function" in reference:
-                made[index][name] = wrapped[reference["function"]]
+                functions[index][name] = wrapped[reference["function"]]
     return wrapped[kernel["entry"]]
 
 
-def _remember_lines(one):
+def _remember_lines(function):
     """Gives inspect the source: the file may not be there, or be another by now."""
-    lines = list(linecache.cache[one["file"]][2]) if one["file"] in linecache.cache else []
-    own = one["source"].splitlines(keepends=True)
-    first = one["line"] - 1
+    lines = list(linecache.cache[function["file"]][2]) if function["file"] in linecache.cache else []
+    own = function["source"].splitlines(keepends=True)
+    first = function["line"] - 1
     lines += ["\n"] * (first + len(own) - len(lines))
     lines[first : first + len(own)] = own
-    linecache.cache[one["file"]] = (sum(map(len, lines)), None, lines, one["file"])
+    linecache.cache[function["file"]] = (sum(map(len, lines)), None, lines, function["file"])
 
 
 def _executed(one, names):
@@ -91,21 +91,21 @@ def _executed(one, names):
     if source[:1].isspace():  # within another function: columns stay
         source, line = "if 1:\n" + source, line - 1
     exec(compile("\n" * (line - 1) + source, one["file"], "exec", dont_inherit=True), names)
-    made = names[one["name"]]
-    made.__qualname__, made.__module__ = one["qualname"], one["module"]
-    return made
+    function = names[one["name"]]
+    function.__qualname__, function.__module__ = one["qualname"], one["module"]
+    return function
 
 
-def _wrapped(one, made):
-    if one["kind"] == "plain":
-        return made
+def _wrapped(function, executed):
+    if function["kind"] == "plain":
+        return executed
     import triton
 
-    if one["kind"] == "constexpr_function":
-        return triton.constexpr_function(made)
-    if one["kind"] == "gluon":
+    if function["kind"] == "constexpr_function":
+        return triton.constexpr_function(executed)
+    if function["kind"] == "gluon":
         from triton.experimental.gluon import jit
     else:
         jit = triton.jit
-    known = inspect.signature(triton.runtime.jit.JITFunction.__init__).parameters
-    return jit(made, **{name: v for name, v in one["options"].items() if name in known})
+    parameters = inspect.signature(triton.runtime.jit.JITFunction.__init__).parameters
+    return jit(executed, **{name: v for name, v in function["options"].items() if name in parameters})

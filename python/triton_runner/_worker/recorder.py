@@ -76,13 +76,13 @@ class Selector:
     def matches(self, seen):
         """Whether the last of the passes seen so far ([(stage, add), ...]) is one."""
         if self.number is not None:
-            found = len(seen) == self.number
+            is_next = len(seen) == self.number
         else:
-            found = self._has(*seen[-1])
-            if found and self.nth is not None:
-                found = sum(self._has(*each) for each in seen) == self.nth
-        self.met = self.met or found
-        return found
+            is_next = self._has(*seen[-1])
+            if is_next and self.nth is not None:
+                is_next = sum(self._has(*each) for each in seen) == self.nth
+        self.met = self.met or is_next
+        return is_next
 
 
 class Recorder:
@@ -163,9 +163,9 @@ class Recorder:
             with self._stand_ins(scopes):
                 while True:
                     try:
-                        made = stage(source, metadata)
+                        result = stage(source, metadata)
                         if level not in self.instead:
-                            return made
+                            return result
                         metadata.update(self.metadata)
                         return self.instead[level]
                     except _Replaced as event:
@@ -282,9 +282,9 @@ class Recorder:
             ) from None
 
     def _replaced(self, text, module, number):
-        made = self._parsed(text, module.context)
-        self.passes[-1]["after"], self.passes[-1]["bytes"] = self._keep(made)
-        return _Replaced(made, number)
+        parsed = self._parsed(text, module.context)
+        self.passes[-1]["after"], self.passes[-1]["bytes"] = self._keep(parsed)
+        return _Replaced(parsed, number)
 
     def _end_of(self, module, ran):
         """What the plan says about the module behind the last pass seen."""

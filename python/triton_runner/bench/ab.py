@@ -126,10 +126,10 @@ def _kernels(pair, grid, args, constexprs, tolerance) -> Section:
     on_gpu = devices.resolved_device() != "cpu"
     a, b, again = (_Side(text, grid, args, constexprs) for text in (*pair, pair[0]))
     take = timer("warm", on_gpu)
-    wanted = a.arrays()
+    expected = a.arrays()
 
     def check() -> None:
-        for number, (array, right) in enumerate(zip(b.arrays(), wanted, strict=True)):
+        for number, (array, right) in enumerate(zip(b.arrays(), expected, strict=True)):
             difference = numpy.abs(array - right).max(initial=0)
             if not difference <= tolerance:
                 raise WrongResult(f"array {number} differs from A's by {difference:g}: --tolerance")

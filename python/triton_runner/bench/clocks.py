@@ -30,11 +30,11 @@ def _gpu() -> dict:
     values = [value.strip() for value in done.stdout.strip().split(",")]
     if done.returncode or len(values) != len(_FIELDS):
         return {}
-    found = {}
+    clocks = {}
     for name, value in zip(_NAMES, values, strict=True):
         with contextlib.suppress(ValueError):
-            found[name] = int(value, 16) & ~_HARMLESS if name == "throttled" else float(value)
-    return found
+            clocks[name] = int(value, 16) & ~_HARMLESS if name == "throttled" else float(value)
+    return clocks
 
 
 def _cpu() -> dict:

@@ -17,7 +17,7 @@ from triton_runner._settings.options import json_option, print_json
 from triton_runner.bench.peers import Peer
 
 NAMES = ("launch_latency", "matmul", "attention")
-LATENCY_ROUNDS, ROUNDS = 60, 60
+ROUNDS = 60
 
 
 def run(sections, rounds: int, seconds: float, quiet: bool = False) -> tuple[list, bool]:
@@ -29,8 +29,8 @@ def run(sections, rounds: int, seconds: float, quiet: bool = False) -> tuple[lis
     done, right = [], True
     for section in sections:
         right &= check(section)
-        with telling(section.title, bar=True) as told:
-            measure(section, rounds, seconds, lambda done, total: told(None, done, total))
+        with telling(section.title, bar=True) as report_progress:
+            measure(section, rounds, seconds, lambda done, total: report_progress(None, done, total))
         if not quiet:
             report.show(section)
         done.append(section)
@@ -42,13 +42,13 @@ def finish(sections, right: bool, as_json: bool, save: str | None, plot: str | N
     # As above.
     from triton_runner.bench import report
 
-    told = report.as_json(sections)
+    results = report.as_json(sections)
     if save:
-        write_file(save, json.dumps(told, indent=1))
+        write_file(save, json.dumps(results, indent=1))
     if plot:
         report.plot(sections, plot)
     if as_json:
-        print_json(told)
+        print_json(results)
     sys.exit(0 if right else 1)
 
 
@@ -143,14 +143,14 @@ def bench_command(
                 raise click.UsageError(f"--lock-sm: {error}") from None
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         if ab:
-            made = two.sections(ab, chosen, grid, args, constexprs, tolerance, sizes, stack, launches)
+            sections_ = two.sections(ab, chosen, grid, args, constexprs, tolerance, sizes, stack, launches)
         else:
-            plan = suites.Plan(
+            plan = suites.Measurement(
                 folder, stack.enter_context(opened_peers(peers)),
                 sizes, launches,
             )  # fmt: skip
-            made = (section for name in chosen for section in suites.SUITES[name](plan))
-        done, right = run(made, rounds, seconds, quiet=as_json)
+            sections_ = (section for name in chosen for section in suites.SUITES[name](plan))
+        done, right = run(sections_, rounds, seconds, quiet=as_json)
     finish(done, right, as_json, save, plot)
 
 

@@ -79,18 +79,18 @@ def environments(options) -> list[str]:
     """Those named, or the conda environments that begin with the prefix."""
     if options.envs:
         return options.envs
-    found = sorted(
+    kernels = sorted(
         entry.name
         for folder in peers.conda_folders()
         for entry in os.scandir(folder)
         if entry.name.startswith(options.env_prefix) and os.path.isfile(os.path.join(entry, "bin", "python"))
     )
-    if not found:
+    if not kernels:
         raise fail(
             f"there is no conda environment whose name begins with {options.env_prefix!r}",
             "--envs names environments: 3.4.0 3.9.0, /opt/venv, a conda environment",
         )
-    return found
+    return kernels
 
 
 class Matrix:
@@ -181,9 +181,9 @@ def _csv_row(section: Section, row: Row) -> list:
     if not row.samples:
         return [row.name, "", "", "", "wrong" if row.wrong else "not run", row.wrong or row.skipped]
     comparison = report.compared(section, row)
-    said = [f"{comparison.ratio:.4f}", comparison.verdict] if comparison else ["1", "baseline"]
+    words = [f"{comparison.ratio:.4f}", comparison.verdict] if comparison else ["1", "baseline"]
     times = [f"{value * 1e3:.6g}" for value in (statistics.median(row.samples), min(row.samples))]
-    return [row.name, *times, *said, row.launches]
+    return [row.name, *times, *words, row.launches]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -231,8 +231,8 @@ def main(argv: list[str] | None = None) -> int:
                 return 0
             sizes = sizes_of(options)
             seconds = options.rep * 1e-3 * len(matrix.peers) if options.rep else 60.0
-            made = (matrix.section(number, size) for number, size in enumerate(sizes))
-            sections, right = run(made, options.rounds, seconds, quiet=options.no_table)
+            sections_ = (matrix.section(number, size) for number, size in enumerate(sizes))
+            sections, right = run(sections_, options.rounds, seconds, quiet=options.no_table)
     except (DiagnosticError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -10,9 +10,9 @@ _LEVELS = ("cubin", "hsaco", "ptx", "ttgir", "ttir")  # the last that was compil
 
 def describe(compiled) -> str:
     """What runs, with the digest of its code: "empty_19.cubin 1a2b3c4d, cuda:90"."""
-    known = [name for name in _LEVELS if dict.__contains__(compiled.asm, name)]
+    levels = [name for name in _LEVELS if dict.__contains__(compiled.asm, name)]
     metadata = compiled.metadata
-    level = getattr(metadata, "triton_runner_level", None) or known[0]
+    level = getattr(metadata, "triton_runner_level", None) or levels[0]
     code = compiled.asm[level]
     digest = hashlib.sha256(code if isinstance(code, bytes) else code.encode()).hexdigest()[:8]
     target = getattr(metadata, "target", None)

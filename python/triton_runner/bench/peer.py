@@ -41,18 +41,18 @@ class Subject:
         if asked["problem"] == "launch" and asked["count"]:
             checked = problems.make(kernels, {**asked, "witness": True}, self.device)
         stream = self._stream()
-        found = []
+        samples = []
         for name, way in (
             ("triton.jit", native.jit),
             ("CompiledKernel.run", lambda p: native.compiled_run(p, stream)),
             ("triton_runner.jit", native.runner_jit),
         ):
             try:
-                found.append([name, *self._made(name, way, checked)])
+                samples.append([name, *self._made(name, way, checked)])
             except Exception as error:
                 first = str(error).partition("\n")[0]
-                found.append([name, "", f"{type(error).__name__}: {first}", ""])
-        return found
+                samples.append([name, "", f"{type(error).__name__}: {first}", ""])
+        return samples
 
     def _made(self, name, way, checked):
         call, _ = way(checked)
@@ -122,21 +122,21 @@ class Subject:
 
 def hello(on_gpu: bool) -> dict:
     """Who answers here."""
-    told = {"python": sys.version.split()[0], "executable": sys.executable}
+    about = {"python": sys.version.split()[0], "executable": sys.executable}
     try:
         import triton_runner
 
-        told["triton_runner"] = getattr(triton_runner, "__version__", "?")
-        told["triton_runner_file"] = triton_runner.__file__
+        about["triton_runner"] = getattr(triton_runner, "__version__", "?")
+        about["triton_runner_file"] = triton_runner.__file__
     except ImportError:
-        told["triton_runner"] = None
+        about["triton_runner"] = None
     import torch
     import triton
 
-    told["triton"], told["torch"] = triton.__version__, torch.__version__
+    about["triton"], about["torch"] = triton.__version__, torch.__version__
     if on_gpu and not torch.cuda.is_available():
         raise RuntimeError("torch of this interpreter sees no GPU")
-    return told
+    return about
 
 
 def main() -> None:
@@ -153,10 +153,10 @@ def main() -> None:
                 answer = {"ways": subject.ways, "module": subject.module, "sample": subject.sample}[
                     request["do"]
                 ](request)
-            told = {"answer": answer}
+            reply = {"answer": answer}
         except Exception as error:
-            told = {"error": f"{type(error).__name__}: {error}"}
-        writer.write(json.dumps(told) + "\n")
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        writer.write(json.dumps(reply) + "\n")
         writer.flush()
 
 

@@ -67,10 +67,10 @@ class Peer:
         if not line:
             status = self._process.wait()
             raise fail(f"{self.text} ended with status {status}", "what it wrote stands above")
-        told = json.loads(line)
-        if "error" in told:
-            raise fail(f"{self.text}: {told['error']}", f"the interpreter is {self.python}")
-        return told["answer"]
+        reply = json.loads(line)
+        if "error" in reply:
+            raise fail(f"{self.text}: {reply['error']}", f"the interpreter is {self.python}")
+        return reply["answer"]
 
     def rows(self, request: dict, only=None) -> list[Row]:
         """The ways that it has to launch a problem, or a module's kernel; `only` names those to keep."""
@@ -111,9 +111,9 @@ def _python_of(text: str) -> str | None:
     for path in (text, os.path.join(text, "bin", "python"), *(_conda(text))):
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return os.path.abspath(path)
-    found = shutil.which(text)
-    if found and os.sep not in text:
-        return found
+    interpreter = shutil.which(text)
+    if interpreter and os.sep not in text:
+        return interpreter
     raise fail(
         f"{text!r} is not an interpreter, environment or release",
         "give a path of a Python, a virtual environment's folder, a conda environment's name, or 3.4.0",

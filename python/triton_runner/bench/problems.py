@@ -44,8 +44,8 @@ class Problem:
         """How the outputs differ from what they should be; "" if they do not."""
         if self.wanted is None:
             return ""
-        for number, (output, wanted) in enumerate(zip(self.outputs, self.wanted())):  # noqa: B905  (3.9's Python)
-            difference = (output.double() - wanted.double()).abs().max().item()
+        for number, (output, expected) in enumerate(zip(self.outputs, self.wanted())):  # noqa: B905  (3.9's Python)
+            difference = (output.double() - expected.double()).abs().max().item()
             if not difference <= self.tolerance:
                 return f"output {number} is off by {difference:g}, at most {self.tolerance:g} is allowed"
         return ""
@@ -116,7 +116,7 @@ def attention(kernels, heads: int, length: int, device: str) -> Problem:
     m_tile, n_tile = (128, 64) if device != "cpu" else (64, 64)
     reference = torch.nn.functional.scaled_dot_product_attention
     on_gpu = device != "cpu"
-    given = (q, k, v) if on_gpu else (q.float(), k.float(), v.float())
+    arrays = (q, k, v) if on_gpu else (q.float(), k.float(), v.float())
     exact = []
 
     def wanted():
@@ -129,12 +129,12 @@ def attention(kernels, heads: int, length: int, device: str) -> Problem:
         (length // m_tile, heads), (q, k, v, out, dim**-0.5, length * dim, length),
         {"DIM": dim, "BLOCK_M": m_tile, "BLOCK_N": n_tile},
         {"num_warps": 4, "num_stages": 3} if on_gpu else {}, (out,), wanted, 5e-3,
-        4.0 * heads * length * length * dim, lambda: reference(*given),
-        f"torch's scaled_dot_product_attention, {given[0].dtype}",
+        4.0 * heads * length * length * dim, lambda: reference(*arrays),
+        f"torch's scaled_dot_product_attention, {arrays[0].dtype}",
     )  # fmt: skip
 
 
 def make(kernels, request: dict, device: str) -> Problem:
     """The problem that a request names: {"problem": "matmul", ...}."""
-    made = {"launch": launch, "matmul": matmul, "attention": attention}[request["problem"]]
-    return made(kernels, device=device, **{k: v for k, v in request.items() if k != "problem"})
+    make = {"launch": launch, "matmul": matmul, "attention": attention}[request["problem"]]
+    return make(kernels, device=device, **{k: v for k, v in request.items() if k != "problem"})

@@ -19,25 +19,25 @@ _UNITS = {1e-6: "us", 1e-3: "ms"}
 
 def machine() -> dict:
     """What ran: device, releases."""
-    found = {"triton_runner": triton_runner.__version__, "python": platform.python_version()}
+    about = {"triton_runner": triton_runner.__version__, "python": platform.python_version()}
     for name in ("triton", "torch"):
         try:
-            found[name] = __import__(name).__version__
+            about[name] = __import__(name).__version__
         except ImportError:
-            found[name] = None
+            about[name] = None
     device = devices.resolved_device()
-    found["device"] = device
+    about["device"] = device
     if device != "cpu":
         from triton_runner._launch import gpu_driver  # not on a machine without a driver
 
         driver = gpu_driver.driver()
-        found["gpu"] = driver.properties(gpu_driver.current_device())["name"]
-        found["driver"] = driver.driver_version()
+        about["gpu"] = driver.properties(gpu_driver.current_device())["name"]
+        about["driver"] = driver.driver_version()
     else:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-        found["cpu"] = names[0] if names else platform.machine()
-    return found
+        about["cpu"] = names[0] if names else platform.machine()
+    return about
 
 
 def compared(section: Section, row: Row) -> intervals.Comparison | None:
@@ -51,16 +51,16 @@ def compared(section: Section, row: Row) -> intervals.Comparison | None:
 def as_dict(section: Section) -> dict:
     rows = []
     for row in section.rows:
-        told = {"name": row.name, "launches": row.launches, "skipped": row.skipped, "wrong": row.wrong,
+        fields = {"name": row.name, "launches": row.launches, "skipped": row.skipped, "wrong": row.wrong,
                 "samples": row.samples}  # fmt: skip
         if row.samples:
             median, low, high = intervals.median_interval(row.samples)
-            told |= {"minimum": min(row.samples), "median": median, "interval": [low, high]}
+            fields |= {"minimum": min(row.samples), "median": median, "interval": [low, high]}
             if section.work:
-                told["tflops"] = section.work / median * 1e-12
+                fields["tflops"] = section.work / median * 1e-12
         if comparison := compared(section, row):
-            told["comparison"] = comparison.as_dict()
-        rows.append(told)
+            fields["comparison"] = comparison.as_dict()
+        rows.append(fields)
     return {"title": section.title, "baseline": section.baseline, "clocks": section.clocks, "rows": rows}
 
 
@@ -120,8 +120,8 @@ def check_plot(path: str) -> None:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
         raise click.UsageError("--plot needs matplotlib: pip install triton-runner[plot]") from None
-    known = FigureCanvasBase.get_supported_filetypes()
-    if os.path.splitext(path)[1][1:].lower() not in known:
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if os.path.splitext(path)[1][1:].lower() not in formats:
         raise click.UsageError(f"--plot {path}: its name says no kind of picture: .png, .svg or .pdf")
 
 

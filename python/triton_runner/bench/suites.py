@@ -12,7 +12,7 @@ CPU_BURST = 5  # launches of a sample of a kernel's time there
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Measurement:
     """What a run measures: sizes of the problems (none: those of the device), and what a burst is."""
 
     folder: str
@@ -21,7 +21,7 @@ class Plan:
     launches: int = 200
 
 
-def launch_latency(plan: Plan):
+def launch_latency(plan: Measurement):
     """What a launch costs the host, of a kernel that does nothing."""
     for count in (0, 19):
         bench = Bench({"problem": "launch", "count": count}, "launch", plan.launches, plan.folder)
@@ -33,7 +33,7 @@ def launch_latency(plan: Plan):
         yield Section(f"launch latency, {bench.problem.size}, bursts of {plan.launches}", rows, "triton.jit")
 
 
-def _kernel_time(title: str, asked: dict, plan: Plan):
+def _kernel_time(title: str, asked: dict, plan: Measurement):
     on_gpu = devices.resolved_device() != "cpu"
     for kind in ("cold", "warm") if on_gpu else ("launch",):
         bench = Bench(asked, kind, CPU_BURST, plan.folder)
@@ -48,14 +48,14 @@ def _kernel_time(title: str, asked: dict, plan: Plan):
         )
 
 
-def matmul(plan: Plan):
+def matmul(plan: Measurement):
     """A matrix product at every level, beside native Triton and torch."""
     on_gpu = devices.resolved_device() != "cpu"
     for n in plan.sizes or ((1024, 2048, 4096, 8192) if on_gpu else (256,)):
         yield from _kernel_time("matmul", {"problem": "matmul", "n": n}, plan)
 
 
-def attention(plan: Plan):
+def attention(plan: Measurement):
     """Flash attention at every level, beside native Triton and torch."""
     on_gpu = devices.resolved_device() != "cpu"
     for length in plan.sizes or ((1024, 4096, 8192) if on_gpu else (256,)):

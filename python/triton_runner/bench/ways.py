@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from triton_runner import _core
 from triton_runner._artifact import loading
-from triton_runner._base.levels import MLIR, ON_CPU, levels_of
+from triton_runner._base.levels import LEVELS, MLIR, ON_CPU, levels_of
 from triton_runner._base.metadata import as_path_or_text
 from triton_runner._jit import jit
 from triton_runner._launch import gpu_driver
@@ -150,9 +150,9 @@ class Bench:
             folder, _ = self.saved(problem)
             kernel = jit.jit(problem.kernel.fn)
             grid, args, meta = problem.grid, problem.args, problem.keywords
-            given = {**meta, f"{level}_dir": folder}
-            made = kernel[grid](*args, **given)
-            return (lambda: kernel[grid](*args, **given)), self._entered_label(made)
+            keywords = {**meta, f"{level}_dir": folder}
+            compiled = kernel[grid](*args, **keywords)
+            return (lambda: kernel[grid](*args, **keywords)), self._entered_label(compiled)
 
         return self.row(f"triton_runner.jit, {level}_dir=", way)
 
@@ -172,8 +172,8 @@ class Bench:
         return self.row(f"triton_runner.load(.{level})", way)
 
     def _check_level(self, level: str) -> None:
-        if not self.on_gpu and level not in ON_CPU:
-            raise Skipped("a binary runs on a GPU only")
+        if not self.on_gpu and (level not in ON_CPU or LEVELS[level].when_named):
+            raise Skipped("a binary is timed on a GPU only")
 
     def _entered_label(self, kernel) -> str:
         entry = kernel.artifact.level
@@ -198,11 +198,11 @@ class Bench:
             args = [cupy.from_dlpack(a) if hasattr(a, "data_ptr") else cupy.int32(a) for a in problem.args]
             args += [cupy.uint64(0)] * (len(described["params"]) - len(args))
             grid, block = (*problem.grid, 1, 1)[:3], (compiled.metadata.num_warps * 32, 1, 1)
-            shared, given = compiled.metadata.shared, tuple(args)
+            shared, arguments = compiled.metadata.shared, tuple(args)
             cupy.cuda.ExternalStream(self.stream).use()
 
             def call():
-                function(grid, block, given, shared_mem=shared)
+                function(grid, block, arguments, shared_mem=shared)
 
             call()
             return call, f"{native.describe(compiled)} by CuPy {cupy.__version__}"

@@ -9,6 +9,10 @@
 
 namespace triton_runner::machine {
 
+// Elements outside of a tensor whose map fills with NaNs are the low bits of this: an H100's, in tiled mode too
+// (tests/gpu/im2col.py).
+inline constexpr uint64_t kNanFill = 0x7ff77ff77ff77ff7;
+
 struct BoxRow {
   uint64_t address = 0;        // of its first element inside
   int64_t begin = 0, end = 0;  // elements of the row that are inside

@@ -77,9 +77,11 @@ class Taker {
   int64_t taken_ = 0, end_ = 0;  // this worker's, not started yet
 };
 
-// Where place `linear` of a grid is, x fastest.
+// Where place `linear` of a grid is, x fastest. Each program asks, and divisions take it time.
 inline std::array<int64_t, 3> place_in(const std::array<int64_t, 3>& grid, int64_t linear) {
-  return {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
+  if (linear < grid[0]) return {linear, 0, 0};
+  const int64_t row = linear / grid[0], plane = row < grid[1] ? 0 : row / grid[1];
+  return {linear - row * grid[0], row - plane * grid[1], plane};
 }
 // The first block of cluster `number`, and block `rank` of it.
 std::array<int64_t, 3> block_in(const std::array<int64_t, 3>& blocks, const std::array<int64_t, 3>& cluster,

@@ -3,7 +3,7 @@
 // A tensor core is no chain of IEEE operations. It takes a block of products and the accumulator, aligns them
 // all to the largest exponent among them, cuts each off `fraction` bits after that exponent's one, adds
 // exactly, and cuts the sum to the accumulator's format. How many products a block has and how many bits stay
-// is a row of mma_model's table; doc/measurements/fidelity.md says where the rows come from. Fast models are
+// is a row of mma_model's table; doc/internals/hardware.md says where the rows come from. Fast models are
 // chains of f32 fused multiply-adds in ascending k instead.
 //
 // Operands come as tiles of 8 rows of 16 bytes: what one 32-bit register of a warp holds (lane l: row l / 4,

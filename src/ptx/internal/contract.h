@@ -2,7 +2,7 @@
 // -fmad=false: which pairs become one fused multiply-add, and which divisions a multiplication.
 //
 // The PTX ISA only allows it (9.7.3: mul, add and sub without .rn). The rule here is what ptxas was seen to
-// do; doc/measurements/fidelity.md says what it was compared with.
+// do; doc/internals/hardware.md says what it was compared with.
 #pragma once
 #include <cstdint>
 #include <optional>

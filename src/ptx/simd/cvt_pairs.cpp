@@ -1,4 +1,6 @@
 // cvt to pairs of floats: two f32, or the two elements of a word, into the two of another. PTX ISA 9.7.9.21.
+#include <utility>
+
 #include "simd/cvt.h"
 
 namespace triton_runner::ptx::SIMD_ISA {
@@ -27,7 +29,6 @@ void f32_to_halves(Lanes& x, const Operands& o) {
   });
 }
 
-// imm: the format of the result | that of the source << 8.
 enum Pair : u32 {
   kPairF16,
   kPairBf16,
@@ -39,7 +40,7 @@ enum Pair : u32 {
   kPairUe8m0,
   kPairF32
 };
-PTX_INLINE Format format_of(u32 pair) {
+PTX_INLINE constexpr Format format_of(u32 pair) {
   switch (pair) {
     case kPairF16:
       return kF16Format;
@@ -70,49 +71,43 @@ PTX_INLINE float decode_scale(uint32_t code) {
 }
 
 // NaNs are canonical.
-PTX_INLINE float decode_part(u32 pair, u32 word) {
-  switch (pair) {
-    case kPairF16:
-      return canonical(decode<kF16Format>(word));
-    case kPairBf16:
-      return canonical(decode<kBf16Format>(word));
-    case kPairE4m3:
-      return canonical(decode<kE4m3Format>(word));
-    case kPairE5m2:
-      return canonical(decode<kE5m2Format>(word));
-    case kPairE2m3:
-      return decode<kE2m3Format>(word & 0x3f);
-    case kPairE3m2:
-      return decode<kE3m2Format>(word & 0x3f);
-    case kPairE2m1:
-      return decode<kE2m1Format>(word);
-    default:
-      return decode_scale(word);
+template <Pair kFrom>
+PTX_INLINE float decode_part(u32 word) {
+  if constexpr (kFrom == kPairUe8m0) {
+    return decode_scale(word);
+  } else {
+    constexpr Format kFormat = format_of(kFrom);
+    const float value = decode<kFormat>(word & ((1u << kFormat.width()) - 1));
+    return kFormat.nans == Nans::kNone ? value : canonical(value);
   }
 }
 
-PTX_INLINE u32 slot_of(u32 pair) { return pair <= kPairBf16 ? 16 : pair == kPairE2m1 ? 4 : 8; }
+PTX_INLINE constexpr u32 slot_of(u32 pair) { return pair <= kPairBf16 ? 16 : pair == kPairE2m1 ? 4 : 8; }
 
-// Out, In: the words that hold the pairs (In float: two operands, a above b).
-template <class Out, class In>
+// The words that hold pairs; of f32 there are two operands, a above b.
+template <Pair kPair>
+using Word = std::conditional_t<
+    kPair == kPairF32, float,
+    std::conditional_t<kPair <= kPairBf16, u32, std::conditional_t<kPair == kPairE2m1, u8, u16>>>;
+
+// imm: the format of the result.
+template <class Out, Pair kFrom>
 void pair_to_pair(Lanes& x, const Operands& o) {
-  constexpr bool kFromF32 = __is_same(In, float);
+  using In = Word<kFrom>;
+  constexpr bool kFromF32 = kFrom == kPairF32;
   const In* a = values<const In>(x, o.a);
   const In* b = kFromF32 ? values<const In>(x, o.b) : a;
-  u32 small = o.small, to = u32(o.imm) & 0xff, from = u32(o.imm) >> 8 & 0xff;
+  u32 small = o.small, to = u32(o.imm);
   const Format to_format = format_of(to);
   store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) {
     for (size_t i = 0; i < n; ++i) {
       u32 code[2];
       for (int half = 0; half < 2; ++half) {
         float value;
-        if constexpr (kFromF32) {
+        if constexpr (kFromF32)
           value = (half ? a : b)[first + i];
-        } else {
-          u32 slot = slot_of(from),
-              word = u32(a[first + i]) >> (half * slot) & (slot == 32 ? ~0u : (1u << slot) - 1);
-          value = decode_part(from, word);
-        }
+        else
+          value = decode_part<kFrom>(u32(a[first + i]) >> (half * slot_of(kFrom)));
         if (small & kReluBit) value = value <= 0.0f ? 0.0f : value;
         code[half] = to == kPairUe8m0 ? encode_scale(value, small & kDirectionMask, small & kFiniteBit)
                                       : encode(value, to_format, small & kDirectionMask, small & kFiniteBit);
@@ -120,6 +115,45 @@ void pair_to_pair(Lanes& x, const Operands& o) {
       d[i] = Out(code[1] << slot_of(to) | code[0]);
     }
   });
+}
+
+// Between narrow floats and wide ones, rounded to nearest: what is too large is the largest of the narrow and
+// infinite in the wide.
+constexpr bool is_wide(Pair pair) { return pair <= kPairBf16 || pair == kPairF32; }
+template <Pair kTo, Pair kFrom>
+void pair_nearest(Lanes& x, const Operands& o) {
+  using In = Word<kFrom>;
+  using Out = Word<kTo>;
+  const In* a = values<const In>(x, o.a);
+  const In* b = kFrom == kPairF32 ? values<const In>(x, o.b) : a;
+  const bool relu = o.small & kReluBit;
+  const auto part = [=](In word, u32 half) __attribute__((always_inline)) {
+    float value;
+    if constexpr (kFrom == kPairF32)
+      value = word;
+    else
+      value = decode_part<kFrom>(u32(word) >> (half * slot_of(kFrom)));
+    value = relu && value <= 0.0f ? 0.0f : value;
+    return Codec<format_of(kTo)>::template encode<Rounding::kNearestEven>(value);
+  };
+  store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) __attribute__((always_inline)) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) d[i] = Out(part(a[first + i], 1) << slot_of(kTo) | part(b[first + i], 0));
+  });
+}
+constexpr size_t kPairs = kPairF32 + 1;
+template <size_t kPlace>
+constexpr Handler nearest_at() {
+  constexpr Pair kTo = Pair(kPlace / kPairs), kFrom = Pair(kPlace % kPairs);
+  if constexpr (kTo < kPairUe8m0 && is_wide(kTo) != is_wide(kFrom))
+    return pair_nearest<kTo, kFrom>;
+  else
+    return nullptr;
+}
+template <size_t... kPlace>
+Handler nearest(int to, int from, std::index_sequence<kPlace...>) {
+  constexpr Handler kHandlers[] = {nearest_at<kPlace>()...};
+  return kHandlers[size_t(to) * kPairs + size_t(from)];
 }
 
 int pair_of(Mod type) {
@@ -144,35 +178,29 @@ int pair_of(Mod type) {
       return -1;
   }
 }
-template <class Out>
-Handler pair_into(Mod from) {
-  if (from == Mod::kF32) return pair_to_pair<Out, float>;
-  switch (pair_of(from)) {
-    case kPairF16:
-    case kPairBf16:
-      return pair_to_pair<Out, u32>;
-    case kPairE2m1:
-      return pair_to_pair<Out, u8>;
-    default:
-      return pair_to_pair<Out, u16>;
-  }
+template <class Out, size_t... kFrom>
+Handler pair_into(int from, std::index_sequence<kFrom...>) {
+  constexpr Handler kHandlers[] = {pair_to_pair<Out, Pair(kFrom)>...};
+  return kHandlers[from];
 }
 
 }  // namespace
 
 CvtChoice find_pair_cvt(const CvtKey& k, u32 small) {
-  const int to = pair_of(k.to), from = pair_of(k.from);
-  const bool from_f32 = k.from == Mod::kF32;
-  if (to < 0 || (from < 0 && !from_f32)) return {};
-  if (from_f32 && k.direction == kNearest && !k.satfinite) {
+  const int to = pair_of(k.to), from = k.from == Mod::kF32 ? int(kPairF32) : pair_of(k.from);
+  if (to < 0 || from < 0) return {};
+  if (from == kPairF32 && k.direction == kNearest && !k.satfinite) {
     if (to == kPairF16) return {k.relu ? f32_to_halves<F16, true> : f32_to_halves<F16, false>};
     if (to == kPairBf16) return {k.relu ? f32_to_halves<BF16, true> : f32_to_halves<BF16, false>};
   }
-  const int64_t formats = to | (from_f32 ? int(kPairF32) : from) << 8;
-  const Handler run = u32(to) <= kPairBf16 ? pair_into<u32>(k.from)
-                      : to == kPairE2m1    ? pair_into<u8>(k.from)
-                                           : pair_into<u16>(k.from);
-  return {run, small, formats};
+  if (k.direction == kNearest && k.satfinite == !is_wide(Pair(to)))
+    if (const Handler run = nearest(to, from, std::make_index_sequence<kPairs * kPairs>()))
+      return {run, small};
+  constexpr auto kAll = std::make_index_sequence<kPairs>();
+  const Handler run = to <= int(kPairBf16) ? pair_into<u32>(from, kAll)
+                      : to == kPairE2m1    ? pair_into<u8>(from, kAll)
+                                           : pair_into<u16>(from, kAll);
+  return {run, small, to};
 }
 
 }  // namespace triton_runner::ptx::SIMD_ISA

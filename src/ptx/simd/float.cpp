@@ -32,10 +32,10 @@ struct extremum {
     if constexpr ((kV & kVFtz) != 0) a = flushed(a), b = flushed(b);
     uint32_t sign = (bits_as<uint32_t>(a) ^ bits_as<uint32_t>(b)) & 0x80000000;
     if constexpr ((kV & kVAbs) != 0) a = __builtin_fabsf(a), b = __builtin_fabsf(b);
-    float r = choice<kMax>{}(a, b);
-    if constexpr ((kV & kVNan) != 0) r = a != a || b != b ? nan_f32() : r;
+    constexpr bool kNan = (kV & kVNan) != 0;
+    float r = std::conditional_t<kNan, std::conditional_t<kMax, larger, smaller>, choice<kMax>>{}(a, b);
     if constexpr ((kV & kVXorsign) != 0) r = bits_as<float>(bits_as<uint32_t>(r) | sign);
-    return canonical(r);
+    return (kNan ? (a == a) & (b == b) : r == r) ? r : nan_f32();
   }
   PTX_INLINE float operator()(float a, float b, float c) const { return (*this)((*this)(a, b), c); }
   PTX_INLINE double operator()(double a, double b) const {

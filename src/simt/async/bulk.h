@@ -1,42 +1,55 @@
 // Bulk copies: made by the copy engine, of any size, to shared memory with bytes counted by an mbarrier, or
 // to global memory in bulk groups of a thread.
 #pragma once
-#include <deque>
 #include <vector>
 
-#include "ptx/lower.h"
+#include "atomic.h"
 
 namespace triton_runner::simt {
 
-class Lowering;
-
-// A copy that reads shared memory and belongs to a thread's bulk group. In Cluster::pending until it is made.
-struct BulkStore : AsyncOp {
-  Cta* cta = nullptr;
-  const Instr* in = nullptr;
-  uint32_t thread = 0;  // of the block
-  uint32_t group = 0;   // groups that the thread had committed before
-  void complete(Cluster& cluster) final;
-  virtual void store(Exec& x) = 0;
-  uint32_t made = 0;  // of a checked launch: what Checks::read_out gave
-};
-
-class BulkGroups : public CtaPart {
+// A copy that reads shared memory and belongs to a thread's bulk group.
+class BulkStore : public AsyncOp {
  public:
-  void begin(Cta& cta) override;
-  void forget(const BulkStore* store) { std::erase(stores, store); }
-  std::vector<uint32_t> commits;   // groups committed, by thread
-  std::vector<BulkStore*> stores;  // not yet made, in order
-  struct Made {
-    uint32_t thread, group, time;
-  };
-  std::vector<Made> made;  // and not waited for; of a checked launch
+  // Puts it, of `bytes` at a shared address, into the open group of the thread `lane`; false after a trap.
+  static bool issue(Exec& x, const Operands& in, uint32_t lane, uint32_t from, uint32_t bytes,
+                    std::unique_ptr<BulkStore> store);
+  void complete(Cluster& cluster) final;
+
+ protected:
+  virtual void write(const std::byte* block, uint32_t offset) = 0;  // all bytes, from a block's shared memory
+
+ private:
+  Cta* cta_ = nullptr;
+  const Instr* in_ = nullptr;
+  uint32_t agent_ = 0;  // of Cluster::async
+  uint64_t group_ = 0;
+  const std::byte* at_ = nullptr;
+  const Cta* from_ = nullptr;  // whose memory that is
+  uint32_t offset_ = 0, bytes_ = 0;
 };
 
-// Puts the store into the thread's open group.
-void issue_store(Exec& x, const Operands& in, uint32_t lane, std::unique_ptr<BulkStore> store);
+// Of a checked launch: stores that were made and not waited for.
+struct BulkRead {
+  uint32_t agent;
+  uint64_t group;
+  uint32_t time;
+};
+struct BulkReads : CtaPart, std::vector<BulkRead> {
+  void begin(Cta&) override { clear(); }
+};
 
-bool lower_bulk(Lowering& l, const ptx::Instruction& in);
-bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in);
+struct BulkPlan {
+  AddressPlace to, from, barrier;
+  uint32_t size = kNoRegister;       // .u32
+  uint32_t cta_mask = kNoRegister;   // .b16: copies to these blocks
+  uint32_t byte_mask = kNoRegister;  // .b16: bytes of every 16 that are written
+  Update update = nullptr;           // reductions
+  uint32_t element = 1;              // bytes
+  bool from_shared = false;
+};
+void run_bulk_load(Lanes& l, const Operands& in);   // Operands::data: a BulkPlan with a barrier
+void run_bulk_store(Lanes& l, const Operands& in);  // one without
+void run_bulk_commit(Lanes& l, const Operands& in);
+void run_bulk_wait(Lanes& l, const Operands& in);  // small: groups that may stay
 
 }  // namespace triton_runner::simt

@@ -1,21 +1,14 @@
-// cp.async and its groups. PTX ISA 9.7.9.25.3, 9.7.13.15.17.
+// Copies that threads make by themselves, and their groups.
 #include "async/copy.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include <triton_runner/machine/copy_groups.h>
-
-#include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "ptx/addresses.h"
-#include "ptx/lower.h"
 #include "simd/tables.h"
 
 namespace triton_runner::simt {
-
-using ptx::Mod;
 
 void CpAsync::begin(Cta& cta) {
   while (!batches_.empty()) recycle(batches_.size() - 1);
@@ -177,18 +170,10 @@ void CpAsync::finish_all(Exec& threads, uint64_t before) {
 
 namespace {
 
-struct Plan {
-  AddressPlace to, from;
-  uint32_t bytes = 0;
-  uint32_t from_bytes = kNoRegister;  // a .u32; none: all of them
-  uint32_t ignore = kNoRegister;      // a predicate: copy nothing, fill with zeros
-  const Tables* tables = nullptr;
-};
-
 CpAsync& part_of(Exec& x) { return x.cta->part<CpAsync>(Cta::kCpAsync); }
 
 // Checks one thread's copy and gives its places; false after a trap.
-bool check(Exec& x, const Operands& in, const Plan& plan, uint32_t i, CpAsync::Copy& c) {
+bool check(Exec& x, const Operands& in, const CopyPlan& plan, uint32_t i, CpAsync::Copy& c) {
   const auto to = static_cast<uint32_t>(plan.to.at(x, i));
   const uint64_t from = plan.from.at(x, i);
   const uint32_t bytes = plan.bytes;
@@ -225,7 +210,7 @@ bool same(const uint32_t* values, uint32_t n) {
 
 // The usual case: all threads are on and copy in full from one allocation, or all fill with zeros. False:
 // look at each of them.
-bool add_uniform(Exec& x, const Operands& in, const Plan& plan, CpAsync& part) {
+bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& part) {
   if (x.mask || plan.ignore != kNoRegister || x.worker->checks) return false;
   if (plan.to.bytes != 4 || plan.from.bytes != 8) return false;
   const uint32_t n = x.count, bytes = plan.bytes;
@@ -264,11 +249,13 @@ bool add_uniform(Exec& x, const Operands& in, const Plan& plan, CpAsync& part) {
   return true;
 }
 
-void run_cp_async(Lanes& lanes, const Operands& in) {
+}  // namespace
+
+void run_copy(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const CopyPlan*>(in.data);
   CpAsync& part = part_of(x);
-  const bool at_once = x.cta->cluster->timing.at_once();
+  const bool at_once = x.cta->cluster->async.timing.at_once();
   if (add_uniform(x, in, plan, part)) {
     if (at_once) part.finish_all(x, ~uint64_t{0});
     return;
@@ -295,24 +282,26 @@ void run_cp_async(Lanes& lanes, const Operands& in) {
   if (at_once) part.finish_all(x, ~uint64_t{0});
 }
 
-void run_commit_group(Lanes& lanes, const Operands&) {
+void run_copy_commit(Lanes& lanes, const Operands&) {
   Exec& x = exec_of(lanes);
   part_of(x).commit(x);
 }
 
-void run_wait_group(Lanes& lanes, const Operands& in) {
+void run_copy_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   part_of(x).finish_groups(x, in.small);
 }
 
-void run_wait_all(Lanes& lanes, const Operands&) {
+void run_copy_wait_all(Lanes& lanes, const Operands&) {
   Exec& x = exec_of(lanes);
   CpAsync& part = part_of(x);
   part.commit(x);
   part.finish_all(x, ~uint64_t{0});
 }
 
-// cp.async.mbarrier.arrive: the threads' copies so far, then their arrivals.
+namespace {
+
+// The threads' copies so far, then their arrivals.
 struct CopiesThenArrive : AsyncOp {
   Cta* cta;
   const Instr* in;
@@ -332,8 +321,9 @@ struct CopiesThenArrive : AsyncOp {
   }
 };
 
-// small: 1 for .noinc.
-void run_arrive(Lanes& lanes, const Operands& in) {
+}  // namespace
+
+void run_copy_arrive(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const auto& address = *static_cast<const AddressPlace*>(in.data);
   auto op = std::make_unique<CopiesThenArrive>();
@@ -353,55 +343,6 @@ void run_arrive(Lanes& lanes, const Operands& in) {
     if (!ok) return;
   }
   x.cta->cluster->issue(std::move(op));
-}
-
-bool lower_copy(Lowering& l, const ptx::Instruction& in) {
-  Plan plan;
-  int64_t bytes = 0;
-  if (in.operands.size() < 3 || !address_place(l, in.operands[0], &plan.to) ||
-      !address_place(l, in.operands[1], &plan.from) || !l.integer(in.operands[2], &bytes))
-    return false;
-  const bool allowed = in.has(Mod::kCg) ? bytes == 16 : bytes == 4 || bytes == 8 || bytes == 16;
-  if (!allowed)
-    return l.error(in.operands[2].offset,
-                   "cp-size is " + std::to_string(bytes) +
-                       (in.has(Mod::kCg) ? ": .cg copies 16 bytes" : ": 4, 8 and 16 bytes can be copied"));
-  plan.bytes = static_cast<uint32_t>(bytes);
-  plan.tables = &simd_tables(num::current_isa());
-  // What follows: src-size or the predicate ignore-src, then a cache policy.
-  const size_t policy = in.has(Mod::kL2CacheHint) ? 1 : 0;
-  if (in.operands.size() > 3 + policy) {
-    const ptx::Operand& extra = in.operands[3];
-    const bool is_predicate =
-        extra.kind == ptx::OperandKind::kRegister && l.declared(extra).type == Mod::kPred;
-    (is_predicate ? plan.ignore : plan.from_bytes) = l.place(extra, is_predicate ? Mod::kPred : Mod::kU32);
-  }
-  l.emit(run_cp_async).data = l.code.keep(plan);
-  return true;
-}
-
-}  // namespace
-
-bool lower_cp(Lowering& l, const ptx::Instruction& in) {
-  if (in.has(Mod::kBulk)) return lower_bulk(l, in);
-  if (in.has(Mod::kCommitGroup)) return l.emit(run_commit_group), true;
-  if (in.has(Mod::kWaitAll)) return l.emit(run_wait_all), true;
-  if (in.has(Mod::kWaitGroup)) {
-    int64_t n = 0;
-    if (in.operands.size() != 1 || !l.integer(in.operands[0], &n)) return false;
-    l.emit(run_wait_group).small = static_cast<uint32_t>(n);
-    return true;
-  }
-  if (in.has(Mod::kMbarrier) || in.has(Mod::kArrive)) {
-    AddressPlace address;
-    address.generic = !in.has(Mod::kShared) && !in.has(Mod::kSharedCta);
-    if (in.operands.size() != 1 || !address_place(l, in.operands[0], &address)) return false;
-    Instr& i = l.emit(run_arrive);
-    i.data = l.code.keep(address);
-    i.small = in.has(Mod::kNoinc);
-    return true;
-  }
-  return lower_copy(l, in);
 }
 
 }  // namespace triton_runner::simt

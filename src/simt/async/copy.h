@@ -7,7 +7,8 @@
 #include <deque>
 #include <vector>
 
-#include "exec.h"
+#include "address.h"
+#include "simd/tables.h"
 
 namespace triton_runner::simt {
 
@@ -57,5 +58,19 @@ class CpAsync : public CtaPart {
   std::vector<Batch> spare_;
   uint64_t next_ = 0;
 };
+
+struct CopyPlan {
+  AddressPlace to, from;
+  uint32_t bytes = 0;
+  uint32_t from_bytes = kNoRegister;  // a .u32; none: all of them
+  uint32_t ignore = kNoRegister;      // a predicate: copy nothing, fill with zeros
+  const Tables* tables = &simd_tables(num::current_isa());
+};
+void run_copy(Lanes& l, const Operands& in);  // Operands::data: a CopyPlan
+void run_copy_commit(Lanes& l, const Operands& in);
+void run_copy_wait(Lanes& l, const Operands& in);  // small: groups that may stay
+void run_copy_wait_all(Lanes& l, const Operands& in);
+// The copies so far tell the mbarrier at the AddressPlace that is Operands::data; small: 1 if it counts on that.
+void run_copy_arrive(Lanes& l, const Operands& in);
 
 }  // namespace triton_runner::simt

@@ -3,22 +3,19 @@
 
 #include "async/mbarrier.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "check/check.h"
-#include "ptx/addresses.h"
-#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 
 using base::hex;
 using machine::Arrival;
 using machine::Mbarrier;
-using ptx::Mod;
-using ptx::OperandKind;
 
 namespace {
 
@@ -92,6 +89,11 @@ bool mbarrier_add_pending(Exec& x, const Operands& in, uint32_t lane, uint32_t a
   return update(x, in, lane, address, [&](Mbarrier& m) { return m.add_pending(1); });
 }
 
+bool mbarrier_is_gone(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
+  const std::byte* at = bytes_of(x, in, lane, address);
+  return at && std::all_of(at, at + sizeof(Mbarrier), [](std::byte b) { return b == std::byte{0}; });
+}
+
 bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
   return read(x, in, lane, address).has_value();
 }
@@ -109,22 +111,17 @@ namespace {
 
 // ---- instructions
 
-struct Operation {
-  AddressPlace address;
-  uint32_t value = kNoRegister;  // count, bytes, state or parity
-  bool expect_tx = false, drop = false, no_complete = false;
-  bool parity = false;  // of waits
-};
-
 template <class F>
 void each_lane(Exec& x, F f) {
   for (uint32_t i = 0; i < x.count; i++)
     if (x.on(i) && !f(i)) return;
 }
 
-void run_init(Lanes& lanes, const Operands& in) {
+}  // namespace
+
+void run_mbarrier_init(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const Operation*>(in.data);
+  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
   each_lane(x, [&](uint32_t i) {
     const uint32_t address = op.address.shared_at(x, in, i);
     if (address == kNoRegister) return false;
@@ -144,9 +141,9 @@ void run_init(Lanes& lanes, const Operands& in) {
   });
 }
 
-void run_inval(Lanes& lanes, const Operands& in) {
+void run_mbarrier_inval(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const Operation*>(in.data);
+  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
   each_lane(x, [&](uint32_t i) {
     const uint32_t address = op.address.shared_at(x, in, i);
     if (address == kNoRegister || !mbarrier_valid(x, in, i, address)) return false;
@@ -157,9 +154,9 @@ void run_inval(Lanes& lanes, const Operands& in) {
 }
 
 // d: the state, or none.
-void run_arrive(Lanes& lanes, const Operands& in) {
+void run_mbarrier_arrive(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const Operation*>(in.data);
+  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
   each_lane(x, [&](uint32_t i) {
     Arrival arrival;
     arrival.drop = op.drop;
@@ -175,26 +172,28 @@ void run_arrive(Lanes& lanes, const Operands& in) {
   });
 }
 
-void run_expect_tx(Lanes& lanes, const Operands& in) {
+void run_mbarrier_expect_tx(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const Operation*>(in.data);
+  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
   each_lane(x, [&](uint32_t i) {
     const uint32_t address = op.address.shared_at(x, in, i);
     return address != kNoRegister && mbarrier_expect_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
   });
 }
 
-void run_complete_tx(Lanes& lanes, const Operands& in) {
+void run_mbarrier_complete_tx(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const Operation*>(in.data);
+  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
   each_lane(x, [&](uint32_t i) {
     const uint32_t address = op.address.shared_at(x, in, i);
     return address != kNoRegister && mbarrier_complete_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
   });
 }
 
+namespace {
+
 // The phase that thread `lane` waits for is over: 1, it is not: 0; -1 after a trap.
-int is_complete(Exec& x, const Operands& in, const Operation& op, uint32_t lane, uint32_t address) {
+int is_complete(Exec& x, const Operands& in, const MbarrierPlan& op, uint32_t lane, uint32_t address) {
   const std::optional<Mbarrier> m = read(x, in, lane, address);
   if (!m) return -1;
   if (op.parity) return m->has_ended(x.reg<uint32_t>(op.value)[lane] & 1);
@@ -206,7 +205,7 @@ int is_complete(Exec& x, const Operands& in, const Operation& op, uint32_t lane,
 
 // d: the predicate. False: the instruction trapped; *any: some thread's phase is over.
 bool test(Exec& x, const Operands& in, bool* any) {
-  const auto& op = *static_cast<const Operation*>(in.data);
+  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
   int8_t* d = x.reg<int8_t>(in.d);
   // Most often all threads ask the same.
   uint32_t last = 0;
@@ -230,11 +229,13 @@ bool test(Exec& x, const Operands& in, bool* any) {
   return true;
 }
 
+}  // namespace
+
 // It may end before the phase does, after a time that the system or the program limits: where nobody else gets
 // on (the scheduler says so), and anywhere in a launch with operations at random times.
-void run_try_wait(Lanes& lanes, const Operands& in) {
+void run_mbarrier_try_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  exec::TimingPlaces& timing = x.cta->cluster->timing;
+  exec::TimingPlaces& timing = x.cta->cluster->async.timing;
   bool any;
   const bool timed_out = std::exchange(x.path->timed_out, false);
   if (!test(x, in, &any) || any || timed_out) return;
@@ -243,19 +244,16 @@ void run_try_wait(Lanes& lanes, const Operands& in) {
 }
 
 // Does not wait. What is pending goes on, or a loop around it would never end.
-void run_test_wait(Lanes& lanes, const Operands& in) {
+void run_mbarrier_test_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   bool any;
   if (!test(x, in, &any) || any) return;
   Cluster& cluster = *x.cta->cluster;
-  if (cluster.pending.empty()) return;
-  std::unique_ptr<AsyncOp> op = std::move(cluster.pending.front());
-  cluster.pending.pop_front();
-  op->complete(cluster);
+  cluster.async.take_oldest([&](auto& op) { op->complete(cluster); });
 }
 
 // pending_count: a of state b.
-void run_pending_count(Lanes& lanes, const Operands& in) {
+void run_mbarrier_pending_count(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   each_lane(x, [&](uint32_t i) {
     const auto state = std::bit_cast<Mbarrier>(x.reg<uint64_t>(in.a)[i]);
@@ -268,79 +266,18 @@ void run_pending_count(Lanes& lanes, const Operands& in) {
   });
 }
 
-bool is_generic(const ptx::Instruction& in) {
-  return !in.has(Mod::kShared) && !in.has(Mod::kSharedCta) && !in.has(Mod::kSharedCluster);
-}
-
-bool lower_arrive(Lowering& l, const ptx::Instruction& in, Operation op) {
-  const bool has_state = in.operands[0].kind != OperandKind::kAddress;
-  const size_t at = has_state ? 1 : 0;
-  if (in.operands.size() <= at) return l.error(in, "mbarrier.arrive needs the barrier's address");
-  if (!address_place(l, in.operands[at], &op.address)) return false;
-  if (in.operands.size() > at + 1) op.value = l.place(in.operands[at + 1], Mod::kU32);
-  op.expect_tx = in.has(Mod::kExpectTx);
-  op.drop = in.has(Mod::kArriveDrop);
-  op.no_complete = in.has(Mod::kNoComplete);
-  if (op.expect_tx && op.value == kNoRegister) return l.error(in, ".expect_tx needs a number of bytes");
-  Instr& i = l.emit(run_arrive);
-  i.d = has_state ? l.reg(in.operands[0]) : kNoRegister;
-  i.data = l.code.keep(op);
-  return true;
-}
-
-}  // namespace
-
-bool lower_mbarrier(Lowering& l, const ptx::Instruction& in) {
-  Operation op;
-  op.address.generic = is_generic(in);
-  auto address = [&](size_t i) {
-    return i < in.operands.size() && address_place(l, in.operands[i], &op.address);
-  };
-  if (in.has(Mod::kArrive) || in.has(Mod::kArriveDrop)) return lower_arrive(l, in, op);
-  if (in.has(Mod::kPendingCount)) {
-    const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], Mod::kB64);
-    if (d == kNoRegister) return true;
-    Instr& i = l.emit(run_pending_count);
-    i.d = d, i.a = a;
-    return true;
-  }
-  if (in.has(Mod::kTestWait) || in.has(Mod::kTryWait)) {
-    if (in.operands.size() < 3) return l.error(in, "a predicate, the barrier's address and what to wait for");
-    op.parity = in.has(Mod::kParity);
-    if (!address(1)) return false;
-    op.value = l.place(in.operands[2], op.parity ? Mod::kU32 : Mod::kB64);
-    const uint32_t d = l.reg(in.operands[0]);
-    if (d == kNoRegister) return l.error(in, "the result of a wait has to be a predicate");
-    Instr& i = l.emit(in.has(Mod::kTryWait) ? run_try_wait : run_test_wait);
-    i.d = d;
-    i.data = l.code.keep(op);
-    return true;
-  }
-  if (!address(0)) return false;
-  Handler run = nullptr;
-  if (in.has(Mod::kInval)) {
-    run = run_inval;
-  } else {
-    if (in.operands.size() < 2) return l.error(in, "needs the barrier's address and a count");
-    op.value = l.place(in.operands[1], Mod::kU32);
-    run = in.has(Mod::kInit) ? run_init : in.has(Mod::kExpectTx) ? run_expect_tx : run_complete_tx;
-  }
-  l.emit(run).data = l.code.keep(op);
-  return true;
-}
-
 bool waits_at_mbarrier(const Path& path) {
-  return path.state == PathState::kPoll && path.pc && path.pc->run == run_try_wait;
+  return path.state == PathState::kPoll && path.pc && path.pc->run == run_mbarrier_try_wait;
 }
 
 std::string describe_mbarrier_wait(Cta& cta, const Path& path) {
-  if (!path.pc || path.pc->run != run_try_wait) return {};
+  if (!path.pc || path.pc->run != run_mbarrier_try_wait) return {};
   Exec x = late_exec(cta);
   x.first = path.first;
   x.count = path.count;
   uint32_t lane = 0;
   while (!path.full && lane + 1 < path.count && !path.mask[lane]) ++lane;
-  const auto& op = *static_cast<const Operation*>(path.pc->data);
+  const auto& op = *static_cast<const MbarrierPlan*>(path.pc->data);
   const auto address = static_cast<uint32_t>(op.address.at(x, lane));
   const Cta* owner = cta.cluster->cta_of(address);
   const uint32_t offset = address & kOffsetMask;

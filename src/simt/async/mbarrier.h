@@ -4,7 +4,7 @@
 
 #include <triton_runner/machine/mbarrier.h>
 
-#include "exec.h"
+#include "address.h"
 
 namespace triton_runner::simt {
 
@@ -17,11 +17,29 @@ bool mbarrier_expect_tx(Exec& x, const Operands& in, uint32_t lane, uint32_t add
 bool mbarrier_complete_tx(Exec& x, const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes);
 // One arrival more in the current phase (cp.async.mbarrier.arrive without .noinc).
 bool mbarrier_add_pending(Exec& x, const Operands& in, uint32_t lane, uint32_t address);
+// Whether its 8 bytes are zeros, as mbarrier.inval leaves them.
+bool mbarrier_is_gone(Exec& x, const Operands& in, uint32_t lane, uint32_t address);
 // Whether there is a barrier; traps if not.
 bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address);
 
 // An Exec for an AsyncOp, which runs when the instruction's path may be over: for memory and traps.
 Exec late_exec(Cta& cta);
+
+// ---- instructions; Operands::data is the plan
+struct MbarrierPlan {
+  AddressPlace address;
+  uint32_t value = kNoRegister;  // count, bytes, state or parity
+  bool expect_tx = false, drop = false, no_complete = false;
+  bool parity = false;  // of waits
+};
+void run_mbarrier_init(Lanes& l, const Operands& in);
+void run_mbarrier_inval(Lanes& l, const Operands& in);
+void run_mbarrier_arrive(Lanes& l, const Operands& in);  // d: the state, or none
+void run_mbarrier_expect_tx(Lanes& l, const Operands& in);
+void run_mbarrier_complete_tx(Lanes& l, const Operands& in);
+void run_mbarrier_test_wait(Lanes& l, const Operands& in);  // d: the predicate
+void run_mbarrier_try_wait(Lanes& l, const Operands& in);
+void run_mbarrier_pending_count(Lanes& l, const Operands& in);  // d: of state a; no plan
 
 bool waits_at_mbarrier(const Path& path);  // in mbarrier.try_wait
 // What such a path does: "waits for a phase of the mbarrier at shared address 0x10 with

@@ -1,28 +1,14 @@
-// st.async and red.async: stores to, and updates of, the cluster's shared memory, whose bytes an mbarrier
-// beside them counts. They happen when somebody waits. PTX ISA 9.7.9.12, 9.7.13.7.
+// They happen when somebody waits.
 #include "async/store_async.h"
 
 #include <cstring>
 
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "ptx/addresses.h"
-#include "ptx/atomics.h"
 
 namespace triton_runner::simt {
 
-using ptx::Mod;
-using ptx::OperandKind;
-
 namespace {
-
-struct Plan {
-  AddressPlace address, barrier;
-  uint32_t element = 0;  // bytes
-  std::vector<uint32_t> values;
-  Update update = nullptr;  // null: a store
-  uint32_t bytes() const { return element * static_cast<uint32_t>(values.size()); }
-};
 
 struct Stores : AsyncOp {
   struct One {
@@ -32,7 +18,7 @@ struct Stores : AsyncOp {
   };
   Cta* cta;
   const Instr* in;
-  const Plan* plan;
+  const StoreAsyncPlan* plan;
   uint32_t first;
   std::vector<One> all;
   void complete(Cluster&) override {
@@ -57,9 +43,11 @@ struct Stores : AsyncOp {
   }
 };
 
-void run_stores(Lanes& lanes, const Operands& in) {
+}  // namespace
+
+void run_store_async(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const StoreAsyncPlan*>(in.data);
   auto op = std::make_unique<Stores>();
   op->cta = x.cta;
   op->in = &instr_of(in);
@@ -88,41 +76,6 @@ void run_stores(Lanes& lanes, const Operands& in) {
     return true;
   });
   if (ok) x.cta->cluster->issue(std::move(op));
-}
-
-// [address], value, [mbarrier]
-bool lower(Lowering& l, const ptx::Instruction& in, Update update) {
-  const Mod type = in.type(0);
-  Plan plan;
-  plan.update = update;
-  plan.element = static_cast<uint32_t>(ptx::bits(type)) / 8;
-  plan.address.generic = plan.barrier.generic = !in.has(Mod::kSharedCluster);
-  if (in.operands.size() != 3 || (plan.element != 4 && plan.element != 8))
-    return l.error(in, "this form is not executed", {"executed is: [address], value, [mbarrier]"});
-  if (!address_place(l, in.operands[0], &plan.address) || !address_place(l, in.operands[2], &plan.barrier))
-    return false;
-  const ptx::Operand& value = in.operands[1];
-  if (value.kind == OperandKind::kVector) {
-    for (const ptx::Operand& part : value.parts) plan.values.push_back(l.place(part, type));
-  } else {
-    plan.values.push_back(l.place(value, type));
-  }
-  if (plan.values.size() > 4 || plan.values.empty())
-    return l.error(value.offset, "a vector of " + std::to_string(plan.values.size()) + " elements");
-  l.emit(run_stores).data = l.code.keep(plan);
-  return true;
-}
-
-}  // namespace
-
-bool lower_store_async(Lowering& l, const ptx::Instruction& in) { return lower(l, in, nullptr); }
-
-bool lower_red_async(Lowering& l, const ptx::Instruction& in) {
-  const Updates updates = find_update(operation_of(in), in.type(0));
-  if (!in.has(Mod::kMbarrierCompleteTxBytes) || !updates.shared)
-    return l.error(in, "this form of red.async is not executed",
-                   {"executed is red.async with .mbarrier::complete_tx::bytes"});
-  return lower(l, in, updates.shared);
 }
 
 }  // namespace triton_runner::simt

@@ -1,10 +1,18 @@
-// st.async and red.async.
+// Stores to, and updates of, the cluster's shared memory, whose bytes an mbarrier beside them counts.
 #pragma once
-#include "ptx/lower.h"
+#include <vector>
+
+#include "atomic.h"
 
 namespace triton_runner::simt {
 
-bool lower_store_async(Lowering& l, const ptx::Instruction& in);  // PTX ISA 9.7.9.12
-bool lower_red_async(Lowering& l, const ptx::Instruction& in);
+struct StoreAsyncPlan {
+  AddressPlace address, barrier;
+  uint32_t element = 0;  // bytes
+  std::vector<uint32_t> values;
+  Update update = nullptr;  // null: a store
+  uint32_t bytes() const { return element * static_cast<uint32_t>(values.size()); }
+};
+void run_store_async(Lanes& l, const Operands& in);  // Operands::data: the plan
 
 }  // namespace triton_runner::simt

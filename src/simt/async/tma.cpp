@@ -14,23 +14,7 @@ using exec::MapSwizzle;
 // By MapSwizzle.
 constexpr uint32_t kSwizzleSpan[5] = {0, 32, 64, 128, 96};
 
-// An H100's, in tiled mode too (tests/gpu/im2col.py).
-uint64_t nan_of(MapElement element) {
-  switch (element) {
-    case MapElement::kF16:
-    case MapElement::kBf16:
-      return 0x7ff7;
-    case MapElement::kF32:
-    case MapElement::kF32Ftz:
-    case MapElement::kTf32:
-    case MapElement::kTf32Ftz:
-      return 0x7ff77ff7;
-    case MapElement::kF64:
-      return 0x7ff77ff77ff77ff7;
-    default:
-      return 0;
-  }
-}
+bool is_float(MapElement element) { return element >= MapElement::kF16 && element <= MapElement::kTf32Ftz; }
 
 // What loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 rounds.
 void convert(MapElement element, std::byte* data, uint32_t bytes) {
@@ -175,7 +159,7 @@ machine::BoxRow stored_row(const TensorBox& box, machine::BoxRow row) {
 void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
   alignas(16) std::byte row[4096];
   const uint32_t unit = box.shared_unit, source = box.global_unit, bytes = box.row_bytes();
-  const uint64_t nan = box.map.nan_fill ? nan_of(box.map.element()) : 0;
+  const uint64_t nan = box.map.nan_fill && is_float(box.map.element()) ? machine::kNanFill : 0;
   machine::BoxRows rows(box.place);
   for (uint32_t r = 0; r < box.rows; r++) {
     const machine::BoxRow whole = rows.next(), t = box.accessed.empty() ? whole : box.accessed[r];

@@ -7,7 +7,7 @@
 
 #include <triton_runner/machine/box.h>
 
-#include "ptx/atomics.h"
+#include "atomic.h"
 
 namespace triton_runner::simt {
 
@@ -51,5 +51,19 @@ uint32_t swizzled(const exec::TensorMap& map, uint32_t start, uint32_t offset);
 void load_box(const TensorBox& box, std::byte* shared, uint32_t start);
 // `update`: what combines elements with those in memory; null: they are replaced.
 void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Update update);
+
+// What an instruction names.
+struct BoxPlan {
+  AddressPlace map, shared, barrier;
+  int rank = 0;
+  BoxMode mode = BoxMode::kTile;
+  bool pair = false;  // .cta_group::2
+  std::vector<uint32_t> coordinates;
+  std::vector<uint32_t> offsets;  // im2col: of W, H, D
+  uint32_t cta_mask = kNoRegister;
+  AtomicOp reduction = AtomicOp::kNone;
+};
+void run_box_load(Lanes& l, const Operands& in);   // Operands::data: a BoxPlan with a barrier
+void run_box_store(Lanes& l, const Operands& in);  // one without
 
 }  // namespace triton_runner::simt

@@ -1,4 +1,4 @@
-// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. PTX ISA 9.7.9.27.
+// Copies of boxes, and reductions by them.
 //
 // The tensor map is read, and everything that will be accessed is checked, when the instruction is issued;
 // the box is copied when somebody waits for it.
@@ -8,54 +8,39 @@
 #include <triton_runner/base/text.h>
 
 #include "async/bulk.h"
-#include "async/mbarrier.h"
+#include "async/delivery.h"
 #include "async/tma.h"
 #include "check/check.h"
-#include "ptx/addresses.h"
-#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 
-using ptx::Mod;
-using ptx::OperandKind;
-
 namespace {
 
-struct Plan {
-  AddressPlace map, shared, barrier;
-  int rank = 0;
-  BoxMode mode = BoxMode::kTile;
-  bool pair = false;  // .cta_group::2
-  std::vector<uint32_t> coordinates;
-  std::vector<uint32_t> offsets;  // im2col: of W, H, D
-  uint32_t cta_mask = kNoRegister;
-  Mod reduction = Mod::kNone;
-};
-
-// The type of a reduction of the tensor map's elements; kNone: there is none.
-Mod reduction_type(exec::MapElement element, Mod operation) {
+// The type of a reduction of the tensor map's elements.
+AtomicType reduction_type(exec::MapElement element, AtomicOp operation) {
   using exec::MapElement;
-  const bool bitwise = operation == Mod::kAnd || operation == Mod::kOr || operation == Mod::kXor;
+  const bool bitwise =
+      operation == AtomicOp::kAnd || operation == AtomicOp::kOr || operation == AtomicOp::kXor;
   switch (element) {
     case MapElement::kU32:
-      return Mod::kU32;
+      return AtomicType::kU32;
     case MapElement::kS32:
-      return Mod::kS32;
+      return AtomicType::kS32;
     case MapElement::kU64:
-      return Mod::kU64;
+      return AtomicType::kU64;
     case MapElement::kS64:
-      return Mod::kS64;
+      return AtomicType::kS64;
     case MapElement::kF16:
-      return Mod::kF16;
+      return AtomicType::kF16;
     case MapElement::kF32:
     case MapElement::kF32Ftz:
-      return bitwise ? Mod::kB32 : Mod::kF32;
+      return bitwise ? AtomicType::kU32 : AtomicType::kF32;
     case MapElement::kF64:
-      return bitwise ? Mod::kB64 : Mod::kF64;
+      return bitwise ? AtomicType::kU64 : AtomicType::kF64;
     case MapElement::kBf16:
-      return Mod::kBf16;
+      return AtomicType::kBf16;
     default:
-      return Mod::kNone;
+      return AtomicType::kOther;
   }
 }
 
@@ -128,7 +113,7 @@ bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& 
 }
 
 // The box that thread `i` names, and whether all of it that is inside of the tensor may be accessed.
-bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool write, TensorBox& box) {
+bool box_of(Exec& x, const Operands& in, const BoxPlan& plan, uint32_t i, bool write, TensorBox& box) {
   const uint64_t address = plan.map.at(x, i);
   // Parameters are aligned as the text says, counted from the first of them.
   const std::vector<std::byte>& params = x.launch().params;
@@ -165,187 +150,68 @@ bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool writ
   return may_access(x, in, i, write, box);
 }
 
-struct BoxLoad : AsyncOp {
-  Cta* cta;
-  const Instr* in;
-  uint32_t thread;
+struct BoxLoad : Delivery {
+  using Delivery::Delivery;
   TensorBox box;
-  struct To {
-    Cta* cta;
-    uint32_t start, barrier;
-  };
-  std::vector<To> to;
-  void complete(Cluster&) override {
-    if (cta->alive_count == 0) return;
-    Exec x = late_exec(*cta);
-    for (const To& t : to) {
-      load_box(box, t.cta->shared, t.start);
-      if (x.worker->checks) x.worker->checks->landed(x, *in, *t.cta, t.start, box.shared_bytes(), t.barrier);
-      if (!mbarrier_complete_tx(x, *in, thread, t.barrier, box.transaction_bytes())) return;
-    }
-  }
+  void write(std::byte* block, uint32_t offset) override { load_box(box, block, offset); }
 };
 
 struct BoxStore : BulkStore {
   TensorBox box;
-  Cta* from;
-  uint32_t start;
-  Update update;
-  void store(Exec& x) override {
-    store_box(box, from->shared, start, update);
-    if (x.worker->checks) made = x.worker->checks->read_out(x, *in, *from, start, box.shared_bytes());
-  }
+  Update update = nullptr;
+  void write(const std::byte* block, uint32_t offset) override { store_box(box, block, offset, update); }
 };
 
-// The block and the offset of the box in its shared memory; null after a trap.
-Cta* shared_box(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box, uint32_t address,
-                bool write) {
-  if (address % 128 != 0) {
-    x.trap(in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes", lane,
-           kSharedWindow | address, box.shared_bytes());
-    return nullptr;
-  }
-  if (!x.shared(in, lane, address, box.shared_bytes(), write)) return nullptr;
-  return x.cta->cluster->cta_of(address);
+// False: it trapped.
+bool is_aligned(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box, uint32_t address) {
+  if (address % 128 == 0) return true;
+  x.trap(in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes", lane,
+         kSharedWindow | address, box.shared_bytes());
+  return false;
 }
 
-void run_load(Lanes& lanes, const Operands& in) {
+}  // namespace
+
+void run_box_load(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const BoxPlan*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
-    auto op = std::make_unique<BoxLoad>();
-    op->cta = x.cta;
-    op->in = &instr_of(in);
-    op->thread = x.first + i;
+    auto op = std::make_unique<BoxLoad>(x, in, i);
     if (!box_of(x, in, plan, i, false, op->box)) return;
     const uint32_t to = plan.shared.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
-    if (to == kNoRegister || barrier == kNoRegister) return;
-    auto add = [&](uint32_t address, uint32_t signal) {
-      Cta* cta = shared_box(x, in, i, op->box, address, true);
-      if (!cta || !mbarrier_valid(x, in, i, signal)) return false;
-      op->to.push_back({cta, address & kOffsetMask, signal});
-      return true;
-    };
-    if (plan.cta_mask == kNoRegister) {
-      if (!add(to, barrier)) return;
-    } else {
-      const uint32_t blocks = x.reg<uint16_t>(plan.cta_mask)[i];
-      for (uint32_t rank = 0; rank < 16; rank++) {
-        if (!(blocks >> rank & 1)) continue;
-        // With .cta_group::2 the barrier is in the block of each pair that has the barrier operand's parity.
-        const uint32_t owner = plan.pair ? (rank & ~1u) | (barrier >> kRankShift & 1) : rank;
-        if (!add((to & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | owner << kRankShift))
-          return;
-      }
-    }
+    if (to == kNoRegister || barrier == kNoRegister || !is_aligned(x, in, i, op->box, to)) return;
+    std::optional<uint32_t> blocks;
+    if (plan.cta_mask != kNoRegister) blocks = x.reg<uint16_t>(plan.cta_mask)[i];
+    if (!op->add(x, to, barrier, op->box.shared_bytes(), op->box.transaction_bytes(), blocks, plan.pair))
+      return;
     x.cta->cluster->issue(std::move(op));
   }
 }
 
-void run_store(Lanes& lanes, const Operands& in) {
+void run_box_store(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const BoxPlan*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
     auto op = std::make_unique<BoxStore>();
     if (!box_of(x, in, plan, i, true, op->box)) return;
-    op->update = nullptr;
-    if (plan.reduction != Mod::kNone) {
-      const Mod type = reduction_type(op->box.map.element(), plan.reduction);
-      op->update = find_update(plan.reduction, type).global;
+    if (plan.reduction != AtomicOp::kNone) {
+      op->update =
+          machine::find_update(plan.reduction, reduction_type(op->box.map.element(), plan.reduction)).global;
       if (!op->update) {
         invalid(x, in, i,
-                "." + std::string(ptx::text(plan.reduction)) +
+                "." + std::string(machine::text(plan.reduction)) +
                     " does not exist for the tensor map's element type (number " +
                     std::to_string(op->box.map.element_type) + ")");
         return;
       }
     }
     const uint32_t from = plan.shared.shared_at(x, in, i);
-    if (from == kNoRegister) return;
-    op->from = shared_box(x, in, i, op->box, from, false);
-    if (!op->from) return;
-    op->start = from & kOffsetMask;
-    issue_store(x, in, i, std::move(op));
+    if (from == kNoRegister || !is_aligned(x, in, i, op->box, from)) return;
+    const uint32_t bytes = op->box.shared_bytes();
+    if (!BulkStore::issue(x, in, i, from, bytes, std::move(op))) return;
   }
-}
-
-void run_nothing(Lanes&, const Operands&) {}
-
-int rank_of(const ptx::Instruction& in) {
-  const Mod ranks[5] = {Mod::k1d, Mod::k2d, Mod::k3d, Mod::k4d, Mod::k5d};
-  for (int r = 0; r < 5; r++)
-    if (in.has(ranks[r])) return r + 1;
-  return 0;
-}
-
-// {offsets}: one for each dimension between channels and images.
-bool lower_offsets(Lowering& l, const ptx::Instruction& in, size_t index, Plan& plan) {
-  const size_t wanted = static_cast<size_t>(plan.rank - 2);
-  if (index >= in.operands.size()) return l.error(in, "a copy in im2col mode needs its offsets");
-  const ptx::Operand& operand = in.operands[index];
-  const bool list = operand.kind == OperandKind::kVector;
-  if ((list ? operand.parts.size() : 1) != wanted)
-    return l.error(operand.offset, "a copy of rank " + std::to_string(plan.rank) + " in im2col mode has " +
-                                       std::to_string(wanted) + " offsets");
-  if (!list) return plan.offsets.push_back(l.place(operand, Mod::kU16)), true;
-  for (const ptx::Operand& part : operand.parts) plan.offsets.push_back(l.place(part, Mod::kU16));
-  return true;
-}
-
-// [map, {coordinates}]
-bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, Plan& plan) {
-  if (operand.kind != OperandKind::kAddress || operand.parts.size() < 2 ||
-      operand.parts[1].kind != OperandKind::kVector)
-    return l.error(operand.offset, "expected a tensor map and coordinates: [map, {x, y}]");
-  if (!address_place(l, operand, &plan.map)) return false;
-  plan.rank = rank_of(in);
-  plan.mode = in.has(Mod::kTileGather4) || in.has(Mod::kTileScatter4) ? BoxMode::kGather
-              : in.has(Mod::kIm2col) || in.has(Mod::kIm2colNoOffs)    ? BoxMode::kIm2col
-                                                                      : BoxMode::kTile;
-  if (plan.mode == BoxMode::kIm2col && plan.rank < 3)
-    return l.error(in, "im2col mode is for tensors of 3 to 5 dimensions");
-  const auto coordinates = operand.parts[1].parts;
-  const size_t wanted = plan.mode == BoxMode::kGather ? 5 : static_cast<size_t>(plan.rank);
-  if (coordinates.size() != wanted)
-    return l.error(operand.offset, std::to_string(coordinates.size()) + " coordinates, where " +
-                                       std::to_string(wanted) + " are needed");
-  for (const ptx::Operand& c : coordinates) plan.coordinates.push_back(l.place(c, Mod::kS32));
-  return true;
-}
-
-}  // namespace
-
-bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
-  for (Mod m : {Mod::kIm2colW, Mod::kIm2colW128})
-    if (in.has(m)) return l.error(in, "." + std::string(ptx::text(m)) + " is not executed");
-  if (in.has(Mod::kPrefetch)) return l.emit(run_nothing), true;
-  if (in.operands.size() < 2) return l.error(in, "needs a tensor map with coordinates, and a shared address");
-  Plan plan;
-  const bool load = in.operands[1].kind == OperandKind::kAddress && in.operands[1].parts.size() >= 2;
-  if (!lower_box(l, in, in.operands[load ? 1 : 0], plan) ||
-      !address_place(l, in.operands[load ? 0 : 1], &plan.shared))
-    return false;
-  if (!load) {
-    if (in.has(Mod::kReduce)) {
-      plan.reduction = operation_of(in);
-      if (plan.reduction == Mod::kNone) return l.error(in, "a reduction without an operation");
-    }
-    l.emit(run_store).data = l.code.keep(plan);
-    return true;
-  }
-  if (in.operands.size() < 3 || !address_place(l, in.operands[2], &plan.barrier))
-    return l.error(in, "needs the mbarrier that counts its bytes");
-  plan.pair = in.has(Mod::kCtaGroup2);
-  size_t next = 3;
-  if (plan.mode == BoxMode::kIm2col && !lower_offsets(l, in, next++, plan)) return false;
-  if (in.has(Mod::kMulticastCluster)) {
-    if (in.operands.size() <= next) return l.error(in, ".multicast::cluster needs a mask of blocks");
-    plan.cta_mask = l.place(in.operands[next], Mod::kB16);
-  }
-  l.emit(run_load).data = l.code.keep(plan);
-  return true;
 }
 
 }  // namespace triton_runner::simt

@@ -136,7 +136,7 @@ TEST(boxes_store_as_the_model) {
     CHECK(std::memcmp(tensor, model, sizeof tensor) == 0);
     // Sums with what is there: the same elements, once more.
     if (c.element_type == 2) {
-      store_box(box, shared.data(), 1024, find_update(ptx::Mod::kAdd, ptx::Mod::kU32).global);
+      store_box(box, shared.data(), 1024, machine::find_update(AtomicOp::kAdd, AtomicType::kU32).global);
       each_element(c, box, [&](uint32_t, int64_t offset) {
         if (offset < 0) return;
         uint32_t once, twice;
@@ -197,46 +197,6 @@ TEST(boxes_say_what_is_wrong) {
   CHECK(fault(good, [](TensorBox& b) { b.map.address = 8; }).find("address") != std::string::npos);
   CHECK(fault(good, [](TensorBox& b) { b.map.strides[1] = 24; }).find("stride") != std::string::npos);
   CHECK(fault(good, [](TensorBox& b) { b.map.element_bytes = 0; }).find("box") != std::string::npos);
-}
-
-TEST(atomics_combine) {
-  using ptx::Mod;
-  auto both = [](Mod op, Mod type, uint64_t old, uint64_t value, uint64_t want, size_t bytes) {
-    const Updates u = find_update(op, type);
-    for (Update f : {u.shared, u.global}) {
-      uint64_t at = old;
-      CHECK_EQ(f(&at, value, 0), old);
-      uint64_t got = 0;
-      std::memcpy(&got, &at, bytes);
-      CHECK_EQ(got, want);
-    }
-  };
-  both(Mod::kInc, Mod::kU32, 5, 5, 0, 4);
-  both(Mod::kInc, Mod::kU32, 4, 5, 5, 4);
-  both(Mod::kDec, Mod::kU32, 0, 5, 5, 4);
-  both(Mod::kDec, Mod::kU32, 6, 5, 5, 4);
-  both(Mod::kDec, Mod::kU32, 3, 5, 2, 4);
-  both(Mod::kMin, Mod::kS32, 5, 0xffffffff, 0xffffffff, 4);
-  both(Mod::kMin, Mod::kU32, 5, 0xffffffff, 5, 4);
-  both(Mod::kMax, Mod::kS64, 5, ~uint64_t{0}, 5, 8);
-  both(Mod::kAdd, Mod::kF16, 0x3c00, 0x3c00, 0x4000, 2);  // 1 + 1
-  both(Mod::kAdd, Mod::kF16x2, 0x3c003c00, 0x40003c00, 0x42004000, 4);
-  both(Mod::kAdd, Mod::kBf16, 0x3f80, 0x3b80, 0x3f80, 2);  // 1 + 2^-8: half an ulp, to even
-  both(Mod::kAdd, Mod::kF64, 0x3ff0000000000000, 0x3ff0000000000000, 0x4000000000000000, 8);
-  both(Mod::kExch, Mod::kB16, 7, 9, 9, 2);
-  // Subnormals: kept in shared memory, zeros in global memory.
-  const Updates add = find_update(Mod::kAdd, Mod::kF32);
-  uint32_t at = 1;
-  add.shared(&at, 1, 0);
-  CHECK_EQ(at, 2u);
-  add.global(&at, 1, 0);
-  CHECK_EQ(at, 0u);
-  const Updates cas = find_update(Mod::kCas, Mod::kB32);
-  at = 3;
-  CHECK_EQ(cas.global(&at, 8, 4), uint64_t{3});
-  CHECK_EQ(at, 3u);
-  CHECK_EQ(cas.global(&at, 8, 3), uint64_t{3});
-  CHECK_EQ(at, 8u);
 }
 
 }  // namespace triton_runner::simt

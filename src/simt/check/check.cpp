@@ -57,7 +57,8 @@ Checks::Checks(const Launch& launch)
       nan_(launch.options->checks & (exec::kCheckNan | exec::kCheckInf)),
       inf_(launch.options->checks & exec::kCheckInf),
       zero_division_(launch.options->checks & exec::kCheckZeroDivision),
-      global_records_(1) {}
+      global_records_(1),
+      unwritten_(*launch.memory) {}
 Checks::~Checks() { give_back(); }
 
 void Checks::begin(const Cluster& cluster) {
@@ -303,20 +304,12 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   State& s = of(x);
   const Kind kind = kind_of(in);
   if (uninit_) {
-    const exec::Allocation* a = launch_.memory->find(address, bytes);
-    if (a && a->undefined) {
-      uint8_t* undefined = a->undefined + (address - a->address);
-      for (uint32_t i = 0; i < bytes; i++) {
-        if (undefined[i] && reads_memory(in, write)) {
-          if (!reads_undefined(x, in, lane,
-                               "it reads " + byte_text(address + i) + ", which was never written",
-                               reinterpret_cast<std::byte*>(address), bytes))
-            return false;
-          break;
-        }
-        if (write) undefined[i] = 0;
-      }
-    }
+    if (reads_memory(in, write))
+      if (const auto first = unwritten_.first(address, bytes))
+        if (!reads_undefined(x, in, lane, "it reads " + byte_text(*first) + ", which was never written",
+                             reinterpret_cast<std::byte*>(address), bytes))
+          return false;
+    if (write) unwritten_.write(address, bytes);
   }
   if (!race_ || kind == Kind::kObject) return true;
   if (write && kind == Kind::kPlain) {

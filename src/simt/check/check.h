@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <triton_runner/machine/history.h>
+#include <triton_runner/machine/unwritten.h>
 
 #include "exec.h"
 
@@ -154,6 +155,7 @@ class Checks {
   // Global memory: agents are clusters.
   std::vector<Record> global_records_;
   machine::History global_;
+  const machine::Unwritten unwritten_;
   std::unordered_map<uint64_t, machine::Clock> released_;  // by address of an atomic
 };
 

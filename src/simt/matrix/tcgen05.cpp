@@ -387,9 +387,13 @@ struct CommitOp : AsyncOp {
   }
   void complete(Cluster& cluster) override {
     Exec x = late_exec(*cta);
-    for (uint32_t rank = 0; rank < cluster.ctas.size(); ++rank)
-      if (mask >> rank & 1)
-        if (!mbarrier_arrive(x, *instr, kNoRegister, rank << kRankShift | (address & kOffsetMask))) return;
+    for (uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) {
+      const uint32_t at = rank << kRankShift | (address & kOffsetMask);
+      // Invalidated since the commit, and not used again: the arrival is lost, and nobody waits for it. Triton 3.6
+      // invalidates the barriers of a ring before its last products are done.
+      if (!(mask >> rank & 1) || mbarrier_is_gone(x, *instr, kNoRegister, at)) continue;
+      if (!mbarrier_arrive(x, *instr, kNoRegister, at)) return;
+    }
   }
 };
 

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include <triton_runner/machine/copy_groups.h>
+#include <triton_runner/machine/async_queue.h>
 
 #include "check/state.h"
 #include "matrix/matrix_descriptor.h"
@@ -255,7 +255,7 @@ void run_wgmma(Lanes& lanes, const Operands& in) {
     }
     queue.products.push_back(std::move(p));
   }
-  if (m.at_once || x.cta->cluster->timing.at_once())
+  if (m.at_once || x.cta->cluster->async.timing.at_once())
     complete(x, part, [](const WarpQueue&, size_t) { return true; });
 }
 

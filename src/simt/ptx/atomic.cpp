@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "async/store_async.h"
 #include "ptx/addresses.h"
+#include "ptx/async.h"
 
 namespace triton_runner::simt {
 
@@ -35,14 +35,16 @@ Mod operation_of(const ptx::Instruction& in) {
   return Mod::kNone;
 }
 
+AtomicOp atomic_op(Mod operation) {
+  for (const auto& [mod, op] : kOperations)
+    if (mod == operation) return op;
+  return AtomicOp::kNone;
+}
+
 Updates find_update(Mod operation, Mod type) {
-  AtomicOp op = AtomicOp::kNone;
-  AtomicType element = AtomicType::kOther;
-  for (const auto& [mod, o] : kOperations)
-    if (mod == operation) op = o;
-  for (const auto& [mod, t] : kTypes)
-    if (mod == type) element = t;
-  return find_update(op, element);
+  for (const auto& [mod, element] : kTypes)
+    if (mod == type) return machine::find_update(atomic_op(operation), element);
+  return {};
 }
 
 bool lower_atomic(Lowering& l, const ptx::Instruction& in) {

@@ -1,8 +1,8 @@
 // ld and st in all state spaces. PTX ISA 9.7.9.8 to 9.7.9.12.
 #include "memory.h"
 
-#include "async/store_async.h"
 #include "move.h"
+#include "ptx/async.h"
 #include "ptx/lower.h"
 #include "simd/tables.h"
 

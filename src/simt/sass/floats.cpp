@@ -12,14 +12,17 @@ std::string float_suffix(const SassLowering& l) {
   return out;
 }
 
-bool lower_float_setp(SassLowering& l) {
+// p and, where there is one, q: a (slot k) compared with b, combined with a predicate.
+void lower_float_compare(SassLowering& l, uint32_t p, uint32_t q, size_t k) {
   std::string line = "setp";
   for (std::string_view mod : l.in().mods)
-    if (mod != "FTZ") (line += '.') += lower_case(mod);
+    if (mod != "FTZ" && mod != "BF") (line += '.') += lower_case(mod);
   if (l.has("FTZ")) line += ".ftz";
-  l.ptx(line + ".f32 %p0|%p1, %r2, %r3, %p4", {l.predicate_result(0), l.predicate_result(1),
-                                               l.word(2, As::kF32), l.word(3, As::kF32), l.predicate(4)});
-  return true;
+  const uint32_t a = l.word(k, As::kF32), b = l.word(k + 1, As::kF32), with = l.predicate(k + 2);
+  if (q == kNoRegister)
+    l.ptx(line + ".f32 %p0, %r1, %r2, %p3", {p, a, b, with});
+  else
+    l.ptx(line + ".f32 %p0|%p1, %r2, %r3, %p4", {p, q, a, b, with});
 }
 
 bool lower_float_extremum(SassLowering& l) {
@@ -27,6 +30,25 @@ bool lower_float_extremum(SassLowering& l) {
       std::string(l.has("FTZ") ? ".ftz" : "") + (l.has("NAN") ? ".NaN" : "") + ".f32 %r0, %r1, %r2";
   const uint32_t a = l.word(1, As::kF32), b = l.word(2, As::kF32);
   l.choose(3, "min" + mods, "max" + mods, a, b);
+  return true;
+}
+
+// M2 to D8: the product, then a power of two, as the PTX has it that ptxas makes one of.
+bool lower_product(SassLowering& l, const std::string& suffix) {
+  const std::string line = "mul" + suffix + ".f32 %r0, %r1, %r2";
+  constexpr std::pair<const char*, uint32_t> kScales[] = {{"M2", 0x40000000}, {"M4", 0x40800000},
+                                                          {"M8", 0x41000000}, {"D2", 0x3f000000},
+                                                          {"D4", 0x3e800000}, {"D8", 0x3e000000}};
+  const uint32_t a = l.word(1, As::kF32), b = l.word(2, As::kF32);
+  for (const auto& [mod, scale] : kScales) {
+    if (!l.has(mod)) continue;
+    if (l.has("SAT")) return false;
+    const uint32_t product = l.temporary(4);
+    l.ptx(line, {product, a, b});
+    l.ptx(line, {l.result(0), product, l.constant(scale, 4)});
+    return true;
+  }
+  l.ptx(line, {l.result(0), a, b});
   return true;
 }
 
@@ -40,8 +62,7 @@ bool lower_floats(SassLowering& l) {
       l.ptx("add" + suffix + ".f32 %r0, %r1, %r2", {l.result(0), operand(1), operand(2)});
       return true;
     case sass::Opcode::kFMUL:
-      l.ptx("mul" + suffix + ".f32 %r0, %r1, %r2", {l.result(0), operand(1), operand(2)});
-      return true;
+      return lower_product(l, suffix);
     case sass::Opcode::kFFMA:
       l.ptx("fma" + suffix + ".f32 %r0, %r1, %r2, %r3", {l.result(0), operand(1), operand(2), operand(3)});
       return true;
@@ -50,8 +71,16 @@ bool lower_floats(SassLowering& l) {
     case sass::Opcode::kFSEL:
       l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), operand(1), operand(2), l.predicate(3)});
       return true;
+    case sass::Opcode::kFSET: {
+      const uint32_t holds = l.temporary(1);
+      lower_float_compare(l, holds, kNoRegister, 1);
+      l.ptx("selp.b32 %r0, %r1, %r2, %p3",
+            {l.result(0), l.constant(l.has("BF") ? 0x3f800000 : 0xffffffff, 4), l.constant(0, 4), holds});
+      return true;
+    }
     case sass::Opcode::kFSETP:
-      return lower_float_setp(l);
+      lower_float_compare(l, l.predicate_result(0), l.predicate_result(1), 2);
+      return true;
     default:
       return false;
   }

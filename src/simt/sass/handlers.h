@@ -11,13 +11,6 @@ void run_once_a_warp(Lanes& l, const Operands& in);
 // d = a of the lowest thread that is on, for all threads of its warp: R2UR, of 32 bits or (small: 1) of a predicate.
 void give_warp(Lanes& l, const Operands& in);
 
-// d (8 bytes) = `bytes` bytes at a (an offset, 32 bits) of a constant bank; 0: Launch::params.
-struct ConstantBank {
-  uint32_t number = 0, bytes = 4;
-  std::string content;
-};
-void load_constant(Lanes& l, const Operands& in);
-
 // Launch::params as constant bank 0 (Code::begin_parameters): block, grid, the window of local memory, the stack.
 inline constexpr uint32_t kBankHeaderBytes = 44;
 void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out);
@@ -28,6 +21,16 @@ struct Add3 {
   uint32_t in[2] = {kNoRegister, kNoRegister}, out[2] = {kNoRegister, kNoRegister};
 };
 void add3(Lanes& l, const Operands& in);
+
+// d, a predicate: a / b of f32 is not to be had by Newton's steps from 1 / b; FCHK.
+void check_division(Lanes& l, const Operands& in);
+
+// d = `small` bytes of a constant bank at a + imm: of ConstantBank::bytes, or of the parameters.
+struct ConstantBank {
+  std::string bytes;
+  bool is_params = false, is_signed = false;
+};
+void load_constant(Lanes& l, const Operands& in);
 
 // d = a[table] of three predicates a, b, c; small: the table of 8 bits.
 void predicate_table(Lanes& l, const Operands& in);

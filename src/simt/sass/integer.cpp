@@ -122,8 +122,14 @@ bool lower_imad_wide(SassLowering& l, bool uniform) {
 
 bool lower_imad_high(SassLowering& l) {
   uint32_t wide = kNoRegister;
-  if (!wide_product(l, 1, &wide)) return false;
-  if (!is_zero(*l.slot(3))) l.ptx("add.s64 %d0, %d1, %d2", {wide, wide, l.pair(3)});
+  if (!wide_product(l, 2, &wide)) return false;
+  const uint32_t carry_out = carry_result(l, 1);
+  if (carry_out != kNoRegister) {
+    l.ptx("add.cc.u64 %d0, %d1, %d2", {wide, wide, l.pair(4)});
+    l.copy(carry_out, l.carry(), 1);
+  } else if (!is_zero(*l.slot(4))) {
+    l.ptx("add.s64 %d0, %d1, %d2", {wide, wide, l.pair(4)});
+  }
   l.ptx("shr.u64 %d0, %d1, 32", {wide, wide});
   l.ptx("cvt.u32.u64 %r0, %d1", {l.result(0), wide});
   return true;
@@ -190,14 +196,16 @@ bool lower_shf(SassLowering& l) {
   const uint32_t a = l.word(1), by = l.word(2), c = l.word(3);
   const bool left = l.has("L"), high = l.has("HI"), wide = l.has("U64") || l.has("S64"),
              is_signed = l.has("S32") || l.has("S64");
-  if (l.has("W")) {
-    // The funnel shift of 32 bits by less than 32: the upper half to the left, the lower to the right.
-    if (wide || left != high) return false;
-    l.ptx(std::string("shf.") + (left ? "l" : "r") + ".wrap.b32 %r0, %r1, %r2, %r3", {l.result(0), a, c, by});
+  if (!wide && left == high) {
+    // The funnel shift of 32 bits: the upper half to the left, the lower to the right.
+    if (is_signed) return false;
+    l.ptx(std::string("shf.") + (left ? "l" : "r") + (l.has("W") ? ".wrap" : ".clamp") +
+              ".b32 %r0, %r1, %r2, %r3",
+          {l.result(0), a, c, by});
     return true;
   }
+  if (l.has("W")) return false;
   if (!wide) {
-    if (left != !high) return false;
     if (left)
       l.ptx("shl.b32 %r0, %r1, %r2", {l.result(0), a, by});
     else
@@ -265,6 +273,12 @@ bool lower_isetp(SassLowering& l) {
 }
 
 bool lower_prmt(SassLowering& l) {
+  for (const char* mode : {"F4E", "B4E", "RC8", "ECL", "ECR", "RC16"}) {
+    if (!l.has(mode)) continue;
+    l.ptx("prmt.b32." + lower_case(mode) + " %r0, %r1, %r2, %r3",
+          {l.result(0), l.word(1), l.word(3), l.word(2)});
+    return true;
+  }
   if (l.slot(2)->kind == sass::OperandKind::kInteger)
     l.ptx("prmt.b32 %r0, %r1, %r2, " + decimal(l.slot(2)->integer), {l.result(0), l.word(1), l.word(3)});
   else
@@ -282,9 +296,54 @@ bool lower_plain(SassLowering& l, const std::string& mnemonic, size_t operands, 
 }
 
 bool lower_extremum(SassLowering& l) {
-  const std::string rest = std::string(l.has("U32") ? ".u32" : ".s32") + " %r0, %r1, %r2";
+  std::string type = ".s32";
+  for (const char* other : {"U32", "S16x2", "U16x2"})
+    if (l.has(other)) type = "." + lower_case(other);
+  const std::string rest = (l.has("RELU") ? ".relu" : "") + type + " %r0, %r1, %r2";
   const uint32_t a = l.word(1), b = l.word(2);
   l.choose(3, "min" + rest, "max" + rest, a, b);
+  return true;
+}
+
+// min(min(a, b), c), or max.
+bool lower_extremum_of_three(SassLowering& l) {
+  if (l.has("RELU") || l.slot(4)->index != sass::kTrue) return false;
+  std::string type = ".s32";
+  for (const char* other : {"U32", "S16x2", "U16x2"})
+    if (l.has(other)) type = "." + lower_case(other);
+  const std::string line = (l.slot(4)->inverted ? "max" : "min") + type + " %r0, %r1, %r2";
+  const uint32_t first = l.temporary(4);
+  l.ptx(line, {first, l.word(1), l.word(2)});
+  l.ptx(line, {l.result(0), first, l.word(3)});
+  return true;
+}
+
+// Products of bytes, or of halves and bytes, summed up: 4A, or 2A with LO or HI.
+bool lower_dot(SassLowering& l) {
+  std::vector<std::string> types;
+  for (std::string_view mod : l.in().mods)
+    if (mod == "U8" || mod == "S8" || mod == "U16" || mod == "S16")
+      types.emplace_back(mod[0] == 'U' ? ".u32" : ".s32");
+  if (types.size() != 2) return false;
+  const std::string name = l.has("4A") ? "dp4a" : l.has("LO") ? "dp2a.lo" : "dp2a.hi";
+  l.ptx(name + types[0] + types[1] + " %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
+  return true;
+}
+
+// d = a + b + c of pairs.
+bool lower_wide_sum(SassLowering& l) {
+  uint32_t so_far = kNoRegister;
+  for (size_t k = 1; k < 4; ++k) {
+    const sass::Operand& o = *l.slot(k);
+    if (is_zero(o)) continue;
+    const bool is_number = o.kind == sass::OperandKind::kInteger;
+    if (is_number && o.integer < 0) return false;
+    const uint32_t term = is_number ? l.constant(static_cast<uint64_t>(o.integer), 8) : l.pair(k);
+    const uint32_t sum = so_far == kNoRegister ? term : l.temporary(8);
+    if (so_far != kNoRegister) l.ptx("add.s64 %d0, %d1, %d2", {sum, so_far, term});
+    so_far = sum;
+  }
+  l.give_pair(0, so_far == kNoRegister ? l.constant(0, 8) : so_far);
   return true;
 }
 
@@ -293,10 +352,13 @@ bool lower_extremum(SassLowering& l) {
 bool lower_integer(SassLowering& l) {
   switch (l.opcode()) {
     case sass::Opcode::kBMSK:
+    case sass::Opcode::kUBMSK:
       return lower_plain(l, l.has("W") ? "bmsk.wrap.b32" : "bmsk.clamp.b32", 2);
     case sass::Opcode::kBREV:
+    case sass::Opcode::kUBREV:
       return lower_plain(l, "brev.b32", 1);
     case sass::Opcode::kFLO:
+    case sass::Opcode::kUFLO:
       if (carry_result(l, 1) != kNoRegister) return false;
       return lower_plain(
           l, std::string(l.has("SH") ? "bfind.shiftamt" : "bfind") + (l.has("U32") ? ".u32" : ".s32"), 1, 2);
@@ -308,6 +370,8 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kIMAD:
     case sass::Opcode::kUIMAD:
       return lower_imad(l);
+    case sass::Opcode::kIDP:
+      return lower_dot(l);
     case sass::Opcode::kIMAD_HI:
       return lower_imad_high(l);
     case sass::Opcode::kIMAD_WIDE:
@@ -336,18 +400,38 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kUPLOP3:
       return lower_plop3(l);
     case sass::Opcode::kPOPC:
+    case sass::Opcode::kUPOPC:
       return lower_plain(l, "popc.b32", 1);
     case sass::Opcode::kPRMT:
     case sass::Opcode::kUPRMT:
       return lower_prmt(l);
     case sass::Opcode::kSGXT:
+    case sass::Opcode::kUSGXT:
       return lower_plain(
           l, std::string(l.has("W") ? "szext.wrap" : "szext.clamp") + (l.has("U32") ? ".u32" : ".s32"), 2);
     case sass::Opcode::kSHF:
     case sass::Opcode::kUSHF:
       return lower_shf(l);
     case sass::Opcode::kVIADD:
-      return lower_plain(l, "add.s32", 2);
+      return lower_plain(l, l.has("16x2") ? "add.u16x2" : "add.s32", 2);
+    case sass::Opcode::kUIADD3_64:
+      return lower_wide_sum(l);
+    case sass::Opcode::kVABSDIFF:
+      l.ptx(std::string(l.has("U32") ? "sad.u32" : "sad.s32") + " %r0, %r1, %r2, %r3",
+            {l.result(0), l.word(1), l.word(2), l.word(3)});
+      return true;
+    case sass::Opcode::kVABSDIFF4:
+      l.ptx("vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
+      return true;
+    case sass::Opcode::kVIADDMNMX: {
+      const uint32_t sum = l.temporary(4);
+      const std::string rest = std::string(l.has("U32") ? ".u32" : ".s32") + " %r0, %r1, %r2";
+      l.ptx("add.s32 %r0, %r1, %r2", {sum, l.word(1), l.word(2)});
+      l.choose(4, "min" + rest, "max" + rest, sum, l.word(3));
+      return true;
+    }
+    case sass::Opcode::kVIMNMX3:
+      return lower_extremum_of_three(l);
     default:
       return false;
   }

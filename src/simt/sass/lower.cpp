@@ -9,6 +9,7 @@
 #include "ptx/special.h"
 #include "sass/handlers.h"
 #include "sass/listing.h"
+#include "warp.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -102,18 +103,18 @@ uint32_t SassLowering::barrier(uint32_t index) {
   return it->second;
 }
 
-bool SassLowering::is_indexed(const sass::Operand& o) {
-  return std::any_of(o.parts.begin(), o.parts.end(),
-                     [](const sass::Operand& p) { return p.index != sass::kZero; });
-}
-
 uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
-  if (is_indexed(o) || o.descriptor) {
+  const bool indexed = std::any_of(o.parts.begin(), o.parts.end(),
+                                   [](const sass::Operand& p) { return p.index != sass::kZero; });
+  if (indexed || o.descriptor) {
     error("a constant at an address of a register, " + std::string(o.text) + ", is not executed here");
     return kNoRegister;
   }
   const auto at = static_cast<uint64_t>(o.integer);
-  if (o.bank == 0 && at < kernel.param_base && code.capability >= 100) {
+  // What is known of what stands in front of the parameters: the header, and the descriptor of global memory.
+  const uint64_t descriptor = code.capability >= 90 ? 0x208 : 0x118;
+  const bool is_known = at + bytes <= kBankHeaderBytes || (at >= descriptor && at + bytes <= descriptor + 8);
+  if (o.bank == 0 && at < kernel.param_base && (code.capability >= 100 || !is_known)) {
     error("what lies at " + std::string(o.text) + " of sm_" + std::to_string(code.capability) +
           " is not known");
     return kNoRegister;
@@ -206,12 +207,16 @@ uint32_t SassLowering::word(size_t k, As as) {
   return out;
 }
 
-uint32_t SassLowering::pair(size_t k) {
+uint32_t SassLowering::pair(size_t k, As as) {
   const sass::Operand& o = *slot(k);
   uint32_t place = kNoRegister;
+  const bool is_float = as == As::kF64;
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  if (is_float && (o.kind == sass::OperandKind::kInteger || o.kind == sass::OperandKind::kFloat))
+    return constant(in_->words[0] >> 32 << 32, 8);  // the upper half stands in the encoding
   if (o.kind == sass::OperandKind::kRegister || o.kind == sass::OperandKind::kUniform) {
     const bool uniform = o.kind == sass::OperandKind::kUniform;
-    if (o.index == sass::kZero) return constant(0, 8);
+    if (o.index == sass::kZero) return constant(is_float && o.minus ? kSign : 0, 8);
     place = temporary(8);
     ptx("mov.b64 %d0, {%r1, %r2}", {place, reg(o.index, uniform), reg(o.index + 1, uniform)});
   } else if (o.kind == sass::OperandKind::kConstant) {
@@ -219,18 +224,28 @@ uint32_t SassLowering::pair(size_t k) {
   } else {
     error("a number of 64 bits, " + std::string(o.text) + ", is not executed here");
   }
-  if (place == kNoRegister || !o.minus) return place;
+  if (place == kNoRegister || (!o.minus && !o.absolute && !o.inverted)) return place;
   const uint32_t out = temporary(8);
-  ptx("neg.s64 %d0, %d1", {out, place});
+  if (is_float) {
+    if (o.absolute) ptx("abs.f64 %d0, %d1", {out, place});
+    if (o.minus) ptx("neg.f64 %d0, %d1", {out, o.absolute ? out : place});
+    return out;
+  }
+  if (o.absolute) error("|" + std::string(o.text) + "| of 64 bits is not executed here");
+  ptx(o.minus ? "neg.s64 %d0, %d1" : "not.b64 %d0, %d1", {out, place});
   return out;
 }
 
 uint32_t SassLowering::predicate(size_t k) {
   const sass::Operand* o = slot(k);
   if (!o) return constant(0xff, 1);
-  const uint32_t place = pred(o->index, o->kind == sass::OperandKind::kUniformPredicate);
+  uint32_t place = kNoRegister;
+  if (o->kind == sass::OperandKind::kRegister)  // R2.SIGN
+    ptx("setp.lt.s32 %p0, %r1, 0", {place = temporary(1), reg(o->index)});
+  else
+    place = pred(o->index, o->kind == sass::OperandKind::kUniformPredicate);
   if (!o->inverted) return place;
-  if (o->index == sass::kTrue) return constant(0, 1);
+  if (o->index == sass::kTrue && o->kind != sass::OperandKind::kRegister) return constant(0, 1);
   const uint32_t out = temporary(1);
   ptx("not.pred %p0, %p1", {out, place});
   return out;
@@ -269,6 +284,18 @@ void SassLowering::give_pair(size_t k, uint32_t wide) {
   if (o.index == sass::kZero) return;
   const bool uniform = o.kind == sass::OperandKind::kUniform;
   ptx("mov.b64 {%r0, %r1}, %d2", {reg(o.index, uniform), reg(o.index + 1, uniform), wide});
+}
+
+uint32_t SassLowering::active() {
+  if (active_ == kNoRegister) active_ = temporary(4);
+  emit(run_activemask).d = active_;
+  return active_;
+}
+
+void SassLowering::give_threads(uint32_t d, uint32_t at, uint32_t bytes) {
+  Instr& i = emit(give_warp);
+  i.d = d, i.a = at, i.small = bytes == 1;
+  by_threads_ = true;
 }
 
 uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
@@ -408,6 +435,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
     return false;
   }
   matched_ = *matched;
+  by_threads_ = false;
   const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
   begin_guard(in);
   const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
@@ -422,7 +450,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
                     [](const Instr& i) { return i.source != nullptr; });
     if (!has_source) code.instrs.back().source = &code.sources.emplace_back(source_of(in, *matched_.row));
   }
-  if (writes_uniform()) run_uniformly(first);
+  if (writes_uniform() && !by_threads_) run_uniformly(first);
   return true;
 }
 

@@ -18,7 +18,7 @@
 namespace triton_runner::simt {
 
 // How the -, ~ and | | of an operand are meant, and its numbers.
-enum class As : uint8_t { kInteger, kF32 };
+enum class As : uint8_t { kInteger, kF32, kF64 };
 
 class SassLowering {
  public:
@@ -39,7 +39,7 @@ class SassLowering {
   // --- operands as places in the register file ---------------------------------------------------------------
   // 32 bits, or a pair of registers as 64, with -, ~ and | |.
   uint32_t word(size_t k, As as = As::kInteger);
-  uint32_t pair(size_t k);
+  uint32_t pair(size_t k, As as = As::kInteger);
   uint32_t raw(size_t k);  // 32 bits without -, ~ and | |
   // A predicate with its !; PT where the operand is left out.
   uint32_t predicate(size_t k);
@@ -56,6 +56,9 @@ class SassLowering {
   uint32_t constant(uint64_t bits, uint32_t bytes);
   uint32_t temporary(uint32_t bytes);
   uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF of PTX
+  uint32_t active();  // a bit for each thread of the warp that is on
+  // Uniform d = what lies at `at` for the threads that are on: a result that is not computed for whole warps.
+  void give_threads(uint32_t d, uint32_t at, uint32_t bytes);
   uint32_t special(std::string_view name, uint32_t bytes);  // SR_TID.X; kNoRegister after an error
   // [R4.64+UR6+0x10] without its offset: a place of 64 bits for global memory, else of 32; kNoRegister after an error.
   uint32_t address(const sass::Operand& operand, bool global);
@@ -63,7 +66,6 @@ class SassLowering {
   static std::string offset_text(const sass::Operand& operand);
   // Bytes of a constant bank, as they are at the launch.
   uint32_t bank(const sass::Operand& operand, uint32_t bytes);
-  static bool is_indexed(const sass::Operand& operand);  // c[0x3][R4+0x10]
 
   // --- what is done ---------------------------------------------------------------------------------------------
   // A line of PTX on places: "add.s32 %r0, %r1, %r2" is places[0] = places[1] + places[2]. The letter is the width:
@@ -107,7 +109,8 @@ class SassLowering {
   uint32_t guard_ = kNoRegister;
   bool guard_negated_ = false;
   size_t first_ = 0;  // of the instructions of in_
-  uint32_t carry_ = kNoRegister;
+  uint32_t carry_ = kNoRegister, active_ = kNoRegister;
+  bool by_threads_ = false;                                 // give_threads was used
   std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, params_;
   std::map<std::string, uint32_t, std::less<>> specials_;

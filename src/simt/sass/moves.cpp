@@ -20,54 +20,45 @@ bool lower_predicate_bits(SassLowering& l, bool pack) {
   return true;
 }
 
-// From a place of 8 bytes: as many of them as the suffixes say, the sign filled in.
-void give_narrow(SassLowering& l, uint32_t wide) {
-  const bool is_signed = l.has("S8") || l.has("S16");
-  const uint32_t bits = l.has("U8") || l.has("S8") ? 8 : l.has("U16") || l.has("S16") ? 16 : 32;
-  const uint32_t low = l.temporary(4), high = l.temporary(4);
-  l.ptx("mov.b64 {%r0, %r1}, %d2", {low, high, wide});
-  l.ptx(std::string(is_signed ? "bfe.s32" : "bfe.u32") + " %r0, %r1, 0, " + std::to_string(bits), {l.result(0), low});
-}
-
-// c[0x3][R4+0x10]: of a bank of the cubin, or of the launch's parameters.
-bool lower_indexed_constant(SassLowering& l, const sass::Operand& o) {
-  const bool is_word = l.has("64") || !(l.has("U8") || l.has("S8") || l.has("U16") || l.has("S16"));
-  if (o.parts.size() != 1 || o.descriptor || o.parts[0].selector != "") return false;
+// At an address of a register: looked up by each thread.
+bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
+  const sass::Operand& o = *l.slot(1);
+  if (o.parts.size() != 1 || o.descriptor || o.space == "cx") return false;
   ConstantBank bank;
-  bank.bytes = l.has("64") ? 8 : is_word ? 4 : l.has("U16") || l.has("S16") ? 2 : 1;
-  bank.number = o.bank;
-  if (o.bank != 0) {
+  bank.is_params = o.bank == 0;
+  bank.is_signed = is_signed;
+  if (!bank.is_params) {
     auto found = l.kernel.banks.find(static_cast<int>(o.bank));
     if (found == l.kernel.banks.end()) return false;
-    bank.content = found->second;
+    bank.bytes.assign(reinterpret_cast<const char*>(found->second.data()), found->second.size());
   }
-  const uint32_t at = l.temporary(4), wide = l.temporary(8);
-  l.ptx("add.s32 %r0, %r1, " + std::to_string(o.integer),
-        {at, l.reg(o.parts[0].index, o.parts[0].kind == sass::OperandKind::kUniform)});
+  const uint32_t a = l.reg(o.parts[0].index, o.parts[0].kind == sass::OperandKind::kUniform);
+  const uint32_t d = bytes == 8 ? l.temporary(8) : l.result(0);
   Instr& i = l.emit(load_constant);
-  i.d = wide, i.a = at, i.data = l.code.keep(std::move(bank));
-  if (l.has("64"))
-    l.give_pair(0, wide);
-  else
-    give_narrow(l, wide);
+  i.d = d, i.a = a, i.imm = o.integer, i.small = bytes, i.data = l.code.keep(std::move(bank));
+  if (bytes == 8) l.give_pair(0, d);
   return true;
 }
 
 bool lower_constant(SassLowering& l) {
   const sass::Operand& o = *l.slot(1);
   if (o.kind != sass::OperandKind::kConstant) return false;
-  if (SassLowering::is_indexed(o)) return lower_indexed_constant(l, o);
-  const bool wide = l.has("64"), narrow = l.has("U8") || l.has("S8") || l.has("U16") || l.has("S16");
-  const uint32_t bytes = wide ? 8 : l.has("U8") || l.has("S8") ? 1 : narrow ? 2 : 4, from = l.bank(o, bytes);
+  const bool is_signed = l.has("S8") || l.has("S16");
+  const uint32_t bytes = l.has("64")                    ? 8
+                         : l.has("U8") || l.has("S8")   ? 1
+                         : l.has("U16") || l.has("S16") ? 2
+                                                        : 4;
+  for (const sass::Operand& part : o.parts)
+    if (part.index != sass::kZero) return lower_indexed_constant(l, bytes, is_signed);
+  const uint32_t from = l.bank(o, bytes);
   if (from == kNoRegister) return false;
-  if (wide)
+  if (bytes == 8)
     l.give_pair(0, from);
-  else if (bytes == 1)
-    l.ptx(std::string("cvt.") + (l.has("S8") ? "s32.s8" : "u32.u8") + " %r0, %b1", {l.result(0), from});
-  else if (bytes == 2)
-    l.ptx(std::string("cvt.") + (l.has("S16") ? "s32.s16" : "u32.u16") + " %r0, %h1", {l.result(0), from});
-  else
+  else if (bytes == 4)
     l.copy(l.result(0), from, 4);
+  else
+    l.ptx(std::string(is_signed ? "cvt.s32.s" : "cvt.u32.u") + (bytes == 1 ? "8 %r0, %b1" : "16 %r0, %h1"),
+          {l.result(0), from});
   return true;
 }
 

@@ -57,8 +57,7 @@ const MemoryOperand* CheckedCode::buffer_of(const Instr& in, ir::GroupName group
   return nullptr;
 }
 
-Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
-               std::span<const exec::Allocation> allocations, const exec::Memory& memory,
+Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options, const exec::Memory& memory,
                machine::Shuffle* shuffle)
     : code_(code), shuffle_(shuffle) {
   if (options.checks & (exec::kCheckNan | exec::kCheckInf | exec::kCheckNanLoad))
@@ -66,10 +65,8 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
                                       (options.checks & exec::kCheckNanLoad) != 0);
   zero_division_ = (options.checks & exec::kCheckZeroDivision) != 0;
   quiet_ = !(options.checks & exec::kCheckUninitialized);
-  if (!quiet_)
-    uninit_ = std::make_unique<UninitCheck>(code, allocations);
-  else if (nan_ || zero_division_ || (options.checks & exec::kCheckHints))
-    uninit_ = std::make_unique<UninitCheck>(code, std::span<const exec::Allocation>{});
+  if (!quiet_ || nan_ || zero_division_ || (options.checks & exec::kCheckHints))
+    uninit_ = std::make_unique<UninitCheck>(code, memory);
   substitutes_ = options.substitution != nullptr;
   if (options.perturb) perturbation_ = std::make_unique<Perturbation>(code, *options.perturb);
   if (options.checks & exec::kCheckHints) hints_ = std::make_unique<HintCheck>(code.code);

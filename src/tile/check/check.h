@@ -48,8 +48,7 @@ struct CheckedCode {
 
 class Checks {
  public:
-  Checks(const CheckedCode& code, const exec::LaunchOptions& options,
-         std::span<const exec::Allocation> allocations, const exec::Memory& memory,
+  Checks(const CheckedCode& code, const exec::LaunchOptions& options, const exec::Memory& memory,
          machine::Shuffle* shuffle);
   ~Checks();
 

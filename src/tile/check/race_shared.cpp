@@ -10,6 +10,7 @@
 namespace triton_runner::tile {
 
 using enum ir::Effect;
+using Queue = RaceRule::Queue;
 
 namespace {
 
@@ -169,7 +170,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   if (does.all(kAsync | kGroup)) {  // a copy from pointers: one instruction of those that it becomes
     if (buffers.empty() || accesses_[&in - t.code->instrs.data()].kind == AccessKind::kNone) return true;
     Thread copy = beside(t, in);
-    state(t).copies.issue(copy.id);
+    state(t).begun.issue(copy.id, Queue::kCopies);
     return buffer(t, in, copy, buffers[0], Act::kWrite);
   }
   if (does.all(kAsync | kBufferWrites) && !does.any(kTensorCore)) {  // its barrier counts the bytes
@@ -187,15 +188,15 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   }
   if (does.all(kAsync | kBlock | kStores)) {
     Thread copy = beside(t, in);
-    state(t).stores.issue(copy.id);
-    state(t).stores.commit();
+    state(t).begun.issue(copy.id, Queue::kStores);
+    state(t).begun.commit(Queue::kStores);
     return buffers.empty() || buffer(t, in, copy, buffers[0], Act::kRead);
   }
   if (does.all(kGroup | kBarrier)) {
     TaskState& s = state(t);
     Clock& into = race.barriers[barrier_address(t, in.operand(0))];
     s.thread.release(into);
-    s.copies.take_all(ended(into));
+    s.begun.take_all(Queue::kCopies, ended(into));
     return true;
   }
   if (does.all(kBarrier | kSignals) && on(t, in)) {
@@ -204,7 +205,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     else
       arrive(t, in, state(t).thread, "alloc");
   }
-  if (does.any(kGroup) && !does.any(kWaits)) state(t).copies.commit();
+  if (does.any(kGroup) && !does.any(kWaits)) state(t).begun.commit(Queue::kCopies);
   return true;
 }
 
@@ -249,16 +250,16 @@ void RaceCheck::own_work_ended(Task& t, const Instr& in) {
   const ir::Effects does = in.op->effects();
   TaskState& s = state(t);
   const auto seen = ended(s.thread.seen);
-  if (does.any(kTensorCore)) s.products.wait(in.op->int_attr("pendings", 0), seen);
+  if (does.any(kTensorCore)) s.begun.wait(Queue::kProducts, in.op->int_attr("pendings", 0), seen);
   if (does.any(kBlock)) {
-    s.stores.wait(in.op->int_attr("pendings", 0), seen);
+    s.begun.wait(Queue::kStores, in.op->int_attr("pendings", 0), seen);
     arrive(t, in, s.thread, "barriers");
   }
   if (!does.any(kGroup)) return;
   if (const ir::Attr* left = in.op->attr("num"))
-    s.copies.wait(left->integer, seen);
+    s.begun.wait(Queue::kCopies, left->integer, seen);
   else
-    s.copies.take_all(seen);
+    s.begun.take_all(Queue::kCopies, seen);
 }
 
 // ---- what an op's own rule says
@@ -285,9 +286,8 @@ void RaceRule::arrive(RaceThread& by, ir::GroupName barriers) {
 }
 void RaceRule::begin(Queue queue, const RaceThread& work) {
   RaceCheck::TaskState& s = check.state(t);
-  auto& begun = queue == Queue::kCopies ? s.copies : queue == Queue::kProducts ? s.products : s.stores;
-  begun.issue(static_cast<const RaceCheck::Thread&>(work).id);
-  if (queue != Queue::kCopies) begun.commit();  // each is a group of its own
+  s.begun.issue(static_cast<const RaceCheck::Thread&>(work).id, queue);
+  if (queue != Queue::kCopies) s.begun.commit(queue);  // each is a group of its own
 }
 void RaceRule::fence() { check.state(t).thread.fence(); }
 bool RaceRule::commits() const { return check.code_.commits; }

@@ -3,7 +3,7 @@
 #include <deque>
 #include <map>
 
-#include <triton_runner/machine/copy_groups.h>
+#include <triton_runner/machine/async_queue.h>
 
 #include "check/race.h"
 #include "check/shadow.h"
@@ -14,7 +14,7 @@ struct RaceCheck::TaskState {
   const Task* task = nullptr;
   Thread thread;
   // Threads beside the task that it has not waited for: cp.async, wgmma, TMA stores.
-  machine::CopyGroups<uint32_t> copies, products, stores;
+  machine::AsyncQueue<uint32_t> begun;  // agents are its queues
 };
 
 struct RaceCheck::ProgramRace : ProgramState {

@@ -225,7 +225,7 @@ void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier
        ++e)
     if (undefined[e]) std::memset(data->data() + e * size, 1, size);
   const MemDesc at = mem_desc(t, counter);
-  SharedState::of(t).copy_through_barrier(t, at.base + at.flip * 8, {data, plan, mem_desc(t, memory)}, 0);
+  SharedState::of(t).copy_through_barrier(at.base + at.flip * 8, {data, plan, mem_desc(t, memory)}, 0);
 }
 
 void Shadows::hand_over(Task& t, Slot barrier) {
@@ -259,7 +259,7 @@ void Shadows::complete_copies(Task& t, Slot barrier) {
   World world(t, *this);
   world.keep(barrier);
   const MemDesc d = mem_desc(t, barrier);
-  SharedState::of(t).complete_copies(t, d.base + d.flip * 8);
+  SharedState::of(t).complete_copies(d.base + d.flip * 8);
 }
 
 uint32_t Shadows::new_origin(Task& t, const Instr& in, std::vector<int64_t> element, const char* what) {

@@ -38,15 +38,13 @@ UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   return does.any(kElementwise | kApplies) ? Family::kElementwise : Family::kOther;
 }
 
-UninitCheck::UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory) : code_(code) {
+UninitCheck::UninitCheck(const CheckedCode& code, const exec::Memory& memory) : code_(code), memory_(memory) {
   for (const Instr& in : code.code.instrs) {
     const Family family = family_of(in);
     const bool known = family == Family::kAccess || family == Family::kAsyncCopy || family == Family::kCopies;
     families_.push_back(
         {family, in.op && in.run != run_release && !known ? row_of(in.op->kind).shadow : nullptr});
   }
-  for (const exec::Allocation& a : memory)
-    if (a.undefined) undefined_.push_back(a);
 }
 
 UninitCheck::~UninitCheck() = default;
@@ -59,25 +57,6 @@ void UninitCheck::begin(Program& program) {
 
 Shadows& UninitCheck::of(const Program& program) const {
   return *static_cast<ProgramChecks&>(*program.checks).shadows;
-}
-
-// ---- memory that nothing was written to
-
-bool UninitCheck::undefined_in_memory(uint64_t address, uint64_t bytes) const {
-  for (const exec::Allocation& a : undefined_) {
-    if (address < a.address || address - a.address >= a.bytes) continue;
-    const uint64_t begin = address - a.address, end = std::min(a.bytes, begin + bytes);
-    if (std::any_of(a.undefined + begin, a.undefined + end, [](uint8_t b) { return b != 0; })) return true;
-  }
-  return false;
-}
-
-void UninitCheck::define_memory(uint64_t address, uint64_t bytes) const {
-  for (const exec::Allocation& a : undefined_) {
-    if (address < a.address || address - a.address >= a.bytes) continue;
-    const uint64_t begin = address - a.address, end = std::min(a.bytes, begin + bytes);
-    std::fill(a.undefined + begin, a.undefined + end, uint8_t{0});
-  }
 }
 
 // ---- reports
@@ -190,12 +169,12 @@ bool UninitCheck::before(Task& t, const Instr& in) {
 
 // What an atomic combines with must have been written; an exchange does not look.
 bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
-  if (undefined_.empty() ||
+  if (!memory_.any() ||
       (in.op->attr("atomic_rmw_op") && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch))
     return true;
   const TileType& type = t.type(in.result());
   return each_address(t, a, type, [&](int64_t i, uint64_t address) {
-    if (!undefined_in_memory(address, type.size)) return true;
+    if (!memory_.first(address, type.size)) return true;
     of(t).origin[static_cast<Slot>(a.ptr)] = of(t).new_origin(t, in, type.index_of(i), kNeverWritten);
     return report(t, in, static_cast<Slot>(a.ptr), type.index_of(i), "the atomic");
   });
@@ -385,8 +364,8 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
     if (other) return p.copy(result, static_cast<Slot>(a.other));
     return p.set_all(result, p.new_origin(t, in, type.index_of(0), kMaskedOff));
   }
-  if (!on && undefined_.empty()) return p.set_clean(result);
-  const bool look = !undefined_.empty();
+  if (!on && !memory_.any()) return p.set_clean(result);
+  const bool look = memory_.any();
   const Lanes others = other ? p.lanes(t, static_cast<Slot>(a.other)) : Lanes{};
   const uint64_t one = type.rank == 0 ? static_cast<uint64_t>(t.bits(static_cast<Slot>(a.ptr))) : 0;
   const auto* addresses = !look            ? nullptr
@@ -395,7 +374,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
   std::byte* out = nullptr;
   for (int64_t i = 0; i < type.n; ++i) {
     const bool off = on && !on[i];
-    const bool memory = !off && look && undefined_in_memory(addresses[i], type.size);
+    const bool memory = !off && look && memory_.first(addresses[i], type.size);
     if (!(off ? !other || others.bad(i) : memory)) continue;
     if (!out) {
       uint32_t origin = off && other
@@ -410,10 +389,10 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
 }
 
 void UninitCheck::stored(Task& t, const Access& a) {
-  if (undefined_.empty()) return;
+  if (!memory_.any()) return;
   const TileType& type = t.type(static_cast<Slot>(a.value));
   each_address(t, a, type, [&](int64_t, uint64_t address) {
-    define_memory(address, type.size);
+    memory_.write(address, type.size);
     return true;
   });
 }

@@ -5,8 +5,7 @@
 // value is undefined. Ops that move elements are run a second time on the shadows, with the program's shared
 // memory replaced by its shadow; others have a rule (uninit.cpp). What cannot be followed is defined.
 #pragma once
-#include <array>
-#include <span>
+#include <triton_runner/machine/unwritten.h>
 
 #include "check/shadow.h"
 #include "ops/access.h"
@@ -21,7 +20,7 @@ inline constexpr const char* kNothingStored = "nothing was stored there in share
 
 class UninitCheck {
  public:
-  UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory);
+  UninitCheck(const CheckedCode& code, const exec::Memory& memory);
   ~UninitCheck();
   void begin(Program& program);
   bool before(Task& t, const Instr& in);  // false: it trapped
@@ -66,8 +65,6 @@ class UninitCheck {
   // Fails if what is on of `s` is undefined; `what` depends on it.
   bool sink(Task& t, const Instr& in, Slot s, int64_t mask, const char* what);
   bool report(Task& t, const Instr& in, Slot s, std::vector<int64_t> element, const char* what);
-  bool undefined_in_memory(uint64_t address, uint64_t bytes) const;
-  void define_memory(uint64_t address, uint64_t bytes) const;
   bool atomic_memory(Task& t, const Instr& in, const Access& a);
 
   bool through_memory(Task& t, const Instr& in, Family family);
@@ -86,10 +83,10 @@ class UninitCheck {
   void writes_elsewhere(Task& t, const Instr& in);
 
   const CheckedCode& code_;
-  std::vector<Known> families_;              // by instruction
-  std::vector<exec::Allocation> undefined_;  // blocks that are not all written
-  std::vector<uint8_t> stored_;              // undefined elements of the buffer that a TMA store reads
-  std::vector<int64_t> block_;               // undefined elements of the block that is being loaded
+  std::vector<Known> families_;  // by instruction
+  machine::Unwritten memory_;
+  std::vector<uint8_t> stored_;  // undefined elements of the buffer that a TMA store reads
+  std::vector<int64_t> block_;   // undefined elements of the block that is being loaded
 };
 
 }  // namespace triton_runner::tile

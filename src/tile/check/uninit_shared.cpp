@@ -115,7 +115,7 @@ void UninitCheck::writes_elsewhere(Task& t, const Instr& in) {
 
 void UninitCheck::block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size) {
   for (uint64_t at = 0; at < bytes; at += size)
-    if (undefined_in_memory(address + at, size)) block_.push_back(element + static_cast<int64_t>(at) / size);
+    if (memory_.first(address + at, size)) block_.push_back(element + static_cast<int64_t>(at) / size);
 }
 
 void UninitCheck::block_loaded_into(Task& t, const Instr& in) {
@@ -130,7 +130,7 @@ void UninitCheck::block_loaded_into(Task& t, const Instr& in) {
 
 bool UninitCheck::block_stored(Task& t, const Instr& in, uint64_t address, uint64_t bytes, int64_t element,
                                int64_t size) {
-  define_memory(address, bytes);
+  memory_.write(address, bytes);
   // A scatter's values have been looked at before it ran (before()), as for its rows.
   if (in.op->operand_of("x_offsets")) return true;
   if (in.op->does(ir::Effect::kAsync)) {

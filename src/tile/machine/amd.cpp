@@ -69,7 +69,7 @@ const Instr* run_load_repacked(Task& t, const Instr& in) {
   const auto& r = in.as<Repack>();
   std::vector<uint8_t> bytes(r.plan->bytes());
   SharedState::of(t);
-  r.plan->read(bytes.data(), SharedState::of(t).arena(t), mem_desc(t, in.operand(0)));
+  r.plan->read(bytes.data(), SharedState::of(t).arena(), mem_desc(t, in.operand(0)));
   auto* out = static_cast<uint8_t*>(t.new_dense(in.result()));
   auto value = [&](int64_t row, int64_t col) {  // of the matrix of single values
     const int64_t half = r.packed == 0 ? row % 2 : col % 2;

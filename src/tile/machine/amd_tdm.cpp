@@ -55,7 +55,7 @@ const Instr* run_tdm_load(Task& t, const Instr& in) {
   const auto& c = in.as<Copies>();
   SharedState& state = SharedState::of(t);
   const uint32_t barrier = c.barrier < 0 ? 0 : address_of(mem_desc(t, in.operand(c.barrier)));
-  if (c.barrier >= 0 && !state.barrier(t, barrier))
+  if (c.barrier >= 0 && !state.barrier(barrier))
     return t.trap(in, exec::TrapKind::kInvalid,
                   "the copy's barrier was not initialised, was invalidated, or was overwritten");
   for (const Piece& p : c.pieces) {
@@ -82,7 +82,7 @@ const Instr* run_tdm_store(Task& t, const Instr& in) {
   SharedState& state = SharedState::of(t);
   for (const Piece& p : c.pieces) {
     Buffer* data = t.worker->pool->allocate(p.plan->bytes());
-    p.plan->read(data->data(), SharedState::of(t).arena(t), mem_desc(t, in.operand(p.memory)));
+    p.plan->read(data->data(), SharedState::of(t).arena(), mem_desc(t, in.operand(p.memory)));
     const bool ok = each_box(t, in, c, p, [&](const TensorDescriptor& desc, const Box& box, int64_t at) {
       return store_block(t, in, desc, box, p.block.type, data->data() + at);
     });
@@ -92,7 +92,7 @@ const Instr* run_tdm_store(Task& t, const Instr& in) {
   if (c.barrier < 0) {
     state.commit(t, SharedState::kTdm);
   } else {
-    Mbarrier* b = state.barrier(t, address_of(mem_desc(t, in.operand(c.barrier))));
+    Mbarrier* b = state.barrier(address_of(mem_desc(t, in.operand(c.barrier))));
     if (!b)
       return t.trap(in, exec::TrapKind::kInvalid,
                     "the copy's barrier was not initialised, was invalidated, or was overwritten");
@@ -179,7 +179,7 @@ struct ToGlobal {
 
 const Instr* run_read(Task& t, const Instr& in) {
   SharedState::of(t);
-  in.as<ToGlobal>().plan->read(t.new_dense(in.result()), SharedState::of(t).arena(t),
+  in.as<ToGlobal>().plan->read(t.new_dense(in.result()), SharedState::of(t).arena(),
                                mem_desc(t, in.operand(0)));
   return next(in);
 }

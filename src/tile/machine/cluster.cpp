@@ -61,27 +61,26 @@ const Instr* run_send(Task& t, const Instr& in) {
   if (!block) return no_block(t, in, rank);
   if (!is_there(t, in, *block)) return nullptr;
   SharedState& state = SharedState::of(*block);
-  Task& there = block->tasks.front();
   const MemDesc to = mem_desc(t, in.operand(r.destination));
   const void* tile = r.from ? nullptr : t.dense(in.operand(r.source));
   Buffer* data = t.worker->pool->allocate(r.to->bytes());
   if (r.from) {
-    r.from->read(data->data(), SharedState::of(t).arena(t), mem_desc(t, in.operand(r.source)));
+    r.from->read(data->data(), SharedState::of(t).arena(), mem_desc(t, in.operand(r.source)));
   } else {
     std::memcpy(data->data(), tile, r.to->bytes());
   }
   if (r.barrier < 0) {
-    r.to->write(state.arena(there), to, data->data());
+    r.to->write(state.arena(), to, data->data());
     t.worker->pool->release(data);
     return next(in);
   }
   const uint32_t barrier = address_of(mem_desc(t, in.operand(r.barrier)));
-  if (!state.barrier(there, barrier)) {
+  if (!state.barrier(barrier)) {
     t.worker->pool->release(data);
     return t.trap(in, exec::TrapKind::kInvalid,
                   "the store's mbarrier was not initialised, was invalidated, or was overwritten");
   }
-  state.copy_through_barrier(there, barrier, {data, r.to, to}, r.barrier_bytes);
+  state.copy_through_barrier(barrier, {data, r.to, to}, r.barrier_bytes);
   return next(in);
 }
 
@@ -135,7 +134,7 @@ const Instr* run_async_store(Task& t, const Instr& in) {
   if (bytes && !t.worker->memory.writable(to, bytes))
     return t.note_access(in, to, static_cast<uint32_t>(bytes), true, -1, t.type(in.operand(1))) ? next(in)
                                                                                                 : nullptr;
-  std::memcpy(reinterpret_cast<void*>(to), SharedState::of(t).arena(t) + from.base, bytes);
+  std::memcpy(reinterpret_cast<void*>(to), SharedState::of(t).arena() + from.base, bytes);
   t.worker->launch->made_progress();
   return next(in);
 }

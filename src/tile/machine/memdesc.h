@@ -112,6 +112,9 @@ class MemPlan {
 // told.
 std::vector<int> memory_order(const MemView& view);
 
+// An allocation of the op's result at `base`, and its `src` stored there, if it has one; view: of that, or null.
+void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view);
+
 inline MemDesc mem_desc(Task& t, Slot s) { return t.object<MemDesc>(s); }
 
 }  // namespace triton_runner::tile

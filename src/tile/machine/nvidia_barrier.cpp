@@ -21,7 +21,7 @@ const Instr* no_barrier(Task& t, const Instr& in) {
 Mbarrier* barrier_at(Task& t, Slot operand) {
   const MemDesc d = mem_desc(t, operand);
   Program& block = block_of(t, d);
-  return SharedState::of(block).barrier(block.tasks.front(), address_of(d));
+  return SharedState::of(block).barrier(address_of(d));
 }
 
 struct Count {
@@ -32,12 +32,12 @@ struct Count {
 bool off(Task& t, const Instr& in, int pred) { return pred >= 0 && t.bits(in.operand(pred)) == 0; }
 
 const Instr* run_init_barrier(Task& t, const Instr& in) {
-  SharedState::of(t).init_barrier(t, address_of(mem_desc(t, in.operand(0))), in.as<Count>().n);
+  SharedState::of(t).init_barrier(address_of(mem_desc(t, in.operand(0))), in.as<Count>().n);
   return next(in);
 }
 
 const Instr* run_inval_barrier(Task& t, const Instr& in) {
-  if (Mbarrier* b = SharedState::of(t).barrier(t, address_of(mem_desc(t, in.operand(0))))) b->mark = 0;
+  if (Mbarrier* b = SharedState::of(t).barrier(address_of(mem_desc(t, in.operand(0))))) b->mark = 0;
   return next(in);
 }
 
@@ -71,16 +71,16 @@ const Instr* run_wait_barrier(Task& t, const Instr& in) {
   if (off(t, in, in.as<Count>().pred)) return next(in);
   SharedState& state = SharedState::of(t);
   const uint32_t address = address_of(mem_desc(t, in.operand(0)));
-  if (!state.barrier(t, address)) return no_barrier(t, in);
+  if (!state.barrier(address)) return no_barrier(t, in);
   // Waiting for a parity: passes once the phase of that parity has ended.
-  return state.end_phase(t, address, t.bits(in.operand(1)) & 1) ? next(in) : t.block(in);
+  return state.end_phase(address, t.bits(in.operand(1)) & 1) ? next(in) : t.block(in);
 }
 
 const Instr* run_read_phase(Task& t, const Instr& in) {
   SharedState& state = SharedState::of(t);
   const uint32_t address = address_of(mem_desc(t, in.operand(0)));
-  state.complete_copies(t, address);
-  Mbarrier* b = state.barrier(t, address);
+  state.complete_copies(address);
+  Mbarrier* b = state.barrier(address);
   if (!b) return no_barrier(t, in);
   t.set_uniform(in.result(), static_cast<int64_t>(b->phase));
   return next(in);
@@ -99,7 +99,7 @@ const Instr* run_copies_arrive(Task& t, const Instr& in) {
   const auto& h = in.as<HandOver>();
   SharedState& state = SharedState::of(t);
   const uint32_t address = address_of(mem_desc(t, in.operand(0)));
-  Mbarrier* b = state.barrier(t, address);
+  Mbarrier* b = state.barrier(address);
   if (!b) return no_barrier(t, in);
   if (h.increment) b->add_pending(static_cast<uint32_t>(h.arrivals));
   state.hand_over(t, address, h.arrivals);
@@ -128,7 +128,7 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
   SharedState& state = SharedState::of(t);
   for (int i = 0; i < b.count; i++) {
     if (b.first_pred >= 0 && t.bits(in.operand(b.first_pred + i)) == 0) continue;
-    Mbarrier* barrier = state.barrier(t, address_of(mem_desc(t, in.operand(b.first + i))));
+    Mbarrier* barrier = state.barrier(address_of(mem_desc(t, in.operand(b.first + i))));
     if (!barrier) {
       no_barrier(t, in);
       return false;

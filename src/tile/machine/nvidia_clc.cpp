@@ -50,7 +50,7 @@ const Instr* run_try_cancel(Task& t, const Instr& in) {
   const MemPlan* plan = in.as<Query>().plan;
   Buffer* made = answer(t, in, plan->bytes());
   if (!made) return nullptr;
-  state.copy_through_barrier(t, barrier.base + barrier.flip * 8, {made, plan, mem_desc(t, in.operand(0))},
+  state.copy_through_barrier(barrier.base + barrier.flip * 8, {made, plan, mem_desc(t, in.operand(0))},
                              kAnswerBytes);
   return next(in);
 }

@@ -143,7 +143,7 @@ const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
 }
 
 const Instr* run_store_token_wait(Task& t, const Instr& in) {
-  SharedState::of(t).finish_stores(t, 0);
+  SharedState::of(t).wait(t, 0, SharedState::kStores);
   return arrive_all(t, in, in.as<Barriers>()) ? next(in) : nullptr;
 }
 

@@ -18,11 +18,10 @@ struct TmaAccess {
   int64_t barrier_bytes;              // that the copy brings, a block of the cluster
   int rows = -1;                      // gather and scatter: operand of the row numbers
   int offsets = -1;                   // im2col: operand of the first
-  bool reduce = false;
-  bool multicast = false;  // to the blocks of a mask, at the same place in each
+  bool multicast = false;             // to the blocks of a mask, at the same place in each
   bool is_padded_fp4 = false;
   bool maybe_halves = false;  // padded fp4: its last coordinate counts halves of bytes up to Triton 3.6
-  Reduction kind{};
+  machine::Update update = nullptr;  // a reduction
 };
 
 // A column of pixels: as many dimensions as the copy has coordinates, which it does not say by its block.
@@ -108,7 +107,7 @@ bool store_place(Task& t, const Instr& in, const TmaAccess& a, StorePlace& p) {
 }
 
 bool store(Task& t, const Instr& in, const TmaAccess& a, StorePlace& p, const void* from) {
-  if (a.reduce) return reduce_block(t, in, p.desc, p.box, a.block.type, a.block.is_unsigned, a.kind, from);
+  if (a.update) return reduce_block(t, in, p.desc, p.box, a.block.type, a.update, from);
   if (a.rows < 0) return store_block(t, in, p.desc, p.box, a.block.type, from);
   const auto* row = static_cast<const std::byte*>(from);
   const int64_t bytes = a.plan->bytes() / static_cast<int64_t>(p.rows.size());
@@ -143,7 +142,7 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
   std::span<Program* const> blocks = own;
   if (!several.empty()) blocks = several;
   for (Program* block : blocks)
-    if (!SharedState::of(*block).barrier(block->tasks.front(), address))
+    if (!SharedState::of(*block).barrier(address))
       return t.trap(in, exec::TrapKind::kInvalid,
                     "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
@@ -153,8 +152,8 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
   }
   data->refs += static_cast<uint32_t>(blocks.size()) - 1;
   for (Program* block : blocks)
-    SharedState::of(*block).copy_through_barrier(
-        block->tasks.front(), address, {data, a.plan, mem_desc(t, in.operand(a.memory))}, a.barrier_bytes);
+    SharedState::of(*block).copy_through_barrier(address, {data, a.plan, mem_desc(t, in.operand(a.memory))},
+                                                 a.barrier_bytes);
   return next(in);
 }
 
@@ -169,7 +168,7 @@ const Instr* run_tma_store(Task& t, const Instr& in) {
 }
 
 const Instr* run_tma_store_wait(Task& t, const Instr& in) {
-  SharedState::of(t).finish_stores(t, in.as<int64_t>());
+  SharedState::of(t).wait(t, in.as<int64_t>(), SharedState::kStores);
   return next(in);
 }
 
@@ -179,7 +178,7 @@ const Instr* run_tma_load_now(Task& t, const Instr& in) {
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
   SharedState::of(t);
   const bool ok = load(t, in, a, data->data());
-  if (ok) a.plan->write(SharedState::of(t).arena(t), mem_desc(t, in.operand(a.memory)), data->data());
+  if (ok) a.plan->write(SharedState::of(t).arena(), mem_desc(t, in.operand(a.memory)), data->data());
   t.worker->pool->release(data);
   return ok ? next(in) : nullptr;
 }
@@ -313,11 +312,9 @@ void lower_async_tma_store_wait(Lowering& l, const ir::Op& op) {
 void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
   TmaAccess* a = access(l, op, "src");
   if (!a || !fits(l, op, *a, op.group("coord").size())) return;
-  const auto kind = op.enum_attr<Reduction>("kind");
-  if (!is_known(kind) || kind == Reduction::kNone) return l.error(op, "a TMA reduction without a known kind");
+  a->update = reduction_of(l, op, a->block);
+  if (!a->update) return;
   a->coords = Lowering::operand_index(op, "coord");
-  a->reduce = true;
-  a->kind = kind;
   l.emit(run_tma_store, op, a);
 }
 

@@ -24,20 +24,6 @@ int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
   return code.tensor_memory + at;
 }
 
-struct TmemAlloc {
-  uint32_t base;
-  const MemPlan* plan;  // of the initial value; null without one
-};
-
-const Instr* run_tmem_alloc(Task& t, const Instr& in) {
-  const auto& a = in.as<TmemAlloc>();
-  SharedState& state = SharedState::of(t);
-  const MemDesc desc{a.base, 0};
-  if (a.plan) state.write_value(t, *a.plan, desc, in.operand(0));
-  t.new_object<MemDesc>(in.result()) = desc;
-  return next(in);
-}
-
 const Instr* run_tmem_load(Task& t, const Instr& in) {
   SharedState::of(t).read_into(t, in.result(), in.as<MemPlan>(), mem_desc(t, in.operand(0)));
   return next(in);
@@ -75,7 +61,7 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
   Mbarrier* barrier = nullptr;
   if (c.arrives) {
     const MemDesc b = mem_desc(t, in.operand(2));
-    barrier = state.barrier(t, b.base + b.flip * 8);
+    barrier = state.barrier(b.base + b.flip * 8);
     if (!barrier)
       return t.trap(in, exec::TrapKind::kInvalid,
                     "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
@@ -83,7 +69,7 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
   if (c.from) {
     state.write(*c.to, to, state.read_planned(*c.from, from));
   } else {
-    std::byte* arena = state.arena(t);
+    std::byte* arena = state.arena();
     // 32 rows of 16 bytes, one after the other in shared memory, become 16 bytes of 32 lanes.
     const std::byte* piece = arena + from.base;
     for (uint32_t column : c.columns)
@@ -144,13 +130,7 @@ void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
   if (!view) return;
   int64_t bytes = view->buffer_bytes;
   for (int64_t d : view->leading) bytes *= d;
-  auto* alloc = l.make<TmemAlloc>(static_cast<uint32_t>(reserve_columns(l, op, bytes)), nullptr);
-  std::vector<Slot> operands;
-  if (const ir::Value* init = op.operand_of("src")) {
-    alloc->plan = l.make<MemPlan>(*view);
-    operands.push_back(l.slot(init));
-  }
-  l.emit(run_tmem_alloc, op, {l.slot(op.result())}, operands, alloc);
+  emit_alloc(l, op, reserve_columns(l, op, bytes), view);
 }
 
 void lower_tmem_load(Lowering& l, const ir::Op& op) {

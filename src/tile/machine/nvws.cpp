@@ -118,7 +118,7 @@ bool ring_of(Lowering& l, const ir::Op& op, Ring& ring) {
 }
 
 int64_t* counters(Task& t, const Aref& aref) {
-  return reinterpret_cast<int64_t*>(SharedState::of(t).bytes(t, aref.counters, 8));
+  return reinterpret_cast<int64_t*>(SharedState::of(t).bytes(aref.counters, 8));
 }
 
 const Instr* run_aref_create(Task& t, const Instr& in) {
@@ -215,8 +215,8 @@ const Instr* run_create_token(Task& t, const Instr& in) {
   const auto& r = in.as<TokenRing>();
   SharedState& state = SharedState::of(t);
   for (int64_t i = 0; i < r.count; i++) {
-    state.init_barrier(t, r.token.full + static_cast<uint32_t>(8 * i), 1);
-    state.init_barrier(t, r.token.empty + static_cast<uint32_t>(8 * i), r.consumers);
+    state.init_barrier(r.token.full + static_cast<uint32_t>(8 * i), 1);
+    state.init_barrier(r.token.empty + static_cast<uint32_t>(8 * i), r.consumers);
   }
   t.new_object<Token>(in.result()) = r.token;
   return next(in);
@@ -237,7 +237,7 @@ const Instr* run_token(Task& t, const Instr& in) {
   SharedState& state = SharedState::of(t);
   const Token token = t.object<Token>(in.operand(0));
   const uint32_t address = (u.full ? token.full : token.empty) + static_cast<uint32_t>(8 * i);
-  Mbarrier* b = state.barrier(t, address);
+  Mbarrier* b = state.barrier(address);
   if (!b) return t.trap(in, exec::TrapKind::kInvalid, "the token's barrier was overwritten");
   if (!u.waits) {
     if (u.full) state.commit(t), state.wait(t, 0);

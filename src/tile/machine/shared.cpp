@@ -15,7 +15,7 @@ struct Alloc {
   const MemPlan* plan;  // of the initial value; null without one
 };
 
-const Instr* run_local_alloc(Task& t, const Instr& in) {
+const Instr* run_alloc(Task& t, const Instr& in) {
   const auto& alloc = in.as<Alloc>();
   SharedState& state = SharedState::of(t);
   MemDesc desc{alloc.base, 0};
@@ -166,7 +166,7 @@ const Instr* run_local_gather(Task& t, const Instr& in) {
   const void* raw = t.dense(in.operand(1));
   auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2)))
                                                    : t.new_dense(in.result()));
-  std::byte* base = SharedState::of(t).bytes(t, d.base, view.buffer_bytes);
+  std::byte* base = SharedState::of(t).bytes(d.base, view.buffer_bytes);
   std::vector<int64_t> at(view.shape.size(), 0);
   for (int64_t i = 0; i < index_type.n; i++) {
     int64_t rest = i;
@@ -231,13 +231,20 @@ int64_t bytes_of(const MemView& view) {
 
 }  // namespace
 
+void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view) {
+  auto* alloc = l.make<Alloc>(static_cast<uint32_t>(base), nullptr);
+  std::vector<Slot> operands;
+  if (const ir::Value* init = view ? op.operand_of("src") : nullptr) {
+    alloc->plan = l.make<MemPlan>(*view);
+    operands.push_back(l.slot(init));
+  }
+  l.emit(run_alloc, op, {l.slot(op.result())}, operands, alloc);
+}
+
 void lower_local_alloc(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.result(), op);
   if (!view) return;
-  const ir::Value* init = op.operand_of("src");
-  auto* alloc = l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(bytes_of(*view), 128)), nullptr);
-  if (init) alloc->plan = l.make<MemPlan>(*view);
-  l.emit(run_local_alloc, op, alloc);
+  emit_alloc(l, op, l.reserve_shared(bytes_of(*view), 128), view);
 }
 
 // Memory that several buffers begin with, as large as the largest of them, or larger where it says so: what
@@ -254,8 +261,7 @@ void lower_storage_alias_spec(Lowering& l, const ir::Op& op) {
       return l.error(op, "buffers of tensor memory in the place of others are not supported");
     bytes = std::max(bytes, bytes_of(*view));
   }
-  l.emit(run_local_alloc, op,
-         l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(std::max<int64_t>(bytes, 1), 128)), nullptr));
+  emit_alloc(l, op, l.reserve_shared(std::max<int64_t>(bytes, 1), 128), nullptr);
 }
 
 void lower_storage_alias_local_alloc(Lowering& l, const ir::Op& op) {

@@ -24,7 +24,7 @@ const Instr* run_local_atomic_scatter(Task& t, const Instr& in) {
   const std::optional<Elements> mask =
       in.num_operands > 3 ? std::optional<Elements>(std::in_place, t, in.operand(3)) : std::nullopt;
   auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
-  std::byte* base = SharedState::of(t).arena(t) + d.base;
+  std::byte* base = SharedState::of(t).arena() + d.base;
   std::vector<int64_t> at(view.shape.size(), 0);
   const bool ok = each_element(t, type.n, [&](int64_t i) {
     if (mask && !(*mask)[i]) {

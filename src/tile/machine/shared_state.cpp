@@ -20,30 +20,28 @@ SharedState& SharedState::of(Program& program) {
 SharedState::~SharedState() { drop_all(); }
 
 void SharedState::drop_all() {
-  for (Groups& g : groups_) {
-    g.copies.take_all([&](const Copy& c) { pool_->release(c.data); });
+  const auto drop = [this](const Operation& op) {
+    if (op.copy.data) pool_->release(op.copy.data);
+  };
+  while (async_.take_oldest(drop)) {
   }
-  for (Flight& f : flights_) {
-    for (const Copy& c : f.copies) pool_->release(c.data);
-  }
-  groups_.clear();
-  flights_.clear();
-  stores_.clear();
+  agents_.clear();
 }
 
 void SharedState::begin(Program& program) {
-  pool_ = program.worker->pool;
   drop_all();
+  program_ = &program;
+  pool_ = program.worker->pool;
   partitions.clear();
   const Launch& launch = *program.worker->launch;
-  timing_ = {launch.options->timing, static_cast<uint64_t>(program.linear)};
+  async_.begin(launch.options->timing, static_cast<uint64_t>(program.linear));
   const Code& code = *launch.code;
   named.begin(code.num_warps * code.warp_size);
   scratch_.clear();
   scratch_ranges_.clear();
   tiles_.begin(pool_, program.shared ? program.shared_memory() : nullptr,
                {code.tensor_memory, code.tensor_memory_row()}, !program.worker->launch->checks);
-  poison(program);
+  poison();
 }
 
 void SharedState::read_into(Task& task, Slot result, const MemPlan& plan, MemDesc d) {
@@ -70,21 +68,21 @@ void SharedState::write_value(Task& task, const MemPlan& plan, MemDesc d, Slot v
   tiles_.put(plan, d, data);
 }
 
-std::byte* SharedState::bytes(Task& task, int64_t first, int64_t bytes) {
+std::byte* SharedState::bytes(int64_t first, int64_t bytes) {
   tiles_.settle(first, bytes);
-  return task.program->shared_memory() + first;
+  return program_->shared_memory() + first;
 }
 
-std::byte* SharedState::arena(Task& task) {
+std::byte* SharedState::arena() {
   tiles_.settle_all();
-  return task.program->shared_memory();
+  return program_->shared_memory();
 }
 
 // Memory that nothing was stored to reads as NaN or -1, not as what the program before left there.
-void SharedState::poison(Program& program) {
-  const Code& code = *program.worker->launch->code;
-  if (!program.shared || code.shared_bytes == 0) return;
-  std::byte* memory = program.shared_memory();
+void SharedState::poison() {
+  const Code& code = *program_->worker->launch->code;
+  if (!program_->shared || code.shared_bytes == 0) return;
+  std::byte* memory = program_->shared_memory();
   if (code.tensor_memory < 0) {
     std::memset(memory, 0xff, code.shared_bytes);
     return;
@@ -96,103 +94,92 @@ void SharedState::poison(Program& program) {
     std::memset(memory + code.tensor_memory + row * code.tensor_memory_row(), 0xff, code.tensor_memory_used);
 }
 
-SharedState::Groups& SharedState::groups(Task& task, int queue) {
-  for (Groups& g : groups_) {
-    if (g.task == &task && g.queue == queue) return g;
+uint32_t SharedState::agent(const Task& task, Queue queue) {
+  const std::pair<const Task*, Queue> agent{&task, queue};
+  const auto it = std::find(agents_.begin(), agents_.end(), agent);
+  if (it == agents_.end()) agents_.push_back(agent);
+  return static_cast<uint32_t>(std::find(agents_.begin(), agents_.end(), agent) - agents_.begin());
+}
+
+void SharedState::issue(const Task& task, Copy copy, Queue queue) {
+  const uint32_t by = agent(task, queue);
+  async_.issue({copy}, by);
+  async_.settle([by](const auto& i) { return i.agent == by; }, [this](Operation& op) { complete(op); });
+}
+
+void SharedState::issue_store(const Task& task, std::function<void()> store) {
+  async_.issue({.store = std::move(store)}, agent(task, kStores));
+  commit(task, kStores);
+}
+
+void SharedState::wait(const Task& task, int64_t groups_left, Queue queue) {
+  async_.wait(agent(task, queue), groups_left, [this](Operation& op) { complete(op); });
+}
+
+void SharedState::hand_over(const Task& task, uint32_t barrier, int arrivals, Queue queue) {
+  std::vector<Operation> ours;
+  async_.take_all(agent(task, queue), [&](Operation& op) { ours.push_back(std::move(op)); });
+  if (ours.empty()) ours.emplace_back();
+  ours.back().arrivals = arrivals;
+  for (Operation& op : ours) {
+    op.barrier = barrier;
+    async_.issue(std::move(op));
   }
-  return groups_.emplace_back(Groups{&task, queue, {}});
+  settle(barrier);
 }
 
-void SharedState::issue(Task& task, Copy copy, int queue) {
-  if (timing_.at_once()) return complete(copy);
-  groups(task, queue).copies.issue(copy);
-}
-
-void SharedState::commit(Task& task, int queue) { groups(task, queue).copies.commit(); }
-
-void SharedState::wait(Task& task, int64_t groups_left, int queue) {
-  groups(task, queue).copies.wait(groups_left, [&](const Copy& c) { complete(c); });
-}
-
-void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals, int queue) {
-  Flight flight{barrier, {}, 0, arrivals};
-  groups(task, queue).copies.take_all([&](const Copy& c) { flight.copies.push_back(c); });
-  flights_.push_back(std::move(flight));
-  if (timing_.at_once()) complete_copies(task, barrier);
-}
-
-void SharedState::complete(const Copy& copy) { tiles_.put(*copy.plan, copy.to, copy.data); }
-
-void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
-  const Mbarrier b = Mbarrier::of(static_cast<uint64_t>(count));
-  std::memcpy(bytes(task, address, sizeof b), &b, sizeof b);
-}
-
-Mbarrier* SharedState::barrier(Task& task, uint32_t address) {
-  if (address % alignof(Mbarrier)) return nullptr;  // a part of other memory that was reinterpreted
-  auto* b = reinterpret_cast<Mbarrier*>(bytes(task, address, sizeof(Mbarrier)));
-  return b->is_there() ? b : nullptr;
-}
-
-void SharedState::copy_through_barrier(Task& task, uint32_t address, Copy copy, int64_t bytes) {
-  flights_.push_back({address, {copy}, bytes, 0});
-  if (timing_.at_once()) complete_copies(task, address);
-}
-
-void SharedState::finish_stores(const Task& task, int64_t left) {
-  int64_t ours =
-      std::count_if(stores_.begin(), stores_.end(), [&](const Store& s) { return s.task == &task; });
-  for (size_t i = 0; i < stores_.size() && ours > left;) {
-    if (stores_[i].task != &task) {
-      i++;
-      continue;
-    }
-    stores_[i].make();
-    stores_.erase(stores_.begin() + static_cast<ptrdiff_t>(i));
-    --ours;
-  }
-}
-
-void SharedState::end() {
-  for (; !stores_.empty(); stores_.pop_front()) stores_.front().make();
-}
-
-// One flight ends, and its barrier is told.
-void SharedState::land(Task& task, size_t i) {
-  const Flight flight = std::move(flights_[i]);
-  flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
-  for (const Copy& c : flight.copies) complete(c);
-  Mbarrier* b = barrier(task, flight.barrier);
+// It takes effect, and its barrier is told.
+void SharedState::complete(Operation& op) {
+  if (op.store) return op.store();
+  if (op.copy.data) tiles_.put(*op.copy.plan, op.copy.to, op.copy.data);
+  Mbarrier* b = op.barrier == kNoBarrier ? nullptr : barrier(op.barrier);
   if (!b) return;
-  b->count_bytes(-flight.bytes);
-  if (flight.arrivals) b->arrive({.count = flight.arrivals});
+  b->count_bytes(-op.bytes);
+  if (op.arrivals) b->arrive({.count = op.arrivals});
   b->settle();
 }
 
-void SharedState::complete_copies(Task& task, uint32_t address) {
-  for (size_t i = 0; i < flights_.size();)
-    if (flights_[i].barrier == address)
-      land(task, i);
-    else
-      i++;
+void SharedState::end() {
+  async_.take([](const auto& i) { return static_cast<bool>(i.op.store); },
+              [this](Operation& op) { complete(op); });
 }
 
-bool SharedState::end_phase(Task& task, uint32_t address, bool parity) {
-  for (size_t i = 0; i < flights_.size();) {
-    const Mbarrier* b = barrier(task, address);
+void SharedState::init_barrier(uint32_t address, int64_t count) {
+  const Mbarrier b = Mbarrier::of(static_cast<uint64_t>(count));
+  std::memcpy(bytes(address, sizeof b), &b, sizeof b);
+}
+
+Mbarrier* SharedState::barrier(uint32_t address) {
+  if (address % alignof(Mbarrier)) return nullptr;  // a part of other memory that was reinterpreted
+  auto* b = reinterpret_cast<Mbarrier*>(bytes(address, sizeof(Mbarrier)));
+  return b->is_there() ? b : nullptr;
+}
+
+void SharedState::copy_through_barrier(uint32_t address, Copy copy, int64_t bytes) {
+  async_.issue({copy, address, bytes});
+  settle(address);
+}
+
+void SharedState::settle(uint32_t barrier) {
+  async_.settle(to(barrier), [this](Operation& op) { complete(op); });
+}
+
+void SharedState::complete_copies(uint32_t address) {
+  async_.take(to(address), [this](Operation& op) { complete(op); });
+}
+
+bool SharedState::end_phase(uint32_t address, bool parity) {
+  for (;;) {
+    const Mbarrier* b = barrier(address);
     if (!b || b->has_ended(parity)) return true;
-    if (flights_[i].barrier == address)
-      land(task, i);
-    else
-      i++;
+    if (!async_.take(to(address), [this](Operation& op) { complete(op); }, 1)) return false;
   }
-  const Mbarrier* b = barrier(task, address);
-  return !b || b->has_ended(parity);
 }
 
 size_t SharedState::copies_to(uint32_t address) const {
-  return static_cast<size_t>(
-      std::count_if(flights_.begin(), flights_.end(), [&](const Flight& f) { return f.barrier == address; }));
+  return static_cast<size_t>(std::count_if(async_.ops().begin(), async_.ops().end(), [&](const auto& i) {
+    return i.op.barrier == address && i.op.bytes;
+  }));
 }
 
 const Instr* arrive(Task& t, const Instr& in, Mbarrier& barrier, const machine::Arrival& arrival) {

@@ -12,9 +12,8 @@
 #include <memory>
 #include <vector>
 
-#include <triton_runner/exec/timing.h>
+#include <triton_runner/machine/async_queue.h>
 #include <triton_runner/machine/barriers.h>
-#include <triton_runner/machine/copy_groups.h>
 #include <triton_runner/machine/mbarrier.h>
 
 #include "machine/memdesc.h"
@@ -73,33 +72,29 @@ class SharedState : public ProgramState {
   void write(const MemPlan& plan, MemDesc d, Buffer* data) { tiles_.put(plan, d, data); }
   void write_value(Task& task, const MemPlan& plan, MemDesc d, Slot value);
   // [first, first + bytes) of the arena, to read and write directly.
-  std::byte* bytes(Task& task, int64_t first, int64_t bytes);
+  std::byte* bytes(int64_t first, int64_t bytes);
   // All of it.
-  std::byte* arena(Task& task);
+  std::byte* arena();
 
-  // ---- cp.async: groups of the task that issues them; AMD's TDM has a queue of its own
-  static constexpr int kTdm = 1;
-  void issue(Task& task, Copy copy, int queue = 0);
-  void commit(Task& task, int queue = 0);
-  void wait(Task& task, int64_t groups_left, int queue = 0);
+  // ---- groups of the task that issues them: cp.async, AMD's TDM, and copies to global memory that are late
+  enum Queue : uint8_t { kCopies, kTdm, kStores };
+  void issue(const Task& task, Copy copy, Queue queue = kCopies);
+  bool stores_late() { return async_.timing.kind() != exec::Timing::kUsual && !async_.timing.at_once(); }
+  // `store` makes the copy, or traps. It is a group of its own.
+  void issue_store(const Task& task, std::function<void()> store);
+  void commit(const Task& task, Queue queue = kCopies) { async_.commit(agent(task, queue)); }
+  void wait(const Task& task, int64_t groups_left, Queue queue = kCopies);
   // The task's copies that are not complete arrive at a barrier together (cp.async.mbarrier.arrive).
-  void hand_over(Task& task, uint32_t barrier, int arrivals, int queue = 0);
-
-  // ---- copies to global memory that are late
-  bool stores_late() { return timing_.kind() != exec::Timing::kUsual && !timing_.at_once(); }
-  // `store` makes the copy, or traps.
-  void issue_store(Task& task, std::function<void()> store) { stores_.push_back({&task, std::move(store)}); }
-  // All but the newest `left` of the task's.
-  void finish_stores(const Task& task, int64_t left);
+  void hand_over(const Task& task, uint32_t barrier, int arrivals, Queue queue = kCopies);
 
   // ---- mbarriers; addresses are bytes of the arena. Null: there is no barrier at the address.
-  void init_barrier(Task& task, uint32_t address, int64_t count);
-  Mbarrier* barrier(Task& task, uint32_t address);
-  void copy_through_barrier(Task& task, uint32_t address, Copy copy, int64_t bytes);
-  void complete_copies(Task& task, uint32_t address);
+  void init_barrier(uint32_t address, int64_t count);
+  Mbarrier* barrier(uint32_t address);
+  void copy_through_barrier(uint32_t address, Copy copy, int64_t bytes);
+  void complete_copies(uint32_t address);
   // As many as it takes to end the phase of that parity, the oldest first; false: it has not ended.
-  bool end_phase(Task& task, uint32_t address, bool parity);
-  // Those that are under way to the barrier.
+  bool end_phase(uint32_t address, bool parity);
+  // Those that are under way to the barrier and that count bytes.
   size_t copies_to(uint32_t address) const;
 
   // ---- scratch in "global" memory, of the running program
@@ -110,33 +105,30 @@ class SharedState : public ProgramState {
   std::vector<Task*> partitions;  // of the warp specialization that is running
 
  private:
-  struct Groups {
-    Task* task;
-    int queue;
-    machine::CopyGroups<Copy> copies;
+  static constexpr uint32_t kNoBarrier = ~uint32_t{0};
+  struct Operation {
+    Copy copy{};  // without data: none
+    uint32_t barrier = kNoBarrier;
+    int64_t bytes = 0;
+    int arrivals = 0;
+    std::function<void()> store{};
   };
-  struct Flight {
-    uint32_t barrier;
-    std::vector<Copy> copies;
-    int64_t bytes;
-    int arrivals;
-  };
-  struct Store {
-    const Task* task;
-    std::function<void()> make;
-  };
-  Groups& groups(Task& task, int queue = 0);
-  void complete(const Copy& copy);
-  void land(Task& task, size_t flight);
+  using Async = machine::AsyncQueue<Operation>;
+  uint32_t agent(const Task& task, Queue queue);
+  void complete(Operation& op);
+  static auto to(uint32_t barrier) {
+    return [barrier](const Async::Issued& i) { return i.op.barrier == barrier; };
+  }
+  // By the launch's timing, what goes to the barrier.
+  void settle(uint32_t barrier);
   void drop_all();
-  void poison(Program& program);
+  void poison();
 
+  Program* program_ = nullptr;
   BufferPool* pool_ = nullptr;
   SharedTiles tiles_;
-  std::vector<Groups> groups_;
-  std::vector<Flight> flights_;
-  std::deque<Store> stores_;
-  exec::TimingPlaces timing_;
+  Async async_;
+  std::vector<std::pair<const Task*, Queue>> agents_;
   std::deque<std::unique_ptr<std::byte[]>> scratch_;
   std::vector<std::pair<uint64_t, uint64_t>> scratch_ranges_;
 };

@@ -2,12 +2,11 @@
 #include "machine/tensor_desc.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include <triton_runner/exec/tensor_map.h>
+#include <triton_runner/ir/enums.h>
 #include <triton_runner/machine/box.h>
 
 #include "lowering.h"
@@ -61,6 +60,21 @@ bool for_each_row(const TensorDescriptor& desc, const Box& box, size_t size, Vis
     if (!visit(r * place.width, row.address, row.begin, row.inside())) return false;
   }
   return true;
+}
+
+// Whether one look shows that all of the block's rows may be accessed, each of them in one piece.
+bool may_access(Task& t, const TensorDescriptor& desc, const Box& box, size_t size, bool write) {
+  if (desc.strides[box.rank - 1] != 1 || t.worker->launch->checks) return false;
+  uint64_t low = ~uint64_t{0}, high = 0;
+  for_each_row(desc, box, size, [&](int64_t, uint64_t address, int64_t, int64_t inside) {
+    if (inside == 0) return true;
+    low = std::min(low, address);
+    high = std::max(high, address + static_cast<uint64_t>(inside) * size);
+    return true;
+  });
+  if (low >= high) return true;
+  exec::MemoryView& memory = t.worker->memory;
+  return write ? memory.writable(low, high - low) : memory.readable(low, high - low);
 }
 
 TileType shape_of(const Box& box) {
@@ -141,9 +155,9 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
                 void* out) {
   const size_t size = num::size_of(type);
   const int64_t cols = box.shape[box.rank - 1];
-  const uint64_t pad = desc.nan_padding && num::is_float(type)
-                           ? num::from_double(std::numeric_limits<double>::quiet_NaN(), type)
-                           : 0;
+  uint64_t pad = 0;
+  if (desc.nan_padding && num::is_float(type))
+    pad = size > 1 ? machine::kNanFill : num::from_double(std::numeric_limits<double>::quiet_NaN(), type);
   auto fill = [&](std::byte* at, int64_t n) {
     if (pad == 0) {
       std::memset(at, 0, n * size);
@@ -158,7 +172,7 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
       num::store_bits(to + i * size, type,
                       exec::rounded_to_tf32(static_cast<uint32_t>(num::load_bits(to + i * size, type))));
   };
-  const bool dense_row = desc.strides[box.rank - 1] == 1;
+  const bool dense_row = desc.strides[box.rank - 1] == 1, whole = may_access(t, desc, box, size, false);
   return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
     std::byte* row = static_cast<std::byte*>(out) + element * size;
     if (inside < cols) fill(row, begin), fill(row + (begin + inside) * size, cols - begin - inside);
@@ -167,7 +181,8 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
       return true;
     }
     if (dense_row) {
-      const Row state = check_row(t, in, address, inside * size, size, false, element + begin, box);
+      const Row state =
+          whole ? Row::kFine : check_row(t, in, address, inside * size, size, false, element + begin, box);
       if (state == Row::kTrapped) return false;
       if (state == Row::kFine) {
         read(row + begin * size, address, inside);
@@ -190,12 +205,15 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
 bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
                  const void* from) {
   const size_t size = num::size_of(type);
+  const bool whole = may_access(t, desc, box, size, true);
   return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
     if (inside == 0) return true;
     const std::byte* row = static_cast<const std::byte*>(from) + (element + begin) * size;
     const int64_t step = desc.strides[box.rank - 1];
     if (step == 1) {
-      const Row state = check_row(t, in, address, inside * size, size, true, element + begin, box, row);
+      const Row state = whole
+                            ? Row::kFine
+                            : check_row(t, in, address, inside * size, size, true, element + begin, box, row);
       if (state == Row::kTrapped) return false;
       if (state == Row::kFine) {
         std::memcpy(reinterpret_cast<void*>(address), row, inside * size);
@@ -212,60 +230,48 @@ bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const B
   });
 }
 
-namespace {
-
-uint64_t combine(Reduction kind, num::Type type, bool is_unsigned, uint64_t a, uint64_t b) {
-  if (num::is_float(type)) {
-    const double x = num::to_double(a, type), y = num::to_double(b, type);
-    switch (kind) {
-      // Sums of two f32 or narrower values are exact enough in f64 that rounding once more gives the
-      // correctly rounded sum.
-      case Reduction::kAdd:
-        return num::from_double(x + y, type);
-      case Reduction::kMin:
-        return std::isnan(x) ? b : std::isnan(y) ? a : (y < x ? b : a);
-      case Reduction::kMax:
-        return std::isnan(x) ? b : std::isnan(y) ? a : (y > x ? b : a);
-      default:
-        break;
-    }
-  }
-  const int64_t x = num::sign_extend(a, type), y = num::sign_extend(b, type);
-  switch (kind) {
-    case Reduction::kAdd:
-      return num::truncate_bits(a + b, type);
-    case Reduction::kMin:
-      return is_unsigned ? std::min(a, b) : (y < x ? b : a);
-    case Reduction::kMax:
-      return is_unsigned ? std::max(a, b) : (y > x ? b : a);
-    case Reduction::kInc:
-      return a >= b ? 0 : a + 1;
-    case Reduction::kDec:
-      return a == 0 || a > b ? b : a - 1;
-    case Reduction::kAnd:
-      return a & b;
-    case Reduction::kOr:
-      return a | b;
-    case Reduction::kXor:
-      return a ^ b;
-    case Reduction::kNone:  // refused by the lowering
+machine::Update reduction_of(Lowering& l, const ir::Op& op, const BlockType& block) {
+  using Reduction = ir::DescriptorReduceKind;
+  const auto kind = op.enum_attr<Reduction>("kind");
+  using machine::AtomicOp;
+  using machine::AtomicType;
+  AtomicType element = AtomicType::kOther;
+  switch (block.type) {
+    case num::Type::kI32:
+      element = block.is_unsigned ? AtomicType::kU32 : AtomicType::kS32;
+      break;
+    case num::Type::kI64:
+      element = block.is_unsigned ? AtomicType::kU64 : AtomicType::kS64;
+      break;
+    case num::Type::kF16:
+      element = AtomicType::kF16;
+      break;
+    case num::Type::kBF16:
+      element = AtomicType::kBf16;
+      break;
+    case num::Type::kF32:
+      element = AtomicType::kF32;
+      break;
+    case num::Type::kF64:
+      element = AtomicType::kF64;
+      break;
+    default:
       break;
   }
-  return a;
+  constexpr std::pair<Reduction, AtomicOp> kOperations[] = {
+      {Reduction::kAdd, AtomicOp::kAdd}, {Reduction::kMin, AtomicOp::kMin}, {Reduction::kMax, AtomicOp::kMax},
+      {Reduction::kInc, AtomicOp::kInc}, {Reduction::kDec, AtomicOp::kDec}, {Reduction::kAnd, AtomicOp::kAnd},
+      {Reduction::kOr, AtomicOp::kOr},   {Reduction::kXor, AtomicOp::kXor},
+  };
+  for (const auto& [reduction, operation] : kOperations)
+    if (reduction == kind)
+      if (const machine::Update update = machine::find_update(operation, element).global) return update;
+  l.error(op, "TMA has no reduction of this kind for elements of this type");
+  return nullptr;
 }
-
-template <class T>
-void combine_at(uint64_t address, Reduction kind, num::Type type, bool is_unsigned, uint64_t value) {
-  std::atomic_ref<T> cell(*reinterpret_cast<T*>(address));
-  T old = cell.load();
-  while (!cell.compare_exchange_weak(old, static_cast<T>(combine(kind, type, is_unsigned, old, value)))) {
-  }
-}
-
-}  // namespace
 
 bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
-                  bool is_unsigned, Reduction kind, const void* from) {
+                  machine::Update update, const void* from) {
   const size_t size = num::size_of(type);
   return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
     for (int64_t i = 0; i < inside; i++) {
@@ -280,20 +286,7 @@ bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const 
       }
       const uint64_t value =
           num::load_bits(static_cast<const std::byte*>(from) + (element + begin + i) * size, type);
-      switch (size) {
-        case 1:
-          combine_at<uint8_t>(at, kind, type, is_unsigned, value);
-          break;
-        case 2:
-          combine_at<uint16_t>(at, kind, type, is_unsigned, value);
-          break;
-        case 4:
-          combine_at<uint32_t>(at, kind, type, is_unsigned, value);
-          break;
-        default:
-          combine_at<uint64_t>(at, kind, type, is_unsigned, value);
-          break;
-      }
+      update(reinterpret_cast<void*>(at), value, 0);
     }
     return true;
   });
@@ -355,10 +348,9 @@ const Instr* run_make_tensor_descriptor(Task& t, const Instr& in) {
 
 struct BlockAccess {
   BlockType block;
-  int first_index;  // operand
-  int source;       // operand; -1: a load
-  bool reduce = false;
-  Reduction kind{};
+  int first_index;                   // operand
+  int source;                        // operand; -1: a load
+  machine::Update update = nullptr;  // a reduction
 };
 
 const Instr* run_block(Task& t, const Instr& in) {
@@ -377,9 +369,8 @@ const Instr* run_block(Task& t, const Instr& in) {
   bool ok;
   if (a.source < 0) {
     ok = load_block(t, in, desc, box, a.block.type, t.new_dense(in.result()));
-  } else if (a.reduce) {
-    ok = reduce_block(t, in, desc, box, a.block.type, a.block.is_unsigned, a.kind,
-                      t.dense(in.operand(a.source)));
+  } else if (a.update) {
+    ok = reduce_block(t, in, desc, box, a.block.type, a.update, t.dense(in.operand(a.source)));
   } else {
     ok = store_block(t, in, desc, box, a.block.type, t.dense(in.operand(a.source)));
   }
@@ -421,19 +412,44 @@ bool fits(Lowering& l, const ir::Op& op, const ir::Type* tensor, const BlockType
          index->scalar()->width == 32;
 }
 
-bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockType& block, int indices) {
-  block = block_type(l, *op.operand_of("desc"), tensor);
+// The block of the tile that an op loads, or stores from `src`; rows: it has a row for each index.
+bool block_operand(Lowering& l, const ir::Op& op, bool loads, bool rows, BlockType& block) {
+  const ir::Type* tile = loads ? op.result()->type : op.operand_of("src")->type;
+  const size_t indices = op.group("indices").size();
+  block = block_type(l, *op.operand_of("desc"), tile);
   if (!block.known) return l.error(op, "descriptors of this element type or rank are not supported"), false;
   if (block.im2col) return l.error(op, kOnlyLoaded), false;
-  if (!fits(l, op, tensor, block, indices < 0))
-    return l.error(op, "the tile " + std::string(tensor->text) + " does not fit the descriptor " +
+  if (!fits(l, op, tile, block, rows))
+    return l.error(op, "the tile " + std::string(tile->text) + " does not fit the descriptor " +
                            std::string(op.operand_of("desc")->type->text)),
            false;
-  if (indices >= 0 && indices != static_cast<int>(block.shape.size()))
+  if (!rows && indices != block.shape.size())
     return l.error(op, std::to_string(indices) + " indices for a descriptor of rank " +
                            std::to_string(block.shape.size())),
            false;
+  if (rows && block.shape.size() != 2)
+    return l.error(op, std::string("rows are ") + (loads ? "gathered from descriptors of rank 2 only"
+                                                         : "scattered to descriptors of rank 2 only")),
+           false;
+  if (rows) block.shape[1] = tile->shape.back();
   return true;
+}
+
+void lower_block(Lowering& l, const ir::Op& op, bool loads, bool reduces = false) {
+  auto* a = l.make<BlockAccess>();
+  if (!block_operand(l, op, loads, false, a->block)) return;
+  a->first_index = Lowering::operand_index(op, "indices");
+  a->source = loads ? -1 : Lowering::operand_index(op, "src");
+  if (!reduces || (a->update = reduction_of(l, op, a->block))) l.emit(run_block, op, a);
+}
+
+void lower_rows(Lowering& l, const ir::Op& op, bool loads) {
+  auto* a = l.make<RowAccess>();
+  if (!block_operand(l, op, loads, true, a->block)) return;
+  a->rows = Lowering::operand_index(op, "x_offsets");
+  a->column = Lowering::operand_index(op, "y_offset");
+  a->source = loads ? -1 : Lowering::operand_index(op, "src");
+  l.emit(run_rows, op, a);
 }
 
 }  // namespace
@@ -447,60 +463,10 @@ void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
          l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
 }
 
-void lower_descriptor_load(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.result()->type, a->block, static_cast<int>(op.group("indices").size())))
-    return;
-  a->first_index = Lowering::operand_index(op, "indices");
-  a->source = -1;
-  l.emit(run_block, op, a);
-}
-
-void lower_descriptor_store(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.operand_of("src")->type, a->block,
-                     static_cast<int>(op.group("indices").size())))
-    return;
-  a->first_index = Lowering::operand_index(op, "indices");
-  a->source = Lowering::operand_index(op, "src");
-  l.emit(run_block, op, a);
-}
-
-void lower_descriptor_reduce(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.operand_of("src")->type, a->block,
-                     static_cast<int>(op.group("indices").size())))
-    return;
-  const auto kind = op.enum_attr<Reduction>("kind");
-  if (!is_known(kind) || kind == Reduction::kNone)
-    return l.error(op, "a descriptor_reduce without a known kind");
-  a->first_index = Lowering::operand_index(op, "indices");
-  a->source = Lowering::operand_index(op, "src");
-  a->reduce = true;
-  a->kind = kind;
-  l.emit(run_block, op, a);
-}
-
-void lower_descriptor_gather(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<RowAccess>();
-  if (!block_operand(l, op, op.result()->type, a->block, -1)) return;
-  if (a->block.shape.size() != 2) return l.error(op, "rows are gathered from descriptors of rank 2 only");
-  a->block.shape[1] = op.result()->type->shape.back();
-  a->rows = Lowering::operand_index(op, "x_offsets");
-  a->column = Lowering::operand_index(op, "y_offset");
-  a->source = -1;
-  l.emit(run_rows, op, a);
-}
-
-void lower_descriptor_scatter(Lowering& l, const ir::Op& op) {
-  auto* a = l.make<RowAccess>();
-  if (!block_operand(l, op, op.operand_of("src")->type, a->block, -1)) return;
-  if (a->block.shape.size() != 2) return l.error(op, "rows are scattered to descriptors of rank 2 only");
-  a->block.shape[1] = op.operand_of("src")->type->shape.back();
-  a->rows = Lowering::operand_index(op, "x_offsets");
-  a->column = Lowering::operand_index(op, "y_offset");
-  a->source = Lowering::operand_index(op, "src");
-  l.emit(run_rows, op, a);
-}
+void lower_descriptor_load(Lowering& l, const ir::Op& op) { lower_block(l, op, true); }
+void lower_descriptor_store(Lowering& l, const ir::Op& op) { lower_block(l, op, false); }
+void lower_descriptor_reduce(Lowering& l, const ir::Op& op) { lower_block(l, op, false, true); }
+void lower_descriptor_gather(Lowering& l, const ir::Op& op) { lower_rows(l, op, true); }
+void lower_descriptor_scatter(Lowering& l, const ir::Op& op) { lower_rows(l, op, false); }
 
 }  // namespace triton_runner::tile

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <triton_runner/ir/enums.h>
+#include <triton_runner/machine/update.h>
 
 #include "lowering.h"
 #include "task.h"
@@ -67,8 +67,9 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
 bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
                  const void* from);
 // Combines the part of the block that is inside with what is in memory, element by element, atomically.
-using Reduction = ir::DescriptorReduceKind;
 bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
-                  bool is_unsigned, Reduction kind, const void* from);
+                  machine::Update update, const void* from);
+// What a reducing op does to an element; null after an error.
+machine::Update reduction_of(Lowering& l, const ir::Op& op, const BlockType& block);
 
 }  // namespace triton_runner::tile

@@ -1,4 +1,4 @@
-"""One test of each outcome that run.py tells apart; tests/python/test_conformance.py expects them."""
+"""One test of each outcome that run.py tells apart; tests/python/package/test_conformance.py expects them."""
 
 import os
 import signal

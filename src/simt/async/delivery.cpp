@@ -1,0 +1,39 @@
+// Places are checked when the copy is issued; the bytes come when somebody waits for them.
+#include "async/delivery.h"
+
+#include "async/mbarrier.h"
+#include "check/check.h"
+
+namespace triton_runner::simt {
+
+bool Delivery::add(Exec& x, uint32_t address, uint32_t barrier, uint32_t bytes, uint32_t counted,
+                   std::optional<uint32_t> blocks, bool pair) {
+  bytes_ = bytes, counted_ = counted;
+  auto add = [&](uint32_t to, uint32_t signal) {
+    std::byte* at = x.shared(*in_, lane_, to, bytes, true);
+    if (!at || !mbarrier_valid(x, *in_, lane_, signal)) return false;
+    to_.push_back({at, x.cta->cluster->cta_of(to), to & kOffsetMask, signal});
+    return true;
+  };
+  if (!blocks) return add(address, barrier);
+  for (uint32_t rank = 0; rank < 16; rank++) {
+    if (!(*blocks >> rank & 1)) continue;
+    const uint32_t owner = pair ? (rank & ~1u) | (barrier >> kRankShift & 1) : rank;
+    if (!add((address & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | owner << kRankShift))
+      return false;
+  }
+  return true;
+}
+
+void Delivery::complete(Cluster&) {
+  if (cta_->alive_count == 0) return;
+  Exec x = late_exec(*cta_);
+  for (const Place& place : to_) {
+    write(place.at - place.offset, place.offset);
+    if (Checks* checks = x.worker->checks; checks && place.cta)
+      checks->landed(x, *in_, *place.cta, place.offset, bytes_, place.barrier);
+    if (!mbarrier_complete_tx(x, *in_, thread_, place.barrier, counted_)) return;
+  }
+}
+
+}  // namespace triton_runner::simt

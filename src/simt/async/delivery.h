@@ -1,0 +1,38 @@
+// What the copy engine brings to shared memory, of one block or of several of the cluster, and an mbarrier of each
+// counts.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "exec.h"
+
+namespace triton_runner::simt {
+
+class Delivery : public AsyncOp {
+ public:
+  // By lane `lane` of x.
+  Delivery(Exec& x, const Operands& in, uint32_t lane)
+      : cta_(x.cta), in_(&instr_of(in)), lane_(lane), thread_(x.first + lane) {}
+  // `bytes` are to go to a shared address, and the mbarrier there counts `counted` of them. `blocks`: to the same
+  // offsets in these blocks instead; pair: the barrier is in the block of each pair that has its own parity. False
+  // after a trap.
+  bool add(Exec& x, uint32_t address, uint32_t barrier, uint32_t bytes, uint32_t counted,
+           std::optional<uint32_t> blocks = std::nullopt, bool pair = false);
+  void complete(Cluster&) final;
+
+ protected:
+  virtual void write(std::byte* block, uint32_t offset) = 0;  // all bytes, into a block's shared memory
+
+ private:
+  struct Place {
+    std::byte* at;
+    const Cta* cta;
+    uint32_t offset, barrier;
+  };
+  Cta* cta_;
+  const Instr* in_;
+  uint32_t lane_, thread_, bytes_ = 0, counted_ = 0;
+  std::vector<Place> to_;
+};
+
+}  // namespace triton_runner::simt

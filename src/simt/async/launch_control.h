@@ -1,0 +1,23 @@
+// Launch control: asking for the work of a cluster that has not started, and reading the answer.
+#pragma once
+#include <array>
+
+#include "address.h"
+
+namespace triton_runner::simt {
+
+struct CancelRequest {
+  AddressPlace answer, barrier;
+  bool all_blocks = false;
+};
+void run_try_cancel(Lanes& l, const Operands& in);  // Operands::data: a CancelRequest
+
+struct CancelQuery {
+  uint32_t answer = kNoRegister;
+  uint32_t predicate = kNoRegister;  // is_canceled
+  // get_first_ctaid: x, y, z and one whose value says nothing.
+  std::array<uint32_t, 4> words{kNoRegister, kNoRegister, kNoRegister, kNoRegister};
+};
+void run_cancel_query(Lanes& l, const Operands& in);
+
+}  // namespace triton_runner::simt

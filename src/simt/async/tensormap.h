@@ -1,0 +1,40 @@
+// Tensor maps that kernels write, in the engine's own format.
+#pragma once
+#include <string>
+
+#include "address.h"
+
+namespace triton_runner::simt {
+
+enum class MapField : uint8_t {
+  kNone,
+  kGlobalAddress,
+  kRank,
+  kBoxDim,
+  kGlobalDim,
+  kGlobalStride,
+  kElementStride,
+  kElemtype,
+  kInterleaveLayout,
+  kSwizzleMode,
+  kSwizzleAtomicity,
+  kFillMode,
+};
+struct MapReplacePlan {
+  AddressPlace map;
+  bool shared = false;  // .shared::cta; else global or generic
+  MapField field = MapField::kNone;
+  std::string name;    // of the field, for messages
+  uint32_t index = 0;  // dimension, innermost first
+  uint32_t value = 0;  // place
+  bool wide = false;   // .b64
+  int stride_shift = 0;
+};
+void run_map_replace(Lanes& l, const Operands& in);
+
+struct MapCopyPlan {
+  AddressPlace to, from;
+};
+void run_map_copy(Lanes& l, const Operands& in);
+
+}  // namespace triton_runner::simt

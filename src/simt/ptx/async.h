@@ -1,0 +1,12 @@
+// The families that the lowering of cp, st and red leads to.
+#pragma once
+#include "ptx/lower.h"
+
+namespace triton_runner::simt {
+
+bool lower_bulk(Lowering& l, const ptx::Instruction& in);
+bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in);
+bool lower_store_async(Lowering& l, const ptx::Instruction& in);
+bool lower_red_async(Lowering& l, const ptx::Instruction& in);
+
+}  // namespace triton_runner::simt

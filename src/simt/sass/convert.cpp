@@ -1,0 +1,238 @@
+// Conversions, and the unit of approximated functions: lines of PTX, with the types that the suffixes name.
+#include <algorithm>
+
+#include "sass/handlers.h"
+#include "sass/lower.h"
+
+namespace triton_runner::simt {
+namespace {
+
+constexpr std::string_view kFloats[] = {"F64", "F32", "F16", "BF16"}, kBytes[] = {"E4M3", "E5M2"};
+constexpr std::string_view kWholes[] = {"U8", "S8", "U16", "S16", "U32", "S32", "U64", "S64"};
+
+// The k-th suffix that is a type, as PTX calls it; "" without one.
+std::string type_of(const SassLowering& l, size_t k, std::span<const std::string_view> types) {
+  for (std::string_view mod : l.in().mods)
+    if (std::find(types.begin(), types.end(), mod) != types.end() && k-- == 0) return lower_case(mod);
+  return "";
+}
+
+std::string rounding(const SassLowering& l) {
+  return l.has("RZ") ? ".rz" : l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : ".rn";
+}
+std::string whole_rounding(const SassLowering& l) {
+  return l.has("TRUNC") ? ".rzi" : l.has("FLOOR") ? ".rmi" : l.has("CEIL") ? ".rpi" : ".rni";
+}
+
+uint32_t bytes_of(std::string_view type) {
+  if (type.ends_with("64")) return 8;
+  return type.ends_with("32") ? 4 : type.ends_with("16") ? 2 : 1;
+}
+// The name of a place of a type in a line of PTX.
+std::string place(std::string_view type, int k) {
+  const uint32_t bytes = bytes_of(type);
+  return std::string(" %") + (bytes == 8 ? 'd' : bytes == 2 ? 'h' : 'r') + std::to_string(k);
+}
+
+// The operand's half (H0_H0, H1), byte (B1) or whole, in the lowest bits of a place.
+uint32_t part(SassLowering& l, size_t k, As as = As::kInteger) {
+  const sass::Operand& o = *l.slot(k);
+  if (o.selector.empty() || o.kind == sass::OperandKind::kConstant) return l.word(k, as);
+  uint32_t shift = 0;
+  if (o.selector.starts_with("H1"))
+    shift = 16;
+  else if (o.selector.starts_with('B') && o.selector.size() == 2)
+    shift = 8 * static_cast<uint32_t>(o.selector[1] - '0');
+  else if (!o.selector.starts_with("H0"))
+    return l.raw(k);
+  const uint32_t out = l.temporary(4);
+  l.ptx("shr.u32 %r0, %r1, " + std::to_string(shift), {out, l.reg(o.index)});
+  return out;
+}
+
+// The operand as a place of the type, which may be a half of a register or a pair of them; its - and | | are the type's.
+uint32_t source(SassLowering& l, size_t k, std::string_view type) {
+  const sass::Operand& o = *l.slot(k);
+  if (bytes_of(type) == 8) return type == "f64" ? l.pair(k, As::kF64) : l.pair(k);
+  if (type[0] == 's' || type[0] == 'u') {
+    const uint32_t whole = part(l, k);
+    if (bytes_of(type) != 2) return whole;
+    const uint32_t out = l.temporary(2);
+    l.ptx("cvt.u16.u32 %h0, %r1", {out, whole});
+    return out;
+  }
+  if (bytes_of(type) == 4) return l.word(k, As::kF32);
+  uint32_t whole = o.selector.empty() ? l.raw(k) : part(l, k);
+  if (o.absolute || o.minus) {
+    const uint32_t out = l.temporary(4);
+    if (o.absolute) l.ptx("and.b32 %r0, %r1, 0x7fff", {out, whole}), whole = out;
+    if (o.minus) l.ptx("xor.b32 %r0, %r1, 0x8000", {out, whole});
+    whole = out;
+  }
+  const uint32_t out = l.temporary(2);
+  l.ptx("cvt.u16.u32 %h0, %r1", {out, whole});
+  return out;
+}
+
+// line + " d, a" with the place of the result's type; what is narrower than a register fills it up with zeros.
+void convert(SassLowering& l, const std::string& line, const std::string& to, const std::string& from) {
+  const uint32_t a = source(l, 1, from), bytes = bytes_of(to);
+  const uint32_t d = bytes == 8 || bytes == 2 ? l.temporary(bytes) : l.result(0);
+  l.ptx(line + "." + to + "." + from + place(to, 0) + "," + place(from, 1), {d, a});
+  if (bytes == 8) l.give_pair(0, d);
+  if (bytes == 2)
+    l.ptx(std::string(to[0] == 's' ? "cvt.s32.s16" : "cvt.u32.u16") + " %r0, %h1", {l.result(0), d});
+}
+
+std::string or_else(std::string type, const char* other) { return type.empty() ? other : type; }
+
+bool lower_from_whole(SassLowering& l) {
+  convert(l, "cvt" + rounding(l), or_else(type_of(l, 0, kFloats), "f32"),
+          or_else(type_of(l, 0, kWholes), "s32"));
+  return true;
+}
+
+bool lower_to_whole(SassLowering& l) {
+  convert(l, "cvt" + whole_rounding(l) + (l.has("FTZ") ? ".ftz" : ""), or_else(type_of(l, 0, kWholes), "s32"),
+          or_else(type_of(l, 0, kFloats), "f32"));
+  return true;
+}
+
+bool lower_between_floats(SassLowering& l) {
+  const std::string to = type_of(l, 0, kFloats), from = type_of(l, 1, kFloats);
+  if (to.empty() || from.empty()) return false;
+  const bool widens = bytes_of(to) > bytes_of(from);
+  convert(l, "cvt" + (widens ? "" : rounding(l)) + (l.has("FTZ") ? ".ftz" : ""), to, from);
+  return true;
+}
+
+bool lower_round(SassLowering& l) {
+  const std::string type = or_else(type_of(l, 0, kFloats), "f32");
+  convert(l, "cvt" + whole_rounding(l) + (l.has("FTZ") ? ".ftz" : ""), type, type);
+  return true;
+}
+
+bool is_rz(const sass::Operand& o) {
+  return o.kind == sass::OperandKind::kRegister && o.index == sass::kZero;
+}
+
+// Two numbers, or one, as halves or bytes of a register.
+bool lower_pack(SassLowering& l) {
+  const std::string small = type_of(l, 0, kBytes), half = l.has("BF16") ? "bf16" : "f16";
+  std::string line = "cvt" + rounding(l);
+  if (l.has("SATFINITE")) line += ".satfinite";
+  if (l.has("RELU")) line += ".relu";
+  const bool merges = l.has("PACK_AB_MERGE_C") || l.has("UNPACK_B_MERGE_C");
+  auto give_bytes = [&](const std::string& from, std::initializer_list<uint32_t> places) {
+    const uint32_t bytes = l.temporary(2);
+    std::vector<uint32_t> all{bytes};
+    all.insert(all.end(), places);
+    if (places.size() == 2)
+      l.ptx(line + "." + small + "x2." + from + " %h0, %r1, %r2", {bytes, all[1], all[2]});
+    else
+      l.ptx(line + "." + small + "x2." + from + " %h0, %r1", {bytes, all[1]});
+    const size_t c = places.size() + 1;
+    const uint32_t low = l.temporary(4);
+    l.ptx("cvt.u32.u16 %r0, %h1", {low, bytes});
+    // The halves of C and of the result, as ptxas puts four bytes together.
+    l.ptx("prmt.b32 %r0, %r1, %r2, 0x5410", {l.result(0), low, l.word(c)});
+    return true;
+  };
+  if (!small.empty()) {
+    if (merges && l.has("F32") && l.shape() == 0)
+      return give_bytes("f32", {l.word(1, As::kF32), l.word(2, As::kF32)});
+    if (merges && l.has("F16") && l.shape() == 1) return give_bytes("f16x2", {l.word(1)});
+    if (!l.has("UNPACK_B") || l.shape() != 2) return false;
+    const uint32_t bytes = l.temporary(2);
+    l.ptx("cvt.u16.u32 %h0, %r1", {bytes, part(l, 1)});
+    l.ptx(line + "." + half + "x2." + small + "x2 %r0, %h1", {l.result(0), bytes});
+    return true;
+  }
+  if (l.has("TF32") && l.shape() == 2) {
+    l.ptx(line + ".tf32.f32 %r0, %r1", {l.result(0), l.word(1, As::kF32)});
+    return true;
+  }
+  if (l.has("MERGE_C")) {
+    if (l.shape() != 1 || !is_rz(*l.slot(2))) return false;
+    convert(l, line, half, "f32");
+    return true;
+  }
+  if (!l.has("PACK_AB") || l.shape() != 1) return false;
+  l.ptx(line + "." + half + "x2.f32 %r0, %r1, %r2", {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32)});
+  return true;
+}
+
+bool lower_function(SassLowering& l) {
+  const std::string type = l.has("BF16") ? "bf16" : l.has("F16") ? "f16" : "f32";
+  if (l.has("RCP64H") || l.has("RSQ64H")) {
+    const uint32_t wide = l.temporary(8), unread = l.temporary(4);
+    l.ptx("mov.b64 %d0, {%r1, %r2}", {wide, l.constant(0, 4), l.word(1, As::kF32)});
+    l.ptx(std::string(l.has("RCP64H") ? "rcp" : "rsqrt") + ".approx.ftz.f64 %d0, %d1", {wide, wide});
+    l.ptx("mov.b64 {%r0, %r1}, %d2", {unread, l.result(0), wide});
+    return true;
+  }
+  const char* name = l.has("EX2")    ? "ex2"
+                     : l.has("LG2")  ? "lg2"
+                     : l.has("RCP")  ? "rcp"
+                     : l.has("RSQ")  ? "rsqrt"
+                     : l.has("SQRT") ? "sqrt"
+                     : l.has("TANH") ? "tanh"
+                                     : nullptr;
+  if (!name) return false;
+  const bool flushes = type != "f16" && !l.has("TANH");
+  const uint32_t a = source(l, 1, type), d = type == "f32" ? l.result(0) : l.temporary(2);
+  l.ptx(name + std::string(".approx") + (flushes ? ".ftz." : ".") + type + place(type, 0) + "," +
+            place(type, 1),
+        {d, a});
+  if (type != "f32") l.ptx("cvt.u32.u16 %r0, %h1", {l.result(0), d});
+  return true;
+}
+
+// P: a / b is not to be computed by Newton's steps in f32. Hardware may know of more such that are.
+bool lower_division_check(SassLowering& l) {
+  const uint32_t d = l.predicate_result(0), a = l.word(1, As::kF32), b = l.word(2, As::kF32);
+  l.emit(check_division).d = d;
+  Instr& i = l.code.instrs.back();
+  i.a = a, i.b = b;
+  return true;
+}
+
+}  // namespace
+
+bool lower_convert(SassLowering& l) {
+  switch (l.opcode()) {
+    case sass::Opcode::kF2F:
+      return lower_between_floats(l);
+    case sass::Opcode::kF2FP:
+      return lower_pack(l);
+    case sass::Opcode::kF2I:
+      return lower_to_whole(l);
+    case sass::Opcode::kFCHK:
+      return lower_division_check(l);
+    case sass::Opcode::kFRND:
+      return lower_round(l);
+    case sass::Opcode::kI2F:
+    case sass::Opcode::kI2FP:
+      return lower_from_whole(l);
+    case sass::Opcode::kI2I: {  // a narrow result has zeros above it
+      const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
+      if (bytes_of(to) > 2 || from.empty() || !l.has("SAT")) return false;
+      l.ptx("cvt.sat." + to + "." + from + " %r0, %r1", {l.result(0), part(l, 1)});
+      l.ptx("and.b32 %r0, %r1, " + std::string(bytes_of(to) == 1 ? "0xff" : "0xffff"), {l.result(0), l.result(0)});
+      return true;
+    }
+    case sass::Opcode::kI2IP: {
+      const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
+      if (bytes_of(to) == 1)
+        l.ptx("cvt.pack.sat." + to + "." + from + ".b32 %r0, %r1, %r2, %r3",
+              {l.result(0), l.word(1), l.word(2), l.word(3)});
+      else
+        l.ptx("cvt.pack.sat." + to + "." + from + " %r0, %r1, %r2", {l.result(0), l.word(1), l.word(2)});
+      return true;
+    }
+    default:
+      return lower_function(l);
+  }
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,163 @@
+// What threads of a warp and of a block do together. Machine code names no members: those that are on take part, and
+// WARPSYNC and BSYNC before it have brought them together.
+#include "warp.h"
+
+#include "barrier.h"
+#include "control.h"
+#include "sass/lower.h"
+
+namespace triton_runner::simt {
+namespace {
+
+// What a BAR.RED leaves for B2R, after the barrier registers of the code.
+constexpr uint32_t kCountPlace = 0x100, kHoldsPlace = 0x101;
+
+std::optional<uint32_t> number(const sass::Operand& o) {
+  if (o.kind == sass::OperandKind::kInteger) return static_cast<uint32_t>(o.integer);
+  if (o.kind == sass::OperandKind::kRegister && o.index == sass::kZero) return 0;
+  return std::nullopt;
+}
+
+bool lower_shuffle(SassLowering& l) {
+  const ShuffleKind kind = l.has("UP")     ? ShuffleKind::kUp
+                           : l.has("DOWN") ? ShuffleKind::kDown
+                           : l.has("BFLY") ? ShuffleKind::kBfly
+                                           : ShuffleKind::kIdx;
+  const uint32_t members = l.active(), a = l.word(2), b = l.word(3), c = l.word(4), d = l.result(1);
+  const uint32_t in_range = l.slot(0)->index == sass::kTrue ? kNoRegister : l.predicate_result(0);
+  Instr& i = l.emit(nullptr);
+  i.d = d, i.e = in_range, i.a = a, i.b = b, i.c = c, i.imm = members;
+  set_shuffle(i, l.code, kind, number(*l.slot(3)), number(*l.slot(4)));
+  return true;
+}
+
+bool is_read(const sass::Operand* o, uint32_t none) { return o && o->index != none; }
+
+// Shape 0: the ballot, maybe with a predicate; 1: a predicate alone.
+bool lower_vote(SassLowering& l, bool uniform) {
+  const bool has_ballot = l.shape() == 0;
+  const uint32_t members = l.active(), holds = l.predicate(has_ballot ? 2 : 1);
+  auto vote = [&](Vote kind, uint32_t d, uint32_t bytes) {
+    const uint32_t at = uniform ? l.temporary(bytes) : d;
+    Instr& i = l.emit(run_vote);
+    i.d = at, i.a = holds, i.b = members, i.small = static_cast<uint32_t>(kind);
+    if (uniform) l.give_threads(d, at, bytes);
+  };
+  const Vote kind = l.has("ALL") ? Vote::kAll : l.has("ANY") ? Vote::kAny : Vote::kUni;
+  const uint32_t d = l.predicate_result(has_ballot ? 1 : 0);
+  if (has_ballot && is_read(l.slot(0), sass::kZero)) vote(Vote::kBallot, l.result(0), 4);
+  if (!has_ballot || is_read(l.slot(1), sass::kTrue)) vote(kind, d, 1);
+  return true;
+}
+
+bool lower_match(SassLowering& l) {
+  const bool all = l.has("ALL"), wide = l.has("U64");
+  const uint32_t members = l.active(), d = l.result(all ? 1 : 0), value = l.shape();
+  const uint32_t a = wide ? l.pair(value + 1) : l.word(value + 1);
+  const uint32_t same = all ? l.predicate_result(0) : kNoRegister;
+  Instr& i = l.emit(match_handler(all, wide));
+  i.d = d, i.e = same, i.a = a, i.b = members;
+  return true;
+}
+
+bool lower_redux(SassLowering& l) {
+  const bool is_signed = l.has("S32"), is_float = l.has("F32"), least = l.has("MIN") || l.has("MINABS");
+  const Redux op = l.has("SUM")                      ? Redux::kAdd
+                   : l.has("OR")                     ? Redux::kOr
+                   : l.has("XOR")                    ? Redux::kXor
+                   : least                           ? is_float    ? Redux::kMinF
+                                                       : is_signed ? Redux::kMinS
+                                                                   : Redux::kMinU
+                   : l.has("MAX") || l.has("MAXABS") ? is_float    ? Redux::kMaxF
+                                                       : is_signed ? Redux::kMaxS
+                                                                   : Redux::kMaxU
+                                                     : Redux::kAnd;
+  const uint32_t members = l.active(), a = l.word(1), at = l.temporary(4);
+  Instr& i = l.emit(redux_handler(op));
+  i.d = at, i.a = a, i.b = members;
+  i.small = (l.has("MINABS") || l.has("MAXABS") ? kReduxAbs : 0) | (l.has("NAN") ? kReduxNan : 0);
+  l.give_threads(l.result(0), at, 4);
+  return true;
+}
+
+bool lower_elect(SassLowering& l) {
+  const uint32_t members = l.active(), is_leader = l.predicate_result(0), leader = l.temporary(4);
+  Instr& i = l.emit(run_elect);
+  i.d = leader, i.e = is_leader, i.b = members;
+  l.give_threads(l.result(1), leader, 4);
+  return true;
+}
+
+// BAR: the barrier and, where it is written, how many threads; of RED a predicate after them.
+bool lower_block_barrier(SassLowering& l) {
+  const uint32_t barrier = l.word(0), threads = l.slot(1) ? l.word(1) : kNoRegister;
+  if (!l.has("RED")) {
+    if (l.slot(2) || (l.has("ARV") && !l.slot(1))) return false;
+    Instr& i = l.emit(l.has("ARV") ? bar_arrive : bar_sync);
+    i.a = barrier, i.b = threads;
+    return true;
+  }
+  if (!l.slot(2)) return false;
+  const uint32_t holds = l.predicate(2), d = l.barrier(l.has("POPC") ? kCountPlace : kHoldsPlace);
+  Instr& i = l.emit(bar_red);
+  i.d = d, i.a = barrier, i.b = threads, i.c = holds;
+  i.imm = l.has("POPC") ? kCount : l.has("AND") ? kAll : kAny;
+  return true;
+}
+
+// Shape 0: a predicate; 1: a count.
+bool lower_block_result(SassLowering& l) {
+  if (l.shape() == 1) {
+    l.copy(l.result(0), l.barrier(kCountPlace), 4);
+    return true;
+  }
+  if (is_read(l.slot(0), sass::kZero)) return false;
+  l.copy(l.predicate_result(1), l.barrier(kHoldsPlace), 1);
+  return true;
+}
+
+}  // namespace
+
+bool lower_warp(SassLowering& l) {
+  switch (l.opcode()) {
+    case sass::Opcode::kB2R_RESULT:
+      return lower_block_result(l);
+    case sass::Opcode::kBAR:
+      return lower_block_barrier(l);
+    case sass::Opcode::kBPT:
+      l.emit(trap_here);
+      return true;
+    case sass::Opcode::kCREDUX:
+    case sass::Opcode::kREDUX:
+      return lower_redux(l);
+    case sass::Opcode::kELECT:
+      return lower_elect(l);
+    case sass::Opcode::kMATCH:
+    case sass::Opcode::kMATCH_U64:
+      return lower_match(l);
+    case sass::Opcode::kSHFL:
+      return lower_shuffle(l);
+    case sass::Opcode::kUCGABAR_ARV:
+      l.emit(cluster_arrive);
+      return true;
+    case sass::Opcode::kUCGABAR_WAIT:
+      l.emit(cluster_wait);
+      return true;
+    case sass::Opcode::kVOTE:
+      return lower_vote(l, false);
+    case sass::Opcode::kVOTEU:
+      return lower_vote(l, true);
+    case sass::Opcode::kCCTL:
+    case sass::Opcode::kCGAERRBAR:
+    case sass::Opcode::kERRBAR:
+    case sass::Opcode::kFENCE:
+    case sass::Opcode::kMEMBAR:
+    case sass::Opcode::kNANOSLEEP:  // memory is coherent here, in program order
+      l.emit(nothing);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace triton_runner::simt

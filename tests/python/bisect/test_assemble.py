@@ -1,0 +1,199 @@
+"""The assembler on trial: PTX and machine code side by side, on the CPU."""
+
+import json
+import os
+import stat
+import struct
+
+import numpy
+import pytest
+import triton_runner
+from click.testing import CliRunner
+from triton_runner import _core
+from triton_runner._assemble import assemblers, inputs, trials
+from triton_runner._base import tools
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._cli import main
+from triton_runner._compare import measure
+
+PTX = """\
+// grid: 2
+// arg: i32[64] iota 5
+// arg: i32[64] zeros
+// arg: i32 7
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry sum(.param .u64 .ptr .global a, .param .u64 .ptr .global o, .param .u32 n)
+.reqntid 32
+{
+ .reg .b32 %r<9>; .reg .b64 %d<5>;
+ ld.param.u64 %d0, [a]; ld.param.u64 %d1, [o]; ld.param.u32 %r0, [n];
+ mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.s32 %r3, %r1, 32, %r2;
+ mul.wide.s32 %d2, %r3, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+ ld.global.u32 %r4, [%d3];
+ add.s32 %r5, %r4, %r0;
+ st.global.u32 [%d4], %r5;
+ ret;
+}
+"""
+BARE = PTX[PTX.index(".version") :]  # whose inputs are drawn
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store of its own."""
+    monkeypatch.setenv("TRITON_RUNNER_STORE", str(tmp_path / "store"))
+
+
+def assembler() -> str:
+    return assemblers.default().path
+
+
+def faulty(folder, edit: str) -> str:
+    """A ptxas that assembles something else than it is given: a sed command edits the PTX."""
+    path = folder / "ptxas"
+    path.write_text(
+        '#!/bin/bash\nfor word in "$@"; do if [[ "$word" == *.ptx ]]; then sed -i '
+        f'\'{edit}\' "$word"; fi; done\nexec {assembler()} "$@"\n'
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def run(*words: str):
+    return CliRunner().invoke(main, ["assemble", *map(str, words)])
+
+
+def written(folder, text: str, name: str = "sum.ptx"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_what_it_makes(tmp_path):
+    made = run(written(tmp_path, PTX), "-o", tmp_path / "sum.cubin", "--opt", "1")
+    assert made.exit_code == 0 and "registers" in made.output and "-O1" in made.output
+    assert _core.artifact.describe((tmp_path / "sum.cubin").read_bytes(), "cubin")["name"] == "sum"
+    bad = run(written(tmp_path, PTX.replace("add.s32", "addd.s32")))
+    assert bad.exit_code == 1 and "does not assemble" in bad.output and "addd" in bad.output
+
+
+@pytest.mark.parametrize("text", [PTX, BARE], ids=["head", "drawn"])
+def test_a_right_assembler(text, tmp_path, store):
+    result = run(written(tmp_path, text), "--check", "--opt", "2", "--opt", "3")
+    assert result.exit_code == 0, result.output
+    assert result.output.count("equal (") == 2 and "2 equal" in result.output
+
+
+@pytest.mark.parametrize("text", [PTX, BARE], ids=["head", "drawn"])
+def test_a_wrong_assembler_is_told_by_its_store(text, tmp_path, store):
+    wrong = faulty(tmp_path, "s/add.s32 %r5/sub.s32 %r5/")
+    path = written(tmp_path, text)
+    result = run(path, "--check", "--ptxas", wrong, "--json")
+    assert result.exit_code == 1, result.output
+    (found,) = json.loads(result.output)
+    assert found["state"] == "different" and found["argument"] == "o" and found["element"] == 0
+    assert "STG" in found["place"]["sass"]
+    if text == PTX:
+        assert (found["want"], found["got"]) == ("0x0000000c", "0xfffffffe") and found["differing"] == 64
+    # The line of the PTX that the store was made from.
+    line = 1 + text.splitlines().index(" st.global.u32 [%d4], %r5;")
+    assert found["place"]["ptx_line"] == line and found["place"]["ptx"] == "st.global.u32 [%d4], %r5;"
+    assert "STG" in run(path, "--check", "--ptxas", wrong).output
+
+
+def test_results_are_kept(tmp_path, store, monkeypatch):
+    folder = tmp_path / "there"
+    folder.mkdir()
+    written(folder, PTX)
+    written(folder, BARE, "bare.ptx")
+    chosen, with_ = trials.subjects(str(folder)), [assemblers.default()]
+    first = trials.run(chosen, with_, [None], "", 1, 2)
+    assert [one.result.state for one in first] == ["equal", "equal"]
+    different = measure.Result(trial={"state": "different"})
+    monkeypatch.setattr(trials, "judged", lambda work: different)
+    assert trials.run(chosen, with_, [None], "", 1) == first
+    assert {one.result.state for one in trials.run(chosen, with_, [None], "", 1, again=True)} == {"different"}
+
+
+def test_ptx_that_is_refused_or_stops(tmp_path, store):
+    assert "refused" in run(written(tmp_path, PTX.replace("ret;", "rett;")), "--check").output
+    out = PTX.replace("i32[64] zeros", "i32[8] zeros")
+    assert "trap" in run(written(tmp_path, out), "--check").output
+    assert "no PTX" in run(tmp_path / "store", "--check").output or run(tmp_path, "--check").exit_code in (
+        0,
+        2,
+    )
+
+
+def test_inputs_of_a_head():
+    given = inputs.of_head(
+        "// grid: 3 2\n// arg: f32[4,2] iota 1 2\n// arg: x16[2] {0x3c00, 7}\n// arg: f32 0.5\n.version"
+    )
+    first, second, third = given.arguments
+    assert given.grid == (3, 2, 1) and first.shape == (4, 2) and first.ravel()[:3].tolist() == [1, 3, 5]
+    assert second.dtype == numpy.uint16 and second.tolist() == [0x3C00, 7] and third == numpy.float32(0.5)
+    assert inputs.of_head(BARE) is None
+    with pytest.raises(DiagnosticError, match="not an array"):
+        inputs.of_head("// arg: whatever\n")
+
+
+# --- nvdisasm and cuobjdump
+
+
+def test_whichever_nvdisasm_knows_the_architecture(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    cubin = assemblers.assemble(PTX, assemblers.default())
+    own = tools.toolkit("nvdisasm")
+    old = tmp_path / "nvdisasm"
+    old.write_text("#!/bin/sh\necho \"nvdisasm fatal   : Cannot decode architecture 'SM90'\" >&2; exit 1\n")
+    old.chmod(0o755)
+    both = [(str(old), "an old one"), (own, "Triton")]
+    monkeypatch.setattr(tools, "programs", lambda name: both)
+    assert "STG" in tools.disassembly(cubin, "-hex")
+    monkeypatch.setattr(tools, "programs", lambda name: both[:1])
+    with pytest.raises(DiagnosticError, match="no nvdisasm that reads this cubin") as error:
+        tools.disassembly(cubin, "-gp")
+    assert "SM90" in str(error.value) and "triton-runner versions add" in str(error.value)
+    monkeypatch.setattr(tools, "programs", lambda name: [])
+    with pytest.raises(DiagnosticError, match="versions add"):
+        tools.disassembly(cubin, "-gp")
+
+
+def fatbin(*cubins: tuple) -> bytes:
+    """A fatbin of (architecture, cubin, flags)."""
+    entries = b""
+    for arch, cubin, flags in cubins:
+        cubin += bytes(-len(cubin) % 8)
+        entries += (
+            struct.pack("<HHIQIIHHIIIQQQ", 2, 0x101, 64, len(cubin), 0, 0, 8, 1, arch, 0, 0, flags, 0, 0)
+            + cubin
+        )
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries
+
+
+def test_a_kernel_of_a_fatbin(tmp_path):
+    cubins = [
+        (n, assemblers.assemble(BARE.replace("sm_90", f"sm_{n}"), assemblers.default()), 0) for n in (80, 90)
+    ]
+    path = tmp_path / "several.fatbin"
+    path.write_bytes(fatbin(*cubins))
+    a, o = numpy.arange(64, dtype=numpy.int32), numpy.zeros(64, numpy.int32)
+    assert triton_runner.load(str(path), device="cpu", target="cuda:80").target == "cuda:80"
+    kernel = triton_runner.load(str(path), device="cpu")
+    assert kernel.level == "cubin" and kernel.target == "cuda:90"
+    kernel[(2,)](a, o, 7)
+    assert (o == a + 7).all()
+    for words, said in (
+        ({"name": "product"}, "no kernel 'product'"),
+        ({"target": "cuda:100"}, "it has it for cuda:80, cuda:90"),
+    ):
+        with pytest.raises(DiagnosticError, match=said):
+            triton_runner.load(str(path), device="cpu", **words)
+    path.write_bytes(fatbin((90, b"(\xb5/\xfd", 0x8000)))
+    with pytest.raises(DiagnosticError, match=r"Zstandard[^$]*-xelf all"):
+        triton_runner.load(str(path), device="cpu")
+    path.write_bytes(os.urandom(64))
+    with pytest.raises(DiagnosticError, match="ELF"):
+        triton_runner.load(str(path), device="cpu")

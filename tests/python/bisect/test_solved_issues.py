@@ -1,0 +1,52 @@
+"""The commands of doc/solving_triton_issues print what the pages show: a fault each, down to its pass."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("triton")
+from triton_runner._compiler import versions
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGES = sorted((ROOT / "doc" / "solving_triton_issues").glob("*.md"))
+
+
+def commands() -> list[tuple[str, str]]:
+    """(command, what it prints) of the pages."""
+    found = []
+    for page in PAGES:
+        for block in re.findall(r"```\n\$ (.*?)```", page.read_text(), re.DOTALL):
+            command, _, output = block.replace("\\\n", " ").partition("\n")
+            found.append((" ".join(command.split()), output))
+    return found
+
+
+COMMANDS = commands()
+
+
+def test_each_case_has_its_command():
+    told = " ".join(command for command, _ in COMMANDS)
+    for file in (ROOT / "doc" / "solving_triton_issues").glob("issue_*.py"):
+        assert file.name in told
+
+
+NAMES = [re.search(r"issue_\w+", command)[0] for command, _ in COMMANDS]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("command", "output"), COMMANDS, ids=NAMES)
+def test_a_case(command, output):
+    words = re.findall(r'"[^"]*"|\S+', command)
+    needed = versions.expand(words[words.index("--versions") + 1])
+    missing = [version for version in needed if versions.find(version) is None]
+    if missing:
+        pytest.skip(f"not there: Triton {', '.join(missing)} (triton-runner versions add)")
+    arguments = [word.strip('"') for word in words[1:]]
+    done = subprocess.run(
+        [sys.executable, "-m", "triton_runner", *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+    shown = done.stdout.replace(f"{ROOT}/", "")
+    assert (done.returncode, shown.split("\n")) == (1, output.split("\n")), done.stderr

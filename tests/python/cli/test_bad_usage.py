@@ -1,0 +1,175 @@
+"""Every verb of the command line that takes a file, given what it cannot take: an error that says what is
+wrong, a status that is not 0, and no Python traceback of ours."""
+
+import os
+import pathlib
+from unittest import mock
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+from click.testing import CliRunner
+from triton_runner._cli import main
+from triton_runner._compiler import versions
+
+FILES = {
+    "empty.ttir": b"",
+    "noise.ttgir": bytes(range(256)) * 4,
+    "noise.cubin": b"\x7fELF" + bytes(200),
+    "noise.trcase": b"PK\x03\x04" + bytes(range(256)),
+    "noise.json": b"{",
+}
+GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
+# What each verb is asked with; those that take no file are not in it.
+VERBS = {
+    "bisect": ("--versions", versions.installed()),
+    "bundle": ("-o", "out.trcase"),
+    "compare": (),
+    "compile": ("-s", "*fp32"),
+    "dump": (),
+    "exec": ("--grid", "1"),
+    "experiments": (),
+    "export": ("-o", "out"),
+    "ledger": ("-s", "*fp32"),
+    "lockstep": (),
+    "map": (),
+    "opt": ("--pass", "add_cse"),
+    "passes": ("-s", "*fp32"),
+    "reduce": (),
+    "report": (),
+    "resources": (),
+    "run": (),
+    "translate": ("--to", "3.9.0"),
+    "verify": (),
+}
+# What a verb may take all the same: a module with nothing in it, and a text of which the page says that it
+# cannot be read.
+TAKEN = {(verb, name) for verb in ("report", "map", "translate") for name in ("empty.ttir", "noise.ttgir")}
+WITHOUT_FILES = {"dev", "bench", "cache", "doctor", "env", "layout", "ops", "versions"}
+
+
+def test_every_verb_is_here():
+    assert set(main.list_commands(None)) == set(VERBS) | WITHOUT_FILES
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_no_verb_takes(verb, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    for given in GIVEN:
+        with mock.patch.dict(os.environ):
+            answer = CliRunner().invoke(main, [verb, *VERBS[verb], given])
+        said = answer.stdout + answer.stderr
+        assert isinstance(answer.exception, SystemExit | None), (given, answer.exception)
+        if (verb, given) in TAKEN:
+            continue
+        assert answer.exit_code != 0, (given, said)
+        assert "error" in said.lower() and "Traceback" not in said, (given, said)
+    left = {path.name for path in tmp_path.iterdir()} - {*FILES, "folder"}
+    assert not {name for name in left if name.startswith("out")}  # nothing is half written
+
+
+@pytest.mark.parametrize("verb", ["run", "verify", "bisect", "experiments", "bundle"])
+def test_a_level_is_no_program(verb, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kernel.ptx").write_text("")
+    answer = CliRunner().invoke(main, [verb, *VERBS[verb], "kernel.ptx"])
+    said = answer.stdout + answer.stderr
+    assert answer.exit_code not in (0, 125) and "kernel.ptx holds a level of a kernel" in said, said
+    assert "triton-runner exec" in said
+
+
+@pytest.mark.parametrize("verb", ["run", "verify", "bisect", "experiments", "bundle", "dump"])
+def test_a_misspelt_option_is_no_program(verb):
+    answer = CliRunner().invoke(main, [verb, *VERBS[verb], "--nosuch", "program.py"])
+    assert answer.exit_code == 2 and "No such option '--nosuch'" in answer.stderr, answer.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    (
+        "exec --grid 1", "resources", "map", "translate --to 3.9.0", "passes", "ledger", "compare", "compile",
+        "ops", "opt --pass add_cse", "report", "reduce --oracle trap", "dump --grid 1",
+    ),
+)  # fmt: skip
+def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
+    """Neither the core nor Triton takes it."""
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"n\xff.ttgir")
+    (tmp_path / name).write_text("module {}")
+    answer = CliRunner().invoke(main, [*words.split(), name])
+    assert answer.exit_code == 2 and "n\\udcff.ttgir: its name is not UTF-8" in answer.stderr, answer.output
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("experiments", "-t", "foo", "program.py"), "unknown target 'foo'"),
+        (("bisect", "-t", "foo", "program.py"), "unknown target 'foo'"),
+        (("verify", "-t", "foo", "program.py"), "unknown target 'foo'"),
+        (("verify", "--check", "foo", "program.py"), "unknown check 'foo'"),
+        (("verify", "--launches", "0", "program.py"), "0 is not in the range"),
+        (("bench", "matmul", "--size", "foo"), "--size foo: expected numbers"),
+        (("bench", "matmul", "--rounds", "0"), "0 is not in the range"),
+        (("bench", "matmul", "--plot", "x.foo"), "its name says no kind of picture"),
+        (("opt", "--pass", "coalesc", "k.ttir"), "the nearest: tritongpu-coalesce"),
+        (("opt", "--pass", "add_cse", "k.ptx"), "k.ptx is PTX, and passes run on TTIR and TTGIR"),
+        (("opt", "--pass", "add_buffer_ops", "-t", "cuda:90", "k.ttir"), "no pass of this compilation is"),
+        (("versions", "remove", "3.99"), "there is no Triton release '3.99'"),
+        (("layout", "#a", "--shape", "4", "--file", "noise.cubin"), "noise.cubin is not a text file"),
+    ],
+)
+def test_words_that_mean_nothing(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    root = pathlib.Path(__file__).resolve().parents[3]
+    for level in ("ttir", "ptx"):
+        (tmp_path / f"k.{level}").write_text((root / f"examples/exec/add_kernel.{level}").read_text())
+    (tmp_path / "program.py").write_text("")
+    (tmp_path / "noise.cubin").write_bytes(b"\xff")
+    with mock.patch.dict(os.environ):
+        answer = CliRunner().invoke(main, words)
+    assert answer.exit_code == 2 and said in answer.stderr, answer.stderr
+
+
+AT_IMPORT = """
+import torch, triton, triton.language as tl
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
+MOST = triton.runtime.driver.active.utils.get_device_properties(0)["max_shared_mem"]
+
+@triton.jit
+def kernel(x, N: tl.constexpr):
+    tl.store(x + tl.arange(0, N), 1.0)
+
+{last}
+"""
+
+
+@pytest.mark.parametrize("verb", ["compile", "passes", "ledger", "compare"])
+def test_a_file_that_asks_for_its_device(verb, tmp_path):
+    """As Triton's tutorials do, when it is imported: in a worker too, where there is no GPU."""
+    (tmp_path / "kernels.py").write_text(AT_IMPORT.format(last=""))
+    words = [verb, f"{tmp_path / 'kernels.py'}:kernel", "-s", "*fp32:16, 64", "-t", "cuda:90"]
+    with mock.patch.dict(os.environ):
+        answer = CliRunner().invoke(main, words)
+    assert answer.exit_code == 0, answer.output
+
+
+@pytest.mark.parametrize("verb", ["compile", "passes", "ledger", "compare"])
+@pytest.mark.parametrize(
+    "last, why",
+    [
+        ("raise ValueError('not\\nnow')", ":10: its file cannot be imported: ValueError: not"),
+        ("torch.cuda.get_device_capability()", ":10: its file cannot be imported: AssertionError"),
+        ("kernel[(1,)](torch.zeros(64), N=missing)", ":10: its file cannot be imported: NameError"),
+    ],
+)
+def test_a_file_that_raises(verb, last, why, tmp_path):
+    (tmp_path / "kernels.py").write_text(AT_IMPORT.format(last=last))
+    words = [verb, f"{tmp_path / 'kernels.py'}:kernel", "-s", "*fp32:16, 64", "-t", "cuda:90"]
+    with mock.patch.dict(os.environ):
+        answer = CliRunner().invoke(main, words)
+    assert answer.exit_code == 2 and f"kernels.py{why}" in answer.stderr, answer.output
+    assert "__main__" in answer.stderr and answer.stderr.count("\n") == 2

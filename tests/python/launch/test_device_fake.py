@@ -1,0 +1,245 @@
+"""Launches on a GPU, up to the driver: programs run on tests/gpu/fake_cuda.cpp in place of libcuda.so.1."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+import fake_build
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+PRELUDE = """
+import sys, warnings
+import triton, triton.language as tl
+import triton_runner
+
+class Tensor:
+    def __init__(self, address, dtype="float32"):
+        self.address, self.dtype = address, dtype
+    def data_ptr(self):
+        return self.address
+
+@triton_runner.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, scale, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x + scale * tl.load(y_ptr + offsets, mask=mask), mask=mask)
+
+x, y, out = Tensor(4096), Tensor(8192), Tensor(12288)
+folder = sys.argv[1] if len(sys.argv) > 1 else ""
+"""
+
+COMPILE = """
+import json
+from triton.backends.compiler import GPUTarget
+from triton_runner import _core
+from triton.compiler import ASTSource
+with triton_runner.using(device="cpu"):
+    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "scale": "fp32",
+                 "BLOCK": "constexpr"}
+    source = ASTSource(triton.jit(add_kernel.fn), signature, {"BLOCK": 128})
+    kernel = triton.compile(source, target=GPUTarget("cuda", int(sys.argv[2]), 32))
+for level in ("ttir", "ttgir", "llir", "ptx", "cubin"):
+    _core.artifact.write(f"{folder}/add_kernel.{level}", kernel.asm[level])
+fields = {k: v for k, v in kernel.metadata._asdict().items() if k != "target"}
+fields["target"] = vars(kernel.metadata.target)
+_core.artifact.write(f"{folder}/add_kernel.json", json.dumps(fields, default=str))
+"""
+
+
+@pytest.fixture(scope="session")
+def fake(tmp_path_factory):
+    """The folder with the fake libcuda.so.1, and what makes torch's tensors say that they are on a GPU."""
+    folder = tmp_path_factory.mktemp("cuda")
+    fake_build.build("fake_cuda", folder / "libcuda.so.1")
+    fake_build.build("gpu_tensors", folder / "gpu_tensors.so")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def artifacts(tmp_path_factory):
+    """add_kernel at every level for sm_90, and for sm_80, with metadata."""
+    folder = tmp_path_factory.mktemp("artifacts")
+    for sm in (80, 90):
+        run_program(PRELUDE + COMPILE, folder / str(sm), str(sm), TRITON_RUNNER_DEVICE="cpu")
+    return folder
+
+
+def run_program(program: str, *arguments, **environment):
+    # Triton reads a kernel's source from its file.
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(program)
+        file.flush()
+        result = subprocess.run(
+            [sys.executable, file.name, *map(str, arguments)], env={**os.environ, **environment}, text=True,
+            capture_output=True)  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+def on_fake(fake, tmp_path, body: str, folder="", params="8,8,8,4,4,8,8", **environment):
+    """Runs the body behind PRELUDE; gives (what it printed, what the driver saw)."""
+    log = tmp_path / "log.json"
+    result = run_program(
+        PRELUDE + textwrap.dedent(body), folder, LD_LIBRARY_PATH=str(fake), FAKE_CUDA_LOG=str(log),
+        FAKE_CUDA_PARAMS=params, FAKE_CUDA_MEMORY="4096=0,8192=0,12288=0,16384=1",
+        TRITON_RUNNER_DEVICE="cuda", **environment)  # fmt: skip
+    return result.stdout, json.loads(log.read_text()) if log.exists() else {}
+
+
+def error_of(fake, tmp_path, body: str, folder="", **environment) -> str:
+    guarded = (
+        "try:\n"
+        + textwrap.indent(textwrap.dedent(body).strip(), "    ")
+        + "\nexcept Exception as e:\n    print(type(e).__name__, e)\n"
+    )
+    return on_fake(fake, tmp_path, guarded, folder, **environment)[0]
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "llir", "ptx", "cubin"])
+def test_every_level_reaches_the_driver(fake, artifacts, tmp_path, level):
+    body = f"""
+        kernel = add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, {level}_dir=folder)
+        print(kernel.name, kernel.level)
+    """
+    printed, seen = on_fake(fake, tmp_path, body, artifacts / "90")
+    assert printed.splitlines()[-1] == "add_kernel cubin"
+    assert seen["binary"]
+    (launch,) = seen["launches"]
+    assert launch["grid"] == [3, 1, 1] and launch["threads"] == 128 and launch["attributes"] == []
+    words = [int.from_bytes(bytes.fromhex(p), "little") for p in launch["params"]]
+    assert words == [4096, 8192, 12288, 300, 0x3F000000, 0, 0]
+
+
+@pytest.mark.parametrize("level", ["ttgir", "llir", "ptx"])
+def test_older_architecture_goes_through_the_drivers_compiler(fake, artifacts, tmp_path, level):
+    _, seen = on_fake(
+        fake,
+        tmp_path,
+        f"add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, {level}_dir=folder)",
+        artifacts / "80",
+    )
+    assert not seen["binary"] and len(seen["launches"]) == 1
+
+
+def test_ttir_is_compiled_for_the_device_at_hand(fake, artifacts, tmp_path):
+    _, seen = on_fake(
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ttir_dir=folder)", artifacts / "80"
+    )
+    assert seen["binary"]
+
+
+def test_without_metadata_counting_settles_the_parameters(fake, artifacts, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for level in ("ptx", "cubin"):
+        (bare / f"add_kernel.{level}").write_bytes((artifacts / "90" / f"add_kernel.{level}").read_bytes())
+    body = """
+        warnings.simplefilter("always")
+        add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ptx_dir=folder)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder)
+        for warning in said:
+            print(warning.message)
+        add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder, shared=512)
+    """
+    printed, seen = on_fake(fake, tmp_path, body, bare)
+    assert (
+        "how much dynamic shared memory kernel 'add_kernel' needs: launched with the most there is, 232448"
+        in printed
+    )
+    assert "nothing says whether kernel 'add_kernel' uses scratch memory" in printed
+    shared = [launch["shared"] for launch in seen["launches"]]
+    assert shared[0] == 0 and shared[1:] == [232448, 512]
+
+
+def test_what_is_refused_before_the_launch(fake, artifacts, tmp_path):
+    folder = artifacts / "90"
+
+    def said(arguments, level="ptx", **environment):
+        body = f"add_kernel[(3,)]({arguments}, BLOCK=128, {level}_dir=folder)"
+        return error_of(fake, tmp_path, body, folder, **environment)
+
+    assert (
+        "argument 'x_ptr'" in (text := said("Tensor(99), y, out, 300, 0.5"))
+        and "cannot reach (a CPU tensor?)" in text
+    )
+    assert "lies on device 1, and the kernel runs on cuda:0" in said("Tensor(16384), y, out, 300, 0.5")
+    assert "is a NumPy array in host memory" in said(
+        "__import__('numpy').zeros(4, 'float32'), y, out, 300, 0.5"
+    )
+    assert "n" in (text := said("x, y, out, 1 << 40, 0.5")) and "range" in text
+    assert "missing argument" in said("x, y, out")
+    assert "is for cuda:90, and Fake GPU is cuda:80" in said(
+        "x, y, out, 300, 0.5", "cubin", FAKE_CUDA_SM="80"
+    )
+
+
+def test_driver_errors_carry_the_calls_name(fake, artifacts, tmp_path):
+    body = "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder)"
+    text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuModuleLoadDataEx=209")
+    assert "cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU" in text
+    text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuLaunchKernelEx=700")
+    assert "cuLaunchKernelEx: CUDA_ERROR_ILLEGAL_ADDRESS" in text and "grid (3, 1, 1)" in text
+
+
+def test_other_level_there_names_its_keyword(fake, artifacts, tmp_path):
+    only = tmp_path / "only"
+    only.mkdir()
+    (only / "add_kernel.ptx").write_bytes((artifacts / "90" / "add_kernel.ptx").read_bytes())
+    text = error_of(
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ttgir_dir=folder)", only
+    )
+    assert "holds kernel 'add_kernel' at ptx: use ptx_dir=" in text
+
+
+def test_text_that_llvm_or_ptxas_refuse_is_an_error_message(fake, artifacts, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    llir = (artifacts / "90" / "add_kernel.llir").read_text()
+    (broken / "add_kernel.llir").write_text(llir.replace("ret void", "ret nonsense"))
+    ptx = (artifacts / "90" / "add_kernel.ptx").read_text()
+    (broken / "add_kernel.ptx").write_text(ptx.replace("ret;", "bar.sync 99;\n\tret;", 1))
+    text = error_of(
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, llir_dir=folder)", broken
+    )
+    assert "DiagnosticError" in text and "does not accept" in text and "add_kernel.llir:" in text
+    text = error_of(
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ptx_dir=folder)", broken
+    )
+    assert "DiagnosticError" in text and "ptxas" in text and "does not accept" in text
+
+
+def test_a_machine_whose_driver_fails_has_no_gpu(fake, tmp_path):
+    body = "from triton_runner._settings import devices\nprint(devices.gpu())"
+    assert on_fake(fake, tmp_path, body, FAKE_CUDA_FAIL="cuInit=100")[0].strip() == "None"
+    text = error_of(
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128)", FAKE_CUDA_FAIL="cuInit=100"
+    )
+    assert "device 'cuda' was asked for, and this machine has no such device" in text
+
+
+def test_load_without_the_python_kernel(fake, artifacts, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "add_kernel.ptx").write_bytes((artifacts / "90" / "add_kernel.ptx").read_bytes())
+    body = """
+        kernel = triton_runner.load(folder + "/add_kernel.ptx", device="cuda")
+        kernel[(2, 3)](x, y, out, 300, 0.5)
+        print(kernel.name)
+        try:
+            kernel[(1,)](x, y)
+        except triton_runner.DiagnosticError as error:
+            print(error)
+    """
+    printed, seen = on_fake(fake, tmp_path, body, bare)
+    assert "add_kernel" in printed and "2 arguments do not fit" in printed
+    (launch,) = seen["launches"]
+    assert launch["grid"] == [2, 3, 1]

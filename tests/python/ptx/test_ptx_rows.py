@@ -1,0 +1,68 @@
+"""What others have to know about a PTX opcode is in its row of opcodes.def; who names one says why."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SOURCES = [ROOT / "src", ROOT / "include", ROOT / "python" / "bindings"]
+TABLE = (ROOT / "include/triton_runner/ptx/opcodes.def").read_text()
+
+SYNTAX = "jumps and calls are written as no other instruction is"
+CONTRACTION = "what ptxas contracts is products and sums, and what it splits blocks at it alone knows"
+COPIES = "a copy of a register is followed to what it copies"
+PRODUCTS = "the registers of wgmma are its own until its wait"
+ALLOWED = {
+    "include/triton_runner/ptx/module.h": ({"kUnknown"}, "says what parsing does with opcodes without a row"),
+    "src/ptx/opcode.cpp": ({"kUnknown"}, "what the look-up gives where there is no row"),
+    "src/ptx/parse_operands.cpp": ({"kBra", "kBrx", "kCall"}, SYNTAX),
+    "src/ptx/names.cpp": ({"kBra", "kBrx"}, SYNTAX),
+    "src/ptx/print.cpp": ({"kBra"}, SYNTAX),
+    "src/ptx/contract.cpp": (
+        {"kMul", "kDiv", "kAdd", "kSub", "kNeg", "kMov", "kRem", "kSqrt", "kRsqrt", "kLd"}
+        | {"kMembar", "kFence", "kSetmaxnreg", "kBrkpt", "kShfl", "kWgmma"},
+        CONTRACTION,
+    ),
+    "src/simt/ptx/contract.cpp": ({"kDiv", "kMul", "kFma"}, CONTRACTION),
+    "src/simt/ptx/origin.cpp": (
+        {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd"},
+        "which operands an address may come of",
+    ),
+    "src/simt/ptx/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
+    "src/probe/copies.cpp": ({"kSt"}, "lanes store a value each, which stmatrix and bulk stores do not"),
+    "src/probe/registers_pair.cpp": ({"kMov", "kCvt"}, COPIES),
+    "src/ptx/flow.cpp": ({"kCall", "kWgmma"}, "a call comes back; a wgmma adds to what its results hold"),
+    "src/probe/sass_find.cpp": ({"kWgmma"}, PRODUCTS),
+    "src/probe/sass_place.cpp": ({"kWgmma", "kMov"}, PRODUCTS + "; " + COPIES),
+    "python/bindings/ptx.cpp": ({"kUnknown"}, "what Instruction.is_known says"),
+}
+
+
+def rows() -> dict[str, str]:
+    """The handler of each opcode."""
+    found = re.findall(r"^OP\((k\w+),.*?,\s+(\w+), (\w+), [\w |]+, \"[\d.]*\"\)$", TABLE, re.M | re.S)
+    return {name: handler for name, handler, _ in found}
+
+
+def named_elsewhere(path: pathlib.Path, handlers: dict[str, str]) -> set[str]:
+    """The opcodes that a file names but does not handle. Rows in src/ptx handle arithmetic."""
+    text = path.read_text()
+    own = set(re.findall(r"^bool lower_(\w+)\(", text, re.M))
+    if "_rows()" in text:
+        own.add("alu")
+    return {name for name in re.findall(r"\bOpcode::(k[A-Z]\w*)", text) if handlers[name] not in own}
+
+
+def test_every_row_is_read():
+    assert len(rows()) == len(re.findall(r"^OP\(", TABLE, re.M)) > 130
+
+
+def test_nobody_names_an_opcode_without_a_reason():
+    handlers = rows()
+    found = {}
+    for folder in SOURCES:
+        files = [path for path in folder.rglob("*") if path.suffix in (".cpp", ".h")]
+        for path in files:
+            names = named_elsewhere(path, handlers)
+            if names and not path.name.endswith("_test.cpp"):
+                found[str(path.relative_to(ROOT))] = names
+    assert found == {path: names for path, (names, _) in ALLOWED.items()}

@@ -1,0 +1,115 @@
+"""Machine code on the CPU: PTX and what ptxas makes of it give the same bytes."""
+
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+import triton
+from triton_runner import _core
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BIN = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+
+# A loop that threads leave at different times, by two ways; 64-bit arithmetic; what has an opcode of its own.
+LOOPS = """
+.version 8.7
+.target sm_80
+.address_size 64
+.visible .entry loops(.param .u64 .ptr .global a, .param .u64 .ptr .global o, .param .u32 n)
+{
+ .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %d<12>;
+ ld.param.u64 %d0, [a]; ld.param.u64 %d1, [o]; ld.param.u32 %r0, [n];
+ mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
+ mad.lo.s32 %r4, %r1, %r2, %r3;
+ setp.ge.s32 %p0, %r4, %r0; @%p0 bra DONE;
+ mul.wide.s32 %d2, %r4, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+ ld.global.u32 %r5, [%d3];
+ mov.u32 %r6, 0; mov.u32 %r7, 0;
+LOOP:
+ and.b32 %r8, %r5, 1; setp.eq.u32 %p1, %r8, 0; @%p1 bra EVEN;
+ mul.lo.u32 %r5, %r5, 3; add.u32 %r5, %r5, 1; xor.b32 %r7, %r7, %r5; bra NEXT;
+EVEN:
+ shr.u32 %r5, %r5, 1; add.u32 %r7, %r7, %r5;
+ setp.lt.u32 %p4, %r5, 7; @%p4 bra OUT;
+NEXT:
+ add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r0; setp.gt.u32 %p3, %r5, 1;
+ and.pred %p2, %p2, %p3; @%p2 bra LOOP;
+OUT:
+ mov.b64 %d5, {%r5, %r7}; mul.lo.u64 %d6, %d5, 0x123456789; shr.u64 %d7, %d6, %r6; add.s64 %d7, %d7, %d5;
+ sub.s64 %d7, %d7, %d2; setp.lt.s64 %p5, %d7, %d6; selp.b32 %r9, %r6, %r7, %p5; mov.b64 {%r10, %r11}, %d7;
+ popc.b32 %r12, %r10; clz.b32 %r13, %r11; bfe.s32 %r14, %r10, 5, 11; brev.b32 %r15, %r11;
+ prmt.b32 %r16, %r10, %r11, 0x2716; min.s32 %r17, %r10, %r11; max.u32 %r18, %r10, %r11; abs.s32 %r19, %r10;
+ shf.l.wrap.b32 %r20, %r10, %r11, %r6; shr.s32 %r21, %r10, %r6; shl.b32 %r22, %r11, %r6;
+ lop3.b32 %r23, %r10, %r11, %r12, 0x96; bfind.u32 %r24, %r10; mul.hi.u32 %r25, %r10, %r11;
+ mul.hi.s32 %r26, %r10, %r11; mad.lo.s32 %r27, %r10, %r11, %r12; bfi.b32 %r30, %r10, %r11, 3, 9;
+ xor.b32 %r9, %r9, %r12; add.u32 %r9, %r9, %r13; xor.b32 %r9, %r9, %r14; add.u32 %r9, %r9, %r15;
+ xor.b32 %r9, %r9, %r16; add.u32 %r9, %r9, %r17; xor.b32 %r9, %r9, %r18; add.u32 %r9, %r9, %r19;
+ xor.b32 %r9, %r9, %r20; add.u32 %r9, %r9, %r21; xor.b32 %r9, %r9, %r22; add.u32 %r9, %r9, %r23;
+ xor.b32 %r9, %r9, %r24; add.u32 %r9, %r9, %r25; xor.b32 %r9, %r9, %r26; add.u32 %r9, %r9, %r27;
+ xor.b32 %r9, %r9, %r30; st.global.u32 [%d4], %r9;
+DONE:
+ ret;
+}
+"""
+
+
+def assemble(ptx: str, architecture: str, folder: pathlib.Path, ptxas: str = "ptxas"):
+    """(cubin, listing) of a PTX text."""
+    source, cubin = folder / "k.ptx", folder / "k.cubin"
+    source.write_text(ptx)
+    subprocess.run([BIN / ptxas, f"--gpu-name={architecture}", source, "-o", cubin], check=True)
+    shown = subprocess.run(
+        [BIN / "nvdisasm", "-c", "-hex", cubin], check=True, capture_output=True, text=True
+    )
+    return cubin.read_bytes(), shown.stdout
+
+
+def launch(kernel, grid: int, values: list) -> list:
+    """The arrays of the values after a launch."""
+    values = [v.clone() if torch.is_tensor(v) else v for v in values]
+    kernel.launch((grid, 1, 1), [(p.name, v) for p, v in zip(kernel.params, values, strict=True)])
+    return [v.numpy() for v in values if torch.is_tensor(v)]
+
+
+def same_bytes(
+    ptx: str, architecture: str, folder, grid: int, block: int, values: list, ptxas="ptxas", hidden=0
+) -> None:
+    """PTX and machine code leave the same bytes, and write something."""
+    options = {"block": (block, 1, 1), "hidden_pointers": hidden}
+    expected = launch(_core.load_simt(ptx, "k.ptx", "", [], options), grid, values)
+    cubin, listing = assemble(ptx, architecture, folder, ptxas)
+    kernel = _core.load_cubin(cubin, listing, "k.sass", "", [], options)
+    assert kernel.level == "cubin"
+    got = launch(kernel, grid, values)
+    before = [v.numpy() for v in values if torch.is_tensor(v)]
+    assert any((a != b).any() for a, b in zip(expected, before, strict=True))
+    for a, b in zip(expected, got, strict=True):
+        np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
+
+
+@pytest.mark.parametrize(
+    "architecture, ptxas", [("sm_80", "ptxas"), ("sm_90", "ptxas"), ("sm_90", "ptxas-blackwell")]
+)
+def test_vector_add(architecture, ptxas, tmp_path):
+    ptx = (ROOT / "examples" / "exec" / "add_kernel.ptx").read_text()
+    rng = np.random.default_rng(0)
+    x, y, out = (torch.from_numpy(rng.standard_normal(5000).astype(np.float32)) for _ in range(3))
+    same_bytes(ptx, architecture, tmp_path, 5, 128, [x, y, out, 4800], ptxas, hidden=2)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+def test_divergent_loop(architecture, tmp_path):
+    rng = np.random.default_rng(1)
+    a = torch.from_numpy(rng.integers(-(2**31), 2**31, 700).astype(np.int32))
+    same_bytes(LOOPS, architecture, tmp_path, 3, 224, [a, torch.zeros(700, dtype=torch.int32), 650])
+
+
+def test_what_is_not_executed_is_refused_before_the_launch(tmp_path):
+    ptx = LOOPS.replace("add.u32 %r9, %r9, %r13;", "sin.approx.f32 %r9, %r12;")
+    cubin, listing = assemble(ptx, "sm_80", tmp_path)
+    with pytest.raises(Exception) as caught:
+        _core.load_cubin(cubin, listing, "k.sass", "", [], {"block": (32, 1, 1)})
+    assert "does not execute 'MUFU' with .SIN" in str(caught.value)
+    assert "k.sass:" in str(caught.value) and "level 'ptx'" in str(caught.value)
