@@ -218,7 +218,8 @@ bool lower_convert(SassLowering& l) {
       const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
       if (bytes_of(to) > 2 || from.empty() || !l.has("SAT")) return false;
       l.ptx("cvt.sat." + to + "." + from + " %r0, %r1", {l.result(0), part(l, 1)});
-      l.ptx("and.b32 %r0, %r1, " + std::string(bytes_of(to) == 1 ? "0xff" : "0xffff"), {l.result(0), l.result(0)});
+      l.ptx("and.b32 %r0, %r1, " + std::string(bytes_of(to) == 1 ? "0xff" : "0xffff"),
+            {l.result(0), l.result(0)});
       return true;
     }
     case sass::Opcode::kI2IP: {

@@ -35,8 +35,8 @@ bool lower_thread_copy(SassLowering& l) {
     l.ptx("sub.s64 %d0, %d1, %d2", {at, at, low});
     l.ptx("cvt.u32.u64 %r0, %d1", {zeros, low});
     l.ptx("sub.s32 %r0, %r1, %r2", {size, l.constant(bytes, 4), zeros});
-    l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " + std::to_string(bytes) +
-              ", %r2",
+    l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " +
+              std::to_string(bytes) + ", %r2",
           {shared, at, size});
     return true;
   }
@@ -71,12 +71,13 @@ std::string reduction_of(const SassLowering& l) {
   return {};
 }
 
-// Bulk copies of plain memory: [where it goes, mbarrier], [where it comes from], bytes.
+// Bulk copies of plain memory: [where it goes, mbarrier], [where it comes from], sixteenths of their bytes.
 bool lower_plain_copy(SassLowering& l) {
   const sass::Operand *to = run_of(l.slot(0)), *from = run_of(l.slot(1));
   if (!to || !from || l.slot(2)->kind != sass::OperandKind::kUniform) return false;
-  const uint32_t size = l.word(2);
-  if (l.has("G")) {
+  const uint32_t size = l.temporary(4);
+  l.ptx("shl.b32 %r0, %r1, 4", {size, l.word(2)});
+  if (l.in().mods[0] == "G") {
     std::string what = "cp.async.bulk.global.shared::cta.bulk_group";
     if (const std::string operation = reduction_of(l); !operation.empty()) {
       const bool bits = operation == "and" || operation == "or" || operation == "xor";

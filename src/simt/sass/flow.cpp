@@ -29,6 +29,14 @@ bool lower_jump_to(SassLowering& l, uint32_t address) {
   return true;
 }
 
+// "R2 `(kernel)": R2 behind the label.
+bool lower_far_jump(SassLowering& l) {
+  if (l.slot(1)->integer < 0) return lower_jump(l, *l.slot(1));
+  const uint32_t to = l.temporary(8);
+  l.ptx("add.s64 %d0, %d1, " + std::to_string(l.slot(1)->integer), {to, l.pair(0)});
+  return lower_jump_to(l, to);
+}
+
 // A barrier register that may come after a predicate.
 uint32_t guarded_barrier(SassLowering& l) {
   if (l.shape() == 1) l.guard_by(l.predicate(0));
@@ -75,13 +83,13 @@ bool lower_flow(SassLowering& l) {
       return true;
     }
     case sass::Opcode::kCALL:  // the code puts the address to return to into a register itself
-      return lower_jump(l, *l.slot(0));
+      return l.shape() == 0 ? lower_jump(l, *l.slot(0)) : lower_far_jump(l);
     case sass::Opcode::kEXIT:
       if (l.slot(0)) l.guard_by(l.predicate(0));
       l.emit(end_thread);
       return true;
     case sass::Opcode::kRET:
-      return lower_jump_to(l, l.pair(0));
+      return lower_far_jump(l);
     case sass::Opcode::kWARPSYNC: {
       const uint32_t members = l.slot(0) ? l.word(0) : kNoRegister;
       l.emit(warp_sync).a = members;

@@ -300,7 +300,8 @@ void SassLowering::give_threads(uint32_t d, uint32_t at, uint32_t bytes) {
 
 uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
   if (name == "SRZ") return constant(0, bytes);
-  if (name == "SR_SWINHI") return constant(kSharedWindow >> 32, bytes);  // of generic addresses of shared memory
+  if (name == "SR_SWINHI")
+    return constant(kSharedWindow >> 32, bytes);  // of generic addresses of shared memory
   for (const SpecialName& s : kSpecials) {
     if (s.sass != name) continue;
     if (!differs_by_thread(s.special)) {
@@ -371,8 +372,7 @@ void SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
 
 bool SassLowering::counts_groups(std::string_view name, uint8_t barrier) const {
   return std::any_of(function_.body.begin(), function_.body.end(), [&](const sass::Instruction& in) {
-    return in.name == name &&
-           (in.control.write_barrier == barrier || in.control.read_barrier == barrier);
+    return in.name == name && (in.control.write_barrier == barrier || in.control.read_barrier == barrier);
   });
 }
 
