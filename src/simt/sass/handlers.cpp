@@ -62,6 +62,10 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
                             code.local_bytes};
   static_assert(sizeof words == kBankHeaderBytes);
   std::memcpy(out, words, sizeof words);
+  if (const uint32_t at = bank_address_offset(code.capability)) {
+    const auto address = reinterpret_cast<uint64_t>(out);
+    std::memcpy(out + at, &address, sizeof address);
+  }
 }
 
 void add3(Lanes& l, const Operands& in) {
