@@ -40,7 +40,7 @@ bool takes(const Row& row, std::string_view mod) {
   for (std::string_view rest = row.modifiers; !rest.empty();) {
     std::string_view word = next(rest, " ");
     if (word.starts_with('*')) word.remove_prefix(1);
-    if (word == mod) return true;
+    if (word == mod || (word == "64xNxK" && mod.starts_with("64x"))) return true;
   }
   return false;
 }
@@ -99,7 +99,7 @@ bool match_shape(std::string_view shape, const Instruction& in, Matched& out) {
 std::span<const Row> opcode_table() { return kRows; }
 
 uint32_t width_of(const Instruction& in) {
-  return in.has("128") ? 4 : in.has("96") ? 3 : in.has("64") ? 2 : 1;
+  return in.has("128") ? 4 : in.has("96") ? 3 : in.has("64") || in.has("S64") || in.has("F64") ? 2 : 1;
 }
 
 base::Result<Matched> match(const Module& module, const Instruction& in) {

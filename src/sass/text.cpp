@@ -98,8 +98,13 @@ void read_sum(std::string_view text, Operand& o) {
 
 // "name[first][second]": an address or a constant; false if the text is neither.
 bool read_brackets(std::string_view text, Operand& o) {
-  const size_t open = text.find('[');
-  if (open == std::string_view::npos || !text.ends_with(']')) return false;
+  const size_t open = text.find('['), last = text.rfind(']');
+  if (open == std::string_view::npos || last == std::string_view::npos || last < open) return false;
+  if (std::string_view rest = text.substr(last + 1); take(rest, "."))  // gdesc[UR8].tnspB
+    o.selector = rest;
+  else if (!rest.empty())
+    return false;
+  text = text.substr(0, last + 1);
   const std::string_view name = text.substr(0, open);
   const size_t close = text.find(']', open);
   const std::string_view first = text.substr(open + 1, close - open - 1);
@@ -178,9 +183,7 @@ std::vector<Operand> read_operands(std::string_view text) {
     if (i < text.size()) {
       if (text[i] == '[' || text[i] == '(' || text[i] == '{') ++depth;
       if (text[i] == ']' || text[i] == ')' || text[i] == '}') --depth;
-      const bool label =
-          text[i] == ' ' && text.substr(i + 1).starts_with("`(");  // RET.REL.NODEC R2 `(kernel)
-      if ((text[i] != ',' && !label) || depth != 0) continue;
+      if ((text[i] != ',' && text[i] != ' ') || depth != 0) continue;  // "R2 `(kernel)" are two
     }
     if (const std::string_view part = trimmed(text.substr(from, i - from)); !part.empty())
       out.push_back(read_operand(part));

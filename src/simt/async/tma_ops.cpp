@@ -118,7 +118,8 @@ bool box_of(Exec& x, const Operands& in, const BoxPlan& plan, uint32_t i, bool w
   // Parameters are aligned as the text says, counted from the first of them.
   const std::vector<std::byte>& params = x.launch().params;
   const uint64_t in_params = address - reinterpret_cast<uint64_t>(params.data());
-  if ((in_params < params.size() ? in_params : address) % 64 != 0) {
+  const uint64_t first = x.code().params.empty() ? 0 : x.code().params.front().offset;
+  if ((in_params < params.size() ? in_params - first : address) % 64 != 0) {
     x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
            exec::kTensorMapBytes);
     return false;

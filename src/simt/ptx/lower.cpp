@@ -61,10 +61,9 @@ Lowering::Lowering(Code& to, const Program& program, base::Diagnostics& sink,
       module(*program.module),
       entry(*program.entry),
       contracts(program.contract),
+      module_(program.module),
       sink_(sink),
       probes_(probes) {
-  code.listing = listing_of(program.module, entry);
-  code.explicit_cluster = entry.explicit_cluster;
   for (uint32_t p = 0; p < probes.size(); ++p) probes_at_[probes[p].instruction].push_back(p);
 }
 
@@ -416,7 +415,15 @@ void Lowering::jump_to_end(uint32_t instr) { ends_.push_back({instr, nullptr, 0,
 
 bool Lowering::is_inlined() const { return frame_->caller != nullptr; }
 
+bool Lowering::lower_body(std::vector<uint32_t> places) {
+  Frame frame;
+  frame.places = std::move(places);
+  return lower_function(entry, frame);
+}
+
 bool Lowering::lower_entry() {
+  code.listing = listing_of(module_, entry);
+  code.explicit_cluster = entry.explicit_cluster;
   if (!lower_variables()) return false;
   Frame frame;
   if (!lower_function(entry, frame)) return false;

@@ -30,6 +30,8 @@ class Lowering {
   Lowering(Code& code, const Program& program, base::Diagnostics& sink,
            std::span<const exec::RegisterProbe> probes = {});
   bool lower_entry();
+  // The program's body alone, of which the registers have these places: what a line of another instruction set does.
+  bool lower_body(std::vector<uint32_t> places);
 
   Code& code;
   const ptx::Module& module;
@@ -108,6 +110,7 @@ class Lowering {
   void emit_copy(uint32_t to, uint32_t from, uint32_t bytes);
   void emit_probes(const Frame& frame, uint32_t instruction, bool after);
   void emit_early_uses(const Frame& frame, uint32_t instruction);
+  std::shared_ptr<const ptx::Module> module_;
   base::Diagnostics& sink_;
   std::set<std::string> unknown_;  // opcodes that were reported
   std::span<const exec::RegisterProbe> probes_;

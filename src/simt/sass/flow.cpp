@@ -18,6 +18,25 @@ bool lower_jump(SassLowering& l, const sass::Operand& label) {
   return true;
 }
 
+// To an address of the section, in a place of 64 bits.
+bool lower_jump_to(SassLowering& l, uint32_t address) {
+  const uint32_t index = l.temporary(8);
+  l.ptx("shr.u64 %d0, %d1, 4", {index, address});
+  const auto at = static_cast<uint32_t>(l.code.instrs.size());
+  Instr& i = l.emit(branch_table);
+  i.a = index, i.small = 8;
+  l.jump_anywhere(at);
+  return true;
+}
+
+// "R2 `(kernel)": R2 behind the label.
+bool lower_far_jump(SassLowering& l) {
+  if (l.slot(1)->integer < 0) return lower_jump(l, *l.slot(1));
+  const uint32_t to = l.temporary(8);
+  l.ptx("add.s64 %d0, %d1, " + std::to_string(l.slot(1)->integer), {to, l.pair(0)});
+  return lower_jump_to(l, to);
+}
+
 // A barrier register that may come after a predicate.
 uint32_t guarded_barrier(SassLowering& l) {
   if (l.shape() == 1) l.guard_by(l.predicate(0));
@@ -59,6 +78,12 @@ bool lower_flow(SassLowering& l) {
       l.emit(leave_region).a = barrier;
       return true;
     }
+    case sass::Opcode::kBRX: {  // from the instruction that follows
+      const uint32_t to = l.temporary(8);
+      const int64_t from = static_cast<int64_t>(l.in().address) + 16 + l.slot(1)->integer;
+      l.ptx("add.s64 %d0, %d1, " + std::to_string(from), {to, l.pair(0)});
+      return lower_jump_to(l, to);
+    }
     case sass::Opcode::kBSSY:
       l.emit(enter_region).d = l.barrier(l.slot(0)->index);
       return true;
@@ -68,20 +93,13 @@ bool lower_flow(SassLowering& l) {
       return true;
     }
     case sass::Opcode::kCALL:  // the code puts the address to return to into a register itself
-      return lower_jump(l, *l.slot(0));
+      return l.shape() == 0 ? lower_jump(l, *l.slot(0)) : lower_far_jump(l);
     case sass::Opcode::kEXIT:
       if (l.slot(0)) l.guard_by(l.predicate(0));
       l.emit(end_thread);
       return true;
-    case sass::Opcode::kRET: {
-      const uint32_t index = l.temporary(8);
-      l.ptx("shr.u64 %d0, %d1, 4", {index, l.pair(0)});
-      const auto at = static_cast<uint32_t>(l.code.instrs.size());
-      Instr& i = l.emit(branch_table);
-      i.a = index, i.small = 8;
-      l.jump_anywhere(at);
-      return true;
-    }
+    case sass::Opcode::kRET:
+      return lower_far_jump(l);
     case sass::Opcode::kWARPSYNC: {
       const uint32_t members = l.slot(0) ? l.word(0) : kNoRegister;
       l.emit(warp_sync).a = members;

@@ -21,6 +21,17 @@ void run_for_warp(Lanes& l, const Operands& in) {
   l.mask = own;
 }
 
+void run_once_a_warp(Lanes& l, const Operands& in) {
+  const Instr& inner = *static_cast<const Instr*>(in.data);
+  const int8_t* own = l.mask;
+  std::vector<int8_t> first(l.count);
+  for (uint32_t w = 0; w < l.count; w += 32)
+    if (const uint32_t on = warp_bits(l, w)) first[w + static_cast<uint32_t>(std::countr_zero(on))] = -1;
+  l.mask = first.data();
+  inner.run(l, inner);
+  l.mask = own;
+}
+
 namespace {
 
 template <class T>
@@ -51,6 +62,10 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
                             code.local_bytes};
   static_assert(sizeof words == kBankHeaderBytes);
   std::memcpy(out, words, sizeof words);
+  if (const uint32_t at = bank_address_offset(code.capability)) {
+    const auto address = reinterpret_cast<uint64_t>(out);
+    std::memcpy(out + at, &address, sizeof address);
+  }
 }
 
 void add3(Lanes& l, const Operands& in) {

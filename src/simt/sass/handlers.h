@@ -6,11 +6,17 @@ namespace triton_runner::simt {
 
 // The Instr `data` for all threads of each warp that has one on: the uniform datapath.
 void run_for_warp(Lanes& l, const Operands& in);
+// The same by the lowest thread that is on of each warp: instructions that take uniform registers only.
+void run_once_a_warp(Lanes& l, const Operands& in);
 // d = a of the lowest thread that is on, for all threads of its warp: R2UR, of 32 bits or (small: 1) of a predicate.
 void give_warp(Lanes& l, const Operands& in);
 
 // Launch::params as constant bank 0 (Code::begin_parameters): block, grid, the window of local memory, the stack.
 inline constexpr uint32_t kBankHeaderBytes = 44;
+// Where the bank has its own generic address, which code takes addresses of parameters from; 0: not known.
+constexpr uint32_t bank_address_offset(int capability) {
+  return capability == 90 ? 0x198 : capability >= 80 && capability < 90 ? 0x40 : 0;
+}
 void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out);
 
 // d = a + b + c, each inverted where `small` has its bit (1, 2, 4), plus 1 for each bit of small >> 3, plus the carries

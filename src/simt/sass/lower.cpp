@@ -111,9 +111,12 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
     return kNoRegister;
   }
   const auto at = static_cast<uint64_t>(o.integer);
-  // What is known of what stands in front of the parameters: the header, and the descriptor of global memory.
+  // What is known of what stands in front of the parameters: the header, the descriptor of global memory, the bank's own
+  // address.
   const uint64_t descriptor = code.capability >= 90 ? 0x208 : 0x118;
-  const bool is_known = at + bytes <= kBankHeaderBytes || (at >= descriptor && at + bytes <= descriptor + 8);
+  const uint64_t own = bank_address_offset(code.capability);
+  const bool is_known = at + bytes <= kBankHeaderBytes || (at >= descriptor && at + bytes <= descriptor + 8) ||
+                        (own && at >= own && at + bytes <= own + 8);
   if (o.bank == 0 && at < kernel.param_base && (code.capability >= 100 || !is_known)) {
     error("what lies at " + std::string(o.text) + " of sm_" + std::to_string(code.capability) +
           " is not known");
@@ -135,6 +138,47 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   uint64_t bits = 0;
   std::copy_n(found->second.data() + at, bytes, reinterpret_cast<char*>(&bits));
   return constant(bits, bytes);
+}
+
+uint32_t SassLowering::address(const sass::Operand& o, bool global) {
+  auto refused = [&] {
+    error("the engine does not execute '" + std::string(in_->spelling) + "' at " + std::string(o.text));
+    return kNoRegister;
+  };
+  if ((o.space != "" && o.space != "desc") || o.selector != "") return refused();
+  uint32_t place = kNoRegister;
+  for (const sass::Operand& part : o.parts) {
+    const bool uniform = part.kind == sass::OperandKind::kUniform, zero = part.index == sass::kZero;
+    if ((!uniform && part.kind != sass::OperandKind::kRegister) || part.minus || part.inverted ||
+        part.absolute)
+      return refused();
+    uint32_t term = reg(part.index, uniform);
+    if (global && part.selector == "U32") {
+      term = temporary(8);
+      ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), constant(0, 4)});
+    } else if (global && (part.selector == "64" || (part.selector == "" && has("E")))) {
+      term = zero ? constant(0, 8) : temporary(8);
+      if (!zero)
+        ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), reg(part.index + 1, uniform)});
+    } else if (!global && part.selector.starts_with('X')) {
+      const uint32_t scaled = temporary(4);
+      ptx("mul.lo.u32 %r0, %r1, " + std::string(part.selector.substr(1)), {scaled, term});
+      term = scaled;
+    } else if (global || part.selector != "") {
+      return refused();
+    }
+    if (place != kNoRegister) {
+      const uint32_t sum = temporary(global ? 8 : 4);
+      ptx(global ? "add.s64 %d0, %d1, %d2" : "add.s32 %r0, %r1, %r2", {sum, place, term});
+      term = sum;
+    }
+    place = term;
+  }
+  return place == kNoRegister ? constant(0, global ? 8 : 4) : place;
+}
+
+std::string SassLowering::offset_text(const sass::Operand& o) {
+  return o.integer ? "+" + std::to_string(o.integer) : std::string();
 }
 
 uint32_t SassLowering::raw(size_t k) {
@@ -228,6 +272,16 @@ uint32_t SassLowering::predicate_result(size_t k) {
   return unread(1);
 }
 
+std::vector<uint32_t> SassLowering::registers(size_t k, uint32_t count, bool written) {
+  const sass::Operand& o = *slot(k);
+  std::vector<uint32_t> out;
+  for (uint32_t i = 0; i < count; ++i)
+    out.push_back(o.index != sass::kZero ? reg(o.index + i, o.kind == sass::OperandKind::kUniform)
+                  : written              ? temporary(4)
+                                         : constant(0, 4));
+  return out;
+}
+
 void SassLowering::give_pair(size_t k, uint32_t wide) {
   const sass::Operand& o = *slot(k);
   if (o.index == sass::kZero) return;
@@ -249,6 +303,8 @@ void SassLowering::give_threads(uint32_t d, uint32_t at, uint32_t bytes) {
 
 uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
   if (name == "SRZ") return constant(0, bytes);
+  if (name == "SR_SWINHI")
+    return constant(kSharedWindow >> 32, bytes);  // of generic addresses of shared memory
   for (const SpecialName& s : kSpecials) {
     if (s.sass != name) continue;
     if (!differs_by_thread(s.special)) {
@@ -317,6 +373,12 @@ void SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
   i.d = to, i.a = from;
 }
 
+bool SassLowering::counts_groups(std::string_view name, uint8_t barrier) const {
+  return std::any_of(function_.body.begin(), function_.body.end(), [&](const sass::Instruction& in) {
+    return in.name == name && (in.control.write_barrier == barrier || in.control.read_barrier == barrier);
+  });
+}
+
 void SassLowering::jump_to(uint32_t at, uint64_t address) { jumps_.emplace_back(at, address); }
 
 // An instruction that writes its own guard reads it first.
@@ -348,11 +410,22 @@ bool SassLowering::writes_uniform() const {
 void SassLowering::run_uniformly(size_t first) {
   for (size_t i = first; i < code.instrs.size(); ++i) {
     Instr inner = code.instrs[i];
-    if (inner.run == give_warp) continue;
+    if (inner.run == give_warp || inner.run == run_once_a_warp) continue;
     Instr& outer = code.instrs[i];
     outer = {};
     outer.guard = inner.guard, outer.guard_flip = inner.guard_flip, outer.source = inner.source;
     outer.run = run_for_warp;
+    outer.data = code.keep(inner);
+  }
+}
+
+void SassLowering::once_a_warp() {
+  for (size_t i = first_; i < code.instrs.size(); ++i) {
+    Instr inner = code.instrs[i];
+    if (!inner.source) continue;  // it gives the others their operands
+    inner.guard = kNoRegister;
+    Instr& outer = code.instrs[i];
+    outer.run = run_once_a_warp;
     outer.data = code.keep(inner);
   }
 }
@@ -366,7 +439,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
   }
   matched_ = *matched;
   by_threads_ = false;
-  const size_t first = code.instrs.size(), faults = sink_.list().size();
+  const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
   begin_guard(in);
   const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
   if (!done && sink_.list().size() == faults)

@@ -48,6 +48,8 @@ class SassLowering {
   uint32_t predicate_result(size_t k);
   void give_pair(size_t k, uint32_t wide);  // a place of 64 bits into two registers
 
+  // Neighbouring registers from operand k on, as many as are asked for; `written`: those of RZ are places that nobody reads.
+  std::vector<uint32_t> registers(size_t k, uint32_t count, bool written = false);
   uint32_t reg(uint32_t index, bool uniform = false);  // R or UR; RZ: a constant
   uint32_t pred(uint32_t index, bool uniform = false);
   uint32_t barrier(uint32_t index);
@@ -58,19 +60,31 @@ class SassLowering {
   // Uniform d = what lies at `at` for the threads that are on: a result that is not computed for whole warps.
   void give_threads(uint32_t d, uint32_t at, uint32_t bytes);
   uint32_t special(std::string_view name, uint32_t bytes);  // SR_TID.X; kNoRegister after an error
+  // [R4.64+UR6+0x10] without its offset: a place of 64 bits for global memory, else of 32; kNoRegister after an error.
+  uint32_t address(const sass::Operand& operand, bool global);
+  // The same as a line of PTX has it: "[%d0+16]" of the first place.
+  static std::string offset_text(const sass::Operand& operand);
   // Bytes of a constant bank, as they are at the launch.
   uint32_t bank(const sass::Operand& operand, uint32_t bytes);
 
   // --- what is done ---------------------------------------------------------------------------------------------
   // A line of PTX on places: "add.s32 %r0, %r1, %r2" is places[0] = places[1] + places[2]. The letter is the width:
   // %p predicate, %b 8 bits, %h 16, %r 32, %d 64, %q 128.
-  void ptx(const std::string& line, std::initializer_list<uint32_t> places);
+  // What is not arithmetic is lowered as the PTX front end lowers it, and has its facts (Source).
+  void ptx(const std::string& line, std::span<const uint32_t> places);
+  void ptx(const std::string& line, std::initializer_list<uint32_t> places) {
+    ptx(line, std::span(places.begin(), places.size()));
+  }
+  // What this instruction emitted runs once a warp, by the lowest thread that is on.
+  void once_a_warp();
   // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
   void choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
   Instr& emit(Handler run);           // with the guard of the instruction
   void guard_by(uint32_t predicate);  // the guard of what is emitted next holds where this does, too
   void copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool error(std::string message, std::vector<std::string> notes = {});
+  // Whether instructions of that name have their groups counted by scoreboard `barrier`.
+  bool counts_groups(std::string_view name, uint8_t barrier) const;
   // Instr `at` gets the Instr at that address as its data.
   void jump_to(uint32_t at, uint64_t address);
   // The same of a jump to an address in a register: `at` gets a BranchTable of all addresses / 16.
@@ -79,6 +93,7 @@ class SassLowering {
  private:
   struct PtxLine;
   const PtxLine* ptx_line(const std::string& line);
+  void ptx_instruction(const PtxLine& line, std::span<const uint32_t> places);
   bool lower(const sass::Instruction& in);
   uint32_t unread(uint32_t bytes);  // a place for results that nobody wants
   void begin_guard(const sass::Instruction& in);
@@ -93,6 +108,7 @@ class SassLowering {
   sass::Matched matched_;
   uint32_t guard_ = kNoRegister;
   bool guard_negated_ = false;
+  size_t first_ = 0;  // of the instructions of in_
   uint32_t carry_ = kNoRegister, active_ = kNoRegister;
   bool by_threads_ = false;                                 // give_threads was used
   std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index

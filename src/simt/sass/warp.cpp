@@ -150,7 +150,6 @@ bool lower_warp(SassLowering& l) {
     case sass::Opcode::kCCTL:
     case sass::Opcode::kCGAERRBAR:
     case sass::Opcode::kERRBAR:
-    case sass::Opcode::kFENCE:
     case sass::Opcode::kMEMBAR:
     case sass::Opcode::kNANOSLEEP:  // memory is coherent here, in program order
       l.emit(nothing);

@@ -1,0 +1,179 @@
+// Copies that go on after their instruction: of threads (LDGSTS) and of the copy engine (UBLKCP, UTMALDG, UTMASTG, ...).
+//
+// The copy engine's operands are runs of uniform registers. [UR8] of a load: where it goes, its mbarrier, the coordinates;
+// of a store: where it comes from, the coordinates. A warp issues one, whichever of its threads are on.
+#include "sass/lower.h"
+
+namespace triton_runner::simt {
+namespace {
+
+// An address that is a run of uniform registers.
+const sass::Operand* run_of(const sass::Operand* o) {
+  const bool is_run = o && o->space == "" && o->integer == 0 && o->parts.size() == 1 && o->selector == "" &&
+                      o->parts[0].kind == sass::OperandKind::kUniform && o->parts[0].index != sass::kZero;
+  return is_run ? &o->parts[0] : nullptr;
+}
+
+uint32_t pair_of(SassLowering& l, uint32_t index) {
+  const uint32_t out = l.temporary(8);
+  l.ptx("mov.b64 %d0, {%r1, %r2}", {out, l.reg(index, true), l.reg(index + 1, true)});
+  return out;
+}
+
+bool lower_thread_copy(SassLowering& l) {
+  const uint32_t bytes = 4 * sass::width_of(l.in());
+  const sass::Operand &to = *l.slot(0), &from = *l.slot(1);
+  const uint32_t shared = l.address(to, false), global = l.address(from, true);
+  if (shared == kNoRegister || global == kNoRegister) return false;
+  std::string line = "cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1" +
+                     SassLowering::offset_text(from) + "], " + std::to_string(bytes);
+  if (l.has("ZFILL")) {  // the last bits of the source's address say how many bytes are zeros instead
+    if (l.slot(2)) return false;
+    const uint32_t at = l.temporary(8), low = l.temporary(8), zeros = l.temporary(4), size = l.temporary(4);
+    l.ptx("add.s64 %d0, %d1, " + std::to_string(from.integer), {at, global});
+    l.ptx("and.b64 %d0, %d1, " + std::to_string(bytes - 1), {low, at});
+    l.ptx("sub.s64 %d0, %d1, %d2", {at, at, low});
+    l.ptx("cvt.u32.u64 %r0, %d1", {zeros, low});
+    l.ptx("sub.s32 %r0, %r1, %r2", {size, l.constant(bytes, 4), zeros});
+    l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " +
+              std::to_string(bytes) + ", %r2",
+          {shared, at, size});
+    return true;
+  }
+  if (!l.slot(2)) {
+    l.ptx(line, {shared, global});
+    return true;
+  }
+  const uint32_t size = l.temporary(4);
+  l.ptx("selp.b32 %r0, " + std::to_string(bytes) + ", 0, %p1", {size, l.predicate(2)});
+  l.ptx(line + ", %r2", {shared, global, size});
+  return true;
+}
+
+// A count of groups, of threads' copies and of the copy engine's stores. What counts loads is waited for already.
+bool lower_wait(SassLowering& l) {
+  if (l.shape() == 0) {
+    const std::string_view name = l.slot(0)->selector;
+    const std::string groups = std::to_string(l.slot(1)->integer);
+    if (!name.starts_with("SB") || name.size() != 3) return false;
+    const auto barrier = static_cast<uint8_t>(name[2] - '0');
+    if (l.counts_groups("LDGDEPBAR", barrier)) l.ptx("cp.async.wait_group " + groups, {});
+    if (l.counts_groups("UTMACMDFLUSH", barrier)) l.ptx("cp.async.bulk.wait_group " + groups, {});
+  }
+  return true;
+}
+
+constexpr std::string_view kReductions[] = {"ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR"};
+
+std::string reduction_of(const SassLowering& l) {
+  for (std::string_view name : kReductions)
+    if (l.has(name)) return lower_case(name);
+  return {};
+}
+
+// Bulk copies of plain memory: [where it goes, mbarrier], [where it comes from], sixteenths of their bytes.
+bool lower_plain_copy(SassLowering& l) {
+  const sass::Operand *to = run_of(l.slot(0)), *from = run_of(l.slot(1));
+  if (!to || !from || l.slot(2)->kind != sass::OperandKind::kUniform) return false;
+  const uint32_t size = l.temporary(4);
+  l.ptx("shl.b32 %r0, %r1, 4", {size, l.word(2)});
+  if (l.in().mods[0] == "G") {
+    std::string what = "cp.async.bulk.global.shared::cta.bulk_group";
+    if (const std::string operation = reduction_of(l); !operation.empty()) {
+      const bool bits = operation == "and" || operation == "or" || operation == "xor";
+      const std::string type = l.has("F16")    ? "noftz.f16"
+                               : l.has("BF16") ? "noftz.bf16"
+                               : l.has("F32")  ? "f32"
+                               : l.has("F64")  ? "f64"
+                               : l.has("S32")  ? "s32"
+                               : l.has("S64")  ? "s64"
+                               : l.has("64")   ? bits ? "b64" : "u64"
+                               : bits          ? "b32"
+                                               : "u32";
+      what = "cp.reduce.async.bulk.global.shared::cta.bulk_group." + operation + "." + type;
+    }
+    l.ptx(what + " [%d0], [%r1], %r2", {pair_of(l, to->index), l.reg(from->index, true), size});
+  } else {
+    const bool near = l.in().mods[0] == "S" && l.in().mods[1] == "S";
+    const uint32_t source = near ? l.reg(from->index, true) : pair_of(l, from->index);
+    l.ptx(near ? "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r0], [%r1], %r2, "
+                 "[%r3]"
+               : "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%d1], %r2, [%r3]",
+          {l.reg(to->index, true), source, size, l.reg(to->index + 1, true)});
+  }
+  l.once_a_warp();
+  return true;
+}
+
+// Boxes of tensors: [shared address, mbarrier, coordinates], [map]; of a store without the mbarrier.
+bool lower_box(SassLowering& l, bool load) {
+  const sass::Operand *box = run_of(l.slot(0)), *map = run_of(l.slot(1));
+  if (!box || !map) return false;
+  uint32_t rank = 0;
+  for (std::string_view mod : l.in().mods)
+    if (mod.size() == 2 && mod[1] == 'D') rank = static_cast<uint32_t>(mod[0] - '0');
+  if (rank < 1 || rank > 5) return false;
+  std::vector<uint32_t> places{l.reg(box->index, true), pair_of(l, map->index), l.reg(box->index + 1, true)};
+  std::string at;
+  for (uint32_t k = 0; k < rank; ++k) {
+    at += (k ? ", %r" : "%r") + std::to_string(places.size());
+    places.push_back(l.reg(box->index + (load ? 2 : 1) + k, true));
+  }
+  const std::string dimensions = std::to_string(rank) + "d";
+  if (load) {
+    std::string line = "cp.async.bulk.tensor." + dimensions + ".shared::cluster.global.tile" +
+                       ".mbarrier::complete_tx::bytes";
+    std::string mask;
+    if (l.slot(2)) {  // which blocks of the cluster
+      const uint32_t blocks = l.temporary(2);
+      if (!l.has("MULTICAST")) return false;
+      l.ptx("cvt.u16.u32 %h0, %r1", {blocks, l.word(2)});
+      line += ".multicast::cluster";
+      mask = ", %h" + std::to_string(places.size());
+      places.push_back(blocks);
+    } else if (l.has("MULTICAST")) {
+      return false;
+    }
+    l.ptx(line + " [%r0], [%d1, {" + at + "}], [%r2]" + mask, places);
+  } else {
+    const std::string operation = reduction_of(l);
+    const bool stores = l.opcode() == sass::Opcode::kUTMASTG;
+    if (stores != operation.empty()) return false;
+    const std::string what = stores ? "cp.async.bulk.tensor." : "cp.reduce.async.bulk.tensor.";
+    l.ptx(what + dimensions + ".global.shared::cta" + (stores ? "" : "." + operation) +
+              ".tile.bulk_group [%d1, {" + at + "}], [%r0]",
+          places);
+  }
+  l.once_a_warp();
+  return true;
+}
+
+}  // namespace
+
+bool lower_copies(SassLowering& l) {
+  switch (l.opcode()) {
+    case sass::Opcode::kDEPBAR:
+    case sass::Opcode::kDEPBAR_LE:
+      return l.opcode() == sass::Opcode::kDEPBAR || lower_wait(l);
+    case sass::Opcode::kLDGDEPBAR:
+      l.ptx("cp.async.commit_group", {});
+      return true;
+    case sass::Opcode::kLDGSTS:
+      return lower_thread_copy(l);
+    case sass::Opcode::kUBLKCP:
+    case sass::Opcode::kUBLKRED:
+      return lower_plain_copy(l);
+    case sass::Opcode::kUTMALDG:
+      return lower_box(l, true);
+    case sass::Opcode::kUTMAREDG:
+    case sass::Opcode::kUTMASTG:
+      return lower_box(l, false);
+    case sass::Opcode::kUTMACMDFLUSH:
+      l.ptx("cp.async.bulk.commit_group", {});
+      return true;
+    default:  // UTMACCTL, UTMAPF: caches of tensor maps, prefetches
+      return true;
+  }
+}
+
+}  // namespace triton_runner::simt
