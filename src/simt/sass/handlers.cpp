@@ -110,7 +110,7 @@ void load_constant(Lanes& l, const Operands& in) {
   const uint32_t* a = l.reg<uint32_t>(in.a);
   for (uint32_t i = 0; i < l.count; ++i) {
     if (!l.on(i)) continue;
-    const uint32_t at = a[i] + static_cast<uint32_t>(in.imm);
+    const uint32_t at = a[i] + bank.offset;
     if (at + uint64_t{in.small} > size)
       return x.trap(
           in, exec::TrapKind::kOutOfBounds,

@@ -29,9 +29,10 @@ void add3(Lanes& l, const Operands& in);
 // d, a predicate: a / b of f32 is not to be had by Newton's steps from 1 / b; FCHK.
 void check_division(Lanes& l, const Operands& in);
 
-// d = `small` bytes of a constant bank at a + imm: of ConstantBank::bytes, or of the parameters.
+// d = `small` bytes of a constant bank at a + ConstantBank::offset: of ConstantBank::bytes, or of the parameters.
 struct ConstantBank {
   std::string bytes;
+  uint32_t offset = 0;
   bool is_params = false, is_signed = false;
 };
 void load_constant(Lanes& l, const Operands& in);

@@ -27,6 +27,7 @@ bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
   ConstantBank bank;
   bank.is_params = o.bank == 0;
   bank.is_signed = is_signed;
+  bank.offset = static_cast<uint32_t>(o.integer);
   if (!bank.is_params) {
     auto found = l.kernel.banks.find(static_cast<int>(o.bank));
     if (found == l.kernel.banks.end()) return false;
@@ -35,7 +36,7 @@ bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
   const uint32_t a = l.reg(o.parts[0].index, o.parts[0].kind == sass::OperandKind::kUniform);
   const uint32_t d = bytes == 8 ? l.temporary(8) : l.result(0);
   Instr& i = l.emit(load_constant);
-  i.d = d, i.a = a, i.imm = o.integer, i.small = bytes, i.data = l.code.keep(std::move(bank));
+  i.d = d, i.a = a, i.small = bytes, i.data = l.code.keep(std::move(bank));
   if (bytes == 8) l.give_pair(0, d);
   return true;
 }
