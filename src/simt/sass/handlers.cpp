@@ -63,7 +63,7 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
   static_assert(sizeof words == kBankHeaderBytes);
   std::memcpy(out, words, sizeof words);
   if (const uint32_t at = bank_address_offset(code.capability)) {
-    const auto address = reinterpret_cast<uint64_t>(out);
+    const auto address = reinterpret_cast<uint64_t>(out) + bank_address_origin(code.capability);
     std::memcpy(out + at, &address, sizeof address);
   }
 }

@@ -13,10 +13,12 @@ void give_warp(Lanes& l, const Operands& in);
 
 // Launch::params as constant bank 0 (Code::begin_parameters): block, grid, the window of local memory, the stack.
 inline constexpr uint32_t kBankHeaderBytes = 44;
-// Where the bank has its own generic address, which code takes addresses of parameters from; 0: not known.
+// Where the bank has the generic address of its byte bank_address_origin(), which code counts parameters' addresses from;
+// 0: not known.
 constexpr uint32_t bank_address_offset(int capability) {
   return capability == 90 ? 0x198 : capability >= 80 && capability < 90 ? 0x40 : 0;
 }
+constexpr uint32_t bank_address_origin(int capability) { return capability == 90 ? 0x210 : 0; }
 void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out);
 
 // d = a + b + c, each inverted where `small` has its bit (1, 2, 4), plus 1 for each bit of small >> 3, plus the carries

@@ -115,7 +115,8 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   // address.
   const uint64_t descriptor = code.capability >= 90 ? 0x208 : 0x118;
   const uint64_t own = bank_address_offset(code.capability);
-  const bool is_known = at + bytes <= kBankHeaderBytes || (at >= descriptor && at + bytes <= descriptor + 8) ||
+  const bool is_known = at + bytes <= kBankHeaderBytes ||
+                        (at >= descriptor && at + bytes <= descriptor + 8) ||
                         (own && at >= own && at + bytes <= own + 8);
   if (o.bank == 0 && at < kernel.param_base && (code.capability >= 100 || !is_known)) {
     error("what lies at " + std::string(o.text) + " of sm_" + std::to_string(code.capability) +

@@ -39,8 +39,8 @@ def halves(*shape: int) -> torch.Tensor:
 def test_matmul(target):
     """cp.async in three stages; mma.sync, and wgmma on sm_90."""
     m, n, k = 128, 64, 96
-    pointers = {name: "*fp16" for name in ("a_ptr", "b_ptr", "c_ptr")}
-    numbers = {name: "i32" for name in ("M", "N", "K", "stride_am", "stride_bk", "stride_cm")}
+    pointers = dict.fromkeys(("a_ptr", "b_ptr", "c_ptr"), "*fp16")
+    numbers = dict.fromkeys(("M", "N", "K", "stride_am", "stride_bk", "stride_cm"), "i32")
     meta = {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP_M": 8, "ACTIVATION": ""}
 
     def values():
@@ -64,8 +64,8 @@ def test_matmul(target):
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
 def test_attention(target):
     heads, length, dim = 2, 128, 64
-    pointers = {name: "*fp16" for name in ("q_ptr", "k_ptr", "v_ptr", "out_ptr")}
-    numbers = {name: "i32" for name in ("stride_head", "stride_row", "length")}
+    pointers = dict.fromkeys(("q_ptr", "k_ptr", "v_ptr", "out_ptr"), "*fp16")
+    numbers = dict.fromkeys(("stride_head", "stride_row", "length"), "i32")
     signature = {**pointers, "lse_ptr": "*fp32", "scale": "fp32", **numbers}
 
     def values():
