@@ -170,7 +170,7 @@ PARTS = [
     Part(
         "cases", 120, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")], ("build",)
     ),
-    Part("python", 700, lambda: [python_tests("not long and not share")], ("build",)),
+    Part("python", 1100, lambda: [python_tests("not long and not share")], ("build",)),
     Part("share", 600, lambda: [python_tests("share and not long")], ("build",), by_default=False),
     Part("long", 900, lambda: [python_tests("long")], ("build",), by_default=False),
     Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),

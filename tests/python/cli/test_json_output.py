@@ -34,6 +34,7 @@ USES = {
     "bisect": ("--versions", INSTALLED, "program.py"),
     "dev": ("--checkout", "checkout"),
     "compare": KERNEL,
+    "assemble": (str(ROOT / "examples" / "guide" / "sum.ptx"),),
     "ledger": KERNEL,
     "doctor": ("--no-selftest",),
     "env": (),
