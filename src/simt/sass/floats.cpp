@@ -26,9 +26,16 @@ void lower_float_compare(SassLowering& l, uint32_t p, uint32_t q, size_t k) {
 }
 
 bool lower_float_extremum(SassLowering& l) {
-  const std::string mods =
-      std::string(l.has("FTZ") ? ".ftz" : "") + (l.has("NAN") ? ".NaN" : "") + ".f32 %r0, %r1, %r2";
-  const uint32_t a = l.word(1, As::kF32), b = l.word(2, As::kF32);
+  const bool signs = l.has("XORSIGN");  // magnitudes are compared; a number in the text has lost its | |
+  for (size_t k : {size_t{1}, size_t{2}}) {
+    const sass::Operand& o = *l.slot(k);
+    const bool is_number = o.kind == sass::OperandKind::kFloat || o.kind == sass::OperandKind::kInteger;
+    if (signs && (o.minus || (!o.absolute && !is_number))) return false;
+  }
+  const std::string mods = std::string(l.has("FTZ") ? ".ftz" : "") + (l.has("NAN") ? ".NaN" : "") +
+                           (signs ? ".xorsign.abs" : "") + ".f32 %r0, %r1, %r2";
+  auto operand = [&](size_t k) { return signs && l.slot(k)->absolute ? l.raw(k) : l.word(k, As::kF32); };
+  const uint32_t a = operand(1), b = operand(2);
   l.choose(3, "min" + mods, "max" + mods, a, b);
   return true;
 }

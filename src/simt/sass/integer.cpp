@@ -22,10 +22,11 @@ uint32_t carry_result(SassLowering& l, size_t k) {
 struct Sum {
   size_t slots[3];
   uint32_t at[3] = {kNoRegister, kNoRegister, kNoRegister};
-  Add3 carries;
+  Add3 carries = {};
+  bool subtract = false;  // the first
 };
 bool emit_sum(SassLowering& l, Sum sum) {
-  uint32_t small = 0;
+  uint32_t small = sum.subtract ? 9 : 0;
   for (uint32_t k = 0; k < 3; ++k) {
     if (sum.at[k] != kNoRegister) continue;
     const sass::Operand& o = *l.slot(sum.slots[k]);
@@ -135,12 +136,13 @@ bool lower_imad_high(SassLowering& l) {
   return true;
 }
 
-// d <- (a << s) + b; of HI the upper half of {c, a} << s, c being a's sign for SX32.
+// d <- (a << s) + b, or b - (a << s); of HI the upper half of {c, a} << s, c being a's sign for SX32.
 bool lower_lea(SassLowering& l, bool high, bool sign) {
   const size_t shift = high && !sign ? 5 : 4;
   const std::string by = decimal(l.slot(shift)->integer & 31);
-  if (l.slot(2)->minus || l.slot(2)->inverted) return false;
-  const uint32_t a = l.word(2), shifted = l.temporary(4);
+  const bool subtract = l.slot(2)->minus;  // the shifted value, with the carry of the subtraction
+  if (l.slot(2)->inverted || (subtract && (high || l.has("X")))) return false;
+  const uint32_t a = l.raw(2), shifted = l.temporary(4);
   if (!high) {
     l.ptx("shl.b32 %r0, %r1, " + by, {shifted, a});
   } else {
@@ -152,10 +154,11 @@ bool lower_lea(SassLowering& l, bool high, bool sign) {
     l.ptx("shf.l.wrap.b32 %r0, %r1, %r2, " + by, {shifted, a, upper});
   }
   Sum sum{{0, 3, 0}, {shifted, kNoRegister, l.constant(0, 4)}};
+  sum.subtract = subtract;
   sum.carries.out[0] = carry_result(l, 1);
   if (l.has("X")) sum.carries.in[0] = carry_place(l, shift + 1);
   if (l.has("X") || sum.carries.out[0] != kNoRegister) return emit_sum(l, sum);
-  l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), shifted, l.word(3)});
+  l.ptx(subtract ? "sub.s32 %r0, %r2, %r1" : "add.s32 %r0, %r1, %r2", {l.result(0), shifted, l.word(3)});
   return true;
 }
 
