@@ -210,8 +210,9 @@ Result<LinearLayout> partitioned_layout(const Encoding& e, std::span<const int64
 
 }  // namespace
 
-// The order of an encoding that goes by one is a permutation of its dimensions.
-static bool order_fits(const Encoding& e, size_t rank) {
+// The order of an encoding that goes by one is a permutation of its dimensions; of an operand's, its parent's.
+static bool order_fits(const Encoding& encoding, size_t rank) {
+  const Encoding& e = encoding.kind == EncodingKind::kDotOperand ? *encoding.parent : encoding;
   bool ordered = e.kind == EncodingKind::kBlocked || e.kind == EncodingKind::kSwizzledShared ||
                  e.kind == EncodingKind::kRotatingShared ||
                  (e.kind == EncodingKind::kPaddedShared && e.linear.outs().empty());

@@ -181,6 +181,12 @@ def test_every_kind_is_drawn():
     [
         ("#ttg.blocked<{order = [0]}>", "64", "needs sizePerThread"),
         (
+            "#ttg.dot_op<{opIdx = 0, parent = #ttg.blocked<{sizePerThread = [4, 4], threadsPerWarp = [4, 8], "
+            "warpsPerCTA = [4, 1], order = [3, 0]}>}>",
+            "64x32",
+            "does not name each dimension",
+        ),
+        (
             "#ttg.linear<{register = [[1]], lane = [[2]], warp = [[1073741824]], block = []}>",
             "64",
             "bases from 0 to 1073741823, not 1073741824",
