@@ -49,7 +49,8 @@ def named_elsewhere(path: pathlib.Path, handlers: dict[str, str]) -> set[str]:
     own = set(re.findall(r"^bool lower_(\w+)\(", text, re.M))
     if "_rows()" in text:
         own.add("alu")
-    return {name for name in re.findall(r"(?<!sass::)\bOpcode::(k[A-Z]\w*)", text) if handlers[name] not in own}
+    names = re.findall(r"(?<!sass::)\bOpcode::(k[A-Z]\w*)", text)
+    return {name for name in names if handlers[name] not in own}
 
 
 def test_every_row_is_read():
