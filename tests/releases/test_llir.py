@@ -1,5 +1,6 @@
 """LLIR of newer releases, compiled by this one's LLVM: it runs and matches; what this LLVM lacks is named."""
 
+import corpus
 import matrix
 import pytest
 import triton
@@ -41,7 +42,7 @@ def test_newer_llir_compiles(row):
 
 
 def test_the_llir_of_this_release_stays_as_it_is():
-    files = list((matrix.CORPUS / matrix.nearest(triton.__version__)).rglob("*.llir"))
+    files = list(corpus.folder(matrix.nearest(triton.__version__)).rglob("*.llir"))
     assert files
     for file in files:
         text = file.read_text()
