@@ -46,6 +46,13 @@ std::string Diagnostics::str() const {
   return out;
 }
 
+Diagnostic Diagnostics::summary() const {
+  Diagnostic first = list_.front();
+  for (size_t i = 1; i < list_.size() && i < 8; ++i)
+    first.notes.push_back("also, at " + list_[i].location.str() + ": " + list_[i].message);
+  return first;
+}
+
 Location locate(std::string_view text, size_t offset, std::string_view file) {
   offset = std::min(offset, text.size());
   Location where{std::string(file), 1, 1};

@@ -248,14 +248,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   }
   base::Diagnostics sink;
   Lowering lowering(code, sink);
-  if (!lowering.lower_kernel(func, options.fuse)) {
-    base::Diagnostic first = sink.list().front();
-    for (size_t i = 1; i < sink.list().size() && i < 8; ++i) {
-      const base::Diagnostic& d = sink.list()[i];
-      first.notes.push_back("also, at " + d.location.str() + ": " + d.message);
-    }
-    return first;
-  }
+  if (!lowering.lower_kernel(func, options.fuse)) return sink.summary();
   return std::unique_ptr<exec::Kernel>(std::move(kernel));
 }
 

@@ -37,6 +37,8 @@ class Diagnostics {
   bool has_errors() const;
   const std::vector<Diagnostic>& list() const { return list_; }
   std::string str() const;  // all of them, one after the other
+  // The first, with places and messages of the next seven as notes. There must be one.
+  Diagnostic summary() const;
 
  private:
   std::vector<Diagnostic> list_;

@@ -11,7 +11,7 @@ from triton_runner import _core, _settings
 from triton_runner._artifact.binding import name_values
 from triton_runner._artifact.reading import Artifact, compile_options, file_stamps
 from triton_runner._base.lazy import LazyAsm
-from triton_runner._base.levels import binary_level, levels_behind
+from triton_runner._base.levels import binary_level, levels_below
 from triton_runner._base.releases import installed
 from triton_runner._launch import gpu_driver, launchers
 from triton_runner._launch.native import Executor
@@ -57,7 +57,7 @@ class ArtifactKernel(_core.Launchable):
         self.device = device
         self.params = kernel.params
         self.python_params = None  # (name, is constexpr) of the Python kernel that it stands for
-        self.asm = LazyAsm(asm, levels_behind(target, artifact.level) if target else (), self._complete)
+        self.asm = LazyAsm(asm, levels_below(target, artifact.level) if target else (), self._complete)
         self.hash = hashlib.sha256(artifact.content).hexdigest()
         self._completed: dict = {}
         self.settings: dict = {}  # of its own launches, as using() takes them

@@ -55,7 +55,7 @@ def levels_of(target: str) -> tuple[str, ...]:
     return tuple(level.name for level in _ROWS if backend in level.backends)
 
 
-def levels_behind(target: str, level: str) -> tuple[str, ...]:
+def levels_below(target: str, level: str) -> tuple[str, ...]:
     """The levels that compilation for a target reaches from `level`."""
     levels = levels_of(target)
     return levels[levels.index(level) + 1 :] if level in levels else ()

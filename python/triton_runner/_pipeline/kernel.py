@@ -12,7 +12,7 @@ from triton.runtime.errors import OutOfResources
 
 from triton_runner import _core
 from triton_runner._base.lazy import LazyAsm
-from triton_runner._base.levels import LEVELS, binary_level, is_above, levels_behind
+from triton_runner._base.levels import LEVELS, binary_level, is_above, levels_below
 from triton_runner._base.releases import installed
 from triton_runner._launch import simt
 from triton_runner._launch.launchers import launcher, signature
@@ -93,7 +93,7 @@ def _make_class(base):
             self._completed = {}
             self.asm = LazyAsm(
                 {**self.asm, level: text},
-                levels_behind(compiled_for(self.runner_metadata), level),
+                levels_below(compiled_for(self.runner_metadata), level),
                 self._complete,
             )
             self.metadata = LazyMetadata(self.runner_metadata, self._later_metadata)

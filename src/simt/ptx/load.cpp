@@ -58,10 +58,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
   base::Diagnostics sink;
   if (!Lowering(code, program, sink).lower_entry()) {
     if (sink.list().empty()) return module->diagnostic(entry.offset, "this kernel cannot be executed");
-    base::Diagnostic first = sink.list().front();
-    for (size_t i = 1; i < sink.list().size() && i < 8; ++i)
-      first.notes.push_back("also, at " + sink.list()[i].location.str() + ": " + sink.list()[i].message);
-    return first;
+    return sink.summary();
   }
   auto plan = ArgumentPlan::make(code, options);
   if (!plan) return plan.error();

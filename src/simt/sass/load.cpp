@@ -35,12 +35,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
       !fault.empty())
     return bad(std::move(fault));
   base::Diagnostics sink;
-  if (!SassLowering(code, *module, *function, *kernel, sink).lower_kernel()) {
-    base::Diagnostic first = sink.list().front();
-    for (size_t i = 1; i < sink.list().size() && i < 8; ++i)
-      first.notes.push_back("also, at " + sink.list()[i].location.str() + ": " + sink.list()[i].message);
-    return first;
-  }
+  if (!SassLowering(code, *module, *function, *kernel, sink).lower_kernel()) return sink.summary();
   auto plan = ArgumentPlan::make(code, options);
   if (!plan) return plan.error();
   auto no_probes = [](std::span<const exec::RegisterProbe>) -> base::Result<std::unique_ptr<Code>> {

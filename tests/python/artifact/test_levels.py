@@ -34,8 +34,8 @@ def test_other_texts_are_refused():
 def test_the_way_of_a_target():
     assert levels.levels_of("cuda:90") == ("ttir", "ttgir", "llir", "ptx", "cubin")
     assert levels.levels_of("hip:gfx942") == ("ttir", "ttgir", "llir", "amdgcn", "hsaco")
-    assert levels.levels_behind("cuda:90", "llir") == ("ptx", "cubin")
-    assert levels.levels_behind("hip:gfx942", "ptx") == ()
+    assert levels.levels_below("cuda:90", "llir") == ("ptx", "cubin")
+    assert levels.levels_below("hip:gfx942", "ptx") == ()
     assert levels.binary_level("hip:gfx942") == "hsaco"
     assert levels.is_above("ttgir", "ptx") and not levels.is_above("ptx", "ptx")
     assert levels.ON_CPU == ("ttir", "ttgir", "llir", "ptx", "cubin") and levels.MLIR == ("ttir", "ttgir")
