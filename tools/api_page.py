@@ -8,7 +8,6 @@ import importlib
 import inspect
 import pathlib
 import re
-import sys
 import textwrap
 import types
 
@@ -64,30 +63,31 @@ SECTIONS = {
 }
 APART = ("Looking inside", "Verdicts and cases")  # on a page of their own
 MODULES = ("language", "gluon", "tlx", "testing", "torch_utils", "color_print")
-RESULTS = (
-    "Compilation",
-    "Comparison",
-    "Measured",
-    "Trace",
-    "Pass",
-    "Bisection",
-    "Resources",
-    "Ledger",
-    "Allocation",
-    "Pins",
-    "Dump",
-    "Values",
-    "Place",
-    "Lockstep",
-    "SourceMap",
-    "Divergence",
-    "Verdict",
-    "Case",
-    "Layout",
-    "Banks",
-    "Reduction",
-    "Fault",
-)
+# Class: the module that has it.
+RESULTS = {
+    "Compilation": "_compiler.compile",
+    "Comparison": "_compare.comparison",
+    "Measured": "_compare.comparison",
+    "Trace": "_compiler.passes",
+    "Pass": "_compiler.passes",
+    "Bisection": "_bisect.api",
+    "Resources": "_compiler.resources",
+    "Ledger": "_compiler.ledger",
+    "Allocation": "_compiler.ledger",
+    "Pins": "_compiler.ledger",
+    "Dump": "_dump.records",
+    "Values": "_dump.records",
+    "Place": "_dump.records",
+    "Lockstep": "_lockstep.lockstep",
+    "SourceMap": "_see.source_map",
+    "Divergence": "_lockstep.lockstep",
+    "Verdict": "_case.verdict",
+    "Case": "_case.case",
+    "Layout": "_see.layout",
+    "Banks": "_see.layout",
+    "Reduction": "_reduce.reduce",
+    "Fault": "_memory.fault_log",
+}
 ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md
 
 
@@ -166,11 +166,8 @@ def members(of: type | types.ModuleType) -> str:
 
 
 def result(name: str) -> type:
-    """The class of that name, in whichever module of the package it is."""
-    modules = [m for key, m in sorted(sys.modules.items()) if key.startswith("triton_runner._")]
-    found = {vars(m)[name] for m in modules if inspect.isclass(vars(m).get(name))}
-    (only,) = [c for c in found if c.__module__.startswith("triton_runner.")]
-    return only
+    """The class of that name."""
+    return getattr(importlib.import_module(f"triton_runner.{RESULTS[name]}"), name)
 
 
 def joined(parts: list[str]) -> str:
