@@ -1,10 +1,11 @@
-// GPU drivers and kernels loaded on them in Python: _core.device.
+// GPU drivers, memory and kernels loaded on them in Python: _core.device.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <triton_runner/deploy/deploy.h>
 #include <triton_runner/device/driver.h>
 #include <triton_runner/launch/gpu_kernel.h>
 
@@ -76,6 +77,39 @@ void init_gpu_kernel(nb::module_& m) {
       .def_prop_ro("warnings", &GpuKernel::warnings);
 }
 
+// What its device is called, as tensors have it: .device.type.
+struct DeviceName {
+  std::string type;
+};
+
+void init_memory(nb::module_& m) {
+  nb::class_<DeviceName>(m, "DeviceName").def_ro("type", &DeviceName::type);
+  nb::class_<deploy::Buffer>(m, "Memory",
+                             "Bytes on a GPU, freed with the object. read() and write() are of all of them, "
+                             "and wait for the default stream.")
+      .def("data_ptr", [](const deploy::Buffer& b) { return reinterpret_cast<uint64_t>(b.address()); })
+      .def_prop_ro("nbytes", &deploy::Buffer::bytes)
+      .def_prop_ro(
+          "device", [](const deploy::Buffer&) { return DeviceName{"cuda"}; },
+          "Its type is \"cuda\", as torch calls AMD's too.")
+      .def("read",
+           [](const deploy::Buffer& b) {
+             std::string bytes(b.bytes(), '\0');
+             unwrap(b.read(bytes.data()));
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def(
+          "write",
+          [](deploy::Buffer& b, nb::bytes data) {
+            if (data.size() != b.bytes())
+              throw nb::value_error(("the memory has " + std::to_string(b.bytes()) + " bytes, not " +
+                                     std::to_string(data.size()))
+                                        .c_str());
+            unwrap(b.write(data.c_str()));
+          },
+          nb::arg("data"), "Raises ValueError for another number of bytes.");
+}
+
 // The bytes of a nb::bytes stay where they are while the GIL is released.
 void init_driver(nb::module_& m) {
   nb::class_<Driver>(m, "Driver", "CUDA or HIP.")
@@ -101,6 +135,13 @@ void init_driver(nb::module_& m) {
             unwrap(std::move(status));
           },
           nb::arg("stream") = 0)
+      .def(
+          "allocate",
+          [](Driver& d, size_t nbytes, int device) {
+            return unwrap(unwrap(deploy::Device::gpu(d, device)).allocate(nbytes));
+          },
+          nb::arg("nbytes"), nb::arg("device") = -1, nb::keep_alive<0, 1>(),
+          "Memory of so many bytes on a device (-1: the current one).")
       .def(
           "pointer",
           [](Driver& d, uint64_t address) -> nb::object {
@@ -163,6 +204,7 @@ void init_device(nb::module_& parent) {
       parent.def_submodule("device", "GPU drivers, opened on demand, and kernels loaded on them.");
 
   init_gpu_kernel(m);
+  init_memory(m);
   init_driver(m);
   m.def(
       "driver",

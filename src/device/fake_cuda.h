@@ -25,9 +25,10 @@ struct State {
   std::map<std::string, cuda::Error> errors;  // what a call answers instead of 0
   std::map<int, int> attributes;              // of every device
   std::map<int, int> function_attributes{{0, 1024}, {1, 0}, {3, 16}, {4, 40}};
-  std::map<uint64_t, int> memory;   // address -> device, -1 for the host's
-  bool is_everywhere = false;       // any other address lies on device 0
-  std::vector<size_t> param_bytes;  // what launches copy from each parameter
+  std::map<uint64_t, int> memory;            // address -> device, -1 for the host's
+  std::map<uint64_t, std::string> contents;  // by address, of what was copied there
+  bool is_everywhere = false;                // any other address lies on device 0
+  std::vector<size_t> param_bytes;           // what launches copy from each parameter
   std::vector<Launch> launches;
   std::string jit_log;
   std::string image;  // the last loaded
@@ -187,13 +188,23 @@ inline void add_memory(CudaApi& a) {
   a.cuMemAllocAsync = [](Address* p, size_t bytes, Handle) -> Error {
     ANSWER("cuMemAllocAsync");
     *p = state->next_address;
+    state->memory[*p] = std::max(state->current, 0);
     state->next_address += bytes;
     return 0;
   };
   a.cuMemFreeAsync = [](Address, Handle) { return answer("cuMemFreeAsync"); };
   a.cuMemsetD8Async = [](Address, unsigned char, size_t, Handle) { return answer("cuMemsetD8Async"); };
-  a.cuMemcpyHtoD_v2 = [](Address, const void*, size_t) { return answer("cuMemcpyHtoD_v2"); };
-  a.cuMemcpyDtoH_v2 = [](void*, Address, size_t) { return answer("cuMemcpyDtoH_v2"); };
+  a.cuMemcpyHtoD_v2 = [](Address to, const void* from, size_t bytes) -> Error {
+    ANSWER("cuMemcpyHtoD_v2");
+    state->contents[to].assign(static_cast<const char*>(from), bytes);
+    return 0;
+  };
+  a.cuMemcpyDtoH_v2 = [](void* to, Address from, size_t bytes) -> Error {
+    ANSWER("cuMemcpyDtoH_v2");
+    if (auto it = state->contents.find(from); it != state->contents.end())
+      it->second.copy(static_cast<char*>(to), bytes);
+    return 0;
+  };
   a.cuStreamSynchronize = [](Handle) { return answer("cuStreamSynchronize"); };
   a.cuPointerGetAttributes = [](unsigned n, int* attributes, void** values, Address p) -> Error {
     ANSWER("cuPointerGetAttributes");

@@ -3,8 +3,8 @@
     triton-runner run --device cpu --level ttir --pretend-cuda tests/gpu/machine_code.py PROGRAM [ARG ...]
     PYTEST_ADDOPTS="-p machine_code" PYTHONPATH=tests/gpu python tests/conformance/run.py ...
 
-Reads MACHINE_CODE: the file to which a JSON line a launch is appended; MACHINE_CODE_AGAINST: "cuda:0", or
-"ptx" for the PTX engine in its place; MACHINE_CODE_LAUNCHES: how many launches of a kernel are compared (2).
+Reads MACHINE_CODE: the file to which a JSON line a launch is appended; MACHINE_CODE_AGAINST: "cuda", or "ptx"
+for the PTX engine in its place; MACHINE_CODE_LAUNCHES: how many launches of a kernel are compared (2).
 `python tests/gpu/machine_code.py FILE` sums a file up.
 """
 
@@ -86,7 +86,7 @@ def kind_of(row: dict) -> str:
 def begin() -> None:
     from triton_runner._launch.launchers import observe
 
-    against = os.environ.get("MACHINE_CODE_AGAINST", "cuda:0")
+    against = os.environ.get("MACHINE_CODE_AGAINST", "cuda")
     launches = int(os.environ.get("MACHINE_CODE_LAUNCHES", "2"))
     observe(Comparison(os.environ["MACHINE_CODE"], against, launches))
 

@@ -16,7 +16,7 @@ from triton_runner import _settings
 from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._artifact.executable import executable
 from triton_runner._artifact.reading import Artifact, compile_options, describe
-from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._base.errors import KernelTrap
 from triton_runner._base.levels import EXECUTED, binary_level, is_above, levels_of
 from triton_runner._base.metadata import jsonable
 from triton_runner._launch import gpu_driver
@@ -118,17 +118,13 @@ class Relaunch:
         return self._ended(level, how, blocks, trap, seconds)
 
     def _run_on_gpu(self, level: str, device: str, how: str) -> Outcome:
-        """With copies of the contents there."""
-        try:
-            import torch
-        except ImportError as error:
-            raise fail(str(error), "a launch on a GPU takes its arguments as tensors of PyTorch") from None
+        """With copies of the contents there, in memory of the driver's: torch may have none, or pretend."""
         with unseen(), _settings.using(device=device, level=""):  # a level is what the CPU executes
             kernel = self.kernel(level)
-            there = self.arguments.copied(device)
+            there = self.arguments.copied(device, gpu_driver.driver().allocate)
             started = time.perf_counter()
             kernel.launch(self.grid, there.named)
-            torch.cuda.synchronize()
+            gpu_driver.driver().synchronize(gpu_driver.current_stream())
             seconds = time.perf_counter() - started
         return self._ended(binary_level(gpu_driver.current_target()), how, there.taken(), None, seconds)
 

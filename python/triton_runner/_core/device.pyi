@@ -36,6 +36,29 @@ class GpuKernel(triton_runner._core.Kernel):
     @property
     def warnings(self) -> list[str]: ...
 
+class DeviceName:
+    @property
+    def type(self) -> str: ...
+
+class Memory:
+    """
+    Bytes on a GPU, freed with the object. read() and write() are of all of them, and wait for the default stream.
+    """
+
+    def data_ptr(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    @property
+    def device(self) -> DeviceName:
+        """Its type is "cuda", as torch calls AMD's too."""
+
+    def read(self) -> bytes: ...
+
+    def write(self, data: bytes) -> None:
+        """Raises ValueError for another number of bytes."""
+
 class Driver:
     """CUDA or HIP."""
 
@@ -58,6 +81,9 @@ class Driver:
     def properties(self, device: int) -> dict: ...
 
     def synchronize(self, stream: int = 0) -> None: ...
+
+    def allocate(self, nbytes: int, device: int = -1) -> Memory:
+        """Memory of so many bytes on a device (-1: the current one)."""
 
     def pointer(self, address: int) -> object:
         """

@@ -10,6 +10,7 @@ from triton_runner._base.errors import fail, warn
 from triton_runner._base.releases import installed
 from triton_runner._launch import launchers, simt
 from triton_runner._launch.native import Executor
+from triton_runner._settings import devices
 from triton_runner._settings.devices import gpu, loaded_libraries
 
 
@@ -25,7 +26,7 @@ def driver() -> _core.device.Driver:
 
 def _torch():
     # Only a torch that the program has imported already, and that sees the GPU.
-    torch = sys.modules.get("torch")
+    torch = None if devices.pretends_cuda else sys.modules.get("torch")
     return torch if torch is not None and torch.cuda.is_available() else None
 
 

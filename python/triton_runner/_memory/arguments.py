@@ -10,9 +10,11 @@ import copy
 import ctypes
 import dataclasses
 import sys
+from collections.abc import Callable
 
 import numpy
 
+from triton_runner import _core
 from triton_runner._base.errors import fail
 from triton_runner._memory import registry, uninit
 from triton_runner._memory.arrays import ArrayArgument, bytes_of
@@ -52,11 +54,19 @@ class View:
         """The same in a tensor of bytes."""
         import torch
 
+        shape, strides = self._one_dimension_at_least()
+        if min(strides) < 0:  # torch has no such tensor; flag_gems' flip passes an object of its own
+            return self.of_memory(data.untyped_storage())
         empty = torch.empty(0, dtype=getattr(torch, DTYPES[self.dtype][0]), device=data.device)
-        shape, strides = (self.shape, self.strides) if self.shape else ((1,), (1,))
-        if min(strides) < 0:
-            return ReversedView(data.view(empty.dtype), data.data_ptr() + self.offset, shape, strides)
         return empty.set_(data.untyped_storage(), self.offset // empty.element_size(), shape, strides)
+
+    def of_memory(self, owner) -> MemoryView:
+        """The same in memory that its owner tells: data_ptr(), nbytes, device."""
+        address, dtype = owner.data_ptr() + self.offset, DTYPES[self.dtype][0]
+        return MemoryView(owner, address, dtype, *self._one_dimension_at_least())
+
+    def _one_dimension_at_least(self) -> tuple:
+        return (self.shape, self.strides) if self.shape else ((1,), (1,))
 
     def is_whole(self, nbytes: int) -> bool:
         """Whether it is all of a block of so many bytes, in order."""
@@ -67,21 +77,19 @@ class View:
 
 
 @dataclasses.dataclass(frozen=True)
-class ReversedView:
-    """A view with negative strides (in elements), for which torch has no tensor; flag_gems' flip has one."""
+class MemoryView:
+    """An argument in memory that no tensor shows: a storage under negative strides (in elements), a GPU's own
+    (_core.device.Memory)."""
 
-    base: object  # all the elements, a tensor
+    owner: object
     pointer: int
+    dtype: str  # "float16"
     shape: tuple
     strides: tuple
 
     @property
-    def dtype(self):
-        return self.base.dtype
-
-    @property
     def device(self):
-        return self.base.device
+        return self.owner.device
 
     def data_ptr(self) -> int:
         return self.pointer
@@ -161,7 +169,7 @@ class Arguments:
     def live(self) -> list[numpy.ndarray]:
         """The bytes of the blocks in place; of a GPU's copies of them."""
         return [
-            bytes_of(owner).cpu().numpy() if _is_device(owner) else _bytes_at(address, size)
+            _bytes_on(owner) if _is_device(owner) else _bytes_at(address, size)
             for address, size, _, owner in self._blocks
         ]
 
@@ -177,7 +185,9 @@ class Arguments:
         """Makes a state() so again; that of the beginning."""
         blocks, undefined = state or self.first
         for (address, size, writable, owner), data in zip(self._blocks, blocks, strict=True):
-            if _is_device(owner):
+            if isinstance(owner, _core.device.Memory):
+                owner.write(data.tobytes())
+            elif _is_device(owner):
                 import torch
 
                 bytes_of(owner).copy_(torch.from_numpy(data))
@@ -194,19 +204,24 @@ class Arguments:
         """Whether all of it lies on a device."""
         return all(_is_device(owner) == (device != "cpu") for *_, owner in self._blocks)
 
-    def copied(self, device: str = "") -> Arguments:
-        """The arguments in copies of the blocks as they are now: where they lie, or on another device, as
-        tensors on a GPU and where they are tensors."""
+    def copied(self, device: str = "", allocate: Callable | None = None) -> Arguments:
+        """The arguments in copies of the blocks as they are now: where they lie, or on another device. There
+        they are tensors where they were or the device is a GPU, or lie in what allocate(nbytes) gives."""
         blocks = self.taken()
         on_gpu = any(_is_device(owner) for *_, owner in self._blocks) if not device else device != "cpu"
-        tensors: dict = {}
+        tensors: dict = {}  # of the blocks, or memory on a GPU
 
         def value_of(name: str, value):
             view = self.views.get(name)
             if view is None:
                 return value
             whole = value.base if is_descriptor(value) else value
-            if not on_gpu and not hasattr(whole, "untyped_storage"):
+            if allocate is not None:
+                if view.block not in tensors:
+                    tensors[view.block] = allocate(blocks[view.block].nbytes)
+                    tensors[view.block].write(blocks[view.block].tobytes())
+                moved = view.of_memory(tensors[view.block])
+            elif not on_gpu and not hasattr(whole, "untyped_storage"):
                 moved = view.passed(blocks[view.block])
             else:
                 import torch
@@ -246,8 +261,18 @@ def _is_device(owner) -> bool:
     return getattr(getattr(owner, "device", None), "type", "cpu") != "cpu"  # NumPy's is a text
 
 
+def _bytes_on(owner) -> numpy.ndarray:
+    """The bytes of memory on a GPU, here."""
+    if isinstance(owner, _core.device.Memory):
+        return numpy.frombuffer(owner.read(), numpy.uint8)
+    return bytes_of(owner).cpu().numpy()
+
+
 def _block_of(name: str, value, address: int) -> tuple:
     """(address, bytes, writable, owner) of all the memory that an argument belongs to."""
+    if isinstance(value, MemoryView):
+        nbytes = value.owner.nbytes
+        return value.owner.data_ptr(), nbytes() if callable(nbytes) else nbytes, True, value.owner
     torch = sys.modules.get("torch")
     tensor = value
     while torch is not None and not isinstance(tensor, torch.Tensor) and hasattr(tensor, "base"):

@@ -243,3 +243,47 @@ def test_load_without_the_python_kernel(fake, artifacts, tmp_path):
     assert "add_kernel" in printed and "2 arguments do not fit" in printed
     (launch,) = seen["launches"]
     assert launch["grid"] == [2, 3, 1]
+
+
+def test_verify_runs_the_gpu_where_tensors_pretend_to_be_on_it(fake, tmp_path):
+    """Their copies lie in memory of the driver's. This driver executes nothing, so the output stays zero."""
+    (tmp_path / "program.py").write_text(
+        textwrap.dedent("""
+        import torch, triton, triton.language as tl
+        @triton.jit
+        def double(x, out, BLOCK: tl.constexpr):
+            i = tl.arange(0, BLOCK)
+            tl.store(out + i, tl.load(x + i) * 2)
+        double[(1,)](torch.ones(64, device="cuda"), torch.zeros(64, device="cuda"), BLOCK=64)
+    """)
+    )
+    log = tmp_path / "log.json"
+    command = [sys.executable, "-m", "triton_runner", "verify", "--pretend-cuda", tmp_path / "program.py"]
+    fakes = {"LD_LIBRARY_PATH": str(fake), "FAKE_CUDA_LOG": str(log), "FAKE_CUDA_PARAMS": "8,8,8,8"}
+    environment = {**os.environ, **fakes, "TRITON_RUNNER_DEVICE": "cpu"}
+    result = subprocess.run(command, env=environment, text=True, capture_output=True)
+    assert result.returncode == 1, result.stderr
+    message = "cubin gives another result than ptx in 'out': 64 of 64 elements differ, by at most 2.0"
+    assert message in result.stdout
+    seen = json.loads(log.read_text())
+    assert len(seen["launches"]) == 1 and seen["binary"]
+
+
+def test_memory_of_a_gpu(fake, tmp_path):
+    printed, seen = on_fake(
+        fake,
+        tmp_path,
+        """
+        from triton_runner._core.device import driver
+        memory = driver("cuda").allocate(8)
+        memory.write(b"12345678")
+        print(memory.nbytes, memory.device.type, memory.read(), driver("cuda").pointer(memory.data_ptr())[0])
+        try:
+            memory.write(b"short")
+        except ValueError as error:
+            print(error)
+        del memory
+    """,
+    )
+    assert printed == "8 cuda b'12345678' 0\nthe memory has 8 bytes, not 5\n"
+    assert seen["calls"][-1] == "cuMemFreeAsync"

@@ -264,10 +264,10 @@ def test_nothing_warns(x):
 def test_a_view_with_negative_strides_is_copied():
     """flag_gems' flip passes an object of its own, since torch has no such tensor."""
     torch = pytest.importorskip("torch")
-    from triton_runner._memory.arguments import Arguments, ReversedView
+    from triton_runner._memory.arguments import Arguments, MemoryView
 
     base = torch.arange(6, dtype=torch.float32).reshape(2, 3)
-    view = ReversedView(base, base.data_ptr() + 12, (2, 3), (-3, 1))
+    view = MemoryView(base.untyped_storage(), base.data_ptr() + 12, "float32", (2, 3), (-3, 1))
     arguments = Arguments([("x", view)])
     assert arguments.arrays()["x"].tolist() == [[3, 4, 5], [0, 1, 2]]
     data = torch.from_numpy(arguments.taken()[0])  # as a GPU has it: a tensor of bytes
