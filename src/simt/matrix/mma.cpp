@@ -12,19 +12,14 @@
 namespace triton_runner::simt {
 namespace {
 
-// Operands of the warp before: warps side by side have the same rows or the same columns.
+// Registers of the warp for which an operand was made ready: warps side by side have the same rows or columns.
 struct Ready {
-  std::vector<uint32_t> bits;
-  bool is(const uint32_t* const* registers, size_t n) const {
-    if (bits.size() != 32 * n) return false;
-    for (size_t i = 0; i < n; ++i)
-      if (std::memcmp(&bits[32 * i], registers[i], 128) != 0) return false;
-    return true;
+  std::vector<const uint32_t*> registers;
+  bool is(const uint32_t* const* others) const {
+    return !registers.empty() && std::equal(registers.begin(), registers.end(), others,
+                                            [](auto* a, auto* b) { return std::memcmp(a, b, 128) == 0; });
   }
-  void keep(const uint32_t* const* registers, size_t n) {
-    bits.resize(32 * n);
-    for (size_t i = 0; i < n; ++i) std::memcpy(&bits[32 * i], registers[i], 128);
-  }
+  void keep(const uint32_t* const* others, size_t n) { registers.assign(others, others + n); }
 };
 struct Scratch {
   struct Rows {
@@ -42,8 +37,8 @@ struct Scratch {
 
   void begin(uint32_t row_count) {
     while (rows.size() < row_count) rows.push_back(std::make_unique<Rows>());
-    for (uint32_t i = 0; i < row_count; ++i) rows[i]->ready.bits.clear();
-    for (Columns& c : columns) c.ready.bits.clear();
+    for (uint32_t i = 0; i < row_count; ++i) rows[i]->ready.registers.clear();
+    for (Columns& c : columns) c.ready.registers.clear();
   }
   const uint32_t* const* find(const Exec& x, uint32_t warp, const uint32_t* places, size_t n) {
     registers.resize(n);
@@ -55,13 +50,13 @@ struct Scratch {
     const uint32_t* const* tiles = find(x, warp, g.b.data(), n);
     const uint32_t way = (x.first + warp) / 32 & 1;
     for (uint32_t w : {way, way ^ 1})
-      if (columns[w].ready.is(tiles, n)) return columns[w].columns;
+      if (columns[w].ready.is(tiles)) return columns[w].columns;
     num::MmaColumns& made = columns[way].columns;
     made.resize(plan, static_cast<int>(8 * g.columns));
     for (uint32_t j = 0; j < g.columns; ++j)
       num::mma_pack_columns(plan, made, static_cast<int>(8 * j),
                             reinterpret_cast<const void* const*>(tiles + each * j));
-    columns[way].ready.keep(tiles, n);
+    if (!g.overwrites) columns[way].ready.keep(tiles, n);
     return made;
   }
   num::MmaRows& rows_of(const Exec& x, uint32_t warp, const MmaGroup& g, const num::MmaPlan& plan, uint32_t i,
@@ -69,9 +64,9 @@ struct Scratch {
     const size_t n = g.a.size() / g.rows;
     const uint32_t* const* tiles = find(x, warp, g.a.data() + n * i, n);
     Rows& made = *rows[i];
-    if (made.ready.is(tiles, n)) return made.rows;
+    if (made.ready.is(tiles)) return made.rows;
     num::mma_pack_rows(plan, made.rows, reinterpret_cast<const void* const*>(tiles), m);
-    made.ready.keep(tiles, n);
+    if (!g.overwrites) made.ready.keep(tiles, n);
     return made.rows;
   }
 };
@@ -160,6 +155,15 @@ void run_mma(Lanes& lanes, const Operands& in) {
   x.pc += g.behind;
 }
 
+bool writes_operands(const MmaGroup& g) {
+  auto is_read = [&](uint32_t place) {
+    return std::find(g.a.begin(), g.a.end(), place) != g.a.end() ||
+           std::find(g.b.begin(), g.b.end(), place) != g.b.end();
+  };
+  return std::any_of(g.sums.begin(), g.sums.end(),
+                     [&](const MmaGroup::Sum& s) { return std::any_of(s.d, s.d + 4, is_read); });
+}
+
 void set_alone(Mma& m) {
   MmaGroup& g = m.alone;
   std::copy_n(m.plan, 2, g.plan);
@@ -170,6 +174,7 @@ void set_alone(Mma& m) {
   std::fill_n(sum.d, 4, kNoRegister);
   std::copy_n(m.f.c, m.f.c_count, sum.c);
   std::copy_n(m.f.d, m.f.d_count, sum.d);
+  g.overwrites = writes_operands(g);
 }
 
 // m8n8k4, m16n8k4, k8, k16 of f64.

@@ -25,6 +25,7 @@ struct MmaGroup {
   };
   std::vector<Sum> sums;  // row after row
   uint32_t rows = 1, columns = 1;
+  bool overwrites = false;      // registers of A or B
   uint32_t behind = 0;          // instructions after the first that it stands for
   std::vector<uint32_t> moves;  // which of them only copy registers: they come first
 };
@@ -46,6 +47,7 @@ void run_b1(Lanes& lanes, const Operands& in);
 
 // Makes MmaGroup of one instruction.
 void set_alone(Mma& m);
+bool writes_operands(const MmaGroup& group);
 // Finds the products that are one.
 void join_products(Code& code);
 

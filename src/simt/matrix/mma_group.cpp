@@ -124,6 +124,7 @@ class Run {
         std::copy(s->d.begin(), s->d.end(), sum.d);
       }
     }
+    out.overwrites = writes_operands(out);
     out.behind = behind;
     out.moves = moves_;
   }
