@@ -368,21 +368,6 @@ bool is_narrow(const MmaRows& a, const MmaColumns& b) {
 
 }  // namespace
 
-void mma_multiply(const MmaPlan& plan, const MmaRows* const* a, const MmaColumns* const* b, int count,
-                  void* sums) {
-  auto* out = static_cast<float*>(sums);
-  bool together = count > 1 && count <= kMmaTogether && plan.sum == MmaSum::kF32 && !plan.fast &&
-                  plan.scale == MmaScale::kNone && !plan.model.converted;
-  for (int i = 0; together && i < count; ++i)
-    together = !a[i]->special && !b[i]->special && is_narrow(*a[i], *b[i]);
-  if (together && table().look_at_sums(out, int64_t{128} * count) == MmaSums::kOrdinary) {
-    MmaStep steps[kMmaTogether];
-    for (int i = 0; i < count; ++i) set_step(steps[i], plan, *a[i], *b[i], 0, 8, out + 128 * i);
-    return table().exact(steps, count);
-  }
-  for (int i = 0; i < count; ++i) mma_multiply(plan, *a[i], *b[i], 0, 8, out + 128 * i);
-}
-
 void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int columns,
                   void* sums) {
   assert(first % 8 == 0 && columns % 8 == 0);

@@ -8,6 +8,7 @@
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/exec/timing.h>
 
+#include "matrix/mma.h"
 #include "run.h"
 
 namespace triton_runner::simt {
@@ -19,7 +20,9 @@ class SimtKernel final : public exec::Kernel {
       : code_(std::move(code)),
         plan_(std::move(plan)),
         lower_(std::move(lower)),
-        shared_bytes_(shared_bytes) {}
+        shared_bytes_(shared_bytes) {
+    join_products(code_);
+  }
 
   const std::string& name() const override { return code_.kernel; }
   const std::vector<exec::Param>& params() const override { return plan_.params(); }
@@ -106,7 +109,9 @@ class SimtKernel final : public exec::Kernel {
   base::Result<std::unique_ptr<Code>> with_probes(exec::Observer* observer) const {
     auto* registers = dynamic_cast<exec::RegisterObserver*>(observer);
     if (!registers || registers->register_probes().empty()) return std::unique_ptr<Code>();
-    return lower_(registers->register_probes());
+    auto code = lower_(registers->register_probes());
+    if (code) join_products(**code);
+    return code;
   }
 
   base::Result<uint32_t> shared_bytes(const exec::LaunchOptions& options) const {

@@ -109,12 +109,6 @@ void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const voi
 // are f32 or s32 as plan.sum says; f16 sums are held as f32.
 void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int columns,
                   void* sums);
-// Several products of one plan, of eight columns each, whose sums lie one after the other: f32 ones of up to
-// kMmaTogether are looked at, and added, together.
-inline constexpr int kMmaTogether = 8;
-void mma_multiply(const MmaPlan& plan, const MmaRows* const* a, const MmaColumns* const* b, int count,
-                  void* sums);
-
 // Elements of one type in a tile row (16 bytes), as f32.
 void mma_widen(MmaType type, const void* bytes, float* out);
 

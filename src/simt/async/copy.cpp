@@ -10,9 +10,25 @@
 
 namespace triton_runner::simt {
 
+namespace {
+
+// All of n values are the same.
+bool same(const uint32_t* values, uint32_t n) {
+  uint32_t differ = 0;
+  for (uint32_t i = 0; i < n; i++) differ |= values[i] ^ values[0];
+  return differ == 0;
+}
+
+}  // namespace
+
+bool CpAsync::are_same(uint32_t first, uint32_t count) const {
+  return is_same_ || same(commits.data() + first, count);
+}
+
 void CpAsync::begin(Cta& cta) {
   while (!batches_.empty()) recycle(batches_.size() - 1);
   commits.assign(cta.code->threads, 0);
+  is_same_ = true;
   next_ = 0;
 }
 
@@ -38,6 +54,7 @@ void CpAsync::recycle(size_t i) {
 
 void CpAsync::commit(const Lanes& threads) {
   uint32_t* n = commits.data() + threads.first;
+  is_same_ = is_same_ && !threads.mask && threads.count == commits.size();
   if (!threads.mask) {
     for (uint32_t i = 0; i < threads.count; i++) n[i]++;
   } else {
@@ -134,15 +151,14 @@ void CpAsync::finish(Exec& threads, Wanted wanted) {
 
 void CpAsync::finish_groups(Exec& threads, uint32_t keep) {
   const uint32_t begin = threads.first, end = threads.first + threads.count;
-  const auto [low, high] = std::minmax_element(commits.begin() + begin, commits.begin() + end);
-  if (threads.mask || *low != *high) {
+  if (threads.mask || !are_same(begin, threads.count)) {
     finish(threads, [&](const Batch& batch, uint32_t thread) {
       return machine::is_waited_for(batch.group, keep, commits[thread]);
     });
     return;
   }
   // All threads are at the same group: whole batches.
-  const uint32_t commit = *low;
+  const uint32_t commit = commits[begin];
   for (size_t b = 0; b < batches_.size();) {
     Batch& batch = batches_[b];
     const bool wanted = machine::is_waited_for(batch.group, keep, commit);
@@ -201,13 +217,6 @@ bool check(Exec& x, const Operands& in, const CopyPlan& plan, uint32_t i, CpAsyn
   return c.from != nullptr;
 }
 
-// All of n values are the same.
-bool same(const uint32_t* values, uint32_t n) {
-  uint32_t differ = 0;
-  for (uint32_t i = 0; i < n; i++) differ |= values[i] ^ values[0];
-  return differ == 0;
-}
-
 // The usual case: all threads are on and copy in full from one allocation, or all fill with zeros. False:
 // look at each of them.
 bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& part) {
@@ -220,8 +229,7 @@ bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& par
     if (!same(size, n) || (size[0] != bytes && size[0] != 0)) return false;
     zeros = size[0] == 0;
   }
-  const uint32_t* group = part.commits.data() + x.first;
-  if (!same(group, n)) return false;
+  if (!part.are_same(x.first, n)) return false;
   const uint32_t* to = x.reg<uint32_t>(plan.to.place);
   const uint32_t base = static_cast<uint32_t>(plan.to.offset) - x.cta->shared_base;
   if (uint64_t{plan.tables->highest(to, base, nullptr, n)} + bytes > x.cta->shared_bytes ||
@@ -236,7 +244,7 @@ bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& par
         !x.worker->memory.readable(low + offset, high - low + bytes))
       return false;
   }
-  CpAsync::Batch& batch = part.add(group[0]);
+  CpAsync::Batch& batch = part.add(part.commits[x.first]);
   batch.first = x.first;
   batch.count = n;
   batch.in = &instr_of(in);

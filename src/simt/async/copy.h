@@ -47,6 +47,7 @@ class CpAsync : public CtaPart {
   uint64_t issued() const { return next_; }
 
   std::vector<uint32_t> commits;  // groups committed, by thread
+  bool are_same(uint32_t first, uint32_t count) const;
 
  private:
   template <class Wanted>
@@ -57,6 +58,7 @@ class CpAsync : public CtaPart {
   std::deque<Batch> batches_;
   std::vector<Batch> spare_;
   uint64_t next_ = 0;
+  bool is_same_ = true;  // all threads committed together so far
 };
 
 struct CopyPlan {

@@ -6,38 +6,12 @@
 
 #include <cstring>
 
+#include "simd/transpose.h"
 #include "warp.h"
 
 namespace triton_runner::simt {
 
 namespace {
-
-typedef uint16_t Row __attribute__((vector_size(16)));
-
-Row load_row(const void* p) {
-  Row r;
-  std::memcpy(&r, p, 16);
-  return r;
-}
-void store_row(void* p, Row r) { std::memcpy(p, &r, 16); }
-
-void transpose(Row (&r)[8]) {
-  Row t[8], u[8];
-  for (int i = 0; i < 4; ++i) {
-    t[2 * i] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
-    t[2 * i + 1] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
-  }
-  for (int i = 0; i < 2; ++i) {
-    u[4 * i] = __builtin_shufflevector(t[4 * i], t[4 * i + 2], 0, 1, 8, 9, 2, 3, 10, 11);
-    u[4 * i + 1] = __builtin_shufflevector(t[4 * i], t[4 * i + 2], 4, 5, 12, 13, 6, 7, 14, 15);
-    u[4 * i + 2] = __builtin_shufflevector(t[4 * i + 1], t[4 * i + 3], 0, 1, 8, 9, 2, 3, 10, 11);
-    u[4 * i + 3] = __builtin_shufflevector(t[4 * i + 1], t[4 * i + 3], 4, 5, 12, 13, 6, 7, 14, 15);
-  }
-  for (int i = 0; i < 4; ++i) {
-    r[2 * i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-    r[2 * i + 1] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-  }
-}
 
 // 16 elements of 6 or 4 bits in the first bytes become 16 bytes.
 void unpack_row(Unpack how, const uint8_t* in, uint8_t* out) {
@@ -101,16 +75,24 @@ void run_load(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto& m = *static_cast<const Matrices*>(in.data);
+  const Cta& cta = *x.cta;
+  const bool usual = m.address.place != kNoRegister && m.address.bytes == 4 && !x.worker->checks;
+  const uint32_t add = static_cast<uint32_t>(m.address.offset) - cta.shared_base;
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;
+    std::byte* to[4];
+    for (uint32_t r = 0; r < m.count; ++r)
+      to[r] = reinterpret_cast<std::byte*>(x.reg<uint32_t>(m.registers[r]) + w);
+    if (usual && m.tables->load_matrices(cta.shared, cta.shared_bytes, x.reg<uint32_t>(m.address.place) + w,
+                                         add, m.count, kTrans, to)) [[likely]]
+      continue;
     std::byte* rows[32];
     if (!matrix_rows(x, in, m.address, w, 8u * m.count, false, rows)) return;
     for (uint32_t r = 0; r < m.count; ++r) {
-      std::byte* d = reinterpret_cast<std::byte*>(x.reg<uint32_t>(m.registers[r]) + w);
       Row tile[8];
       for (uint32_t i = 0; i < 8; ++i) tile[i] = load_row(rows[8 * r + i]);
       if constexpr (kTrans) transpose(tile);
-      for (uint32_t i = 0; i < 8; ++i) store_row(d + 16 * i, tile[i]);
+      for (uint32_t i = 0; i < 8; ++i) store_row(to[r] + 16 * i, tile[i]);
     }
   }
 }

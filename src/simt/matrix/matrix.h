@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "exec.h"
+#include "simd/tables.h"
 
 namespace triton_runner::simt {
 
@@ -19,6 +20,7 @@ bool matrix_rows(Exec& x, const Operands& in, const MatrixAddress& address, uint
 
 enum class Unpack : uint8_t { kNone, k6, k4 };  // of 16 elements in 16 bytes
 struct Matrices {
+  const Tables* tables = &simd_tables(num::current_isa());
   MatrixAddress address;
   uint32_t registers[4];
   uint8_t count = 0;  // registers

@@ -12,27 +12,14 @@
 namespace triton_runner::simt {
 namespace {
 
-// Operands that were made ready for earlier products. A often comes again in the warp's next one. B does so when the
-// warp goes on to its next rows, and other warps have the same.
+// Registers of the warp for which an operand was made ready: warps side by side have the same rows or columns.
 struct Ready {
-  bool valid = false;
-  num::MmaPlan plan;
-  uint32_t bits[4][32];
-  uint32_t count = 0;
-  bool is(const num::MmaPlan& p, const uint32_t* const* registers, uint32_t n) const {
-    if (!valid || count != n || p.a != plan.a || p.b != plan.b || p.k != plan.k || p.fast != plan.fast ||
-        p.sum != plan.sum || p.scale != plan.scale || p.model.converted != plan.model.converted)
-      return false;
-    for (uint32_t i = 0; i < n; ++i)
-      if (std::memcmp(bits[i], registers[i], 128) != 0) return false;
-    return true;
+  std::vector<const uint32_t*> registers;
+  bool is(const uint32_t* const* others) const {
+    return !registers.empty() && std::equal(registers.begin(), registers.end(), others,
+                                            [](auto* a, auto* b) { return std::memcmp(a, b, 128) == 0; });
   }
-  void keep(const num::MmaPlan& p, const uint32_t* const* registers, uint32_t n) {
-    valid = true;
-    plan = p;
-    count = n;
-    for (uint32_t i = 0; i < n; ++i) std::memcpy(bits[i], registers[i], 128);
-  }
+  void keep(const uint32_t* const* others, size_t n) { registers.assign(others, others + n); }
 };
 struct Scratch {
   struct Rows {
@@ -43,64 +30,69 @@ struct Scratch {
     Ready ready;
     num::MmaColumns columns;
   };
-  std::vector<std::unique_ptr<Rows>> rows;  // a warp of the block
-  // By the register that holds B; two, as warps side by side often have two different ones in turn.
-  static constexpr uint32_t kSets = 16;
-  std::array<Columns, 2 * kSets> columns;
+  std::vector<std::unique_ptr<Rows>> rows;
+  std::array<Columns, 2> columns;  // often two different ones in turn
+  std::vector<const uint32_t*> registers;
+  std::vector<uint32_t> sums;
 
-  Rows& rows_of(uint32_t warp) {
-    if (rows.size() <= warp) rows.resize(warp + 1);
-    if (!rows[warp]) rows[warp] = std::make_unique<Rows>();
-    return *rows[warp];
+  void begin(uint32_t row_count) {
+    while (rows.size() < row_count) rows.push_back(std::make_unique<Rows>());
+    for (uint32_t i = 0; i < row_count; ++i) rows[i]->ready.registers.clear();
+    for (Columns& c : columns) c.ready.registers.clear();
   }
-  // before_change(columns): for who still wants what was there.
-  num::MmaColumns& columns_of(const num::MmaPlan& plan, uint32_t place, uint32_t warp,
-                              const uint32_t* const* b, uint32_t count, auto before_change) {
-    Columns* set = &columns[2 * ((place * 0x9e3779b1u) >> 28)];
-    for (uint32_t way : {warp & 1, ~warp & 1})
-      if (set[way].ready.is(plan, b, count)) return set[way].columns;
-    Columns& made = set[warp & 1];
-    before_change(made.columns);
-    made.columns.resize(plan, 8);
-    num::mma_pack_columns(plan, made.columns, 0, reinterpret_cast<const void* const*>(b));
-    made.ready.keep(plan, b, count);
-    return made.columns;
+  const uint32_t* const* find(const Exec& x, uint32_t warp, const uint32_t* places, size_t n) {
+    registers.resize(n);
+    for (size_t i = 0; i < n; ++i) registers[i] = x.reg<uint32_t>(places[i]) + warp;
+    return registers.data();
+  }
+  num::MmaColumns& columns_of(const Exec& x, uint32_t warp, const MmaGroup& g, const num::MmaPlan& plan) {
+    const size_t n = g.b.size(), each = n / g.columns;
+    const uint32_t* const* tiles = find(x, warp, g.b.data(), n);
+    const uint32_t way = (x.first + warp) / 32 & 1;
+    for (uint32_t w : {way, way ^ 1})
+      if (columns[w].ready.is(tiles)) return columns[w].columns;
+    num::MmaColumns& made = columns[way].columns;
+    made.resize(plan, static_cast<int>(8 * g.columns));
+    for (uint32_t j = 0; j < g.columns; ++j)
+      num::mma_pack_columns(plan, made, static_cast<int>(8 * j),
+                            reinterpret_cast<const void* const*>(tiles + each * j));
+    if (!g.overwrites) columns[way].ready.keep(tiles, n);
+    return made;
+  }
+  num::MmaRows& rows_of(const Exec& x, uint32_t warp, const MmaGroup& g, const num::MmaPlan& plan, uint32_t i,
+                        int m) {
+    const size_t n = g.a.size() / g.rows;
+    const uint32_t* const* tiles = find(x, warp, g.a.data() + n * i, n);
+    Rows& made = *rows[i];
+    if (made.ready.is(tiles)) return made.rows;
+    num::mma_pack_rows(plan, made.rows, reinterpret_cast<const void* const*>(tiles), m);
+    if (!g.overwrites) made.ready.keep(tiles, n);
+    return made.rows;
   }
 };
-static_assert(Scratch::kSets == 1u << (32 - 28));
 thread_local Scratch scratch;
 
-// Products of warps side by side that are yet to be computed.
-class Products {
- public:
-  explicit Products(const num::MmaPlan& plan) : plan_(plan) {}
-
-  bool use(const num::MmaColumns& columns) const {
-    return std::find(columns_, columns_ + count_, &columns) != columns_ + count_;
+// Sums of one row of fragments.
+void multiply(const Exec& x, uint32_t warp, const num::MmaPlan& plan, const MmaGroup::Sum* sums,
+              uint32_t count, const num::MmaRows& rows, const num::MmaColumns& columns,
+              std::vector<uint32_t>& held) {
+  static constexpr uint32_t kZeros[32] = {};
+  uint32_t ignored[32];
+  held.resize(128 * count);
+  for (uint32_t j = 0; j < count; ++j) {
+    const uint32_t* c[4];
+    for (uint32_t q = 0; q < 4; ++q)
+      c[q] = sums[j].c[q] == kNoRegister ? kZeros : x.reg<uint32_t>(sums[j].c[q]) + warp;
+    num::mma_load_sums(plan.sum, &held[128 * j], c);
   }
-  void add(const num::MmaRows& rows, const num::MmaColumns& columns, const uint32_t* const* c,
-           uint32_t* const* d) {
-    num::mma_load_sums(plan_.sum, sums_[count_], c);
-    rows_[count_] = &rows;
-    columns_[count_] = &columns;
-    std::copy_n(d, 4, to_[count_]);
-    if (++count_ == (plan_.fast ? 1 : num::kMmaTogether)) compute();  // only exact ones gain
+  num::mma_multiply(plan, rows, columns, 0, static_cast<int>(8 * count), held.data());
+  for (uint32_t j = 0; j < count; ++j) {
+    uint32_t* d[4];
+    for (uint32_t q = 0; q < 4; ++q)
+      d[q] = sums[j].d[q] == kNoRegister ? ignored : x.reg<uint32_t>(sums[j].d[q]) + warp;
+    num::mma_store_sums(plan.sum, &held[128 * j], d);
   }
-  void compute() {
-    if (count_ == 0) return;
-    num::mma_multiply(plan_, rows_, columns_, count_, sums_);
-    for (int i = 0; i < count_; ++i) num::mma_store_sums(plan_.sum, sums_[i], to_[i]);
-    count_ = 0;
-  }
-
- private:
-  const num::MmaPlan& plan_;
-  int count_ = 0;
-  const num::MmaRows* rows_[num::kMmaTogether];
-  const num::MmaColumns* columns_[num::kMmaTogether];
-  uint32_t* to_[num::kMmaTogether][4];
-  alignas(64) uint32_t sums_[num::kMmaTogether][128];
-};
+}
 
 // Products whose sums are chains in ascending k. A's register i has rows g + 8 (i % 2) and element 4 (i / 2)
 // + t, B's register i element 4 i + t of column g. A register holds `step` elements; add(sum, a, b) takes one
@@ -134,44 +126,55 @@ void run_mma(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto& m = *static_cast<const Mma*>(in.data);
-  const MmaFragments& f = m.f;
-  const num::MmaPlan& plan = m.plan[x.launch().fast_mma ? 1 : 0];
-  Products products(plan);
-  static constexpr uint32_t kZeros[32] = {};
-  uint32_t ignored[32];
+  // Who looks at each instruction gets each, and so does a path that stands between them.
+  const bool each = x.worker->checks || x.launch().shuffle || !m.whole || x.limit - x.pc < m.whole->behind;
+  const MmaGroup& g = each ? m.alone : *m.whole;
+  for (uint32_t move : g.moves) (&instr_of(in))[move].run(x, (&instr_of(in))[move]);
+  const num::MmaPlan& plan = g.plan[x.launch().fast_mma ? 1 : 0];
+  scratch.begin(g.rows);
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;
-    const uint32_t* a[8];
-    const uint32_t* b[4];
-    const uint32_t* c[4] = {kZeros, kZeros, kZeros, kZeros};
-    uint32_t* d[4] = {ignored, ignored, ignored, ignored};
-    for (uint32_t i = 0; i < f.a_count; ++i) a[i] = x.reg<uint32_t>(f.a[i]) + w;
-    for (uint32_t i = 0; i < f.b_count; ++i) b[i] = x.reg<uint32_t>(f.b[i]) + w;
-    for (uint32_t i = 0; i < f.c_count; ++i) c[i] = x.reg<uint32_t>(f.c[i]) + w;
-    for (uint32_t i = 0; i < f.d_count; ++i) d[i] = x.reg<uint32_t>(f.d[i]) + w;
-    const uint32_t warp = (x.first + w) / 32;
-    Scratch::Rows& slot = scratch.rows_of(warp);
+    num::MmaColumns& columns = scratch.columns_of(x, w, g, plan);
     if (m.sparse) {
+      num::MmaRows& rows = scratch.rows[0]->rows;
       const SparsePlaces places =
           sparse_places(plan, m.sparse->selector, x.reg<uint32_t>(m.sparse->metadata) + w);
-      if (!pack_sparse_rows(x, in, w, plan, reinterpret_cast<const void* const*>(a), places, slot.rows))
-        return products.compute();
-      slot.ready.valid = false;
-    } else if (!slot.ready.is(plan, a, f.a_count)) {
-      num::mma_pack_rows(plan, slot.rows, reinterpret_cast<const void* const*>(a), m.m);
-      slot.ready.keep(plan, a, f.a_count);
+      const uint32_t* const* tiles = scratch.find(x, w, g.a.data(), g.a.size());
+      if (!pack_sparse_rows(x, in, w, plan, reinterpret_cast<const void* const*>(tiles), places, rows))
+        return;
+      if (m.scales) load_scales(x, w, *m.scales, rows, columns);
+      multiply(x, w, plan, g.sums.data(), 1, rows, columns, scratch.sums);
+      continue;
     }
-    num::MmaColumns& columns =
-        scratch.columns_of(plan, f.b[0], warp, b, f.b_count, [&](const num::MmaColumns& there) {
-          if (products.use(there)) products.compute();
-        });
-    if (m.scales) {  // of this warp: other warps may have other scales for the same columns
-      products.compute();
-      load_scales(x, w, *m.scales, slot.rows, columns);
+    for (uint32_t i = 0; i < g.rows; ++i) {
+      num::MmaRows& rows = scratch.rows_of(x, w, g, plan, i, m.m);
+      if (m.scales) load_scales(x, w, *m.scales, rows, columns);
+      multiply(x, w, plan, &g.sums[g.columns * i], g.columns, rows, columns, scratch.sums);
     }
-    products.add(slot.rows, columns, c, d);
   }
-  products.compute();
+  x.pc += g.behind;
+}
+
+bool writes_operands(const MmaGroup& g) {
+  auto is_read = [&](uint32_t place) {
+    return std::find(g.a.begin(), g.a.end(), place) != g.a.end() ||
+           std::find(g.b.begin(), g.b.end(), place) != g.b.end();
+  };
+  return std::any_of(g.sums.begin(), g.sums.end(),
+                     [&](const MmaGroup::Sum& s) { return std::any_of(s.d, s.d + 4, is_read); });
+}
+
+void set_alone(Mma& m) {
+  MmaGroup& g = m.alone;
+  std::copy_n(m.plan, 2, g.plan);
+  g.a.assign(m.f.a, m.f.a + m.f.a_count);
+  g.b.assign(m.f.b, m.f.b + m.f.b_count);
+  MmaGroup::Sum& sum = g.sums.emplace_back();
+  std::fill_n(sum.c, 4, kNoRegister);
+  std::fill_n(sum.d, 4, kNoRegister);
+  std::copy_n(m.f.c, m.f.c_count, sum.c);
+  std::copy_n(m.f.d, m.f.d_count, sum.d);
+  g.overwrites = writes_operands(g);
 }
 
 // m8n8k4, m16n8k4, k8, k16 of f64.

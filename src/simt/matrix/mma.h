@@ -14,9 +14,27 @@ struct MmaFragments {
   uint32_t a_count = 0, b_count = 0, c_count = 0, d_count = 0;
 };
 
+// What a warp multiplies at once: some fragments of A, down the rows, with some of B, side by side. It stands for
+// one mma.sync, or for all those in a row that are one product of larger matrices: each fragment is then made ready
+// once, and steps along k of the same sum are one longer row.
+struct MmaGroup {
+  num::MmaPlan plan[2];        // exact, fast; of all steps along k
+  std::vector<uint32_t> a, b;  // places, of one fragment after the other
+  struct Sum {
+    uint32_t c[4], d[4];
+  };
+  std::vector<Sum> sums;  // row after row
+  uint32_t rows = 1, columns = 1;
+  bool overwrites = false;      // registers of A or B
+  uint32_t behind = 0;          // instructions after the first that it stands for
+  std::vector<uint32_t> moves;  // which of them only copy registers: they come first
+};
+
 struct Mma {
   num::MmaPlan plan[2];  // exact, fast
   MmaFragments f;
+  MmaGroup alone;                 // of this instruction
+  std::optional<MmaGroup> whole;  // that begins with it
   int m = 16, k = 0;
   bool is_xor = false;  // b1: xor, else and
   std::optional<SparseA> sparse;
@@ -26,5 +44,11 @@ struct Mma {
 void run_mma(Lanes& lanes, const Operands& in);
 void run_f64(Lanes& lanes, const Operands& in);
 void run_b1(Lanes& lanes, const Operands& in);
+
+// Makes MmaGroup of one instruction.
+void set_alone(Mma& m);
+bool writes_operands(const MmaGroup& group);
+// Finds the products that are one.
+void join_products(Code& code);
 
 }  // namespace triton_runner::simt

@@ -200,6 +200,7 @@ bool lower_mma(Lowering& l, const ptx::Instruction& in) {
     m.scales.emplace();
     if (!lower_scales(l, in, m.plan[0], next, &*m.scales)) return false;
   }
+  set_alone(m);
   Instr& out = l.emit(run);
   out.data = l.code.keep(std::move(m));
   return true;

@@ -216,9 +216,12 @@ void scatter32(const std::byte* const* in, std::byte* base, const uint32_t* a, u
 
 }  // namespace
 
+bool load_matrices(const std::byte* base, uint32_t bytes, const uint32_t* a, uint32_t add, uint32_t count,
+                   bool trans, std::byte* const* out);  // matrix.cpp
+
 extern const Tables kTables;
-const Tables kTables{guard,        highest,  any_bits, range,     contiguous,
-                     contiguous32, gather64, gather32, scatter64, scatter32};
+const Tables kTables{guard,    highest,  any_bits,  range,     contiguous,   contiguous32,
+                     gather64, gather32, scatter64, scatter32, load_matrices};
 
 }  // namespace SIMD_ISA
 }  // namespace triton_runner::simt

@@ -32,6 +32,11 @@ struct Tables {
                     uint32_t n, uint32_t words, uint32_t word_bytes);
   void (*scatter32)(const std::byte* const* in, std::byte* base, const uint32_t* a, uint32_t add,
                     const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes);
+  // `count` matrices (1, 2, 4) of 8 rows of 16 bytes, as they are or transposed in elements of two bytes, to registers
+  // of 32 lanes: row i of matrix r is at base + (a[8 * r + i] + add). False, and nothing was done: one is not within
+  // `bytes` or not aligned.
+  bool (*load_matrices)(const std::byte* base, uint32_t bytes, const uint32_t* a, uint32_t add,
+                        uint32_t count, bool trans, std::byte* const* out);
 };
 
 const Tables& simd_tables(num::Isa isa);
