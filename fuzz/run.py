@@ -22,15 +22,25 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "corpus")]
 import corpus  # noqa: E402
 from golden import make  # noqa: E402
+from suite.assembled import assemble  # noqa: E402
 
 FOUND = ROOT / "build" / "fuzz"
 REGRESSIONS = ROOT / "fuzz" / "regressions"
-SEEDS = ("fuzz/regressions", "fuzz/seeds", "tests/cases", "build/golden", "build/corpus", "examples")
+SEEDS = (
+    "fuzz/regressions",
+    "fuzz/seeds",
+    "tests/cases",
+    "build/golden",
+    "build/corpus",
+    "build/assembled",
+    "examples",
+)
 TARGETS = {  # and what they read
     "ir": ("*.tt*ir",),
     "tile": ("*.tt*ir",),
     "ptx": ("*.ptx",),
     "simt": ("*.ptx",),
+    "sass": ("*.listed",),
     "report": ("*.ttgir", "*.llir", "*.ptx", "*.amdgcn", "*.sass"),
 }
 JOBS = len(os.sched_getaffinity(0))
@@ -39,6 +49,16 @@ ENVIRONMENT = os.environ | {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "ASAN_OPTIONS": "detect_stack_use_after_return=1",
 }
+
+
+def write_listed(most: int = 60) -> None:
+    """Seeds of fuzz_sass: golden PTX cases as machine code, a listing and its cubin in one file."""
+    for path in sorted((ROOT / "tests/cases/ptx").glob("*.ptx"), key=lambda path: path.stat().st_size)[:most]:
+        made = assemble(path.read_text().split("\n// ---- expected\n")[0], "sm_90")
+        if isinstance(made, tuple):
+            cubin, listing = map(pathlib.Path, made)
+            listed = listing.read_bytes() + b"\n---- cubin\n" + cubin.read_bytes()
+            listing.with_suffix(".listed").write_bytes(listed)
 
 
 def build(libfuzzer: bool, targets: list[str]) -> pathlib.Path:
@@ -144,6 +164,8 @@ def main() -> int:
     targets = [options.target] if options.target else list(TARGETS)
     corpus.unpacked()
     make.write()
+    if "sass" in targets:
+        write_listed()
     if options.libfuzzer and not shutil.which("clang++"):
         parser.error("--libfuzzer needs clang++ (Debian: apt install clang)")
 

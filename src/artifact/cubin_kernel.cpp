@@ -37,6 +37,58 @@ bool read_layout(std::string_view content, CubinKernel& k) {
   });
 }
 
+const Section* own_bank(const Elf& elf, const std::string& kernel, int bank) {
+  const std::string name = ".nv.constant" + std::to_string(bank);
+  const Section* own = elf.section(name + "." + kernel);
+  return own ? own : elf.section(name);
+}
+
+// The variables of the sections that hold global memory, each a symbol.
+void read_variables(const Elf& elf, CubinKernel& k) {
+  constexpr uint64_t kMost = uint64_t{1} << 30;
+  for (const Symbol& s : elf.symbols) {
+    constexpr uint8_t kObject = 1;
+    if (s.type != kObject || s.section >= elf.sections.size()) continue;
+    const Section& section = elf.sections[s.section];
+    if (section.name != ".nv.global.init" && section.name != ".nv.global") continue;
+    if (s.size == 0 || s.size > kMost || s.value > section.size || section.size - s.value < s.size) continue;
+    CubinKernel::Variable& v = k.variables.emplace_back();
+    v.name = std::string(s.name);
+    v.align = std::clamp<uint64_t>(section.align, 1, 4096);
+    v.bytes.resize(s.size);
+    if (s.value < section.content.size()) {
+      const std::string_view from = section.content.substr(s.value, s.size);
+      std::copy(from.begin(), from.end(), v.bytes.begin());
+    }
+  }
+}
+
+void read_pointers(const Elf& elf, CubinKernel& k) {
+  const Section* text = elf.section(".text." + k.name);
+  auto add = [&](const Relocation& r, CubinKernel::Pointer p, uint64_t offset, const std::string& bytes) {
+    if (offset > bytes.size() || bytes.size() - offset < 8) return;
+    const Symbol& s = elf.symbols[r.symbol];
+    p.offset = offset;
+    p.symbol = std::string(s.name);
+    p.is_code = text && s.section < elf.sections.size() && &elf.sections[s.section] == text;
+    p.value = static_cast<uint64_t>(r.addend) + (p.is_code ? s.value : 0);
+    k.pointers.push_back(std::move(p));
+  };
+  for (size_t i = 0; i < elf.sections.size(); ++i) {
+    const Section& section = elf.sections[i];
+    for (const auto& [bank, bytes] : k.banks) {
+      if (&section != own_bank(elf, k.name, bank)) continue;
+      for (const Relocation& r : elf.relocations(i)) add(r, {.bank = bank}, r.offset, bytes);
+    }
+    if (section.name != ".nv.global.init") continue;
+    for (const Relocation& r : elf.relocations(i))
+      for (const Symbol& s : elf.symbols)
+        for (size_t v = 0; s.section == i && v < k.variables.size(); ++v)
+          if (s.name == k.variables[v].name && r.offset >= s.value && r.offset - s.value < s.size)
+            add(r, {.variable = v}, r.offset - s.value, k.variables[v].bytes);
+  }
+}
+
 }  // namespace
 
 base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_view name,
@@ -55,12 +107,10 @@ base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_
     d.location.file = filename;
     return d;
   }
-  for (int bank = 1; bank < 8; ++bank) {
-    const std::string section = ".nv.constant" + std::to_string(bank);
-    const Section* own = elf->section(section + "." + k.name);
-    if (!own) own = elf->section(section);
-    if (own) k.banks[bank] = std::string(own->content);
-  }
+  for (int bank = 1; bank < 8; ++bank)
+    if (const Section* own = own_bank(*elf, k.name, bank)) k.banks[bank] = std::string(own->content);
+  read_variables(*elf, k);
+  read_pointers(*elf, k);
   return k;
 }
 

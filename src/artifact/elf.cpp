@@ -20,6 +20,23 @@ const Section* Elf::section(std::string_view name) const {
   return nullptr;
 }
 
+std::vector<Relocation> Elf::relocations(size_t index) const {
+  constexpr uint32_t kWithAddend = 4, kPlain = 9;
+  std::vector<Relocation> out;
+  for (const Section& s : sections) {
+    if ((s.type != kWithAddend && s.type != kPlain) || s.info != index) continue;
+    for (Bytes entry(s.content); !entry.done();) {
+      Relocation r;
+      r.offset = entry.take<uint64_t>();
+      r.type = entry.take<uint32_t>();
+      r.symbol = entry.take<uint32_t>();
+      if (s.type == kWithAddend) r.addend = entry.take<int64_t>();
+      if (entry.ok() && r.symbol < symbols.size()) out.push_back(r);
+    }
+  }
+  return out;
+}
+
 base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::string& filename) {
   auto bad = [&](std::string message) {
     base::Diagnostic d = base::failure(std::string("malformed ") + what + ": " + std::move(message));
@@ -73,6 +90,9 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
     uint64_t offset = entry.take<uint64_t>();
     s.size = entry.take<uint64_t>();
     uint32_t link = entry.take<uint32_t>();
+    s.link = link;
+    s.info = entry.take<uint32_t>();
+    s.align = entry.take<uint64_t>();
     // The second: debug information that the cubins of a fatbin share, which lies elsewhere.
     constexpr uint32_t kNoBits = 8, kCudaShared = 0x7000000a;
     if (s.type != kNoBits && s.type != kCudaShared && s.type != 0) {
@@ -99,10 +119,9 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
       uint8_t kind = entry.take<uint8_t>();
       uint8_t other = entry.take<uint8_t>();
       uint16_t section = entry.take<uint16_t>();
-      entry.take_bytes(8);
-      uint64_t size = entry.take<uint64_t>();
+      uint64_t value = entry.take<uint64_t>(), size = entry.take<uint64_t>();
       if (!entry.ok()) return bad("its symbol table is cut off");
-      elf.symbols.push_back({text_at(names, name), static_cast<uint8_t>(kind & 15), other, section, size});
+      elf.symbols.push_back({text_at(names, name), static_cast<uint8_t>(kind & 15), other, section, value, size});
     }
   }
   return elf;

@@ -74,6 +74,36 @@ std::optional<TensorMap> read_tensor_map(const std::byte* in) {
   return map;
 }
 
+// The address; at 8 rank - 1 (3 bits from bit 4), element type (4 from 7), interleaving (2 from 11), swizzle (2 from 13),
+// fill (bit 15), a swizzle of 96 bytes (bit 22); at 12 strides by 16, their bits from 32 on at 28, 4 each; at 32 sizes - 1;
+// at 52 strides of elements - 1, 3 bits each; from 55 on the box - 1, a byte each.
+std::optional<TensorMap> read_hardware_map(const std::byte* in) {
+  auto word = [&](size_t at) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, in + at, sizeof bits);
+    return bits;
+  };
+  const uint32_t kinds = word(8);
+  TensorMap map;
+  std::memcpy(&map.address, in, sizeof map.address);
+  map.rank = static_cast<uint8_t>((kinds >> 4 & 7) + 1);
+  map.element_type = kinds >> 7 & 15;
+  const int bits = tensor_map_element_bits(map.element_type);
+  if (map.rank > 5 || bits < 8 || kinds >> 22 & 1) return std::nullopt;
+  map.element_bytes = static_cast<uint8_t>(bits / 8);
+  map.interleave = kinds >> 11 & 3;
+  map.swizzle = kinds >> 13 & 3;
+  map.nan_fill = kinds >> 15 & 1;
+  for (size_t d = 0; d < map.rank; ++d) {
+    map.shape[d] = int64_t{word(32 + 4 * d)} + 1;
+    map.box[d] = static_cast<uint16_t>(static_cast<uint8_t>(in[55 + d]) + 1);
+    map.element_strides[d] = static_cast<uint8_t>((word(52) >> 3 * d & 7) + 1);
+    if (d > 0)
+      map.strides[d] = (int64_t{word(8 + 4 * d)} | int64_t{word(28) >> 4 * (d - 1) & 15} << 32) << 4;
+  }
+  return map;
+}
+
 std::optional<TensorDesc> decode_tensor_map(const std::byte* in) {
   std::optional<TensorMap> map = read_tensor_map(in);
   if (!map) return std::nullopt;

@@ -1,10 +1,13 @@
 // Runs one golden case (tests/README.md) and prints what came of it; tests/run_cases.py compares that with
 // the case.
 //
-//   case_tool [--isa avx512|avx2|portable] [--no-fusion] [--observed] [--checks oob,nan,...] FILE
+//   case_tool [--isa avx512|avx2|portable] [--no-fusion] [--observed] [--checks oob,nan,...]
+//             [--assembled CUBIN LISTING] FILE
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -231,6 +234,14 @@ int run_ptx_canonical(const CaseFile& file) {
   return 0;
 }
 
+// The machine code that runs in the place of a PTX case's text: --assembled.
+const char *cubin_path = nullptr, *listing_path = nullptr;
+
+std::string content_of(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 int run_ptx(const CaseFile& file) {
   auto module = parse_ptx(file);
   if (!module) return 0;
@@ -252,7 +263,9 @@ int run_ptx(const CaseFile& file) {
     }
     options.params.push_back(std::move(param));
   }
-  auto kernel = simt::load(module, file.kernel, options);
+  auto kernel = cubin_path ? simt::load_cubin(content_of(cubin_path), content_of(listing_path), file.kernel,
+                                              options, file.filename)
+                           : simt::load(module, file.kernel, options);
   if (kernel) return run_kernel(file, **kernel, file.source.find("vprintf") != std::string::npos);
   std::fputs(kernel.error().str().c_str(), stdout);
   return 0;
@@ -299,11 +312,15 @@ int main(int argc, char** argv) {
     argv += 2;
     argc -= 2;
   }
+  if (argc > 4 && std::strcmp(argv[1], "--assembled") == 0) {
+    cubin_path = argv[2], listing_path = argv[3];
+    argv += 3;
+    argc -= 3;
+  }
   if (argc != 2) {
     std::fputs(
         "usage: case_tool [--isa avx512|avx2|portable] [--no-fusion] [--observed] [--checks oob,nan,...] "
-        "FILE\n"
-        "",
+        "[--assembled CUBIN LISTING] FILE\n",
         stderr);
     return 2;
   }

@@ -24,6 +24,22 @@ struct CubinKernel {
   std::array<uint32_t, 3> block{};    // zeros where the kernel does not demand one
   std::array<uint32_t, 3> cluster{};  // the same
   std::map<int, std::string> banks;   // the kernel's own constants, by bank
+  struct Variable {                   // of global memory
+    std::string name, bytes;
+    uint64_t align = 1;
+  };
+  std::vector<Variable> variables;
+  // 64 bits of a bank, or of a variable (bank -1), that hold the address of a symbol: a variable, a function of the
+  // kernel's section at `value`, or one that the driver has (vprintf).
+  struct Pointer {
+    int bank = -1;
+    size_t variable = 0;
+    uint64_t offset = 0;
+    std::string symbol;
+    bool is_code = false;
+    uint64_t value = 0;  // in the kernel's section; else what is added
+  };
+  std::vector<Pointer> pointers;
 };
 
 // Kernel `name` (the only one where empty). Errors: as artifact::describe.

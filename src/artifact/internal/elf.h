@@ -53,6 +53,8 @@ struct Section {
   uint32_t type = 0;
   uint64_t flags = 0;
   uint64_t size = 0;  // also of sections without bytes in the file
+  uint64_t align = 0;
+  uint32_t link = 0, info = 0;
   std::string_view content;
 };
 struct Symbol {
@@ -60,7 +62,14 @@ struct Symbol {
   uint8_t type = 0;  // 2: function
   uint8_t other = 0;
   uint16_t section = 0;
+  uint64_t value = 0;
   uint64_t size = 0;
+};
+// A place of a section that gets the address of a symbol (an index), plus a number.
+struct Relocation {
+  uint64_t offset = 0;
+  uint32_t type = 0, symbol = 0;
+  int64_t addend = 0;
 };
 struct Elf {
   uint16_t machine = 0;
@@ -70,6 +79,8 @@ struct Elf {
   std::vector<Symbol> symbols;
 
   const Section* section(std::string_view name) const;
+  // Those of section `index`; what is cut off is left out.
+  std::vector<Relocation> relocations(size_t index) const;
 };
 constexpr uint16_t kMachineCuda = 190, kMachineAmdGpu = 224;
 

@@ -99,6 +99,9 @@ constexpr uint32_t rounded_to_tf32(uint32_t f32) {
 }
 // Bits of an element in global memory; 0 if it is not an element type.
 int tensor_map_element_bits(int element_type);
+// A map as machine code writes it, field by field: what ptxas makes of tensormap.replace. The bits of im2col mode are not
+// among these. Empty: an unknown rank or element type.
+std::optional<TensorMap> read_hardware_map(const std::byte* in);
 // Empty where the bytes are no descriptor of ours.
 std::optional<TensorMap> read_tensor_map(const std::byte* in);
 std::optional<TensorDesc> decode_tensor_map(const std::byte* in);

@@ -115,10 +115,11 @@ bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& 
 // The box that thread `i` names, and whether all of it that is inside of the tensor may be accessed.
 bool box_of(Exec& x, const Operands& in, const BoxPlan& plan, uint32_t i, bool write, TensorBox& box) {
   const uint64_t address = plan.map.at(x, i);
-  // Parameters are aligned as the text says, counted from the first of them.
+  // Parameters are aligned as the text says, counted from the first of them; of machine code from the bank's start.
   const std::vector<std::byte>& params = x.launch().params;
   const uint64_t in_params = address - reinterpret_cast<uint64_t>(params.data());
-  const uint64_t first = x.code().params.empty() ? 0 : x.code().params.front().offset;
+  const bool from_first = !x.code().params.empty() && !x.code().begin_parameters;
+  const uint64_t first = from_first ? x.code().params.front().offset : 0;
   if ((in_params < params.size() ? in_params - first : address) % 64 != 0) {
     x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
            exec::kTensorMapBytes);
@@ -126,7 +127,8 @@ bool box_of(Exec& x, const Operands& in, const BoxPlan& plan, uint32_t i, bool w
   }
   const std::byte* bytes = x.generic(in, i, address, exec::kTensorMapBytes, false);
   if (!bytes) return false;
-  const auto map = exec::read_tensor_map(bytes);
+  auto map = exec::read_tensor_map(bytes);
+  if (!map && x.code().level == "cubin") map = exec::read_hardware_map(bytes);
   if (!map) return invalid(x, in, i, "the 128 bytes at the address hold no tensor map of this engine");
   box.map = *map;
   box.exact_tails = x.launch().options->exact_tails;

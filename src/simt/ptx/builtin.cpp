@@ -5,10 +5,12 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include <triton_runner/base/text.h>
 #include <triton_runner/exec/observer.h>
 
+#include "control.h"
 #include "divergence.h"
 
 namespace triton_runner::simt {
@@ -16,13 +18,11 @@ namespace {
 
 constexpr size_t kMaxText = 4096;  // of one string that a kernel passes
 
-struct Call {
-  uint32_t args[5];
-  uint32_t result = kNoRegister;  // offset in local memory
-};
-
 template <class T>
-T argument(Exec& x, uint32_t lane, uint32_t offset) {
+T argument(Lanes& l, const BuiltinCall& call, uint32_t lane, size_t k) {
+  const Exec& x = exec_of(l);
+  const uint32_t offset = call.args[k];
+  if (call.in_registers) return l.reg<T>(offset)[lane];
   T v;
   std::memcpy(&v, x.cta->local + uint64_t{x.first + lane} * x.code().local_bytes + offset, sizeof v);
   return v;
@@ -41,15 +41,15 @@ bool read_string(Exec& x, const Operands& in, uint32_t lane, uint64_t address, s
 
 void assert_fail(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
-  const Call& call = *static_cast<const Call*>(in.data);
+  const BuiltinCall& call = *static_cast<const BuiltinCall*>(in.data);
   const uint32_t lane = first_on(l);
   std::string message, file, function;
-  if (!read_string(x, in, lane, argument<uint64_t>(x, lane, call.args[0]), &message) ||
-      !read_string(x, in, lane, argument<uint64_t>(x, lane, call.args[1]), &file) ||
-      !read_string(x, in, lane, argument<uint64_t>(x, lane, call.args[3]), &function))
+  if (!read_string(x, in, lane, argument<uint64_t>(l, call, lane, 0), &message) ||
+      !read_string(x, in, lane, argument<uint64_t>(l, call, lane, 1), &file) ||
+      !read_string(x, in, lane, argument<uint64_t>(l, call, lane, 3), &function))
     return;
   x.trap(in, exec::TrapKind::kAssert,
-         message + " (" + file + ":" + std::to_string(argument<uint32_t>(x, lane, call.args[2])) +
+         message + " (" + file + ":" + std::to_string(argument<uint32_t>(l, call, lane, 2)) +
              (function.empty() ? "" : ", in " + function) + ")",
          lane);
 }
@@ -160,17 +160,19 @@ class Formatter {
 
 void print_formatted(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
-  const Call& call = *static_cast<const Call*>(in.data);
+  const BuiltinCall& call = *static_cast<const BuiltinCall*>(in.data);
   const exec::LaunchOptions& options = *x.launch().options;
   exec::Observer* printer = options.printer ? options.printer : options.observer;
   std::string text;
   for (uint32_t i = 0; i < l.count; ++i) {
     if (!l.on(i)) continue;
     std::string format;
-    if (!read_string(x, in, i, argument<uint64_t>(x, i, call.args[0]), &format)) return;
-    if (!Formatter(x, in, i, argument<uint64_t>(x, i, call.args[1])).format(format, &text)) return;
+    if (!read_string(x, in, i, argument<uint64_t>(l, call, i, 0), &format)) return;
+    if (!Formatter(x, in, i, argument<uint64_t>(l, call, i, 1)).format(format, &text)) return;
     const int32_t count = static_cast<int32_t>(format.size());
-    if (call.result != kNoRegister)
+    if (call.in_registers)
+      l.reg<int32_t>(call.result)[i] = count;
+    else if (call.result != kNoRegister)
       std::memcpy(x.cta->local + uint64_t{x.first + i} * x.code().local_bytes + call.result, &count,
                   sizeof count);
   }
@@ -198,6 +200,25 @@ const Builtin* find(const ptx::Function& f) {
 
 }  // namespace
 
+int builtin_number(std::string_view name) {
+  for (size_t i = 0; i < std::size(kBuiltins); ++i)
+    if (kBuiltins[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+void call_builtin(Lanes& l, const Operands& in) {
+  const uint32_t first = first_on(l);
+  const uint64_t* a = l.reg<uint64_t>(in.a);
+  bool same = true;
+  for (uint32_t i = first; i < l.count; ++i) same = same && (!l.on(i) || a[i] == a[first]);
+  const uint64_t number = a[first] - kFunctionWindow;
+  if (same && number < std::size(kBuiltins)) return kBuiltins[number].run(l, in);
+  exec_of(l).trap(in, exec::TrapKind::kUnsupported,
+                  same ? "it calls a function that is neither vprintf nor __assertfail"
+                       : "threads call different functions",
+                  first);
+}
+
 bool is_builtin(const ptx::Function& function) { return find(function) != nullptr; }
 
 bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function& function,
@@ -209,7 +230,7 @@ bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function&
   if (function.params.size() != builtin.args || returns.size() > function.returns.size())
     return l.error(in,
                    "'" + std::string(builtin.name) + "' is declared otherwise than the CUDA runtime has it");
-  Call call{};
+  BuiltinCall call{};
   for (size_t i = 0; i < args.size(); ++i) {
     if (!l.fits(function.params[i], args[i], false))
       return l.error(args[i].offset,

@@ -76,7 +76,14 @@ bool lower_plain_copy(SassLowering& l) {
   const sass::Operand *to = run_of(l.slot(0)), *from = run_of(l.slot(1));
   if (!to || !from || l.slot(2)->kind != sass::OperandKind::kUniform) return false;
   const uint32_t size = l.temporary(4);
-  l.ptx("shl.b32 %r0, %r1, 4", {size, l.word(2)});
+  uint32_t sixteenths = l.word(2);
+  const uint32_t blocks = l.has("MULTICAST") ? l.temporary(4) : kNoRegister;
+  if (blocks != kNoRegister) {  // they are in the upper half
+    l.ptx("shr.u32 %r0, %r1, 16", {blocks, sixteenths});
+    l.ptx("and.b32 %r0, %r1, 0xffff", {size, sixteenths});
+    sixteenths = size;
+  }
+  l.ptx("shl.b32 %r0, %r1, 4", {size, sixteenths});
   if (l.in().mods[0] == "G") {
     std::string what = "cp.async.bulk.global.shared::cta.bulk_group";
     if (const std::string operation = reduction_of(l); !operation.empty()) {
@@ -95,6 +102,16 @@ bool lower_plain_copy(SassLowering& l) {
     l.ptx(what + " [%d0], [%r1], %r2", {pair_of(l, to->index), l.reg(from->index, true), size});
   } else {
     const bool near = l.in().mods[0] == "S" && l.in().mods[1] == "S";
+    if (blocks != kNoRegister) {
+      if (near) return false;
+      const uint32_t mask = l.temporary(2);
+      l.ptx("cvt.u16.u32 %h0, %r1", {mask, blocks});
+      l.ptx("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r0], [%d1], "
+            "%r2, [%r3], %h4",
+            {l.reg(to->index, true), pair_of(l, from->index), size, l.reg(to->index + 1, true), mask});
+      l.once_a_warp();
+      return true;
+    }
     const uint32_t source = near ? l.reg(from->index, true) : pair_of(l, from->index);
     l.ptx(near ? "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r0], [%r1], %r2, "
                  "[%r3]"
@@ -102,6 +119,22 @@ bool lower_plain_copy(SassLowering& l) {
           {l.reg(to->index, true), source, size, l.reg(to->index + 1, true)});
   }
   l.once_a_warp();
+  return true;
+}
+
+// [R6.64]: a shared address of the cluster, and the mbarrier that is told.
+bool lower_remote_store(SassLowering& l, bool reduces) {
+  const sass::Operand &where = *l.slot(0), &value = *l.slot(1);
+  const bool plain = where.parts.size() == 1 && where.parts[0].selector == "64" && !where.descriptor &&
+                     where.parts[0].kind == sass::OperandKind::kRegister && where.integer == 0;
+  const std::string operation = reduction_of(l);
+  if (!plain || value.kind != sass::OperandKind::kRegister || reduces == operation.empty()) return false;
+  const bool bits = operation == "and" || operation == "or" || operation == "xor";
+  const std::string type = l.has("S32") ? ".s32" : bits ? ".b32" : ".u32";
+  l.ptx((reduces ? "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." + operation + type
+                 : std::string("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32")) +
+            " [%r0], %r1, [%r2]",
+        {l.reg(where.parts[0].index), l.word(1), l.reg(where.parts[0].index + 1)});
   return true;
 }
 
@@ -120,11 +153,23 @@ bool lower_box(SassLowering& l, bool load) {
     places.push_back(l.reg(box->index + (load ? 2 : 1) + k, true));
   }
   const std::string dimensions = std::to_string(rank) + "d";
+  const bool im2col = l.has("IM2COL");
   if (load) {
-    std::string line = "cp.async.bulk.tensor." + dimensions + ".shared::cluster.global.tile" +
-                       ".mbarrier::complete_tx::bytes";
+    std::string line = "cp.async.bulk.tensor." + dimensions + ".shared::cluster.global." +
+                       (im2col ? "im2col" : "tile") + ".mbarrier::complete_tx::bytes";
     std::string mask;
-    if (l.slot(2)) {  // which blocks of the cluster
+    if (im2col) {  // the offsets of W, H, D share 16 bits
+      if (!l.slot(2) || rank < 3 || l.has("MULTICAST")) return false;
+      const uint32_t bits = 16 / (rank - 2), packed = l.word(2);
+      for (uint32_t k = 0; k < rank - 2; ++k) {
+        const uint32_t one = l.temporary(4), offset = l.temporary(2);
+        l.ptx("bfe.u32 %r0, %r1, " + std::to_string(k * bits) + ", " + std::to_string(bits), {one, packed});
+        l.ptx("cvt.u16.u32 %h0, %r1", {offset, one});
+        mask += (k ? ", %h" : ", {%h") + std::to_string(places.size());
+        places.push_back(offset);
+      }
+      mask += "}";
+    } else if (l.slot(2)) {  // which blocks of the cluster
       const uint32_t blocks = l.temporary(2);
       if (!l.has("MULTICAST")) return false;
       l.ptx("cvt.u16.u32 %h0, %r1", {blocks, l.word(2)});
@@ -141,7 +186,7 @@ bool lower_box(SassLowering& l, bool load) {
     if (stores != operation.empty()) return false;
     const std::string what = stores ? "cp.async.bulk.tensor." : "cp.reduce.async.bulk.tensor.";
     l.ptx(what + dimensions + ".global.shared::cta" + (stores ? "" : "." + operation) +
-              ".tile.bulk_group [%d1, {" + at + "}], [%r0]",
+              (im2col ? ".im2col_no_offs" : ".tile") + ".bulk_group [%d1, {" + at + "}], [%r0]",
           places);
   }
   l.once_a_warp();
@@ -160,6 +205,9 @@ bool lower_copies(SassLowering& l) {
       return true;
     case sass::Opcode::kLDGSTS:
       return lower_thread_copy(l);
+    case sass::Opcode::kREDAS:
+    case sass::Opcode::kSTAS:
+      return lower_remote_store(l, l.opcode() == sass::Opcode::kREDAS);
     case sass::Opcode::kUBLKCP:
     case sass::Opcode::kUBLKRED:
       return lower_plain_copy(l);

@@ -2,6 +2,7 @@
 // together; BSYNC waits for those of them that live and have not left it (BREAK).
 #include "barrier.h"
 #include "control.h"
+#include "ptx/builtin.h"
 #include "sass/handlers.h"
 #include "sass/lower.h"
 
@@ -54,6 +55,24 @@ bool lower_barrier_move(SassLowering& l) {
   return true;
 }
 
+// A function that the driver has, whose arguments lie in registers from R4 on, 64 bits at even ones. It returns to the
+// address in R20.
+bool lower_driver_call(SassLowering& l) {
+  auto pair_at = [&](uint32_t index) {
+    const uint32_t place = l.temporary(8);
+    l.ptx("mov.b64 %d0, {%r1, %r2}", {place, l.reg(index), l.reg(index + 1)});
+    return place;
+  };
+  const uint32_t to = l.pair(0), back = pair_at(20);
+  const BuiltinCall call{{pair_at(4), pair_at(6), l.reg(8), pair_at(10), pair_at(12)}, l.reg(4), true};
+  Instr& i = l.emit(call_builtin);
+  i.a = to, i.data = l.code.keep(call);
+  l.name_last();
+  const bool done = lower_jump_to(l, back);
+  l.name_last();
+  return done;
+}
+
 }  // namespace
 
 bool lower_flow(SassLowering& l) {
@@ -94,12 +113,27 @@ bool lower_flow(SassLowering& l) {
     }
     case sass::Opcode::kCALL:  // the code puts the address to return to into a register itself
       return l.shape() == 0 ? lower_jump(l, *l.slot(0)) : lower_far_jump(l);
+    case sass::Opcode::kCALL_ABS:
+      return lower_driver_call(l);
+    case sass::Opcode::kLEPC: {  // its own address, or the label's
+      const sass::Operand* label = l.slot(1);
+      if (label && label->integer < 0) return false;
+      const auto at = label ? static_cast<uint64_t>(label->integer) : l.in().address;
+      l.give_pair(0, l.constant(at, 8));
+      return true;
+    }
     case sass::Opcode::kEXIT:
       if (l.slot(0)) l.guard_by(l.predicate(0));
       l.emit(end_thread);
       return true;
     case sass::Opcode::kRET:
       return lower_far_jump(l);
+    case sass::Opcode::kWARPSYNC_EXCLUSIVE: {
+      const uint32_t members = l.word(0);
+      l.emit(meet_region).a = members;
+      l.only_these(members);
+      return true;
+    }
     case sass::Opcode::kWARPSYNC: {
       const uint32_t members = l.slot(0) ? l.word(0) : kNoRegister;
       l.emit(warp_sync).a = members;

@@ -2,6 +2,7 @@
 #include "sass/handlers.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "control.h"
@@ -62,6 +63,19 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
                             code.local_bytes};
   static_assert(sizeof words == kBankHeaderBytes);
   std::memcpy(out, words, sizeof words);
+  if (code.capability == 90) {
+    const auto& n = code.cluster;
+    uint32_t cluster[(kClusterWordsEnd - kClusterWords) / 4] = {code.explicit_cluster || n[0] * n[1] * n[2] > 1 ? 1u : 0u, n[0], n[1], n[2]};
+    for (size_t d = 0; d < 3; ++d) {
+      float inverse = 1.0f / static_cast<float>(n[d]);  // not below 1 / n, or a multiple of n would be rounded down
+      if (std::fma(inverse, static_cast<float>(n[d]), -1.0f) < 0) inverse = std::nextafter(inverse, 2.0f);
+      cluster[4 + d] = std::bit_cast<uint32_t>(inverse);
+      cluster[7 + d] = grid[d] / n[d];
+    }
+    const uint32_t blocks = n[0] * n[1] * n[2];
+    std::memcpy(out + kClusterWords, cluster, sizeof cluster);
+    std::memcpy(out + kClusterBlocks, &blocks, sizeof blocks);
+  }
   if (const uint32_t at = bank_address_offset(code.capability)) {
     const auto address = reinterpret_cast<uint64_t>(out) + bank_address_origin(code.capability);
     std::memcpy(out + at, &address, sizeof address);

@@ -13,6 +13,9 @@ void give_warp(Lanes& l, const Operands& in);
 
 // Launch::params as constant bank 0 (Code::begin_parameters): block, grid, the window of local memory, the stack.
 inline constexpr uint32_t kBankHeaderBytes = 44;
+// sm_90 has the cluster there too: whether the launch names one, blocks of it, what ctaid is multiplied by to be divided by
+// these, clusters of the grid; and how many blocks a cluster has. Seen in what ptxas makes of PTX's special registers.
+inline constexpr uint32_t kClusterWords = 0x140, kClusterWordsEnd = 0x168, kClusterBlocks = 0x188;
 // Where the bank has the generic address of its byte bank_address_origin(), which code counts parameters' addresses from;
 // 0: not known.
 constexpr uint32_t bank_address_offset(int capability) {

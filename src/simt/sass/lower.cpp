@@ -3,9 +3,11 @@
 #include "sass/lower.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "control.h"
 #include "move.h"
+#include "ptx/builtin.h"
 #include "ptx/special.h"
 #include "sass/handlers.h"
 #include "sass/listing.h"
@@ -34,6 +36,8 @@ constexpr SpecialName kSpecials[] = {
     {"SR_CTAID.X", ptx::Special::kCtaidX},
     {"SR_CTAID.Y", ptx::Special::kCtaidY},
     {"SR_CTAID.Z", ptx::Special::kCtaidZ},
+    {"%warpid", ptx::Special::kWarpid},
+    {"%nwarpid", ptx::Special::kNwarpid},
     {"SR_LANEID", ptx::Special::kLaneid},
     {"SR_EQMASK", ptx::Special::kLanemaskEq},
     {"SR_LTMASK", ptx::Special::kLanemaskLt},
@@ -103,6 +107,11 @@ uint32_t SassLowering::barrier(uint32_t index) {
   return it->second;
 }
 
+const std::string* SassLowering::constants_of(uint32_t bank) const {
+  auto found = banks_.find(static_cast<int>(bank));
+  return found == banks_.end() ? nullptr : &found->second;
+}
+
 uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   const bool indexed = std::any_of(o.parts.begin(), o.parts.end(),
                                    [](const sass::Operand& p) { return p.index != sass::kZero; });
@@ -115,7 +124,9 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   // address.
   const uint64_t descriptor = code.capability >= 90 ? 0x208 : 0x118;
   const uint64_t own = bank_address_offset(code.capability);
-  const bool is_known = at + bytes <= kBankHeaderBytes ||
+  const bool is_cluster = code.capability == 90 && ((at >= kClusterWords && at + bytes <= kClusterWordsEnd) ||
+                                                    (at == kClusterBlocks && bytes == 4));
+  const bool is_known = at + bytes <= kBankHeaderBytes || is_cluster ||
                         (at >= descriptor && at + bytes <= descriptor + 8) ||
                         (own && at >= own && at + bytes <= own + 8);
   if (o.bank == 0 && at < kernel.param_base && (code.capability >= 100 || !is_known)) {
@@ -131,13 +142,13 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
     }
     return it->second;
   }
-  auto found = kernel.banks.find(static_cast<int>(o.bank));
-  if (found == kernel.banks.end() || at + bytes > found->second.size()) {
+  const std::string* found = constants_of(o.bank);
+  if (!found || at + bytes > found->size()) {
     error("the cubin has no constant at " + std::string(o.text));
     return kNoRegister;
   }
   uint64_t bits = 0;
-  std::copy_n(found->second.data() + at, bytes, reinterpret_cast<char*>(&bits));
+  std::copy_n(found->data() + at, bytes, reinterpret_cast<char*>(&bits));
   return constant(bits, bytes);
 }
 
@@ -293,19 +304,32 @@ void SassLowering::give_pair(size_t k, uint32_t wide) {
 uint32_t SassLowering::active() {
   if (active_ == kNoRegister) active_ = temporary(4);
   emit(run_activemask).d = active_;
+  if (exclusive_ != kNoRegister) ptx("and.b32 %r0, %r1, %r2", {active_, active_, exclusive_});
   return active_;
 }
 
+void SassLowering::only_these(uint32_t members) { copy(exclusive_ = temporary(4), members, 4); }
+
+void SassLowering::name_last() {
+  code.instrs.back().source = &code.sources.emplace_back(source_of(*in_, *matched_.row));
+}
+
 void SassLowering::give_threads(uint32_t d, uint32_t at, uint32_t bytes) {
+  by_threads_ = true;
+  if (exclusive_ != kNoRegister) return copy(d, at, bytes);  // several groups of threads at once: each its own
   Instr& i = emit(give_warp);
   i.d = d, i.a = at, i.small = bytes == 1;
-  by_threads_ = true;
 }
 
 uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
   if (name == "SRZ") return constant(0, bytes);
   if (name == "SR_SWINHI")
     return constant(kSharedWindow >> 32, bytes);  // of generic addresses of shared memory
+  if (name == "SR_VIRTID" || name == "SR_VIRTCFG") {  // %warpid and %nwarpid, from bit 8 on
+    const uint32_t number = special(name == "SR_VIRTID" ? "%warpid" : "%nwarpid", 4), place = temporary(4);
+    ptx("shl.b32 %r0, %r1, 8", {place, number});
+    return place;
+  }
   for (const SpecialName& s : kSpecials) {
     if (s.sass != name) continue;
     if (!differs_by_thread(s.special)) {
@@ -440,6 +464,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
   }
   matched_ = *matched;
   by_threads_ = false;
+  if (matched_.row->family == "flow" && !in.has("EXCLUSIVE")) exclusive_ = kNoRegister;
   const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
   begin_guard(in);
   const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
@@ -452,7 +477,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
     const bool has_source =
         std::any_of(code.instrs.begin() + static_cast<ptrdiff_t>(first), code.instrs.end(),
                     [](const Instr& i) { return i.source != nullptr; });
-    if (!has_source) code.instrs.back().source = &code.sources.emplace_back(source_of(in, *matched_.row));
+    if (!has_source) name_last();
   }
   if (writes_uniform() && !by_threads_) run_uniformly(first);
   return true;
@@ -474,7 +499,36 @@ void SassLowering::resolve_jumps() {
   for (uint32_t at : anywhere_) code.instrs[at].data = table;
 }
 
+// Variables of global memory at addresses of their own, and these where the cubin wants them. Of functions that the driver
+// has, vprintf and __assertfail are known.
+void SassLowering::place_variables() {
+  banks_ = kernel.banks;
+  for (const artifact::CubinKernel::Variable& v : kernel.variables) {
+    Code::Global& g = code.globals.emplace_back();
+    const uint64_t align = std::max<uint64_t>(v.align, 16);
+    g.name = v.name, g.size = v.bytes.size(), g.writable = true;
+    g.bytes = std::make_unique<std::byte[]>(v.bytes.size() + align);
+    g.address = (reinterpret_cast<uintptr_t>(g.bytes.get()) + align - 1) / align * align;
+    std::memcpy(reinterpret_cast<std::byte*>(g.address), v.bytes.data(), v.bytes.size());
+  }
+  for (const artifact::CubinKernel::Pointer& p : kernel.pointers) {
+    uint64_t address = p.value;
+    auto variable = std::find_if(code.globals.begin(), code.globals.end(),
+                                 [&](const Code::Global& g) { return g.name == p.symbol; });
+    if (variable != code.globals.end())
+      address += variable->address;
+    else if (const int number = builtin_number(p.symbol); !p.is_code && number >= 0)
+      address = kFunctionWindow | static_cast<uint64_t>(number);
+    else if (!p.is_code)
+      continue;  // zeros, as the cubin has it
+    void* to = p.bank < 0 ? reinterpret_cast<char*>(code.globals[p.variable].address) + p.offset
+                          : banks_[p.bank].data() + p.offset;
+    std::memcpy(to, &address, sizeof address);
+  }
+}
+
 bool SassLowering::lower_kernel() {
+  place_variables();
   code.param_bytes = std::max(kernel.param_base, kBankHeaderBytes);
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     const auto& p = kernel.params[i];

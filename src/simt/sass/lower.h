@@ -31,6 +31,9 @@ class SassLowering {
 
   // --- the instruction being lowered, as its row has its operands -------------------------------------------
   const sass::Instruction& in() const { return *in_; }
+  const sass::Instruction* next() const {  // null: it is the last
+    return in_ + 1 < function_.body.data() + function_.body.size() ? in_ + 1 : nullptr;
+  }
   sass::Opcode opcode() const { return matched_.row->opcode; }
   size_t shape() const { return matched_.shape; }
   const sass::Operand* slot(size_t k) const { return matched_.slots[k]; }
@@ -57,6 +60,8 @@ class SassLowering {
   uint32_t temporary(uint32_t bytes);
   uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF of PTX
   uint32_t active();  // a bit for each thread of the warp that is on
+  // Until threads meet again, these alone are with each other: other members that are on compute for themselves.
+  void only_these(uint32_t members);
   // Uniform d = what lies at `at` for the threads that are on: a result that is not computed for whole warps.
   void give_threads(uint32_t d, uint32_t at, uint32_t bytes);
   uint32_t special(std::string_view name, uint32_t bytes);  // SR_TID.X; kNoRegister after an error
@@ -64,6 +69,8 @@ class SassLowering {
   uint32_t address(const sass::Operand& operand, bool global);
   // The same as a line of PTX has it: "[%d0+16]" of the first place.
   static std::string offset_text(const sass::Operand& operand);
+  // Bytes of a bank of constants that is not bank 0, with the addresses of this process; null: there is none.
+  const std::string* constants_of(uint32_t bank) const;
   // Bytes of a constant bank, as they are at the launch.
   uint32_t bank(const sass::Operand& operand, uint32_t bytes);
 
@@ -80,6 +87,7 @@ class SassLowering {
   // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
   void choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
   Instr& emit(Handler run);           // with the guard of the instruction
+  void name_last();                   // the last one traps at the instruction's line
   void guard_by(uint32_t predicate);  // the guard of what is emitted next holds where this does, too
   void copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool error(std::string message, std::vector<std::string> notes = {});
@@ -100,8 +108,10 @@ class SassLowering {
   void run_uniformly(size_t first);
   bool writes_uniform() const;
   void resolve_jumps();
+  void place_variables();
 
   std::shared_ptr<const sass::Module> module_;
+  std::map<int, std::string> banks_;  // with addresses
   const sass::Function& function_;
   base::Diagnostics& sink_;
   const sass::Instruction* in_ = nullptr;
@@ -109,7 +119,7 @@ class SassLowering {
   uint32_t guard_ = kNoRegister;
   bool guard_negated_ = false;
   size_t first_ = 0;  // of the instructions of in_
-  uint32_t carry_ = kNoRegister, active_ = kNoRegister;
+  uint32_t carry_ = kNoRegister, active_ = kNoRegister, exclusive_ = kNoRegister;
   bool by_threads_ = false;                                 // give_threads was used
   std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, params_;

@@ -77,8 +77,12 @@ bool lower_phase(SassLowering& l) {
   const uint32_t at = l.address(where, false), parity = l.temporary(4);
   if (at == kNoRegister) return false;
   l.ptx("shr.u32 %r0, %r1, 31", {parity, l.word(2)});
+  std::string limit;  // of the wait: what sleeps after it
+  if (const sass::Instruction* then = l.next(); l.has("TRYWAIT") && then && then->spelling == "NANOSLEEP.SYNCS" &&
+                                                !then->operands.empty() && then->operands[0].kind == sass::OperandKind::kInteger)
+    limit = ", " + std::to_string(then->operands[0].integer);
   l.ptx(std::string("mbarrier.") + (l.has("TRYWAIT") ? "try_wait" : "test_wait") +
-            ".parity.shared::cta.b64 %p0, [%r1" + SassLowering::offset_text(where) + "], %r2",
+            ".parity.shared::cta.b64 %p0, [%r1" + SassLowering::offset_text(where) + "], %r2" + limit,
         {l.predicate_result(0), at, parity});
   return true;
 }

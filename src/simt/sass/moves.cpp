@@ -29,9 +29,9 @@ bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
   bank.is_signed = is_signed;
   bank.offset = static_cast<uint32_t>(o.integer);
   if (!bank.is_params) {
-    auto found = l.kernel.banks.find(static_cast<int>(o.bank));
-    if (found == l.kernel.banks.end()) return false;
-    bank.bytes.assign(reinterpret_cast<const char*>(found->second.data()), found->second.size());
+    const std::string* constants = l.constants_of(o.bank);
+    if (!constants) return false;
+    bank.bytes = *constants;
   }
   const uint32_t a = l.reg(o.parts[0].index, o.parts[0].kind == sass::OperandKind::kUniform);
   const uint32_t d = bytes == 8 ? l.temporary(8) : l.result(0);
