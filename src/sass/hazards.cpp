@@ -35,6 +35,19 @@ const Timing* timing_of(std::string_view name) {
   return nullptr;
 }
 
+// 90 of a listing for sm_90; 0 where it does not say.
+uint32_t capability_of(std::string_view listing) {
+  for (std::string_view mark : {std::string_view(".target\tsm_"), std::string_view("EF_CUDA_SM")}) {
+    const size_t at = listing.find(mark);
+    if (at == std::string_view::npos) continue;
+    uint32_t number = 0;
+    for (char c : listing.substr(at + mark.size(), 3))
+      if (c >= '0' && c <= '9') number = 10 * number + static_cast<uint32_t>(c - '0');
+    return number;
+  }
+  return 0;
+}
+
 // Memory instructions take their operands from one queue.
 std::string_view read_pipe(const Timing& t) {
   return t.pipe == "MEMORY" || t.pipe == "shared" ? "MEMORY" : t.pipe;
@@ -89,8 +102,8 @@ struct Facts {
 
 class Analysis {
  public:
-  Analysis(const Module& module, const Function& function, uint32_t capability)
-      : body_(function.body), turing_(capability < 80) {
+  Analysis(const Module& module, const Function& function)
+      : body_(function.body), capability_(capability_of(module.text())) {
     for (const Instruction& in : body_) facts_.push_back({registers_of(module, in), timing_of(in.name)});
     find_blocks();
   }
@@ -227,7 +240,8 @@ class Analysis {
     wait(i, state, reports);
     if (reports) {
       ++report_.instructions;
-      const bool is_timed = in.control.stall && (facts.timing || sets(in));
+      const bool is_timed =
+          in.control.stall && (sets(in) || latency_of(i) || (facts.timing && !facts.timing->pipe.empty()));
       if (!facts.registers.known || facts.registers.later || (!facts.registers.writes.empty() && !is_timed))
         ++report_.unjudged;
       look(i, state);
@@ -318,9 +332,11 @@ class Analysis {
     });
   }
 
+  // 0: none is published, as for all of sm_100.
   int latency_of(uint32_t i) const {
     const Timing* t = facts_[i].timing;
-    return t ? (turing_ ? t->turing : t->later) : 0;
+    if (!t || capability_ < 75 || (capability_ >= 100 && capability_ < 120)) return 0;
+    return capability_ < 80 ? t->turing : t->later;
   }
 
   // Slots of the operand cache are the three register fields of an encoding.
@@ -366,6 +382,11 @@ class Analysis {
     return is_vector(reg) || (is_uniform(reg) && (in.name.starts_with("UTMA") || in.name.starts_with("UBLK")));
   }
 
+  // The lower half of a 64-bit product is there before the upper one; when is not published.
+  static bool is_lower_half(const Instruction& in, RegisterId reg) {
+    return in.name == "IMAD" && in.has("WIDE") && is_vector(reg) && in.operands[0].index == reg;
+  }
+
   // What is open after the instruction.
   void leave(uint32_t i, State& state) {
     const Instruction& in = body_[i];
@@ -401,15 +422,16 @@ class Analysis {
         for (RegisterId reg : r.reads)
           if (is_read_late(in, reg))
             state.open.insert({reg, Open::kRead, static_cast<uint8_t>(bit(write) | bit(read)), i});
-      if (write == kNoBarrier && !varies && facts.timing)
-        for (RegisterId reg : r.writes) state.soon[reg] = {latency_of(i), i};
+      if (write == kNoBarrier && !varies && latency_of(i))
+        for (RegisterId reg : r.writes)
+          if (!is_lower_half(in, reg)) state.soon[reg] = {latency_of(i), i};
     }
     for (uint8_t k : {write, read})
       if (k < 6) state.just_set[k] = {kScoreboardCycles, i};
   }
 
   const std::vector<Instruction>& body_;
-  bool turing_;
+  uint32_t capability_;
   std::vector<Facts> facts_;
   std::vector<size_t> starts_;  // of blocks
   std::set<uint64_t> regions_;  // where BSSY says that threads meet
@@ -419,8 +441,8 @@ class Analysis {
 
 }  // namespace
 
-HazardReport find_hazards(const Module& module, const Function& function, uint32_t capability) {
-  HazardReport report = Analysis(module, function, capability).run();
+HazardReport find_hazards(const Module& module, const Function& function) {
+  HazardReport report = Analysis(module, function).run();
   std::stable_sort(report.hazards.begin(), report.hazards.end(),
                    [](const Hazard& a, const Hazard& b) { return a.at->address < b.at->address; });
   return report;

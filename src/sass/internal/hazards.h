@@ -25,7 +25,6 @@ struct HazardReport {
   size_t unjudged = 0;          // of these: their operands, or the time of their results, are not known
 };
 
-// capability: 90 for sm_90.
-HazardReport find_hazards(const Module& module, const Function& function, uint32_t capability);
+HazardReport find_hazards(const Module& module, const Function& function);
 
 }  // namespace triton_runner::sass
