@@ -249,7 +249,7 @@ class Analysis {
     cache(i, state, reports);
     leave(i, state);
     const int cycles = in.control.stall;
-    if (cycles == 0) state = {};  // what ptxas writes everywhere at -O0 of sm_90 and later: the warp waits for all there is
+    if (cycles == 0) state.soon.clear(), state.just_set.clear();  // a pause
     auto pass = [&](auto& soon) {
       for (auto it = soon.begin(); it != soon.end();)
         it = (it->second.cycles -= cycles) <= 0 ? soon.erase(it) : std::next(it);
@@ -387,7 +387,8 @@ class Analysis {
     return in.name == "IMAD" && in.has("WIDE") && is_vector(reg) && in.operands[0].index == reg;
   }
 
-  // What is open after the instruction.
+  // What is open after the instruction. Nothing of one with a stall of 0: ptxas 13 gives it to all of sm_90 at -O0, with no
+  // scoreboards, and no publication says for how long the warp then waits.
   void leave(uint32_t i, State& state) {
     const Instruction& in = body_[i];
     const Facts& facts = facts_[i];
@@ -415,7 +416,7 @@ class Analysis {
         state.soon.erase(reg);
       }
     const bool varies = facts.timing && !facts.timing->pipe.empty();
-    if (r.known && !r.later) {
+    if (r.known && !r.later && in.control.stall) {
       if (write != kNoBarrier || varies)
         for (RegisterId reg : r.writes) state.open.insert({reg, Open::kWrite, bit(write), i});
       if (read != kNoBarrier || (varies && write == kNoBarrier))
