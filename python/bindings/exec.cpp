@@ -31,6 +31,7 @@ void init_options(nb::module_& m) {
       .value("NAN_LOAD", exec::kCheckNanLoad)
       .value("ZERO_DIVISION", exec::kCheckZeroDivision)
       .value("HINTS", exec::kCheckHints)
+      .value("HAZARD", exec::kCheckHazard)
       .value("SURPLUS", exec::kCheckSurplus);
 
   nb::class_<exec::Substitution>(

@@ -6,6 +6,7 @@
 
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/ptx/module.h>
+#include <triton_runner/sass/hazards.h>
 #include <triton_runner/simt/simt.h>
 
 #include "parameters.h"
@@ -76,6 +77,42 @@ void init_simt(nb::module_& m) {
       "Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints "
       "for them; "
       "the rest is as for load_simt.");
+  m.def(
+      "find_hazards",
+      [](std::string listing, std::string filename) {
+        auto module = unwrap(sass::parse(std::move(listing), std::move(filename)));
+        auto described = [&](const sass::Instruction& in) {
+          nb::dict d;
+          d["address"] = in.address;
+          d["text"] = std::string(module->text().substr(in.offset, in.length));
+          d["ptx_line"] = in.ptx_line;
+          d["program"] = in.place ? std::string(in.place->file) + ":" + std::to_string(in.place->line) : "";
+          return d;
+        };
+        nb::list out;
+        for (const sass::Function& f : module->functions()) {
+          const sass::HazardReport report = sass::find_hazards(*module, f);
+          nb::dict d;
+          d["kernel"] = std::string(f.name);
+          d["instructions"] = report.instructions;
+          d["unjudged"] = report.unjudged;
+          nb::list hazards;
+          for (const sass::Hazard& h : report.hazards) {
+            nb::dict one = described(*h.at);
+            one["register"] = h.reg;
+            one["message"] = h.message;
+            one["cause"] = described(*h.cause);
+            hazards.append(one);
+          }
+          d["hazards"] = hazards;
+          out.append(d);
+        }
+        return out;
+      },
+      nb::arg("listing"), nb::arg("filename"),
+      "What the control words of machine code (a listing of nvdisasm -c -hex) let go "
+      "wrong: of each function {kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, "
+      "register, message, cause: {address, text, ptx_line, program}}]}.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, nb::arg("capability"),
         "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
   m.def(

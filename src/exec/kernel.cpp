@@ -111,6 +111,8 @@ const char* trap_name(TrapKind kind) {
       return "not a number";
     case TrapKind::kRace:
       return "data race";
+    case TrapKind::kHazard:
+      return "hazard";
     case TrapKind::kHint:
       return "false hint";
     case TrapKind::kInvalid:

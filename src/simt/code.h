@@ -2,6 +2,7 @@
 // function.
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ struct Target {
 struct Code : Target {
   std::string level = "ptx";
   std::shared_ptr<const Listing> listing;
+  std::function<std::optional<exec::Trap>()> hazards;  // the first one of machine code; null: it has none
   std::vector<Instr> instrs;  // the last one ends the thread
   std::deque<Source> sources;
   uint64_t register_bytes = 0;

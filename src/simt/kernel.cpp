@@ -44,6 +44,12 @@ class SimtKernel final : public exec::Kernel {
                         "': check 'hints' is for TTIR and TTGIR: PTX has no hints, and a wide access at an "
                         "address that is not aligned stops the launch without it"),
           {}};
+    if (options.checks & exec::kCheckHazard) {
+      if (!code_.hazards)
+        return exec::LaunchError{base::failure("kernel '" + code_.kernel + "': " + exec::kHazardIsForCubins),
+                                 {}};
+      if (auto trap = code_.hazards()) return exec::LaunchError{{}, std::move(trap)};
+    }
     if (options.perturb)
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': perturb= is for TTIR and TTGIR, whose ops say what rounds"),
@@ -77,7 +83,7 @@ class SimtKernel final : public exec::Kernel {
     exec::Memory memory(all, options.resolve, options.whole);
     launch.begin(options, memory, exec::programs_of(options));
     launch.fast_mma = options.mma == exec::Mma::kFast;
-    launch.checked = (options.checks & ~exec::kCheckBounds) != 0;
+    launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard)) != 0;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (launch.checked || launch.shuffle) workers = 1;
     try {

@@ -27,6 +27,8 @@ class TileKernel final : public exec::Kernel {
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
+    if (options.checks & exec::kCheckHazard)
+      return exec::LaunchError{base::failure("kernel '" + name() + "': " + exec::kHazardIsForCubins), {}};
     if (exec::wants_both_ends(options) && has_two_ends(*func_->region(0)) == Ends::kTwo)
       return exec::launch_both_ends(*this, options, args, allocations);
     if (auto ok = whole_clusters(options.grid); !ok) return exec::LaunchError{ok.error(), {}};

@@ -80,7 +80,10 @@ enum Check : uint32_t {
   kCheckZeroDivision = 64,  // an integer is divided by 0
   kCheckHints = 128,        // a value is not what the IR promises of it; TTIR and TTGIR
   kCheckSurplus = 256,      // TMA stores more than the tensor, past the launch's memory; PTX
+  kCheckHazard = 512,       // control words let an instruction read what is not there yet; machine code
 };
+inline constexpr const char* kHazardIsForCubins =
+    "check 'hazard' is for machine code: control words are at level cubin only";
 inline constexpr uint32_t kCheckBounds = kCheckOutOfBounds | kCheckSurplus;
 enum class Mma : uint8_t { kExact, kFast };
 

@@ -23,6 +23,7 @@ enum class TrapKind : uint8_t {
   kNan,
   kRace,
   kHint,
+  kHazard,
   kInvalid,
 };
 const char* trap_name(TrapKind kind);  // "out of bounds", ...

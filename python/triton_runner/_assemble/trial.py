@@ -17,7 +17,7 @@ import numpy
 
 from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch
-from triton_runner._assemble import assemblers, inputs
+from triton_runner._assemble import assemblers, hazards, inputs
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._compare import arguments
 from triton_runner._memory.arguments import Arguments
@@ -29,6 +29,7 @@ SECONDS = 30  # that a launch of a trial may take
 STATES = {
     "equal": "the machine code leaves the bits of the PTX",
     "different": "the machine code leaves other bits than the PTX",
+    "hazard": "the same bits here, but control words let an instruction read what is not there yet",
     "contraction": "other bits, none without contraction of products and sums (--fmad=false)",
     "order": "other bits, as the PTX itself leaves in another run: the order of atomics, a clock",
     "trap": "the PTX itself stops on these inputs",
@@ -119,7 +120,22 @@ class _Trial:
             tried += 1
             if ended.state != "equal":
                 return dataclasses.replace(ended, tried=tried)
-        return Result("equal", tried=tried) if tried or stopped is None else stopped
+        if tried or stopped is None:
+            return self._hazard(cubin) or Result("equal", tried=tried)
+        return stopped
+
+    def _hazard(self, cubin: bytes) -> Result | None:
+        """The first hazard of the kernel's machine code, which the engine does not notice by executing it."""
+        self.note("hazards")
+        for kernel in hazards.of_cubin(cubin):
+            if kernel.kernel == self.name and kernel.hazards:
+                first = kernel.hazards[0]
+                more = [line for hazard in kernel.hazards[1:9] for line in hazards.lines(hazard, self.ptx)]
+                line = first.at.ptx_line
+                of_ptx = self.ptx.splitlines()[line - 1].strip() if line else ""
+                place = Place(first.at.text, line, of_ptx, first.at.program or f"{first.at.address:#x}")
+                return Result("hazard", "\n".join([first.message, *more]), place=place)
+        return None
 
     def _inputs(self):
         """The inputs, one by one; of drawn ones the first numbers that the PTX runs to its end with."""

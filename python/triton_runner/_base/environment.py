@@ -125,7 +125,7 @@ TRITON_SWAP_MIR code a folder of machine IR that takes the place of LLVM's own
 TRITON_SWAP_MIR_ENABLE_MISCHED code LLVM's scheduler runs on swapped machine IR too
 USE_IR_LOC code lines of ttir or ttgir in the place of Python's in the debug information
 USE_TTGIR_LOC code 3.0 and 3.1: lines of TTGIR in the place of Python's
-TRITON_RUNNER_CHECK run this package: what the CPU looks for: oob, nan, inf, uninit, race, zerodiv, hints
+TRITON_RUNNER_CHECK run this package: the CPU looks for oob, nan, inf, uninit, race, zerodiv, hints, hazard
 TRITON_RUNNER_DEVICE run this package: what kernels run on: auto, cpu, cuda, hip
 TRITON_RUNNER_DUMP                 run    this package: 0 leaves dump statements out
 TRITON_RUNNER_FMAD code this package: whether PTX's products and sums are contracted

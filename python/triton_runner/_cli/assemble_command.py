@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from triton_runner._base import typed
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import write_file
 from triton_runner._base.progress import telling
@@ -37,7 +38,7 @@ _SHOWN = 40  # trials that are listed where nothing is wrong with them
     "-o", "--output", type=click.Path(dir_okay=False), help="Where the cubin of one PTX is written."
 )
 @json_option
-@click.argument("place", metavar="FILE|FOLDER|CASE")
+@click.argument("place", metavar="FILE|FOLDER|CASE|CUBIN")
 def assemble_command(
     check, ptxas, opts, target, kernel, seeds, jobs, executor, timeout, again, output, as_json, place
 ):
@@ -46,8 +47,9 @@ def assemble_command(
 
     The inputs are those of a case (*.trcase), those that comments at the head of the PTX describe, as in
     "// arg: f32[64] iota", or drawn ones. Of a difference it shows the first element, the instruction that
-    stores it, and the line of the PTX that this was made from. Exit status: 0, 1 where machine code is
-    wrong, 2 for bad input.
+    stores it, and the line of the PTX that this was made from. The control words are looked at too: a
+    hazard is reported even where the bits are right. Of a CUBIN nothing but its hazards is looked for. Exit
+    status: 0, 1 where machine code is wrong, 2 for bad input.
     """
     # The other verbs do without what it loads.
     from triton_runner._assemble import trials
@@ -55,6 +57,8 @@ def assemble_command(
     if target.startswith("cuda:"):
         number = target.removeprefix("cuda:")
         target = f"sm_{number}" + "a" * (int(number) >= 90)
+    if place.endswith(".cubin"):
+        sys.exit(_judge_cubin(place, kernel, as_json))
     chosen = trials.subjects(place, kernel)
     assemblers, opts = trials.chosen_assemblers(ptxas), list(opts) or [None]
     if output and (len(chosen) > 1 or len(assemblers) > 1 or len(opts) > 1):
@@ -74,7 +78,28 @@ def assemble_command(
         print_json([one.as_dict() for one in found])
     else:
         _show(found)
-    sys.exit(int(any(one.result.state == "different" for one in found)))
+    sys.exit(int(any(one.result.state in ("different", "hazard") for one in found)))
+
+
+def _judge_cubin(place: str, kernel: str, as_json: bool) -> int:
+    """Prints the hazards of a cubin's kernels; the exit status."""
+    from triton_runner._artifact.reading import read_kernel
+    from triton_runner._assemble import hazards
+
+    judged = [k for k in hazards.of_cubin(read_kernel(place, "assemble", True), place) if not kernel or k.kernel == kernel]
+    if kernel and not judged:
+        raise fail(f"{place} has no kernel '{kernel}'")
+    if as_json:
+        print_json([typed.as_json(one) for one in judged])
+    else:
+        for one in judged:
+            click.echo(
+                f"{place}: {one.kernel}: {len(one.hazards)} hazards; {one.instructions} instructions, "
+                f"{one.unjudged} of them not judged"
+            )
+            for hazard in one.hazards[:_SHOWN]:
+                click.echo("\n".join(f"  {line}" for line in hazards.lines(hazard)))
+    return int(any(one.hazards for one in judged))
 
 
 def _made(trials, chosen, assemblers, opts, target, output):

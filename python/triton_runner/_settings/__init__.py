@@ -27,6 +27,7 @@ CHECKS = {
     "nanload": 32,
     "zerodiv": 64,
     "hints": 128,
+    "hazard": 512,
 }
 DEFAULT_TARGET = "cuda:90"
 

@@ -2,6 +2,7 @@
 #include <triton_runner/simt/simt.h>
 
 #include "kernel.h"
+#include "sass/hazard.h"
 #include "sass/lower.h"
 
 namespace triton_runner::simt {
@@ -35,6 +36,9 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
       !fault.empty())
     return bad(std::move(fault));
   base::Diagnostics sink;
+  code.hazards = [module = *module, function, name = kernel->name] {
+    return first_hazard(*module, *function, name);
+  };
   if (!SassLowering(code, *module, *function, *kernel, sink).lower_kernel()) return sink.summary();
   auto plan = ArgumentPlan::make(code, options);
   if (!plan) return plan.error();

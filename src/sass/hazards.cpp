@@ -1,0 +1,452 @@
+// A may-analysis over the control flow of a function: which results are not there yet, which operands were not read yet, and
+// which registers the operand cache holds, at each instruction, along any path that leads to it.
+//
+// Wherever published facts leave room, the assembler is right: unknown jumps carry nothing on, instructions of opposite guards do
+// not meet, and a scoreboard that a later instruction of the same in-order pipe sets stands for the earlier ones.
+#include <triton_runner/sass/hazards.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <triton_runner/sass/registers.h>
+
+namespace triton_runner::sass {
+namespace {
+
+struct Timing {
+  std::string_view name;
+  uint8_t turing, later;  // 0: its time is not fixed
+  std::string_view pipe;
+
+  bool gives_in_order() const { return !pipe.empty() && pipe[0] >= 'a'; }
+};
+constexpr Timing kTimings[] = {
+#define LATENCY(name, turing, later) {#name, turing, later, ""},
+#define SCOREBOARD(name, pipe) {#name, 0, 0, #pipe},
+#include <triton_runner/sass/timing.def>
+};
+
+const Timing* timing_of(std::string_view name) {
+  for (const Timing& t : kTimings)
+    if (t.name == name) return &t;
+  return nullptr;
+}
+
+// 90 of a listing for sm_90; 0 where it does not say.
+uint32_t capability_of(std::string_view listing) {
+  for (std::string_view mark : {std::string_view(".target\tsm_"), std::string_view("EF_CUDA_SM")}) {
+    const size_t at = listing.find(mark);
+    if (at == std::string_view::npos) continue;
+    uint32_t number = 0;
+    for (char c : listing.substr(at + mark.size(), 3))
+      if (c >= '0' && c <= '9') number = 10 * number + static_cast<uint32_t>(c - '0');
+    return number;
+  }
+  return 0;
+}
+
+// Memory instructions take their operands from one queue.
+std::string_view read_pipe(const Timing& t) {
+  return t.pipe == "MEMORY" || t.pipe == "shared" ? "MEMORY" : t.pipe;
+}
+
+// One that waits for a scoreboard has to come so many cycles after the one that sets it (Huerta et al., 4).
+constexpr int kScoreboardCycles = 2;
+constexpr uint8_t kNoBarrier = 7;
+
+// What is open at an instruction. `cover`: the scoreboards of which each one, once waited for, closes it.
+struct Open {
+  enum Kind : uint8_t { kWrite, kRead };
+  RegisterId reg;
+  Kind kind;
+  uint8_t cover;
+  uint32_t by;
+  auto operator<=>(const Open&) const = default;
+};
+
+// A result of a fixed time: cycles until it may be read; or a scoreboard that cannot be waited for yet.
+struct Soon {
+  int cycles;
+  uint32_t by;
+};
+
+struct State {
+  std::set<Open> open;
+  std::map<RegisterId, Soon> soon;
+  std::map<uint8_t, Soon> just_set;                              // scoreboards
+  std::map<uint8_t, std::tuple<RegisterId, uint32_t, uint32_t>> cached;  // slot: register, by, changed by (0: not)
+
+  bool join(const State& other) {
+    const size_t before = open.size();
+    open.insert(other.open.begin(), other.open.end());
+    bool changed = open.size() != before;
+    auto later = [&](auto& mine, const auto& theirs) {
+      for (const auto& [key, value] : theirs) {
+        auto [it, is_new] = mine.try_emplace(key, value);
+        if (is_new || it->second.cycles < value.cycles) it->second = value, changed = true;
+      }
+    };
+    later(soon, other.soon);
+    later(just_set, other.just_set);
+    return changed;  // the operand cache is followed within a block only
+  }
+};
+
+struct Facts {
+  Registers registers;
+  const Timing* timing = nullptr;
+};
+
+class Analysis {
+ public:
+  Analysis(const Module& module, const Function& function)
+      : body_(function.body), capability_(capability_of(module.text())) {
+    for (const Instruction& in : body_) facts_.push_back({registers_of(module, in), timing_of(in.name)});
+    find_blocks();
+  }
+
+  HazardReport run() {
+    std::vector<State> at(starts_.size());
+    std::vector<bool> reached(starts_.size());
+    std::deque<size_t> work;
+    auto enter = [&](size_t block, const State& state) {
+      const bool changed = at[block].join(state);
+      if (!reached[block] || changed) work.push_back(block);
+      reached[block] = true;
+    };
+    if (!starts_.empty()) enter(0, {});
+    while (!work.empty()) {
+      const size_t block = work.front();
+      work.pop_front();
+      State state = at[block];
+      through(block, state, false);
+      for (const auto& [next, carries] : successors(block)) enter(next, carries ? state : State{});
+    }
+    for (size_t block = 0; block < starts_.size(); ++block) {
+      if (!reached[block]) continue;
+      State state = at[block];
+      through(block, state, true);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  size_t end_of(size_t block) const { return block + 1 < starts_.size() ? starts_[block + 1] : body_.size(); }
+
+  static bool is_always(const Instruction& in) {
+    return !in.guard || (in.guard->index == kTrue && !in.guard->inverted);
+  }
+
+  static const Operand* label_of(const Instruction& in) {
+    for (const Operand& o : in.operands)
+      if (o.kind == OperandKind::kLabel && o.integer >= 0) return &o;
+    return nullptr;
+  }
+
+  static bool jumps(const Instruction& in) {
+    static constexpr std::string_view kNames[] = {"BRA", "BRX", "BRXU", "JMP",  "JMX",  "JMXU",  "CALL",
+                                                  "RET", "EXIT", "KILL", "BSYNC", "BREAK", "WARPSYNC"};
+    return std::find(std::begin(kNames), std::end(kNames), in.name) != std::end(kNames);
+  }
+
+  size_t index_of(uint64_t address) const {
+    auto found = std::lower_bound(body_.begin(), body_.end(), address,
+                                  [](const Instruction& in, uint64_t a) { return in.address < a; });
+    return static_cast<size_t>(found - body_.begin());
+  }
+
+  size_t block_at(size_t index) const {
+    return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), index) - starts_.begin()) - 1;
+  }
+
+  void find_blocks() {
+    std::set<size_t> starts;
+    if (!body_.empty()) starts.insert(0);
+    for (size_t i = 0; i < body_.size(); ++i) {
+      if (const Operand* label = label_of(body_[i])) {
+        starts.insert(index_of(static_cast<uint64_t>(label->integer)));
+        if (body_[i].name == "BSSY") regions_.insert(static_cast<uint64_t>(label->integer));
+      }
+      if (jumps(body_[i])) starts.insert(i + 1);
+    }
+    for (size_t start : starts)
+      if (start < body_.size()) starts_.push_back(start);
+  }
+
+  // Blocks that follow, and whether what is open goes on there: it does not where the way is not known.
+  std::vector<std::pair<size_t, bool>> successors(size_t block) const {
+    std::vector<std::pair<size_t, bool>> out;
+    const size_t end = end_of(block);
+    const Instruction& last = body_[end - 1];
+    auto go = [&](size_t index, bool carries) {
+      if (index < body_.size()) out.emplace_back(block_at(index), carries);
+    };
+    const Operand* label = label_of(last);
+    if (last.name == "BRA") {
+      if (label) go(index_of(static_cast<uint64_t>(label->integer)), true);
+      const bool may_fall =
+          !is_always(last) || std::any_of(last.operands.begin(), last.operands.end(), [](const Operand& o) {
+            return o.kind != OperandKind::kLabel;
+          });
+      if (may_fall) go(end, true);
+    } else if (last.name == "CALL") {
+      if (label) go(index_of(static_cast<uint64_t>(label->integer)), true);
+      go(end, !is_always(last));
+    } else if (last.name == "BSYNC") {
+      go(end, !is_always(last) || (end < body_.size() && regions_.contains(body_[end].address)));
+    } else if (last.name == "WARPSYNC" && label) {
+      go(index_of(static_cast<uint64_t>(label->integer)), false);
+      go(end, true);
+    } else if (last.name == "BREAK" || last.name == "WARPSYNC" || !jumps(last)) {
+      go(end, true);
+    } else {  // EXIT, RET, BRX and what else jumps to where no label says
+      if (last.name.starts_with("BRX") || last.name.starts_with("JM"))
+        for (size_t other = 0; other < starts_.size(); ++other) out.emplace_back(other, false);
+      if (!is_always(last)) go(end, true);
+    }
+    return out;
+  }
+
+  // --- one instruction ------------------------------------------------------------------------------------------------
+
+  bool never_both(uint32_t a, uint32_t b) const {
+    const auto &p = body_[a].guard, &q = body_[b].guard;
+    return p && q && p->kind == q->kind && p->index == q->index && p->inverted != q->inverted;
+  }
+
+  void through(size_t block, State& state, bool reports) {
+    state.cached.clear();
+    for (size_t i = starts_[block]; i < end_of(block); ++i) step(static_cast<uint32_t>(i), state, reports);
+  }
+
+  void say(uint32_t at, uint32_t cause, std::string reg, std::string message) {
+    if (!said_.insert({at, cause}).second) return;
+    report_.hazards.push_back({&body_[at], &body_[cause], std::move(reg), std::move(message)});
+  }
+
+  static std::string scoreboards(uint8_t cover) {
+    std::string out;
+    for (int k = 0; k < 6; ++k)
+      if (cover >> k & 1) out += (out.empty() ? "SB" : " or SB") + std::to_string(k);
+    return out;
+  }
+
+  void step(uint32_t i, State& state, bool reports) {
+    const Instruction& in = body_[i];
+    const Facts& facts = facts_[i];
+    wait(i, state, reports);
+    if (reports) {
+      ++report_.instructions;
+      const bool is_timed =
+          in.control.stall && (sets(in) || latency_of(i) || (facts.timing && !facts.timing->pipe.empty()));
+      if (!facts.registers.known || facts.registers.later || (!facts.registers.writes.empty() && !is_timed))
+        ++report_.unjudged;
+      look(i, state);
+    }
+    cache(i, state, reports);
+    leave(i, state);
+    const int cycles = in.control.stall;
+    if (cycles == 0) state.soon.clear(), state.just_set.clear();  // a pause
+    auto pass = [&](auto& soon) {
+      for (auto it = soon.begin(); it != soon.end();)
+        it = (it->second.cycles -= cycles) <= 0 ? soon.erase(it) : std::next(it);
+    };
+    pass(state.soon);
+    pass(state.just_set);
+  }
+
+  static bool sets(const Instruction& in) {
+    return in.control.write_barrier != kNoBarrier || in.control.read_barrier != kNoBarrier;
+  }
+
+  // Scoreboards that the instruction waits for.
+  uint8_t waited(const Instruction& in) const {
+    uint8_t mask = in.control.wait_mask;
+    if (in.name == "DEPBAR")
+      for (const Operand& o : in.operands) {
+        if (o.kind != OperandKind::kName) continue;
+        for (char c : o.text)  // SB0; {5,4}
+          if (c >= '0' && c <= '5') mask |= static_cast<uint8_t>(1 << (c - '0'));
+      }
+    return mask;
+  }
+
+  void wait(uint32_t i, State& state, bool reports) {
+    const uint8_t mask = waited(body_[i]);
+    if (!mask) return;
+    uint8_t blind = 0;
+    for (const auto& [k, soon] : state.just_set)
+      if (mask >> k & 1 && body_[i].control.wait_mask >> k & 1) {
+        blind |= static_cast<uint8_t>(1 << k);
+        if (reports)
+          say(i, soon.by, "SB" + std::to_string(k),
+              "it waits for scoreboard SB" + std::to_string(k) + " " +
+                  std::to_string(kScoreboardCycles - soon.cycles) + " cycle after the instruction that sets it: " +
+                  "a wait sees it from the second cycle on");
+      }
+    std::erase_if(state.open, [&](const Open& o) { return (o.cover & mask & ~blind) != 0; });
+  }
+
+  void look(uint32_t i, const State& state) {
+    const Registers& r = facts_[i].registers;
+    auto reads = [&](RegisterId reg) { return std::find(r.reads.begin(), r.reads.end(), reg) != r.reads.end(); };
+    auto writes = [&](RegisterId reg) {
+      return r.known && std::find(r.writes.begin(), r.writes.end(), reg) != r.writes.end();
+    };
+    for (const Open& o : state.open) {
+      if (o.by == i || never_both(o.by, i)) continue;
+      const std::string reg = name_of(o.reg);
+      const std::string by = std::string(body_[o.by].spelling);
+      const std::string when = o.cover ? "no instruction on the way waits for " + scoreboards(o.cover)
+                                       : by + " sets no scoreboard that could be waited for";
+      if (o.kind == Open::kWrite && reads(o.reg))
+        say(i, o.by, reg, "it reads " + reg + " before the result of " + by + " is there: " + when);
+      else if (o.kind == Open::kWrite && writes(o.reg))
+        say(i, o.by, reg, "it writes " + reg + " before " + by + " does, whose result comes later: " + when);
+      else if (o.kind == Open::kRead && writes(o.reg) && !follows_in_pipe(i, o.by))
+        say(i, o.by, reg, "it writes " + reg + " before " + by + " has read it: " + when);
+    }
+    for (const auto& [reg, soon] : state.soon) {
+      if (never_both(soon.by, i) || !reads(reg) || reads_later(body_[i], reg)) continue;
+      const int latency = latency_of(soon.by);
+      say(i, soon.by, name_of(reg),
+          "it reads " + name_of(reg) + " " + std::to_string(latency - soon.cycles) + " cycles after " +
+              std::string(body_[soon.by].spelling) + ", whose result takes " + std::to_string(latency));
+    }
+  }
+
+  // One pipe takes operands in order: what comes later in it cannot overwrite those of what came before.
+  bool follows_in_pipe(uint32_t i, uint32_t by) const {
+    const Timing *mine = facts_[i].timing, *other = facts_[by].timing;
+    return mine && other && !other->pipe.empty() && read_pipe(*mine) == read_pipe(*other);
+  }
+
+  // The upper half of what a 64-bit product is added to is read in a later cycle than the other operands; which is not published.
+  static bool reads_later(const Instruction& in, RegisterId reg) {
+    if (in.name != "IMAD" || !(in.has("WIDE") || in.has("HI"))) return false;
+    return std::any_of(in.operands.begin(), in.operands.end(), [&](const Operand& o) {
+      return o.kind == OperandKind::kRegister && o.index + 1 == reg;
+    });
+  }
+
+  // 0: none is published, as for all of sm_100.
+  int latency_of(uint32_t i) const {
+    const Timing* t = facts_[i].timing;
+    if (!t || capability_ < 75 || (capability_ >= 100 && capability_ < 120)) return 0;
+    return capability_ < 80 ? t->turing : t->later;
+  }
+
+  // Slots of the operand cache are the three register fields of an encoding.
+  static uint32_t field(const Instruction& in, int slot) {
+    return static_cast<uint32_t>(slot == 0 ? in.words[0] >> 24 & 255 : slot == 1 ? in.words[0] >> 32 & 255 : in.words[1] & 255);
+  }
+
+  // A register that stays in its slot, is written, and is read through the slot again.
+  void cache(uint32_t i, State& state, bool reports) {
+    const Instruction& in = body_[i];
+    const Registers& r = facts_[i].registers;
+    for (uint8_t slot = 0; slot < 3; ++slot) {
+      const uint32_t index = field(in, slot);
+      const bool reads = std::any_of(in.operands.begin(), in.operands.end(), [&](const Operand& o) {
+        return o.kind == OperandKind::kRegister && o.index == index && index < kZero;
+      }) && std::find(r.reads.begin(), r.reads.end(), index) != r.reads.end();
+      if (!reads && !in.operands.empty() && r.known) continue;
+      if (auto it = state.cached.find(slot); it != state.cached.end()) {
+        const auto [reg, by, changed] = it->second;
+        if (reads && reg == index && changed != 0 && !never_both(by, i) && !never_both(changed - 1, i) && reports)
+          say(i, changed - 1, name_of(reg),
+              "it reads " + name_of(reg) + " from the operand cache, where the .reuse of " +
+                  std::string(body_[by].spelling) + " at " + address(body_[by]) + " keeps the value from before");
+        state.cached.erase(slot);
+      }
+      if (reads && in.control.reuse >> slot & 1)
+        state.cached[slot] = {static_cast<RegisterId>(index), i, 0};
+    }
+    for (RegisterId reg : r.writes)
+      for (auto& [slot, entry] : state.cached)
+        if (std::get<0>(entry) == reg && std::get<2>(entry) == 0) std::get<2>(entry) = i + 1;
+  }
+
+  static std::string address(const Instruction& in) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string out;
+    for (uint64_t a = in.address; a || out.size() < 4; a >>= 4) out.insert(out.begin(), kDigits[a & 15]);
+    return "0x" + out;
+  }
+
+  // Predicates are read as an instruction is issued, uniform registers too but for the copy engine's.
+  static bool is_read_late(const Instruction& in, RegisterId reg) {
+    return is_vector(reg) || (is_uniform(reg) && (in.name.starts_with("UTMA") || in.name.starts_with("UBLK")));
+  }
+
+  // The lower half of a 64-bit product is there before the upper one; when is not published.
+  static bool is_lower_half(const Instruction& in, RegisterId reg) {
+    return in.name == "IMAD" && in.has("WIDE") && is_vector(reg) && in.operands[0].index == reg;
+  }
+
+  // What is open after the instruction. Nothing of one with a stall of 0: ptxas 13 gives it to all of sm_90 at -O0, with no
+  // scoreboards, and no publication says for how long the warp then waits.
+  void leave(uint32_t i, State& state) {
+    const Instruction& in = body_[i];
+    const Facts& facts = facts_[i];
+    const Registers& r = facts.registers;
+    const uint8_t write = in.control.write_barrier, read = in.control.read_barrier;
+    auto bit = [](uint8_t k) { return static_cast<uint8_t>(k < 6 ? 1 << k : 0); };
+    // Of one pipe, what a later instruction tells is told of the earlier ones.
+    if (facts.timing && !facts.timing->pipe.empty() && sets(in)) {
+      std::set<Open> open;
+      for (Open o : state.open) {
+        const Timing* other = facts_[o.by].timing;
+        const bool same = other && !other->pipe.empty();
+        if (same && o.kind == Open::kRead && read_pipe(*other) == read_pipe(*facts.timing))
+          o.cover |= bit(write) | bit(read);
+        if (same && o.kind == Open::kWrite && other->pipe == facts.timing->pipe && other->gives_in_order())
+          o.cover |= bit(write);
+        open.insert(o);
+      }
+      state.open = std::move(open);
+    }
+    // A value that is written anew is no longer that of an earlier instruction.
+    if (!in.guard)
+      for (RegisterId reg : r.writes) {
+        std::erase_if(state.open, [&](const Open& o) { return o.reg == reg && (o.kind == Open::kWrite || !o.cover); });
+        state.soon.erase(reg);
+      }
+    const bool varies = facts.timing && !facts.timing->pipe.empty();
+    if (r.known && !r.later && in.control.stall) {
+      if (write != kNoBarrier || varies)
+        for (RegisterId reg : r.writes) state.open.insert({reg, Open::kWrite, bit(write), i});
+      if (read != kNoBarrier || (varies && write == kNoBarrier))
+        for (RegisterId reg : r.reads)
+          if (is_read_late(in, reg))
+            state.open.insert({reg, Open::kRead, static_cast<uint8_t>(bit(write) | bit(read)), i});
+      if (write == kNoBarrier && !varies && latency_of(i))
+        for (RegisterId reg : r.writes)
+          if (!is_lower_half(in, reg)) state.soon[reg] = {latency_of(i), i};
+    }
+    for (uint8_t k : {write, read})
+      if (k < 6) state.just_set[k] = {kScoreboardCycles, i};
+  }
+
+  const std::vector<Instruction>& body_;
+  uint32_t capability_;
+  std::vector<Facts> facts_;
+  std::vector<size_t> starts_;  // of blocks
+  std::set<uint64_t> regions_;  // where BSSY says that threads meet
+  std::set<std::pair<uint32_t, uint32_t>> said_;
+  HazardReport report_;
+};
+
+}  // namespace
+
+HazardReport find_hazards(const Module& module, const Function& function) {
+  HazardReport report = Analysis(module, function).run();
+  std::stable_sort(report.hazards.begin(), report.hazards.end(),
+                   [](const Hazard& a, const Hazard& b) { return a.at->address < b.at->address; });
+  return report;
+}
+
+}  // namespace triton_runner::sass
