@@ -237,6 +237,9 @@ class ParsedModule final : public Module {
       waiting_.clear();
     } else if (!inside_) {
       return base::success();
+    } else if (line.starts_with(".type") && line.ends_with("@function")) {
+      place_ = {};  // nvdisasm repeats no marks: those of a function are before its first instruction
+      ptx_line_ = 0;
     } else if (line.starts_with("//## File")) {
       read_mark(line);
     } else if (line.starts_with("/*")) {

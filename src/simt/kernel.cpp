@@ -50,6 +50,15 @@ class SimtKernel final : public exec::Kernel {
                                  {}};
       if (auto trap = code_.hazards()) return exec::LaunchError{{}, std::move(trap)};
     }
+    constexpr uint32_t kNumbers = exec::kCheckNan | exec::kCheckInf | exec::kCheckZeroDivision;
+    if ((options.checks & kNumbers) && !code_.no_numbers.empty())
+      return exec::LaunchError{base::failure("kernel '" + code_.kernel + "': " + code_.no_numbers), {}};
+    if ((options.checks & kNumbers) && options.substitution && code_.level == "cubin")
+      return exec::LaunchError{
+          base::failure("kernel '" + code_.kernel +
+                        "': numbers are substituted in PTX and above: machine code computes "
+                        "one instruction of the PTX by several"),
+          {}};
     if (options.perturb)
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': perturb= is for TTIR and TTGIR, whose ops say what rounds"),

@@ -3,11 +3,23 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <triton_runner/base/diagnostic.h>
 #include <triton_runner/num/type.h>
 
 namespace triton_runner::simt {
+
+// Of machine code: an instruction is a part of what one instruction of the program computes (a division is thirty of
+// them), and no number between two parts is one that the program has.
+struct Part {
+  uint32_t of = 0;                           // the line of the PTX; 0: a function that the assembler added
+  std::vector<std::vector<uint32_t>> reads;  // of each operand, the places of its registers
+  std::vector<uint32_t> writes;              // of 32 bits
+  bool takes_divisor = false;                // what it reads divides integers
+  bool moves = false;                        // it gives one of its operands
+  bool calls = false;                        // such a function
+};
 
 struct Source {
   const void* at = nullptr;  // the front end's instruction: one for all copies of inlined code
@@ -31,6 +43,7 @@ struct Source {
   num::Type type{};
   uint8_t elements = 1;
   bool is_signed = false;
+  const Part* part = nullptr;  // of Code::kept
 };
 
 class Listing {

@@ -374,6 +374,7 @@ void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
 
 void Checks::before(Exec& x, const Instr& in) {
   ++serial_;
+  if (nan_ || zero_division_) part_before(x, in);
   if (nan_) nan_before(x, in);
   if (zero_division_) division_before(x, in);
   const Source::Meets meets = source_of(in).meets;
@@ -417,8 +418,10 @@ void Checks::give_back() {
 void Checks::after(Exec& x, const Instr& in) {
   give_back();
   flush(x);
+  if (part_uses(x, in)) return;
   if (nan_) nan_after(x, in);
   if (zero_division_) division_after(x, in);
+  if (nan_ || zero_division_) part_after(x, in);
   const Source::Meets meets = source_of(in).meets;
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterArrives) return;
   State& s = of(x);

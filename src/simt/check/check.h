@@ -7,6 +7,8 @@
 // may only read data for which a fence has been executed (proxy.cpp).
 #pragma once
 #include <memory>
+#include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -83,6 +85,22 @@ class Checks {
   void nan_before(const Exec& x, const Instr& in);
   void nan_after(Exec& x, const Instr& in);
   bool bad(double value) const;
+  // The same of machine code (parts.cpp): before and after each instruction, once the operands are looked at. part_uses():
+  // it reads a marked number of another instruction of the program (a trap).
+  struct Mark {
+    const Instr* maker = nullptr;
+    std::string message;
+    exec::TrapKind kind = exec::TrapKind::kNan;
+    num::Type type{};
+  };
+  void part_before(const Exec& x, const Instr& in);
+  bool part_uses(Exec& x, const Instr& in);
+  void part_after(const Exec& x, const Instr& in);
+  void part_writes(const Exec& x, const Instr& in, uint32_t lane, const Mark* mark);  // null: not marked
+  const Mark* mark_of(const Exec& x, State& s, std::span<const uint32_t> places, uint32_t lane) const;
+  bool holds_bad(const Exec& x, std::span<const uint32_t> places, num::Type type, uint32_t lane) const;
+  // The instruction, or the call of the function that the assembler has put it into.
+  const Instr* maker_of(const Exec& x, const Instr& in, uint32_t lane);
   // Records a report in an experiment with substituted values; false if this is not such a launch.
   bool substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapKind kind,
                    const std::string& message);
@@ -140,8 +158,16 @@ class Checks {
   };
   std::vector<Operand3> operands_;  // of the current instruction, by lane and element
   bool arithmetic_ = false;
-  std::vector<uint32_t> divided_;  // lanes with a divisor of 0
-  int64_t dividend_ = 0;           // of the first of them
+  struct Inherited {  // what the operands of a lane are marked with, and whether others of them are bad, too
+    Mark mark;
+    uint32_t first = 0;  // 32 bits of what is marked
+    bool from_outside = false;
+  };
+  std::unordered_map<uint32_t, Inherited> inherited_;  // of the current instruction, by lane
+  std::optional<std::pair<uint32_t, Mark>> used_;      // a mark that the program's next instruction reads
+  const void* marked_at_ = nullptr;                    // the instruction whose results nan_after() has marked
+  std::vector<uint32_t> divided_;                      // lanes with a divisor of 0
+  int64_t dividend_ = 0;                               // of the first of them
   // For LaunchOptions::substitution: whether a number is substituted at the last recorded place, and the memory
   // in which numbers are substituted during the current instruction.
   bool replaces_here_ = false;

@@ -46,20 +46,33 @@ void Checks::nan_before(const Exec& x, const Instr& in) {
         o.values[o.n++] = value_at(x, place, e, i, k);
         o.bad |= bad(o.values[o.n - 1]);
       }
+      if (e.part && e.part->reads.empty()) o.bad = false;  // MUFU.RSQ of the text's -QNAN makes one
     }
 }
 
 void Checks::nan_after(Exec& x, const Instr& in) {
+  if (!in.source || in.source->at != marked_at_) marked_at_ = nullptr;
   if (!arithmetic_) return;
+  if (in.source->part) marked_at_ = in.source->at;
   const Source& e = *in.source;
-  for (uint32_t i = 0; i < x.count; i++)
+  for (uint32_t i = 0; i < x.count; i++) {
+    const auto inherited = inherited_.find(i);
+    const bool is_step = inherited != inherited_.end();
+    if (x.on(i) && e.part) part_writes(x, in, i, nullptr);
     for (uint32_t k = 0; x.on(i) && k < e.elements; k++) {
       const Operand3& o = operands_[i * e.elements + k];
       const double result = value_at(x, in.d, e, i, k);
-      if (o.bad || !bad(result)) continue;
+      if (!bad(result)) continue;
+      if (is_step && !inherited->second.from_outside) part_writes(x, in, i, &inherited->second.mark);
+      if (o.bad || is_step) continue;
       std::string message =
           std::string("the result is ") + (std::isnan(result) ? "NaN" : "infinite") + ", and no operand is: ";
       for (uint32_t n = 0; n < o.n; n++) message += (n ? ", " : "") + text_of(o.values[n]);
+      if (e.part) {
+        const Mark mark{maker_of(x, in, i), std::move(message), exec::TrapKind::kNan, e.type};
+        part_writes(x, in, i, &mark);
+        continue;
+      }
       if (!substituted(x, in, i, exec::TrapKind::kNan, message)) {
         x.trap(in, exec::TrapKind::kNan, std::move(message), i);
         return;
@@ -69,6 +82,7 @@ void Checks::nan_after(Exec& x, const Instr& in) {
       num::store_bits(x.regs + in.d + size * e.elements * (x.first + i) + size * k, e.type,
                       num::from_double(launch_.options->substitution->number, e.type));
     }
+  }
 }
 
 void Checks::division_before(const Exec& x, const Instr& in) {

@@ -1,7 +1,9 @@
 // The state of the checks for a running cluster: its agents, and the last accesses to each byte.
 #pragma once
 #include <algorithm>
+#include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -41,6 +43,11 @@ struct Checks::State {
   std::vector<Named> named;  // 16 a block
   std::unordered_map<uint32_t, machine::Clock> barriers;
   std::unordered_map<uint32_t, uint32_t> copiers;  // agents, by mbarrier
+  // NaNs that may be a step of one instruction of the program, by block, place of the register and thread.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Mark> marks;
+  using Thread = std::pair<uint32_t, uint32_t>;  // its block and number
+  std::map<Thread, const Instr*> callers;
+  std::map<std::pair<Thread, uint32_t>, Mark> divisions;  // by zero, by line of the PTX
   machine::Clock cluster[2];  // of the cluster's barrier, by parity of the phase: warps differ by at most one
 
   machine::Agent& new_agent() {

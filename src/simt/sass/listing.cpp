@@ -45,10 +45,6 @@ Source source_of(const sass::Instruction& in, const sass::Row& row) {
   s.multiplies = row.does(Effect::kLater);
   s.updates_global = updates && in.name != "ATOMS";
   if (row.does(Effect::kMeets) && in.name == "BAR") s.meets = Source::Meets::kBlock;
-  if (row.does(Effect::kNumbers) && in.name.starts_with('F')) {
-    s.numbers = Source::Numbers::kFloats;
-    s.type = num::Type::kF32;
-  }
   return s;
 }
 

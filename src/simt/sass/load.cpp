@@ -1,6 +1,8 @@
 // simt::load_cubin: machine code as a Kernel.
 #include <triton_runner/simt/simt.h>
 
+#include <algorithm>
+
 #include "kernel.h"
 #include "sass/hazard.h"
 #include "sass/lower.h"
@@ -40,6 +42,12 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
     return first_hazard(*module, *function, name);
   };
   if (!SassLowering(code, *module, *function, *kernel, sink).lower_kernel()) return sink.summary();
+  const bool has_lines = std::any_of(function->body.begin(), function->body.end(),
+                                     [](const sass::Instruction& in) { return in.ptx_line != 0; });
+  if (!has_lines)
+    code.no_numbers =
+        "checks 'nan', 'inf' and 'zerodiv' of machine code need its lines of the PTX: ptxas -lineinfo leaves "
+        "them in the cubin";
   auto plan = ArgumentPlan::make(code, options);
   if (!plan) return plan.error();
   auto no_probes = [](std::span<const exec::RegisterProbe>) -> base::Result<std::unique_ptr<Code>> {

@@ -465,6 +465,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
   matched_ = *matched;
   by_threads_ = false;
   if (matched_.row->family == "flow" && !in.has("EXCLUSIVE")) exclusive_ = kNoRegister;
+  numbers_ = nullptr;
   const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
   begin_guard(in);
   const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
@@ -472,13 +473,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
     error("the engine does not execute '" + std::string(in.spelling) + "' as it is written",
           {"level 'ptx' executes the PTX that this was assembled from"});
   if (sink_.list().size() != faults) return false;
-  // The last of several is what the instruction does; those before it give it its operands.
-  if (code.instrs.size() > first) {
-    const bool has_source =
-        std::any_of(code.instrs.begin() + static_cast<ptrdiff_t>(first), code.instrs.end(),
-                    [](const Instr& i) { return i.source != nullptr; });
-    if (!has_source) name_last();
-  }
+  give_sources(first);
   if (writes_uniform() && !by_threads_) run_uniformly(first);
   return true;
 }

@@ -107,6 +107,9 @@ class SassLowering {
   void begin_guard(const sass::Instruction& in);
   void run_uniformly(size_t first);
   bool writes_uniform() const;
+  void give_sources(size_t first);
+  Part part();
+  bool takes_divisor() const;
   void resolve_jumps();
   void place_variables();
 
@@ -120,6 +123,8 @@ class SassLowering {
   bool guard_negated_ = false;
   size_t first_ = 0;  // of the instructions of in_
   uint32_t carry_ = kNoRegister, active_ = kNoRegister, exclusive_ = kNoRegister;
+  size_t numbers_at_ = 0;  // the last instruction of in_ that computes floats, and what it says of them
+  const Source* numbers_ = nullptr;
   bool by_threads_ = false;                                 // give_threads was used
   std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, params_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "ptx/listing.h"
 #include "ptx/lower.h"
 #include "sass/lower.h"
 
@@ -15,6 +16,7 @@ struct SassLowering::PtxLine {
   std::vector<uint32_t> places;  // which place each register is
   bool is_alu = false;
   ptx::Alu alu;
+  Source source;  // what the PTX front end says of it
   // Of d, a, b, c, e and imm: which place, or a constant of so many bytes.
   struct Ref {
     int place = -1;
@@ -61,6 +63,7 @@ const SassLowering::PtxLine* SassLowering::ptx_line(const std::string& line) {
   if (auto alu = ptx::find_alu(**module, function, in)) {
     made->is_alu = true;
     made->alu = *alu;
+    made->source = source_of(in);
   }
   const std::vector<const ptx::Operand*> operands = ptx::flattened(in);
   for (size_t k = 0; made->is_alu && k < 6; ++k) {
@@ -92,6 +95,10 @@ void SassLowering::ptx(const std::string& line, std::span<const uint32_t> places
             : ref.is_constant ? constant(ref.bits, ref.bytes)
             : ref.place >= 0  ? places[static_cast<size_t>(ref.place)]
                               : kNoRegister;
+  }
+  if (known->source.numbers == Source::Numbers::kFloats) {
+    numbers_at_ = code.instrs.size();
+    numbers_ = &known->source;
   }
   Instr& i = emit(known->alu.run);
   i.d = at[0], i.a = at[1], i.b = at[2], i.c = at[3], i.e = at[4];

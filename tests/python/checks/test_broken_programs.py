@@ -1,5 +1,6 @@
 """Gluon programs that are broken by one edit each: check="race" reports every one of them at TTGIR and at
-PTX, as tests/golden/broken.txt has it, and none of the unbroken ones. Both levels find the same."""
+PTX, as tests/golden/broken.txt has it, and none of the unbroken ones. Both levels find the same, and so does
+machine code."""
 
 import re
 
@@ -16,8 +17,13 @@ GOLDEN = read_golden()
 FINDINGS = read_blocks("broken-findings.txt")
 
 
-@pytest.mark.parametrize("level", ["ttgir", "ptx"])
-@pytest.mark.parametrize("name", PROGRAMS)
+ASSEMBLED = [name for name in PROGRAMS if PROGRAMS[name].target != "cuda:100"]
+
+
+@pytest.mark.parametrize(
+    "name, level",
+    [(name, level) for name in PROGRAMS for level in ("ttgir", "ptx")] + [(n, "cubin") for n in ASSEMBLED],
+)
 def test_nothing_is_said_of_a_program_that_is_right(name, level):
     assert answer(PROGRAMS[name], level) == ""
 
@@ -27,6 +33,21 @@ def test_a_broken_program_is_reported(edit):
     for title, report in answers(*edit):
         assert report == GOLDEN[title], title
         assert report, title
+
+
+def kind_of(report):
+    return re.match(r"kernel '[^']*': (.*?) in ", report)[1]
+
+
+@pytest.mark.parametrize(
+    "name, edit, old, new",
+    [e for e in EDITS if e[0] in ASSEMBLED],
+    ids=lambda text: text if len(text) < 50 else "",
+)
+def test_machine_code_is_reported_as_its_ptx_is(name, edit, old, new):
+    report = answer(PROGRAMS[name], "cubin", old, new, edit.startswith("no fence"))
+    assert kind_of(report) == kind_of(GOLDEN[f"{name}, {edit}, ptx"])
+    assert "was made from line" in report
 
 
 def test_the_golden_file_holds_these_programs_and_no_others():
@@ -41,7 +62,7 @@ def test_both_levels_find_the_same(file):
     found = {}
     for title, report in read_blocks(file).items():
         program, _, level = title.rpartition(", ")
-        found.setdefault(program, {})[level] = re.match(r"kernel '[^']*': (.*?) in ", report)[1]
+        found.setdefault(program, {})[level] = kind_of(report)
     lines = []
     for program, at in found.items():
         kind = at["ptx"] if at["ttgir"] == at["ptx"] else f"{at['ttgir']} at ttgir, {at['ptx']} at ptx"

@@ -1,0 +1,79 @@
+// What the checks ask of machine code: which registers an instruction reads and writes, which of what it emitted computes
+// floats, and of which instruction of the PTX it is a part.
+#include <algorithm>
+
+#include "sass/listing.h"
+#include "sass/lower.h"
+
+namespace triton_runner::simt {
+
+// An I2F of whose result the same instruction of the PTX takes the reciprocal, scaled or not: an integer division begins so.
+bool SassLowering::takes_divisor() const {
+  constexpr ptrdiff_t kWindow = 64;
+  if (in_->name != "I2F" && in_->name != "I2FP") return false;
+  std::vector<uint32_t> derived{in_->operands.front().index};
+  const auto is_derived = [&](const sass::Operand& o) {
+    return o.kind == sass::OperandKind::kRegister &&
+           std::find(derived.begin(), derived.end(), o.index) != derived.end();
+  };
+  const auto end = function_.body.data() + function_.body.size();
+  for (const sass::Instruction* next = in_ + 1; next < end && next - in_ < kWindow && !derived.empty();
+       ++next) {
+    if (next->operands.size() < 2) continue;
+    const bool reads = std::any_of(next->operands.begin() + 1, next->operands.end(), is_derived);
+    if (reads && next->ptx_line == in_->ptx_line && next->name == "MUFU" && next->has("RCP")) return true;
+    if (is_derived(next->operands[0])) std::erase(derived, next->operands[0].index);
+    if (reads && next->ptx_line == in_->ptx_line && next->name == "FMUL")
+      derived.push_back(next->operands[0].index);
+  }
+  return false;
+}
+
+Part SassLowering::part() {
+  Part out;
+  out.of = in_->ptx_line;
+  out.calls = in_->name == "CALL";
+  out.takes_divisor = takes_divisor();
+  const bool wide = out.takes_divisor && (in_->has("U64") || in_->has("S64"));
+  out.moves = in_->has("MOV") || in_->name == "MOV" || in_->name == "SEL" || in_->name == "FSEL";
+  for (size_t k = 0; k < sass::kMaxSlots; ++k) {
+    if (!slot(k)) continue;
+    const sass::Operand& o = *slot(k);
+    std::vector<uint32_t> places;
+    auto add = [&](const sass::Operand& r, uint32_t count) {
+      const bool uniform = r.kind == sass::OperandKind::kUniform;
+      if (r.index == sass::kZero || (!uniform && r.kind != sass::OperandKind::kRegister)) return;
+      for (uint32_t i = 0; i < count; ++i) places.push_back(reg(r.index + i, uniform));
+    };
+    add(o, wide && !matched_.written[k] ? 2 : std::max<uint32_t>(1, matched_.registers[k]));
+    for (const sass::Operand& p : o.parts) add(p, p.selector == "64" ? 2 : 1);
+    // A divisor that is a parameter.
+    if (o.kind == sass::OperandKind::kConstant && out.takes_divisor) places.push_back(bank(o, 4));
+    if (places.empty()) continue;
+    if (matched_.written[k])
+      out.writes.insert(out.writes.end(), places.begin(), places.end());
+    else
+      out.reads.push_back(std::move(places));
+  }
+  return out;
+}
+
+void SassLowering::give_sources(size_t first) {
+  if (code.instrs.size() == first) return;
+  size_t made = code.sources.size();
+  while (made > 0 && code.sources[made - 1].at == in_)
+    --made;  // those of lines of PTX that are no arithmetic
+  // The last of several is what the instruction does; those before it give it its operands.
+  if (made == code.sources.size()) name_last();
+  if (numbers_) {
+    Source source = *code.instrs.back().source;
+    source.numbers = numbers_->numbers;
+    source.type = numbers_->type;
+    source.elements = numbers_->elements;
+    code.instrs[numbers_at_].source = &code.sources.emplace_back(source);
+  }
+  const Part* whole = code.keep(part());
+  for (; made < code.sources.size(); ++made) code.sources[made].part = whole;
+}
+
+}  // namespace triton_runner::simt
