@@ -16,6 +16,8 @@
 namespace triton_runner::num {
 namespace {
 
+static_assert(kMmaMaxInRegisters * kMmaSpread <= kMmaMaxK * 16);  // floats of MmaRows
+
 const MmaTable& table() { return NUM_OF_ISA(current_isa(), mma_table); }
 
 constexpr std::string_view kMeasured = "measured: H100";
@@ -304,6 +306,12 @@ static void finish_rows(const MmaPlan& plan, MmaRows& out) {
 
 void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const void* const* tiles, int rows) {
   const int n = plan.a_tiles(), elements = 128 / mma_bits(plan.a), halves = rows / 8;
+  if (plan.in_registers) {
+    for (int i = 0; i < 2 * n; ++i)
+      table().spread_rows(code_of(plan.a), tiles[i],
+                          out.value + i / 2 * elements * kMmaSpread + i % 2 * kMmaSpread / 2);
+    return;
+  }
   if (halves == 1) std::memset(out.value, 0, sizeof(float) * 16 * static_cast<size_t>(plan.k));
   for (int i = 0; i < n; ++i)
     for (int h = 0; h < halves; ++h)
@@ -325,6 +333,11 @@ void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const float* value, const 
 void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const void* const* tiles) {
   const int elements = 128 / mma_bits(plan.b);
   float* value = out.value.data() + first * plan.k;
+  if (plan.in_registers) {
+    for (int i = 0; i < plan.b_tiles(); ++i)
+      table().sorted_rows(code_of(plan.b), tiles[i], value + 8 * i * elements);
+    return;
+  }
   for (int i = 0; i < plan.b_tiles(); ++i)
     table().columns(code_of(plan.b), tiles[i], value + i * elements, plan.k);
   if (plan.b_sign < 0) negate(value, int64_t{8} * plan.k);
@@ -402,6 +415,11 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
     s.b_exponent += s.k;
   }
   if (plan.model.converted) add_last(from_zero.data(), static_cast<float*>(sums), 16 * columns, s.f16);
+}
+
+void mma_multiply_registers(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int count,
+                            const uint32_t* const (*c)[4], uint32_t* const (*d)[4]) {
+  table().fma_registers(a.value, b.value.data() + 8 * first * plan.k, plan.k, count, c, d);
 }
 
 void mma_widen(MmaType type, const void* bytes, float* out) {

@@ -55,6 +55,8 @@ MmaModel mma_model(int capability, MmaUnit unit, MmaType type, MmaSum sum, MmaSc
 
 int mma_bits(MmaType type);  // of an element in a tile
 inline constexpr int kMmaMaxK = 256;
+// Longer sums leave registers seldom enough, and as much of A, four times, pushes the rest out of the first cache.
+inline constexpr int kMmaMaxInRegisters = 32;
 
 // How one kind of product is computed; made once, when an instruction is lowered.
 struct MmaPlan {
@@ -66,9 +68,12 @@ struct MmaPlan {
   MmaSum sum = MmaSum::kF32;
   MmaScale scale = MmaScale::kNone;
   int k = 0;
-  bool fast = false;           // mma="fast"
-  bool saturate = false;       // s32: clamp the sum instead of wrapping
-  bool sparse = false;         // A: half of the elements are there
+  bool fast = false;      // mma="fast"
+  bool saturate = false;  // s32: clamp the sum instead of wrapping
+  bool sparse = false;    // A: half of the elements are there
+  // Fast sums of f32 in registers of warps (mma_multiply_registers), of 16 rows and k up to kMmaMaxInRegisters:
+  // operands are made ready for that.
+  bool in_registers = false;
   int a_sign = 1, b_sign = 1;  // -1: the operand is negated (wgmma imm-scale, tcgen05 negate)
   MmaModel model;
 
@@ -77,7 +82,8 @@ struct MmaPlan {
   int b_tiles() const { return k * mma_bits(b) / 128; }
 };
 
-// 16 rows of A, ready to be multiplied: element k of row i at [k * 16 + i].
+// 16 rows of A, ready to be multiplied: element k of row i at [k * 16 + i]; in_registers: four times from
+// [k * 64 + 4 * i] on.
 struct MmaRows {
   alignas(64) float value[kMmaMaxK * 16];
   alignas(64) int16_t exponent[kMmaMaxK * 16];
@@ -85,7 +91,8 @@ struct MmaRows {
   bool special = false;                    // an infinity or a NaN among them
   int min_exponent = 0, max_exponent = 0;  // of what is not 0
 };
-// Columns of B: element k of column j at [j * k_of_plan + k].
+// Columns of B: element k of column j at [j * k_of_plan + k]; in_registers: of eight columns, the even and then the
+// odd ones, from [k * 8] on.
 struct MmaColumns {
   std::vector<float> value;
   std::vector<int32_t> exponent;  // in both halves
@@ -109,6 +116,11 @@ void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const voi
 // are f32 or s32 as plan.sum says; f16 sums are held as f32.
 void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int columns,
                   void* sums);
+// The same for plan.in_registers: the accumulators' fragments come from registers c[j] and go to d[j], of the eight columns
+// j of `count` from number `first` of them on.
+void mma_multiply_registers(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int count,
+                            const uint32_t* const (*c)[4], uint32_t* const (*d)[4]);
+
 // Elements of one type in a tile row (16 bytes), as f32.
 void mma_widen(MmaType type, const void* bytes, float* out);
 

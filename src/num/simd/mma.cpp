@@ -296,6 +296,22 @@ void exact(const MmaStep* steps, int count) {
   exact_steps<false, 0, 0>(steps, count, mode);
 }
 
+NUM_INLINE F fused(F a, F y, F sum) {
+#if defined(SIMD_ISA_avx512)
+  return (F)_mm512_fmadd_ps((__m512)a, (__m512)y, (__m512)sum);
+#elif defined(SIMD_ISA_avx2)
+  return (F)_mm256_fmadd_ps((__m256)a, (__m256)y, (__m256)sum);
+#else
+  return sum + a * y;  // products of tensor-core operands are exact in f32, short of its range
+#endif
+}
+
+// The tensor cores' only NaN: which one a chain gives depends on how it is compiled.
+NUM_INLINE F one_nan(F x) {
+  const I nan = (I)(x != x);
+  return (F)(((I)x & ~nan) | (nan & INT32_MAX));
+}
+
 void fma(const MmaStep& s) {
   constexpr int kColumns = 8;  // enough sums to hide the latency of one
   for (int j = 0; j < s.columns; j += kColumns) {
@@ -310,22 +326,73 @@ void fma(const MmaStep& s) {
 #pragma GCC unroll 8
         for (int q = 0; q < kColumns; ++q) {
           F y = splat(b[q * s.b_stride + x]);
-#if defined(SIMD_ISA_avx512)
-          sum[q] = (F)_mm512_fmadd_ps((__m512)a, (__m512)y, (__m512)sum[q]);
-#elif defined(SIMD_ISA_avx2)
-          sum[q] = (F)_mm256_fmadd_ps((__m256)a, (__m256)y, (__m256)sum[q]);
-#else
-          sum[q] += a * y;  // products of tensor-core operands are exact in f32, short of its range
-#endif
+          sum[q] = fused(a, y, sum[q]);
         }
       }
 #pragma GCC unroll 8
-      for (int q = 0; q < kColumns; ++q) store(sums + q * kRows + part, sum[q]);
+      for (int q = 0; q < kColumns; ++q) store(sums + q * kRows + part, one_nan(sum[q]));
     }
     if (s.f16)
       for (int i = 0; i < kColumns * kRows; ++i)
         sums[i] = __builtin_isnan(sums[i]) ? sums[i] : round_sum(static_cast<double>(sums[i]), 23, true);
   }
+}
+
+// Four floats, again and again.
+NUM_INLINE F repeat4(const float* p) {
+#if defined(SIMD_ISA_avx512)
+  return (F)_mm512_broadcast_f32x4(_mm_loadu_ps(p));
+#elif defined(SIMD_ISA_avx2)
+  return (F)_mm256_broadcast_ps(reinterpret_cast<const __m128*>(p));
+#else
+  F f;
+  for (int i = 0; i < kLanes; ++i) f[i] = p[i % 4];
+  return f;
+#endif
+}
+
+// kWide columns of eight, and kHalves halves of the rows, of sums: a register has one half's even or odd columns.
+template <int kWide, int kHalves>
+NUM_INLINE void fma_registers_of(const float* a, const float* b, int k, const uint32_t* const (*c)[4],
+                                 uint32_t* const (*d)[4], int half) {
+  constexpr int kVectors = 32 / kLanes;  // of a register
+  F sum[kWide][kHalves][2][kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kWide * kHalves * 2 * kVectors; ++i) {
+    const int w = i / (kHalves * 2 * kVectors), h = i / (2 * kVectors) % kHalves, odd = i / kVectors % 2,
+              v = i % kVectors;
+    sum[w][h][odd][v] = load<F>(c[w][2 * (half + h) + odd] + v * kLanes);
+  }
+  for (int x = 0; x < k; ++x) {
+    F y[kWide][2];
+#pragma GCC unroll 4
+    for (int i = 0; i < 2 * kWide; ++i) y[i / 2][i % 2] = repeat4(b + 8 * (i / 2 * k + x) + 4 * (i % 2));
+#pragma GCC unroll 16
+    for (int i = 0; i < kHalves * kVectors; ++i) {
+      const F left = load<F>(a + x * kMmaSpread + 32 * half + i * kLanes);
+#pragma GCC unroll 4
+      for (int j = 0; j < 2 * kWide; ++j) {
+        F& s = sum[j / 2][i / kVectors][j % 2][i % kVectors];
+        s = fused(left, y[j / 2][j % 2], s);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kWide * kHalves * 2 * kVectors; ++i) {
+    const int w = i / (kHalves * 2 * kVectors), h = i / (2 * kVectors) % kHalves, odd = i / kVectors % 2,
+              v = i % kVectors;
+    store(d[w][2 * (half + h) + odd] + v * kLanes, one_nan(sum[w][h][odd][v]));
+  }
+}
+
+void fma_registers(const float* a, const float* b, int k, int columns, const uint32_t* const (*c)[4],
+                   uint32_t* const (*d)[4]) {
+  int j = 0;
+#if defined(SIMD_ISA_avx512)
+  for (; j + 2 <= columns; j += 2) fma_registers_of<2, 2>(a, b + 8 * k * j, k, c + j, d + j, 0);
+#endif
+  for (; j < columns; ++j)
+    for (int half = 0; half < 2; ++half) fma_registers_of<1, 1>(a, b + 8 * k * j, k, c + j, d + j, half);
 }
 
 void integer(const MmaStep& s, bool saturate) {
@@ -349,8 +416,11 @@ void integer(const MmaStep& s, bool saturate) {
 const MmaTable mma_table = {exact,
                             exact_wide,
                             fma,
+                            fma_registers,
                             integer,
                             mma_rows,
+                            mma_spread_rows,
+                            mma_sorted_rows,
                             mma_columns,
                             mma_row_exponents,
                             mma_column_exponents,

@@ -9,6 +9,8 @@
 namespace triton_runner::num::SIMD_ISA {
 
 void mma_rows(MmaCode code, const void* tile, float* out);
+void mma_spread_rows(MmaCode code, const void* tile, float* out);
+void mma_sorted_rows(MmaCode code, const void* tile, float* out);
 void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride);
 MmaRange mma_row_exponents(const float* value, int16_t* exponent, int64_t n, int lowest);
 MmaRange mma_column_exponents(const float* value, int32_t* exponent, int64_t n, int lowest);

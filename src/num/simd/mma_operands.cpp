@@ -131,16 +131,49 @@ NUM_INLINE void transpose(U8 (&r)[8]) {
   }
 }
 
-template <MmaCode kCode>
+// Where eight elements go, of rows in ascending or in the registers' order: element x of k.
+struct Rows {
+  static constexpr int kOrder[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  NUM_INLINE static void put(float* out, int x, F8 v) { store(out + x * kRows, v); }
+};
+struct SortedRows {
+  static constexpr int kOrder[8] = {0, 2, 4, 6, 1, 3, 5, 7};
+  NUM_INLINE static void put(float* out, int x, F8 v) { store(out + x * 8, v); }
+};
+struct SpreadRows : Rows {
+  NUM_INLINE static void put(float* out, int x, F8 v) {
+    out += x * kMmaSpread;
+#if defined(SIMD_ISA_avx512)
+    const __m512i four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    const __m512 all = _mm512_castps256_ps512((__m256)v);
+    _mm512_storeu_ps(out, _mm512_permutexvar_ps(four, all));
+    _mm512_storeu_ps(out + 16, _mm512_permutexvar_ps(_mm512_add_epi32(four, _mm512_set1_epi32(4)), all));
+#else
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) store(out + 4 * i, v[i] - F4{});
+#endif
+  }
+};
+
+template <MmaCode kCode, class Put>
 void rows_of(const uint8_t* tile, float* out) {
+  if constexpr (kCode == MmaCode::kTF32) {
+    for (int x = 0; x < 4; ++x) {
+      F8 v;
+      for (int i = 0; i < 8; ++i)
+        v[i] = bits_as<float>(load<uint32_t>(tile + 16 * Put::kOrder[i] + 4 * x) & 0xffffe000u);
+      Put::put(out, x, v);
+    }
+    return;
+  }
   constexpr int kGroups = groups_of(kCode);
   for (int g = 0; g < kGroups; ++g) {
     U8 r[8];
 #pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) r[i] = fetch(kCode, tile + 16 * i + 16 / kGroups * g);
+    for (int i = 0; i < 8; ++i) r[i] = fetch(kCode, tile + 16 * Put::kOrder[i] + 16 / kGroups * g);
     transpose(r);
 #pragma GCC unroll 8
-    for (int x = 0; x < 8; ++x) store(out + (8 * g + x) * kRows, widen(kCode, r[x]));
+    for (int x = 0; x < 8; ++x) Put::put(out, 8 * g + x, widen(kCode, r[x]));
   }
 }
 template <MmaCode kCode>
@@ -151,14 +184,6 @@ void columns_of(const uint8_t* tile, float* out, int64_t stride) {
       store(out + i * stride + 8 * g, widen(kCode, fetch(kCode, tile + 16 * i + 16 / kGroups * g)));
 }
 
-template <>
-void rows_of<MmaCode::kTF32>(const uint8_t* tile, float* out) {
-  for (int r = 0; r < 8; ++r)
-    for (int x = 0; x < 4; ++x) {
-      uint32_t bits = load<uint32_t>(tile + 16 * r + 4 * x) & 0xffffe000u;
-      store(out + x * kRows + r, bits);
-    }
-}
 template <>
 void columns_of<MmaCode::kTF32>(const uint8_t* tile, float* out, int64_t stride) {
   typedef uint32_t W __attribute__((vector_size(16)));
@@ -241,16 +266,21 @@ NUM_INLINE void transpose4(F4& a, F4& b, F4& c, F4& d) {
   X(kF16)                \
   X(kBF16) X(kTF32) X(kE4M3) X(kE5M2) X(kE3M2) X(kE2M3) X(kE2M1Byte) X(kE2M1) X(kS8) X(kU8) X(kS4) X(kU4)
 
-void mma_rows(MmaCode code, const void* tile, float* out) {
+template <class Put>
+static void put_rows(MmaCode code, const void* tile, float* out) {
   auto* bytes = static_cast<const uint8_t*>(tile);
   switch (code) {
 #define X(name)       \
   case MmaCode::name: \
-    return rows_of<MmaCode::name>(bytes, out);
+    return rows_of<MmaCode::name, Put>(bytes, out);
     NUM_MMA_CODES(X)
 #undef X
   }
 }
+
+void mma_rows(MmaCode code, const void* tile, float* out) { put_rows<Rows>(code, tile, out); }
+void mma_spread_rows(MmaCode code, const void* tile, float* out) { put_rows<SpreadRows>(code, tile, out); }
+void mma_sorted_rows(MmaCode code, const void* tile, float* out) { put_rows<SortedRows>(code, tile, out); }
 
 void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride) {
   auto* bytes = static_cast<const uint8_t*>(tile);

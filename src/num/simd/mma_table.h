@@ -50,15 +50,24 @@ inline constexpr int32_t kMmaAbsent = kMmaNoExponent - 1;  // of an element that
 enum class MmaSums : uint8_t { kOrdinary, kFinite, kSpecial };
 inline constexpr int kMmaLowest = -75, kMmaHighest = 100;
 
+// Lane 4 g + t of a warp's sums has row g: each element of A as often as there are t.
+inline constexpr int kMmaSpread = 64;
+
 struct MmaTable {
   // Steps of one plan. Ordinary sums; all of k, block by block.
   void (*exact)(const MmaStep* steps, int count);
   void (*exact_wide)(const MmaStep& step);  // any finite operands, and scales; one block
   void (*fma)(const MmaStep& step);         // sums as f32 chains; f16 sums are rounded at the end
+  // The same chains from registers to registers of warps: kMmaSpread floats of A and 8 of B for each of k.
+  void (*fma_registers)(const float* a, const float* b, int k, int columns, const uint32_t* const (*c)[4],
+                        uint32_t* const (*d)[4]);
   // s32 sums from exact f32 products of small integers.
   void (*integer)(const MmaStep& step, bool saturate);
   // A tile, transposed: element x of row r at out[x * 16 + r]; and as it is: out[r * stride + x].
   void (*rows)(MmaCode code, const void* tile, float* out);
+  // Transposed as fma_registers has A, eight of its rows, and B.
+  void (*spread_rows)(MmaCode code, const void* tile, float* out);
+  void (*sorted_rows)(MmaCode code, const void* tile, float* out);
   void (*columns)(MmaCode code, const void* tile, float* out, int64_t stride);
   // The exponents of n values, a multiple of 16; at least `lowest`, 0 has kMmaNoExponent. B's stand in both
   // halves of a word, so that one load repeats them in vectors of 16 bits.

@@ -76,6 +76,20 @@ thread_local Scratch scratch;
 void multiply(const Exec& x, uint32_t warp, const num::MmaPlan& plan, const MmaGroup::Sum* sums,
               uint32_t count, const num::MmaRows& rows, const num::MmaColumns& columns,
               std::vector<uint32_t>& held) {
+  if (plan.in_registers) {
+    constexpr uint32_t kAtOnce = 8;
+    for (uint32_t first = 0; first < count; first += kAtOnce) {
+      const uint32_t* c[kAtOnce][4];
+      uint32_t* d[kAtOnce][4];
+      const uint32_t n = std::min(count - first, kAtOnce);
+      for (uint32_t i = 0; i < 4 * n; ++i) {
+        c[i / 4][i % 4] = x.reg<uint32_t>(sums[first + i / 4].c[i % 4]) + warp;
+        d[i / 4][i % 4] = x.reg<uint32_t>(sums[first + i / 4].d[i % 4]) + warp;
+      }
+      num::mma_multiply_registers(plan, rows, columns, static_cast<int>(first), static_cast<int>(n), c, d);
+    }
+    return;
+  }
   static constexpr uint32_t kZeros[32] = {};
   uint32_t ignored[32];
   held.resize(128 * count);
@@ -155,13 +169,29 @@ void run_mma(Lanes& lanes, const Operands& in) {
   x.pc += g.behind;
 }
 
-bool writes_operands(const MmaGroup& g) {
+static bool writes_operands(const MmaGroup& g) {
   auto is_read = [&](uint32_t place) {
     return std::find(g.a.begin(), g.a.end(), place) != g.a.end() ||
            std::find(g.b.begin(), g.b.end(), place) != g.b.end();
   };
   return std::any_of(g.sums.begin(), g.sums.end(),
                      [&](const MmaGroup::Sum& s) { return std::any_of(s.d, s.d + 4, is_read); });
+}
+
+// A register of a sum's results that is another one's before: no part may be written before all are read.
+static bool moves_sums(const MmaGroup& g) {
+  return std::any_of(g.sums.begin(), g.sums.end(), [](const MmaGroup::Sum& s) {
+    for (int i = 0; i < 16; ++i)
+      if (i / 4 != i % 4 && s.d[i / 4] == s.c[i % 4]) return true;
+    return false;
+  });
+}
+
+void finish(MmaGroup& g, const Mma& m) {
+  num::MmaPlan& fast = g.plan[1];
+  fast.in_registers = fast.sum == num::MmaSum::kF32 && !m.sparse && !m.scales && m.m == 16 &&
+                      fast.k <= num::kMmaMaxInRegisters && m.f.c_count == 4 && !moves_sums(g);
+  g.overwrites = writes_operands(g);
 }
 
 void set_alone(Mma& m) {
@@ -174,7 +204,7 @@ void set_alone(Mma& m) {
   std::fill_n(sum.d, 4, kNoRegister);
   std::copy_n(m.f.c, m.f.c_count, sum.c);
   std::copy_n(m.f.d, m.f.d_count, sum.d);
-  g.overwrites = writes_operands(g);
+  finish(g, m);
 }
 
 // m8n8k4, m16n8k4, k8, k16 of f64.

@@ -47,7 +47,8 @@ void run_b1(Lanes& lanes, const Operands& in);
 
 // Makes MmaGroup of one instruction.
 void set_alone(Mma& m);
-bool writes_operands(const MmaGroup& group);
+// What follows from the rest.
+void finish(MmaGroup& group, const Mma& m);
 // Finds the products that are one.
 void join_products(Code& code);
 

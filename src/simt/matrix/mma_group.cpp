@@ -124,7 +124,7 @@ class Run {
         std::copy(s->d.begin(), s->d.end(), sum.d);
       }
     }
-    out.overwrites = writes_operands(out);
+    finish(out, first_);
     out.behind = behind;
     out.moves = moves_;
   }

@@ -61,6 +61,11 @@ def text_of(rng: random.Random, kind: str) -> str:
         ]
         braces = ["{" + ", ".join(f"%r{r}" for r in part) + "}" for part in (d, *parts)]
         lines.append(f"mma.sync.aligned.{spelling} {', '.join(braces)};")
+    return kernel_of(lines, target)
+
+
+def kernel_of(lines: list[str], target: str) -> str:
+    """Registers from memory, the instructions, and registers to memory."""
     loads = [f"ld.global.b32 %r{i}, [%at+{4 * THREADS * i}];" for i in range(REGISTERS)]
     stores = [f"st.global.b32 [%at+{4 * THREADS * i}], %r{i};" for i in range(REGISTERS)]
     body = "\n  ".join(loads + lines + stores)
@@ -116,3 +121,30 @@ def test_joined_products(kind, wild, tmp_path):
                     kernel[(1,)](alone)
             assert joined.tobytes() == alone.tobytes(), (kind, seed, mma)
             assert joined.tobytes() != values.tobytes()
+
+
+def test_fast_sums_of_small_integers(tmp_path):
+    """They are exact, so fast products, which go from registers to registers, have the bits of exact ones."""
+    rng = random.Random(0)
+    operands, sums = range(24), range(24, REGISTERS)
+    values = np.random.default_rng(0).integers(-4, 5, (REGISTERS, 2 * THREADS)).astype(np.float16)
+    start = values.view(np.uint32)
+    start[24:] = np.random.default_rng(1).integers(-99, 99, (24, THREADS)).astype(np.float32).view(np.uint32)
+    for seed in range(20):
+        lines = []
+        for _ in range(12):
+            d = rng.sample(sums, 4)
+            c = rng.choice([d, rng.sample(d, 4), rng.choices(sums, k=4)])
+            parts = (d, rng.choices(operands, k=4), rng.choices(operands, k=2), c)
+            braces = ["{" + ", ".join(f"%r{r}" for r in part) + "}" for part in parts]
+            lines.append(f"mma.sync.aligned.{KINDS['f16'][0]} {', '.join(braces)};")
+        file = tmp_path / f"{seed}.ptx"
+        file.write_text(kernel_of(lines, "sm_80"))
+        kernel = triton_runner.load(file, device="cpu")
+        results = []
+        for mma in ("exact", "fast"):
+            results.append(start.copy())
+            with triton_runner.using(mma=mma):
+                kernel[(1,)](results[-1])
+        assert results[0].tobytes() == results[1].tobytes(), seed
+        assert results[0].tobytes() != start.tobytes()
