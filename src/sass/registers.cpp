@@ -78,7 +78,8 @@ uint32_t of_conversion(const Instruction& in, bool written) {
     if (is_wide(mod)) wide.push_back(mod);
   if (wide.empty()) return 1;
   if (wide.size() == 2 || in.name == "FRND") return 2;
-  const bool of_result = in.name == "F2F"   ? in.mods[0] == wide[0] || (in.mods[0] == "FTZ" && in.mods[1] == wide[0])
+  const bool of_result = in.name == "F2F"
+                             ? in.mods[0] == wide[0] || (in.mods[0] == "FTZ" && in.mods[1] == wide[0])
                          : in.name == "I2F" ? wide[0] == "F64"
                                             : wide[0] != "F64";
   return of_result == written ? 2 : 1;
@@ -86,7 +87,8 @@ uint32_t of_conversion(const Instruction& in, bool written) {
 
 uint32_t width(const Instruction& in, const Matched& matched, size_t k) {
   const std::string_view family = matched.row->family;
-  if (family == "convert") return in.name == "MUFU" || in.name == "FCHK" ? 1 : of_conversion(in, matched.written[k]);
+  if (family == "convert")
+    return in.name == "MUFU" || in.name == "FCHK" ? 1 : of_conversion(in, matched.written[k]);
   if (in.name.ends_with("MMA") && family == "matrices") return of_product(in, k);
   if (in.name == "LDSM" || in.name == "STSM") return in.has("4") ? 4 : in.has("2") ? 2 : 1;
   if (family == "atomics" || in.name == "SYNCS") return std::max<uint32_t>(1, matched.registers[k]);

@@ -23,7 +23,9 @@ WRONG = ("different", "hazard")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 100), metavar=("FROM", "TO"))
     parser.add_argument("--ptxas", nargs="*", default=[], help="versions, paths, or all")
     parser.add_argument("--opt", type=int, nargs="*", default=[3])
@@ -32,7 +34,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     assemblers = trials.chosen_assemblers(options.ptxas)
-    end, counts, why, programs = time.monotonic() + options.limit, collections.Counter(), collections.Counter(), 0
+    end, counts, why, programs = (
+        time.monotonic() + options.limit,
+        collections.Counter(),
+        collections.Counter(),
+        0,
+    )
     for first in range(options.seeds[0], options.seeds[1], AT_ONCE):
         if time.monotonic() > end:
             break

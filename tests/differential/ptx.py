@@ -124,7 +124,9 @@ class Generator:
             mode = self.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
             self.let("r", f"prmt.b32.{mode} {{}}, {a}, {b}, {self.one(self.pick('r'), '1', '2', '3')};")
         else:
-            selector = f"0x{self.random.randint(0, 0xFFFF):04x}" if self.random.random() < 0.7 else self.pick("r")
+            selector = (
+                f"0x{self.random.randint(0, 0xFFFF):04x}" if self.random.random() < 0.7 else self.pick("r")
+            )
             self.let("r", f"prmt.b32 {{}}, {a}, {b}, {selector};")
 
     def carry(self) -> None:
@@ -167,7 +169,10 @@ class Generator:
         for _ in range(self.random.randint(1, 4)):
             self.compare()
             if self.random.random() < 0.2:
-                value = self.let("r", f"slct.{self.one('s32', 'u32', 'b32')}.s32 {{}}, {value}, {self.r()}, {self.pick('r')};")
+                value = self.let(
+                    "r",
+                    f"slct.{self.one('s32', 'u32', 'b32')}.s32 {{}}, {value}, {self.r()}, {self.pick('r')};",
+                )
             else:
                 pair = [value, self.r()]
                 self.random.shuffle(pair)
@@ -249,7 +254,9 @@ class Generator:
         self.write(f"@{guard} " + self.one(f"add.s32 {before}, {a}, {b};", f"shl.b32 {before}, {a}, 3;", f"max.s32 {before}, {a}, {b};",
                                            f"mov.b32 {before}, {b};", f"mul.lo.s32 {before}, {a}, {b};"))  # fmt: skip
         if self.random.random() < 0.5:
-            self.write(f"@{'' if guard[0] == '!' else '!'}{guard.lstrip('!')} xor.b32 {before}, {before}, {self.r()};")
+            self.write(
+                f"@{'' if guard[0] == '!' else '!'}{guard.lstrip('!')} xor.b32 {before}, {before}, {self.r()};"
+            )
         self.values["r"].append(before)
 
     def load(self) -> None:
@@ -287,7 +294,9 @@ class Generator:
         guard = f"@{self.one('', '!')}{self.pick('p')} " if how == "guard" else ""
         more = ""
         if how == "bytes":
-            count = self.let("r", f"selp.b32 {{}}, {size}, {self.random.choice((0, 0, 4))}, {self.pick('p')};")
+            count = self.let(
+                "r", f"selp.b32 {{}}, {size}, {self.random.choice((0, 0, 4))}, {self.pick('p')};"
+            )
             more = f", {count}"
         if how == "ignore":
             more = f", {self.pick('p')}"
@@ -335,7 +344,9 @@ class Generator:
                 self.operation()
             for name in joined:
                 if self.random.random() < 0.8:
-                    self.write(f"{self.one('add.s32', 'xor.b32', 'min.s32', 'sub.s32')} {name}, {name}, {self.r()};")
+                    self.write(
+                        f"{self.one('add.s32', 'xor.b32', 'min.s32', 'sub.s32')} {name}, {name}, {self.r()};"
+                    )
             for kind, count in kept.items():
                 del self.values[kind][count:]
             self.write(*([last] if last else []))
@@ -384,14 +395,19 @@ def generate_ptx(seed: int, target: str = "sm_80") -> str:
     for _ in range(g.random.randint(6, 30)):
         g.operation()
     outputs = g.values["r"][-24:] + [g.values["r"][i] for i in range(INPUTS)]
-    stores = [f"  st.global.b32 [%last+{4 * THREADS * BLOCKS * i}], {name};" for i, name in enumerate(outputs)]
+    stores = [
+        f"  st.global.b32 [%last+{4 * THREADS * BLOCKS * i}], {name};" for i, name in enumerate(outputs)
+    ]
     for k, name in enumerate(g.values["d"][-2:]):
         at = 4 * THREADS * BLOCKS * (len(outputs) + 2 * k)
         stores.append(f"  mov.b64 {{%low, %high}}, {name};")
         stores.append(f"  st.global.b32 [%last+{at}], %low;")
         stores.append(f"  st.global.b32 [%last+{at + 4 * THREADS * BLOCKS}], %high;")
     words = THREADS * BLOCKS
-    counts = "\n".join(f"  .reg .{t} %{k}<{g.count[k] + 1}>;" for k, t in zip("rdpfh", ("b32", "b64", "pred", "f32", "b16"), strict=True))
+    counts = "\n".join(
+        f"  .reg .{t} %{k}<{g.count[k] + 1}>;"
+        for k, t in zip("rdpfh", ("b32", "b64", "pred", "f32", "b16"), strict=True)
+    )
     return "\n".join(
         [
             f"// grid: {BLOCKS}", f"// arg: i32[{max(words * INPUTS, 512)}] bits {seed}", f"// arg: i32[{words * 40}] zeros",

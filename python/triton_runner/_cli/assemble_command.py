@@ -86,7 +86,11 @@ def _judge_cubin(place: str, kernel: str, as_json: bool) -> int:
     from triton_runner._artifact.reading import read_kernel
     from triton_runner._assemble import hazards
 
-    judged = [k for k in hazards.of_cubin(read_kernel(place, "assemble", True), place) if not kernel or k.kernel == kernel]
+    judged = [
+        k
+        for k in hazards.of_cubin(read_kernel(place, "assemble", True), place)
+        if not kernel or k.kernel == kernel
+    ]
     if kernel and not judged:
         raise fail(f"{place} has no kernel '{kernel}'")
     if as_json:

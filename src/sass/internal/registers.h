@@ -17,7 +17,8 @@ inline bool is_uniform(RegisterId reg) { return reg >= 256 && reg < 512; }
 struct Registers {
   std::vector<RegisterId> reads, writes;
   bool known = false;  // the table has the instruction
-  bool later = false;  // its results come neither at a fixed time nor with a scoreboard (products of a warp group)
+  bool later =
+      false;  // its results come neither at a fixed time nor with a scoreboard (products of a warp group)
 };
 
 // Of what is not known the registers that stand in the text are given as written: what was there before is not looked at.
