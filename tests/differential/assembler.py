@@ -1,11 +1,11 @@
-"""Random PTX on trial: what each assembler makes of it, at each -O, has to leave the bits that the PTX leaves, all of it
-executed on the CPU.
+"""Random PTX on trial: what each assembler makes of it, at each -O, has to leave the bits that the PTX
+leaves, all of it executed on the CPU.
 
     python tests/differential/assembler.py                        a hundred programs by the newest ptxas
     python tests/differential/assembler.py --seeds 0 5000 --ptxas all --opt 0 1 2 3 --limit 3600
 
-A trial that is done is kept: the same command goes on where it was interrupted. Programs whose trial ends as "different" or
-"hazard" are left in build/differential/, for `triton-runner assemble FILE --check`.
+A trial that is done is kept: the same command goes on where it was interrupted. Programs whose trial ends
+as "different" or "hazard" are left in build/differential/, for `triton-runner assemble FILE --check`.
 """
 
 import argparse
@@ -14,8 +14,9 @@ import pathlib
 import sys
 import time
 
-from ptx import generate_ptx
 from triton_runner._assemble import trials
+
+from ptx import generate_ptx
 
 KEPT = pathlib.Path(__file__).resolve().parents[2] / "build" / "differential"
 AT_ONCE = 20  # seeds

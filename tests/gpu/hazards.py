@@ -3,10 +3,11 @@
     python tests/gpu/hazards.py make FOLDER     with the assemblers, without a GPU
     python tests/gpu/hazards.py run FOLDER      on a GPU of sm_90; writes FOLDER/answers.json
 
-make writes each kernel as ptxas made it and with its broken word. run launches both from the same inputs, in a process of
-its own, as a broken word may hang or fault, ROUNDS times, and compares every byte with the right kernel's first launch. A word
-that changes nothing is a hazard all the same: what it leaves open went well this time. The exit status is 1 where a right
-kernel does not give the same bytes each time, which says nothing of the words.
+make writes each kernel as ptxas made it and with its broken word. run launches both from the same inputs,
+in a process of its own, as a broken word may hang or fault, ROUNDS times, and compares every byte with the
+right kernel's first launch. A word that changes nothing is a hazard all the same: what it leaves open went
+well this time. The exit status is 1 where a right kernel does not give the same bytes each time, which says
+nothing of the words.
 """
 
 import argparse

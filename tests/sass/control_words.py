@@ -1,15 +1,17 @@
 """check="hazard" on trial: control words that ptxas wrote, which are right, and those that are broken here.
 
-    python tests/sass/control_words.py clean [--ptxas 12.9 13.4] [--opt 0 3] [--target sm_80 sm_90] [--more FOLDER]
+    python tests/sass/control_words.py clean [--ptxas 12.9 13.4] [--opt 0 3] [--target sm_80 sm_90]
     python tests/sass/control_words.py plant [--write]
 
-clean: every PTX text of the tree, assembled; counts kernels, instructions and hazards, of which there should be none.
-plant: breaks words of the cubins of SOURCES by rules that look at the listing's text alone, prints how many of them are
-reported, and with --write keeps PER_KIND of each kind in hazards.json, which tests/python/ptx/test_hazards.py checks.
+clean: every PTX text of the tree, assembled; counts kernels, instructions and hazards, of which there
+should be none. plant: breaks words of the cubins of SOURCES by rules that look at the listing's text alone,
+prints how many of them are reported, and with --write keeps PER_KIND of each kind in hazards.json, which
+tests/python/ptx/test_hazards.py checks.
 """
 
 import argparse
 import collections
+import functools
 import json
 import pathlib
 import re
@@ -25,7 +27,8 @@ SOURCES = (
     ("carry", "sm_90a"), ("cp-async", "sm_90a"), ("memory-wide-registers", "sm_90a"), ("contract", "sm_90a"),
     ("call", "sm_90a"), ("atom-global-b32", "sm_90a"), ("memory-shared-wide", "sm_90a"), ("spaces", "sm_90a"),
     ("set-half", "sm_90a"), ("stmatrix-trans", "sm_90a"), ("load-into-the-address", "sm_90a"),
-    ("cp-async-groups", "sm_90a"), ("bar-red", "sm_90a"), ("atom-float", "sm_90a"), ("barrier-exchange", "sm_90a"), ("diverge-loop", "sm_90a"),
+    ("cp-async-groups", "sm_90a"), ("bar-red", "sm_90a"), ("atom-float", "sm_90a"), ("barrier-exchange",
+    "sm_90a"), ("diverge-loop", "sm_90a"),
     ("mbarrier-state", "sm_90a"), ("diverge-loop", "sm_80"), ("carry", "sm_80"), ("atom-global-b32", "sm_80"),
 )  # fmt: skip
 FIELDS = {
@@ -207,7 +210,7 @@ def plant(keep: bool) -> int:
         for kernel in sections(cubin):
             listing = tools.disassembly(cubin, *hazards.LISTING)
             code = instructions(listing[listing.index(f".text.{kernel}:") :])
-            for one in candidates(code, lambda *where, kernel=kernel: word(cubin, kernel, *where)):
+            for one in candidates(code, functools.partial(word, cubin, kernel)):
                 kind = one.pop("kind")
                 seen[kind] += 1
                 broken = relisted(listing, kernel, one["address"], one["field"], one["value"])
@@ -221,8 +224,10 @@ def plant(keep: bool) -> int:
                     sum(r["kind"] == kind for r in kept) < PER_KIND
                     and sum(r["kind"] == kind and r["ptx"] == name for r in kept) < 3
                 ):
-                    kept.append({"ptx": name, "ptxas": PTXAS, "target": target, "kernel": kernel, "kind": kind,
-                                 "text": dict(code)[one["address"]], **one, "register": row.register})  # fmt: skip
+                    kept.append({"ptx": name, "ptxas": PTXAS, "target": target, "kernel": kernel,
+                        "kind": kind,
+                                 "text": dict(code)[one["address"]], **one,
+                                 "register": row.register})  # fmt: skip
     for kind in seen:
         print(f"{kind}: {reported[kind]} of {seen[kind]} reported")
     if keep:
@@ -257,8 +262,8 @@ def clean(options) -> int:
                         found += len(one.hazards)
                         for hazard in one.hazards:
                             print(one.kernel, *hazards.lines(hazard), sep="\n  ")
-                print(f"ptxas {assembler.version} -O{opt} {asked}: {kernels} kernels, {instructions} instructions, "
-                      f"{unjudged} of them not judged, {found} hazards", flush=True)  # fmt: skip
+                counts = f"{kernels} kernels, {instructions} instructions, {unjudged} of them not judged"
+                print(f"ptxas {assembler.version} -O{opt} {asked}: {counts}, {found} hazards", flush=True)
                 wrong += found
     return int(wrong > 0)
 

@@ -83,6 +83,7 @@ def assemble_command(
 
 def _judge_cubin(place: str, kernel: str, as_json: bool) -> int:
     """Prints the hazards of a cubin's kernels; the exit status."""
+    # The other verbs do without what they load.
     from triton_runner._artifact.reading import read_kernel
     from triton_runner._assemble import hazards
 

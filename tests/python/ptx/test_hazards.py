@@ -133,8 +133,8 @@ def test_an_assembler_that_breaks_words(tmp_path, monkeypatch):
         f'[[ "$*" == *--version* ]] || {sys.executable} -c \'\n'
         f'import sys; sys.path.append("{ROOT / "tests" / "sass"}"); import control_words\n'
         'path = sys.argv[sys.argv.index("-o") + 1]; cubin = open(path, "rb").read()\n'
-        f'open(path, "wb").write(control_words.edited(cubin, "{row["kernel"]}", {row["address"]}, "{row["field"]}", '
-        f'{row["value"]}))\' "$@"\n'
+        f'open(path, "wb").write(control_words.edited(cubin, "{row["kernel"]}", {row["address"]}, '
+        f'"{row["field"]}", {row["value"]}))\' "$@"\n'
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     words = ["assemble", "--check", "--ptxas", str(program), "--opt", "3", "--target", row["target"]]
