@@ -284,8 +284,18 @@ class Generator:
         kind, value = self.one("b32", "b32", "s8", "u8", "s16", "u16"), self.new("r")
         self.write(f"mov.b32 {value}, {self.r()};")
         guard = f"@{self.one('', '!')}{self.pick('p')} " if self.random.random() < 0.6 else ""
+        if guard and self.random.random() < 0.5:
+            address = self.wild_without(guard[1:].strip(), address)
         self.write(f"{guard}ld.global.{kind} {value}, [{address}{self.one('', '+4', '+64')}];")
         self.values["r"].append(value)
+
+    def wild_without(self, guard: str, address: str) -> str:
+        """The address where the predicate holds, and one that is nobody's memory where it does not: what is
+        masked must not be read."""
+        result, wild = self.new("d"), self.new("d")
+        pair = (address, wild) if guard[0] != "!" else (wild, address)
+        self.write(f"mov.b64 {wild}, 4096;", f"selp.b64 {result}, {pair[0]}, {pair[1]}, {guard.lstrip('!')};")
+        return result
 
     def store(self) -> None:
         """Into words of the thread's own, which are read back."""
@@ -311,12 +321,17 @@ class Generator:
         guard = f"@{self.one('', '!')}{self.pick('p')} " if how == "guard" else ""
         more = ""
         if how == "bytes":
-            count = self.let(
-                "r", f"selp.b32 {{}}, {size}, {self.random.choice((0, 0, 4))}, {self.pick('p')};"
-            )
+            held, fewer = self.pick("p"), self.random.choice((0, 0, 4))
+            count = self.let("r", f"selp.b32 {{}}, {size}, {fewer}, {held};")
             more = f", {count}"
+            if fewer == 0 and self.random.random() < 0.7:
+                address = self.wild_without(held, address)
         if how == "ignore":
-            more = f", {self.pick('p')}"
+            ignored = self.pick("p")
+            more = f", {ignored}"
+            address = self.wild_without(f"!{ignored}", address)
+        if how == "guard":
+            address = self.wild_without(guard[1:].strip(), address)
         self.write(
             "st.shared.v4.b32 [%mine], {%n, %n, %block, %n};",
             f"{guard}cp.async.{form}.shared.global [%mine], [{address}], {size}{more};",
