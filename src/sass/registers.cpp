@@ -126,4 +126,23 @@ Registers registers_of(const Module& module, const Instruction& in) {
   return out;
 }
 
+const Instruction* maker_of_stored(const Module& module, const Function& function, const Instruction& store) {
+  const auto matched = match(module, store);
+  if (!matched || !(matched->row->does(ptx::Effect::kWrites) || matched->row->does(ptx::Effect::kUpdates)))
+    return nullptr;
+  RegisterId stored = kNone;
+  for (const Operand& o : store.operands)
+    if (o.kind == OperandKind::kRegister && o.index < kZero) stored = id_of(o.kind, o.index);
+  if (stored == kNone) return nullptr;
+  for (auto at = function.body.begin() + (&store - function.body.data()); at != function.body.begin();) {
+    const Instruction& in = *--at;
+    const std::vector<RegisterId> writes = registers_of(module, in).writes;
+    if (std::find(writes.begin(), writes.end(), stored) != writes.end()) return &in;
+    if (in.name == "BRA" || in.name == "BRX" || in.name == "EXIT" || in.name == "RET" || in.name == "CALL" ||
+        in.name == "BSYNC")
+      return nullptr;
+  }
+  return nullptr;
+}
+
 }  // namespace triton_runner::sass

@@ -25,4 +25,8 @@ struct Registers {
 // Where the width of an operand is not certain, the registers that it has at least.
 Registers registers_of(const Module& module, const Instruction& in);
 
+// The instruction that made the value that a store or an atomic operation stores: the nearest one before it that writes its last
+// register. Null: it is no such operation, or a jump lies between them.
+const Instruction* maker_of_stored(const Module& module, const Function& function, const Instruction& store);
+
 }  // namespace triton_runner::sass
