@@ -14,9 +14,8 @@ import pathlib
 import sys
 import time
 
+from random_ptx import generate_ptx
 from triton_runner._assemble import trials
-
-from ptx import generate_ptx
 
 KEPT = pathlib.Path(__file__).resolve().parents[2] / "build" / "differential"
 AT_ONCE = 20  # seeds

@@ -130,11 +130,11 @@ def test_a_bit_of_the_machine_code(tmp_path, store):
     program = tmp_path / "ptxas"
     program.write_text(
         f'#!/bin/bash\n{assemblers.find("12.9").path} "$@" || exit 1\n'
-        f"[[ \"$*\" == *--version* ]] || {sys.executable} -c '\n"
+        f'[[ "$*" == *--version* ]] || {sys.executable} -c \'\n'
         f'import sys; sys.path.append("{SASS}"); import control_words\n'
         'path = sys.argv[sys.argv.index("-o") + 1]; cubin = bytearray(open(path, "rb").read())\n'
         f'cubin[control_words.sections(cubin)["sum"][0] + {address} + 7] ^= 0x80\n'
-        "open(path, \"wb\").write(cubin)' \"$@\"\n"
+        'open(path, "wb").write(cubin)\' "$@"\n'
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     words = ["--check", "--ptxas", str(program), "--opt", "3"]

@@ -16,7 +16,7 @@ import addresses  # noqa: E402
 import composed  # noqa: E402
 import generate  # noqa: E402
 import products  # noqa: E402
-import ptx  # noqa: E402
+import random_ptx  # noqa: E402
 import run  # noqa: E402
 from triton_runner._assemble import trials  # noqa: E402
 
@@ -45,11 +45,11 @@ def test_levels_agree(make, seed, tmp_path):
 def test_random_ptx_and_its_machine_code_agree(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_RUNNER_STORE", str(tmp_path / "store"))
     chosen = [
-        trials.Subject(str(seed), ptx.generate_ptx(seed, target), {"metadata": "", "kernel": ""})
+        trials.Subject(str(seed), random_ptx.generate_ptx(seed, target), {"metadata": "", "kernel": ""})
         for seed, target in enumerate(["sm_80", "sm_90a", "sm_89", "sm_90a"])
     ]
     assert len({subject.ptx for subject in chosen}) == 4
-    assert ptx.generate_ptx(1, "sm_90a") == chosen[1].ptx
+    assert random_ptx.generate_ptx(1, "sm_90a") == chosen[1].ptx
     for one in trials.run(chosen, [trials.assemblers.find("12.9")], [0, 3], "", 1, 1):
         assert one.result.state == "equal", (one, chosen[int(one.name)].ptx)
 
