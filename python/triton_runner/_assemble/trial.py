@@ -137,7 +137,12 @@ class _Trial:
                 first = kernel.hazards[0]
                 more = [line for hazard in kernel.hazards[1:9] for line in hazards.lines(hazard, self.ptx)]
                 line = first.at.ptx_line
-                place = Place(first.at.text, line, _line_of(self.ptx, line), first.at.program or f"{first.at.address:#x}")
+                place = Place(
+                    first.at.text,
+                    line,
+                    _line_of(self.ptx, line),
+                    first.at.program or f"{first.at.address:#x}",
+                )
                 return Result("hazard", "\n".join([first.message, *more]), place=place)
         return None
 

@@ -157,7 +157,7 @@ def _said(result) -> str:
         if place.ptx_line:
             lines.append(f"  made from line {place.ptx_line} of the PTX: {place.ptx}")
         if place.maker:
-            of = f", made from line {place.maker_line} of the PTX: {place.maker_ptx}" if place.maker_line else ""
+            of = f", of line {place.maker_line} of the PTX: {place.maker_ptx}" if place.maker_line else ""
             lines.append(f"  what it stores is made by: {place.maker}{of}")
         lines += [f"  at {place.program}"] * bool(place.program)
     return "\n".join([*lines, *(f"  {line}" for line in result.why.splitlines()[1:])])
