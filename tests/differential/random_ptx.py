@@ -25,7 +25,7 @@ class Generator:
         self.count = {"r": 0, "d": 0, "p": 0, "f": 0, "h": 0}
         self.values: dict[str, list[str]] = {name: [] for name in self.count}
         self.labels = 0
-        self.shared = False
+        self.has_local = False
         self.depth = 0  # of branches that may part a warp
 
     # ---- writing
@@ -311,7 +311,6 @@ class Generator:
         """cp.async into shared words of the thread's own: guarded, or with fewer bytes than it writes."""
         if self.depth:
             return self.load()
-        self.shared = True
         index = self.let("r", f"and.b32 {{}}, {self.pick('r')}, 252;")
         address = self.new("d")
         self.write(f"mad.wide.u32 {address}, {index}, 4, %in;")
@@ -343,7 +342,6 @@ class Generator:
         """Through shared memory, with the other threads of the block."""
         if self.depth:
             return self.shift()
-        self.shared = True
         self.write(f"st.shared.b32 [%mine], {self.pick('r')};", "bar.sync 0;")
         index = self.let("r", f"and.b32 {{}}, {self.pick('r')}, {THREADS - 1};")
         address = self.new("r")  # not a value: machine code has other addresses
@@ -352,6 +350,7 @@ class Generator:
         self.write("bar.sync 0;")
 
     def local(self) -> None:
+        self.has_local = True
         index = self.let("r", f"and.b32 {{}}, {self.pick('r')}, 28;")
         address = self.new("r")
         self.write(f"add.s32 {address}, {index}, %local;")
@@ -437,6 +436,10 @@ def generate_ptx(seed: int, target: str = "sm_80") -> str:
         stores.append(f"  st.global.b32 [%last+{at}], %low;")
         stores.append(f"  st.global.b32 [%last+{at + 4 * THREADS * BLOCKS}], %high;")
     words = THREADS * BLOCKS
+    local = [
+        "  .local .align 16 .b8 mine[32]; mov.u32 %local, mine;",
+        *(f"  st.local.b32 [mine+{4 * i}], %at;" for i in range(8)),
+    ]
     counts = "\n".join(
         f"  .reg .{t} %{k}<{g.count[k] + 1}>;"
         for k, t in zip("rdpfh", ("b32", "b64", "pred", "f32", "b16"), strict=True)
@@ -452,14 +455,14 @@ def generate_ptx(seed: int, target: str = "sm_80") -> str:
             f".reqntid {THREADS}", "{", counts,
             "  .reg .b32 %thread, %n, %block, %shared, %mine, %local, %at, %low, %high;",
             "  .reg .b64 %in, %out, %own, %first, %last;",
-            f"  .shared .align 16 .b8 memory[{16 * THREADS}];", "  .local .align 16 .b8 mine[32];",
+            f"  .shared .align 16 .b8 memory[{16 * THREADS}];",
             "  mov.u32 %thread, %tid.x; mov.u32 %block, %ctaid.x; ld.param.u32 %n, [n];",
             "  ld.param.u64 %in, [a]; ld.param.u64 %out, [o]; ld.param.u64 %own, [s];",
             f"  mad.lo.s32 %at, %block, {THREADS}, %thread; mad.wide.u32 %first, %at, 4, %in;",
             "  mad.wide.u32 %last, %at, 4, %out;",
             "  mad.wide.u32 %own, %at, 16, %own;",
-            "  mov.u32 %shared, memory; mad.lo.s32 %mine, %thread, 16, %shared; mov.u32 %local, mine;",
-            *(f"  st.local.b32 [mine+{4 * i}], %at;" for i in range(8)),
+            "  mov.u32 %shared, memory; mad.lo.s32 %mine, %thread, 16, %shared;",
+            *(local if g.has_local else []),
             *g.lines, *stores, "  ret;", "}", "",
         ]
     )  # fmt: skip
