@@ -186,6 +186,8 @@ class _Trial:
         got = launch.run("cubin")
         if got.trap is not None and got.trap.kind == "timeout":
             return Result("unjudged", "the machine code did not end in time", given.name)
+        if got.trap is not None and got.trap.kind == "unsupported":
+            return Result("unjudged", str(got.trap), given.name)
         if got.trap is not None:
             place = _place(got.trap, self.ptx)
             return Result("different", f"the machine code stops: {got.trap}", given.name, place=place)

@@ -146,6 +146,20 @@ def test_a_bit_of_the_machine_code(tmp_path, store):
     assert "what it stores is made by: IADD3" in run(tmp_path / "sum.ptx", *words).output
 
 
+def test_a_fault_of_ptxas(tmp_path, store):
+    """doc/solving_triton_issues/prmt-sign.md: a masked prmt loses the operand of which it takes the sign."""
+    path = Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues" / "prmt_sign.ptx"
+    words = ["--check", "--json", "--ptxas", "12.9", "--ptxas", "13.4", "--opt", "0", "--opt", "3"]
+    found = {(one["ptxas"][:4], one["opt"]): one for one in json.loads(run(path, *words).output)}
+    states = {key: one["state"] for key, one in found.items()}
+    right = {("12.9", 0): "equal", ("13.4", 0): "equal", ("13.4", 3): "equal"}
+    assert states == {**right, ("12.9", 3): "different"}
+    place = found["12.9", 3]["place"]
+    assert (
+        place["maker"].startswith("PRMT R5, RZ, 0x86") and place["maker_ptx"] == "and.b32 %r3, %r2, 0xffff;"
+    )
+
+
 def test_results_are_kept(tmp_path, store, monkeypatch):
     folder = tmp_path / "there"
     folder.mkdir()
