@@ -1,5 +1,6 @@
 // The SIMT engine in Python: PTX or a cubin to a kernel of the executor seam.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -7,6 +8,7 @@
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/ptx/module.h>
 #include <triton_runner/sass/hazards.h>
+#include <triton_runner/sass/registers.h>
 #include <triton_runner/simt/simt.h>
 
 #include "parameters.h"
@@ -40,6 +42,15 @@ std::shared_ptr<exec::Kernel> loaded(Load load) {
     kernel = load();
   }
   return std::shared_ptr<exec::Kernel>(unwrap(std::move(*kernel)));
+}
+
+nb::dict described(const sass::Module& module, const sass::Instruction& in) {
+  nb::dict d;
+  d["address"] = in.address;
+  d["text"] = std::string(module.text().substr(in.offset, in.length));
+  d["ptx_line"] = in.ptx_line;
+  d["program"] = in.place ? std::string(in.place->file) + ":" + std::to_string(in.place->line) : "";
+  return d;
 }
 
 }  // namespace
@@ -81,14 +92,6 @@ void init_simt(nb::module_& m) {
       "find_hazards",
       [](std::string listing, std::string filename) {
         auto module = unwrap(sass::parse(std::move(listing), std::move(filename)));
-        auto described = [&](const sass::Instruction& in) {
-          nb::dict d;
-          d["address"] = in.address;
-          d["text"] = std::string(module->text().substr(in.offset, in.length));
-          d["ptx_line"] = in.ptx_line;
-          d["program"] = in.place ? std::string(in.place->file) + ":" + std::to_string(in.place->line) : "";
-          return d;
-        };
         nb::list out;
         for (const sass::Function& f : module->functions()) {
           const sass::HazardReport report = sass::find_hazards(*module, f);
@@ -98,10 +101,10 @@ void init_simt(nb::module_& m) {
           d["unjudged"] = report.unjudged;
           nb::list hazards;
           for (const sass::Hazard& h : report.hazards) {
-            nb::dict one = described(*h.at);
+            nb::dict one = described(*module, *h.at);
             one["register"] = h.reg;
             one["message"] = h.message;
-            one["cause"] = described(*h.cause);
+            one["cause"] = described(*module, *h.cause);
             hazards.append(one);
           }
           d["hazards"] = hazards;
@@ -113,6 +116,20 @@ void init_simt(nb::module_& m) {
       "What the control words of machine code (a listing of nvdisasm -c -hex) let go "
       "wrong: of each function {kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, "
       "register, message, cause: {address, text, ptx_line, program}}]}.");
+  m.def(
+      "maker_of_stored",
+      [](std::string listing, int line) -> std::optional<nb::dict> {
+        auto module = unwrap(sass::parse(std::move(listing)));
+        for (const sass::Function& f : module->functions())
+          for (const sass::Instruction& in : f.body)
+            if (module->location(in.offset).line == line)
+              if (const sass::Instruction* maker = sass::maker_of_stored(*module, f, in))
+                return described(*module, *maker);
+        return {};
+      },
+      nb::arg("listing"), nb::arg("line"),
+      "The instruction that made the value which the store in a line of a listing (nvdisasm -c -hex) stores: "
+      "{address, text, ptx_line, program}; None where a jump lies between them.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, nb::arg("capability"),
         "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
   m.def(

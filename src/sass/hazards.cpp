@@ -76,8 +76,9 @@ struct Soon {
 struct State {
   std::set<Open> open;
   std::map<RegisterId, Soon> soon;
-  std::map<uint8_t, Soon> just_set;                              // scoreboards
-  std::map<uint8_t, std::tuple<RegisterId, uint32_t, uint32_t>> cached;  // slot: register, by, changed by (0: not)
+  std::map<uint8_t, Soon> just_set;  // scoreboards
+  std::map<uint8_t, std::tuple<RegisterId, uint32_t, uint32_t>>
+      cached;  // slot: register, by, changed by (0: not)
 
   bool join(const State& other) {
     const size_t before = open.size();
@@ -147,7 +148,7 @@ class Analysis {
   }
 
   static bool jumps(const Instruction& in) {
-    static constexpr std::string_view kNames[] = {"BRA", "BRX", "BRXU", "JMP",  "JMX",  "JMXU",  "CALL",
+    static constexpr std::string_view kNames[] = {"BRA", "BRX",  "BRXU", "JMP",   "JMX",   "JMXU",    "CALL",
                                                   "RET", "EXIT", "KILL", "BSYNC", "BREAK", "WARPSYNC"};
     return std::find(std::begin(kNames), std::end(kNames), in.name) != std::end(kNames);
   }
@@ -188,9 +189,8 @@ class Analysis {
     if (last.name == "BRA") {
       if (label) go(index_of(static_cast<uint64_t>(label->integer)), true);
       const bool may_fall =
-          !is_always(last) || std::any_of(last.operands.begin(), last.operands.end(), [](const Operand& o) {
-            return o.kind != OperandKind::kLabel;
-          });
+          !is_always(last) || std::any_of(last.operands.begin(), last.operands.end(),
+                                          [](const Operand& o) { return o.kind != OperandKind::kLabel; });
       if (may_fall) go(end, true);
     } else if (last.name == "CALL") {
       if (label) go(index_of(static_cast<uint64_t>(label->integer)), true);
@@ -284,15 +284,17 @@ class Analysis {
         if (reports)
           say(i, soon.by, "SB" + std::to_string(k),
               "it waits for scoreboard SB" + std::to_string(k) + " " +
-                  std::to_string(kScoreboardCycles - soon.cycles) + " cycle after the instruction that sets it: " +
-                  "a wait sees it from the second cycle on");
+                  std::to_string(kScoreboardCycles - soon.cycles) +
+                  " cycle after the instruction that sets it: " + "a wait sees it from the second cycle on");
       }
     std::erase_if(state.open, [&](const Open& o) { return (o.cover & mask & ~blind) != 0; });
   }
 
   void look(uint32_t i, const State& state) {
     const Registers& r = facts_[i].registers;
-    auto reads = [&](RegisterId reg) { return std::find(r.reads.begin(), r.reads.end(), reg) != r.reads.end(); };
+    auto reads = [&](RegisterId reg) {
+      return std::find(r.reads.begin(), r.reads.end(), reg) != r.reads.end();
+    };
     auto writes = [&](RegisterId reg) {
       return r.known && std::find(r.writes.begin(), r.writes.end(), reg) != r.writes.end();
     };
@@ -341,7 +343,9 @@ class Analysis {
 
   // Slots of the operand cache are the three register fields of an encoding.
   static uint32_t field(const Instruction& in, int slot) {
-    return static_cast<uint32_t>(slot == 0 ? in.words[0] >> 24 & 255 : slot == 1 ? in.words[0] >> 32 & 255 : in.words[1] & 255);
+    return static_cast<uint32_t>(slot == 0   ? in.words[0] >> 24 & 255
+                                 : slot == 1 ? in.words[0] >> 32 & 255
+                                             : in.words[1] & 255);
   }
 
   // A register that stays in its slot, is written, and is read through the slot again.
@@ -350,20 +354,24 @@ class Analysis {
     const Registers& r = facts_[i].registers;
     for (uint8_t slot = 0; slot < 3; ++slot) {
       const uint32_t index = field(in, slot);
-      const bool reads = std::any_of(in.operands.begin(), in.operands.end(), [&](const Operand& o) {
-        return o.kind == OperandKind::kRegister && o.index == index && index < kZero;
-      }) && std::find(r.reads.begin(), r.reads.end(), index) != r.reads.end();
+      const bool reads =
+          std::any_of(in.operands.begin(), in.operands.end(),
+                      [&](const Operand& o) {
+                        return o.kind == OperandKind::kRegister && o.index == index && index < kZero;
+                      }) &&
+          std::find(r.reads.begin(), r.reads.end(), index) != r.reads.end();
       if (!reads && !in.operands.empty() && r.known) continue;
       if (auto it = state.cached.find(slot); it != state.cached.end()) {
         const auto [reg, by, changed] = it->second;
-        if (reads && reg == index && changed != 0 && !never_both(by, i) && !never_both(changed - 1, i) && reports)
+        if (reads && reg == index && changed != 0 && !never_both(by, i) && !never_both(changed - 1, i) &&
+            reports)
           say(i, changed - 1, name_of(reg),
               "it reads " + name_of(reg) + " from the operand cache, where the .reuse of " +
-                  std::string(body_[by].spelling) + " at " + address(body_[by]) + " keeps the value from before");
+                  std::string(body_[by].spelling) + " at " + address(body_[by]) +
+                  " keeps the value from before");
         state.cached.erase(slot);
       }
-      if (reads && in.control.reuse >> slot & 1)
-        state.cached[slot] = {static_cast<RegisterId>(index), i, 0};
+      if (reads && in.control.reuse >> slot & 1) state.cached[slot] = {static_cast<RegisterId>(index), i, 0};
     }
     for (RegisterId reg : r.writes)
       for (auto& [slot, entry] : state.cached)
@@ -379,7 +387,8 @@ class Analysis {
 
   // Predicates are read as an instruction is issued, uniform registers too but for the copy engine's.
   static bool is_read_late(const Instruction& in, RegisterId reg) {
-    return is_vector(reg) || (is_uniform(reg) && (in.name.starts_with("UTMA") || in.name.starts_with("UBLK")));
+    return is_vector(reg) ||
+           (is_uniform(reg) && (in.name.starts_with("UTMA") || in.name.starts_with("UBLK")));
   }
 
   // The lower half of a 64-bit product is there before the upper one; when is not published.
@@ -412,7 +421,8 @@ class Analysis {
     // A value that is written anew is no longer that of an earlier instruction.
     if (!in.guard)
       for (RegisterId reg : r.writes) {
-        std::erase_if(state.open, [&](const Open& o) { return o.reg == reg && (o.kind == Open::kWrite || !o.cover); });
+        std::erase_if(state.open,
+                      [&](const Open& o) { return o.reg == reg && (o.kind == Open::kWrite || !o.cover); });
         state.soon.erase(reg);
       }
     const bool varies = facts.timing && !facts.timing->pipe.empty();

@@ -78,7 +78,8 @@ uint32_t of_conversion(const Instruction& in, bool written) {
     if (is_wide(mod)) wide.push_back(mod);
   if (wide.empty()) return 1;
   if (wide.size() == 2 || in.name == "FRND") return 2;
-  const bool of_result = in.name == "F2F"   ? in.mods[0] == wide[0] || (in.mods[0] == "FTZ" && in.mods[1] == wide[0])
+  const bool of_result = in.name == "F2F"
+                             ? in.mods[0] == wide[0] || (in.mods[0] == "FTZ" && in.mods[1] == wide[0])
                          : in.name == "I2F" ? wide[0] == "F64"
                                             : wide[0] != "F64";
   return of_result == written ? 2 : 1;
@@ -86,7 +87,8 @@ uint32_t of_conversion(const Instruction& in, bool written) {
 
 uint32_t width(const Instruction& in, const Matched& matched, size_t k) {
   const std::string_view family = matched.row->family;
-  if (family == "convert") return in.name == "MUFU" || in.name == "FCHK" ? 1 : of_conversion(in, matched.written[k]);
+  if (family == "convert")
+    return in.name == "MUFU" || in.name == "FCHK" ? 1 : of_conversion(in, matched.written[k]);
   if (in.name.ends_with("MMA") && family == "matrices") return of_product(in, k);
   if (in.name == "LDSM" || in.name == "STSM") return in.has("4") ? 4 : in.has("2") ? 2 : 1;
   if (family == "atomics" || in.name == "SYNCS") return std::max<uint32_t>(1, matched.registers[k]);
@@ -122,6 +124,25 @@ Registers registers_of(const Module& module, const Instruction& in) {
     for (uint32_t p = 0; p < kTrue; ++p) add(out.writes, OperandKind::kPredicate, p);
   }
   return out;
+}
+
+const Instruction* maker_of_stored(const Module& module, const Function& function, const Instruction& store) {
+  const auto matched = match(module, store);
+  if (!matched || !(matched->row->does(ptx::Effect::kWrites) || matched->row->does(ptx::Effect::kUpdates)))
+    return nullptr;
+  RegisterId stored = kNone;
+  for (const Operand& o : store.operands)
+    if (o.kind == OperandKind::kRegister && o.index < kZero) stored = id_of(o.kind, o.index);
+  if (stored == kNone) return nullptr;
+  for (auto at = function.body.begin() + (&store - function.body.data()); at != function.body.begin();) {
+    const Instruction& in = *--at;
+    const std::vector<RegisterId> writes = registers_of(module, in).writes;
+    if (std::find(writes.begin(), writes.end(), stored) != writes.end()) return &in;
+    if (in.name == "BRA" || in.name == "BRX" || in.name == "EXIT" || in.name == "RET" || in.name == "CALL" ||
+        in.name == "BSYNC")
+      return nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace triton_runner::sass

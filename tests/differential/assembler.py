@@ -1,11 +1,11 @@
-"""Random PTX on trial: what each assembler makes of it, at each -O, has to leave the bits that the PTX leaves, all of it
-executed on the CPU.
+"""Random PTX on trial: what each assembler makes of it, at each -O, has to leave the bits that the PTX
+leaves, all of it executed on the CPU.
 
     python tests/differential/assembler.py                        a hundred programs by the newest ptxas
     python tests/differential/assembler.py --seeds 0 5000 --ptxas all --opt 0 1 2 3 --limit 3600
 
-A trial that is done is kept: the same command goes on where it was interrupted. Programs whose trial ends as "different" or
-"hazard" are left in build/differential/, for `triton-runner assemble FILE --check`.
+A trial that is done is kept: the same command goes on where it was interrupted. Programs whose trial ends
+as "different" or "hazard" are left in build/differential/, for `triton-runner assemble FILE --check`.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import pathlib
 import sys
 import time
 
-from ptx import generate_ptx
+from random_ptx import generate_ptx
 from triton_runner._assemble import trials
 
 KEPT = pathlib.Path(__file__).resolve().parents[2] / "build" / "differential"
@@ -23,7 +23,9 @@ WRONG = ("different", "hazard")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 100), metavar=("FROM", "TO"))
     parser.add_argument("--ptxas", nargs="*", default=[], help="versions, paths, or all")
     parser.add_argument("--opt", type=int, nargs="*", default=[3])
@@ -32,7 +34,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     assemblers = trials.chosen_assemblers(options.ptxas)
-    end, counts, why, programs = time.monotonic() + options.limit, collections.Counter(), collections.Counter(), 0
+    end, counts, why, programs = (
+        time.monotonic() + options.limit,
+        collections.Counter(),
+        collections.Counter(),
+        0,
+    )
     for first in range(options.seeds[0], options.seeds[1], AT_ONCE):
         if time.monotonic() > end:
             break

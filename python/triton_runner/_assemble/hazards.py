@@ -1,5 +1,5 @@
-"""Hazards: control words of machine code that let an instruction read what is not there yet, or overwrite what
-was not read yet. Nothing is executed: every path from a kernel's entry is followed."""
+"""Hazards: control words of machine code that let an instruction read what is not there yet, or overwrite
+what was not read yet. Nothing is executed: every path from a kernel's entry is followed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LISTING = ("-hex", "-gi", "-gp")  # with the lines of the PTX and of the program
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
-    """An instruction of machine code; ptx_line: of the PTX that it was made from, 0: not known; program: where it
-    is in the program, "": not known."""
+    """An instruction of machine code; ptx_line: of the PTX that it was made from, 0: not known; program:
+    where in the program, "": not known."""
 
     address: int
     text: str

@@ -18,6 +18,7 @@ import numpy
 from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._assemble import assemblers, hazards, inputs
+from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._compare import arguments
 from triton_runner._memory.arguments import Arguments
@@ -41,12 +42,16 @@ STATES = {
 @dataclasses.dataclass(frozen=True)
 class Place:
     """An instruction of the machine code: its text; the line of the PTX that it was made from (0: not
-    known) and that line; where it is in the program, or else in the listing."""
+    known) and that line; where it is in the program, or else in the listing. maker, maker_line, maker_ptx:
+    the same of the instruction that made what it stores."""
 
     sass: str
     ptx_line: int = 0
     ptx: str = ""
     program: str = ""
+    maker: str = ""
+    maker_line: int = 0
+    maker_ptx: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,8 +137,12 @@ class _Trial:
                 first = kernel.hazards[0]
                 more = [line for hazard in kernel.hazards[1:9] for line in hazards.lines(hazard, self.ptx)]
                 line = first.at.ptx_line
-                of_ptx = self.ptx.splitlines()[line - 1].strip() if line else ""
-                place = Place(first.at.text, line, of_ptx, first.at.program or f"{first.at.address:#x}")
+                place = Place(
+                    first.at.text,
+                    line,
+                    _line_of(self.ptx, line),
+                    first.at.program or f"{first.at.address:#x}",
+                )
                 return Result("hazard", "\n".join([first.message, *more]), place=place)
         return None
 
@@ -177,6 +186,8 @@ class _Trial:
         got = launch.run("cubin")
         if got.trap is not None and got.trap.kind == "timeout":
             return Result("unjudged", "the machine code did not end in time", given.name)
+        if got.trap is not None and got.trap.kind == "unsupported":
+            return Result("unjudged", str(got.trap), given.name)
         if got.trap is not None:
             place = _place(got.trap, self.ptx)
             return Result("different", f"the machine code stops: {got.trap}", given.name, place=place)
@@ -221,7 +232,7 @@ class _Trial:
             for address, length in pieces:
                 if length:
                     register_memory(address, 0)
-        return None if trap is None else _place(trap, self.ptx)
+        return None if trap is None else _with_maker(_place(trap, self.ptx), trap, cubin, self.ptx)
 
 
 def first_difference(want: Outcome, got: Outcome):
@@ -249,9 +260,24 @@ def first_difference(want: Outcome, got: Outcome):
 def _place(trap: KernelTrap, ptx: str) -> Place:
     """Where a trap of machine code stands."""
     match = re.search(r"'(.*)' was made from line (\d+) of the PTX", "\n".join(trap.notes))
-    number, lines = int(match[2]) if match else 0, ptx.splitlines()
-    of_ptx = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    return Place(match[1] if match else trap.op or trap.message, number, of_ptx, trap.location)
+    number = int(match[2]) if match else 0
+    return Place(match[1] if match else trap.op or trap.message, number, _line_of(ptx, number), trap.location)
+
+
+def _line_of(ptx: str, number: int) -> str:
+    lines = ptx.splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def _with_maker(place: Place, trap: KernelTrap, cubin: bytes, ptx: str) -> Place:
+    """The place with the instruction that made what is stored there, where no jump lies between them."""
+    where = re.search(r"<cubin>:(\d+):", "\n".join([trap.location, *trap.notes]))
+    listing = tools.disassembly(cubin, *hazards.LISTING)
+    maker = _core.maker_of_stored(listing, int(where[1])) if where else None
+    if maker is None:
+        return place
+    line = maker["ptx_line"]
+    return dataclasses.replace(place, maker=maker["text"], maker_line=line, maker_ptx=_line_of(ptx, line))
 
 
 def key_parts(work: dict) -> dict:

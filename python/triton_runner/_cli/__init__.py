@@ -102,7 +102,7 @@ def _settings_options(command):
             click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
             click.option(
                 "--check",
-                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, "
+                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, hazard, "
                 "separated by commas.",
             ),
             click.option(

@@ -83,10 +83,15 @@ def assemble_command(
 
 def _judge_cubin(place: str, kernel: str, as_json: bool) -> int:
     """Prints the hazards of a cubin's kernels; the exit status."""
+    # The other verbs do without what they load.
     from triton_runner._artifact.reading import read_kernel
     from triton_runner._assemble import hazards
 
-    judged = [k for k in hazards.of_cubin(read_kernel(place, "assemble", True), place) if not kernel or k.kernel == kernel]
+    judged = [
+        k
+        for k in hazards.of_cubin(read_kernel(place, "assemble", True), place)
+        if not kernel or k.kernel == kernel
+    ]
     if kernel and not judged:
         raise fail(f"{place} has no kernel '{kernel}'")
     if as_json:
@@ -151,6 +156,9 @@ def _said(result) -> str:
         lines.append(f"  the instruction: {place.sass}")
         if place.ptx_line:
             lines.append(f"  made from line {place.ptx_line} of the PTX: {place.ptx}")
+        if place.maker:
+            of = f", of line {place.maker_line} of the PTX: {place.maker_ptx}" if place.maker_line else ""
+            lines.append(f"  what it stores is made by: {place.maker}{of}")
         lines += [f"  at {place.program}"] * bool(place.program)
     return "\n".join([*lines, *(f"  {line}" for line in result.why.splitlines()[1:])])
 

@@ -17,11 +17,16 @@ inline bool is_uniform(RegisterId reg) { return reg >= 256 && reg < 512; }
 struct Registers {
   std::vector<RegisterId> reads, writes;
   bool known = false;  // the table has the instruction
-  bool later = false;  // its results come neither at a fixed time nor with a scoreboard (products of a warp group)
+  bool later =
+      false;  // its results come neither at a fixed time nor with a scoreboard (products of a warp group)
 };
 
 // Of what is not known the registers that stand in the text are given as written: what was there before is not looked at.
 // Where the width of an operand is not certain, the registers that it has at least.
 Registers registers_of(const Module& module, const Instruction& in);
+
+// The instruction that made the value that a store or an atomic operation stores: the nearest one before it that writes its last
+// register. Null: it is no such operation, or a jump lies between them.
+const Instruction* maker_of_stored(const Module& module, const Function& function, const Instruction& store);
 
 }  // namespace triton_runner::sass

@@ -400,7 +400,9 @@ void SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
 
 bool SassLowering::counts_groups(std::string_view name, uint8_t barrier) const {
   return std::any_of(function_.body.begin(), function_.body.end(), [&](const sass::Instruction& in) {
-    return in.name == name && (in.control.write_barrier == barrier || in.control.read_barrier == barrier);
+    const uint8_t write = in.control.write_barrier, read = in.control.read_barrier;
+    // Code of ptxas 13 at -O0 sets no scoreboard at all: each wait is for all groups.
+    return in.name == name && (write == barrier || read == barrier || (write == 7 && read == 7));
   });
 }
 

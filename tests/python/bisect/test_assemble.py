@@ -4,17 +4,23 @@ import json
 import os
 import stat
 import struct
+import sys
+from pathlib import Path
 
 import numpy
 import pytest
 import triton_runner
 from click.testing import CliRunner
 from triton_runner import _core
-from triton_runner._assemble import assemblers, inputs, trials
+from triton_runner._assemble import assemblers, hazards, inputs, trials
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._cli import main
 from triton_runner._compare import measure
+
+SASS = Path(__file__).resolve().parents[2] / "sass"
+sys.path.append(str(SASS))
+import control_words  # noqa: E402
 
 PTX = """\
 // grid: 2
@@ -114,6 +120,44 @@ def test_a_wrong_assembler_is_told_by_its_store(text, tmp_path, store):
     line = 1 + text.splitlines().index(" st.global.u32 [%d4], %r5;")
     assert found["place"]["ptx_line"] == line and found["place"]["ptx"] == "st.global.u32 [%d4], %r5;"
     assert "STG" in run(path, "--check", "--ptxas", wrong).output
+
+
+def test_a_bit_of_the_machine_code(tmp_path, store):
+    """An assembler that negates an operand of an IADD3: the store is named, and what made its value."""
+    right = assemblers.assemble(PTX, assemblers.find("12.9"), "sm_90", 3)
+    code = control_words.instructions(tools.disassembly(right, *hazards.LISTING))
+    address, text = next(one for one in code if one[1].startswith("IADD3"))
+    program = tmp_path / "ptxas"
+    program.write_text(
+        f'#!/bin/bash\n{assemblers.find("12.9").path} "$@" || exit 1\n'
+        f'[[ "$*" == *--version* ]] || {sys.executable} -c \'\n'
+        f'import sys; sys.path.append("{SASS}"); import control_words\n'
+        'path = sys.argv[sys.argv.index("-o") + 1]; cubin = bytearray(open(path, "rb").read())\n'
+        f'cubin[control_words.sections(cubin)["sum"][0] + {address} + 7] ^= 0x80\n'
+        'open(path, "wb").write(cubin)\' "$@"\n'
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    words = ["--check", "--ptxas", str(program), "--opt", "3"]
+    (found,) = json.loads(run(written(tmp_path, PTX), *words, "--json").output)
+    assert found["state"] == "different" and "STG" in found["place"]["sass"]
+    assert found["place"]["maker"].startswith("IADD3") and "-" in found["place"]["maker"]
+    assert found["place"]["maker"].replace("-", "") == text
+    assert found["place"]["maker_ptx"] == "add.s32 %r5, %r4, %r0;"
+    assert "what it stores is made by: IADD3" in run(tmp_path / "sum.ptx", *words).output
+
+
+def test_a_fault_of_ptxas(tmp_path, store):
+    """doc/solving_triton_issues/prmt-sign.md: a masked prmt loses the operand of which it takes the sign."""
+    path = Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues" / "prmt_sign.ptx"
+    words = ["--check", "--json", "--ptxas", "12.9", "--ptxas", "13.4", "--opt", "0", "--opt", "3"]
+    found = {(one["ptxas"][:4], one["opt"]): one for one in json.loads(run(path, *words).output)}
+    states = {key: one["state"] for key, one in found.items()}
+    right = {("12.9", 0): "equal", ("13.4", 0): "equal", ("13.4", 3): "equal"}
+    assert states == {**right, ("12.9", 3): "different"}
+    place = found["12.9", 3]["place"]
+    assert (
+        place["maker"].startswith("PRMT R5, RZ, 0x86") and place["maker_ptx"] == "and.b32 %r3, %r2, 0xffff;"
+    )
 
 
 def test_results_are_kept(tmp_path, store, monkeypatch):

@@ -16,7 +16,9 @@ import addresses  # noqa: E402
 import composed  # noqa: E402
 import generate  # noqa: E402
 import products  # noqa: E402
+import random_ptx  # noqa: E402
 import run  # noqa: E402
+from triton_runner._assemble import trials  # noqa: E402
 
 LEVELS = ["ttir", "ttgir", "ptx"]
 
@@ -38,6 +40,18 @@ def test_levels_agree(make, seed, tmp_path):
     function = run.imported(kernel.source, tmp_path / f"{make.__name__}_{seed}.py")
     target = ("cuda:80", "cuda:90", "cuda:100")[seed % 3]
     assert run.difference(kernel, function, target, seed, LEVELS) is None, kernel.source
+
+
+def test_random_ptx_and_its_machine_code_agree(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_RUNNER_STORE", str(tmp_path / "store"))
+    chosen = [
+        trials.Subject(str(seed), random_ptx.generate_ptx(seed, target), {"metadata": "", "kernel": ""})
+        for seed, target in enumerate(["sm_80", "sm_90a", "sm_89", "sm_90a"])
+    ]
+    assert len({subject.ptx for subject in chosen}) == 4
+    assert random_ptx.generate_ptx(1, "sm_90a") == chosen[1].ptx
+    for one in trials.run(chosen, [trials.assemblers.find("12.9")], [1, 3], "", 1, 1):
+        assert one.result.state == "equal", (one, chosen[int(one.name)].ptx)
 
 
 def test_a_difference_is_named(tmp_path):

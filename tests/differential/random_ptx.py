@@ -1,7 +1,8 @@
-"""A random PTX kernel from a seed, made of what an assembler rewrites: chains of selections, shifts, carries, byte
-permutes, minima and maxima, narrow integers, values that all threads share, branches that part a warp, loops,
-predicated loads, stores and cp.async, shared and local memory. Whatever executes it has to give the same bits:
-floats are rounded where the text says (.rn), no atomics, no NaN leaves a float but as a predicate or an integer.
+"""A random PTX kernel from a seed, made of what an assembler rewrites: chains of selections, shifts,
+carries, byte permutes, minima and maxima, narrow integers, values that all threads share, branches that
+part a warp, loops, predicated loads, stores and cp.async, shared and local memory. Whatever executes it has
+to give the same bits: floats are rounded where the text says (.rn), no atomics, no NaN leaves a float but
+as a predicate or an integer.
 
 The comments at its head describe its launch, as `triton-runner assemble --check` takes them.
 """
@@ -11,6 +12,10 @@ import random
 INPUTS = 6  # words that each thread loads
 THREADS = 64  # of a block
 BLOCKS = 2
+NUMBERS = (
+    0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 127, 128, 255, 256, 65535, 65536, -1, -2, -128,
+    0x7FFFFFFF, -0x80000000, 0x55555555, 0x80FF00FF - 2**32,
+)  # fmt: skip
 
 
 class Generator:
@@ -20,7 +25,7 @@ class Generator:
         self.count = {"r": 0, "d": 0, "p": 0, "f": 0, "h": 0}
         self.values: dict[str, list[str]] = {name: [] for name in self.count}
         self.labels = 0
-        self.shared = False
+        self.has_local = False
         self.depth = 0  # of branches that may part a warp
 
     # ---- writing
@@ -50,12 +55,7 @@ class Generator:
         return values[-1 - min(int(self.random.expovariate(0.2)), len(values) - 1)]
 
     def number(self) -> str:
-        return str(
-            self.random.choice(
-                (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 127, 128, 255, 256, 65535, 65536, -1, -2, -128)
-                + (0x7FFFFFFF, -0x80000000, 0x55555555, 0x80FF00FF - 2**32)
-            )
-        )  # fmt: skip
+        return str(self.random.choice(NUMBERS))
 
     def r(self) -> str:
         """A word, sometimes a number."""
@@ -74,17 +74,23 @@ class Generator:
             "r",
             self.one(
                 f"add.s32 {{}}, {a}, {b};", f"sub.s32 {{}}, {a}, {b};", f"mul.lo.s32 {{}}, {a}, {b};",
-                f"mul.hi.{s} {{}}, {a}, {b};", f"mad.lo.s32 {{}}, {a}, {b}, {c};", f"mad.hi.{s} {{}}, {a}, {b}, {c};",
+                f"mul.hi.{s} {{}}, {a}, {b};", f"mad.lo.s32 {{}}, {a}, {b}, {c};",
+                f"mad.hi.{s} {{}}, {a}, {b}, {c};",
                 f"and.b32 {{}}, {a}, {b};", f"or.b32 {{}}, {a}, {b};", f"xor.b32 {{}}, {a}, {b};",
                 f"not.b32 {{}}, {a};", f"neg.s32 {{}}, {a};", f"abs.s32 {{}}, {a};",
                 f"lop3.b32 {{}}, {a}, {b}, {c}, {n};", f"sad.{s} {{}}, {a}, {b}, {c};",
                 f"min.{s} {{}}, {a}, {b};", f"max.{s} {{}}, {a}, {b};", f"min.{s} {{}}, {a}, {b};",
-                f"mul24.lo.{s} {{}}, {a}, {b};", f"popc.b32 {{}}, {a};", f"clz.b32 {{}}, {a};", f"brev.b32 {{}}, {a};",
-                f"bfind.{s} {{}}, {a};", f"bfind.shiftamt.{s} {{}}, {a};", f"dp4a.{s}.{s} {{}}, {a}, {b}, {c};",
+                f"mul24.lo.{s} {{}}, {a}, {b};", f"popc.b32 {{}}, {a};", f"clz.b32 {{}}, {a};",
+                f"brev.b32 {{}}, {a};",
+                f"bfind.{s} {{}}, {a};", f"bfind.shiftamt.{s} {{}}, {a};",
+                f"dp4a.{s}.{s} {{}}, {a}, {b}, {c};",
                 f"dp2a.lo.{s}.{s} {{}}, {a}, {b}, {c};", f"div.{s} {{}}, {a}, {self.divisor()};",
-                f"rem.{s} {{}}, {a}, {self.divisor()};", f"cvt.s32.{w} {{}}, {a};", f"cvt.sat.{w}.s32 {{}}, {a};",
+                f"rem.{s} {{}}, {a}, {self.divisor()};", f"cvt.s32.{w} {{}}, {a};",
+                f"cvt.sat.{w}.s32 {{}}, {a};",
                 f"cvt.sat.{w}.u32 {{}}, {a};", f"fns.b32 {{}}, {a}, 0, {self.random.randint(1, 4)};",
-            ) if not self.is_rare() else f"mul.wide.{self.one('s16', 'u16')} {{}}, {self.half()}, {self.half()};",
+            )
+            if not self.is_rare()
+            else f"mul.wide.{self.one('s16', 'u16')} {{}}, {self.half()}, {self.half()};",
         )  # fmt: skip
 
     def is_rare(self) -> bool:
@@ -113,7 +119,8 @@ class Generator:
                 f"shf.l.wrap.b32 {{}}, {a}, {b}, {by};", f"shf.r.wrap.b32 {{}}, {a}, {b}, {by};",
                 f"shf.l.clamp.b32 {{}}, {a}, {b}, {by};", f"shf.r.clamp.b32 {{}}, {a}, {b}, {by};",
                 f"shf.l.wrap.b32 {{}}, {a}, {a}, {by};",
-                f"bfe.u32 {{}}, {a}, {by}, {self.one(self.pick('r'), '8', '31', '0')};", f"bfe.s32 {{}}, {a}, {self.random.randint(0, 31)}, 9;",
+                f"bfe.u32 {{}}, {a}, {by}, {self.one(self.pick('r'), '8', '31', '0')};",
+                f"bfe.s32 {{}}, {a}, {self.random.randint(0, 31)}, 9;",
                 f"bfi.b32 {{}}, {a}, {b}, {by}, {self.random.randint(0, 32)};",
             ),
         )  # fmt: skip
@@ -124,7 +131,9 @@ class Generator:
             mode = self.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
             self.let("r", f"prmt.b32.{mode} {{}}, {a}, {b}, {self.one(self.pick('r'), '1', '2', '3')};")
         else:
-            selector = f"0x{self.random.randint(0, 0xFFFF):04x}" if self.random.random() < 0.7 else self.pick("r")
+            selector = (
+                f"0x{self.random.randint(0, 0xFFFF):04x}" if self.random.random() < 0.7 else self.pick("r")
+            )
             self.let("r", f"prmt.b32 {{}}, {a}, {b}, {selector};")
 
     def carry(self) -> None:
@@ -158,7 +167,8 @@ class Generator:
 
     def logic_of_predicates(self) -> None:
         a, b = self.pick("p"), self.pick("p")
-        self.let("p", self.one(f"and.pred {{}}, {a}, {b};", f"or.pred {{}}, {a}, {b};", f"xor.pred {{}}, {a}, {b};",
+        self.let("p", self.one(f"and.pred {{}}, {a}, {b};", f"or.pred {{}}, {a}, {b};",
+        f"xor.pred {{}}, {a}, {b};",
                                f"not.pred {{}}, {a};"))  # fmt: skip
 
     def select(self) -> None:
@@ -167,7 +177,10 @@ class Generator:
         for _ in range(self.random.randint(1, 4)):
             self.compare()
             if self.random.random() < 0.2:
-                value = self.let("r", f"slct.{self.one('s32', 'u32', 'b32')}.s32 {{}}, {value}, {self.r()}, {self.pick('r')};")
+                value = self.let(
+                    "r",
+                    f"slct.{self.one('s32', 'u32', 'b32')}.s32 {{}}, {value}, {self.r()}, {self.pick('r')};",
+                )
             else:
                 pair = [value, self.r()]
                 self.random.shuffle(pair)
@@ -183,9 +196,12 @@ class Generator:
                 f"add.s64 {{}}, {a}, {b};", f"sub.s64 {{}}, {a}, {b};", f"mul.lo.s64 {{}}, {a}, {b};",
                 f"mul.hi.{s}64 {{}}, {a}, {b};", f"and.b64 {{}}, {a}, {b};", f"xor.b64 {{}}, {a}, {b};",
                 f"or.b64 {{}}, {a}, {b};", f"shl.b64 {{}}, {a}, {by};", f"shr.{s}64 {{}}, {a}, {by};",
-                f"min.{s}64 {{}}, {a}, {b};", f"max.{s}64 {{}}, {a}, {b};", f"neg.s64 {{}}, {a};", f"abs.s64 {{}}, {a};",
-                f"mul.wide.{s}32 {{}}, {x}, {y};", f"mad.wide.{s}32 {{}}, {x}, {y}, {a};", f"cvt.{s}64.{s}32 {{}}, {x};",
-                f"mov.b64 {{}}, {{{{{x}, {y}}}}};", f"bfe.{s}64 {{}}, {a}, {by}, {self.random.randint(0, 64)};",
+                f"min.{s}64 {{}}, {a}, {b};", f"max.{s}64 {{}}, {a}, {b};", f"neg.s64 {{}}, {a};",
+                f"abs.s64 {{}}, {a};",
+                f"mul.wide.{s}32 {{}}, {x}, {y};", f"mad.wide.{s}32 {{}}, {x}, {y}, {a};",
+                f"cvt.{s}64.{s}32 {{}}, {x};",
+                f"mov.b64 {{}}, {{{{{x}, {y}}}}};",
+                f"bfe.{s}64 {{}}, {a}, {by}, {self.random.randint(0, 64)};",
                 f"brev.b64 {{}}, {a};", f"selp.b64 {{}}, {a}, {b}, {self.pick('p')};",
             ),
         )  # fmt: skip
@@ -198,7 +214,8 @@ class Generator:
         if not self.values["f"] or self.random.random() < 0.3:
             source = self.pick("r")
             self.let("f", self.one(f"cvt.rn.f32.s32 {{}}, {source};", f"cvt.rn.f32.u32 {{}}, {source};",
-                                   f"mov.b32 {{}}, {source};", f"cvt.rz.f32.u32 {{}}, {source};"))  # fmt: skip
+                                   f"mov.b32 {{}}, {source};",
+                                   f"cvt.rz.f32.u32 {{}}, {source};"))  # fmt: skip
         a, b, c = self.pick("f"), self.pick("f"), self.pick("f")
         self.let(
             "f",
@@ -206,7 +223,8 @@ class Generator:
                 f"add.rn.f32 {{}}, {a}, {b};", f"sub.rn.f32 {{}}, {a}, {b};", f"mul.rn.f32 {{}}, {a}, {b};",
                 f"fma.rn.f32 {{}}, {a}, {b}, {c};", f"min.f32 {{}}, {a}, {b};", f"max.f32 {{}}, {a}, {b};",
                 f"abs.f32 {{}}, {a};", f"neg.f32 {{}}, {a};", f"add.rn.ftz.f32 {{}}, {a}, {b};",
-                f"mul.rz.f32 {{}}, {a}, {b};", f"add.rm.f32 {{}}, {a}, {b};", f"fma.rn.sat.f32 {{}}, {a}, {b}, {c};",
+                f"mul.rz.f32 {{}}, {a}, {b};", f"add.rm.f32 {{}}, {a}, {b};",
+                f"fma.rn.sat.f32 {{}}, {a}, {b}, {c};",
                 f"selp.f32 {{}}, {a}, {b}, {self.pick('p')};", f"cvt.rni.f32.f32 {{}}, {a};",
                 f"mul.rn.f32 {{}}, {a}, 0f40000000;", f"add.rn.f32 {{}}, {a}, 0f80000000;",
             ),
@@ -236,9 +254,12 @@ class Generator:
         """A value that all threads share, of the parameters and the block."""
         a = self.one("%n", "%block")
         b = self.one("%n", "%block", self.number())
-        self.let("r", self.one(f"add.s32 {{}}, {a}, {b};", f"mul.lo.s32 {{}}, {a}, {b};", f"shl.b32 {{}}, {a}, {self.random.randint(0, 31)};",
-                               f"min.s32 {{}}, {a}, {b};", f"lop3.b32 {{}}, {a}, {b}, %block, {self.random.randint(0, 255)};",
-                               f"shr.s32 {{}}, {a}, %block;", f"bfe.u32 {{}}, {a}, 3, 7;", f"popc.b32 {{}}, {a};",
+        self.let("r", self.one(f"add.s32 {{}}, {a}, {b};", f"mul.lo.s32 {{}}, {a}, {b};",
+        f"shl.b32 {{}}, {a}, {self.random.randint(0, 31)};",
+                               f"min.s32 {{}}, {a}, {b};",
+                               f"lop3.b32 {{}}, {a}, {b}, %block, {self.random.randint(0, 255)};",
+                               f"shr.s32 {{}}, {a}, %block;", f"bfe.u32 {{}}, {a}, 3, 7;",
+                               f"popc.b32 {{}}, {a};",
                                f"mad.lo.s32 {{}}, {a}, {b}, %block;"))  # fmt: skip
 
     def guarded(self) -> None:
@@ -246,10 +267,13 @@ class Generator:
         before, guard = self.new("r"), self.one("", "!") + self.pick("p")
         self.write(f"mov.b32 {before}, {self.r()};")
         a, b = self.pick("r"), self.r()
-        self.write(f"@{guard} " + self.one(f"add.s32 {before}, {a}, {b};", f"shl.b32 {before}, {a}, 3;", f"max.s32 {before}, {a}, {b};",
-                                           f"mov.b32 {before}, {b};", f"mul.lo.s32 {before}, {a}, {b};"))  # fmt: skip
+        self.write(f"@{guard} " + self.one(f"add.s32 {before}, {a}, {b};", f"shl.b32 {before}, {a}, 3;",
+        f"max.s32 {before}, {a}, {b};",
+                                           f"mov.b32 {before}, {b};",
+                                           f"mul.lo.s32 {before}, {a}, {b};"))  # fmt: skip
         if self.random.random() < 0.5:
-            self.write(f"@{'' if guard[0] == '!' else '!'}{guard.lstrip('!')} xor.b32 {before}, {before}, {self.r()};")
+            other = guard[1:] if guard[0] == "!" else f"!{guard}"
+            self.write(f"@{other} xor.b32 {before}, {before}, {self.r()};")
         self.values["r"].append(before)
 
     def load(self) -> None:
@@ -260,8 +284,18 @@ class Generator:
         kind, value = self.one("b32", "b32", "s8", "u8", "s16", "u16"), self.new("r")
         self.write(f"mov.b32 {value}, {self.r()};")
         guard = f"@{self.one('', '!')}{self.pick('p')} " if self.random.random() < 0.6 else ""
+        if guard and self.random.random() < 0.5:
+            address = self.wild_without(guard[1:].strip(), address)
         self.write(f"{guard}ld.global.{kind} {value}, [{address}{self.one('', '+4', '+64')}];")
         self.values["r"].append(value)
+
+    def wild_without(self, guard: str, address: str) -> str:
+        """The address where the predicate holds, and one that is nobody's memory where it does not: what is
+        masked must not be read."""
+        result, wild = self.new("d"), self.new("d")
+        pair = (address, wild) if guard[0] != "!" else (wild, address)
+        self.write(f"mov.b64 {wild}, 4096;", f"selp.b64 {result}, {pair[0]}, {pair[1]}, {guard.lstrip('!')};")
+        return result
 
     def store(self) -> None:
         """Into words of the thread's own, which are read back."""
@@ -277,7 +311,6 @@ class Generator:
         """cp.async into shared words of the thread's own: guarded, or with fewer bytes than it writes."""
         if self.depth:
             return self.load()
-        self.shared = True
         index = self.let("r", f"and.b32 {{}}, {self.pick('r')}, 252;")
         address = self.new("d")
         self.write(f"mad.wide.u32 {address}, {index}, 4, %in;")
@@ -287,10 +320,17 @@ class Generator:
         guard = f"@{self.one('', '!')}{self.pick('p')} " if how == "guard" else ""
         more = ""
         if how == "bytes":
-            count = self.let("r", f"selp.b32 {{}}, {size}, {self.random.choice((0, 0, 4))}, {self.pick('p')};")
+            held, fewer = self.pick("p"), self.random.choice((0, 0, 4))
+            count = self.let("r", f"selp.b32 {{}}, {size}, {fewer}, {held};")
             more = f", {count}"
+            if fewer == 0 and self.random.random() < 0.7:
+                address = self.wild_without(held, address)
         if how == "ignore":
-            more = f", {self.pick('p')}"
+            ignored = self.pick("p")
+            more = f", {ignored}"
+            address = self.wild_without(f"!{ignored}", address)
+        if how == "guard":
+            address = self.wild_without(guard[1:].strip(), address)
         self.write(
             "st.shared.v4.b32 [%mine], {%n, %n, %block, %n};",
             f"{guard}cp.async.{form}.shared.global [%mine], [{address}], {size}{more};",
@@ -302,7 +342,6 @@ class Generator:
         """Through shared memory, with the other threads of the block."""
         if self.depth:
             return self.shift()
-        self.shared = True
         self.write(f"st.shared.b32 [%mine], {self.pick('r')};", "bar.sync 0;")
         index = self.let("r", f"and.b32 {{}}, {self.pick('r')}, {THREADS - 1};")
         address = self.new("r")  # not a value: machine code has other addresses
@@ -311,6 +350,7 @@ class Generator:
         self.write("bar.sync 0;")
 
     def local(self) -> None:
+        self.has_local = True
         index = self.let("r", f"and.b32 {{}}, {self.pick('r')}, 28;")
         address = self.new("r")
         self.write(f"add.s32 {address}, {index}, %local;")
@@ -335,7 +375,9 @@ class Generator:
                 self.operation()
             for name in joined:
                 if self.random.random() < 0.8:
-                    self.write(f"{self.one('add.s32', 'xor.b32', 'min.s32', 'sub.s32')} {name}, {name}, {self.r()};")
+                    self.write(
+                        f"{self.one('add.s32', 'xor.b32', 'min.s32', 'sub.s32')} {name}, {name}, {self.r()};"
+                    )
             for kind, count in kept.items():
                 del self.values[kind][count:]
             self.write(*([last] if last else []))
@@ -365,7 +407,8 @@ class Generator:
     def operation(self) -> None:
         weights = {
             self.integer: 10, self.shift: 6, self.permute: 4, self.carry: 3, self.select: 5, self.compare: 2,
-            self.logic_of_predicates: 2, self.wide: 5, self.floats: 4, self.warp: 2, self.uniform: 4, self.guarded: 4,
+            self.logic_of_predicates: 2, self.wide: 5, self.floats: 4, self.warp: 2, self.uniform: 4,
+            self.guarded: 4,
             self.load: 3, self.store: 2, self.copy: 2, self.exchange: 1, self.local: 1,
             self.branch: 2 if self.depth < 2 else 0, self.loop: 1 if self.depth < 2 else 0,
         }  # fmt: skip
@@ -384,29 +427,42 @@ def generate_ptx(seed: int, target: str = "sm_80") -> str:
     for _ in range(g.random.randint(6, 30)):
         g.operation()
     outputs = g.values["r"][-24:] + [g.values["r"][i] for i in range(INPUTS)]
-    stores = [f"  st.global.b32 [%last+{4 * THREADS * BLOCKS * i}], {name};" for i, name in enumerate(outputs)]
+    stores = [
+        f"  st.global.b32 [%last+{4 * THREADS * BLOCKS * i}], {name};" for i, name in enumerate(outputs)
+    ]
     for k, name in enumerate(g.values["d"][-2:]):
         at = 4 * THREADS * BLOCKS * (len(outputs) + 2 * k)
         stores.append(f"  mov.b64 {{%low, %high}}, {name};")
         stores.append(f"  st.global.b32 [%last+{at}], %low;")
         stores.append(f"  st.global.b32 [%last+{at + 4 * THREADS * BLOCKS}], %high;")
     words = THREADS * BLOCKS
-    counts = "\n".join(f"  .reg .{t} %{k}<{g.count[k] + 1}>;" for k, t in zip("rdpfh", ("b32", "b64", "pred", "f32", "b16"), strict=True))
+    local = [
+        "  .local .align 16 .b8 mine[32]; mov.u32 %local, mine;",
+        *(f"  st.local.b32 [mine+{4 * i}], %at;" for i in range(8)),
+    ]
+    counts = "\n".join(
+        f"  .reg .{t} %{k}<{g.count[k] + 1}>;"
+        for k, t in zip("rdpfh", ("b32", "b64", "pred", "f32", "b16"), strict=True)
+    )
     return "\n".join(
         [
-            f"// grid: {BLOCKS}", f"// arg: i32[{max(words * INPUTS, 512)}] bits {seed}", f"// arg: i32[{words * 40}] zeros",
+            f"// grid: {BLOCKS}", f"// arg: i32[{max(words * INPUTS, 512)}] bits {seed}",
+            f"// arg: i32[{words * 40}] zeros",
             f"// arg: i32[{words * 4}] iota", f"// arg: i32 {g.random.choice((1, 2, 3, 17, 40, 64))}",
             ".version 8.0", f".target {target}", ".address_size 64",
-            ".visible .entry random(.param .u64 .ptr .global a, .param .u64 .ptr .global o, .param .u64 .ptr .global s, .param .u32 n)",
+            ".visible .entry random(.param .u64 .ptr .global a, .param .u64 .ptr .global o,",
+            "  .param .u64 .ptr .global s, .param .u32 n)",
             f".reqntid {THREADS}", "{", counts,
-            "  .reg .b32 %thread, %n, %block, %shared, %mine, %local, %at, %low, %high;", "  .reg .b64 %in, %out, %own, %first, %last;",
-            f"  .shared .align 16 .b8 memory[{16 * THREADS}];", "  .local .align 16 .b8 mine[32];",
+            "  .reg .b32 %thread, %n, %block, %shared, %mine, %local, %at, %low, %high;",
+            "  .reg .b64 %in, %out, %own, %first, %last;",
+            f"  .shared .align 16 .b8 memory[{16 * THREADS}];",
             "  mov.u32 %thread, %tid.x; mov.u32 %block, %ctaid.x; ld.param.u32 %n, [n];",
             "  ld.param.u64 %in, [a]; ld.param.u64 %out, [o]; ld.param.u64 %own, [s];",
-            f"  mad.lo.s32 %at, %block, {THREADS}, %thread; mad.wide.u32 %first, %at, 4, %in; mad.wide.u32 %last, %at, 4, %out;",
+            f"  mad.lo.s32 %at, %block, {THREADS}, %thread; mad.wide.u32 %first, %at, 4, %in;",
+            "  mad.wide.u32 %last, %at, 4, %out;",
             "  mad.wide.u32 %own, %at, 16, %own;",
-            "  mov.u32 %shared, memory; mad.lo.s32 %mine, %thread, 16, %shared; mov.u32 %local, mine;",
-            *(f"  st.local.b32 [mine+{4 * i}], %at;" for i in range(8)),
+            "  mov.u32 %shared, memory; mad.lo.s32 %mine, %thread, 16, %shared;",
+            *(local if g.has_local else []),
             *g.lines, *stores, "  ret;", "}", "",
         ]
     )  # fmt: skip

@@ -1,15 +1,17 @@
 """check="hazard" on trial: control words that ptxas wrote, which are right, and those that are broken here.
 
-    python tests/sass/hazards.py clean [--ptxas 12.9 13.4] [--opt 0 3] [--target sm_80 sm_90] [--more FOLDER]
-    python tests/sass/hazards.py plant [--write]
+    python tests/sass/control_words.py clean [--ptxas 12.9 13.4] [--opt 0 3] [--target sm_80 sm_90]
+    python tests/sass/control_words.py plant [--write]
 
-clean: every PTX text of the tree, assembled; counts kernels, instructions and hazards, of which there should be none.
-plant: breaks words of the cubins of SOURCES by rules that look at the listing's text alone, prints how many of them are
-reported, and with --write keeps PER_KIND of each kind in hazards.json, which tests/python/ptx/test_hazards.py checks.
+clean: every PTX text of the tree, assembled; counts kernels, instructions and hazards, of which there
+should be none. plant: breaks words of the cubins of SOURCES by rules that look at the listing's text alone,
+prints how many of them are reported, and with --write keeps PER_KIND of each kind in hazards.json, which
+tests/python/ptx/test_hazards.py checks.
 """
 
 import argparse
 import collections
+import functools
 import json
 import pathlib
 import re
@@ -17,7 +19,7 @@ import struct
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PLANTED = pathlib.Path(__file__).with_suffix(".json")
+PLANTED = pathlib.Path(__file__).with_name("hazards.json")
 PER_KIND = 9
 PTXAS = "12.9"
 CASES = "tests/cases/ptx"
@@ -25,10 +27,18 @@ SOURCES = (
     ("carry", "sm_90a"), ("cp-async", "sm_90a"), ("memory-wide-registers", "sm_90a"), ("contract", "sm_90a"),
     ("call", "sm_90a"), ("atom-global-b32", "sm_90a"), ("memory-shared-wide", "sm_90a"), ("spaces", "sm_90a"),
     ("set-half", "sm_90a"), ("stmatrix-trans", "sm_90a"), ("load-into-the-address", "sm_90a"),
-    ("cp-async-groups", "sm_90a"), ("bar-red", "sm_90a"), ("atom-float", "sm_90a"), ("barrier-exchange", "sm_90a"), ("diverge-loop", "sm_90a"),
+    ("cp-async-groups", "sm_90a"), ("bar-red", "sm_90a"), ("atom-float", "sm_90a"), ("barrier-exchange",
+    "sm_90a"), ("diverge-loop", "sm_90a"),
     ("mbarrier-state", "sm_90a"), ("diverge-loop", "sm_80"), ("carry", "sm_80"), ("atom-global-b32", "sm_80"),
 )  # fmt: skip
-FIELDS = {"stall": (0, 4), "yield": (4, 1), "write_barrier": (5, 3), "read_barrier": (8, 3), "wait_mask": (11, 6), "reuse": (17, 4)}
+FIELDS = {
+    "stall": (0, 4),
+    "yield": (4, 1),
+    "write_barrier": (5, 3),
+    "read_barrier": (8, 3),
+    "wait_mask": (11, 6),
+    "reuse": (17, 4),
+}
 _FIRST = 41  # of the control word, in the upper 64 bits of an instruction
 _TIMED = ("FADD", "FFMA", "FMUL", "IADD3", "LOP3", "MOV", "SEL", "SHF", "VIADD", "LEA", "PRMT")
 _LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;\s*/\* 0x", re.MULTILINE)
@@ -114,34 +124,79 @@ def candidates(code: list[tuple[int, str]], get) -> list[dict]:
         name = re.sub(r"^@!?U?P\w+\s+", "", text).split()[0].split(".")
         target, sources = registers(text)
         after = code[i + 1 : i + 40]
-        stop = next((k for k, (_, t) in enumerate(after) if re.search(r"\b(BRA|EXIT|RET|CALL|BSYNC)\b", t)), len(after))
+        stop = next(
+            (k for k, (_, t) in enumerate(after) if re.search(r"\b(BRA|EXIT|RET|CALL|BSYNC)\b", t)),
+            len(after),
+        )
         after = after[:stop]
         write, read = get(address, "write_barrier"), get(address, "read_barrier")
         user = next((a for a, t in after if target and target in registers(t)[1]), None)
         if write < 6 and user is not None and get(user, "wait_mask") >> write & 1:
             mask = get(user, "wait_mask") & ~(1 << write)
-            found.append({"kind": "wait cleared", "address": user, "field": "wait_mask", "value": mask, "at": user})
-            found.append({"kind": "scoreboard dropped", "address": address, "field": "write_barrier", "value": 7, "at": user})
+            found.append(
+                {"kind": "wait cleared", "address": user, "field": "wait_mask", "value": mask, "at": user}
+            )
+            found.append(
+                {
+                    "kind": "scoreboard dropped",
+                    "address": address,
+                    "field": "write_barrier",
+                    "value": 7,
+                    "at": user,
+                }
+            )
             waits = [get(a, "wait_mask") for a, _ in after if a <= user]
             for other in [k for k in range(6) if not any(mask >> k & 1 for mask in waits)][:1]:
-                found.append({"kind": "another scoreboard", "address": address, "field": "write_barrier", "value": other, "at": user})
+                found.append(
+                    {
+                        "kind": "another scoreboard",
+                        "address": address,
+                        "field": "write_barrier",
+                        "value": other,
+                        "at": user,
+                    }
+                )
         if read < 6:
             for later, t in after:
                 if get(later, "wait_mask") >> read & 1:
                     if registers(t)[0] in sources and not t.startswith("LD"):
                         mask = get(later, "wait_mask") & ~(1 << read)
-                        found.append({"kind": "read not waited for", "address": later, "field": "wait_mask", "value": mask, "at": later})
+                        found.append(
+                            {
+                                "kind": "read not waited for",
+                                "address": later,
+                                "field": "wait_mask",
+                                "value": mask,
+                                "at": later,
+                            }
+                        )
                     break
         if not after or not target:
             continue
         next_address, next_text = after[0]
         if name[0] in _TIMED and target in registers(next_text)[1] and 4 <= get(address, "stall") < 12:
-            found.append({"kind": "stall shortened", "address": address, "field": "stall", "value": 1 + i % 3, "at": next_address})
+            found.append(
+                {
+                    "kind": "stall shortened",
+                    "address": address,
+                    "field": "stall",
+                    "value": 1 + i % 3,
+                    "at": next_address,
+                }
+            )
         if name[0] in _TIMED and first_source(text) == target and not get(address, "reuse") & 1:
             later = next(((a, first_source(t)) for a, t in after if first_source(t)), (0, ""))
             if later[1] == target:
                 value = get(address, "reuse") | 1
-                found.append({"kind": "reuse of a changed register", "address": address, "field": "reuse", "value": value, "at": later[0]})
+                found.append(
+                    {
+                        "kind": "reuse of a changed register",
+                        "address": address,
+                        "field": "reuse",
+                        "value": value,
+                        "at": later[0],
+                    }
+                )
     return found
 
 
@@ -155,7 +210,7 @@ def plant(keep: bool) -> int:
         for kernel in sections(cubin):
             listing = tools.disassembly(cubin, *hazards.LISTING)
             code = instructions(listing[listing.index(f".text.{kernel}:") :])
-            for one in candidates(code, lambda *where, kernel=kernel: word(cubin, kernel, *where)):
+            for one in candidates(code, functools.partial(word, cubin, kernel)):
                 kind = one.pop("kind")
                 seen[kind] += 1
                 broken = relisted(listing, kernel, one["address"], one["field"], one["value"])
@@ -165,9 +220,14 @@ def plant(keep: bool) -> int:
                     print(f"not reported: {name} {kernel} {kind} {one} {dict(code)[one['address']]}")
                     continue
                 reported[kind] += 1
-                if sum(r["kind"] == kind for r in kept) < PER_KIND and sum(r["kind"] == kind and r["ptx"] == name for r in kept) < 3:
-                    kept.append({"ptx": name, "ptxas": PTXAS, "target": target, "kernel": kernel, "kind": kind,
-                                 "text": dict(code)[one["address"]], **one, "register": row.register})  # fmt: skip
+                if (
+                    sum(r["kind"] == kind for r in kept) < PER_KIND
+                    and sum(r["kind"] == kind and r["ptx"] == name for r in kept) < 3
+                ):
+                    kept.append({"ptx": name, "ptxas": PTXAS, "target": target, "kernel": kernel,
+                        "kind": kind,
+                                 "text": dict(code)[one["address"]], **one,
+                                 "register": row.register})  # fmt: skip
     for kind in seen:
         print(f"{kind}: {reported[kind]} of {seen[kind]} reported")
     if keep:
@@ -202,14 +262,16 @@ def clean(options) -> int:
                         found += len(one.hazards)
                         for hazard in one.hazards:
                             print(one.kernel, *hazards.lines(hazard), sep="\n  ")
-                print(f"ptxas {assembler.version} -O{opt} {asked}: {kernels} kernels, {instructions} instructions, "
-                      f"{unjudged} of them not judged, {found} hazards", flush=True)  # fmt: skip
+                counts = f"{kernels} kernels, {instructions} instructions, {unjudged} of them not judged"
+                print(f"ptxas {assembler.version} -O{opt} {asked}: {counts}, {found} hazards", flush=True)
                 wrong += found
     return int(wrong > 0)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
     one = verbs.add_parser("clean")
     one.add_argument("--ptxas", nargs="*", default=["12.9", "13.4"])
