@@ -1,6 +1,8 @@
 // Conversions, and the unit of approximated functions: lines of PTX, with the types that the suffixes name.
 #include <algorithm>
 
+#include <triton_runner/ptx/alu.h>
+
 #include "sass/handlers.h"
 #include "sass/lower.h"
 
@@ -169,6 +171,12 @@ bool lower_function(SassLowering& l) {
     l.ptx("mov.b64 %d0, {%r1, %r2}", {wide, l.constant(0, 4), l.word(1, As::kF32)});
     l.ptx(std::string(l.has("RCP64H") ? "rcp" : "rsqrt") + ".approx.ftz.f64 %d0, %d1", {wide, wide});
     l.ptx("mov.b64 {%r0, %r1}, %d2", {unread, l.result(0), wide});
+    return true;
+  }
+  if (l.has("SIN") || l.has("COS")) {
+    const uint32_t a = l.word(1, As::kF32), d = l.result(0);
+    Instr& i = l.emit(l.has("SIN") ? ptx::sine_of_turns() : ptx::cosine_of_turns());
+    i.d = d, i.a = a;
     return true;
   }
   const char* name = l.has("EX2")    ? "ex2"

@@ -71,6 +71,15 @@ bool lower_iadd3(SassLowering& l) {
   return true;
 }
 
+// d <- a + b, and a carry.
+bool lower_iadd(SassLowering& l) {
+  Sum sum{{2, 3, 0}, {kNoRegister, kNoRegister, l.constant(0, 4)}};
+  sum.carries.out[0] = carry_result(l, 1);
+  if (sum.carries.out[0] != kNoRegister) return emit_sum(l, sum);
+  l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(2), l.word(3)});
+  return true;
+}
+
 bool lower_imad(SassLowering& l) {
   const bool no_product = is_zero(*l.slot(1)) || is_zero(*l.slot(2));
   if (l.has("X")) {
@@ -100,9 +109,9 @@ bool wide_product(SassLowering& l, size_t a, uint32_t* out) {
   return true;
 }
 
-bool lower_imad_wide(SassLowering& l, bool uniform) {
-  const size_t a = uniform ? 1 : 2, c = a + 2;
-  const uint32_t carry_out = uniform ? kNoRegister : carry_result(l, 1);
+bool lower_imad_wide(SassLowering& l) {
+  constexpr size_t a = 2, c = 4;
+  const uint32_t carry_out = carry_result(l, 1);
   uint32_t wide = kNoRegister;
   if (!wide_product(l, a, &wide)) return false;
   if (l.has("X") || carry_out != kNoRegister) {
@@ -196,7 +205,8 @@ bool lower_plop3(SassLowering& l) {
 }
 
 bool lower_shf(SassLowering& l) {
-  const uint32_t a = l.word(1), by = l.word(2), c = l.word(3);
+  const uint32_t a = l.word(1), c = l.word(3);
+  uint32_t by = l.word(2);
   const bool left = l.has("L"), high = l.has("HI"), wide = l.has("U64") || l.has("S64"),
              is_signed = l.has("S32") || l.has("S64");
   if (!wide && left == high) {
@@ -207,7 +217,12 @@ bool lower_shf(SassLowering& l) {
           {l.result(0), a, c, by});
     return true;
   }
-  if (l.has("W")) return false;
+  if (l.has("W")) {
+    if (wide) return false;
+    const uint32_t wrapped = l.temporary(4);
+    l.ptx("and.b32 %r0, %r1, 31", {wrapped, by});
+    by = wrapped;
+  }
   if (!wide) {
     if (left)
       l.ptx("shl.b32 %r0, %r1, %r2", {l.result(0), a, by});
@@ -275,6 +290,16 @@ bool lower_isetp(SassLowering& l) {
   return true;
 }
 
+// Both operands of 64 bits at once.
+bool lower_wide_setp(SassLowering& l) {
+  const std::string compare = comparison(l), combine = l.has("OR") ? "or" : l.has("XOR") ? "xor" : "and";
+  const uint32_t a = l.wide(2), b = l.wide(3);
+  if (compare.empty() || a == kNoRegister || b == kNoRegister) return false;
+  l.ptx("setp." + compare + "." + combine + (l.has("U64") ? ".u64" : ".s64") + " %p0|%p1, %d2, %d3, %p4",
+        {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
+  return true;
+}
+
 bool lower_prmt(SassLowering& l) {
   for (const char* mode : {"F4E", "B4E", "RC8", "ECL", "ECR", "RC16"}) {
     if (!l.has(mode)) continue;
@@ -333,15 +358,14 @@ bool lower_dot(SassLowering& l) {
   return true;
 }
 
-// d = a + b + c of pairs.
-bool lower_wide_sum(SassLowering& l) {
+// d = a + b + c of pairs, or two of them: slots from `first` on.
+bool lower_wide_sum(SassLowering& l, size_t first, size_t count) {
+  if (first > 1 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
   uint32_t so_far = kNoRegister;
-  for (size_t k = 1; k < 4; ++k) {
-    const sass::Operand& o = *l.slot(k);
-    if (is_zero(o)) continue;
-    const bool is_number = o.kind == sass::OperandKind::kInteger;
-    if (is_number && o.integer < 0) return false;
-    const uint32_t term = is_number ? l.constant(static_cast<uint64_t>(o.integer), 8) : l.pair(k);
+  for (size_t k = first; k < first + count; ++k) {
+    if (is_zero(*l.slot(k))) continue;
+    const uint32_t term = l.wide(k);
+    if (term == kNoRegister) return false;
     const uint32_t sum = so_far == kNoRegister ? term : l.temporary(8);
     if (so_far != kNoRegister) l.ptx("add.s64 %d0, %d1, %d2", {sum, so_far, term});
     so_far = sum;
@@ -378,9 +402,8 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kIMAD_HI:
       return lower_imad_high(l);
     case sass::Opcode::kIMAD_WIDE:
-      return lower_imad_wide(l, false);
     case sass::Opcode::kUIMAD_WIDE:
-      return lower_imad_wide(l, true);
+      return lower_imad_wide(l);
     case sass::Opcode::kIMNMX:
     case sass::Opcode::kVIMNMX:
       return lower_extremum(l);
@@ -418,7 +441,16 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kVIADD:
       return lower_plain(l, l.has("16x2") ? "add.u16x2" : "add.s32", 2);
     case sass::Opcode::kUIADD3_64:
-      return lower_wide_sum(l);
+      return lower_wide_sum(l, l.shape() == 1 ? 3 : 1, 3);
+    case sass::Opcode::kIADD_64:
+      return lower_wide_sum(l, 1, 2);
+    case sass::Opcode::kIADD:
+      return lower_iadd(l);
+    case sass::Opcode::kISETP_S64:
+    case sass::Opcode::kISETP_U64:
+    case sass::Opcode::kUISETP_S64:
+    case sass::Opcode::kUISETP_U64:
+      return lower_wide_setp(l);
     case sass::Opcode::kVABSDIFF:
       l.ptx(std::string(l.has("U32") ? "sad.u32" : "sad.s32") + " %r0, %r1, %r2, %r3",
             {l.result(0), l.word(1), l.word(2), l.word(3)});
