@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/simt/simt.h>
+
 #include "control.h"
 #include "move.h"
 #include "ptx/builtin.h"
@@ -17,6 +19,8 @@ namespace triton_runner::simt {
 namespace {
 
 constexpr uint64_t kMaxSassRegisterBytes = uint64_t{1} << 30;  // of a block
+constexpr uint32_t kMaxLocalBytes = 512 << 10;                 // of a thread: CUDA's limit
+constexpr uint64_t kMaxCodeBytes = uint64_t{1} << 28;
 
 using LowerSass = bool (*)(SassLowering&);
 constexpr LowerSass kLowerSass[] = {
@@ -528,7 +532,22 @@ void SassLowering::place_variables() {
   }
 }
 
+bool SassLowering::fits() {
+  if (kernel.shared_bytes > max_shared_bytes(code.capability))
+    return error("the kernel has " + std::to_string(kernel.shared_bytes) +
+                 " bytes of shared memory; a block of sm_" + std::to_string(code.capability) +
+                 " has at most " + std::to_string(max_shared_bytes(code.capability)));
+  if (kernel.local_bytes > kMaxLocalBytes)
+    return error("a thread has " + std::to_string(kernel.local_bytes) + " bytes of local memory; at most " +
+                 std::to_string(kMaxLocalBytes) + " may be");
+  for (const sass::Instruction& in : function_.body)
+    if (in_ = &in; in.address >= kMaxCodeBytes) return error("an address that no code has");
+  in_ = nullptr;
+  return true;
+}
+
 bool SassLowering::lower_kernel() {
+  if (!fits()) return false;
   place_variables();
   code.param_bytes = std::max(kernel.param_base, kLeastBankBytes);
   for (size_t i = 0; i < kernel.params.size(); ++i) {

@@ -110,6 +110,7 @@ class SassLowering {
   bool writes_uniform() const;
   void resolve_jumps();
   void place_variables();
+  bool fits();  // what the cubin and the listing say is within limits
 
   std::shared_ptr<const sass::Module> module_;
   std::map<int, std::string> banks_;  // with addresses
