@@ -221,6 +221,7 @@ bool lower_convert(SassLowering& l) {
       return lower_round(l);
     case sass::Opcode::kI2F:
     case sass::Opcode::kI2FP:
+    case sass::Opcode::kUI2F:
       return lower_from_whole(l);
     case sass::Opcode::kI2I: {  // a narrow result has zeros above it
       const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);

@@ -71,11 +71,12 @@ bool lower_iadd3(SassLowering& l) {
   return true;
 }
 
-// d <- a + b, and a carry.
+// d <- a + b, with carries in and out.
 bool lower_iadd(SassLowering& l) {
   Sum sum{{2, 3, 0}, {kNoRegister, kNoRegister, l.constant(0, 4)}};
   sum.carries.out[0] = carry_result(l, 1);
-  if (sum.carries.out[0] != kNoRegister) return emit_sum(l, sum);
+  if (l.has("X")) sum.carries.in[0] = carry_place(l, 4);
+  if (l.has("X") || sum.carries.out[0] != kNoRegister) return emit_sum(l, sum);
   l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(2), l.word(3)});
   return true;
 }
@@ -290,6 +291,21 @@ bool lower_isetp(SassLowering& l) {
   return true;
 }
 
+// Of 64 bits: which of the two it was, the first two results, is read by nothing that was seen.
+bool lower_wide_extremum(SassLowering& l) {
+  auto is_true = [&](size_t k, bool inverted) {
+    return l.slot(k)->index == sass::kTrue && l.slot(k)->inverted == inverted;
+  };
+  const bool least = is_true(5, false);
+  if (!is_true(0, false) || !is_true(1, false) || !is_true(6, true) || !(least || is_true(5, true)))
+    return false;
+  const uint32_t a = l.wide(3), b = l.wide(4), d = l.temporary(8);
+  if (a == kNoRegister || b == kNoRegister) return false;
+  l.ptx(std::string(least ? "min" : "max") + (l.has("U64") ? ".u64" : ".s64") + " %d0, %d1, %d2", {d, a, b});
+  l.give_pair(2, d);
+  return true;
+}
+
 // Both operands of 64 bits at once.
 bool lower_wide_setp(SassLowering& l) {
   const std::string compare = comparison(l), combine = l.has("OR") ? "or" : l.has("XOR") ? "xor" : "and";
@@ -328,8 +344,11 @@ bool lower_extremum(SassLowering& l) {
   for (const char* other : {"U32", "S16x2", "U16x2"})
     if (l.has(other)) type = "." + lower_case(other);
   const std::string rest = (l.has("RELU") ? ".relu" : "") + type + " %r0, %r1, %r2";
-  const uint32_t a = l.word(1), b = l.word(2);
-  l.choose(3, "min" + rest, "max" + rest, a, b);
+  // sm_100 has two predicates after the result; nothing that was seen reads them.
+  const size_t first = l.shape() == 1 ? 3 : 1;
+  if (first == 3 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
+  const uint32_t a = l.word(first), b = l.word(first + 1);
+  l.choose(first + 2, "min" + rest, "max" + rest, a, b);
   return true;
 }
 
@@ -405,6 +424,7 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kUIMAD_WIDE:
       return lower_imad_wide(l);
     case sass::Opcode::kIMNMX:
+    case sass::Opcode::kUVIMNMX:
     case sass::Opcode::kVIMNMX:
       return lower_extremum(l);
     case sass::Opcode::kISETP:
@@ -439,13 +459,17 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kUSHF:
       return lower_shf(l);
     case sass::Opcode::kVIADD:
-      return lower_plain(l, l.has("16x2") ? "add.u16x2" : "add.s32", 2);
+      if (l.has("ISAT") != l.has("S32")) return false;
+      return lower_plain(l, l.has("16x2") ? "add.u16x2" : l.has("ISAT") ? "add.sat.s32" : "add.s32", 2);
     case sass::Opcode::kUIADD3_64:
       return lower_wide_sum(l, l.shape() == 1 ? 3 : 1, 3);
     case sass::Opcode::kIADD_64:
       return lower_wide_sum(l, 1, 2);
     case sass::Opcode::kIADD:
       return lower_iadd(l);
+    case sass::Opcode::kIMNMX_S64:
+    case sass::Opcode::kIMNMX_U64:
+      return lower_wide_extremum(l);
     case sass::Opcode::kISETP_S64:
     case sass::Opcode::kISETP_U64:
     case sass::Opcode::kUISETP_S64:

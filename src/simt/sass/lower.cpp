@@ -249,9 +249,7 @@ uint32_t SassLowering::pair(size_t k, As as) {
 uint32_t SassLowering::wide(size_t k) {
   const sass::Operand& o = *slot(k);
   if (o.kind != sass::OperandKind::kInteger) return pair(k);
-  if (o.integer <= INT32_MAX && o.integer >= INT32_MIN) return constant(static_cast<uint64_t>(o.integer), 8);
-  error("the number " + std::string(o.text) + " in an instruction of 64 bits is not executed");
-  return kNoRegister;
+  return constant(static_cast<uint64_t>(o.integer), 8);
 }
 
 uint32_t SassLowering::predicate(size_t k) {

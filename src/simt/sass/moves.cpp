@@ -37,6 +37,7 @@ bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
   const uint32_t d = bytes == 8 ? l.temporary(8) : l.result(0);
   Instr& i = l.emit(load_constant);
   i.d = d, i.a = a, i.small = bytes, i.data = l.code.keep(std::move(bank));
+  l.name_last();
   if (bytes == 8) l.give_pair(0, d);
   return true;
 }
@@ -120,6 +121,12 @@ bool lower_moves(SassLowering& l) {
     case sass::Opcode::kUMOV_64: {
       const uint32_t whole = l.temporary(8);
       l.copy(whole, l.wide(1), 8);
+      l.give_pair(0, whole);
+      return true;
+    }
+    case sass::Opcode::kSEL_64: {
+      const uint32_t whole = l.temporary(8);
+      l.ptx("selp.b64 %d0, %d1, %d2, %p3", {whole, l.wide(1), l.wide(2), l.predicate(3)});
       l.give_pair(0, whole);
       return true;
     }
