@@ -57,13 +57,15 @@ void mutate_listing(std::string& text, const std::string& other, Random& random)
     case 2:
       return put(text, mine, " NOP ");
     case 3: {
-      static constexpr std::array<std::string_view, 6> kGuards = {" @P0 ", " @!P1 ", " @PT ", " @!PT ", " @UP0 ", " @!P6 "};
+      static constexpr std::array<std::string_view, 6> kGuards = {" @P0 ",  " @!P1 ", " @PT ",
+                                                                  " @!PT ", " @UP0 ", " @!P6 "};
       return text.insert(mine.begin, kGuards[random() % kGuards.size()]), void();
     }
     case 4:
     case 5: {  // an operand of another
       const auto a = words(text, mine, in_operand), b = words(text, from, in_operand);
-      if (!a.empty() && !b.empty()) put(text, a[below(random, a.size())], cut(text, b[below(random, b.size())]));
+      if (!a.empty() && !b.empty())
+        put(text, a[below(random, a.size())], cut(text, b[below(random, b.size())]));
       return;
     }
     default: {  // a word, a register's number or a suffix

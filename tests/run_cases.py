@@ -5,8 +5,8 @@ differs, or with --update write what came out as expected into the former.
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
 Those of the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile
 engine without fused instructions and with a probe that looks at every value, and must print the same bytes.
-PTX cases whose kernels end well run as machine code too, where Triton's ptxas assembles them for sm_90: those that
-may not print the same are listed in tests/cases/ptx/machine_code.txt, each with its reason.
+PTX cases whose kernels end well run as machine code too, where Triton's ptxas assembles them for sm_90: those
+that may not print the same are listed in tests/cases/ptx/machine_code.txt, each with its reason.
 With --one-way each runs in one of these ways, in turn.
 With --checks they run under checks instead, and must print what they always print; those that checks rightly
 report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
@@ -24,7 +24,7 @@ import subprocess
 import sys
 
 from golden import make
-from suite.assembled import assemble
+from suite.assembled import assemble, program
 from suite.run import Case, execute
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -187,6 +187,8 @@ def main() -> int:
                 )
                 print("\n".join(list(diff)[:40]))
                 break
+    if not program("ptxas"):
+        print("machine code: skipped, there is no ptxas")
     print(f"cases: {max(len(paths) - failed, 0)} passed, {failed} failed")
     return 1 if failed or not paths else 0
 

@@ -121,7 +121,8 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
       uint16_t section = entry.take<uint16_t>();
       uint64_t value = entry.take<uint64_t>(), size = entry.take<uint64_t>();
       if (!entry.ok()) return bad("its symbol table is cut off");
-      elf.symbols.push_back({text_at(names, name), static_cast<uint8_t>(kind & 15), other, section, value, size});
+      elf.symbols.push_back(
+          {text_at(names, name), static_cast<uint8_t>(kind & 15), other, section, value, size});
     }
   }
   return elf;

@@ -98,8 +98,7 @@ std::optional<TensorMap> read_hardware_map(const std::byte* in) {
     map.shape[d] = int64_t{word(32 + 4 * d)} + 1;
     map.box[d] = static_cast<uint16_t>(static_cast<uint8_t>(in[55 + d]) + 1);
     map.element_strides[d] = static_cast<uint8_t>((word(52) >> 3 * d & 7) + 1);
-    if (d > 0)
-      map.strides[d] = (int64_t{word(8 + 4 * d)} | int64_t{word(28) >> 4 * (d - 1) & 15} << 32) << 4;
+    if (d > 0) map.strides[d] = (int64_t{word(8 + 4 * d)} | int64_t{word(28) >> 4 * (d - 1) & 15} << 32) << 4;
   }
   return map;
 }

@@ -136,6 +136,9 @@ Handler find_row(Opcode op, Mod type, Mod type2, uint32_t variant) {
   return found == rows.end() ? nullptr : found->second;
 }
 
+Handler sine_of_turns() { return find_row(Opcode::kSin, Mod::kF32, Mod::kNone, kVTurns); }
+Handler cosine_of_turns() { return find_row(Opcode::kCos, Mod::kF32, Mod::kNone, kVTurns); }
+
 CvtChoice choose_cvt(const CvtKey& key) {
 #if defined(__x86_64__) && !defined(NUM_PORTABLE)
   if (num::current_isa() == num::Isa::kAvx512) return avx512::find_cvt(key);

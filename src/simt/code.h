@@ -73,6 +73,8 @@ struct Code : Target {
   uint32_t static_shared = 0;    // bytes of .shared variables; dynamic shared memory follows
   uint32_t local_bytes = 0;      // a thread, of .local variables and of .param variables of calls
   bool dynamic_shared = false;
+  // Atomic operations on 16 bits are written as such on the words around them: memory ends at whole words.
+  bool whole_words = false;
   uint32_t dynamic_align = 1;
 
   // What Operands::data points to.

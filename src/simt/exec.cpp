@@ -41,8 +41,13 @@ namespace {
 
 // What an instruction was made for; of one that the lowering added, what stands before it.
 const Source* source_of(const Code& code, const Operands& in) {
-  const Instr* at = &instr_of(in);
-  while (!at->source && at > code.instrs.data()) --at;
+  const Instr *first = code.instrs.data(), *end = first + code.instrs.size(), *at = &instr_of(in);
+  if (at < first || at >= end) return at->source;  // one that another runs
+  // Of machine code the last of several has it.
+  if (code.level == "cubin")
+    for (const Instr* next = at; next < end; ++next)
+      if (next->source) return next->source;
+  while (!at->source && at > first) --at;
   return at->source;
 }
 

@@ -84,6 +84,8 @@ class SimtKernel final : public exec::Kernel {
     launch.shared_bytes = *shared;
     std::vector<exec::Allocation> all(allocations.begin(), allocations.end());
     for (const exec::Allocation& a : packed->memory) all.push_back(a);
+    for (exec::Allocation& a : all)
+      if (code.whole_words && !a.undefined) a.bytes += -(a.address + a.bytes) % 4;
     for (const Code::Global& g : code.globals)
       all.push_back({g.address, g.size, "variable '" + g.name + "'", g.writable});
     if (!launch.params.empty())

@@ -34,4 +34,8 @@ std::vector<const Operand*> flattened(const Instruction& in);
 // may read a .b32 one), for the current instruction set (num::current_isa), or what it does not support.
 base::Result<Alu> find_alu(const Module& module, const Function& function, const Instruction& in);
 
+// The unit's sine and cosine of f32 in turns: sin.approx and cos.approx without their multiplication.
+Handler sine_of_turns();
+Handler cosine_of_turns();
+
 }  // namespace triton_runner::ptx

@@ -168,15 +168,17 @@ struct Lg2 {
   }
 };
 
-// kQuadrant: 0 for the sine, 1 for the cosine. The argument is multiplied by 1/(2 pi), rounded to zero.
-template <int kQuadrant>
+// kQuadrant: 0 for the sine, 1 for the cosine. The argument is multiplied by 1/(2 pi), rounded to zero, if it is not in
+// turns.
+template <int kQuadrant, bool kTurns = false>
 struct Circular {
   static constexpr const auto& kTable = kSin;
   static constexpr int kShift = 17, kDoubled = 0;
   PTX_INLINE static int32_t prepare(float a) {
     int32_t size = bits_of(a) & 0x7fffffff;
     size &= (size - kInfinity) >> 31;  // 0 for what is not finite; a select here keeps loops from vectorising
-    double turns = double(cut(double(float_of(size)) * double(0.15915494f)));
+    double turns = double(float_of(size));
+    if constexpr (!kTurns) turns = double(cut(turns * double(0.15915494f)));
     double units = __builtin_floor(turns * 0x1p25);
     units -= __builtin_floor(units * 0x1p-25) * 0x1p25;
     int32_t fixed = int32_t(units) + kQuadrant * kOne;
@@ -378,6 +380,8 @@ constexpr Row kRows[] = {
     FUNCTION(kLg2, plain_lg2, Lg2),
     FUNCTION(kSin, Circular<0>, Circular<0>),
     FUNCTION(kCos, Circular<1>, Circular<1>),
+    {O::kSin, M::kF32, M::kNone, kVTurns, map_unary<Circular<0, true>>},
+    {O::kCos, M::kF32, M::kNone, kVTurns, map_unary<Circular<1, true>>},
     DIVISION(kVApprox, div_approx),
     DIVISION(kVApprox | kVFtz, div_approx_ftz),
     DIVISION(kVFull, div_full),

@@ -33,6 +33,7 @@ enum Variant : uint32_t {
   kVThree = 1u << 17,    // three operands where two are usual (min, max)
   kVGeneral = 1u << 18,  // comparisons: with a second result, a boolean, or flushed operands
   kVPair = 1u << 19,     // lop3 with a predicate result
+  kVTurns = 1u << 20,    // sin and cos of an argument in turns, as the unit has it
 };
 
 // In Operands::small: rounding, comparisons.

@@ -1,6 +1,8 @@
 // Conversions, and the unit of approximated functions: lines of PTX, with the types that the suffixes name.
 #include <algorithm>
 
+#include <triton_runner/ptx/alu.h>
+
 #include "sass/handlers.h"
 #include "sass/lower.h"
 
@@ -171,6 +173,12 @@ bool lower_function(SassLowering& l) {
     l.ptx("mov.b64 {%r0, %r1}, %d2", {unread, l.result(0), wide});
     return true;
   }
+  if (l.has("SIN") || l.has("COS")) {
+    const uint32_t a = l.word(1, As::kF32), d = l.result(0);
+    Instr& i = l.emit(l.has("SIN") ? ptx::sine_of_turns() : ptx::cosine_of_turns());
+    i.d = d, i.a = a;
+    return true;
+  }
   const char* name = l.has("EX2")    ? "ex2"
                      : l.has("LG2")  ? "lg2"
                      : l.has("RCP")  ? "rcp"
@@ -213,6 +221,7 @@ bool lower_convert(SassLowering& l) {
       return lower_round(l);
     case sass::Opcode::kI2F:
     case sass::Opcode::kI2FP:
+    case sass::Opcode::kUI2F:
       return lower_from_whole(l);
     case sass::Opcode::kI2I: {  // a narrow result has zeros above it
       const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);

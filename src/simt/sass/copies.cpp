@@ -106,9 +106,11 @@ bool lower_plain_copy(SassLowering& l) {
       if (near) return false;
       const uint32_t mask = l.temporary(2);
       l.ptx("cvt.u16.u32 %h0, %r1", {mask, blocks});
-      l.ptx("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r0], [%d1], "
-            "%r2, [%r3], %h4",
-            {l.reg(to->index, true), pair_of(l, from->index), size, l.reg(to->index + 1, true), mask});
+      l.ptx(
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r0], "
+          "[%d1], "
+          "%r2, [%r3], %h4",
+          {l.reg(to->index, true), pair_of(l, from->index), size, l.reg(to->index + 1, true), mask});
       l.once_a_warp();
       return true;
     }
@@ -131,10 +133,11 @@ bool lower_remote_store(SassLowering& l, bool reduces) {
   if (!plain || value.kind != sass::OperandKind::kRegister || reduces == operation.empty()) return false;
   const bool bits = operation == "and" || operation == "or" || operation == "xor";
   const std::string type = l.has("S32") ? ".s32" : bits ? ".b32" : ".u32";
-  l.ptx((reduces ? "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." + operation + type
-                 : std::string("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32")) +
-            " [%r0], %r1, [%r2]",
-        {l.reg(where.parts[0].index), l.word(1), l.reg(where.parts[0].index + 1)});
+  l.ptx(
+      (reduces ? "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." + operation + type
+               : std::string("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32")) +
+          " [%r0], %r1, [%r2]",
+      {l.reg(where.parts[0].index), l.word(1), l.reg(where.parts[0].index + 1)});
   return true;
 }
 

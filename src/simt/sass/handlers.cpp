@@ -47,38 +47,36 @@ void spread(const Lanes& l, const Operands& in) {
 
 void give_warp(Lanes& l, const Operands& in) { in.small ? spread<int8_t>(l, in) : spread<uint32_t>(l, in); }
 
-// Seen in what ptxas makes of %ntid, %nctaid and of the addresses of local memory: sm_75 to sm_90.
+bool is_known_in_bank(int capability, uint64_t at, uint32_t bytes) {
+  const BankPlaces p = bank_places(capability);
+  auto within = [&](uint64_t begin, uint64_t size) { return at >= begin && at + bytes <= begin + size; };
+  if (within(p.block, 12) || within(p.grid, 12) || within(p.window, 8) || within(p.stack, 4) ||
+      within(p.descriptor, 8) || within(p.address, 8))
+    return true;
+  return p.is_cluster && (within(p.is_cluster, 4) || within(p.cluster, 12) || within(p.inverse, 12) ||
+                          within(p.clusters, 12) || within(p.cluster_blocks, 4));
+}
+
 void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) {
-  const uint64_t local = kLocalWindow;
-  const uint32_t words[] = {code.block[0],
-                            code.block[1],
-                            code.block[2],
-                            grid[0],
-                            grid[1],
-                            grid[2],
-                            0,
-                            0,
-                            static_cast<uint32_t>(local),
-                            static_cast<uint32_t>(local >> 32),
-                            code.local_bytes};
-  static_assert(sizeof words == kBankHeaderBytes);
-  std::memcpy(out, words, sizeof words);
-  if (code.capability == 90) {
-    const auto& n = code.cluster;
-    uint32_t cluster[(kClusterWordsEnd - kClusterWords) / 4] = {code.explicit_cluster || n[0] * n[1] * n[2] > 1 ? 1u : 0u, n[0], n[1], n[2]};
-    for (size_t d = 0; d < 3; ++d) {
-      float inverse = 1.0f / static_cast<float>(n[d]);  // not below 1 / n, or a multiple of n would be rounded down
-      if (std::fma(inverse, static_cast<float>(n[d]), -1.0f) < 0) inverse = std::nextafter(inverse, 2.0f);
-      cluster[4 + d] = std::bit_cast<uint32_t>(inverse);
-      cluster[7 + d] = grid[d] / n[d];
-    }
-    const uint32_t blocks = n[0] * n[1] * n[2];
-    std::memcpy(out + kClusterWords, cluster, sizeof cluster);
-    std::memcpy(out + kClusterBlocks, &blocks, sizeof blocks);
-  }
-  if (const uint32_t at = bank_address_offset(code.capability)) {
-    const auto address = reinterpret_cast<uint64_t>(out) + bank_address_origin(code.capability);
-    std::memcpy(out + at, &address, sizeof address);
+  const BankPlaces p = bank_places(code.capability);
+  auto put = [&](uint32_t at, const auto& value) { std::memcpy(out + at, &value, sizeof value); };
+  put(p.block, code.block);
+  put(p.grid, grid);
+  put(p.window, kLocalWindow);
+  put(p.stack, code.local_bytes);
+  put(p.address, reinterpret_cast<uint64_t>(out) + p.origin);
+  if (!p.is_cluster) return;
+  const auto& n = code.cluster;
+  const uint32_t blocks = n[0] * n[1] * n[2];
+  put(p.is_cluster, code.explicit_cluster || blocks > 1 ? 1u : 0u);
+  put(p.cluster, n);
+  put(p.cluster_blocks, blocks);
+  for (uint32_t d = 0; d < 3; ++d) {
+    float inverse =
+        1.0f / static_cast<float>(n[d]);  // not below 1 / n, or a multiple of n would be rounded down
+    if (std::fma(inverse, static_cast<float>(n[d]), -1.0f) < 0) inverse = std::nextafter(inverse, 2.0f);
+    put(p.inverse + 4 * d, inverse);
+    put(p.clusters + 4 * d, grid[d] / n[d]);
   }
 }
 

@@ -11,17 +11,28 @@ void run_once_a_warp(Lanes& l, const Operands& in);
 // d = a of the lowest thread that is on, for all threads of its warp: R2UR, of 32 bits or (small: 1) of a predicate.
 void give_warp(Lanes& l, const Operands& in);
 
-// Launch::params as constant bank 0 (Code::begin_parameters): block, grid, the window of local memory, the stack.
-inline constexpr uint32_t kBankHeaderBytes = 44;
-// sm_90 has the cluster there too: whether the launch names one, blocks of it, what ctaid is multiplied by to be divided by
-// these, clusters of the grid; and how many blocks a cluster has. Seen in what ptxas makes of PTX's special registers.
-inline constexpr uint32_t kClusterWords = 0x140, kClusterWordsEnd = 0x168, kClusterBlocks = 0x188;
-// Where the bank has the generic address of its byte bank_address_origin(), which code counts parameters' addresses from;
-// 0: not known.
-constexpr uint32_t bank_address_offset(int capability) {
-  return capability == 90 ? 0x198 : capability >= 80 && capability < 90 ? 0x40 : 0;
+// Launch::params as constant bank 0 (Code::begin_parameters): what code reads in front of the parameters, and where. Seen
+// in what ptxas makes of PTX's special registers and of the addresses of local memory and of parameters: sm_75 to sm_120.
+struct BankPlaces {
+  uint32_t block, grid;  // three words each
+  uint32_t window;       // 64 bits: the window of local memory
+  uint32_t stack;        // bytes of local memory of a thread
+  uint32_t descriptor;   // 64 bits: of global memory; nothing reads its bits
+  // 64 bits: the generic address of the byte `origin`, which code counts parameters' addresses from.
+  uint32_t address, origin;
+  // Of sm_90 on, else 0: whether there is a cluster; blocks of it, along each axis; what ctaid is multiplied by to be
+  // divided by these; clusters of the grid; blocks of a cluster.
+  uint32_t is_cluster, cluster, inverse, clusters, cluster_blocks;
+};
+constexpr BankPlaces bank_places(int capability) {
+  if (capability >= 100)  // the cluster's are counted from SR_CgaSize, which is 0 here
+    return {0x360, 0x370, 0x2f8, 0x37c, 0x358, 0x348, 0x380, 0x36c, 0x2a0, 0x2b0, 0x2c0, 0x2cc};
+  if (capability == 90) return {0, 0xc, 0x20, 0x28, 0x208, 0x198, 0x210, 0x140, 0x144, 0x150, 0x15c, 0x188};
+  return {0, 0xc, 0x20, 0x28, 0x118, 0x40, 0, 0, 0, 0, 0, 0};
 }
-constexpr uint32_t bank_address_origin(int capability) { return capability == 90 ? 0x210 : 0; }
+inline constexpr uint32_t kLeastBankBytes = 0x380;  // in front of parameters, where a cubin does not say it
+// Whether the bytes in front of the parameters are among these.
+bool is_known_in_bank(int capability, uint64_t at, uint32_t bytes);
 void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out);
 
 // d = a + b + c, each inverted where `small` has its bit (1, 2, 4), plus 1 for each bit of small >> 3, plus the carries

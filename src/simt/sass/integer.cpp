@@ -71,6 +71,16 @@ bool lower_iadd3(SassLowering& l) {
   return true;
 }
 
+// d <- a + b, with carries in and out.
+bool lower_iadd(SassLowering& l) {
+  Sum sum{{2, 3, 0}, {kNoRegister, kNoRegister, l.constant(0, 4)}};
+  sum.carries.out[0] = carry_result(l, 1);
+  if (l.has("X")) sum.carries.in[0] = carry_place(l, 4);
+  if (l.has("X") || sum.carries.out[0] != kNoRegister) return emit_sum(l, sum);
+  l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(2), l.word(3)});
+  return true;
+}
+
 bool lower_imad(SassLowering& l) {
   const bool no_product = is_zero(*l.slot(1)) || is_zero(*l.slot(2));
   if (l.has("X")) {
@@ -100,9 +110,9 @@ bool wide_product(SassLowering& l, size_t a, uint32_t* out) {
   return true;
 }
 
-bool lower_imad_wide(SassLowering& l, bool uniform) {
-  const size_t a = uniform ? 1 : 2, c = a + 2;
-  const uint32_t carry_out = uniform ? kNoRegister : carry_result(l, 1);
+bool lower_imad_wide(SassLowering& l) {
+  constexpr size_t a = 2, c = 4;
+  const uint32_t carry_out = carry_result(l, 1);
   uint32_t wide = kNoRegister;
   if (!wide_product(l, a, &wide)) return false;
   if (l.has("X") || carry_out != kNoRegister) {
@@ -196,7 +206,8 @@ bool lower_plop3(SassLowering& l) {
 }
 
 bool lower_shf(SassLowering& l) {
-  const uint32_t a = l.word(1), by = l.word(2), c = l.word(3);
+  const uint32_t a = l.word(1), c = l.word(3);
+  uint32_t by = l.word(2);
   const bool left = l.has("L"), high = l.has("HI"), wide = l.has("U64") || l.has("S64"),
              is_signed = l.has("S32") || l.has("S64");
   if (!wide && left == high) {
@@ -207,7 +218,12 @@ bool lower_shf(SassLowering& l) {
           {l.result(0), a, c, by});
     return true;
   }
-  if (l.has("W")) return false;
+  if (l.has("W")) {
+    if (wide) return false;
+    const uint32_t wrapped = l.temporary(4);
+    l.ptx("and.b32 %r0, %r1, 31", {wrapped, by});
+    by = wrapped;
+  }
   if (!wide) {
     if (left)
       l.ptx("shl.b32 %r0, %r1, %r2", {l.result(0), a, by});
@@ -275,6 +291,31 @@ bool lower_isetp(SassLowering& l) {
   return true;
 }
 
+// Of 64 bits: which of the two it was, the first two results, is read by nothing that was seen.
+bool lower_wide_extremum(SassLowering& l) {
+  auto is_true = [&](size_t k, bool inverted) {
+    return l.slot(k)->index == sass::kTrue && l.slot(k)->inverted == inverted;
+  };
+  const bool least = is_true(5, false);
+  if (!is_true(0, false) || !is_true(1, false) || !is_true(6, true) || !(least || is_true(5, true)))
+    return false;
+  const uint32_t a = l.wide(3), b = l.wide(4), d = l.temporary(8);
+  if (a == kNoRegister || b == kNoRegister) return false;
+  l.ptx(std::string(least ? "min" : "max") + (l.has("U64") ? ".u64" : ".s64") + " %d0, %d1, %d2", {d, a, b});
+  l.give_pair(2, d);
+  return true;
+}
+
+// Both operands of 64 bits at once.
+bool lower_wide_setp(SassLowering& l) {
+  const std::string compare = comparison(l), combine = l.has("OR") ? "or" : l.has("XOR") ? "xor" : "and";
+  const uint32_t a = l.wide(2), b = l.wide(3);
+  if (compare.empty() || a == kNoRegister || b == kNoRegister) return false;
+  l.ptx("setp." + compare + "." + combine + (l.has("U64") ? ".u64" : ".s64") + " %p0|%p1, %d2, %d3, %p4",
+        {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
+  return true;
+}
+
 bool lower_prmt(SassLowering& l) {
   for (const char* mode : {"F4E", "B4E", "RC8", "ECL", "ECR", "RC16"}) {
     if (!l.has(mode)) continue;
@@ -303,8 +344,11 @@ bool lower_extremum(SassLowering& l) {
   for (const char* other : {"U32", "S16x2", "U16x2"})
     if (l.has(other)) type = "." + lower_case(other);
   const std::string rest = (l.has("RELU") ? ".relu" : "") + type + " %r0, %r1, %r2";
-  const uint32_t a = l.word(1), b = l.word(2);
-  l.choose(3, "min" + rest, "max" + rest, a, b);
+  // sm_100 has two predicates after the result; nothing that was seen reads them.
+  const size_t first = l.shape() == 1 ? 3 : 1;
+  if (first == 3 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
+  const uint32_t a = l.word(first), b = l.word(first + 1);
+  l.choose(first + 2, "min" + rest, "max" + rest, a, b);
   return true;
 }
 
@@ -333,15 +377,14 @@ bool lower_dot(SassLowering& l) {
   return true;
 }
 
-// d = a + b + c of pairs.
-bool lower_wide_sum(SassLowering& l) {
+// d = a + b + c of pairs, or two of them: slots from `first` on.
+bool lower_wide_sum(SassLowering& l, size_t first, size_t count) {
+  if (first > 1 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
   uint32_t so_far = kNoRegister;
-  for (size_t k = 1; k < 4; ++k) {
-    const sass::Operand& o = *l.slot(k);
-    if (is_zero(o)) continue;
-    const bool is_number = o.kind == sass::OperandKind::kInteger;
-    if (is_number && o.integer < 0) return false;
-    const uint32_t term = is_number ? l.constant(static_cast<uint64_t>(o.integer), 8) : l.pair(k);
+  for (size_t k = first; k < first + count; ++k) {
+    if (is_zero(*l.slot(k))) continue;
+    const uint32_t term = l.wide(k);
+    if (term == kNoRegister) return false;
     const uint32_t sum = so_far == kNoRegister ? term : l.temporary(8);
     if (so_far != kNoRegister) l.ptx("add.s64 %d0, %d1, %d2", {sum, so_far, term});
     so_far = sum;
@@ -378,10 +421,10 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kIMAD_HI:
       return lower_imad_high(l);
     case sass::Opcode::kIMAD_WIDE:
-      return lower_imad_wide(l, false);
     case sass::Opcode::kUIMAD_WIDE:
-      return lower_imad_wide(l, true);
+      return lower_imad_wide(l);
     case sass::Opcode::kIMNMX:
+    case sass::Opcode::kUVIMNMX:
     case sass::Opcode::kVIMNMX:
       return lower_extremum(l);
     case sass::Opcode::kISETP:
@@ -416,9 +459,22 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kUSHF:
       return lower_shf(l);
     case sass::Opcode::kVIADD:
-      return lower_plain(l, l.has("16x2") ? "add.u16x2" : "add.s32", 2);
+      if (l.has("ISAT") != l.has("S32")) return false;
+      return lower_plain(l, l.has("16x2") ? "add.u16x2" : l.has("ISAT") ? "add.sat.s32" : "add.s32", 2);
     case sass::Opcode::kUIADD3_64:
-      return lower_wide_sum(l);
+      return lower_wide_sum(l, l.shape() == 1 ? 3 : 1, 3);
+    case sass::Opcode::kIADD_64:
+      return lower_wide_sum(l, 1, 2);
+    case sass::Opcode::kIADD:
+      return lower_iadd(l);
+    case sass::Opcode::kIMNMX_S64:
+    case sass::Opcode::kIMNMX_U64:
+      return lower_wide_extremum(l);
+    case sass::Opcode::kISETP_S64:
+    case sass::Opcode::kISETP_U64:
+    case sass::Opcode::kUISETP_S64:
+    case sass::Opcode::kUISETP_U64:
+      return lower_wide_setp(l);
     case sass::Opcode::kVABSDIFF:
       l.ptx(std::string(l.has("U32") ? "sad.u32" : "sad.s32") + " %r0, %r1, %r2, %r3",
             {l.result(0), l.word(1), l.word(2), l.word(3)});

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/simt/simt.h>
+
 #include "control.h"
 #include "move.h"
 #include "ptx/builtin.h"
@@ -17,6 +19,8 @@ namespace triton_runner::simt {
 namespace {
 
 constexpr uint64_t kMaxSassRegisterBytes = uint64_t{1} << 30;  // of a block
+constexpr uint32_t kMaxLocalBytes = 512 << 10;                 // of a thread: CUDA's limit
+constexpr uint64_t kMaxCodeBytes = uint64_t{1} << 28;
 
 using LowerSass = bool (*)(SassLowering&);
 constexpr LowerSass kLowerSass[] = {
@@ -120,16 +124,7 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
     return kNoRegister;
   }
   const auto at = static_cast<uint64_t>(o.integer);
-  // What is known of what stands in front of the parameters: the header, the descriptor of global memory, the bank's own
-  // address.
-  const uint64_t descriptor = code.capability >= 90 ? 0x208 : 0x118;
-  const uint64_t own = bank_address_offset(code.capability);
-  const bool is_cluster = code.capability == 90 && ((at >= kClusterWords && at + bytes <= kClusterWordsEnd) ||
-                                                    (at == kClusterBlocks && bytes == 4));
-  const bool is_known = at + bytes <= kBankHeaderBytes || is_cluster ||
-                        (at >= descriptor && at + bytes <= descriptor + 8) ||
-                        (own && at >= own && at + bytes <= own + 8);
-  if (o.bank == 0 && at < kernel.param_base && (code.capability >= 100 || !is_known)) {
+  if (o.bank == 0 && at < kernel.param_base && !is_known_in_bank(code.capability, at, bytes)) {
     error("what lies at " + std::string(o.text) + " of sm_" + std::to_string(code.capability) +
           " is not known");
     return kNoRegister;
@@ -251,6 +246,12 @@ uint32_t SassLowering::pair(size_t k, As as) {
   return out;
 }
 
+uint32_t SassLowering::wide(size_t k) {
+  const sass::Operand& o = *slot(k);
+  if (o.kind != sass::OperandKind::kInteger) return pair(k);
+  return constant(static_cast<uint64_t>(o.integer), 8);
+}
+
 uint32_t SassLowering::predicate(size_t k) {
   const sass::Operand* o = slot(k);
   if (!o) return constant(0xff, 1);
@@ -316,7 +317,8 @@ void SassLowering::name_last() {
 
 void SassLowering::give_threads(uint32_t d, uint32_t at, uint32_t bytes) {
   by_threads_ = true;
-  if (exclusive_ != kNoRegister) return copy(d, at, bytes);  // several groups of threads at once: each its own
+  if (exclusive_ != kNoRegister)
+    return copy(d, at, bytes);  // several groups of threads at once: each its own
   Instr& i = emit(give_warp);
   i.d = d, i.a = at, i.small = bytes == 1;
 }
@@ -324,8 +326,9 @@ void SassLowering::give_threads(uint32_t d, uint32_t at, uint32_t bytes) {
 uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
   if (name == "SRZ") return constant(0, bytes);
   if (name == "SR_SWINHI")
-    return constant(kSharedWindow >> 32, bytes);  // of generic addresses of shared memory
-  if (name == "SR_VIRTID" || name == "SR_VIRTCFG") {  // %warpid and %nwarpid, from bit 8 on
+    return constant(kSharedWindow >> 32, bytes);        // of generic addresses of shared memory
+  if (name == "SR_CgaSize") return constant(0, bytes);  // addresses of bank 0 are counted from it
+  if (name == "SR_VIRTID" || name == "SR_VIRTCFG") {    // %warpid and %nwarpid, from bit 8 on
     const uint32_t number = special(name == "SR_VIRTID" ? "%warpid" : "%nwarpid", 4), place = temporary(4);
     ptx("shl.b32 %r0, %r1, 8", {place, number});
     return place;
@@ -524,9 +527,24 @@ void SassLowering::place_variables() {
   }
 }
 
+bool SassLowering::fits() {
+  if (kernel.shared_bytes > max_shared_bytes(code.capability))
+    return error("the kernel has " + std::to_string(kernel.shared_bytes) +
+                 " bytes of shared memory; a block of sm_" + std::to_string(code.capability) +
+                 " has at most " + std::to_string(max_shared_bytes(code.capability)));
+  if (kernel.local_bytes > kMaxLocalBytes)
+    return error("a thread has " + std::to_string(kernel.local_bytes) + " bytes of local memory; at most " +
+                 std::to_string(kMaxLocalBytes) + " may be");
+  for (const sass::Instruction& in : function_.body)
+    if (in_ = &in; in.address >= kMaxCodeBytes) return error("an address that no code has");
+  in_ = nullptr;
+  return true;
+}
+
 bool SassLowering::lower_kernel() {
+  if (!fits()) return false;
   place_variables();
-  code.param_bytes = std::max(kernel.param_base, kBankHeaderBytes);
+  code.param_bytes = std::max(kernel.param_base, kLeastBankBytes);
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     const auto& p = kernel.params[i];
     exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger,
@@ -540,6 +558,9 @@ bool SassLowering::lower_kernel() {
   code.reserved_shared = code.capability >= 90 ? 1024 : 0;
   code.static_shared = kernel.shared_bytes;
   code.dynamic_shared = true;
+  code.whole_words =
+      std::any_of(function_.body.begin(), function_.body.end(),
+                  [](const sass::Instruction& in) { return in.name.starts_with("ATOM") && in.has("CAS"); });
   code.local_bytes = (kernel.local_bytes + 15) / 16 * 16;
   for (const sass::Instruction& in : function_.body) {
     starts_.push_back(static_cast<uint32_t>(code.instrs.size()));

@@ -43,7 +43,8 @@ class SassLowering {
   // 32 bits, or a pair of registers as 64, with -, ~ and | |.
   uint32_t word(size_t k, As as = As::kInteger);
   uint32_t pair(size_t k, As as = As::kInteger);
-  uint32_t raw(size_t k);  // 32 bits without -, ~ and | |
+  uint32_t wide(size_t k);  // as pair(), of a number too: its sign is that of the text
+  uint32_t raw(size_t k);   // 32 bits without -, ~ and | |
   // A predicate with its !; PT where the operand is left out.
   uint32_t predicate(size_t k);
   // Where a result goes: of RZ, PT and what is left out, a place that nobody reads.
@@ -112,6 +113,7 @@ class SassLowering {
   bool takes_divisor() const;
   void resolve_jumps();
   void place_variables();
+  bool fits();  // what the cubin and the listing say is within limits
 
   std::shared_ptr<const sass::Module> module_;
   std::map<int, std::string> banks_;  // with addresses

@@ -47,10 +47,10 @@ bool lower_arrive(SassLowering& l) {
   const std::string address = "[%r0" + SassLowering::offset_text(where) + "]";
   if (l.has("RED")) {
     if (l.slot(0)->index != sass::kZero) return false;
-    if (l.has("A0TX"))
+    if (l.has("A0TR"))
       return l.ptx("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 " + address + ", %r1", {at, l.word(2)}),
              true;
-    if (l.has("A0TR"))
+    if (l.has("A0TX"))
       return l.ptx("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 " + address + ", %r1", {at, l.word(2)}),
              true;
     // An arrival that ARRIVES.LDGSTSBAR.TRANSCNT makes once the thread's copies are there: all that came before are.
@@ -78,8 +78,9 @@ bool lower_phase(SassLowering& l) {
   if (at == kNoRegister) return false;
   l.ptx("shr.u32 %r0, %r1, 31", {parity, l.word(2)});
   std::string limit;  // of the wait: what sleeps after it
-  if (const sass::Instruction* then = l.next(); l.has("TRYWAIT") && then && then->spelling == "NANOSLEEP.SYNCS" &&
-                                                !then->operands.empty() && then->operands[0].kind == sass::OperandKind::kInteger)
+  if (const sass::Instruction* then = l.next();
+      l.has("TRYWAIT") && then && then->spelling == "NANOSLEEP.SYNCS" && !then->operands.empty() &&
+      then->operands[0].kind == sass::OperandKind::kInteger)
     limit = ", " + std::to_string(then->operands[0].integer);
   l.ptx(std::string("mbarrier.") + (l.has("TRYWAIT") ? "try_wait" : "test_wait") +
             ".parity.shared::cta.b64 %p0, [%r1" + SassLowering::offset_text(where) + "], %r2" + limit,

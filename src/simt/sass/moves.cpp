@@ -37,7 +37,22 @@ bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
   const uint32_t d = bytes == 8 ? l.temporary(8) : l.result(0);
   Instr& i = l.emit(load_constant);
   i.d = d, i.a = a, i.small = bytes, i.data = l.code.keep(std::move(bank));
+  l.name_last();
   if (bytes == 8) l.give_pair(0, d);
+  return true;
+}
+
+bool lower_four_constants(SassLowering& l) {
+  const std::vector<uint32_t> to = l.registers(0, 4, true);
+  for (const sass::Operand& part : l.slot(1)->parts)
+    if (part.index != sass::kZero) return false;
+  sass::Operand word = *l.slot(1);
+  for (uint32_t d : to) {
+    const uint32_t from = l.bank(word, 4);
+    if (from == kNoRegister) return false;
+    l.copy(d, from, 4);
+    word.integer += 4;
+  }
   return true;
 }
 
@@ -45,6 +60,7 @@ bool lower_constant(SassLowering& l) {
   const sass::Operand& o = *l.slot(1);
   if (o.kind != sass::OperandKind::kConstant) return false;
   const bool is_signed = l.has("S8") || l.has("S16");
+  if (l.has("128")) return lower_four_constants(l);
   const uint32_t bytes = l.has("64")                    ? 8
                          : l.has("U8") || l.has("S8")   ? 1
                          : l.has("U16") || l.has("S16") ? 2
@@ -84,6 +100,7 @@ bool lower_moves(SassLowering& l) {
       return lower_special(l, 8);
     }
     case sass::Opcode::kLDC:
+    case sass::Opcode::kLDCU:
     case sass::Opcode::kULDC:
       return lower_constant(l);
     case sass::Opcode::kP2R:
@@ -100,6 +117,19 @@ bool lower_moves(SassLowering& l) {
     case sass::Opcode::kS2R:
     case sass::Opcode::kS2UR:
       return lower_special(l, 4);
+    case sass::Opcode::kMOV_64:
+    case sass::Opcode::kUMOV_64: {
+      const uint32_t whole = l.temporary(8);
+      l.copy(whole, l.wide(1), 8);
+      l.give_pair(0, whole);
+      return true;
+    }
+    case sass::Opcode::kSEL_64: {
+      const uint32_t whole = l.temporary(8);
+      l.ptx("selp.b64 %d0, %d1, %d2, %p3", {whole, l.wide(1), l.wide(2), l.predicate(3)});
+      l.give_pair(0, whole);
+      return true;
+    }
     case sass::Opcode::kSEL:
     case sass::Opcode::kUSEL:
       l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), l.word(1), l.word(2), l.predicate(3)});

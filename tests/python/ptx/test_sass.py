@@ -165,9 +165,44 @@ def test_rows(architecture, ptxas, columns, tmp_path):
 
 
 def test_what_is_not_executed_is_refused_before_the_launch(tmp_path):
-    ptx = LOOPS.replace("add.u32 %r9, %r9, %r13;", "sin.approx.f32 %r9, %r12;")
-    cubin, listing = assemble(ptx, "sm_80", tmp_path)
+    cubin, listing = assemble(LOOPS, "sm_80", tmp_path)
+    listing = listing.replace("POPC R", "POPC.SIN R")
     with pytest.raises(Exception) as caught:
         _core.load_cubin(cubin, listing, "k.sass", "", [], {"block": (32, 1, 1)})
-    assert "does not execute 'MUFU' with .SIN" in str(caught.value)
+    assert "does not execute 'POPC' with .SIN" in str(caught.value)
     assert "k.sass:" in str(caught.value) and "level 'ptx'" in str(caught.value)
+
+
+ASSERTS = """
+.version 8.7
+.target sm_80
+.address_size 64
+.extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+.global .align 1 .b8 message[4] = {97, 98, 99, 0};
+.global .align 1 .b8 file[4] = {100, 101, 102, 0};
+.visible .entry kernel(.param .u64 .ptr .global out)
+.reqntid 32
+{
+ .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %d<9>;
+ mov.u32 %r1, %tid.x; setp.ne.s32 %p1, %r1, 5; @%p1 bra DONE;
+ mov.u64 %d3, message; cvta.global.u64 %d3, %d3; mov.u64 %d4, file; cvta.global.u64 %d4, %d4;
+ {
+ .param .b64 p0; .param .b64 p1; .param .b32 p2; .param .b64 p3; .param .b64 p4;
+ st.param.b64 [p0], %d3; st.param.b64 [p1], %d4; st.param.b32 [p2], 77; st.param.b64 [p3], %d3;
+ st.param.b64 [p4], 1; call.uni __assertfail, (p0, p1, p2, p3, p4);
+ }
+DONE:
+ ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "architecture, ptxas", [("sm_80", "ptxas"), ("sm_90", "ptxas"), ("sm_90", "ptxas-blackwell")]
+)
+def test_an_assertion_of_machine_code(architecture, ptxas, tmp_path):
+    cubin, listing = assemble(ASSERTS, architecture, tmp_path, ptxas)
+    kernel = _core.load_cubin(cubin, listing, "k.sass", "", [], {})
+    with pytest.raises(Exception) as caught:
+        kernel.launch((1, 1, 1), [(kernel.params[0].name, torch.zeros(32, dtype=torch.int32))])
+    assert "abc (def:77, in abc)" in str(caught.value) and "thread (5, 0, 0)" in str(caught.value)
