@@ -53,7 +53,7 @@ struct Target {
 struct Code : Target {
   std::string level = "ptx";
   std::shared_ptr<const Listing> listing;
-  std::string no_numbers;  // why nan, inf and zerodiv cannot be looked for; empty: they can
+  std::string no_numbers;     // why nan, inf and zerodiv cannot be looked for; empty: they can
   std::vector<Instr> instrs;  // the last one ends the thread
   std::deque<Source> sources;
   uint64_t register_bytes = 0;
