@@ -16,8 +16,7 @@
 namespace triton_runner::probe {
 namespace {
 
-constexpr size_t kTelling = 8;                  // so many different numbers are not met by chance
-constexpr uint32_t kUnrolled[] = {1, 2, 4, 8};  // copies of a loop's body that are tried
+constexpr size_t kTelling = 8;  // so many different numbers are not met by chance
 
 // What a thread had, one after the other, as a hash; of all threads.
 struct Sequences {
@@ -25,19 +24,13 @@ struct Sequences {
   size_t different = 0;          // numbers, up to kTelling
 };
 
-// The numbers of one element (or of half of one of 64 bits), for copy `copy` of `copies` of a loop's body.
+// The numbers of one element, or of half of one of 64 bits.
 template <class F>
-Sequences sequences_of(const std::vector<RegisterTrace::Number>& numbers, F value, uint32_t copy = 0,
-                       uint32_t copies = 1) {
+Sequences sequences_of(const std::vector<RegisterTrace::Number>& numbers, F value) {
   Sequences out;
-  std::vector<uint32_t> turns;
   std::set<uint64_t> different;
   for (const auto& n : numbers) {
-    if (n.thread >= out.hashes.size()) {
-      out.hashes.resize(n.thread + 1);
-      turns.resize(n.thread + 1);
-    }
-    if (turns[n.thread]++ % copies != copy) continue;
+    if (n.thread >= out.hashes.size()) out.hashes.resize(n.thread + 1);
     const uint64_t v = value(n.value);
     if (different.size() < kTelling) different.insert(v);
     uint64_t& h = out.hashes[n.thread];
@@ -48,10 +41,10 @@ Sequences sequences_of(const std::vector<RegisterTrace::Number>& numbers, F valu
   return out;
 }
 
-// A register of the machine code, or a half of it.
+// A register of the machine code, or a half of it; of the copies that unrolling made of an instruction, those of all.
 struct Holder {
-  uint32_t probe, k;
-  uint32_t from, bytes;  // 1: a byte, or a predicate
+  std::vector<std::pair<uint32_t, uint32_t>> places;  // a probe, and which of its registers
+  uint32_t from, bytes;                               // 1: a byte, or a predicate
   bool inverted = false;
   Sequences numbers;
 };
@@ -76,16 +69,21 @@ std::pair<uint64_t, uint64_t> places_of(const sass::Function& f, const exec::Reg
 class Matcher {
  public:
   Matcher(const sass::Function& f, const RegisterTrace& machine) : f_(f), machine_(machine) {
+    std::map<std::tuple<uint32_t, std::string_view, uint32_t, bool>, Places> copies;
     for (uint32_t p = 0; p < machine.probes().size(); ++p)
-      for (uint32_t k = 0; k < machine.probes()[p].registers.size(); ++k) add(p, k);
+      for (uint32_t k = 0; k < machine.probes()[p].registers.size(); ++k) {
+        add({{p, k}});
+        const exec::RegisterProbe& probe = machine.probes()[p];
+        if (const sass::Instruction& in = given(probe); in.ptx_line)
+          copies[{in.ptx_line, in.spelling, k, probe.after}].emplace_back(p, k);
+      }
+    for (const auto& [key, places] : copies)
+      if (places.size() > 1) add(places);
   }
 
-  // The instruction that gave it, and before which the register is read, or the same where it is read right after.
-  std::pair<uint64_t, uint64_t> places(const Holder& site) const {
-    return places_of(f_, machine_.probes()[site.probe]);
-  }
-  const sass::Instruction& at(const Holder& site) const {
-    const exec::RegisterProbe& probe = machine_.probes()[site.probe];
+  using Places = std::vector<std::pair<uint32_t, uint32_t>>;
+
+  const sass::Instruction& given(const exec::RegisterProbe& probe) const {
     return f_.body[probe.after ? probe.instruction : probe.instruction - 1];
   }
 
@@ -97,7 +95,7 @@ class Matcher {
     const Holder* best = nullptr;
     for (size_t i : by_hash(thread)[wanted.hashes[thread]]) {
       const Holder& site = sites_[i];
-      const bool same_line = line && at(site).ptx_line == line;
+      const bool same_line = line && given(machine_.probes()[site.places[0].first]).ptx_line == line;
       const bool fits = site.bytes == bytes && (bytes > 1 || is_predicate == is_predicate_of(site));
       if (!fits || (!same_line && wanted.different < kTelling) || !covers(site.numbers, wanted)) continue;
       if (same_line) return &site;
@@ -107,19 +105,24 @@ class Matcher {
   }
 
   bool is_predicate_of(const Holder& site) const {
-    return sass::is_predicate(machine_.probes()[site.probe].registers[site.k]);
+    return sass::is_predicate(machine_.probes()[site.places[0].first].registers[site.places[0].second]);
   }
 
  private:
-  void add(uint32_t p, uint32_t k) {
-    const auto& numbers = machine_.numbers(p, k);
+  void add(const Places& places) {
+    std::vector<RegisterTrace::Number> numbers;
+    for (const auto& [p, k] : places)
+      numbers.insert(numbers.end(), machine_.numbers(p, k).begin(), machine_.numbers(p, k).end());
     if (numbers.empty()) return;
+    if (places.size() > 1)
+      std::stable_sort(numbers.begin(), numbers.end(),
+                       [](const auto& a, const auto& b) { return a.order < b.order; });
     auto put = [&](uint32_t from, uint32_t bytes, bool inverted) {
-      sites_.push_back({p, k, from, bytes, inverted, sequences_of(numbers, [&](uint64_t v) {
+      sites_.push_back({places, from, bytes, inverted, sequences_of(numbers, [&](uint64_t v) {
                           return part_of(v, from, bytes) ^ (inverted ? 1 : 0);
                         })});
     };
-    if (sass::is_predicate(machine_.probes()[p].registers[k])) {
+    if (sass::is_predicate(machine_.probes()[places[0].first].registers[places[0].second])) {
       put(0, 1, false);
       put(0, 1, true);
       return;
@@ -260,30 +263,27 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
         n.thread = number_of[n.thread / kMostThreads] * kMostThreads + n.thread % kMostThreads;
       if (numbers.empty()) continue;
       std::vector<SassRead> found;
-      for (const uint32_t copies : kUnrolled) {
-        found.clear();
-        bool all = true;
-        for (uint32_t done = 0; done < width && all; done += 4)
-          for (uint32_t copy = 0; copy < copies && all; ++copy) {
-            const uint32_t from = part.offsets[k] + done, bytes = std::min(4u, width - done);
-            const Sequences wanted =
-                sequences_of(numbers, [&](uint64_t v) { return part_of(v, from, bytes); }, copy, copies);
-            const Holder* site = matcher.find(wanted, bytes, is_predicate, line);
-            all = site != nullptr;
-            if (!site) break;
-            SassRead read;
-            std::tie(read.definition, read.stop) = matcher.places(*site);
-            read.reg = sass::register_name(of_machine.probes()[site->probe].registers[site->k]);
-            read.tap = part.tap;
-            read.number = part.registers[k];
-            read.from = site->from;
-            read.to = done;
-            read.bytes = bytes;
-            read.inverted = site->inverted;
-            found.push_back(std::move(read));
-          }
-        if (all) break;
-        found.clear();
+      for (uint32_t done = 0; done < width; done += 4) {
+        const uint32_t from = part.offsets[k] + done, bytes = std::min(4u, width - done);
+        const Sequences wanted = sequences_of(numbers, [&](uint64_t v) { return part_of(v, from, bytes); });
+        const Holder* site = matcher.find(wanted, bytes, is_predicate, line);
+        if (!site) {
+          found.clear();
+          break;
+        }
+        for (const auto& [probe, reg_number] : site->places) {
+          const exec::RegisterProbe& place = of_machine.probes()[probe];
+          SassRead read;
+          std::tie(read.definition, read.stop) = places_of(*machine, place);
+          read.reg = sass::register_name(place.registers[reg_number]);
+          read.tap = part.tap;
+          read.number = part.registers[k];
+          read.from = site->from;
+          read.to = done;
+          read.bytes = bytes;
+          read.inverted = site->inverted;
+          found.push_back(std::move(read));
+        }
       }
       if (found.empty())
         kept.miss(part.tap, "no register has the numbers of " + std::string(f->registers[reg].name) +
