@@ -1,5 +1,5 @@
-"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR and PTX, checks them, and prints a
-table of eight rows, in which each kernel and each level stands; --all: every kernel from every level.
+"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR, PTX and cubin, checks them, and prints a
+table of nine rows, in which each kernel and each level stands; --all: every kernel from every level.
 
 The artifacts are what Triton itself wrote into its cache when the Python kernel was compiled.
 """
@@ -24,6 +24,7 @@ WAYS = (
     ("TTGIR", "ttgir", "hip:gfx942"),
     ("LLIR", "llir", "cuda:86"),
     ("PTX", "ptx", "cuda:80"),
+    ("cubin", "cubin", "cuda:90"),
 )
 # The rows without --all: a kernel, and which of the ways.
 SHORT = (
@@ -31,6 +32,7 @@ SHORT = (
     ("softmax", 1),
     ("matmul", 3),
     ("matmul", 6),
+    ("matmul", 7),
     ("dropout", 2),
     ("layer_norm", 4),
     ("attention", 5),
@@ -119,7 +121,7 @@ def main() -> int:
 
 def engine_of(level: str) -> str:
     """The engine that executes a level."""
-    return f"tile ({level})" if level in ("ttir", "ttgir") else "simt (ptx)"
+    return f"tile ({level})" if level in ("ttir", "ttgir") else f"simt ({level.replace('llir', 'ptx')})"
 
 
 def run(module, entry: str, level: str, scratch: pathlib.Path) -> tuple[float, bool, float]:

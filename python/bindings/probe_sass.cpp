@@ -4,9 +4,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <triton_runner/probe/sass.h>
+#include <triton_runner/probe/sass_run.h>
 
 #include "bindings.h"
 
@@ -32,9 +34,69 @@ probe::Recording assembled(const SassPlan& plan, Column<uint32_t, 1> reads, Colu
   return probe::assemble_sass(plan, all, every_iteration);
 }
 
+using Programs = std::vector<std::array<int64_t, 3>>;
+
+std::shared_ptr<const sass::Module> machine_of(std::string listing) {
+  return unwrap(sass::parse(std::move(listing)));
+}
+
+// What finds values by running PTX and machine code.
+void init_traces(nb::module_& m) {
+  nb::class_<probe::RegisterTrace, exec::RegisterObserver>(
+      m, "RegisterTrace", "What threads had in registers, in a launch under Options.registers.");
+  m.def(
+      "trace_plan",
+      [](const probe::RegisterPlan& plan, std::string ptx, const std::string& filename,
+         const Programs& programs) {
+        return probe::trace_of(plan, *unwrap(ptx::parse(std::move(ptx), filename)), programs);
+      },
+      nb::arg("plan"), nb::arg("ptx"), nb::arg("filename"), nb::arg("programs") = Programs{},
+      "A trace of the registers that a plan for this PTX reads.");
+  m.def(
+      "trace_machine",
+      [](std::string listing, const std::string& kernel, const Programs& programs) {
+        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs));
+      },
+      nb::arg("listing"), nb::arg("kernel"), nb::arg("programs") = Programs{},
+      "A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi "
+      "-gp prints.");
+  m.def(
+      "place_by_running",
+      [](const probe::RegisterPlan& plan, std::string ptx, const std::string& filename,
+         const std::string& kernel, const probe::RegisterTrace& of_ptx, std::string listing,
+         const probe::RegisterTrace& of_machine) {
+        return unwrap(probe::place_by_running(plan, *unwrap(ptx::parse(std::move(ptx), filename)), kernel,
+                                              of_ptx, *machine_of(std::move(listing)), of_machine));
+      },
+      nb::arg("plan"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("of_ptx"),
+      nb::arg("listing"), nb::arg("of_machine"),
+      "The SassPlan of what registers of the machine code had in the same threads as those of the PTX, from "
+      "one launch of "
+      "each. DiagnosticError where nothing is there.");
+  m.def(
+      "recorded_by_running",
+      [](const SassPlan& plan, const probe::RegisterTrace& of_machine, std::string listing,
+         const std::string& kernel, bool every_iteration) {
+        return std::make_shared<probe::Recording>(
+            probe::recorded(plan, of_machine, *machine_of(std::move(listing)), kernel, every_iteration));
+      },
+      nb::arg("plan"), nb::arg("of_machine"), nb::arg("listing"), nb::arg("kernel"),
+      nb::arg("every_iteration") = false, "The Recording of a SassPlan that place_by_running() gave.");
+  m.def(
+      "plan_sass_registers",
+      [](std::string listing, const std::string& kernel, const std::vector<std::string>& names,
+         uint32_t threads) {
+        return unwrap(probe::plan_sass_registers(*machine_of(std::move(listing)), kernel, names, threads));
+      },
+      nb::arg("listing"), nb::arg("kernel"), nb::arg("names"), nb::arg("threads"),
+      "The plan for \"R10\", \"P0\", \"0x1a0\", \"0x1a0:R10\", \"FADD\", \"kernel.py:42\", \"*\" of machine "
+      "code.");
+}
+
 }  // namespace
 
 void init_probe_sass(nb::module_& m) {
+  init_traces(m);
   nb::class_<SassPlan>(m, "SassPlan",
                        "Which registers of a cubin are read where, and what they are parts of.")
       .def_ro("notes", &SassPlan::notes)

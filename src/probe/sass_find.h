@@ -24,6 +24,21 @@ struct SassFound {
   std::string why;
 };
 
+// Which registers of a plan's taps the machine code keeps, and why others are not there.
+class SassKept {
+ public:
+  explicit SassKept(const RegisterPlan& plan);
+  void keep(uint32_t tap, uint32_t number) { kept_[tap][number] = true; }
+  void miss(uint32_t tap, std::string why) { reasons_[tap].push_back(std::move(why)); }
+  // The reads of what is kept, with notes of what is not. Errors: nothing is.
+  base::Result<SassPlan> plan(std::vector<SassRead> reads) const;
+
+ private:
+  const RegisterPlan& plan_;
+  std::vector<std::vector<bool>> kept_;  // of each tap, its registers
+  std::vector<std::vector<std::string>> reasons_;
+};
+
 class SassFinder {
  public:
   SassFinder(const ptx::Module& module, const ptx::Function& f, const std::vector<SassInstruction>& code);

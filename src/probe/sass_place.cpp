@@ -38,9 +38,6 @@ class Placer {
         targets_(jump_targets(f)) {}
 
   base::Result<SassPlan> run() {
-    kept_.resize(plan_.taps.size());
-    for (size_t t = 0; t < plan_.taps.size(); ++t) kept_[t].resize(plan_.taps[t].registers);
-    reasons_.resize(plan_.taps.size());
     for (size_t i = 0; i < plan_.probes.size(); ++i) {
       const RegisterPlan::Part& part = plan_.parts[i];
       if (part.kind != RegisterPlan::Part::kRead) continue;
@@ -51,12 +48,14 @@ class Placer {
         else
           why = place(plan_.probes[i], part, k);
         if (why.empty())
-          kept_[part.tap][part.registers[k]] = true;
+          kept_.keep(part.tap, part.registers[k]);
         else
-          reasons_[part.tap].push_back(std::move(why));
+          kept_.miss(part.tap, std::move(why));
       }
     }
-    return finish();
+    auto out = kept_.plan(std::move(reads_));
+    if (out) choose_stops(*out);
+    return out;
   }
 
  private:
@@ -252,53 +251,6 @@ class Placer {
     }
   }
 
-  base::Result<SassPlan> finish() {
-    SassPlan out;
-    out.notes = plan_.notes;
-    std::vector<uint32_t> number(plan_.taps.size(), ~0u);
-    std::vector<std::string> gone;
-    for (uint32_t t = 0; t < plan_.taps.size(); ++t) {
-      const Tap& tap = plan_.taps[t];
-      const auto elements = static_cast<size_t>(tap.site.num_elements());
-      std::vector<bool> there(elements);
-      for (uint32_t b = 0; b < tap.blocks; ++b)
-        for (uint32_t r = 0; r < tap.registers; ++r)
-          for (uint32_t i = 0; i < tap.threads && kept_[t][r]; ++i)
-            there[static_cast<size_t>(tap.elements[(size_t{b} * tap.registers + r) * tap.threads + i])] =
-                true;
-      const auto kept = static_cast<size_t>(std::count(there.begin(), there.end(), true));
-      std::string why;
-      if (!reasons_[t].empty()) {
-        std::set<std::string> others(reasons_[t].begin(), reasons_[t].end());
-        why = ": " + reasons_[t][0];
-        if (others.size() > 1) why += "; and " + std::to_string(others.size() - 1) + " more like it";
-      }
-      if (kept > 0) {
-        number[t] = static_cast<uint32_t>(out.taps.size());
-        out.taps.push_back(tap);
-        if (kept < elements)
-          out.notes.push_back(std::to_string(elements - kept) + " of " + std::to_string(elements) +
-                              " elements of " + tap.site.value + " are not kept in the SASS" + why);
-      } else {
-        gone.push_back(tap.site.value + " is not kept in the SASS" + why);
-      }
-    }
-    if (out.taps.empty())
-      return base::failure(
-          !gone.empty()        ? gone[0]
-          : !out.notes.empty() ? out.notes[0]
-                               : "nothing was selected",
-          {"dump it at level=\"ttgir\", or name a register, an opcode or a line of the SASS"});
-    out.notes.insert(out.notes.end(), gone.begin(), gone.end());
-    for (SassRead& read : reads_)
-      if (number[read.tap] != ~0u && kept_[read.tap][read.number]) {
-        read.tap = number[read.tap];
-        out.reads.push_back(std::move(read));
-      }
-    choose_stops(out);
-    return out;
-  }
-
   const RegisterPlan& plan_;
   const ptx::Module& module_;
   const Function& f_;
@@ -306,11 +258,59 @@ class Placer {
   SassFinder finder_;
   std::vector<bool> targets_;
   std::vector<SassRead> reads_;
-  std::vector<std::vector<bool>> kept_;  // of each tap, its registers
-  std::vector<std::vector<std::string>> reasons_;
+  SassKept kept_{plan_};
 };
 
 }  // namespace
+
+SassKept::SassKept(const RegisterPlan& plan)
+    : plan_(plan), kept_(plan.taps.size()), reasons_(plan.taps.size()) {
+  for (size_t t = 0; t < plan.taps.size(); ++t) kept_[t].resize(plan.taps[t].registers);
+}
+
+base::Result<SassPlan> SassKept::plan(std::vector<SassRead> reads) const {
+  SassPlan out;
+  out.notes = plan_.notes;
+  std::vector<uint32_t> number(plan_.taps.size(), ~0u);
+  std::vector<std::string> gone;
+  for (uint32_t t = 0; t < plan_.taps.size(); ++t) {
+    const Tap& tap = plan_.taps[t];
+    const auto elements = static_cast<size_t>(tap.site.num_elements());
+    std::vector<bool> there(elements);
+    for (uint32_t b = 0; b < tap.blocks; ++b)
+      for (uint32_t r = 0; r < tap.registers; ++r)
+        for (uint32_t i = 0; i < tap.threads && kept_[t][r]; ++i)
+          there[static_cast<size_t>(tap.elements[(size_t{b} * tap.registers + r) * tap.threads + i])] = true;
+    const auto kept = static_cast<size_t>(std::count(there.begin(), there.end(), true));
+    std::string why;
+    if (!reasons_[t].empty()) {
+      std::set<std::string> others(reasons_[t].begin(), reasons_[t].end());
+      why = ": " + reasons_[t][0];
+      if (others.size() > 1) why += "; and " + std::to_string(others.size() - 1) + " more like it";
+    }
+    if (kept > 0) {
+      number[t] = static_cast<uint32_t>(out.taps.size());
+      out.taps.push_back(tap);
+      if (kept < elements)
+        out.notes.push_back(std::to_string(elements - kept) + " of " + std::to_string(elements) +
+                            " elements of " + tap.site.value + " are not kept in the SASS" + why);
+    } else {
+      gone.push_back(tap.site.value + " is not kept in the SASS" + why);
+    }
+  }
+  if (out.taps.empty())
+    return base::failure(!gone.empty()        ? gone[0]
+                         : !out.notes.empty() ? out.notes[0]
+                                              : "nothing was selected",
+                         {"dump it at level=\"ttgir\", or name a register, an opcode or a line of the SASS"});
+  out.notes.insert(out.notes.end(), gone.begin(), gone.end());
+  for (SassRead& read : reads)
+    if (number[read.tap] != ~0u && kept_[read.tap][read.number]) {
+      read.tap = number[read.tap];
+      out.reads.push_back(std::move(read));
+    }
+  return out;
+}
 
 base::Result<SassPlan> place_in_sass(const RegisterPlan& plan, const ptx::Module& ptx,
                                      std::string_view kernel, const std::vector<SassInstruction>& code) {
@@ -420,7 +420,8 @@ class SassAssembler {
     const auto e =
         static_cast<size_t>(tap.elements[size_t{read.number} * tap.threads + v.thread - tap.first_thread]);
     std::byte bytes[4];
-    std::memcpy(bytes, &v.value, 4);
+    const uint32_t value = read.inverted ? v.value ^ 1 : v.value;
+    std::memcpy(bytes, &value, 4);
     std::byte* to = record.data.data() + e * width + read.to;
     const uint8_t bits = static_cast<uint8_t>(((1u << read.bytes) - 1) << read.to);
     if ((record.filled[e] & bits) == bits && !tap.per_thread &&

@@ -2,6 +2,7 @@
 #include <triton_runner/sass/opcode.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace triton_runner::sass {
 namespace {
@@ -94,9 +95,35 @@ bool match_shape(std::string_view shape, const Instruction& in, Matched& out) {
   return at == in.operands.size();
 }
 
+// Registers of a thread's sums: 64xNxK of 32 bits, or of halves in pairs.
+uint32_t sums_of(const Instruction& in) {
+  for (std::string_view mod : in.mods) {
+    if (!mod.starts_with("64x")) continue;
+    uint32_t n = 0;
+    std::from_chars(mod.data() + 3, mod.data() + mod.size(), n);
+    return in.has("F32") || in.name == "IGMMA" ? n / 2 : n / 4;
+  }
+  return 1;
+}
+
 }  // namespace
 
 std::span<const Row> opcode_table() { return kRows; }
+
+std::vector<uint32_t> results_of(const Module& module, const Instruction& in) {
+  std::vector<uint32_t> out;
+  const auto matched = match(module, in);
+  for (size_t k = 0; matched && k < kMaxSlots; ++k) {
+    const Operand* o = matched->slots[k];
+    if (!matched->written[k] || !o) continue;
+    const bool is_predicate = o->kind == OperandKind::kPredicate || o->kind == OperandKind::kUniformPredicate;
+    if (o->kind == OperandKind::kBarrier || o->index == (is_predicate ? kTrue : kZero)) continue;
+    uint32_t count = is_predicate ? 1 : std::max<uint32_t>(1, matched->registers[k]);
+    if (in.name.ends_with("GMMA")) count = sums_of(in);
+    for (uint32_t i = 0; i < count; ++i) out.push_back(register_code(o->kind, o->index + i));
+  }
+  return out;
+}
 
 uint32_t width_of(const Instruction& in) {
   return in.has("128") ? 4 : in.has("96") ? 3 : in.has("64") || in.has("S64") || in.has("F64") ? 2 : 1;

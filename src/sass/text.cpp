@@ -290,10 +290,9 @@ class ParsedModule final : public Module {
     open_ = false;
     read_instruction(text, in);
     if (in.name.empty()) return diagnostic(in.offset, "expected an opcode");
-    const size_t word = line.find("/* 0x", semicolon);
-    if (word == std::string_view::npos || !hex_word(line.substr(word + 3, 18), &in.words[0]))
-      return diagnostic(in.offset, "the bits of this instruction are not in the listing",
-                        {"nvdisasm prints them with -hex"});
+    // Without -hex there are none: who executes the code asks for them.
+    if (const size_t word = line.find("/* 0x", semicolon); word != std::string_view::npos)
+      hex_word(line.substr(word + 3, 18), &in.words[0]);
     for (std::string_view label : waiting_) labels_[label] = {functions_.size() - 1, in.address};
     waiting_.clear();
     functions_.back().body.push_back(std::move(in));
@@ -357,6 +356,39 @@ Control control_of(const std::array<uint64_t, 2>& words) {
   return {static_cast<uint8_t>(bits & 15),       (bits >> 4 & 1) != 0,
           static_cast<uint8_t>(bits >> 5 & 7),   static_cast<uint8_t>(bits >> 8 & 7),
           static_cast<uint8_t>(bits >> 11 & 63), static_cast<uint8_t>(bits >> 17 & 15)};
+}
+
+namespace {
+constexpr std::pair<OperandKind, std::string_view> kFiles[] = {{OperandKind::kRegister, "R"},
+                                                               {OperandKind::kUniform, "UR"},
+                                                               {OperandKind::kPredicate, "P"},
+                                                               {OperandKind::kUniformPredicate, "UP"}};
+}  // namespace
+
+uint32_t register_code(OperandKind kind, uint32_t index) { return static_cast<uint32_t>(kind) << 8 | index; }
+
+std::string register_name(uint32_t code) {
+  return std::string(kFiles[code >> 8].second) + std::to_string(code & 255);
+}
+
+std::optional<uint32_t> register_named(std::string_view name) {
+  for (const auto& [kind, prefix] : kFiles) {
+    std::string_view rest = name;
+    int64_t index = 0;
+    if (take(rest, prefix) && !rest.empty() && base::is_digit(rest[0]) && take_number(rest, &index) &&
+        rest.empty() && index < 255)
+      return register_code(kind, static_cast<uint32_t>(index));
+  }
+  return {};
+}
+
+bool is_predicate(uint32_t code) { return code >> 8 >= static_cast<uint32_t>(OperandKind::kPredicate); }
+
+bool is_label(const Function& f, uint64_t address) {
+  for (const Instruction& in : f.body)
+    for (const Operand& o : in.operands)
+      if (o.kind == OperandKind::kLabel && o.integer == static_cast<int64_t>(address)) return true;
+  return false;
 }
 
 const Function* Module::find(std::string_view name) const {

@@ -24,7 +24,7 @@ LEVELS = ("ttgir", "ptx")
 
 
 def _program(module: str, start: str, run: str = "run", target: str = "cuda:90") -> Program:
-    return Program(os.path.join("..", "..", *module.split("/")), start, target, run)
+    return Program(os.path.join("..", "..", "..", *module.split("/")), start, target, run)
 
 
 PROGRAMS = {
@@ -66,7 +66,7 @@ def answer(program: Program, level: str, edit: str = "", old: str = "", new: str
         os.environ["TRITON_CACHE_DIR"] = os.path.join(folder, "cache")
         with triton_runner.using(device="cpu", target=program.target, timeout=60):
             options = {}
-            if level == "ptx" and edit.startswith("no fence"):
+            if level != "ttgir" and edit.startswith("no fence"):
                 options = _without_fences(os.path.join(folder, "fenced"), run)
             try:
                 with triton_runner.using(level=level, check=CHECKS):

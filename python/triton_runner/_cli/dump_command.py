@@ -23,9 +23,11 @@ def dump_file(file: str, selectors, grid, args, options: dict) -> tuple[list[Dum
     if grid is None:
         raise fail(f"dump {file}: --grid is missing", "as in --grid 4, or --grid 4,2,1")
     settings = _settings.current()
-    level = options["level"] if options["level"] != "cubin" else ""
+    device = devices.resolved_device()
+    # On a GPU cuda-gdb reads the registers of the cubin, whatever the kernel is loaded from.
+    level = options["level"] if device == "cpu" or options["level"] != "cubin" else ""
     kernel = load(
-        file, options.pop("metadata", None), devices.resolved_device(), name=options.pop("kernel") or "",
+        file, options.pop("metadata", None), device, name=options.pop("kernel") or "",
         target=settings.target, level=level or settings.level,
     )  # fmt: skip
     values = [shell_arguments.parse_argument(text) for text in args]

@@ -321,6 +321,30 @@ def insert_markers(text: str, filename: str, kernel: str, selectors: object, gri
     The same for TTIR: markers, which replace_markers() makes stores of in the TTGIR.
     """
 
+class RegisterTrace(RegisterObserver):
+    """What threads had in registers, in a launch under Options.registers."""
+
+def trace_plan(plan: RegisterPlan, ptx: str, filename: str, programs: Sequence[Sequence[int]] = []) -> RegisterTrace:
+    """A trace of the registers that a plan for this PTX reads."""
+
+def trace_machine(listing: str, kernel: str, programs: Sequence[Sequence[int]] = []) -> RegisterTrace:
+    """
+    A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi -gp prints.
+    """
+
+def place_by_running(plan: RegisterPlan, ptx: str, filename: str, kernel: str, of_ptx: RegisterTrace, listing: str, of_machine: RegisterTrace) -> SassPlan:
+    """
+    The SassPlan of what registers of the machine code had in the same threads as those of the PTX, from one launch of each. DiagnosticError where nothing is there.
+    """
+
+def recorded_by_running(plan: SassPlan, of_machine: RegisterTrace, listing: str, kernel: str, every_iteration: bool = False) -> Recording:
+    """The Recording of a SassPlan that place_by_running() gave."""
+
+def plan_sass_registers(listing: str, kernel: str, names: Sequence[str], threads: int) -> RegisterPlan:
+    """
+    The plan for "R10", "P0", "0x1a0", "0x1a0:R10", "FADD", "kernel.py:42", "*" of machine code.
+    """
+
 class SassPlan:
     """Which registers of a cubin are read where, and what they are parts of."""
 

@@ -54,33 +54,38 @@ class DebuggerReads:
         )  # fmt: skip
 
 
-def plan(request, compiled) -> DebuggerReads | None:
-    """Where the SASS of a compiled kernel has the values that the selectors name; None where they name SASS.
-    Errors: names of both kinds, values that no register holds, with the reasons."""
+def names_sass(request) -> bool:
+    """Whether the selectors name SASS. Errors: none, names of both kinds."""
     if not request.selectors:
         raise fail("at cubin a dump has to be asked for by name: dl.dump needs stores in the kernel")
     of_sass = [text for text, _ in request.selectors if _SASS.match(text)]
-    if len(of_sass) == len(request.selectors):
-        return None
-    if of_sass:
+    if of_sass and len(of_sass) != len(request.selectors):
         raise fail(
             f"{of_sass[0]} is of the SASS, other names are of the TTGIR or PTX: one dump cannot record both",
             "use a dump of its own for each",
         )
+    return bool(of_sass)
+
+
+def plan(request, compiled) -> DebuggerReads | None:
+    """Where the SASS of a compiled kernel has the values that the selectors name; None where they name SASS.
+    Errors: names of both kinds, values that no register holds, with the reasons."""
+    if names_sass(request):
+        return None
     code = registers.Code(compiled)
     listing = tools.disassembly(compiled.asm["cubin"], "-gp")  # with the lines of the PTX
 
     def place(tapped):
         return _core.probe.place_in_sass(tapped, code.ptx, code.filename, code.name, listing)
 
-    placed = _placed(dataclasses.replace(request, level="ptx"), code, place)
+    found = placed(dataclasses.replace(request, level="ptx"), code, place)
     opcodes = {}
     for match in re.finditer(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@\S+\s+)?([A-Z0-9]+)", listing, re.M):
         opcodes.setdefault(int(match[1], 16), match[2])
-    return DebuggerReads(placed, opcodes)
+    return DebuggerReads(found, opcodes)
 
 
-def _placed(request, code, place):
+def placed(request, code, place):
     """The SassPlan of what the selectors name. place: makes one of a RegisterPlan for the kernel's PTX."""
     probe = _core.probe
     level, names = registers.chosen(request, code)
@@ -95,9 +100,9 @@ def _placed(request, code, place):
     tapped = tap(names)
     values = list(dict.fromkeys(tapped.values))
     with contextlib.suppress(DiagnosticError):
-        placed = place(plan_of(tapped))
-        if set(placed.values) == set(values):
-            return placed
+        found = place(plan_of(tapped))
+        if set(found.values) == set(values):
+            return found
     # Taps after many values change the program more than those after one: one by one more is found.
     plans, notes = [], list(tapped.notes)
     for value in values[: registers.MOST_TWINS]:

@@ -87,8 +87,7 @@ class dumping:
 
     def __enter__(self):
         self._recorder = self.request.recorder(() if self.kernel is None else (self.kernel,))
-        # The CPU executes the level whose values are asked for; a cubin is a GPU's.
-        level = self.request.level if self.request.level != "cubin" else None
+        level = self.request.level  # the CPU executes the level whose values are asked for
         on_gpu = level and devices.resolved_device() != "cpu"
         self._contexts = contextlib.ExitStack()
         self._contexts.enter_context(
@@ -111,11 +110,12 @@ class dumping:
         is_mine = is_artifact and session.for_launch(kernel.name) is self
         if not is_mine or (kernel.level in MLIR and kernel.device == "cpu"):
             return go()
-        from triton_runner._dump import instrument, registers  # few launches of artifacts are recorded
+        from triton_runner._dump import instrument, machine_values, registers  # few launches do
 
         with session.suspended(), session.kept_of_traps(self.request, self.add):
             if kernel.device == "cpu":
-                _, recording, changes = registers.run_kernel(self.request, kernel, go)
+                way = machine_values if kernel.level == "cubin" else registers
+                _, recording, changes = way.run_kernel(self.request, kernel, go)
             else:
                 recording, changes = instrument.run_kernel(self.request, kernel, launch.grid, launch.named)
         self.add(self.request.dump(recording, changes))

@@ -12,7 +12,7 @@ from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, warn
 from triton_runner._base.levels import MLIR
 from triton_runner._core import ir, probe
-from triton_runner._dump import cuda_gdb, fill, instrument, registers, session
+from triton_runner._dump import cuda_gdb, fill, instrument, machine_values, registers, session
 from triton_runner._dump.marked import Marker, markers_of
 from triton_runner._dump.names import check_single
 from triton_runner._dump.statements import keeping, switched_off, uses_statements
@@ -182,9 +182,9 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
 def _way(request, plan: DumpLayout):
     """What records a launch that the tile engine does not execute. Statements become stores, which values of
     the IR and registers can be too; on the CPU the engine reads registers."""
-    if request.level == "cubin":
-        return cuda_gdb.run
     on_cpu = devices.resolved_device() == "cpu"
+    if request.level == "cubin":
+        return machine_values.run if on_cpu else cuda_gdb.run
     if not request.selectors or not plan.markers:
         return registers.run if request.selectors and on_cpu else instrument.run
     named = [text for text, _ in request.selectors if _REGISTER.fullmatch(text)]

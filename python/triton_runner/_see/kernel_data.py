@@ -61,7 +61,7 @@ class KernelData:
             "values": [about for about, _ in values],
             "layouts": pictures.layouts(ttgir, notes) if ttgir else [],
             "findings": [row for finding in findings for row in verdicts.read(finding, self.map)],
-            "opcodes": opcodes.of(self.map.levels.get("ptx")),
+            "opcodes": {name: opcodes.of(name, self.map.levels.get(name)) for name in ("ptx", "sass")},
         }  # fmt: skip
 
     def _place_of(self, values):

@@ -1,4 +1,5 @@
-"""What the page says of a PTX opcode: a sentence (assets/opcodes.txt) and its section of the PTX ISA."""
+"""What the page says of an opcode: a sentence (assets/opcodes.txt, sass_opcodes.txt), and for PTX its section
+of the PTX ISA."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ ISA = "8.8"  # the version of the PTX ISA whose sections the table of opcodes na
 
 
 @functools.cache
-def sentences() -> dict[str, str]:
+def sentences(level: str = "ptx") -> dict[str, str]:
     """{opcode, or opcode with its first modifiers: sentence}."""
-    lines = (Path(__file__).parent / "assets" / "opcodes.txt").read_text().splitlines()
+    name = {"ptx": "opcodes.txt", "sass": "sass_opcodes.txt"}[level]
+    lines = (Path(__file__).parent / "assets" / name).read_text().splitlines()
     return dict(line.split(": ", 1) for line in lines)
 
 
@@ -22,14 +24,16 @@ def _sections() -> dict[str, str]:
     return {row["opcode"]: row["section"] for row in _core.ptx.opcode_table()}
 
 
-def of(level) -> dict[str, str]:
-    """{opcode: what the page says of it}, for each that occurs in a level's rows. None: there is no PTX."""
+def of(name: str, level) -> dict[str, str]:
+    """{opcode: what the page says of it}, for each that occurs in a level's rows. None: it is missing."""
     out = {}
+    known = sentences(name)
     for op in {row.op for row in level.rows.values()} if level else ():
         key = op
-        while key and key not in sentences():
+        while key and key not in known:
             key = key.rpartition(".")[0]
         if key:
-            section = _sections()[key.partition(".")[0]]
-            out[op] = f"{key}: {sentences()[key]} PTX ISA {ISA}, section {section}."
+            out[op] = f"{key}: {known[key]}"
+            if name == "ptx":
+                out[op] += f" PTX ISA {ISA}, section {_sections()[key.partition('.')[0]]}."
     return dict(sorted(out.items()))

@@ -11,15 +11,16 @@
 
 namespace triton_runner::exec {
 
-// Reads registers next to an instruction. Functions, instructions and registers are counted as ptx::Module
-// has them: the text that is loaded has to be the one that the probe was made for.
+// Reads registers next to an instruction. Functions, instructions and registers are counted as ptx::Module, or
+// sass::Module, has them: the text that is loaded has to be the one that the probe was made for.
 struct RegisterProbe {
   std::string function;      // its name; probes of a .func report from each place that calls it
   uint32_t instruction = 0;  // index in Function::body; body.size(): the end
   // After the instruction, by the threads for which its guard holds; else before it, by all that come there,
   // through a jump to it too.
   bool after = false;
-  std::vector<uint32_t> registers;  // indices in Function::registers; may be empty (to count)
+  // Indices in Function::registers, or sass::register_code()s; may be empty (to count).
+  std::vector<uint32_t> registers;
 };
 
 struct RegisterEvent {

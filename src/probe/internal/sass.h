@@ -43,6 +43,7 @@ struct SassRead {
   std::string reg;          // "R10", "UR4"
   uint32_t tap = 0, number = 0;
   uint32_t from = 0, to = 0, bytes = 4;
+  bool inverted = false;  // of a predicate
 };
 
 struct SassPlan {

@@ -45,6 +45,9 @@ struct Matched {
 // Errors, at the instruction: an opcode or a modifier that the table lacks, operands of no shape of the row.
 base::Result<Matched> match(const Module& module, const Instruction& in);
 
+// The registers that an instruction writes (register_code); none of an instruction that the table lacks.
+std::vector<uint32_t> results_of(const Module& module, const Instruction& in);
+
 // Registers of an R* operand.
 uint32_t width_of(const Instruction& in);
 

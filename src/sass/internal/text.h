@@ -56,14 +56,20 @@ struct Operand {
   std::optional<uint32_t> descriptor;  // kAddress: the uniform register in desc[]
 };
 
+// A register as one number (exec::RegisterProbe), its name, and the number of a name: "UR4", "P0".
+uint32_t register_code(OperandKind kind, uint32_t index);
+std::string register_name(uint32_t code);
+std::optional<uint32_t> register_named(std::string_view name);
+bool is_predicate(uint32_t code);
+
 struct Place {  // of a program's text
   std::string_view file;
   uint32_t line = 0;
 };
 
 struct Instruction {
-  uint64_t address = 0;  // from the start of its section
-  std::array<uint64_t, 2> words{};
+  uint64_t address = 0;             // from the start of its section
+  std::array<uint64_t, 2> words{};  // 0 where the listing was made without -hex
   Control control;
   std::optional<Operand> guard;        // @P0, @!UP1
   std::string_view spelling;           // "LDG.E.128"
@@ -86,6 +92,8 @@ struct Function {  // a section: a kernel with the functions that were put into 
   std::string_view name;
   std::vector<Instruction> body;
 };
+
+bool is_label(const Function& f, uint64_t address);  // a jump may come there
 
 class Module {
  public:

@@ -24,6 +24,10 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
   };
   const sass::Function* function = (*module)->find(kernel->name);
   if (!function) return bad("it is not in the listing");
+  for (const sass::Instruction& in : function->body)
+    if (!in.words[0] && !in.words[1])
+      return (*module)->diagnostic(in.offset, "the bits of this instruction are not in the listing",
+                                   {"nvdisasm prints them with -hex"});
   Code code;
   code.level = "cubin";
   code.kernel = kernel->name;
@@ -50,10 +54,18 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
         "them in the cubin";
   auto plan = ArgumentPlan::make(code, options);
   if (!plan) return plan.error();
-  auto no_probes = [](std::span<const exec::RegisterProbe>) -> base::Result<std::unique_ptr<Code>> {
-    return base::failure("registers of machine code on the CPU cannot be dumped yet");
+  // What the cubin and the options say, without what lowering adds.
+  Target shape = code;
+  auto lower = [shape = std::move(shape), module = *module, function, kernel = *kernel](
+                   std::span<const exec::RegisterProbe> probes) -> base::Result<std::unique_ptr<Code>> {
+    auto code = std::make_unique<Code>();
+    static_cast<Target&>(*code) = shape;
+    code->level = "cubin";
+    base::Diagnostics sink;
+    if (SassLowering(*code, module, *function, kernel, sink, probes).lower_kernel()) return code;
+    return sink.summary();
   };
-  return make_kernel(std::move(code), std::move(*plan), options.shared_bytes, no_probes);
+  return make_kernel(std::move(code), std::move(*plan), options.shared_bytes, std::move(lower));
 }
 
 }  // namespace triton_runner::simt

@@ -10,6 +10,7 @@
 #include "control.h"
 #include "move.h"
 #include "ptx/builtin.h"
+#include "observe.h"
 #include "ptx/special.h"
 #include "sass/handlers.h"
 #include "sass/listing.h"
@@ -60,8 +61,9 @@ constexpr SpecialName kSpecials[] = {
 
 SassLowering::SassLowering(Code& to, std::shared_ptr<const sass::Module> module,
                            const sass::Function& function, const artifact::CubinKernel& from,
-                           base::Diagnostics& sink)
-    : code(to), kernel(from), module_(std::move(module)), function_(function), sink_(sink) {
+                           base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes)
+    : code(to), kernel(from), module_(std::move(module)), function_(function), probes_(probes), sink_(sink) {
+  for (uint32_t p = 0; p < probes.size(); ++p) probes_at_.emplace(probes[p].instruction, p);
   code.listing = sass_listing(module_);
 }
 
@@ -483,6 +485,27 @@ bool SassLowering::lower(const sass::Instruction& in) {
   return true;
 }
 
+void SassLowering::emit_probes(uint32_t instruction, bool after) {
+  const auto [first, last] = probes_at_.equal_range(instruction);
+  for (auto it = first; it != last; ++it) {
+    const exec::RegisterProbe& probe = probes_[it->second];
+    if (probe.after != after || probe.function != kernel.name) continue;
+    ProbePlace place{it->second, {}};
+    for (const uint32_t code : probe.registers) {
+      const auto kind = static_cast<sass::OperandKind>(code >> 8);
+      const bool uniform =
+          kind == sass::OperandKind::kUniform || kind == sass::OperandKind::kUniformPredicate;
+      if (sass::is_predicate(code))
+        place.registers.emplace_back(pred(code & 255, uniform), 1);
+      else
+        place.registers.emplace_back(reg(code & 255, uniform), 4);
+    }
+    Instr& i = emit(show_registers);
+    if (!after) i.guard = kNoRegister;
+    i.data = code.keep(std::move(place));
+  }
+}
+
 void SassLowering::resolve_jumps() {
   for (const auto& [at, address] : jumps_) {
     auto found = std::lower_bound(function_.body.begin(), function_.body.end(), address,
@@ -563,8 +586,11 @@ bool SassLowering::lower_kernel() {
                   [](const sass::Instruction& in) { return in.name.starts_with("ATOM") && in.has("CAS"); });
   code.local_bytes = (kernel.local_bytes + 15) / 16 * 16;
   for (const sass::Instruction& in : function_.body) {
+    const auto index = static_cast<uint32_t>(&in - function_.body.data());
     starts_.push_back(static_cast<uint32_t>(code.instrs.size()));
+    emit_probes(index, false);
     lower(in);
+    emit_probes(index, true);
     if (sink_.list().size() > 8) return false;
   }
   starts_.push_back(static_cast<uint32_t>(code.instrs.size()));

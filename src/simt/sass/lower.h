@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include <triton_runner/artifact/cubin.h>
+#include <triton_runner/exec/register_observer.h>
 #include <triton_runner/ptx/opcode.h>
 #include <triton_runner/sass/opcode.h>
 
@@ -23,7 +24,8 @@ enum class As : uint8_t { kInteger, kF32, kF64 };
 class SassLowering {
  public:
   SassLowering(Code& code, std::shared_ptr<const sass::Module> module, const sass::Function& function,
-               const artifact::CubinKernel& kernel, base::Diagnostics& sink);
+               const artifact::CubinKernel& kernel, base::Diagnostics& sink,
+               std::span<const exec::RegisterProbe> probes = {});
   bool lower_kernel();
 
   Code& code;
@@ -108,6 +110,7 @@ class SassLowering {
   void begin_guard(const sass::Instruction& in);
   void run_uniformly(size_t first);
   bool writes_uniform() const;
+  void emit_probes(uint32_t instruction, bool after);
   void give_sources(size_t first);
   Part part();
   bool takes_divisor() const;
@@ -118,6 +121,8 @@ class SassLowering {
   std::shared_ptr<const sass::Module> module_;
   std::map<int, std::string> banks_;  // with addresses
   const sass::Function& function_;
+  std::span<const exec::RegisterProbe> probes_;
+  std::multimap<uint32_t, uint32_t> probes_at_;  // by instruction
   base::Diagnostics& sink_;
   const sass::Instruction* in_ = nullptr;
   sass::Matched matched_;

@@ -11,7 +11,7 @@ import pytest
 import torch
 import triton_runner
 from kernels_for_dumps import add
-from triton_runner._dump import cuda_gdb, cuda_gdb_script, session
+from triton_runner._dump import cuda_gdb, cuda_gdb_script, machine_values, session
 
 GDB = '''
 """The part of gdb's Python that the script uses: two blocks of four warps whose FADD is stopped behind."""
@@ -112,6 +112,12 @@ def parse_and_eval(text):
 def find_pc_line(address):
     return types.SimpleNamespace(line=1, symtab=None)
 """
+
+
+@pytest.fixture(autouse=True)
+def on_a_gpu(monkeypatch):
+    """On the CPU the engine would read the registers."""
+    monkeypatch.setattr(machine_values, "run", cuda_gdb.run)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import kernels_for_names
 import numpy
@@ -337,11 +338,23 @@ def test_every_opcode_that_we_execute_has_a_sentence(page):
         assert re.fullmatch(r"[A-Z][^\n]*\.", sentence) and ". " not in sentence, name
     (kernel,) = page.kernels
     (ptx,) = [level for level in kernel["levels"] if level["name"] == "ptx"]
-    assert kernel["opcodes"].keys() == {op for _, op, *_ in ptx["rows"]}
-    (product,) = {said for op, said in kernel["opcodes"].items() if op.startswith("wgmma.mma_async")}
+    ours = kernel["opcodes"]["ptx"]
+    assert ours.keys() == {op for _, op, *_ in ptx["rows"]}
+    (product,) = {said for op, said in ours.items() if op.startswith("wgmma.mma_async")}
     assert product.startswith("wgmma.mma_async: Starts a product") and product.endswith(
         "PTX ISA 8.8, section 9.7.15."
     )
+
+
+def test_every_opcode_of_machine_code_has_a_sentence(page):
+    table = (Path(__file__).parents[3] / "src" / "sass" / "internal" / "opcodes.def").read_text()
+    names = {name.partition("_")[0] for name in re.findall(r"^OP\((\w+)", table, re.M)}
+    sentences = opcodes.sentences("sass")
+    assert names - {"name"} <= sentences.keys()
+    for name, sentence in sentences.items():
+        assert re.fullmatch(r"[A-Z][^\n]*\.", sentence), name
+    (kernel,) = page.kernels
+    assert any(said.startswith("HGMMA: Multiplies") for said in kernel["opcodes"]["sass"].values())
 
 
 @pytest.mark.parametrize(

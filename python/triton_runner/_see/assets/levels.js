@@ -228,7 +228,7 @@ class Levels {
     const counts = Object.entries(this.lit).filter(([level, lines]) => level !== "python" && level !== name && lines.size)
       .map(([level, lines]) => `${TITLES[level]} ${lines.size.toLocaleString("en")}`);
     if (counts.length) parts.push(element("span", {}, `  ·  ${counts.join(", ")}`));
-    const said = name === "ptx" && kernel.opcodes[kernel.levelNamed.get("ptx").rowAt.get(line)?.op];
+    const said = kernel.opcodes[name]?.[kernel.levelNamed.get(name).rowAt.get(line)?.op];
     if (said) parts.push(element("div", { class: "opcode" }, said));
     for (const finding of blamed || []) parts.push(element("div", {}, `● ${finding.title}`));
     detail.replaceChildren(...parts);
