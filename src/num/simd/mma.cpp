@@ -329,8 +329,13 @@ void fma(const MmaStep& s) {
           sum[q] = fused(a, y, sum[q]);
         }
       }
+      F all = {};  // no number where a sum is none
 #pragma GCC unroll 8
-      for (int q = 0; q < kColumns; ++q) store(sums + q * kRows + part, one_nan(sum[q]));
+      for (int q = 0; q < kColumns; ++q) all += sum[q];
+      if (any_lane((I)(all != all))) [[unlikely]]
+        for (F& x : sum) x = one_nan(x);
+#pragma GCC unroll 8
+      for (int q = 0; q < kColumns; ++q) store(sums + q * kRows + part, sum[q]);
     }
     if (s.f16)
       for (int i = 0; i < kColumns * kRows; ++i)
