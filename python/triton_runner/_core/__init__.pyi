@@ -35,6 +35,8 @@ class Check(enum.IntEnum):
 
     HINTS = 128
 
+    HAZARD = 512
+
     SURPLUS = 256
 
 class Substitution:
@@ -307,6 +309,16 @@ def load_simt(text: str, filename: str = '', name: str = '', params: list = [], 
 def load_cubin(cubin: bytes, listing: str, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:
     """
     Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints for them; the rest is as for load_simt.
+    """
+
+def find_hazards(listing: str, filename: str) -> list:
+    """
+    What the control words of machine code (a listing of nvdisasm -c -hex) let go wrong: of each function {kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, register, message, cause: {address, text, ptx_line, program}}]}.
+    """
+
+def maker_of_stored(listing: str, line: int) -> dict | None:
+    """
+    The instruction that made the value which the store in a line of a listing (nvdisasm -c -hex) stores: {address, text, ptx_line, program}; None where a jump lies between them.
     """
 
 def max_shared_bytes(capability: int) -> int:
