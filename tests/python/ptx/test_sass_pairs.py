@@ -73,7 +73,7 @@ def inputs() -> tuple[np.ndarray, np.ndarray]:
 
 
 def groups(architecture: str, size: int = 24) -> list[list[str]]:
-    """The lines of sass_pairs.txt that the architecture has ("sm_80,sm_90: ..." where not all have it), as many
+    """The lines of sass_pairs.txt that the architecture has ("sm_80,sm_90: ..." if not all have it), as many
     at once as one module holds."""
     out = []
     for line in (HERE / "sass_pairs.txt").read_text().splitlines():
