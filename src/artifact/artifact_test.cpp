@@ -402,6 +402,10 @@ TEST(amdgcn_outline) {
   CHECK_EQ(d.params[1].bytes, 4);
   CHECK_EQ(*d.vgprs, 107);
   CHECK_EQ(*d.static_shared, 16);
+  CHECK(!d.code_bytes && !d.waves);
+  d = told(std::string("\nadd:\n; codeLenInByte = 132\n; Occupancy: 8\n") + text, "amdgcn");
+  CHECK_EQ(*d.code_bytes, 132);
+  CHECK_EQ(*d.waves, 8);
   CHECK(has(refused(std::string(text).substr(0, 200), "amdgcn"), "truncated"));
   CHECK(has(refused("s_endpgm", "amdgcn"), "metadata block"));
 }

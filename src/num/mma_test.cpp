@@ -323,6 +323,28 @@ TEST(mma_largest_sums) {
   force_isa("");
 }
 
+// A scale that is no number (0xff of ue8m0) is of its row, or of its column, and of no other.
+TEST(mma_scales_that_are_nan) {
+  for (Isa isa : available_isas()) {
+    force_isa(isa_name(isa));
+    MmaPlan plan(120, MmaUnit::kMma, MmaType::kE4M3, MmaType::kE4M3, MmaSum::kF32, 32, false,
+                 MmaScale::kPowers);
+    std::mt19937_64 random(53);
+    Operand a = make(MmaType::kE4M3, 16, 32, random, 1), b = make(MmaType::kE4M3, 8, 32, random, 1);
+    MmaRows rows;
+    MmaColumns columns;
+    columns.resize(plan, 8);
+    mma_pack_rows(plan, rows, a.pointers.data());
+    mma_pack_columns(plan, columns, 0, b.pointers.data());
+    for (int i = 0; i < 16; ++i) rows.scale[0][i] = i == 5 ? NAN : 1.0f;
+    for (int j = 0; j < 8; ++j) columns.scale.push_back(j == 2 ? NAN : 1.0f);
+    std::vector<float> sums(128, 1.0f);
+    mma_multiply(plan, rows, columns, 0, 8, sums.data());
+    for (size_t n = 0; n < 128; ++n) CHECK_EQ(std::isnan(sums[n]), n % 16 == 5 || n / 16 == 2);
+  }
+  force_isa("");
+}
+
 TEST(mma_fragments_round_trip) {
   for (Isa isa : available_isas()) {
     force_isa(isa_name(isa));

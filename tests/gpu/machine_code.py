@@ -1,14 +1,18 @@
 """Machine code on the CPU beside a GPU, launch by launch: the same cubin, the same inputs, the same bytes?
 
-    triton-runner run --device cpu --level ttir --pretend-cuda tests/gpu/machine_code.py PROGRAM [ARG ...]
-    PYTEST_ADDOPTS="-p machine_code" PYTHONPATH=tests/gpu python tests/conformance/run.py ...
+    python tests/gpu/machine_code.py OUT [PART ...] [--against cuda] [--jobs 14] [--only TEXT] [--tests DIR]
 
-Reads MACHINE_CODE: the file to which a JSON line a launch is appended; MACHINE_CODE_AGAINST: "cuda", or "ptx"
-for the PTX engine in its place; MACHINE_CODE_LAUNCHES: how many launches of a kernel are compared (2).
-`python tests/gpu/machine_code.py FILE` sums a file up.
+Runs the subjects of tests/right (`programs`, `examples`, a library: all of them without a PART) and the tests
+in DIR, Triton's own of the language, and compares each of their launches: a JSON line a launch in
+OUT/launches.jsonl, then the counts. --against ptx compares with the PTX engine, which needs no GPU.
+
+This script runs in each subject's process too, in front of it or as a plug-in of pytest, as MACHINE_CODE (the
+file), MACHINE_CODE_AGAINST and MACHINE_CODE_LAUNCHES say.
 """
 
+import argparse
 import collections
+import concurrent.futures
 import dataclasses
 import hashlib
 import json
@@ -17,7 +21,11 @@ import re
 import runpy
 import sys
 import time
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 900  # seconds of CPU time of a subject
+NO_LIMIT = 10**7  # the tests have their own
 MOST_PROGRAMS = 512  # of a launch: the engine takes milliseconds for each
 
 
@@ -102,13 +110,84 @@ def summary(path: str) -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
-    if "MACHINE_CODE" not in os.environ:
-        print(summary(sys.argv[1]))
-    else:
-        begin()
-        sys.argv = sys.argv[1:]
-        sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
-        runpy.run_path(sys.argv[0], run_name="__main__")
-elif "MACHINE_CODE" in os.environ:  # a plug-in of pytest
+def subject_cases(options, environment: dict) -> list:
+    """A process each: the options of `run`, this script, the subject's own program and arguments."""
+    sys.path.insert(0, str(ROOT / "tests" / "right"))
+    import run as right  # the subjects
+    from suite.run import Case
+
+    subjects = []
+    for part in options.parts or ("programs", "examples", *right.libraries.LIBRARIES):
+        if part in ("programs", "examples"):
+            subjects += right.programs() if part == "programs" else right.examples()
+        else:
+            subjects += right.library(part, whole=False)
+    cases = []
+    for subject in subjects:
+        at = next(i for i, word in enumerate(subject.command) if word.endswith(".py"))
+        before, program = subject.command[:at], subject.command[at:]
+        command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", "ttir"]
+        command += [*before, __file__, *program]
+        if options.only in subject.name:
+            cases.append(Case(subject.name, command, environment | subject.environment, cpu_limit=LIMIT))
+    return cases
+
+
+def test_case(options, environment: dict):
+    """Triton's own tests, in the processes of tests/conformance."""
+    from suite.run import Case
+
+    command = [sys.executable, str(ROOT / "tests" / "conformance" / "run.py"), str(options.tests.resolve())]
+    command += ["--jobs", str(options.jobs), "--level", "ttir", "--target", options.target]
+    command += ["--results", str(options.out.resolve() / "tests.jsonl"), "--each", str(options.each)]
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+    plugin = {"PYTEST_ADDOPTS": "-p machine_code", "PYTHONPATH": path}
+    return Case("tests", command, environment | plugin, cpu_limit=NO_LIMIT)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--against", default="cuda", choices=["cuda", "ptx"])
+    parser.add_argument("--launches", type=int, default=2, help="of a cubin that are compared")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", default="", help="subjects whose name contains this")
+    parser.add_argument("--tests", type=Path, help="a folder of Triton's own tests")
+    parser.add_argument("--each", type=int, default=4, help="parametrisations of a test; 0: all")
+    parser.add_argument("--target", default="cuda:90", help="of the tests")
+    options = parser.parse_args()
+    sys.path.insert(0, str(ROOT / "tests"))
+    from suite.run import execute
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows = (options.out / "launches.jsonl").resolve()
+    environment = {
+        "MACHINE_CODE": str(rows), "MACHINE_CODE_AGAINST": options.against,
+        "MACHINE_CODE_LAUNCHES": str(options.launches),
+    }  # fmt: skip
+    cases = [] if options.tests and not options.parts else subject_cases(options, environment)
+    if options.tests:
+        done = execute(test_case(options, environment))
+        print(done.output[-2000:], done.how and f"tests: {done.how}: {done.last_line}")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for done in pool.map(execute, cases):
+            if done.how:
+                print(f"{done.case.name}: {done.how}: {done.last_line}", flush=True)
+    if not rows.exists():
+        sys.exit("no launch was compared")
+    print(summary(str(rows)))
+    with rows.open() as file:
+        return any(json.loads(line)["state"] == "differ" for line in file)
+
+
+if "MACHINE_CODE" not in os.environ:
+    if __name__ == "__main__":
+        sys.exit(main())
+elif __name__ == "__main__":
+    begin()
+    sys.argv = sys.argv[1:]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+else:  # a plug-in of pytest
     begin()

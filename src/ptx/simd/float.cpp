@@ -75,6 +75,23 @@ struct rsqrt_f64 {
     return finish_upper(1.0 / __builtin_sqrt(flushed_operand(a)), a);
   }
 };
+// Without .ftz it is refined from those halves, as ptxas has it done: one step of third order. What is not normal goes
+// another way: subnormals are scaled.
+struct whole_rsqrt_f64 {
+  PTX_INLINE double of_normal(double a) const {
+    const double y = rsqrt_f64{}(a);
+    const double e = __builtin_fma(a, -(y * y), 1.0);
+    return __builtin_fma(__builtin_fma(e, 0.375, 0.5), y * e, y);
+  }
+  PTX_INLINE double operator()(double a) const {
+    const uint64_t bits = bits_as<uint64_t>(a);
+    if (bits - 0x0010000000000000 < 0x7fe0000000000000) return of_normal(a);
+    if (a == 0) return bits_as<double>(bits | 0x7ff0000000000000);
+    if (a != a) return quiet(a);
+    if (a < 0) return bits_as<double>(0xfff8000000000000);
+    return bits == 0x7ff0000000000000 ? 0.0 : of_normal(a * 0x1p54) * 0x1p27;
+  }
+};
 
 // A function of num (Operands::data) on f32 registers: tanh. The others are in approx.cpp.
 using Function = void (*)(void*, const void*, const void*, const void*, int64_t);
@@ -190,7 +207,7 @@ constexpr Row kRows[] = {
     {O::kCopysign, M::kF64, kNo, 0, map<sign_of_first, 1, f64, f64, f64>},
     {O::kRcp, M::kF64, kNo, kVApprox | kVFtz, map<rcp_f64, 1, f64, f64>},
     {O::kRsqrt, M::kF64, kNo, kVApprox | kVFtz, map<rsqrt_f64, 1, f64, f64>},
-    {O::kRsqrt, M::kF64, kNo, kVApprox, map<rsqrt_f64, 1, f64, f64>},
+    {O::kRsqrt, M::kF64, kNo, kVApprox, map<whole_rsqrt_f64, 1, f64, f64>},
     APPROX(kTanh, function_f32, 0u),
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fuse/fused.h"
+#include "ops/access.h"
 #include "task.h"
 
 namespace triton_runner::tile {
