@@ -55,7 +55,7 @@ struct Code : Target {
   std::string level = "ptx";
   std::shared_ptr<const Listing> listing;
   std::function<std::optional<exec::Trap>()> hazards;  // the first one of machine code; null: it has none
-  std::string no_numbers;  // why nan, inf and zerodiv cannot be looked for; empty: they can
+  std::string no_numbers;     // why nan, inf and zerodiv cannot be looked for; empty: they can
   std::vector<Instr> instrs;  // the last one ends the thread
   std::deque<Source> sources;
   uint64_t register_bytes = 0;

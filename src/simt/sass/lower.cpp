@@ -9,8 +9,8 @@
 
 #include "control.h"
 #include "move.h"
-#include "ptx/builtin.h"
 #include "observe.h"
+#include "ptx/builtin.h"
 #include "ptx/special.h"
 #include "sass/handlers.h"
 #include "sass/listing.h"
