@@ -12,61 +12,29 @@
 #include <triton_runner/ir/module.h>
 #include <triton_runner/tile/tile.h>
 
-#include "arrays.h"
+#include "launch.h"
 
 namespace {
 
 using namespace triton_runner;
 
 using fuzz::Arrays;
+using fuzz::limited;
 using fuzz::require;
-using fuzz::require_place;
 
 struct Outcome {
   Arrays arrays;
   exec::LaunchResult result;
 };
 
+// A step is a whole tile's product or sort: with sanitizers 20,000 may take longer than 10 s, and the limit then ends
+// the run. Who calls this target stops it where that does not.
 Outcome run(exec::Kernel& kernel, uint64_t choice) {
-  static const int64_t kIntegers[] = {16, 1, 0, 64, -1, 7, 1024, 3};
-  const std::vector<exec::Param>& params = kernel.params();
-  Outcome out{Arrays(params.size()), {}};
-  std::vector<exec::Argument> arguments;
-  std::vector<exec::Allocation> memory;
-  for (size_t i = 0; i < params.size(); ++i) {
-    exec::Argument argument{params[i].kind, 0, {}};
-    if (params[i].kind == exec::ParamKind::kInteger)
-      argument.bits = static_cast<uint64_t>(kIntegers[(choice >> (3 * (i % 16))) % 8]);
-    if (params[i].kind == exec::ParamKind::kPointer) argument.bits = out.arrays.address(i);
-    if (params[i].kind == exec::ParamKind::kTensorDesc)
-      argument.descriptor = exec::TensorDesc{out.arrays.address(i), {32, 32}, {32, 1}, false};
-    arguments.push_back(argument);
-    memory.push_back({out.arrays.address(i), Arrays::kWords * 8, "array " + std::to_string(i), true});
-  }
+  Outcome out{Arrays(kernel.params().size()), {}};
   exec::LaunchOptions options;
-  options.grid = {2, 1, 1};
-  options.threads = 1;
-  options.max_steps = 20000;
   options.max_tile_bytes = 16 << 20;
-  options.timeout_seconds = 10;
-  out.result = kernel.launch(options, arguments, memory);
-  require(out.arrays.intact(), "the kernel wrote outside its arrays");
-  if (out.result) {
-    require(!out.result->str().empty(), "an error without text");
-    if (out.result->trap) {
-      const exec::Trap& trap = *out.result->trap;
-      require_place(trap);
-      // A step is a whole tile's product or sort: with sanitizers 20,000 may take longer than 10 s, and the
-      // limit then ends the run. Who calls this target stops it where that does not.
-    }
-  }
+  out.result = fuzz::launch(kernel, out.arrays, choice, options);
   return out;
-}
-
-bool limited(const Outcome& o) {
-  if (!o.result || !o.result->trap) return false;
-  exec::TrapKind kind = o.result->trap->kind;
-  return kind == exec::TrapKind::kTimeout || kind == exec::TrapKind::kOutOfMemory;
 }
 
 // A product of more than 2^26 multiply-adds is one step, and takes the portable kernels a minute with
@@ -113,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (portable) tile::force_isa("portable");
   Outcome second = run(**again, choice);
   tile::force_isa("");
-  if (limited(first) || limited(second)) return 0;
+  if (limited(first.result) || limited(second.result)) return 0;
   const std::string how = portable ? "portable kernels" : "no fused ops";
   if (first.result.has_value() != second.result.has_value())
     require(false,

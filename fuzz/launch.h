@@ -7,8 +7,9 @@
 
 namespace triton_runner::fuzz {
 
-// `choice`: bits that pick integers and checks.
-inline exec::LaunchResult run(exec::Kernel& kernel, Arrays& arrays, uint64_t choice) {
+// `choice`: bits that pick integers.
+inline exec::LaunchResult launch(exec::Kernel& kernel, Arrays& arrays, uint64_t choice,
+                                 exec::LaunchOptions options) {
   static const int64_t kIntegers[] = {16, 1, 0, 64, -1, 7, 1024, 3};
   const std::vector<exec::Param>& params = kernel.params();
   std::vector<exec::Argument> arguments;
@@ -25,24 +26,28 @@ inline exec::LaunchResult run(exec::Kernel& kernel, Arrays& arrays, uint64_t cho
     arguments.push_back(argument);
     memory.push_back({arrays.address(i), Arrays::kWords * 8, "array " + std::to_string(i), true});
   }
-  exec::LaunchOptions options;
   options.grid = {2, 1, 1};
   options.threads = 1;
   options.max_steps = 20000;
-  options.max_tile_bytes = 64 << 20;
   options.timeout_seconds = 10;
-  if (choice >> 59 & 1)
-    options.checks = exec::kCheckOutOfBounds | exec::kCheckRace | exec::kCheckUninitialized;
   exec::LaunchResult result = kernel.launch(options, arguments, memory);
   require(arrays.intact(), "the kernel wrote outside its arrays");
   if (!result) return result;
   require(!result->str().empty(), "an error without text");
-  if (result->trap) {
-    const exec::Trap& trap = *result->trap;
-    require_place(trap);
-    require(trap.kind != exec::TrapKind::kTimeout || trap.message.find("its limit of") != std::string::npos,
-            "20000 steps took longer than 10 seconds: " + trap.str());
-  }
+  if (result->trap) require_place(*result->trap);
+  return result;
+}
+
+// On the SIMT engine, whose steps are short; `choice` picks checks, too.
+inline exec::LaunchResult run(exec::Kernel& kernel, Arrays& arrays, uint64_t choice) {
+  exec::LaunchOptions options;
+  options.max_tile_bytes = 64 << 20;
+  if (choice >> 59 & 1)
+    options.checks = exec::kCheckOutOfBounds | exec::kCheckRace | exec::kCheckUninitialized;
+  exec::LaunchResult result = launch(kernel, arrays, choice, options);
+  if (result && result->trap && result->trap->kind == exec::TrapKind::kTimeout)
+    require(result->trap->message.find("its limit of") != std::string::npos,
+            "20000 steps took longer than 10 seconds: " + result->trap->str());
   return result;
 }
 

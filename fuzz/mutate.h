@@ -3,11 +3,21 @@
 #include <cstddef>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace triton_runner::fuzz {
 
 using Random = std::mt19937_64;
+
+// A part of a text, what is in it, and something in its place.
+struct Span {
+  size_t begin, end;
+};
+inline std::string cut(const std::string& text, Span s) { return text.substr(s.begin, s.end - s.begin); }
+inline void put(std::string& text, Span s, std::string_view with) {
+  text.replace(s.begin, s.end - s.begin, with);
+}
 
 inline size_t below(Random& random, size_t n) { return n == 0 ? 0 : random() % n; }
 

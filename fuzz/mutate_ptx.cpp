@@ -10,13 +10,6 @@
 namespace triton_runner::fuzz {
 namespace {
 
-struct Span {
-  size_t begin, end;
-};
-
-std::string cut(const std::string& text, Span s) { return text.substr(s.begin, s.end - s.begin); }
-void put(std::string& text, Span s, std::string_view with) { text.replace(s.begin, s.end - s.begin, with); }
-
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -9,14 +9,7 @@
 namespace triton_runner::fuzz {
 namespace {
 
-struct Span {
-  size_t begin, end;
-};
-
-std::string cut(const std::string& text, Span s) { return text.substr(s.begin, s.end - s.begin); }
-void put(std::string& text, Span s, std::string_view with) { text.replace(s.begin, s.end - s.begin, with); }
-
-// From behind the address to the ';' of each instruction.
+// Each instruction, from the end of its address to its ';'.
 std::vector<Span> instructions(const std::string& text) {
   std::vector<Span> found;
   for (size_t begin = 0; begin < text.size();) {

@@ -10,10 +10,6 @@
 namespace triton_runner::fuzz {
 namespace {
 
-struct Span {
-  size_t begin, end;
-};
-
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '%' || c == '#' ||
          c == '$';
@@ -29,9 +25,6 @@ Span piece(const std::string& text, bool line, Random& random) {
   if (line && end < text.size()) ++end;
   return {begin, end};
 }
-
-std::string cut(const std::string& text, Span s) { return text.substr(s.begin, s.end - s.begin); }
-void put(std::string& text, Span s, std::string_view with) { text.replace(s.begin, s.end - s.begin, with); }
 
 // The tokens that `accept` takes, found in at most a few thousand steps from a random place.
 template <class Accept>

@@ -323,7 +323,7 @@ TEST(mma_largest_sums) {
   force_isa("");
 }
 
-// A scale that is no number (0xff of ue8m0) is of its row, or of its column, and of no other.
+// A scale that is NaN (0xff of ue8m0) makes its own row NaN, or its own column, and no other.
 TEST(mma_scales_that_are_nan) {
   for (Isa isa : available_isas()) {
     force_isa(isa_name(isa));

@@ -208,7 +208,7 @@ def plant(keep: bool) -> int:
     for name, target in SOURCES:
         cubin = assembled(name, PTXAS, target)
         for kernel in sections(cubin):
-            listing = tools.disassembly(cubin, *hazards.LISTING)
+            listing = tools.listing(cubin)
             code = instructions(listing[listing.index(f".text.{kernel}:") :])
             for one in candidates(code, functools.partial(word, cubin, kernel)):
                 kind = one.pop("kind")
@@ -252,7 +252,7 @@ def clean(options) -> int:
                     target = census.goes_to(text, asked)
                     try:
                         cubin = assemblers.assemble(text, assembler, target, opt) if target else b""
-                        listing = tools.disassembly(cubin, *hazards.LISTING) if target else ""
+                        listing = tools.listing(cubin) if target else ""
                     except DiagnosticError:
                         continue
                     for one in hazards.of_listing(listing) if listing else []:

@@ -8,8 +8,6 @@ import dataclasses
 from triton_runner import _core
 from triton_runner._base import tools
 
-LISTING = ("-hex", "-gi", "-gp")  # with the lines of the PTX and of the program
-
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
@@ -54,13 +52,19 @@ def of_listing(listing: str, filename: str = "") -> list[KernelHazards]:
 
 def of_cubin(cubin: bytes, filename: str = "") -> list[KernelHazards]:
     """Of each kernel of a cubin. Raises DiagnosticError: no nvdisasm that reads it."""
-    return of_listing(tools.disassembly(cubin, *LISTING), filename)
+    return of_listing(tools.listing(cubin), filename)
 
 
 def _hazard(found: dict) -> Hazard:
     cause = Instruction(**found.pop("cause"))
     message, register = found.pop("message"), found.pop("register")
     return Hazard(message, register, Instruction(**found), cause)
+
+
+def line_of(ptx: str, number: int) -> str:
+    """A line of a PTX text, counted from 1; "" where it has none of that number."""
+    lines = ptx.splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
 def lines(hazard: Hazard, ptx: str = "") -> list[str]:
@@ -71,8 +75,7 @@ def lines(hazard: Hazard, ptx: str = "") -> list[str]:
 def _place(word: str, instruction: Instruction, ptx: str) -> list[str]:
     result = [f"  {word} {instruction.address:#06x}: {instruction.text}"]
     if instruction.ptx_line:
-        texts = ptx.splitlines()
-        of_ptx = texts[instruction.ptx_line - 1].strip() if instruction.ptx_line <= len(texts) else ""
+        of_ptx = line_of(ptx, instruction.ptx_line)
         result[0] += f" (line {instruction.ptx_line} of the PTX{': ' + of_ptx if of_ptx else ''})"
     if instruction.program:
         result[0] += f", {instruction.program}"

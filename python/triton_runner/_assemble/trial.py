@@ -140,7 +140,7 @@ class _Trial:
                 place = Place(
                     first.at.text,
                     line,
-                    _line_of(self.ptx, line),
+                    hazards.line_of(self.ptx, line),
                     first.at.program or f"{first.at.address:#x}",
                 )
                 return Result("hazard", "\n".join([first.message, *more]), place=place)
@@ -261,23 +261,19 @@ def _place(trap: KernelTrap, ptx: str) -> Place:
     """Where a trap of machine code stands."""
     match = re.search(r"'(.*)' was made from line (\d+) of the PTX", "\n".join(trap.notes))
     number = int(match[2]) if match else 0
-    return Place(match[1] if match else trap.op or trap.message, number, _line_of(ptx, number), trap.location)
-
-
-def _line_of(ptx: str, number: int) -> str:
-    lines = ptx.splitlines()
-    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    text = match[1] if match else trap.op or trap.message
+    return Place(text, number, hazards.line_of(ptx, number), trap.location)
 
 
 def _with_maker(place: Place, trap: KernelTrap, cubin: bytes, ptx: str) -> Place:
     """The place with the instruction that made what is stored there, where no jump lies between them."""
     where = re.search(r"<cubin>:(\d+):", "\n".join([trap.location, *trap.notes]))
-    listing = tools.disassembly(cubin, *hazards.LISTING)
+    listing = tools.listing(cubin)
     maker = _core.maker_of_stored(listing, int(where[1])) if where else None
     if maker is None:
         return place
-    line = maker["ptx_line"]
-    return dataclasses.replace(place, maker=maker["text"], maker_line=line, maker_ptx=_line_of(ptx, line))
+    line, text = maker["ptx_line"], maker["text"]
+    return dataclasses.replace(place, maker=text, maker_line=line, maker_ptx=hazards.line_of(ptx, line))
 
 
 def key_parts(work: dict) -> dict:

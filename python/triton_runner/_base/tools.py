@@ -102,6 +102,11 @@ def disassembly(cubin: bytes, *options: str) -> str:
 # --- answers that are kept
 
 
+def listing(cubin: bytes) -> str:
+    """The disassembly that the engine reads: encodings, the lines of the PTX and of the program."""
+    return disassembly(cubin, "-hex", "-gi", "-gp")
+
+
 def folder() -> Path:
     """${XDG_CACHE_HOME:-~/.cache}/triton-runner/sass."""
     return _cache() / "sass"

@@ -17,7 +17,6 @@ from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._base import tools
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._dump import cubin_values, instrument, registers
-from triton_runner._launch.simt import LISTING
 from triton_runner._memory.arguments import Arguments
 
 
@@ -27,7 +26,7 @@ def run(request, function, entry, args, kwargs, grid):
     launch = instrument.launcher_of(function)
     kernel = launch(entry, args, kwargs, grid, True)
     compiled = compiled_of(kernel)
-    listing = tools.disassembly(compiled.asm["cubin"], *LISTING)
+    listing = tools.listing(compiled.asm["cubin"])
     programs = [list(p) for p in request.programs]
 
     def launched(recorder, level):
@@ -77,7 +76,7 @@ def run_kernel(request, kernel, launch):
         with _settings.using(recorder=recorder):
             return launch()
 
-    listing = tools.disassembly(compiled.asm["cubin"], *LISTING)
+    listing = tools.listing(compiled.asm["cubin"])
     return _named(request, compiled, listing, [list(p) for p in request.programs], launched)
 
 

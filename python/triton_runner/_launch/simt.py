@@ -12,7 +12,6 @@ from triton_runner._base.errors import fail
 from triton_runner._base.releases import installed
 from triton_runner._launch.native import Executor, scratch_options
 
-LISTING = ("-hex", "-gi", "-gp")  # what nvdisasm is asked for
 _WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
 
 
@@ -33,7 +32,7 @@ def _loaded(source: str | bytes, filename: str, name: str, params: list, options
     lines of the PTX and of the program where the cubin has them."""
     if isinstance(source, str):
         return _core.load_simt(source, filename, name, params, options)
-    return _core.load_cubin(source, tools.disassembly(source, *LISTING), filename, name, params, options)
+    return _core.load_cubin(source, tools.listing(source), filename, name, params, options)
 
 
 def _says_block(source: str | bytes) -> bool:

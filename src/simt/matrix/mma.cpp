@@ -141,7 +141,7 @@ void run_mma(Lanes& lanes, const Operands& in) {
   if (!x.converged(instr_of(in))) return;
   const auto& m = *static_cast<const Mma*>(in.data);
   // Who looks at each instruction gets each, and so does a path that stands between them.
-  const bool each = x.worker->checks || x.launch().shuffle || !m.whole || x.limit - x.pc < m.whole->behind;
+  const bool each = x.worker->checks || x.launch().shuffle || !m.whole || x.limit - x.pc < m.whole->following;
   const MmaGroup& g = each ? m.alone : *m.whole;
   for (uint32_t move : g.moves) (&instr_of(in))[move].run(x, (&instr_of(in))[move]);
   const num::MmaPlan& plan = g.plan[x.launch().fast_mma ? 1 : 0];
@@ -166,7 +166,7 @@ void run_mma(Lanes& lanes, const Operands& in) {
       multiply(x, w, plan, &g.sums[g.columns * i], g.columns, rows, columns, scratch.sums);
     }
   }
-  x.pc += g.behind;
+  x.pc += g.following;
 }
 
 static bool writes_operands(const MmaGroup& g) {

@@ -26,7 +26,7 @@ struct MmaGroup {
   std::vector<Sum> sums;  // row after row
   uint32_t rows = 1, columns = 1;
   bool overwrites = false;      // registers of A or B
-  uint32_t behind = 0;          // instructions after the first that it stands for
+  uint32_t following = 0;       // instructions after the first that it stands for
   std::vector<uint32_t> moves;  // which of them only copy registers: they come first
 };
 

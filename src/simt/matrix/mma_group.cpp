@@ -90,7 +90,7 @@ class Run {
   }
 
   // The products so far as one, if each row of fragments meets the same columns and k is one for all.
-  void make(uint32_t behind, MmaGroup& out) const {
+  void make(uint32_t following, MmaGroup& out) const {
     std::map<Places, std::vector<const Sum*>> rows;
     std::vector<Places> order;
     for (const Sum& s : sums_) {
@@ -125,7 +125,7 @@ class Run {
       }
     }
     finish(out, first_);
-    out.behind = behind;
+    out.following = following;
     out.moves = moves_;
   }
 
@@ -146,12 +146,12 @@ void join_products(Code& code) {
     const auto& m = *static_cast<const Mma*>(in.data);
     if (m.sparse || m.scales) continue;
     MmaGroup whole = Run(&in).find(code.instrs.data() + code.instrs.size());
-    const uint32_t behind = whole.behind;
-    if (behind == 0) continue;
+    const uint32_t following = whole.following;
+    if (following == 0) continue;
     Mma head = m;
     head.whole = std::move(whole);
     in.data = code.keep(std::move(head));
-    i += behind;
+    i += following;
   }
 }
 

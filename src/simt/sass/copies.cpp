@@ -124,7 +124,7 @@ bool lower_plain_copy(SassLowering& l) {
   return true;
 }
 
-// [R6.64]: a shared address of the cluster, and the mbarrier that is told.
+// [R6.64]: a shared address of the cluster, and the mbarrier that counts the bytes.
 bool lower_remote_store(SassLowering& l, bool reduces) {
   const sass::Operand &where = *l.slot(0), &value = *l.slot(1);
   const bool plain = where.parts.size() == 1 && where.parts[0].selector == "64" && !where.descriptor &&

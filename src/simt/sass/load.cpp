@@ -2,6 +2,8 @@
 #include <triton_runner/simt/simt.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 
 #include "kernel.h"
 #include "sass/hazard.h"
@@ -42,8 +44,13 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
       !fault.empty())
     return bad(std::move(fault));
   base::Diagnostics sink;
-  code.hazards = [module = *module, function, name = kernel->name] {
-    return first_hazard(*module, *function, name);
+  struct Looked {
+    std::once_flag once;
+    std::optional<exec::Trap> first;
+  };
+  code.hazards = [module = *module, function, name = kernel->name, looked = std::make_shared<Looked>()] {
+    std::call_once(looked->once, [&] { looked->first = first_hazard(*module, *function, name); });
+    return looked->first;
   };
   if (!SassLowering(code, *module, *function, *kernel, sink).lower_kernel()) return sink.summary();
   const bool has_lines = std::any_of(function->body.begin(), function->body.end(),

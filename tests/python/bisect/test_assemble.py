@@ -12,7 +12,7 @@ import pytest
 import triton_runner
 from click.testing import CliRunner
 from triton_runner import _core
-from triton_runner._assemble import assemblers, hazards, inputs, trials
+from triton_runner._assemble import assemblers, inputs, trials
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._cli import main
@@ -125,7 +125,7 @@ def test_a_wrong_assembler_is_told_by_its_store(text, tmp_path, store):
 def test_a_bit_of_the_machine_code(tmp_path, store):
     """An assembler that negates an operand of an IADD3: the store is named, and what made its value."""
     right = assemblers.assemble(PTX, assemblers.find("12.9"), "sm_90", 3)
-    code = control_words.instructions(tools.disassembly(right, *hazards.LISTING))
+    code = control_words.instructions(tools.listing(right))
     address, text = next(one for one in code if one[1].startswith("IADD3"))
     program = tmp_path / "ptxas"
     program.write_text(

@@ -29,7 +29,7 @@ PLANTED = json.loads(planting.PLANTED.read_text())
 @functools.cache
 def made(name: str, ptxas: str, target: str) -> tuple[bytes, str]:
     cubin = planting.assembled(name, ptxas, target)
-    return cubin, tools.disassembly(cubin, *hazards.LISTING)
+    return cubin, tools.listing(cubin)
 
 
 def found(listing: str, kernel: str) -> list:
@@ -59,7 +59,7 @@ def test_a_changed_cubin_is_the_changed_listing():
         cubin, listing = made(row["ptx"], row["ptxas"], row["target"])
         where = row["kernel"], row["address"], row["field"], row["value"]
         one = found(planting.relisted(listing, *where), row["kernel"])
-        other = found(tools.disassembly(planting.edited(cubin, *where), *hazards.LISTING), row["kernel"])
+        other = found(tools.listing(planting.edited(cubin, *where)), row["kernel"])
         assert [(h.at.address, h.register) for h in one] == [(h.at.address, h.register) for h in other]
 
 
@@ -70,7 +70,7 @@ def broken(tmp_path_factory):
     signature = "*fp32:16, *fp32:16, *fp32:16, i32"
     triton_runner.compile(plain_add, signature, {"BLOCK": 64}, target="cuda:90").save(place)
     cubin = (place / "_add.cubin").read_bytes()
-    listing = tools.disassembly(cubin, *hazards.LISTING)
+    listing = tools.listing(cubin)
     code = planting.instructions(listing[listing.index(".text._add:") :])
     address = next(at for at, text in code if " FADD " in f" {text} ")
     (place / "_add.cubin").write_bytes(planting.edited(cubin, "_add", address, "wait_mask", 0))
