@@ -12,6 +12,7 @@ nothing of the words.
 
 import argparse
 import collections
+import concurrent.futures
 import hashlib
 import json
 import subprocess
@@ -24,7 +25,7 @@ sys.path.append(str(ROOT / "tests" / "sass"))
 import control_words as planting  # noqa: E402
 
 ROUNDS = 20
-SECONDS = 120
+SECONDS = 90
 
 
 def make(folder: Path) -> int:
@@ -73,42 +74,34 @@ def bytes_of(array) -> bytes:
     return array.tobytes() if hasattr(array, "tobytes") else array.cpu().numpy().tobytes()
 
 
-def run(folder: Path, device: str, rounds: int) -> int:
+def answer(folder: Path, number: int, kind: str, device: str, rounds: int) -> list[str] | str:
+    """What `one` prints of a kernel, or why it does not."""
+    command = [sys.executable, __file__, "one", str(folder), "--number", str(number), "--kind", kind]
+    command += ["--device", device, "--rounds", str(rounds)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return "no end"
+    return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()[-200:]
+
+
+def judged(row: dict, right: list[str] | str, broken: list[str] | str) -> dict:
+    row = {**row, "answers": {"right": right, "broken": broken}}
+    if not isinstance(right, list) or len(set(right)) != 1:
+        return {**row, "state": "right kernel differs by itself"}
+    if not isinstance(broken, list):
+        return {**row, "state": "fault"}
+    changed = sum(one != right[0] for one in broken)
+    return {**row, "changed": changed, "state": "changed" if changed else "same"}
+
+
+def run(folder: Path, device: str, rounds: int, jobs: int) -> int:
     rows, states = json.loads((folder / "words.json").read_text()), collections.Counter()
+    asked = [(number, kind) for number in range(len(rows)) for kind in ("right", "broken")]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        answers = list(pool.map(lambda which: answer(folder, *which, device, rounds), asked))
+    rows = [judged(*each) for each in zip(rows, answers[::2], answers[1::2], strict=True)]
     for number, row in enumerate(rows):
-        answers = {}
-        for kind in ("right", "broken"):
-            asked = [
-                sys.executable,
-                __file__,
-                "one",
-                str(folder),
-                "--device",
-                device,
-                "--rounds",
-                str(rounds),
-            ]
-            try:
-                done = subprocess.run(
-                    [*asked, "--number", str(number), "--kind", kind],
-                    capture_output=True,
-                    text=True,
-                    timeout=SECONDS,
-                )
-                answers[kind] = (
-                    json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()[-200:]
-                )
-            except subprocess.TimeoutExpired:
-                answers[kind] = "no end"
-        row["answers"] = answers
-        right, broken = answers["right"], answers["broken"]
-        if not isinstance(right, list) or len(set(right)) != 1:
-            row["state"] = "right kernel differs by itself"
-        elif not isinstance(broken, list):
-            row["state"] = "fault"
-        else:
-            row["changed"] = sum(one != right[0] for one in broken)
-            row["state"] = "changed" if row["changed"] else "same"
         states[row["state"]] += 1
         print(f"{number}: {row['kind']} in {row['ptx']} at {row['address']:#x}: {row['state']}", flush=True)
     (folder / "answers.json").write_text(json.dumps(rows, indent=1))
@@ -124,13 +117,14 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--jobs", type=int, default=6, help="processes at a time")
     parser.add_argument("--number", type=int)
     parser.add_argument("--kind")
     options = parser.parse_args()
     if options.what == "make":
         return make(options.folder)
     if options.what == "run":
-        return run(options.folder, options.device, options.rounds)
+        return run(options.folder, options.device, options.rounds, options.jobs)
     row = json.loads((options.folder / "words.json").read_text())[options.number]
     path = options.folder / f"{options.number}-{options.kind}.cubin"
     print(json.dumps(launched(path, row, options.device, options.rounds)))

@@ -7,7 +7,7 @@ in DIR, Triton's own of the language, and compares each of their launches: a JSO
 OUT/launches.jsonl, then the counts. --against ptx compares with the PTX engine, which needs no GPU.
 
 This script runs in each subject's process too, in front of it or as a plug-in of pytest, as MACHINE_CODE (the
-file), MACHINE_CODE_AGAINST and MACHINE_CODE_LAUNCHES say.
+file), MACHINE_CODE_AGAINST, MACHINE_CODE_LAUNCHES and MACHINE_CODE_PROGRAMS say.
 """
 
 import argparse
@@ -26,14 +26,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 900  # seconds of CPU time of a subject
 NO_LIMIT = 10**7  # the tests have their own
-MOST_PROGRAMS = 512  # of a launch: the engine takes milliseconds for each
 
 
 class Comparison:
     """Compares launches, and passes each on."""
 
-    def __init__(self, path: str, against: str, launches: int):
-        self.path, self.against, self.launches = path, against, launches
+    def __init__(self, path: str, against: str, launches: int, programs: int):
+        self.path, self.against, self.launches, self.programs = path, against, launches, programs
         self.seen: dict[str, int] = collections.Counter()
 
     def __call__(self, call, go):
@@ -63,7 +62,7 @@ class Comparison:
             "test": os.environ.get("PYTEST_CURRENT_TEST", ""),
         }
         programs = launch.grid[0] * launch.grid[1] * launch.grid[2]
-        if programs > MOST_PROGRAMS:
+        if programs > self.programs:
             return {**row, "state": "left out", "why": f"{programs} programs"}
         started = time.perf_counter()
         ours = launch.run("cubin")
@@ -96,7 +95,8 @@ def begin() -> None:
 
     against = os.environ.get("MACHINE_CODE_AGAINST", "cuda")
     launches = int(os.environ.get("MACHINE_CODE_LAUNCHES", "2"))
-    observe(Comparison(os.environ["MACHINE_CODE"], against, launches))
+    programs = int(os.environ.get("MACHINE_CODE_PROGRAMS", "512"))
+    observe(Comparison(os.environ["MACHINE_CODE"], against, launches, programs))
 
 
 def summary(path: str) -> str:
@@ -151,6 +151,9 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--against", default="cuda", choices=["cuda", "ptx"])
     parser.add_argument("--launches", type=int, default=2, help="of a cubin that are compared")
+    parser.add_argument(
+        "--programs", type=int, default=512, help="launches of more are left out: each takes milliseconds"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="", help="subjects whose name contains this")
     parser.add_argument("--tests", type=Path, help="a folder of Triton's own tests")
@@ -164,7 +167,7 @@ def main() -> int:
     rows = (options.out / "launches.jsonl").resolve()
     environment = {
         "MACHINE_CODE": str(rows), "MACHINE_CODE_AGAINST": options.against,
-        "MACHINE_CODE_LAUNCHES": str(options.launches),
+        "MACHINE_CODE_LAUNCHES": str(options.launches), "MACHINE_CODE_PROGRAMS": str(options.programs),
     }  # fmt: skip
     cases = [] if options.tests and not options.parts else subject_cases(options, environment)
     if options.tests:

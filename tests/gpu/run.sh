@@ -4,6 +4,7 @@
 # single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them; PARTS="differential" runs random kernels on engines and GPU, PARTS="gluon" the Gluon tests,
 # PARTS="rules" early uses of wgmma and ends of TMA stores, PARTS="right" right programs under verify (RIGHT="fla liger_kernel"),
 # PARTS="machine-code" each launch's cubin on the SIMT engine beside the GPU (CODE="fla conch", TESTS=a folder of Triton's own),
+# PARTS="hazards" planted control words (HAZARDS=the folder that hazards.py made),
 # PARTS="launch" what launches cost, kernels of every level beside Triton's, and examples/compile.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
@@ -60,6 +61,11 @@ fi
 if [ "${PARTS:-all}" = machine-code ]; then
   [ -z "${TESTS:-}" ] || TRITON_RUNNER_DEVICE=cpu timeout "${LIMIT:-300}" "$python" tests/gpu/machine_code.py "$out" --tests "$TESTS" --jobs "${JOBS:-14}" ${ARGS:-}
   TRITON_RUNNER_DEVICE=cpu timeout "${LIMIT:-300}" "$python" tests/gpu/machine_code.py "$out" ${CODE:-programs examples} --jobs "${JOBS:-14}" || status=1
+  exit $status
+fi
+if [ "${PARTS:-all}" = hazards ]; then
+  "$python" tests/gpu/hazards.py run "${HAZARDS:?a folder that tests/gpu/hazards.py made}" || status=1
+  cp "$HAZARDS/answers.json" "$out/"
   exit $status
 fi
 if [ "${PARTS:-all}" = gluon ]; then

@@ -248,11 +248,6 @@ def _dtype(name: str, value) -> str:
     text = str(getattr(value, "dtype", ""))
     if (ours := kind_of(text)) in DTYPES:
         return ours
-    import triton.language as tl
-
-    for ours, (theirs, _) in DTYPES.items():  # of Triton's own views: triton.reinterpret
-        if text == str(getattr(tl, theirs, "")):
-            return ours
     text = text.removeprefix("torch.") or "no type"
     raise fail(f"argument '{name}' has elements of {text}", f"types: {', '.join(DTYPES)}")
 

@@ -14,7 +14,6 @@ from triton_runner._worker import elements
 
 # By the name that the IR has: the NumPy or ml_dtypes name, and that of safetensors.
 DTYPES = {row.name: (row.numpy, row.safetensors) for row in elements.ROWS}
-_KINDS = {dtype: kind for kind, (dtype, _) in DTYPES.items()}
 _SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
@@ -34,9 +33,9 @@ def dtype_named(name: str):
 
 
 def kind_of(dtype) -> str:
-    """The element type of an array as the IR names it: "f16" of NumPy's or torch's float16."""
-    name = str(dtype).removeprefix("torch.")
-    return _KINDS.get(name, name)
+    """The element type of an array as the IR names it: "f16" of NumPy's and torch's float16, Triton's fp16."""
+    row = elements.find(str(dtype))
+    return row.name if row else str(dtype).removeprefix("torch.")
 
 
 def _split(text: str) -> tuple[str, str]:

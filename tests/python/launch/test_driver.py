@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 import triton_runner  # noqa: E402
 from kernels_for_tests import plain_add  # noqa: E402
 from triton.runtime import driver  # noqa: E402
+from triton_runner._memory.arguments import Arguments  # noqa: E402
 
 
 def test_plain_kernels_run_on_cpu_tensors():
@@ -93,6 +94,14 @@ def test_wrapped_tensors():
     x, out = torch.arange(64, dtype=torch.int32), torch.zeros(64, dtype=torch.int32)
     plain_add[(1,)](triton.reinterpret(x, triton.language.int32), x, out, 64, BLOCK=64)
     assert torch.equal(out, 2 * x)
+
+
+@pytest.mark.parametrize("theirs, ours", [("float8e5", "f8E5M2"), ("int32", "i32")])
+def test_wrapped_tensors_can_be_saved(theirs, ours):
+    dtype = getattr(triton.language, theirs)
+    x = torch.arange(64, dtype=torch.int32 if theirs == "int32" else torch.int8)
+    (view,) = Arguments([("x", triton.reinterpret(x, dtype))]).views.values()
+    assert view.dtype == ours
 
 
 def test_integers_at_the_edges():
