@@ -33,7 +33,7 @@ def dtype_named(name: str):
 
 
 def kind_of(dtype) -> str:
-    """The element type of an array as the IR names it: "f16" of NumPy's and torch's float16, Triton's fp16."""
+    """The element type of an array as the IR has it: "f16" of NumPy's or torch's float16, Triton's fp16."""
     row = elements.find(str(dtype))
     return row.name if row else str(dtype).removeprefix("torch.")
 
