@@ -136,7 +136,7 @@ bool each_word(Exec& x, const Operands& in, const Access& a, std::byte* const* r
 template <bool kWrite>
 void each_lane(Exec& x, const Operands& in, const Access& a) {
   alignas(16) std::byte scratch[16 * 1024];
-  std::byte* regs[kMaxWords];
+  std::byte *regs[kMaxWords], *places[1024];
   register_pointers(x, a, regs, scratch);
   const bool atomic = a.strong && a.space != Space::kShared && a.space != Space::kLocal;
   if (atomic) ++x.worker->global_spins;
@@ -149,11 +149,15 @@ void each_lane(Exec& x, const Operands& in, const Access& a) {
     }
     std::byte* p = resolve(x, in, a, i, address, kWrite);
     if (!p) return;
+    places[i] = p;
     if constexpr (kWrite)
       store_lane(a, regs, i, p, atomic);
     else
       load_lane(a, regs, i, p, atomic);
   }
+  if (!kWrite || a.space != Space::kShared || x.goes_on()) return;
+  for (uint32_t turn = 0; turn < x.count; ++turn)  // again: the checks had to see the lanes in their order
+    if (const uint32_t i = store_turn(turn, x.count); x.on(i)) store_lane(a, regs, i, places[i], false);
 }
 
 // Narrow values into wide registers: through a scratch array as narrow as the values.

@@ -109,13 +109,17 @@ void gather_4x4(std::byte* const* out, At at, uint32_t n) {
     for (int k = 0; k < 4; ++k) _mm_storeu_si128(reinterpret_cast<__m128i*>(out[k] + 4 * i), r[k]);
   }
 }
-template <class At>
+template <bool kShared, class At>
 void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
-  for (uint32_t i = 0; i < n; i += 4) {
+  for (uint32_t turn = 0; turn < n; turn += 4) {
+    const uint32_t i = kShared ? store_turn(turn, n) - 3 : turn;
     __m128i r[4];
     auto word = [&](int k) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(in[k] + 4 * i)); };
     transpose4(word(0), word(1), word(2), word(3), r);
-    for (uint32_t k = 0; k < 4; ++k) _mm_storeu_si128(reinterpret_cast<__m128i*>(at(i + k)), r[k]);
+    for (uint32_t k = 0; k < 4; ++k) {
+      const uint32_t lane = kShared ? 3 - k : k;
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(at(i + lane)), r[lane]);
+    }
   }
 }
 #else
@@ -126,10 +130,12 @@ void gather_4x4(std::byte* const* out, At at, uint32_t n) {
     for (uint32_t k = 0; k < 4; ++k) std::memcpy(out[k] + 4 * i, p + 4 * k, 4);
   }
 }
-template <class At>
+template <bool kShared, class At>
 void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
-  for (uint32_t i = 0; i < n; ++i)
+  for (uint32_t turn = 0; turn < n; ++turn) {
+    const uint32_t i = kShared ? store_turn(turn, n) : turn;
     for (uint32_t k = 0; k < 4; ++k) std::memcpy(at(i) + 4 * k, in[k] + 4 * i, 4);
+  }
 }
 #endif
 
@@ -148,9 +154,10 @@ void gather_words(std::byte* const* out, At at, const int8_t* mask, uint32_t n, 
     for (uint32_t k = 0; k < words; ++k) std::memcpy(out[k] + sizeof(T) * i, p + sizeof(T) * k, sizeof(T));
   }
 }
-template <class T, class At>
+template <class T, bool kShared, class At>
 void scatter_words(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words) {
-  for (uint32_t i = 0; i < n; ++i) {
+  for (uint32_t turn = 0; turn < n; ++turn) {
+    const uint32_t i = kShared ? store_turn(turn, n) : turn;
     if (mask && !mask[i]) continue;
     std::byte* p = at(i);
     for (uint32_t k = 0; k < words; ++k) std::memcpy(p + sizeof(T) * k, in[k] + sizeof(T) * i, sizeof(T));
@@ -174,21 +181,21 @@ void gather_any(std::byte* const* out, At at, const int8_t* mask, uint32_t n, ui
       return gather_words<unsigned __int128>(out, at, mask, n, words);
   }
 }
-template <class At>
+template <bool kShared, class At>
 void scatter_any(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words,
                  uint32_t word_bytes) {
-  if (words == 4 && word_bytes == 4 && !mask) return scatter_4x4(in, at, n);
+  if (words == 4 && word_bytes == 4 && !mask) return scatter_4x4<kShared>(in, at, n);
   switch (word_bytes) {
     case 1:
-      return scatter_words<uint8_t>(in, at, mask, n, words);
+      return scatter_words<uint8_t, kShared>(in, at, mask, n, words);
     case 2:
-      return scatter_words<uint16_t>(in, at, mask, n, words);
+      return scatter_words<uint16_t, kShared>(in, at, mask, n, words);
     case 4:
-      return scatter_words<uint32_t>(in, at, mask, n, words);
+      return scatter_words<uint32_t, kShared>(in, at, mask, n, words);
     case 8:
-      return scatter_words<uint64_t>(in, at, mask, n, words);
+      return scatter_words<uint64_t, kShared>(in, at, mask, n, words);
     default:
-      return scatter_words<unsigned __int128>(in, at, mask, n, words);
+      return scatter_words<unsigned __int128, kShared>(in, at, mask, n, words);
   }
 }
 
@@ -205,12 +212,12 @@ void gather32(std::byte* const* out, const std::byte* base, const uint32_t* a, u
 }
 void scatter64(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
                uint32_t words, uint32_t word_bytes) {
-  scatter_any(
+  scatter_any<false>(
       in, [=](uint32_t i) { return reinterpret_cast<std::byte*>(a[i] + add); }, mask, n, words, word_bytes);
 }
 void scatter32(const std::byte* const* in, std::byte* base, const uint32_t* a, uint32_t add,
                const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
-  scatter_any(
+  scatter_any<true>(
       in, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words, word_bytes);
 }
 

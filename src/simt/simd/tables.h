@@ -9,6 +9,13 @@ namespace triton_runner::simt {
 
 enum class Guard : uint8_t { kNone, kSome, kAll };
 
+// Which of n lanes stores to shared memory in a turn: the lanes of each warp, the last first. Where several
+// store to one word PTX leaves open which value stays; on an H100 the first lane's does.
+inline uint32_t store_turn(uint32_t turn, uint32_t n) {
+  const uint32_t warp = turn & ~uint32_t{31};
+  return warp + (n - warp < 32 ? n : warp + 32) - 1 - turn;
+}
+
 struct Tables {
   // out[i] = (p[i] ^ flip) & mask[i] (mask null: all on), n a multiple of 32: how many are left of the mask?
   Guard (*guard)(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint32_t n);
