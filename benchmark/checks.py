@@ -72,6 +72,7 @@ def main() -> None:
         {"check": "race"},
         {"check": "nan,uninit,race"},
         {"check": "hints"},
+        {"check": "overflow"},
         {"shuffle": 1},
     ]
     names = [c.get("check", "shuffle") for c in columns]

@@ -1,6 +1,6 @@
 """This package's engines and torch in turn: for a busy machine, and for less than its best vectors.
 
-    python benchmark/in_turn.py [--isa avx2] [--rounds 30] [--engines ttir ptx-fast ...] [case ...]
+    python benchmark/in_turn.py [--isa avx2] [--rounds 30] [--engines ttir cubin-fast ...] [case ...]
     python benchmark/in_turn.py --isa avx2 --beside ../before add      the built tree of another commit too
 
 Each engine has a process of its own, all pinned to one core; they take turns of some milliseconds, so that
@@ -19,7 +19,8 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-ENGINES = ("torch", "ttir", "ttgir", "ptx", "ptx-fast")
+ENGINES = ("torch", "ttir", "ttgir", "ptx", "ptx-fast", "cubin", "cubin-fast")
+WITHOUT_TILES = ("ptx", "cubin")  # levels that a target's threads execute
 HELD = {
     "best": {},
     "avx2": {
@@ -60,7 +61,7 @@ def work(engine: str) -> None:
             if engine == "torch":
                 run = case.fresh or case.torch
             else:
-                settings = {"mma": variant or "exact" if engine == "ptx" else case.mma}
+                settings = {"mma": variant or "exact" if engine in WITHOUT_TILES else case.mma}
                 with triton_runner.using(**settings):
                     compiled = case.launch()
                 difference = (case.out.float() - case.torch().float()).abs().max().item()
@@ -79,7 +80,7 @@ def work(engine: str) -> None:
 class Worker:
     """An engine's process, of this tree or of another one."""
 
-    def __init__(self, engine: str, isa: str, tree: pathlib.Path | None = None):
+    def __init__(self, engine: str, isa: str, target: str, tree: pathlib.Path | None = None):
         self.title = engine + (" before" if tree else "")
         level = engine.partition("-")[0]
         env = (
@@ -91,8 +92,8 @@ class Worker:
         env |= {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
         if level != "torch":
             env |= {"TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_LEVEL": level, "TRITON_RUNNER_THREADS": "1"}
-        if level == "ptx":
-            env["TRITON_RUNNER_TARGET"] = "cuda:80"
+        if level in WITHOUT_TILES:
+            env["TRITON_RUNNER_TARGET"] = target
         python = tree / ".venv/bin/python" if tree else sys.executable
         self.process = subprocess.Popen(
             [python, __file__, "--work", engine],
@@ -134,6 +135,7 @@ def measured(workers: list[Worker], case: str, rounds: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--isa", choices=HELD, default="best", help="the vectors that both sides may use")
+    parser.add_argument("--target", default="cuda:80", help="of ptx and of machine code")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument(
@@ -146,9 +148,9 @@ def main() -> None:
         return work(options.work)
     workers = []
     for engine in options.engines:
-        workers.append(Worker(engine, options.isa))
+        workers.append(Worker(engine, options.isa, options.target))
         if options.beside and engine != "torch":
-            workers.append(Worker(engine, options.isa, options.beside))
+            workers.append(Worker(engine, options.isa, options.target, options.beside))
     if not options.cases:
         sys.path.insert(0, str(HERE))
         import cases

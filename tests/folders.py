@@ -20,17 +20,18 @@ MAY_INCLUDE = {
     "machine": {"trace", "ops"},
     "fuse": {"trace", "ops"},
     "check": {"trace", "ops", "machine"},
+    "hardware": {"trace", "ops", "machine"},
 }
-ON_TOP = {"schedule", "kernel", "observe"}  # files of the root that are above all folders
+ON_TOP = {"schedule", "kernel", "observe", "stop"}  # files of the root that are above all folders
 
 # The layers of src/simt from the bottom up: files with their headers, folders. A file includes its own layer
 # and those below it. doc/internals/simt.md has the same table.
 SIMT_LAYERS = (
     ("code", "source simd tables code arguments spaces"),
-    ("state", "block matrix/tensor_memory exec"),
-    ("checks", "check access"),
+    ("state", "block matrix/tensor_memory exec operand_data"),
+    ("checks", "check count access"),
     ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
-    ("operations", "matrix async"),
+    ("operations", "matrix async stop"),
     ("front ends", "ptx sass"),
     ("launch", "run kernel"),
 )

@@ -23,6 +23,7 @@ REASONS = {
     "src/probe/insert.cpp": ("ConvertLayout", "the print before it was the reason for the conversion"),
     "src/tile/fuse/fuse.cpp": ("Broadcast", "a column that is repeated is spread out in scratch"),
     "src/tile/fuse/fuse_dots.cpp": ("Broadcast", "a column that scales the accumulator"),
+    "src/tile/check/overflow.cpp": ("Constant", "a factor that is a constant may be a hash's"),
     "src/tile/check/zero_division.cpp": ("IPowI", "a power divides by its first operand"),
 }
 

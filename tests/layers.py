@@ -16,8 +16,8 @@ LAYERS = (
     ("artifacts", "_artifact"),
     ("subjects", "_compiler _dump _pretend"),
     ("views", "_compare _jit _lockstep _see language"),
-    ("cases", "_case bench gluon"),
-    ("searches", "_assemble _bisect _reduce"),
+    ("cases", "_case _profile bench gluon"),
+    ("searches", "_assemble _bisect _bits _debug _reduce _shapes"),
     ("commands", "_cli triton_runner"),
 )
 FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most

@@ -5,8 +5,9 @@ other parts need is compiled beside the Python tests, which leave a quarter of t
     python tests/run_all.py --turn [NUMBER]     with the share of the rest whose turn it is (.ci/run)
 
 Without parts: those that every change runs. The rest takes turns (TURNS), by the number of commits, so that
-each part runs every few submissions: `share`, the Python tests that cost most and cover least (conftest.py
-names them), `releases`, `tsan`, and `asan` with `fuzz`. Three run when they are asked for: `long`, Python
+each part runs every few submissions: `share`, the Python tests that cost most and cover least, with
+`releases`; `machine`, those of machine code and of AMD's launches, with `tsan`; and `asan` with `fuzz`
+(conftest.py names the tests). Three run when they are asked for: `long`, Python
 tests marked so, which take a minute or are one more of their kind, `ubsan`, the unit tests and cases under
 all that UBSan checks, of which `asan` leaves out the dearest, and `tsan-python`, launches by eight threads
 through the bindings, whose extension takes minutes to compile.
@@ -170,8 +171,9 @@ PARTS = [
     Part(
         "cases", 120, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")], ("build",)
     ),
-    Part("python", 1100, lambda: [python_tests("not long and not share")], ("build",)),
+    Part("python", 1200, lambda: [python_tests("not long and not share and not machine")], ("build",)),
     Part("share", 600, lambda: [python_tests("share and not long")], ("build",), by_default=False),
+    Part("machine", 500, lambda: [python_tests("machine and not long")], ("build",), by_default=False),
     Part("long", 900, lambda: [python_tests("long")], ("build",), by_default=False),
     Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
     Part(
@@ -186,7 +188,7 @@ PARTS = [
 ]
 
 # What runs beside the parts of every change, in turn.
-TURNS = [("asan", "fuzz"), ("share", "releases", "tsan")]
+TURNS = [("asan", "fuzz"), ("share", "releases"), ("machine", "tsan")]
 
 
 def turn_of_today() -> int:
@@ -349,6 +351,7 @@ def run_part(part: Part, totals: dict[str, int], failures: list[str]) -> bool:
             if part.name in (
                 "python",
                 "share",
+                "machine",
                 "long",
                 "releases",
             ):  # what was skipped and why is said, not hidden

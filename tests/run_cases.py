@@ -5,8 +5,9 @@ differs, or with --update write what came out as expected into the former.
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
 Those of the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile
 engine without fused instructions and with a probe that looks at every value, and must print the same bytes.
-PTX cases whose kernels end well run as machine code too, where Triton's ptxas assembles them for sm_90: those
-that may not print the same are listed in tests/cases/ptx/machine_code.txt, each with its reason.
+PTX cases whose kernels end well run as machine code too, where Triton's ptxas assembles them for sm_90, or
+for what they name from sm_89 on: those that may not print the same are listed in
+tests/cases/ptx/machine_code.txt, each with its reason.
 With --one-way each runs in one of these ways, in turn.
 With --checks they run under checks instead, and must print what they always print; those that checks rightly
 report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
@@ -19,6 +20,7 @@ import functools
 import itertools
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -80,18 +82,19 @@ def run_case(
     if kind in ("tile", "ptx"):
         runs |= {isa: [tool, "--isa", isa, str(path)] for isa in isas}
     if kind == "ptx" and (assembled := machine_code(path, text)):
-        runs["machine code"] = [tool, "--assembled", *assembled, str(path)]
+        runs["machine code"] = [tool, "--assembled", *map(str, assembled), str(path)]
     if turn is not None:
         runs = dict([list(runs.items())[turn % len(runs)]])
     return path, split_case(text)[1], {label: output_of(run, timeout) for label, run in runs.items()}
 
 
-def machine_code(path: pathlib.Path, text: str) -> tuple[str, str] | None:
+def machine_code(path: pathlib.Path, text: str) -> tuple | None:
     """The cubin and the listing that the case is to run as; None where it is not."""
     source, expected = split_case(text)
     if path.stem in differing() or not expected.startswith(("arg", "no array")):
         return None
-    assembled = assemble(source, "sm_90")
+    target = re.search(r"^\.target\s+sm_(\d+)", source, re.M)
+    assembled = assemble(source, f"sm_{target[1]}" if target and int(target[1]) >= 89 else "sm_90")
     return None if isinstance(assembled, str) else assembled
 
 

@@ -42,7 +42,9 @@ SECTIONS = {
     "Looking inside": (
         "dumping",
         "dumps",
+        "debug",
         "lockstep",
+        "profile",
         "source_map",
         "report",
         "layout",
@@ -51,7 +53,7 @@ SECTIONS = {
         "track_empty",
     ),
     "Verdicts and cases": ("verify", "capture", "open_case", "reduce"),
-    "Memory": ("register_memory",),
+    "Memory": ("ghost", "register_memory"),
     "Errors": ("DiagnosticError", "KernelTrap"),
     "Files": ("get_file_dir",),
     "Programs that cannot be edited": (

@@ -36,10 +36,10 @@ def tile_offsets(M: gl.constexpr, N: gl.constexpr, layout: gl.constexpr):
 def main(run, target: str) -> None:
     """Runs an example, `run()`, which gives (result, expected); exits: 0 equal, 1 not.
 
-    --level: "ttgir" or "ptx" on the CPU; by default the GPU if there is one, else TTGIR.
+    --level: "ttgir", "ptx" or "cubin" on the CPU; by default the GPU if there is one, else TTGIR.
     """
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
-    parser.add_argument("--level", choices=("ttgir", "ptx"))
+    parser.add_argument("--level", choices=("ttgir", "ptx", "cubin"))
     level = parser.parse_args().level
     if level or not torch.cuda.is_available():
         with triton_runner.using(device="cpu", target=target, level=level or "ttgir"):

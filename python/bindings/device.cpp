@@ -44,8 +44,7 @@ GpuKernelSpec make_spec(const std::string& name, const std::string& level, const
   spec.level = level;
   spec.params = make_params(params);
   spec.target = field(options, "target", std::string());
-  spec.num_warps = field(options, "num_warps", 4);
-  spec.warp_size = field(options, "warp_size", 32);
+  spec.block = field(options, "block", std::array<uint32_t, 3>{128, 1, 1});
   spec.cluster = field(options, "cluster", std::array<uint32_t, 3>{1, 1, 1});
   spec.shared_bytes = field(options, "shared", int64_t{-1});
   spec.cooperative = field(options, "cooperative", false);
@@ -183,7 +182,7 @@ void init_driver(nb::module_& m) {
           nb::arg("device") = -1,
           "Loads cubin, PTX or a code object on a device (-1: the current one). params: (name, kind, type, "
           "bits) of what the caller gives, kind one of pointer, integer, float, tensordesc. Options: "
-          "target, num_warps, warp_size, cluster (3 numbers), shared (-1: not known), cooperative, pdl, "
+          "target, block and cluster (3 numbers each), shared (-1: not known), cooperative, pdl, "
           "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
           "profile_scratch_align, tensordesc_meta, descriptor_flags.")
       .def(

@@ -57,6 +57,7 @@ nb::dict fields_of(const exec::Trap& trap) {
   fields["op"] = trap.op;
   fields["message"] = trap.message;
   fields["program"] = nb::make_tuple(trap.program[0], trap.program[1], trap.program[2]);
+  if (trap.thread[0] >= 0) fields["thread"] = nb::make_tuple(trap.thread[0], trap.thread[1], trap.thread[2]);
   nb::list element;
   for (int64_t index : trap.element) element.append(index);
   fields["element"] = nb::tuple(element);

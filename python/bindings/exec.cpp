@@ -14,6 +14,7 @@
 #include <triton_runner/tile/tile.h>
 
 #include "artifact_code.h"
+#include "debugger.h"
 #include "recorder.h"
 
 namespace triton_runner::python {
@@ -31,6 +32,7 @@ void init_options(nb::module_& m) {
       .value("NAN_LOAD", exec::kCheckNanLoad)
       .value("ZERO_DIVISION", exec::kCheckZeroDivision)
       .value("HINTS", exec::kCheckHints)
+      .value("OVERFLOW", exec::kCheckOverflow)
       .value("HAZARD", exec::kCheckHazard)
       .value("SURPLUS", exec::kCheckSurplus);
 
@@ -52,21 +54,25 @@ void init_options(nb::module_& m) {
 
   nb::class_<Options>(
       m, "Options",
-      "How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of "
-      "Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), "
+      "How to launch: device, threads (0: all), programs (only the first so many; 0: all), program (only "
+      "this one, or None), checks (bits of "
+      "Check), report_faults (go on after accesses out of bounds), fast_mma, hardware (TTGIR rounds as the "
+      "target does), timeout in seconds (0: none), "
       "shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or "
       "None), timing (\"\", \"eager\", \"late\" or a seed: when copies land), exact_tails (TMA stores end "
       "with the tensor), perturb (the seed of what "
       "moves "
       "rounded results, or None), substitution (or None), recorder (of values, or None), "
-      "registers (a RegisterRecorder or CopyWatch of the launched text, or None).")
+      "registers (a RegisterRecorder or CopyWatch of the launched text, or None), debugger (or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
       .def_rw("programs", &Options::programs)
+      .def_rw("program", &Options::program, nb::arg().none())
       .def_rw("checks", &Options::checks)
       .def_rw("report_faults", &Options::report_faults)
       .def_rw("fast_mma", &Options::fast_mma)
+      .def_rw("hardware", &Options::hardware)
       .def_rw("timeout", &Options::timeout)
       .def_rw("shared", &Options::shared)
       .def_rw("stream", &Options::stream)
@@ -87,7 +93,8 @@ void init_options(nb::module_& m) {
       .def_rw("perturb", &Options::perturb, nb::arg().none())
       .def_rw("substitution", &Options::substitution, nb::arg().none())
       .def_rw("recorder", &Options::recorder, nb::arg().none())
-      .def_rw("registers", &Options::registers, nb::arg().none());
+      .def_rw("registers", &Options::registers, nb::arg().none())
+      .def_rw("debugger", &Options::debugger, nb::arg().none());
 }
 
 void init_kernel(nb::module_& m) {
@@ -114,17 +121,40 @@ void init_kernel(nb::module_& m) {
            "dropped.");
 }
 
+namespace {
+
+// tile::LoadOptions::library: what Triton compiles a function to; "" where there is none.
+std::string library_in_python(const std::string& target, bool contract, const std::string& function,
+                              const std::vector<std::string>& operands, const std::string& result) {
+  nb::gil_scoped_acquire gil;
+  try {
+    nb::object text_of = nb::module_::import_("triton_runner._pipeline.target_library").attr("text_of");
+    return nb::cast<std::string>(text_of(function, nb::tuple(nb::cast(operands)), result, target, contract));
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("triton_runner._pipeline.target_library.text_of");
+    return "";
+  }
+}
+
+}  // namespace
+
 void init_loading(nb::module_& m) {
   m.def(
       "load_tile",
-      [](std::string text, std::string filename, const std::string& name, int num_warps) {
+      [](std::string text, std::string filename, const std::string& name, int num_warps, bool contract,
+         bool sums_in_trees, const std::string& target) {
+        tile::LoadOptions options;
+        options.num_warps = num_warps;
+        options.contract = contract;
+        options.sums_in_trees = sums_in_trees;
+        if (!target.empty()) options.library = std::bind_front(library_in_python, target, contract);
         nb::gil_scoped_release no_gil;
         base::Result<ir::Module> module = ir::parse(std::move(text), std::move(filename));
         std::optional<base::Diagnostic> error;
         std::shared_ptr<Kernel> kernel;
         if (module) {
-          auto loaded = tile::load(std::make_shared<const ir::Module>(std::move(module).value()), name,
-                                   {.num_warps = num_warps});
+          auto loaded =
+              tile::load(std::make_shared<const ir::Module>(std::move(module).value()), name, options);
           if (loaded) {
             kernel = std::move(loaded).value();
           } else {
@@ -140,8 +170,11 @@ void init_loading(nb::module_& m) {
         return kernel;
       },
       nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "", nb::arg("num_warps") = 0,
+      nb::arg("contract") = true, nb::arg("sums_in_trees") = true, nb::arg("target") = "",
       "Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is "
-      "given). num_warps: of a program, where the module does not say it (0: not known).");
+      "given). num_warps: of a program, where the module does not say it (0: not known). contract: "
+      "whether launches with numerics=\"hardware\" contract products and sums; sums_in_trees: how they "
+      "reduce; target: where they have Triton compile functions of the target's library (empty: not).");
   m.def(
       "kernel_names",
       [](std::string text, std::string filename) {

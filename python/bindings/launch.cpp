@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 
+#include "debugger.h"
 #include "recorder.h"
 
 namespace triton_runner::python {
@@ -252,8 +253,10 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   launch_options.grid = grid;
   launch_options.threads = options.threads;
   launch_options.max_programs = options.programs;
+  launch_options.only = options.program;
   launch_options.checks = options.checks;
   launch_options.mma = options.fast_mma ? exec::Mma::kFast : exec::Mma::kExact;
+  launch_options.numerics = options.hardware ? exec::Numerics::kHardware : exec::Numerics::kExact;
   launch_options.timeout_seconds = options.timeout;
   launch_options.shared_bytes = options.shared;
   launch_options.stream = options.stream;
@@ -279,6 +282,11 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
       options.registers ? static_cast<exec::Observer*>(options.registers.get()) : recorded.observer();
   Interruptible interruptible;
   launch_options.stop = interruptible.token();
+  DebuggerObject* debugger = options.debugger.get();
+  if (exec::Observer* stopper = debugger ? debugger->begin(kernel) : nullptr) {
+    launch_options.observer = stopper;
+    launch_options.stop = &debugger->debugger.token();  // Ctrl-C is the debugger's
+  }
   exec::LaunchResult result;
   exec::Faults faults;
   LiveBlocks blocks;
@@ -291,6 +299,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
     result = kernel.launch(launch_options, arguments, memory);
   }
   if (options.report_faults) hand_over(faults.take());
+  if (debugger) debugger->end();
   if (!result) return;
   if (result->trap && result->trap->kind == exec::TrapKind::kInterrupted && PyErr_CheckSignals() != 0)
     throw nb::python_error();  // KeyboardInterrupt

@@ -18,15 +18,18 @@ struct Substitution;
 
 namespace triton_runner::python {
 
+struct DebuggerObject;
 struct RecorderObject;
 
 struct Options {
   std::string device = "cpu";
   int threads = 0;
-  int64_t programs = 0;  // LaunchOptions::max_programs
+  int64_t programs = 0;                           // LaunchOptions::max_programs
+  std::optional<std::array<int64_t, 3>> program;  // LaunchOptions::only
   uint32_t checks = exec::kCheckOutOfBounds;
   bool report_faults = false;  // go on after accesses out of bounds
   bool fast_mma = false;
+  bool hardware = false;
   double timeout = 0;
   int64_t shared = -1;
   uint64_t stream = 0;
@@ -37,6 +40,7 @@ struct Options {
   std::shared_ptr<exec::Substitution> substitution;
   std::shared_ptr<RecorderObject> recorder;
   std::shared_ptr<exec::RegisterObserver> registers;
+  std::shared_ptr<DebuggerObject> debugger;
 };
 
 // A tuple or list of 1 to 3 positive integers. Errors: anything else.

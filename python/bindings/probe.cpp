@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -60,6 +61,8 @@ void init_recording(nb::module_& m) {
   nb::class_<Series>(m, "Series", "The records of one value, by program and then in order of execution.")
       .def_ro("site", &Series::site)
       .def_ro("dropped", &Series::dropped)
+      .def_ro("registers", &Series::registers,
+              "Of machine code (address of the instruction, register) of what gave the value.")
       .def("__len__", &Series::size)
       .def_prop_ro(
           "programs",
@@ -152,8 +155,10 @@ void init_probe(nb::module_& core) {
   init_site(m);
   init_recording(m);
   init_registers(m);
+  init_counts(m);
   init_probe_insert(m);
   init_probe_sass(m);
+  init_debugger(m);
 
   nb::class_<RecorderObject>(m, "Recorder",
                              "Records values of the launches under Options.recorder on the tile engine.")

@@ -1,6 +1,7 @@
 // _core.probe: values of PTX registers found in the machine code of a cubin.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -40,10 +41,64 @@ std::shared_ptr<const sass::Module> machine_of(std::string listing) {
   return unwrap(sass::parse(std::move(listing)));
 }
 
+nb::object column(std::vector<uint64_t> values) {
+  auto* kept = new std::vector<uint64_t>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<uint64_t>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, uint64_t, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
 // What finds values by running PTX and machine code.
 void init_traces(nb::module_& m) {
   nb::class_<probe::RegisterTrace, exec::RegisterObserver>(
-      m, "RegisterTrace", "What threads had in registers, in a launch under Options.registers.");
+      m, "RegisterTrace", "What threads had in registers, in a launch under Options.registers.")
+      .def_prop_ro("is_full", &probe::RegisterTrace::is_full, "Whether the launch was too long for it.")
+      .def_prop_ro(
+          "sites",
+          [](const probe::RegisterTrace& trace) {
+            std::vector<std::tuple<uint32_t, bool, std::vector<uint32_t>>> out;
+            for (const exec::RegisterProbe& p : trace.probes())
+              out.emplace_back(p.instruction, p.after, p.registers);
+            return out;
+          },
+          "(instruction, whether it is looked at after it, registers) of each place.")
+      .def(
+          "numbers",
+          [](const probe::RegisterTrace& trace, size_t site, size_t k) {
+            if (site >= trace.probes().size() || k >= trace.probes()[site].registers.size())
+              raise(base::failure("the trace does not have that register"));
+            std::vector<uint64_t> threads, orders, values;
+            for (const auto& n : trace.numbers(site, k)) {
+              threads.push_back(n.thread);
+              orders.push_back(n.order);
+              values.push_back(n.value);
+            }
+            return std::tuple(column(std::move(threads)), column(std::move(orders)),
+                              column(std::move(values)));
+          },
+          nb::arg("site"), nb::arg("k"),
+          "Three arrays, of register k of a place: threads (over the programs that came), when, values.");
+  nb::class_<probe::RegisterSubstitution, exec::RegisterObserver>(
+      m, "RegisterSubstitution",
+      "An experiment on machine code: instructions leave other values in registers, those of one program's "
+      "threads, one after the other.")
+      .def(
+          "__init__",
+          [](probe::RegisterSubstitution* self, const std::string& kernel,
+             const std::vector<std::tuple<uint32_t, bool, std::vector<uint32_t>>>& places,
+             std::array<int64_t, 3> program, std::vector<probe::RegisterSubstitution::Values> values) {
+            std::vector<exec::RegisterProbe> probes;
+            for (const auto& [at, after, registers] : places)
+              probes.push_back({kernel, at, after, registers});
+            new (self) probe::RegisterSubstitution(std::move(probes), program, std::move(values));
+          },
+          nb::arg("kernel"), nb::arg("places"), nb::arg("program"), nb::arg("values"));
+  m.def(
+      "trace_ptx",
+      [](std::string ptx, const std::string& filename, const std::string& kernel, const Programs& programs) {
+        return unwrap(probe::trace_of(*unwrap(ptx::parse(std::move(ptx), filename)), kernel, programs));
+      },
+      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("programs") = Programs{},
+      "A trace of all registers that the kernel's PTX writes.");
   m.def(
       "trace_plan",
       [](const probe::RegisterPlan& plan, std::string ptx, const std::string& filename,
@@ -54,12 +109,12 @@ void init_traces(nb::module_& m) {
       "A trace of the registers that a plan for this PTX reads.");
   m.def(
       "trace_machine",
-      [](std::string listing, const std::string& kernel, const Programs& programs) {
-        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs));
+      [](std::string listing, const std::string& kernel, const Programs& programs, bool reads) {
+        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs, reads));
       },
-      nb::arg("listing"), nb::arg("kernel"), nb::arg("programs") = Programs{},
+      nb::arg("listing"), nb::arg("kernel"), nb::arg("programs") = Programs{}, nb::arg("reads") = false,
       "A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi "
-      "-gp prints.");
+      "-gp prints. reads: and of those that instructions read which write none.");
   m.def(
       "place_by_running",
       [](const probe::RegisterPlan& plan, std::string ptx, const std::string& filename,

@@ -9,6 +9,7 @@
 #include <triton_runner/ptx/module.h>
 #include <triton_runner/sass/hazards.h>
 #include <triton_runner/sass/registers.h>
+#include <triton_runner/sass/work.h>
 #include <triton_runner/simt/simt.h>
 
 #include "parameters.h"
@@ -49,8 +50,44 @@ nb::dict described(const sass::Module& module, const sass::Instruction& in) {
   d["address"] = in.address;
   d["text"] = std::string(module.text().substr(in.offset, in.length));
   d["ptx_line"] = in.ptx_line;
-  d["program"] = in.place ? std::string(in.place->file) + ":" + std::to_string(in.place->line) : "";
+  const sass::Place* place = in.place();
+  d["program"] = place ? std::string(place->file) + ":" + std::to_string(place->line) : "";
   return d;
+}
+
+std::vector<uint32_t> codes(const std::vector<sass::RegisterId>& registers) {
+  std::vector<uint32_t> out;
+  for (const sass::RegisterId r : registers) out.push_back(*sass::register_named(sass::name_of(r)));
+  return out;
+}
+
+nb::list instructions_of(const sass::Module& module, const std::string& kernel) {
+  const sass::Function* f = module.find(kernel);
+  nb::list out;
+  if (!f) return out;
+  for (const sass::Instruction& in : f->body) {
+    nb::dict d = described(module, in);
+    d["line"] = module.location(in.offset).line;
+    d["name"] = std::string(in.name);
+    const sass::Registers of = sass::registers_of(module, in);
+    d["reads"] = codes(of.reads);
+    d["writes"] = codes(of.writes);
+    const auto matched = sass::match(module, in);
+    const auto does = [&](ptx::Effect effect) { return matched && matched->row->does(effect); };
+    using enum ptx::Effect;
+    d["loads"] = does(kReads) || does(kUpdates);
+    d["stores"] = does(kWrites) || does(kUpdates) || does(kCopies);
+    const sass::Work work = sass::work_of(module, in);
+    d["spelling"] = std::string(in.spelling);
+    d["pipe"] = std::string(work.pipe);
+    d["space"] = std::string(work.space);
+    d["access"] = std::string(work.access);
+    d["flops"] = work.flops;
+    d["matrix_operations"] = work.matrix_operations;
+    d["matrix_type"] = std::string(work.matrix_type);
+    out.append(d);
+  }
+  return out;
 }
 
 }  // namespace
@@ -117,19 +154,15 @@ void init_simt(nb::module_& m) {
       "wrong: of each function {kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, "
       "register, message, cause: {address, text, ptx_line, program}}]}.");
   m.def(
-      "maker_of_stored",
-      [](std::string listing, int line) -> std::optional<nb::dict> {
-        auto module = unwrap(sass::parse(std::move(listing)));
-        for (const sass::Function& f : module->functions())
-          for (const sass::Instruction& in : f.body)
-            if (module->location(in.offset).line == line)
-              if (const sass::Instruction* maker = sass::maker_of_stored(*module, f, in))
-                return described(*module, *maker);
-        return {};
+      "sass_instructions",
+      [](std::string listing, const std::string& kernel) {
+        return instructions_of(*unwrap(sass::parse(std::move(listing))), kernel);
       },
-      nb::arg("listing"), nb::arg("line"),
-      "The instruction that made the value which the store in a line of a listing (nvdisasm -c -hex) stores: "
-      "{address, text, ptx_line, program}; None where a jump lies between them.");
+      nb::arg("listing"), nb::arg("kernel"),
+      "The instructions of a kernel in a listing of nvdisasm -c -hex: [{address, text, ptx_line, program, "
+      "line, name, reads, writes, loads, stores, spelling, pipe, space, access, flops, matrix_operations, "
+      "matrix_type}]; line: in the listing; registers are numbers as a RegisterTrace has them; pipe: as "
+      "pipes.def names it; flops: of a thread, matrix_operations: of a warp.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, nb::arg("capability"),
         "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
   m.def(

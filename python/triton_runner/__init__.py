@@ -15,11 +15,13 @@ _NAMES = {
     "autotune": "_jit.jit",  # triton.autotune for such kernels
     # a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source
     "load": "_artifact.loading",
-    # context manager: device=, target=, level=, check=, oob=, mma=, fmad=, threads=, timeout=, shared=,
-    # shuffle=, timing=, perturb=, substitute=, dump=
+    # context manager: device=, target=, level=, check=, oob=, mma=, numerics=, fmad=, threads=, timeout=,
+    # shared=, shuffle=, timing=, perturb=, substitute=, dump=
     "using": "_settings",
     "dumping": "_dump.dumping",  # context manager: records values of the kernels that are launched inside
     "lockstep": "_lockstep.lockstep",  # one launch at several levels or devices: the first value that differs
+    # stops launches at lines, ops and instructions; shows, changes and steps back: a session, without a GPU
+    "debug": "_debug.session",
     "dumps": "_dump.session",  # what launches with dump_value= or dl.dump recorded, since the last call
     # context manager: check="uninit" knows the tensors of torch.empty until they are written
     "track_empty": "_memory.uninit",
@@ -28,6 +30,7 @@ _NAMES = {
     "Substitution": "_memory.substitution",
     # what an encoding means: who holds which element, where it lies, which banks a warp touches
     "layout": "_see.layout",
+    "ghost": "_memory.ghost",  # a tensor of any size, of which only what is written takes memory
     # memory that kernels on the CPU may reach through pointers stored in memory
     "register_memory": "_memory.registry",
     "DiagnosticError": "_base.errors",  # bad input, with file, line, column and notes (a ValueError)
@@ -53,6 +56,8 @@ _NAMES = {
     "get_file_dir": "_base.paths",  # the folder of a file, for ttir_dir=get_file_dir(__file__)
     # what a kernel's binary needs: registers, spills, memory, instructions, occupancy
     "resources": "_compiler.resources",
+    # what a launch executes, counted in its machine code: instructions, sectors, bank conflicts; bounds
+    "profile": "_profile.profiling",
     # which lines of TTIR, TTGIR, LLIR, PTX and SASS belong to each other and to which line of the source
     "source_map": "_see.source_map",
     "report": "_see.report",  # one page, to be opened offline, that shows a kernel at all levels

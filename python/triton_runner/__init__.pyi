@@ -22,6 +22,7 @@ from ._compiler.export import export as export
 from ._compiler.ledger import ledger as ledger
 from ._compiler.passes import passes as passes
 from ._compiler.resources import resources as resources
+from ._debug.session import debug as debug
 from ._dump.dumping import dumping as dumping
 from ._dump.session import dumps as dumps
 from ._jit.jit import autotune as autotune
@@ -32,9 +33,11 @@ from ._jit.jit import restore_autotune_backend as restore_autotune_backend
 from ._jit.jit import restore_jit_backend as restore_jit_backend
 from ._lockstep.lockstep import lockstep as lockstep
 from ._memory.fault_log import faults as faults
+from ._memory.ghost import ghost as ghost
 from ._memory.registry import register_memory as register_memory
 from ._memory.substitution import Substitution as Substitution
 from ._memory.uninit import track_empty as track_empty
+from ._profile.profiling import profile as profile
 from ._reduce.reduce import reduce as reduce
 from ._see.layout import layout as layout
 from ._see.report import report as report

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, MissingName, fail
 from triton_runner._jit.jit import jit as _jit
 
 
@@ -31,6 +31,10 @@ def __getattr__(name: str):
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        return getattr(_gluon(), name)
-    except AttributeError:
+        if hasattr(_gluon(), name):
+            return getattr(_gluon(), name)
         return importlib.import_module(f"triton.experimental.gluon.{name}")
+    except DiagnosticError as error:
+        raise MissingName.of(error) from None
+    except ModuleNotFoundError:
+        raise AttributeError(f"triton.experimental.gluon has no {name!r}") from None

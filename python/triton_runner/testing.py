@@ -85,3 +85,15 @@ def assert_close(x, y, atol=None, rtol=None, err_msg=""):
         x, y, atol=1e-2 if atol is None else atol, rtol=0.0 if rtol is None else rtol, equal_nan=True
     ):
         raise AssertionError(f"{err_msg} {x} is not close to {y} (atol={atol}, rtol={rtol})")
+
+
+def dims(**declared):
+    """Decorator: declares what a function takes, for `triton-runner verify --shapes`. `M=(0, 5000)` or
+    `N=[64, 128]` is a size, `x="f16|f32[M, 2 * N] contiguous in 0..1"` a tensor argument, `n="M * N"` a
+    number that follows. Arguments of which it says nothing are as in the calls that the program makes."""
+
+    def mark(function):
+        function.triton_runner_dims = declared
+        return function
+
+    return mark

@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, MissingName, fail
 
 PACKAGE = "triton-utlx"
 
@@ -47,4 +47,10 @@ def _advice() -> str:
 def __getattr__(name: str):
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(_plugin(), name)
+    try:
+        return getattr(_plugin(), name)
+    except DiagnosticError as error:
+        # For a kernel: Triton would put off an AttributeError, and wrap it in an error of its own.
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("triton."):
+            raise
+        raise MissingName.of(error) from None

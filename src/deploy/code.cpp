@@ -101,8 +101,7 @@ Result<std::unique_ptr<exec::Kernel>> load_on_gpu(const Device& device, const De
   spec.params = code.params;
   spec.descriptors = std::move(*layouts);
   spec.descriptor_flags = code.descriptor_flags;
-  spec.num_warps = *d.num_warps;
-  spec.warp_size = d.threads_per_warp.value_or(32);
+  spec.block = {static_cast<uint32_t>(*d.num_warps * d.threads_per_warp.value_or(32)), 1, 1};
   spec.cluster = {static_cast<uint32_t>(d.num_ctas.value_or(1)), 1, 1};
   if (d.cluster)
     for (int i = 0; i < 3; i++) spec.cluster[i] = static_cast<uint32_t>((*d.cluster)[i]);

@@ -73,15 +73,29 @@ base::Status check_arguments(const Kernel& kernel, std::span<const Argument> arg
   return base::success();
 }
 
+static std::string text_of(const std::array<int64_t, 3>& place) {
+  return "(" + std::to_string(place[0]) + ", " + std::to_string(place[1]) + ", " + std::to_string(place[2]) +
+         ")";
+}
+
 base::Status check_grid(const std::array<int64_t, 3>& grid) {
   static const char* const kAxis[] = {"x", "y", "z"};
   static const int64_t kLimit[] = {2147483647, 65535, 65535};
   for (int i = 0; i < 3; ++i)
     if (grid[i] < 1 || grid[i] > kLimit[i])
-      return base::failure("grid (" + std::to_string(grid[0]) + ", " + std::to_string(grid[1]) + ", " +
-                               std::to_string(grid[2]) + "): axis " + kAxis[i] + " must be 1 .. " +
-                               std::to_string(kLimit[i]),
-                           {"every axis of the grid is the number of programs along it"});
+      return base::failure(
+          "grid " + text_of(grid) + ": axis " + kAxis[i] + " must be 1 .. " + std::to_string(kLimit[i]),
+          {"every axis of the grid is the number of programs along it"});
+  return base::success();
+}
+
+base::Status check_programs(const LaunchOptions& options) {
+  if (auto ok = check_grid(options.grid); !ok || !options.only) return ok;
+  for (int i = 0; i < 3; ++i)
+    if ((*options.only)[i] < 0 || (*options.only)[i] >= options.grid[i])
+      return base::failure(
+          "program " + text_of(*options.only) + " is not in the grid " + text_of(options.grid),
+          {"programs are counted from 0 along each axis"});
   return base::success();
 }
 
@@ -113,6 +127,8 @@ const char* trap_name(TrapKind kind) {
       return "data race";
     case TrapKind::kHazard:
       return "hazard";
+    case TrapKind::kOverflow:
+      return "integer overflow";
     case TrapKind::kHint:
       return "false hint";
     case TrapKind::kInvalid:

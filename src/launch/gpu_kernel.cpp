@@ -36,6 +36,10 @@ base::Status check_target(const GpuKernelSpec& spec, const device::Properties& d
                               : "enter at ttir, which belongs to no GPU"});
 }
 
+int64_t threads_of(const GpuKernelSpec& spec) {
+  return int64_t{spec.block[0]} * spec.block[1] * spec.block[2];
+}
+
 class Loaded final : public GpuKernel {
  public:
   Loaded(device::Driver& driver, GpuKernelSpec spec, int device)
@@ -73,14 +77,13 @@ class Loaded final : public GpuKernel {
     if (!resources) return resources.error();
     resources_ = *resources;
 
-    int threads = spec_.num_warps * spec_.warp_size;
+    const int64_t threads = threads_of(spec_);
     if (threads > resources_.max_threads)
       return failure("kernel '" + spec_.name + "' is launched with " + std::to_string(threads) +
                          " threads a block, and its code allows " + std::to_string(resources_.max_threads) +
                          " (" + std::to_string(resources_.n_regs) + " registers a thread)",
-                     {"num_warps is " + std::to_string(spec_.num_warps) +
-                      " here; it has to be what the artifact was compiled with"});
-    config_.block = {static_cast<uint32_t>(threads), 1, 1};
+                     {"num_warps, or block=, has to be what the artifact was compiled with"});
+    config_.block = spec_.block;
     config_.cluster = spec_.cluster;
     config_.cooperative = spec_.cooperative;
     config_.pdl = spec_.pdl;
@@ -219,11 +222,11 @@ class Loaded final : public GpuKernel {
   }
 
   base::Status check_shape() {
-    int threads = spec_.num_warps * spec_.warp_size;
-    if (spec_.num_warps < 1 || threads > properties_.max_threads)
-      return failure("kernel '" + spec_.name + "': num_warps = " + std::to_string(spec_.num_warps) +
-                     " makes " + std::to_string(threads) + " threads a block; " + properties_.name +
-                     " allows 1 to " + std::to_string(properties_.max_threads));
+    const int64_t threads = threads_of(spec_);
+    if (threads < 1 || threads > properties_.max_threads)
+      return failure("kernel '" + spec_.name + "' is launched with " + std::to_string(threads) +
+                     " threads a block; " + properties_.name + " allows 1 to " +
+                     std::to_string(properties_.max_threads));
     uint64_t blocks = uint64_t{spec_.cluster[0]} * spec_.cluster[1] * spec_.cluster[2];
     if (blocks < 1 || blocks > 16)
       return failure("kernel '" + spec_.name + "': a cluster of " + std::to_string(blocks) +

@@ -269,12 +269,12 @@ TEST(targets_against_the_device) {
 
 TEST(block_sizes_and_clusters) {
   Fixture f;
-  f.spec.num_warps = 64;
+  f.spec.block = {64, 16, 2};
   CHECK(has(f.refusal(), "2048 threads a block"));
-  f.spec.num_warps = 16;
+  f.spec.block = {512, 1, 1};
   f.state.function_attributes[0] = 256;
   CHECK(has(f.refusal(), "its code allows 256"));
-  f.spec.num_warps = 8;
+  f.spec.block = {256, 1, 1};
   f.spec.cluster = {16, 1, 1};
   CHECK(f.load() != nullptr);
   CHECK(f.state.count("cuFuncSetAttribute") == 1);  // clusters above 8 blocks are asked for

@@ -7,11 +7,14 @@
 
 namespace triton_runner::machine {
 
-void Grid::begin(const exec::LaunchOptions& launch_options, const exec::Memory& launch_memory,
-                 int64_t units) {
+void Grid::begin(const exec::LaunchOptions& launch_options, const exec::Memory& launch_memory, int64_t units,
+                 const std::array<int64_t, 3>& cluster) {
   options = &launch_options;
   memory = &launch_memory;
   num_units = units;
+  if (const auto& only = options->only)
+    for (size_t d = 3; d-- > 0;)
+      first_unit = first_unit * (options->grid[d] / cluster[d]) + (*only)[d] / cluster[d];
   if (launch_options.shuffle) shuffle.emplace(*launch_options.shuffle, units);
   if (launch_options.timeout_seconds > 0) deadline = steady_seconds() + launch_options.timeout_seconds;
 }
@@ -40,12 +43,12 @@ bool Taker::take_some() {
 bool Taker::has_more() const {
   const bool own = taken_ < end_;
   const int64_t next = own ? taken_ : grid_.next_unit.load(std::memory_order_relaxed);
-  return (own || next < grid_.num_units) && !grid_.stops(grid_.shuffle ? 0 : next);
+  return (own || next < grid_.num_units) && !grid_.stops(grid_.first_unit + (grid_.shuffle ? 0 : next));
 }
 
 std::array<int64_t, 3> block_in(const std::array<int64_t, 3>& blocks, const std::array<int64_t, 3>& cluster,
                                 int64_t number, int64_t rank) {
-  if (cluster == std::array<int64_t, 3>{1, 1, 1}) return place_in(blocks, number);
+  if ((cluster[0] | cluster[1] | cluster[2]) == 1) return place_in(blocks, number);  // one block each
   std::array<int64_t, 3> clusters;
   for (size_t d = 0; d < 3; ++d) clusters[d] = blocks[d] / cluster[d];
   std::array<int64_t, 3> place = place_in(clusters, number);

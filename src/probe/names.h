@@ -29,6 +29,13 @@ std::string path_of(const ir::Value& value);
 // inlined by. `file`: the end of its path.
 bool stands_on(const ir::Value& value, std::string_view file, int line);
 
+// "acc" of %acc and %acc_36, as Triton prints names since 3.5; "" of %arg7 and %36. Arguments of a loop have
+// no location in the text, and nothing but this tells their variable.
+std::string_view printed_name(const ir::Value& value);
+
+// The lines of the source that a location names, the innermost callee first.
+void for_each_line(const ir::Location* at, const std::function<void(const ir::Location& file)>& visit);
+
 class Names {
  public:
   Names(const ir::Module& module, const ir::Op& func);

@@ -6,21 +6,14 @@
 
 #include <triton_runner/sass/text.h>
 
+#include "sass_find.h"
+
 namespace triton_runner::probe {
 
-base::Result<std::vector<SassInstruction>> parse_sass(std::string_view listing, std::string_view kernel) {
-  const auto module = sass::parse(std::string(listing));
-  if (!module) return module.error();
-  const sass::Function* f = (*module)->find(kernel);
-  if (!f || f->body.empty())
-    return base::failure("the disassembly has no kernel '" + std::string(kernel) + "'");
-  if (std::none_of(f->body.begin(), f->body.end(), [](const auto& in) { return in.ptx_line != 0; }))
-    return base::failure(
-        "the cubin of '" + std::string(kernel) + "' does not say from which lines of the PTX it was made",
-        {"Triton asks ptxas for them unless TRITON_DISABLE_LINE_INFO is set"});
+std::vector<SassInstruction> code_of(const sass::Function& f) {
   std::set<int64_t> targets;
   std::vector<SassInstruction> code;
-  for (const sass::Instruction& in : f->body) {
+  for (const sass::Instruction& in : f.body) {
     SassInstruction& out = code.emplace_back();
     out.address = in.address;
     out.line = in.ptx_line;
@@ -33,6 +26,19 @@ base::Result<std::vector<SassInstruction>> parse_sass(std::string_view listing, 
   }
   for (SassInstruction& in : code) in.is_target = targets.contains(static_cast<int64_t>(in.address));
   return code;
+}
+
+base::Result<std::vector<SassInstruction>> parse_sass(std::string_view listing, std::string_view kernel) {
+  const auto module = sass::parse(std::string(listing));
+  if (!module) return module.error();
+  const sass::Function* f = (*module)->find(kernel);
+  if (!f || f->body.empty())
+    return base::failure("the disassembly has no kernel '" + std::string(kernel) + "'");
+  if (std::none_of(f->body.begin(), f->body.end(), [](const auto& in) { return in.ptx_line != 0; }))
+    return base::failure(
+        "the cubin of '" + std::string(kernel) + "' does not say from which lines of the PTX it was made",
+        {"Triton asks ptxas for them unless TRITON_DISABLE_LINE_INFO is set"});
+  return code_of(*f);
 }
 
 }  // namespace triton_runner::probe

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <triton_runner/sass/text.h>
+
 #include "registers_ptx.h"
 #include "sass_forms.h"
 
@@ -23,6 +25,13 @@ struct SassFound {
   std::vector<std::vector<SassPlace>> copies;
   std::string why;
 };
+
+std::vector<SassInstruction> code_of(const sass::Function& f);
+
+// The reads of each register of each probe of a plan, by the lines of the PTX alone. `stop` is not chosen.
+using SassReads = std::map<std::pair<size_t, size_t>, std::vector<SassRead>>;
+SassReads reads_by_line(const RegisterPlan& plan, const ptx::Module& ptx, const ptx::Function& f,
+                        const std::vector<SassInstruction>& code);
 
 // Which registers of a plan's taps the machine code keeps, and why others are not there.
 class SassKept {

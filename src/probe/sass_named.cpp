@@ -45,11 +45,11 @@ class SassNamer {
     size_t found = 0;
     for (uint32_t i = 0; i < f_.body.size(); ++i) {
       const sass::Instruction& in = f_.body[i];
-      const bool meant =
-          reg          ? true
-          : is_address ? in.address == address
-          : is_line    ? in.place && static_cast<int>(in.place->line) == line && ends_in(in.place->file, file)
-                       : names(in, name);
+      const bool meant = reg          ? true
+                         : is_address ? in.address == address
+                         : is_line    ? in.place() && static_cast<int>(in.place()->line) == line &&
+                                            ends_in(in.place()->file, file)
+                                      : names(in, name);
       if (!meant) continue;
       for (const uint32_t r : sass::results_of(module_, in)) {
         if ((reg && r != *reg) || (!at_reg.empty() && sass::register_name(r) != at_reg)) continue;
@@ -81,8 +81,9 @@ class SassNamer {
     site.op = in.spelling;
     const base::Location here = module_.location(in.offset);
     site.location = here.str();
-    site.file = in.place ? std::string(in.place->file) : here.file;
-    site.line = in.place ? static_cast<int>(in.place->line) : here.line;
+    const sass::Place* place = in.place();
+    site.file = place ? std::string(place->file) : here.file;
+    site.line = place ? static_cast<int>(place->line) : here.line;
     site.type = sass::is_predicate(reg) ? num::Type::kI1
                 : gives_floats(in)      ? num::Type::kF32
                                         : num::Type::kI32;

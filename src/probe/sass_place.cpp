@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include <triton_runner/base/text.h>
 #include <triton_runner/num/types.h>
@@ -36,6 +37,17 @@ class Placer {
         code_(code),
         finder_(module, f, code),
         targets_(jump_targets(f)) {}
+
+  SassReads by_line() {
+    SassReads out;
+    for (size_t i = 0; i < plan_.probes.size(); ++i) {
+      const RegisterPlan::Part& part = plan_.parts[i];
+      if (part.kind != RegisterPlan::Part::kRead || plan_.probes[i].function != f_.name) continue;
+      for (size_t k = 0; k < part.registers.size(); ++k)
+        if (place(plan_.probes[i], part, k).empty()) out[{i, k}] = std::exchange(reads_, {});
+    }
+    return out;
+  }
 
   base::Result<SassPlan> run() {
     for (size_t i = 0; i < plan_.probes.size(); ++i) {
@@ -319,6 +331,11 @@ base::Result<SassPlan> place_in_sass(const RegisterPlan& plan, const ptx::Module
   return Placer(plan, ptx, *f, code).run();
 }
 
+SassReads reads_by_line(const RegisterPlan& plan, const ptx::Module& ptx, const Function& f,
+                        const std::vector<SassInstruction>& code) {
+  return Placer(plan, ptx, f, code).by_line();
+}
+
 std::string describe_sass(const ptx::Module& ptx, std::string_view kernel,
                           const std::vector<SassInstruction>& code) {
   const Function* f = ptx.find_function(kernel);
@@ -452,6 +469,11 @@ class SassAssembler {
     series.site = tap.site;
     series.site.level = "cubin";
     series.site.loops = tap.site.loops > 0 ? 1 : 0;  // executions are counted
+    for (const SassRead& read : plan_.reads)
+      if (read.tap == t) series.registers.emplace_back(read.definition, read.reg);
+    std::sort(series.registers.begin(), series.registers.end());
+    series.registers.erase(std::unique(series.registers.begin(), series.registers.end()),
+                           series.registers.end());
     bool partial = false;
     size_t missing = 0;
     for (auto& [key, record] : records_[t]) {

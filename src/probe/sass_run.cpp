@@ -8,6 +8,7 @@
 
 #include <triton_runner/num/types.h>
 #include <triton_runner/sass/opcode.h>
+#include <triton_runner/sass/registers.h>
 
 #include "programs.h"
 #include "registers_ptx.h"
@@ -146,6 +147,38 @@ class Matcher {
   std::unordered_map<size_t, std::unordered_map<uint64_t, std::vector<size_t>>> by_hash_;
 };
 
+// The places by the lines of the PTX, where the machine code has other numbers than the PTX.
+class ByLine {
+ public:
+  ByLine(const RegisterPlan& plan, const ptx::Module& ptx, const ptx::Function& f,
+         const sass::Function& machine, const RegisterTrace& of_machine)
+      : reads_(reads_by_line(plan, ptx, f, code_of(machine))) {
+    for (const exec::RegisterProbe& probe : of_machine.probes())
+      for (const uint32_t r : probe.registers) {
+        const auto [definition, stop] = places_of(machine, probe);
+        uint64_t& at = stops_[{definition, sass::register_name(r)}];
+        at = std::max(at, stop);  // of a guarded instruction that where all threads are read
+      }
+  }
+
+  // Empty: it is not known where they are.
+  std::vector<SassRead> find(size_t probe, size_t k) const {
+    const auto found = reads_.find({probe, k});
+    if (found == reads_.end()) return {};
+    std::vector<SassRead> out = found->second;
+    for (SassRead& read : out) {
+      const auto at = stops_.find({read.definition, read.reg});
+      if (at == stops_.end()) return {};
+      read.stop = at->second;
+    }
+    return out;
+  }
+
+ private:
+  const SassReads reads_;
+  std::map<std::pair<uint64_t, std::string>, uint64_t> stops_;  // by what gave a register
+};
+
 // The line of the PTX that gives what a probe reads.
 uint32_t line_of(const ptx::Module& ptx, const ptx::Function& f, const exec::RegisterProbe& probe,
                  uint32_t reg) {
@@ -160,8 +193,8 @@ uint32_t line_of(const ptx::Module& ptx, const ptx::Function& f, const exec::Reg
 }  // namespace
 
 RegisterTrace::RegisterTrace(std::vector<exec::RegisterProbe> probes, std::vector<uint32_t> widths,
-                             std::vector<std::array<int64_t, 3>> programs)
-    : probes_(std::move(probes)), widths_(std::move(widths)), asked_(std::move(programs)) {
+                             std::vector<std::array<int64_t, 3>> programs, size_t most)
+    : probes_(std::move(probes)), widths_(std::move(widths)), asked_(std::move(programs)), most_(most) {
   size_t n = 0;
   for (const exec::RegisterProbe& p : probes_) {
     first_.push_back(n);
@@ -189,8 +222,28 @@ void RegisterTrace::on_registers(const exec::RegisterEvent& event) {
   ++order_;
 }
 
+void RegisterSubstitution::on_registers(const exec::RegisterEvent& event) {
+  if (event.program != program_) return;
+  const std::lock_guard lock(mutex_);
+  for (uint32_t i = 0; i < event.count; ++i) {
+    if (!event.on(i)) continue;
+    const uint32_t thread = event.first + i;
+    const size_t n = done_[thread]++;
+    for (size_t k = 0; k < std::min(event.values.size(), values_.size()); ++k) {
+      const auto given = values_[k].find(thread);
+      if (given == values_[k].end() || n >= given->second.size()) continue;
+      const bool is_predicate = sass::is_predicate(probes_[event.probe].registers[k]);
+      const auto value = static_cast<uint32_t>(given->second[n]);
+      if (is_predicate)
+        event.values[k][i] = value & 1 ? std::byte{0xff} : std::byte{0};
+      else
+        std::memcpy(event.values[k] + size_t{4} * i, &value, 4);
+    }
+  }
+}
+
 std::unique_ptr<RegisterTrace> trace_of(const RegisterPlan& plan, const ptx::Module& ptx,
-                                        std::span<const std::array<int64_t, 3>> programs) {
+                                        std::span<const std::array<int64_t, 3>> programs, size_t most) {
   std::vector<uint32_t> widths;
   for (const exec::RegisterProbe& p : plan.probes)
     for (const uint32_t r : p.registers) {
@@ -198,11 +251,26 @@ std::unique_ptr<RegisterTrace> trace_of(const RegisterPlan& plan, const ptx::Mod
       widths.push_back(static_cast<uint32_t>(std::max(1, ptx::bits(f->registers[r].type) / 8)));
     }
   return std::make_unique<RegisterTrace>(
-      plan.probes, std::move(widths), std::vector<std::array<int64_t, 3>>(programs.begin(), programs.end()));
+      plan.probes, std::move(widths), std::vector<std::array<int64_t, 3>>(programs.begin(), programs.end()),
+      most);
+}
+
+base::Result<std::unique_ptr<RegisterTrace>> trace_of(const ptx::Module& ptx, std::string_view kernel,
+                                                      std::span<const std::array<int64_t, 3>> programs) {
+  const ptx::Function* f = ptx.find_function(kernel);
+  if (!f) return base::failure("the PTX has no kernel '" + std::string(kernel) + "'");
+  const std::vector<bool> targets = ptx::jump_targets(*f);
+  RegisterPlan plan;
+  for (uint32_t i = 0; i < f->body.size(); ++i)
+    if (std::vector<uint32_t> results = results_of(f->body[i]); !results.empty())
+      if (const auto at = completed_by(*f, i, targets))
+        plan.probes.push_back({std::string(kernel), *at, true, std::move(results)});
+  return trace_of(plan, ptx, programs, kMostCompared);
 }
 
 base::Result<std::unique_ptr<RegisterTrace>> trace_of(const sass::Module& module, std::string_view kernel,
-                                                      std::span<const std::array<int64_t, 3>> programs) {
+                                                      std::span<const std::array<int64_t, 3>> programs,
+                                                      bool reads) {
   const sass::Function* f = module.find(kernel);
   if (!f) return base::failure("the disassembly has no kernel '" + std::string(kernel) + "'");
   std::vector<exec::RegisterProbe> probes;
@@ -217,7 +285,15 @@ base::Result<std::unique_ptr<RegisterTrace>> trace_of(const sass::Module& module
     } else if (in.name == "WARPGROUP" && in.has("DEPBAR")) {
       results.assign(sums.begin(), sums.end());
     }
-    if (results.empty()) continue;
+    if (results.empty()) {
+      std::vector<uint32_t> read;
+      if (reads)
+        for (const sass::RegisterId r : sass::registers_of(module, in).reads)
+          read.push_back(*sass::register_named(sass::name_of(r)));
+      for (const uint32_t r : read) widths.push_back(sass::is_predicate(r) ? 1 : 4);
+      if (!read.empty()) probes.push_back({std::string(kernel), i, false, std::move(read)});
+      continue;
+    }
     // A guarded instruction leaves what was there in the other threads: before the next one, all of them are read.
     const bool reads_all = in.guard && i + 1 < f->body.size() && !sass::is_label(*f, f->body[i + 1].address);
     for (int k = 0; k < 1 + reads_all; ++k)
@@ -227,7 +303,8 @@ base::Result<std::unique_ptr<RegisterTrace>> trace_of(const sass::Module& module
   }
   return std::make_unique<RegisterTrace>(
       std::move(probes), std::move(widths),
-      std::vector<std::array<int64_t, 3>>(programs.begin(), programs.end()));
+      std::vector<std::array<int64_t, 3>>(programs.begin(), programs.end()),
+      reads ? kMostCompared : kMostTraced);
 }
 
 base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Module& ptx,
@@ -247,6 +324,8 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
     number_of.push_back(static_cast<uint32_t>(found - of_machine.programs().begin()));
   }
   Matcher matcher(*machine, of_machine);
+  const ByLine by_line(plan, ptx, *f, *machine, of_machine);
+  std::set<std::string> differing;  // values
   std::vector<SassRead> reads;
   SassKept kept(plan);
   for (size_t p = 0; p < plan.probes.size(); ++p) {
@@ -285,6 +364,7 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
           found.push_back(std::move(read));
         }
       }
+      if (found.empty() && !(found = by_line.find(p, k)).empty()) differing.insert(tap.site.value);
       if (found.empty())
         kept.miss(part.tap, "no register has the numbers of " + std::string(f->registers[reg].name) +
                                 (line ? " (line " + std::to_string(line) + " of the ptx)" : ""));
@@ -293,7 +373,11 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
       reads.insert(reads.end(), found.begin(), found.end());
     }
   }
-  return kept.plan(std::move(reads));
+  auto out = kept.plan(std::move(reads));
+  for (const std::string& value : differing)
+    if (out)
+      out->notes.push_back(value + " has other numbers than at ptx: the lines of the ptx say where it is");
+  return out;
 }
 
 Recording recorded(const SassPlan& plan, const RegisterTrace& of_machine, const sass::Module& module,

@@ -14,6 +14,19 @@
 #include "paths.h"
 
 namespace triton_runner::probe {
+
+std::string_view printed_name(const ir::Value& value) {
+  std::string_view name = value.name;
+  auto digits_from = [&](size_t i) {
+    return i < name.size() && std::all_of(
+                                  name.begin() + static_cast<ptrdiff_t>(i), name.end(),
+                                  [](unsigned char c) { return std::isdigit(c); });
+  };
+  if (name.empty() || digits_from(0) || (name.starts_with("arg") && digits_from(3))) return {};
+  const size_t last = name.rfind('_');
+  return last != std::string_view::npos && last > 0 && digits_from(last + 1) ? name.substr(0, last) : name;
+}
+
 namespace {
 
 // The outermost name on the way to the file: what the statement assigns to.
@@ -34,20 +47,6 @@ const ir::Value* yielded(const ir::Op& op, uint32_t r, uint32_t i) {
   const ir::Op& last = *op.region(r)->last->last;
   if (last.kind == ir::OpKind::kCondition) ++i;
   return i < last.num_operands() ? last.operand(i) : nullptr;
-}
-
-// "acc" of %acc and %acc_36, as Triton prints names since 3.5; "" of %arg7 and %36. Arguments of a loop have
-// no location in the text, and nothing but this tells their variable.
-std::string_view printed_name(const ir::Value& value) {
-  std::string_view name = value.name;
-  auto digits_from = [&](size_t i) {
-    return i < name.size() && std::all_of(
-                                  name.begin() + static_cast<ptrdiff_t>(i), name.end(),
-                                  [](unsigned char c) { return std::isdigit(c); });
-  };
-  if (name.empty() || digits_from(0) || (name.starts_with("arg") && digits_from(3))) return {};
-  const size_t last = name.rfind('_');
-  return last != std::string_view::npos && last > 0 && digits_from(last + 1) ? name.substr(0, last) : name;
 }
 
 // An op with several results has one location, and the last of its variables gave it its name.
@@ -89,21 +88,12 @@ const ir::Location* place_of(const ir::Location* at) {
 }
 
 void write_stack(const ir::Location* at, std::string& out) {
-  while (at) {
-    if (at->kind == ir::LocKind::kFile) {
-      if (!out.empty()) out += " < ";
-      const size_t slash = at->file.rfind('/');
-      out += std::string(slash == std::string_view::npos ? at->file : at->file.substr(slash + 1)) + ":" +
-             std::to_string(at->line) + ":" + std::to_string(at->column);
-      return;
-    }
-    if (at->kind == ir::LocKind::kFused) {
-      at = at->children.empty() ? nullptr : at->children[0];
-      continue;
-    }
-    write_stack(at->child, out);
-    at = at->kind == ir::LocKind::kCallSite ? at->caller : nullptr;
-  }
+  for_each_line(at, [&](const ir::Location& file) {
+    if (!out.empty()) out += " < ";
+    const size_t slash = file.file.rfind('/');
+    out += std::string(slash == std::string_view::npos ? file.file : file.file.substr(slash + 1)) + ":" +
+           std::to_string(file.line) + ":" + std::to_string(file.column);
+  });
 }
 
 bool is_op_name(std::string_view text) {
@@ -284,6 +274,18 @@ bool can_record(const ir::Value& value) {
       return element_of(*value.type).has_value();
     default:
       return false;
+  }
+}
+
+void for_each_line(const ir::Location* at, const std::function<void(const ir::Location&)>& visit) {
+  while (at) {
+    if (at->kind == ir::LocKind::kFile) return visit(*at);
+    if (at->kind == ir::LocKind::kFused) {
+      at = at->children.empty() ? nullptr : at->children[0];
+      continue;
+    }
+    for_each_line(at->child, visit);
+    at = at->kind == ir::LocKind::kCallSite ? at->caller : nullptr;
   }
 }
 

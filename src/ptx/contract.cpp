@@ -162,9 +162,9 @@ class ContractionFinder {
         value_(f.registers.size()),
         writes_(f.registers.size()) {}
 
-  std::vector<Contraction> find() {
+  std::vector<Contraction> find(bool is_part) {
     if (!any()) return {};
-    dead_ = dead_instructions(f_);
+    dead_ = is_part ? std::vector<bool>(f_.body.size()) : dead_instructions(f_);
     writers_ = only_writers(f_);
     find_constants();
     split();
@@ -414,7 +414,26 @@ class ContractionFinder {
 
 }  // namespace
 
-std::vector<Contraction> contractions(const Function& f) { return ContractionFinder(f).find(); }
+std::vector<Contraction> contractions(const Function& f, bool is_part) {
+  return ContractionFinder(f).find(is_part);
+}
+
+std::array<Operand, 4> fused_operands(const Function& f, const Contraction& c) {
+  const Instruction &sum = f.body[c.add], &product = f.body[c.product];
+  return {sum.operands[0], product.operands[1], product.operands[2], sum.operands[3 - c.operand]};
+}
+
+base::Result<Alu> find_fused(const Module& module, const Function& f, const Contraction& c, bool divides) {
+  const Instruction &sum = f.body[c.add], &product = f.body[c.product];
+  std::vector<Mod> mods(sum.mods.begin(), sum.mods.end());
+  mods.insert(mods.begin(), !divides ? Mod::kRn : product.has(Mod::kFull) ? Mod::kFull : Mod::kApprox);
+  const auto operands = fused_operands(f, c);
+  Instruction fused = sum;
+  fused.opcode = Opcode::kFma;
+  fused.mods = mods;
+  fused.operands = operands;
+  return find_alu(module, f, fused);
+}
 
 Divisors::Divisors(const Function& f) : constants_(f.registers.size()) {
   const std::vector<uint32_t> writers = only_writers(f);

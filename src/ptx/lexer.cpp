@@ -24,6 +24,7 @@ void Parser::skip() {
     if (*p_ == '#' && line_directive()) continue;
     if (*p_ != '/') return;
     if (p_[1] == '/') {
+      note_comment();
       const void* line = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
       p_ = line ? static_cast<const char*>(line) : end_;
     } else if (p_[1] == '*') {
@@ -34,6 +35,13 @@ void Parser::skip() {
       return;
     }
   }
+}
+
+// LLVM says where the text of inline assembly begins and ends.
+void Parser::note_comment() {
+  const std::string_view text(p_, static_cast<size_t>(end_ - p_));
+  if (text.starts_with("// begin inline asm")) in_assembly_ = true;
+  if (text.starts_with("// end inline asm")) in_assembly_ = false;
 }
 
 // What cpp leaves behind: # 12 "file" or #line 12 "file" as a line of its own, with numbers after it.

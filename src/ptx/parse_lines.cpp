@@ -36,6 +36,7 @@ bool Parser::parse_file() {
 
 // .loc file line column [, function_name label [+ n], inlined_at file line column]
 bool Parser::parse_loc() {
+  const bool counts_on = in_assembly_;  // the next comment may follow its numbers
   uint64_t where[3], outer[3];
   for (uint64_t& n : where)
     if (!unsigned_integer(&n, "a number of .loc")) return false;
@@ -75,7 +76,8 @@ bool Parser::parse_loc() {
   }
   lines_.push_back(pending);
   line_index_[key(where)] = line;
-  source_ = line;
+  // LLVM counts the lines of inline assembly on from that of its statement: they are no lines of the source.
+  if (!counts_on || !source_) source_ = line;
   return true;
 }
 

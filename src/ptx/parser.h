@@ -90,6 +90,7 @@ class Parser {
 
   // --- characters --------------------------------------------------------------------------------------
   void skip();  // blanks and comments
+  void note_comment();
   uint32_t here() const { return static_cast<uint32_t>(p_ - start_); }
   std::string_view identifier();                    // empty if there is none
   std::string_view name_at(uint32_t offset) const;  // %tid.x included
@@ -189,6 +190,7 @@ class Parser {
   const char* p_;
   const char* end_;
   const char* open_comment_ = nullptr;
+  bool in_assembly_ = false;  // inline assembly
   base::Diagnostic error_;
 
   base::TextMap<Global> globals_{64};

@@ -154,6 +154,27 @@ $t: .b8 103,104 .b8 0 }
   CHECK_EQ(line->inlined_at->inlined_at->column, 3u);
 }
 
+TEST(lines_of_inline_assembly_are_those_of_its_statement) {
+  auto m = parsed(kHead + R"(.entry k() {
+.loc 1 15 29
+// begin inline asm
+.loc 1 15 29
+bar.sync 0;
+.loc 1 16 29
+bar.sync 0;
+// end inline asm
+.loc 1 17 5
+ret;
+}
+.file 1 "a.py"
+)");
+  const auto body = only(m).body;
+  CHECK_EQ(body.size(), 3u);
+  CHECK_EQ(body[0].source->line, 15u);
+  CHECK_EQ(body[1].source->line, 15u);
+  CHECK_EQ(body[2].source->line, 17u);
+}
+
 TEST(a_body_on_its_own) {
   const Register given[] = {{"%x", Mod::kB32}, {"$r1", Mod::kB64}, {"%unused", Mod::kF32}};
   auto m = parse_body("{ .reg .b32 t; add.s32 t, %x, 1; mov.b64 $r1, {t, t}; }\n@%p bra", given, "asm");

@@ -83,13 +83,14 @@ class MlirReader {
   Places& places_;
 };
 
-int32_t place_of(const ptx::SourceLine* at, Places& places, uint32_t too_far = 0) {
+int32_t place_of(const ptx::SourceLine* at, Places& places) {
   const int32_t caller = at->inlined_at ? place_of(at->inlined_at, places) : kNone;
-  return places.place(places.file(at->file), at->line - std::min(at->line, too_far), at->column, caller);
+  return places.place(places.file(at->file), at->line, at->column, caller);
 }
 
-// How far the .loc of each instruction in turn is too far down. Where inline assembly has several lines LLVM
-// writes a .loc before each of them, counted on from the source's line, and what follows keeps the last.
+// How far the .loc of each instruction in turn is too far down, as machine code has it. Where inline assembly has
+// several lines LLVM writes a .loc before each of them, counted on from the source's line, and what follows keeps
+// the last. The parser of PTX leaves them out.
 class LinesOfAssembly {
  public:
   LinesOfAssembly(std::string_view text, size_t from) : text_(text), at_(from) {}
@@ -142,18 +143,15 @@ base::Status read_ptx(std::string_view text, Level& into, Places& places) {
   for (const ptx::Function* function : module.functions()) {
     LinesOfAssembly assembly(module.text(), function->offset);
     const ptx::SourceLine* source = nullptr;  // of the instruction before
-    uint32_t shift = 0;
     int32_t place = kNone;
     for (const ptx::Instruction& in : function->body) {
       Row row{table.line(in.offset), std::string(in.spelling), {}};
-      const uint32_t too_far = assembly.before(in);
-      if (in.source != source || too_far != shift) {
+      if (in.source != source) {
         source = in.source;
-        shift = too_far;
-        place = source ? place_of(source, places, too_far) : kNone;
+        place = source ? place_of(source, places) : kNone;
       }
       if (place != kNone) row.places = {place};
-      row.too_far = too_far;
+      row.too_far = assembly.before(in);
       into.rows.push_back(std::move(row));
     }
   }
@@ -173,7 +171,7 @@ base::Result<Level> read_level(std::string_view text, std::string_view level, Pl
   else if (level == "amdgcn")
     read_amdgcn(text, out, places);
   else if (level == "sass")
-    read_sass(text, out, places);
+    done = read_sass(text, out, places);
   else
     return base::failure("level '" + std::string(level) + "' has no lines to map",
                          {"levels: ttir, ttgir, llir, ptx, amdgcn, sass"});

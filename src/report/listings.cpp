@@ -1,7 +1,10 @@
-// Rows of the levels that are read line by line: LLIR, AMD assembly, and the listing of nvdisasm.
+// Rows of LLIR and AMD assembly, which are read line by line, and of the listing of nvdisasm.
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <unordered_map>
+
+#include <triton_runner/sass/text.h>
 
 #include "readers.h"
 
@@ -208,59 +211,31 @@ void read_amdgcn(std::string_view text, Level& into, Places& places) {
   }
 }
 
-void read_sass(std::string_view text, Level& into, Places& places) {
-  constexpr std::string_view kMark = "//## File \"", kPtx = ".nv_debug_ptx_txt";
-  std::vector<std::pair<int32_t, uint32_t>> frames;  // file and line, innermost first
-  bool is_open = false, inside = false;              // of the marks before an instruction; of a function
-  uint32_t ptx_line = 0, line_number = 0;
-  int32_t place = kNone;
+base::Status read_sass(std::string_view text, Level& into, Places& places) {
+  const auto module = sass::parse(std::string(text));
+  if (!module) return module.error();
+  uint32_t line_number = 0;
   auto keep = [&](std::string_view line) {
     into.text.append(line).push_back('\n');
     ++line_number;
   };
-  while (!text.empty()) {
-    const std::string_view line = trimmed(next_line(text));
-    if (line.starts_with(".section") || line.starts_with("//--")) inside = false;
-    if (line.starts_with(".text.") && line.ends_with(':')) {
-      inside = true;
-      place = kNone;
-      ptx_line = 0;
-      if (line_number) keep("");
-      keep(line);
-      continue;
-    }
-    if (!inside) continue;
-    if (line.starts_with(kMark)) {
-      const std::string_view rest = line.substr(kMark.size());
-      const std::string_view name = rest.substr(0, rest.find('"'));
-      const uint32_t at = number(behind(rest, "\", line "));
-      if (name.starts_with(kPtx)) {
-        ptx_line = at;
-        continue;
-      }
-      if (!is_open) frames.clear();
-      is_open = true;
-      frames.emplace_back(places.file(name), at);
-    } else if (line.starts_with(".L_") && line.ends_with(':')) {
-      keep(line);
-    } else if (line.starts_with("/*") && line.find(';') != std::string_view::npos) {
-      if (is_open) {
-        place = kNone;
-        for (size_t i = frames.size(); i-- > 0;)
-          place = places.place(frames[i].first, frames[i].second, 0, place);
-        is_open = false;
-      }
-      const size_t close = line.find("*/"), semicolon = line.find(';');
-      const std::string_view body = trimmed(line.substr(close + 2, semicolon - close - 2));
-      keep(std::string(line.substr(0, close + 2)) + "  " + std::string(body) + ";");
-      std::string_view rest = body;
-      std::string_view op = word(rest);
-      if (op.starts_with('@')) op = word(rest);
-      Row row{line_number, std::string(op), {}, ptx_line};
+  for (const sass::Function& f : (*module)->functions()) {
+    if (line_number) keep("");
+    keep(".text." + std::string(f.name) + ":");
+    for (const sass::Instruction& in : f.body) {
+      for (const std::string_view label : in.labels) keep(std::string(label) + ":");
+      char address[32];
+      std::snprintf(address, sizeof address, "/*%04llx*/  ", static_cast<unsigned long long>(in.address));
+      keep(address + std::string((*module)->text().substr(in.offset, in.length)) + ";");
+      int32_t place = kNone;
+      for (size_t i = in.places.size(); i-- > 0;)
+        place = places.place(places.file(in.places[i].file), in.places[i].line, 0, place);
+      Row row{line_number, std::string(in.spelling), {}, in.ptx_line};
       if (place != kNone) row.places = {place};
       into.rows.push_back(std::move(row));
     }
   }
+  return base::success();
 }
 
 }  // namespace triton_runner::report

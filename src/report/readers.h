@@ -9,6 +9,6 @@ base::Status read_mlir(std::string_view text, Level& into, Places& places);
 base::Status read_ptx(std::string_view text, Level& into, Places& places);
 void read_llir(std::string_view text, Level& into, Places& places);
 void read_amdgcn(std::string_view text, Level& into, Places& places);
-void read_sass(std::string_view text, Level& into, Places& places);
+base::Status read_sass(std::string_view text, Level& into, Places& places);
 
 }  // namespace triton_runner::report

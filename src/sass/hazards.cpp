@@ -238,6 +238,7 @@ class Analysis {
     const Instruction& in = body_[i];
     const Facts& facts = facts_[i];
     wait(i, state, reports);
+    meet(i, state);
     if (reports) {
       ++report_.instructions;
       const bool is_timed =
@@ -288,6 +289,13 @@ class Analysis {
                   " cycle after the instruction that sets it: " + "a wait sees it from the second cycle on");
       }
     std::erase_if(state.open, [&](const Open& o) { return (o.cover & mask & ~blind) != 0; });
+  }
+
+  // What the other threads see after a barrier has been read from its registers: ptxas has no scoreboard for it at sm_75.
+  void meet(uint32_t i, State& state) const {
+    if (body_[i].name != "BAR" || body_[i].has("ARV") || !is_always(body_[i])) return;
+    std::erase_if(state.open,
+                  [&](const Open& o) { return o.kind == Open::kRead && body_[o.by].name == "STS"; });
   }
 
   void look(uint32_t i, const State& state) {

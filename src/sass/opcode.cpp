@@ -125,8 +125,22 @@ std::vector<uint32_t> results_of(const Module& module, const Instruction& in) {
   return out;
 }
 
+// Of a transfer of tensor memory: of the shape, as often as x128 says.
+static uint32_t width_of_tensor(const Instruction& in) {
+  uint32_t times = 1, each = in.has("16dp128bit") ? 2 : in.has("16dp256bit") ? 4 : 1;
+  for (std::string_view mod : in.mods)
+    if (mod[0] == 'x') std::from_chars(mod.data() + 1, mod.data() + mod.size(), times);
+  return times * each;
+}
+
 uint32_t width_of(const Instruction& in) {
-  return in.has("128") ? 4 : in.has("96") ? 3 : in.has("64") || in.has("S64") || in.has("F64") ? 2 : 1;
+  if (in.name == "LDTM" || in.name == "STTM") return width_of_tensor(in);
+  constexpr std::pair<std::string_view, uint32_t> kWidths[] = {
+      {"128", 4},    {"96", 3},    {"64", 2},    {"S64", 2},    {"F64", 2},  {"F16x4", 2},
+      {"BF16x4", 2}, {"F32x2", 2}, {"F16x8", 4}, {"BF16x8", 4}, {"F32x4", 4}};
+  for (const auto& [mod, registers] : kWidths)
+    if (in.has(mod)) return registers;
+  return 1;
 }
 
 base::Result<Matched> match(const Module& module, const Instruction& in) {

@@ -2,6 +2,7 @@
 #include <triton_runner/sass/registers.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace triton_runner::sass {
 namespace {
@@ -32,12 +33,13 @@ void add_operand(std::vector<RegisterId>& to, const Instruction& in, const Opera
   if (o.kind == OperandKind::kAddress || o.kind == OperandKind::kConstant) {
     const bool wide = o.space == "desc" || in.name == "LDG" || in.name == "STG" || in.name == "LD" ||
                       in.name == "ST" || in.name == "ATOMG" || in.name == "ATOM" || in.name == "RED" ||
-                      in.name == "REDG";
+                      in.name == "REDG" || in.name == "QSPC";
+    if (o.space == "gdesc") count = in.name.ends_with("GMMA") ? 4 : 2;  // of both matrices, or of one
     if (o.descriptor) add(to, OperandKind::kUniform, *o.descriptor, o.space == "desc" ? 2 : 1);
     for (const Operand& part : o.parts) {
       const bool is_pair = part.selector == "64" || (wide && part.selector.empty() && in.has("E") &&
                                                      part.kind == OperandKind::kRegister && !o.descriptor);
-      add(to, part.kind, part.index, is_pair ? 2 : 1);
+      add(to, part.kind, part.index, o.space == "gdesc" ? count : is_pair ? 2 : 1);
     }
     return;
   }
@@ -53,11 +55,10 @@ constexpr Shape kShapes[] = {{"884", 8, 4},       {"8x8x4", 8, 4},     {"16x8x4"
                              {"16832", 16, 32},   {"16864", 16, 64},   {"8816", 8, 16},    {"8832", 8, 32},
                              {"88128", 8, 128},   {"168128", 16, 128}, {"168256", 16, 256}};
 
-// Registers of operand k of a product of a warp: d, a, b, c; metadata. n is 8.
+// Registers of operand k of a product of a warp: d, a, b, c; metadata.
 uint32_t of_product(const Instruction& in, size_t slot) {
-  uint32_t m = 8, k = 4, bits = 16;
-  for (const Shape& s : kShapes)
-    if (in.has(s.mod)) m = s.m, k = s.k;
+  const auto [m, n, k] = product_of(in);
+  uint32_t bits = 16;
   if (in.name == "BMMA") bits = 1;
   if (in.name == "IMMA" || in.name == "QMMA") bits = 8;
   if (in.has("S4") || in.has("U4")) bits = 4;
@@ -65,8 +66,22 @@ uint32_t of_product(const Instruction& in, size_t slot) {
   if (in.name == "DMMA") bits = 64;
   const uint32_t sum_bits = in.name == "DMMA" ? 64 : in.has("F16") && !in.has("F32") ? 16 : 32;
   const uint32_t sparse = in.has("SP") ? 2 : 1;
-  const uint32_t bits_of[] = {m * 8 * sum_bits, m * k * bits / sparse, k * 8 * bits, m * 8 * sum_bits};
+  const uint32_t bits_of[] = {m * n * sum_bits, m * k * bits / sparse, k * n * bits, m * n * sum_bits};
   return slot < 4 ? std::max(1u, bits_of[slot] / 1024) : 1;
+}
+
+// Registers of a product of a warp group, which are 128 threads: the sums, and A where it is in registers.
+uint32_t of_group_product(const Instruction& in, const Matched& matched, size_t slot) {
+  const size_t descriptors = matched.shape + 1;  // D, A?, gdesc, C
+  if (slot == 0 || slot == descriptors + 1) {
+    for (std::string_view mod : in.mods) {
+      uint32_t n = 0;
+      if (!mod.starts_with("64x")) continue;
+      std::from_chars(mod.data() + 3, mod.data() + mod.size(), n);
+      return std::max(1u, n / (in.has("F16") && !in.has("F32") ? 4 : 2));
+    }
+  }
+  return slot == 1 && descriptors == 2 ? 4 : 1;  // 64 rows of 32 bytes
 }
 
 bool is_wide(std::string_view type) { return type == "F64" || type == "S64" || type == "U64"; }
@@ -90,12 +105,22 @@ uint32_t width(const Instruction& in, const Matched& matched, size_t k) {
   if (family == "convert")
     return in.name == "MUFU" || in.name == "FCHK" ? 1 : of_conversion(in, matched.written[k]);
   if (in.name.ends_with("MMA") && family == "matrices") return of_product(in, k);
-  if (in.name == "LDSM" || in.name == "STSM") return in.has("4") ? 4 : in.has("2") ? 2 : 1;
+  if (in.name.ends_with("GMMA")) return of_group_product(in, matched, k);
+  if (matched.slots[k]->selector == "F32") return 1;  // FADD2, FMUL2, FFMA2: one float for both
+  if (in.name == "LDSM" || in.name == "STSM")
+    return (in.has("4") ? 4 : in.has("2") ? 2 : 1) * (in.has("MT1616") ? 2 : 1);
   if (family == "atomics" || in.name == "SYNCS") return std::max<uint32_t>(1, matched.registers[k]);
   return std::max<uint32_t>(1, matched.registers[k]);
 }
 
 }  // namespace
+
+Product product_of(const Instruction& in) {
+  Product out{8, 8, 4};
+  for (const Shape& s : kShapes)
+    if (in.has(s.mod)) out.m = s.m, out.k = s.k;
+  return out;
+}
 
 std::string name_of(RegisterId reg) {
   if (reg >= kUniformPredicateFrom) return "UP" + std::to_string(reg - kUniformPredicateFrom);
@@ -124,25 +149,6 @@ Registers registers_of(const Module& module, const Instruction& in) {
     for (uint32_t p = 0; p < kTrue; ++p) add(out.writes, OperandKind::kPredicate, p);
   }
   return out;
-}
-
-const Instruction* maker_of_stored(const Module& module, const Function& function, const Instruction& store) {
-  const auto matched = match(module, store);
-  if (!matched || !(matched->row->does(ptx::Effect::kWrites) || matched->row->does(ptx::Effect::kUpdates)))
-    return nullptr;
-  RegisterId stored = kNone;
-  for (const Operand& o : store.operands)
-    if (o.kind == OperandKind::kRegister && o.index < kZero) stored = id_of(o.kind, o.index);
-  if (stored == kNone) return nullptr;
-  for (auto at = function.body.begin() + (&store - function.body.data()); at != function.body.begin();) {
-    const Instruction& in = *--at;
-    const std::vector<RegisterId> writes = registers_of(module, in).writes;
-    if (std::find(writes.begin(), writes.end(), stored) != writes.end()) return &in;
-    if (in.name == "BRA" || in.name == "BRX" || in.name == "EXIT" || in.name == "RET" || in.name == "CALL" ||
-        in.name == "BSYNC")
-      return nullptr;
-  }
-  return nullptr;
 }
 
 }  // namespace triton_runner::sass

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
+#include <utility>
 
 #include <triton_runner/base/text.h>
 
@@ -108,7 +109,7 @@ bool read_brackets(std::string_view text, Operand& o) {
   const std::string_view name = text.substr(0, open);
   const size_t close = text.find(']', open);
   const std::string_view first = text.substr(open + 1, close - open - 1);
-  std::string_view second = text.substr(close + 1);
+  std::string_view second = trimmed(text.substr(close + 1));
   if (second.starts_with('[')) second = second.substr(1, second.size() - 2);
   if (name == "c" || name == "cx") {
     o.kind = OperandKind::kConstant;
@@ -152,7 +153,10 @@ Operand read_operand(std::string_view text) {
     return o;
   }
   o.integer = 0;
-  if (std::string_view rest = text; looks_like_float((take(rest, "-"), rest))) {
+  std::string_view number = text;
+  take(number, "-");
+  if (number.ends_with(".H0")) number.remove_suffix(3);  // of the lower half of the encoding's number
+  if (looks_like_float(number)) {
     o.kind = OperandKind::kFloat;
     return o;
   }
@@ -183,10 +187,12 @@ std::vector<Operand> read_operands(std::string_view text) {
     if (i < text.size()) {
       if (text[i] == '[' || text[i] == '(' || text[i] == '{') ++depth;
       if (text[i] == ']' || text[i] == ')' || text[i] == '}') --depth;
-      if ((text[i] != ',' && text[i] != ' ') || depth != 0) continue;  // "R2 `(kernel)" are two
+      if ((text[i] != ',' && text[i] != ' ') || depth != 0) continue;  // "R2 `(kernel)" are two,
+      if (text.substr(i).starts_with(" [") && i > 0 && text[i - 1] == ']') continue;  // "c[0x0] [0x168]" one
     }
-    if (const std::string_view part = trimmed(text.substr(from, i - from)); !part.empty())
-      out.push_back(read_operand(part));
+    const std::string_view part = trimmed(text.substr(from, i - from));
+    if (part.starts_with('&') || part.starts_with('?')) break;  // what nvdisasm 12.8 says of a control word
+    if (!part.empty()) out.push_back(read_operand(part));
     from = i + 1;
   }
   return out;
@@ -232,13 +238,13 @@ class ParsedModule final : public Module {
       inside_ = true;
       functions_.push_back({line.substr(6, line.size() - 7), {}});
       labels_[functions_.back().name] = {functions_.size() - 1, 0};
-      place_ = {};
+      places_.clear();
       ptx_line_ = 0;
       waiting_.clear();
     } else if (!inside_) {
       return base::success();
     } else if (line.starts_with(".type") && line.ends_with("@function")) {
-      place_ = {};  // nvdisasm repeats no marks: those of a function are before its first instruction
+      places_.clear();  // nvdisasm repeats no marks: those of a function are before its first instruction
       ptx_line_ = 0;
     } else if (line.starts_with("//## File")) {
       read_mark(line);
@@ -259,9 +265,10 @@ class ParsedModule final : public Module {
     if (!take_number(rest, &number)) return;
     if (file.starts_with(".nv_debug_ptx_txt")) {
       ptx_line_ = static_cast<uint32_t>(number);
-    } else if (!open_) {  // the innermost comes first
-      place_ = Place{file, static_cast<uint32_t>(number)};
+    } else {
+      if (!open_) places_.clear();
       open_ = true;
+      places_.push_back({file, static_cast<uint32_t>(number)});
     }
   }
 
@@ -286,7 +293,7 @@ class ParsedModule final : public Module {
     in.offset = offset_of(text);
     in.length = static_cast<uint32_t>(text.size());
     in.ptx_line = ptx_line_;
-    in.place = place_;
+    in.places = places_;
     open_ = false;
     read_instruction(text, in);
     if (in.name.empty()) return diagnostic(in.offset, "expected an opcode");
@@ -294,7 +301,7 @@ class ParsedModule final : public Module {
     if (const size_t word = line.find("/* 0x", semicolon); word != std::string_view::npos)
       hex_word(line.substr(word + 3, 18), &in.words[0]);
     for (std::string_view label : waiting_) labels_[label] = {functions_.size() - 1, in.address};
-    waiting_.clear();
+    in.labels = std::exchange(waiting_, {});
     functions_.back().body.push_back(std::move(in));
     return base::success();
   }
@@ -344,7 +351,7 @@ class ParsedModule final : public Module {
   std::vector<Function> functions_;
   bool inside_ = false, open_ = false;  // of a function; of the marks before an instruction
   uint32_t ptx_line_ = 0;
-  std::optional<Place> place_;
+  std::vector<Place> places_;
   std::vector<std::string_view> waiting_;  // labels of the instruction to come
   std::unordered_map<std::string_view, std::pair<size_t, uint64_t>> labels_;  // function and address
 };

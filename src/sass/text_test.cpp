@@ -95,3 +95,20 @@ TEST(bad_listings) {
         ".text.k:\n /*0000*/ A [, c[, |, -, `( ; /* 0x0000000000000000 */\n"})
     CHECK(parsed(text) == nullptr || parsed(text)->functions().size() == 1);
 }
+
+TEST(what_a_listing_says_of_control_words_is_no_operand) {
+  const auto module = parsed(R"(.text.k:
+        /*0000*/  LDC R1, c[0x0][0x37c]     &wr=0x1   ?trans8;  /* 0x0000df00ff017b82 */
+                                                                /* 0x000e700000000800 */
+        /*0010*/  HADD2.F32 R5, -RZ, c[0x0] [0x168].H0_H0 ;     /* 0x20005a00ff057630 */
+                                                                /* 0x000fe20000000000 */
+)");
+  CHECK(module != nullptr);
+  if (!module) return;
+  const sass::Function* k = module->find("k");
+  CHECK(k && k->body.size() == 2);
+  if (!k || k->body.size() != 2) return;
+  CHECK_EQ(k->body[0].operands.size(), size_t{2});
+  CHECK_EQ(k->body[1].operands.size(), size_t{3});
+  CHECK(k->body[1].operands[2].integer == 0x168 && k->body[1].operands[2].selector == "H0_H0");
+}

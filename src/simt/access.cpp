@@ -5,6 +5,7 @@
 #include <triton_runner/exec/faults.h>
 
 #include "check/check.h"
+#include "count.h"
 #include "exec.h"
 
 namespace triton_runner::simt {
@@ -33,6 +34,7 @@ std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uin
   const bool ok = write ? worker->memory.writable(address, bytes) : worker->memory.readable(address, bytes);
   if (ok) {
     if (worker->checks && !worker->checks->global(*this, in, lane, address, bytes, write)) return nullptr;
+    if (worker->counting) worker->counting->access(*this, in, Space::kGlobal, lane, address, bytes, write);
     return reinterpret_cast<std::byte*>(address);
   }
   const bool read_only = write && worker->memory.readable(address, bytes);
@@ -49,6 +51,7 @@ std::byte* Exec::shared(const Operands& in, uint32_t lane, uint32_t address, uin
   if (owner && offset + uint64_t{bytes} <= owner->shared_bytes) {
     if (worker->checks && !worker->checks->shared(*this, in, lane, *owner, offset, bytes, write))
       return nullptr;
+    if (worker->counting) worker->counting->access(*this, in, Space::kShared, lane, offset, bytes, write);
     return owner->shared + offset;
   }
   std::string what = std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
@@ -64,7 +67,10 @@ std::byte* Exec::shared(const Operands& in, uint32_t lane, uint32_t address, uin
 
 std::byte* Exec::local(const Operands& in, uint32_t lane, uint64_t offset, uint32_t bytes) {
   const uint32_t size = code().local_bytes;
-  if (offset <= size && bytes <= size - offset) return cta->local + uint64_t{first + lane} * size + offset;
+  if (offset <= size && bytes <= size - offset) {
+    if (worker->counting) worker->counting->access(*this, in, Space::kLocal, lane, offset, bytes, true);
+    return cta->local + uint64_t{first + lane} * size + offset;
+  }
   return fault(in, exec::TrapKind::kOutOfBounds,
                "an access of " + std::to_string(bytes) + " bytes at local address " + hex(offset) +
                    ": a thread has " + std::to_string(size) + " bytes of local memory",

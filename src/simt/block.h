@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include <triton_runner/exec/count_observer.h>
 #include <triton_runner/machine/async_queue.h>
 #include <triton_runner/machine/barriers.h>
 
@@ -121,6 +122,7 @@ struct Cluster {
   uint32_t timeouts = 0;            // of waits, since the last event
   uint64_t timeouts_since = 0;      // that event
   machine::ClusterBarrier barrier;  // of threads
+  exec::Tally tally{};              // of a launch that counts, since the cluster began
   // Writes the operation down, and completes as many as the launch's timing says.
   void issue(std::unique_ptr<AsyncOp> op, uint32_t agent = machine::kNoAgent);
   bool complete_oldest();  // false: nothing is under way

@@ -51,12 +51,15 @@ struct Target {
   uint32_t real_threads = 0;  // block[0] * block[1] * block[2]
 };
 
+struct CountPlan;
+
 struct Code : Target {
   std::string level = "ptx";
   std::shared_ptr<const Listing> listing;
   std::function<std::optional<exec::Trap>()> hazards;  // the first one of machine code; null: it has none
   std::string no_numbers;     // why nan, inf and zerodiv cannot be looked for; empty: they can
   std::vector<Instr> instrs;  // the last one ends the thread
+  std::shared_ptr<const CountPlan> counting;  // of code that counts what it executes; else null
   std::deque<Source> sources;
   uint64_t register_bytes = 0;
   std::vector<Constant> constants;

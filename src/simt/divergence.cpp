@@ -275,4 +275,15 @@ void begin_paths(Cta& cta) {
   cta.barriers = {};
 }
 
+std::string threads_of(const Path& s) {
+  uint32_t on = s.count;
+  if (!s.full)
+    on = static_cast<uint32_t>(std::count_if(s.mask.begin(), s.mask.end(), [](int8_t m) { return m; }));
+  std::string out = s.count == 32 ? "warp " + std::to_string(s.first / 32)
+                                  : "warps " + std::to_string(s.first / 32) + " to " +
+                                        std::to_string((s.first + s.count) / 32 - 1);
+  if (!s.full) out += " (" + std::to_string(on) + " threads)";
+  return out;
+}
+
 }  // namespace triton_runner::simt

@@ -31,6 +31,8 @@ void recheck(Cta& cta);
 // bar.sync: `count` threads arrive (0: as many as live). True: the barrier is complete, and all who waited in
 // it are ready behind it.
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected);
+// "warps 0 to 3", "warp 2 (5 threads)".
+std::string threads_of(const Path& path);
 // Threads that are on, and the first of them (there is one).
 uint32_t count_on(const Lanes& l);
 uint32_t first_on(const Lanes& l);

@@ -20,6 +20,7 @@ namespace triton_runner::simt {
 
 class ArgumentPlan;
 class Checks;
+class Counting;
 
 struct Launch : machine::Grid {
   const Code* code = nullptr;
@@ -28,7 +29,8 @@ struct Launch : machine::Grid {
   uint32_t shared_bytes = 0;         // static and dynamic
   std::array<uint32_t, 3> blocks{};  // of the grid: LaunchOptions::grid counts clusters
   bool fast_mma = false;
-  bool checked = false;  // anything but out of bounds
+  bool checked = false;                    // anything but out of bounds
+  exec::CountObserver* counter = nullptr;  // of a launch that counts
   using Grid::stops;
   bool stops(const Cluster& cluster) const { return stops(cluster.number); }
   // Of a launch without a trap: what Trap::warning is for, the first of the lowest program.
@@ -46,6 +48,9 @@ struct Worker {
   uint64_t global_spins = 0;       // volatile, acquiring and atomic accesses to global memory
   int64_t steps = 0;               // instructions, counted at backward jumps
   Checks* checks = nullptr;        // of a checked launch
+  Counting* counting = nullptr;    // of a launch that counts
+  bool each_access =
+      false;  // either looks at what each thread accesses: nothing goes past Exec::global and shared
   // Where accesses that may not be go, in a launch that goes on after them: to zeros, and to what nobody
   // reads.
   std::unique_ptr<std::byte[]> zeros, sink;
@@ -99,6 +104,13 @@ struct Exec : Lanes {
   // Any of them.
   std::byte* generic(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
 };
+
+// Of the grid; of a cluster's blocks the cluster's.
+inline std::array<int64_t, 3> program_of(const Cta& cta) {
+  std::array<int64_t, 3> program{};
+  for (size_t d = 0; d < 3; ++d) program[d] = cta.id[d] / cta.code->cluster[d];
+  return program;
+}
 
 // "file:line:column" of the instruction in the PTX text.
 inline std::string instruction_location(const Code& code, const Source& source) {

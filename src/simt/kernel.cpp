@@ -31,7 +31,7 @@ class SimtKernel final : public exec::Kernel {
 
   exec::LaunchResult launch(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
                             std::span<const exec::Allocation> allocations) override {
-    if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
+    if (auto ok = exec::check_programs(options); !ok) return exec::LaunchError{ok.error(), {}};
     if (options.checks & exec::kCheckNanLoad)
       return exec::LaunchError{
           base::failure("kernel '" + code_.kernel +
@@ -43,6 +43,13 @@ class SimtKernel final : public exec::Kernel {
           base::failure("kernel '" + code_.kernel +
                         "': check 'hints' is for TTIR and TTGIR: PTX has no hints, and a wide access at an "
                         "address that is not aligned stops the launch without it"),
+          {}};
+    if ((options.checks & exec::kCheckOverflow) && code_.level == "cubin")
+      return exec::LaunchError{
+          base::failure(
+              "kernel '" + code_.kernel +
+              "': check 'overflow' is for TTIR, TTGIR and PTX: machine code computes integers of 64 "
+              "bits in halves"),
           {}};
     if (options.checks & exec::kCheckHazard) {
       if (!code_.hazards)
@@ -65,8 +72,15 @@ class SimtKernel final : public exec::Kernel {
                                {}};
     if (exec::wants_both_ends(options) && has_two_ends())
       return exec::launch_both_ends(*this, options, args, allocations);
+    if (counter_of(options.observer) && code_.level != "cubin")
+      return exec::LaunchError{
+          base::failure("kernel '" + code_.kernel + "': what is executed is counted in machine code",
+                        {"launch it at level 'cubin'"}),
+          {}};
     auto observed = with_probes(options.observer);
     if (!observed) return exec::LaunchError{observed.error(), {}};
+    auto* stopper = dynamic_cast<exec::Stopper*>(options.observer);
+    if (stopper && !*observed) return {};  // it is not to run
     const Code& code = *observed ? **observed : code_;
     Launch launch;
     launch.code = &code;
@@ -93,10 +107,12 @@ class SimtKernel final : public exec::Kernel {
                      "the parameters of the kernel", false});
     exec::Memory memory(all, options.resolve, options.whole);
     launch.begin(options, memory, exec::programs_of(options));
+    launch.counter = counter_of(options.observer);
     launch.fast_mma = options.mma == exec::Mma::kFast;
     launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard)) != 0;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (launch.checked || launch.shuffle) workers = 1;
+    if (stopper) workers = 1;
     try {
       run_grid(launch, workers);
     } catch (const std::bad_alloc&) {
@@ -122,11 +138,24 @@ class SimtKernel final : public exec::Kernel {
     return later;
   }
 
+  static exec::CountObserver* counter_of(exec::Observer* observer) {
+    return dynamic_cast<exec::CountObserver*>(observer);
+  }
+
   // The code of a launch that somebody observes; null where it is the kernel's own.
   base::Result<std::unique_ptr<Code>> with_probes(exec::Observer* observer) const {
+    if (auto* stopper = dynamic_cast<exec::Stopper*>(observer)) {
+      auto code = lower_(*stopper);  // which tells it of all places
+      if (!code) return code;
+      if (!stopper->ready(code_.kernel, code_.level)) return std::unique_ptr<Code>();
+      if (stopper->is_sparse()) code = lower_(*stopper);
+      if (code) join_products(**code);
+      return code;
+    }
     auto* registers = dynamic_cast<exec::RegisterObserver*>(observer);
-    if (!registers || registers->register_probes().empty()) return std::unique_ptr<Code>();
-    auto code = lower_(registers->register_probes());
+    if (!registers) return std::unique_ptr<Code>();
+    if (registers->register_probes().empty() && !counter_of(observer)) return std::unique_ptr<Code>();
+    auto code = lower_(*registers);
     if (code) join_products(**code);
     return code;
   }

@@ -14,12 +14,6 @@ namespace {
 
 const Access& access_of(const Operands& in) { return *static_cast<const Access*>(in.data); }
 
-uint64_t address_at(const Exec& x, const Operands& in, const Access& a, uint32_t i) {
-  if (a.address_bytes == 4)
-    return static_cast<uint32_t>(x.reg<uint32_t>(in.a)[i] + static_cast<uint32_t>(a.offset));
-  return x.reg<uint64_t>(in.a)[i] + static_cast<uint64_t>(a.offset);
-}
-
 // Registers of the access as byte arrays; what nobody wants goes to a scratch array.
 template <class Byte>
 void register_pointers(const Exec& x, const Access& a, Byte** out, std::byte* scratch) {
@@ -142,7 +136,7 @@ void each_lane(Exec& x, const Operands& in, const Access& a) {
   if (atomic) ++x.worker->global_spins;
   for (uint32_t i = 0; i < x.count; ++i) {
     if (!x.on(i)) continue;
-    const uint64_t address = address_at(x, in, a, i);
+    const uint64_t address = accessed_address(x, in, a, i);
     if (x.goes_on() && a.words > 1 && !(address & (a.bytes() - 1))) {
       if (!each_word<kWrite>(x, in, a, regs, i, address, atomic)) return;
       continue;
@@ -157,7 +151,8 @@ void each_lane(Exec& x, const Operands& in, const Access& a) {
   }
   if (!kWrite || a.space != Space::kShared || x.goes_on()) return;
   for (uint32_t turn = 0; turn < x.count; ++turn)  // again: the checks had to see the lanes in their order
-    if (const uint32_t i = store_turn(turn, x.count); x.on(i)) store_lane(a, regs, i, places[i], false);
+    if (const uint32_t i = store_turn(turn, x.count, a.bytes()); x.on(i))
+      store_lane(a, regs, i, places[i], false);
 }
 
 // Narrow values into wide registers: through a scratch array as narrow as the values.
@@ -241,7 +236,7 @@ void access_global(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
   const Access& a = access_of(in);
   if constexpr (kWrite) x.worker->launch->progress.changed();
-  if (!is_plain(a) || x.launch().checked) [[unlikely]]
+  if (!is_plain(a) || x.worker->each_access) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
   const auto* address = l.reg<uint64_t>(in.a);
   uint64_t low, high, bits;
@@ -274,7 +269,8 @@ void access_shared(Lanes& l, const Operands& in) {
   const Access& a = access_of(in);
   const Cta& cta = *x.cta;
   const uint32_t size = a.bytes();
-  if (a.address_bytes != 4 || a.word_bytes > 8 || size > cta.shared_bytes || x.launch().checked) [[unlikely]]
+  if (a.address_bytes != 4 || a.word_bytes > 8 || size > cta.shared_bytes || x.worker->each_access)
+      [[unlikely]]
     return each_lane<kWrite>(x, in, a);
   const auto* address = l.reg<uint32_t>(in.a);
   const uint32_t add = static_cast<uint32_t>(a.offset) - cta.shared_base;

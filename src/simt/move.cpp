@@ -55,7 +55,8 @@ void is_space(Lanes& l, const Operands& in) {
     if (!l.on(i)) continue;
     const uint64_t window = a[i] & kWindowMask;
     const bool host = window != kSharedWindow && window != kLocalWindow;
-    bool is = in.small ? host : window == static_cast<uint64_t>(in.imm);
+    const bool of_params = a[i] - param_address(exec_of(l), kParamBase) < exec_of(l).launch().params.size();
+    bool is = in.small == 2 ? of_params : in.small ? host : window == static_cast<uint64_t>(in.imm);
     if (is && in.e) is = static_cast<uint32_t>(a[i]) >> kRankShift == exec_of(l).cta->rank;
     d[i] = is ? -1 : 0;
   }

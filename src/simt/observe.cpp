@@ -14,10 +14,9 @@ void show_registers(Lanes& lanes, const Operands& in) {
   values.reserve(place.registers.size());
   for (const auto& [offset, bytes] : place.registers)
     values.push_back(x.regs + offset + uint64_t{bytes} * x.first);
-  const Code& code = x.code();
   exec::RegisterEvent event{};
   event.probe = place.probe;
-  for (size_t d = 0; d < 3; ++d) event.program[d] = x.cta->id[d] / code.cluster[d];
+  event.program = program_of(*x.cta);
   event.block = x.cta->rank;
   event.first = x.first;
   event.count = x.count;

@@ -15,6 +15,7 @@
 #include "async/mbarrier.h"
 #include "check/check.h"
 #include "cluster.h"
+#include "count.h"
 #include "divergence.h"
 #include "simd/tables.h"
 
@@ -64,6 +65,7 @@ void run_path_checked(Exec& x, const Tables& tables, Checks& checks, uint64_t tu
     const Instr& in = *x.pc++;
     const int8_t* own = x.mask;
     if (in.guard != kNoRegister) {
+      if (!checks.guarded(x, in)) continue;
       int8_t* mask = x.worker->guard_mask.data();
       const Guard guard = tables.guard(x.reg<int8_t>(in.guard), in.guard_flip, own, mask, x.count);
       if (guard == Guard::kNone) continue;
@@ -111,12 +113,17 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     worker_.guard_mask.resize(code_.threads);
     if (launch.checked) checks_ = std::make_unique<Checks>(launch);
     worker_.checks = checks_.get();
+    if (launch.counter) counting_ = std::make_unique<Counting>(launch, *launch.counter);
+    worker_.counting = counting_.get();
+    worker_.each_access = checks_ || counting_;
   }
   ~GridWorker() { give_steps(); }
 
   Step step(Cluster& cluster) { return step_of(run_cluster(cluster)); }
   Step turn(Cluster& cluster) { return step_of(run_turn(cluster, launch_.shuffle->random)); }
-  void end(Cluster&) {}
+  void end(Cluster& cluster) {
+    if (counting_) counting_->end(cluster);
+  }
   void discard(Cluster&) {}
 
   std::unique_ptr<Cluster> make() {
@@ -149,11 +156,13 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     cluster.number = number;
     cluster.async.begin(launch_.options->timing, static_cast<uint64_t>(number));
     if (checks_) checks_->begin(cluster);
+    if (counting_) counting_->begin(cluster);
     cluster.barrier.arrived = 0;
     cluster.timeouts = 0;
     for (auto& cta : cluster.ctas) {
       cta->id = block_of(launch_, number, cta->rank);
       cta->was_refused = false;
+      std::fill_n(cta->shared, std::min(code_.reserved_shared, cta->shared_bytes), std::byte{0});
       begin_paths(*cta);
       for (auto& part : cta->parts)
         if (part) part->begin(*cta);
@@ -246,14 +255,20 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     if (launch_.stops(*cta.cluster)) return Outcome::kStopped;
     if (cta.fuel > 0) return Outcome::kGoesOn;
     cta.fuel = kFuel;
-    // In a shuffled launch each warp jumps back for itself, and often one of them asks for all.
-    const bool spins_only = cta.spins >= (launch_.shuffle ? kSpinsOfFuel * 32 / code_.threads : kSpinsOfFuel);
+    // Each path (in a shuffled launch: each warp) jumps back for itself, and often one of them asks for all.
+    const uint64_t jumps =
+        launch_.shuffle ? (code_.threads + 31) / 32 : std::max<size_t>(cta.paths.size(), 1);
+    const bool spins_only = cta.spins * jumps >= kSpinsOfFuel;
     cta.spins = 0;
+    only_spun_ = spins_only ? only_spun_ + 1 : 0;
     if (!spins_only) launch_.progress.changed();
     if (should_stop(x)) return Outcome::kStopped;
     if (x.path) ++x.path->penalty;
-    const bool spins = spins_only && (launch_.shuffle || !others_ready(cta, x.path));
-    return spins ? Outcome::kSpinning : Outcome::kGoesOn;
+    // Others may be ready at each look, yet wait for the same: after some looks they had their turns.
+    const bool others_first = !launch_.shuffle && only_spun_ <= cta.paths.size() && others_ready(cta, x.path);
+    if (!spins_only || others_first) return Outcome::kGoesOn;
+    only_spun_ = 0;
+    return Outcome::kSpinning;
   }
 
   // A turn of a shuffled launch: of any path of the cluster that is ready.
@@ -359,18 +374,9 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
   const Tables& tables_;
   Worker worker_;
   std::unique_ptr<Checks> checks_;
+  std::unique_ptr<Counting> counting_;
+  size_t only_spun_ = 0;  // looks, one after the other, that found nothing but spins
 };
-
-std::string threads_of(const Path& s) {
-  uint32_t on = s.count;
-  if (!s.full)
-    on = static_cast<uint32_t>(std::count_if(s.mask.begin(), s.mask.end(), [](int8_t m) { return m; }));
-  std::string out = s.count == 32 ? "warp " + std::to_string(s.first / 32)
-                                  : "warps " + std::to_string(s.first / 32) + " to " +
-                                        std::to_string((s.first + s.count) / 32 - 1);
-  if (!s.full) out += " (" + std::to_string(on) + " threads)";
-  return out;
-}
 
 void GridWorker::report_deadlock(Cluster& cluster) {
   Exec x;

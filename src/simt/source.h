@@ -1,11 +1,13 @@
 // What is asked of an instruction besides what it does, whatever its set: by messages, checks and the launch. A front end
 // writes it down, so that nothing else of the engine reads its text.
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <triton_runner/base/diagnostic.h>
+#include <triton_runner/machine/exact.h>
 #include <triton_runner/num/type.h>
 
 namespace triton_runner::simt {
@@ -21,9 +23,22 @@ struct Part {
   bool calls = false;                        // such a function
 };
 
+// Arithmetic of integers on registers d, a, b, c. check="overflow" asks by how much the result is not exact.
+struct Exact {
+  machine::ExactFn rule = nullptr;  // null: not followed, and taken for exact
+  machine::ExactFn then = nullptr;  // of the result of the first two operands, and the third
+  std::array<uint8_t, 3> widths{};  // bits
+  uint8_t width = 0;                // of the result
+  int predicate = 0;                // of a comparison
+  bool jumps = false;
+  // Numbers that go through shared memory or to another thread, and what the rule makes of all those of a warp.
+  enum class Moves : uint8_t { kNothing, kLoad, kStore, kShuffle, kCombine } moves = Moves::kNothing;
+};
+
 struct Source {
   const void* at = nullptr;  // the front end's instruction: one for all copies of inlined code
   std::string_view name;     // as the text spells it
+  uint32_t index = 0;        // of machine code: of the instruction in its function
 
   // How it accesses memory: as threads do, atomically, by a copy that goes on after it, or what only such instructions
   // touch (mbarriers, tensor maps).
@@ -43,7 +58,8 @@ struct Source {
   num::Type type{};
   uint8_t elements = 1;
   bool is_signed = false;
-  const Part* part = nullptr;  // of Code::kept
+  const Part* part = nullptr;       // of Code::kept
+  std::vector<uint32_t> addresses;  // the registers that say where it accesses memory
 };
 
 class Listing {
@@ -53,6 +69,8 @@ class Listing {
   virtual std::string text(const Source& source) const = 0;
   // The line of the PTX that machine code was made from; 0: not known, or it is PTX itself.
   virtual uint32_t ptx_line(const Source&) const { return 0; }
+  // What check="overflow" is told, which few launches ask for; of machine code nothing.
+  virtual Exact exact(const Source&) const { return {}; }
   // In the program that the text was made from, if the text says.
   virtual std::optional<base::Location> program_location(const Source& source) const = 0;
   // The number of the only parameter in `candidates` (a bit each, up to 64) that the address of the access was made from;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "check/check.h"
+#include "simd/tables.h"
 
 namespace triton_runner::simt {
 
@@ -53,46 +54,6 @@ PTX_INLINE void each_bit(uint32_t bits, F f) {
 
 // ---- shfl
 
-struct ShuffleSource {
-  uint32_t lane;
-  bool valid;
-};
-
-// Where `lane` reads from: PTX ISA 9.7.9.6.
-PTX_INLINE ShuffleSource source_of(ShuffleKind kind, uint32_t lane, uint32_t b, uint32_t c) {
-  const uint32_t by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
-  const int32_t first = static_cast<int32_t>(lane & segment);
-  const int32_t last = first | static_cast<int32_t>(clamp & ~segment);
-  const int32_t at = static_cast<int32_t>(lane);
-  int32_t from = 0;
-  bool valid = false;
-  switch (kind) {
-    case ShuffleKind::kUp:
-      from = at - static_cast<int32_t>(by);
-      valid = from >= last;
-      break;
-    case ShuffleKind::kDown:
-      from = at + static_cast<int32_t>(by);
-      valid = from <= last;
-      break;
-    case ShuffleKind::kBfly:
-      from = at ^ static_cast<int32_t>(by);
-      valid = from <= last;
-      break;
-    case ShuffleKind::kIdx:
-      from = first | static_cast<int32_t>(by & ~segment);
-      valid = from <= last;
-      break;
-  }
-  return {valid ? static_cast<uint32_t>(from) : lane, valid};
-}
-
-// Constant lane operands: who reads from whom is known.
-struct ShuffleTable {
-  std::array<uint8_t, 32> from;
-  std::array<int8_t, 32> valid;
-};
-
 // d: result, a: value, b: lane or distance, c: clamp and segments, e: the predicate or none; imm: the place
 // of the membermask.
 void run_shfl(Lanes& lanes, const Operands& in) {
@@ -106,7 +67,7 @@ void run_shfl(Lanes& lanes, const Operands& in) {
     std::array<uint32_t, 32> value;
     std::array<ShuffleSource, 32> source;
     std::memcpy(value.data(), a + w, sizeof value);
-    for (uint32_t i = 0; i < 32; i++) source[i] = source_of(kind, i, b[w + i], c[w + i]);
+    for (uint32_t i = 0; i < 32; i++) source[i] = shuffle_from(kind, i, b[w + i], c[w + i]);
     each_bit(on, [&](uint32_t i) {
       if (d) d[w + i] = value[source[i].lane];
       if (p) p[w + i] = source[i].valid ? -1 : 0;
@@ -122,15 +83,14 @@ void run_shfl_table(Lanes& lanes, const Operands& in) {
   const uint32_t* a = x.reg<uint32_t>(in.a);
   uint32_t* d = in.d == kNoRegister ? nullptr : x.reg<uint32_t>(in.d);
   int8_t* p = in.e == kNoRegister ? nullptr : x.reg<int8_t>(in.e);
+  if (!x.mask) {
+    if (d) table.tables->permute(d, a, table.from.data(), x.count);
+    for (uint32_t w = 0; p && w < x.count; w += 32) std::memcpy(p + w, table.valid.data(), 32);
+    return;
+  }
   for (uint32_t w = 0; w < x.count; w += 32) {
     std::array<uint32_t, 32> value;
     std::memcpy(value.data(), a + w, sizeof value);
-    if (!x.mask) {
-      if (d)
-        for (uint32_t i = 0; i < 32; i++) d[w + i] = value[table.from[i]];
-      if (p) std::memcpy(p + w, table.valid.data(), 32);
-      continue;
-    }
     for (uint32_t i = 0; i < 32; i++) {
       if (!x.mask[w + i]) continue;
       if (d) d[w + i] = value[table.from[i]];
@@ -218,6 +178,7 @@ void run_vote(Lanes& lanes, const Operands& in) {
 void run_activemask(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   uint32_t* d = x.reg<uint32_t>(in.d);
+  if (!x.mask) return static_cast<void>(std::fill_n(d, x.count, ~uint32_t{0}));
   each_warp(x, [&](uint32_t w, uint32_t on) { each_bit(on, [&](uint32_t i) { d[w + i] = on; }); });
 }
 
@@ -324,10 +285,11 @@ void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t>
   i.run = run_shfl;
   if (!b || !c) return;
   ShuffleTable table;
+  table.tables = &simd_tables(num::current_isa());
   bool broadcast = true, is_xor = true;
   const uint32_t by = *b & 31;
   for (uint32_t lane = 0; lane < 32; lane++) {
-    const ShuffleSource s = source_of(kind, lane, *b, *c);
+    const ShuffleSource s = shuffle_from(kind, lane, *b, *c);
     table.from[lane] = static_cast<uint8_t>(s.lane);
     table.valid[lane] = s.valid ? -1 : 0;
     broadcast &= s.lane == table.from[0];
@@ -338,7 +300,7 @@ void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t>
     if (broadcast) i.run = run_shfl_broadcast;
     if (is_xor && xor_handler(by)) i.run = xor_handler(by);
   }
-  i.b = static_cast<uint32_t>(i.imm);
+  i.b = static_cast<uint32_t>(i.imm), i.c = kNoRegister;
   i.small = table.from[0];
   i.data = code.keep(table);
 }

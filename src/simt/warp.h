@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "operand_data.h"
 #include "redux.h"
 
 namespace triton_runner::simt {
@@ -12,7 +13,6 @@ uint32_t warp_bits(const Lanes& x, uint32_t first);
 // the path waits or splits, and the handler has to return.
 bool warps_converged(Exec& x, const Instr& in, uint32_t members);
 
-enum class ShuffleKind : uint8_t { kUp, kDown, kBfly, kIdx };
 // The handler of an instruction with the places d: result, a: value, b: lane or distance, c: clamp and segments, e: the
 // predicate or none, imm: the membermask. Where b and c are constants of the code, their values.
 void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t> b,

@@ -164,8 +164,10 @@ class Finisher {
         if (!(in == b.in)) b.in = std::move(in), changed = true;
       }
     }
-    // What code behind a call reads from outside is never released by either side.
+    // What code behind a call reads from outside is never released by either side; nor is anything under a debugger,
+    // which shows and sets what the program is done with.
     Bits shared(n);
+    for (size_t s = 0; l_.is_dense() && s < n; ++s) shared.set(s);
     for (const auto& o : l_.out_of_line_) {
       if (label_[o.entry.id] >= static_cast<int64_t>(order_.size())) continue;
       Bits captured = blocks_[block_of_[label_[o.entry.id]]].in;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <triton_runner/exec/pool.h>
+#include <triton_runner/exec/stopper.h>
 #include <triton_runner/exec/timing.h>
 #include <triton_runner/num/types.h>
 
@@ -26,34 +27,44 @@ class TileKernel final : public exec::Kernel {
   exec::LaunchResult launch(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
-    if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
+    if (auto ok = exec::check_programs(options); !ok) return exec::LaunchError{ok.error(), {}};
     if (options.checks & exec::kCheckHazard)
       return exec::LaunchError{base::failure("kernel '" + name() + "': " + exec::kHazardIsForCubins), {}};
     if (exec::wants_both_ends(options) && has_two_ends(*func_->region(0)) == Ends::kTwo)
       return exec::launch_both_ends(*this, options, args, allocations);
     if (auto ok = whole_clusters(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
+    const Code* plain = &code_;
+    if (options.numerics == exec::Numerics::kHardware) {
+      auto made = hardware_code();
+      if (!made) return exec::LaunchError{made.error(), {}};
+      plain = *made;
+    }
+    auto* stopper = dynamic_cast<exec::Stopper*>(options.observer);
+    if (stopper && !stopper->ready(name(), level_)) return {};
     exec::Memory memory(allocations, options.resolve, options.whole);
     Launch launch;
     const int64_t blocks = code_.cluster_size();
-    launch.begin(options, memory, (exec::programs_of(options) + blocks - 1) / blocks);
-    launch.code = &code_;
+    launch.begin(options, memory, (exec::programs_of(options) + blocks - 1) / blocks, code_.cluster);
+    launch.code = plain;
     // An observer has code of its own for this one launch, and so do checks: nothing is fused there, so that
     // every value is there to be seen.
     std::optional<Checks> checks;
     std::unique_ptr<const CheckedCode> with_probes;
     if ((options.checks & ~exec::kCheckBounds) || options.shuffle || options.perturb) {
-      if (options.observer) with_probes = made_code(options.observer, true);
+      if (options.observer || options.numerics == exec::Numerics::kHardware)
+        with_probes = made_code(options.observer, true, options.numerics);
       const CheckedCode& code = with_probes ? *with_probes : checked_code();
       checks.emplace(code, options, memory, launch.shuffle ? &*launch.shuffle : nullptr);
       launch.checks = &*checks;
       launch.code = &code.code;
     } else if (options.observer) {
-      with_probes = made_code(options.observer, false);
+      with_probes = made_code(options.observer, false, options.numerics);
       launch.code = &with_probes->code;
     }
     launch.args = args;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (checks && checks->one_thread()) workers = 1;
+    if (stopper) workers = 1;  // a person looks at one after the other
     run_grid(launch, workers);
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     return {};
@@ -63,6 +74,7 @@ class TileKernel final : public exec::Kernel {
   const ir::Op* func_ = nullptr;
   std::vector<exec::Param> params_;
   std::string level_;
+  LoadOptions options_;
 
  private:
   base::Status whole_clusters(const std::array<int64_t, 3>& grid) const {
@@ -92,13 +104,17 @@ class TileKernel final : public exec::Kernel {
     return ends;
   }
 
-  std::unique_ptr<CheckedCode> made_code(exec::Observer* observer, bool checked) const {
+  std::unique_ptr<CheckedCode> made_code(exec::Observer* observer, bool checked,
+                                         exec::Numerics numerics) const {
     auto made = std::make_unique<CheckedCode>();
     static_cast<CodeHeader&>(made->code) = code_;
     base::Diagnostics sink;
     Lowering lowering(made->code, sink);
     lowering.observe_for(observer);
-    lowering.lower_kernel(*func_);  // as before, so that it succeeds
+    if (numerics == exec::Numerics::kHardware) lowering.round_as(hardware());
+    auto* stopper = dynamic_cast<exec::Stopper*>(observer);
+    const bool fuses = stopper && stopper->is_sparse() && options_.fuse && !checked;
+    lowering.lower_kernel(*func_, fuses);  // as before, so that it succeeds
     if (checked) made->prepare(lowering);
     return made;
   }
@@ -106,12 +122,43 @@ class TileKernel final : public exec::Kernel {
   // Made by the first launch that is checked or shuffled.
   const CheckedCode& checked_code() {
     std::lock_guard lock(checked_mutex_);
-    if (!checked_) checked_ = made_code(nullptr, true);
+    if (!checked_) checked_ = made_code(nullptr, true, exec::Numerics::kExact);
     return *checked_;
+  }
+
+  Lowering::Hardware hardware() const {
+    return {true, options_.contract, options_.sums_in_trees,
+            std::atoi(code_.target.c_str() + std::string_view("cuda:").size()), &options_};
+  }
+
+  // Made by the first launch that rounds as the hardware does.
+  base::Result<const Code*> hardware_code() {
+    if (!code_.is_ttgir)
+      return base::failure(
+          "kernel '" + name() + "': numerics 'hardware' needs layouts, and TTIR has none",
+          {"they say which instruction multiplies and in which order elements are added: run it at "
+           "level ttgir, or at level ptx, which always rounds so"});
+    if (!code_.target.starts_with("cuda:"))
+      return base::failure("kernel '" + name() +
+                               "': numerics 'hardware' is for NVIDIA's targets, and this is " +
+                               (code_.target.empty() ? "a module without a target" : code_.target),
+                           {"leave numerics= out, or compile the kernel for a target such as cuda:90"});
+    std::lock_guard lock(checked_mutex_);
+    if (!hardware_) {
+      auto made = std::make_unique<Code>();
+      static_cast<CodeHeader&>(*made) = code_;
+      base::Diagnostics sink;
+      Lowering lowering(*made, sink);
+      lowering.round_as(hardware());
+      if (!lowering.lower_kernel(*func_)) return sink.summary();
+      hardware_ = std::move(made);
+    }
+    return hardware_.get();
   }
 
   std::mutex checked_mutex_;
   std::unique_ptr<CheckedCode> checked_;
+  std::unique_ptr<Code> hardware_;
 };
 
 // Also under the dialect name of 3.0 to 3.2.
@@ -212,6 +259,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   code.module = module;
   code.kernel = function_name(func);
   kernel->func_ = &func;
+  kernel->options_ = options;
   const ir::Op& top = *module->op();
   if (const ir::Attr* target = module_attr(top, "target")) code.target = std::string(target->string);
   if (const ir::Attr* capability = module_attr(top, "compute-capability"); capability && code.target.empty())

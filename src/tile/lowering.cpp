@@ -2,6 +2,7 @@
 #include "lowering.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <triton_runner/ir/text.h>
 
@@ -17,6 +18,7 @@ namespace triton_runner::tile {
 #define FOLD(f) std::optional<int64_t> fold_##f(Folder&, const ir::Op&);
 #define SHADOW(f) void shadow_##f(ShadowRule&);
 #define RACE(f) bool race_##f(RaceRule&);
+#define HARDWARE(f) bool hardware_##f(Lowering&, const ir::Op&);
 #define OP(kind, name, operands, exec, ...) exec
 #include <triton_runner/ir/ops.def>
 #undef OP
@@ -32,6 +34,8 @@ const OpRow kRows[] = {
 #define FOLD(f) .fold = &fold_##f,
 #define SHADOW(f) .shadow = &shadow_##f,
 #define RACE(f) .race = &race_##f,
+#define HARDWARE(f) .hardware = &hardware_##f,
+#define EXACT(f) .exact = &machine::exact_##f,
 #define OP(kind, name, operands, exec, ...) {exec},
 #include <triton_runner/ir/ops.def>
 #undef OP
@@ -224,10 +228,13 @@ Slot Lowering::begin_loop() {
 
 const ir::Op* Lowering::lower_block(const ir::Block& block) {
   auto is_terminator = [](const ir::Op& op) { return !op.successors.empty() || row_of(op.kind).structure; };
+  if (stopper_) show(block.args);
   for (const ir::Op* op = block.first; op; op = op->next) {
+    if (stopper_) stop_before(*op);
     if (op == block.last && is_terminator(*op)) return op;
     lower_op(*op);
     observe(*op, op->results);
+    if (stopper_) show(op->results);
   }
   // scf.yield without values may be left out of the text.
   const ir::Op& parent = *block.region->parent;
@@ -240,15 +247,20 @@ const ir::Op* Lowering::lower_block(const ir::Block& block) {
 }
 
 void Lowering::lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit) {
+  const Visible* outside = visible_;
   for (const ir::Block* b = region.first; b; b = b->next) {
+    const Visible* before = visible_;
     bind(block_label(b));
     observe(*region.parent, b->args);
     const ir::Op* last = lower_block(*b);
-    if (last->successors.empty())
+    if (last->successors.empty()) {
       on_exit(*last);
-    else
+      visible_ = before;  // nothing comes after it
+    } else {
       lower_op(*last);
+    }
   }
+  visible_ = outside;
 }
 
 Label Lowering::out_of_line(const ir::Op& op, const std::function<void()>& body) {
@@ -347,7 +359,7 @@ void Lowering::error(const ir::Op& op, std::string message, std::vector<std::str
 }
 
 bool Lowering::can_hoist(const ir::Op& op) {
-  if (!op.does(ir::Effect::kLazy) || lanes_ > 0 || !op.regions.empty()) return false;
+  if (!op.does(ir::Effect::kLazy) || lanes_ > 0 || !op.regions.empty() || is_dense()) return false;
   for (const ir::Use& u : op.operand_uses)
     if (!kept_[slot(u.value)]) return false;
   return true;
@@ -404,7 +416,8 @@ void Lowering::lower_op(const ir::Op& op) {
       return error(op, std::string(op.name) +
                            " of another block's memory is not supported: its barriers can be arrived at");
   hoisting_ = can_hoist(op);
-  if (row.lower)
+  if (hardware_.on && row.hardware && row.hardware(*this, op)) {
+  } else if (row.lower)
     row.lower(*this, op);
   else if (row.elementwise)
     lower_elementwise(*this, op, *row.elementwise);
@@ -425,6 +438,7 @@ bool Lowering::lower_kernel(const ir::Op& func, bool fuse) {
     code_.params.push_back(s);
   }
   if (fuse) find_sorts(*this, body);
+  if (hardware_.contract) find_contractions(*this, body);
   lower_region(body, [&](const ir::Op& last) { emit_finish(last); });
   if (failed_) return false;
   if (fuse) fuse_code(*this);
@@ -442,6 +456,8 @@ void Lowering::inline_call(const ir::Op& call, const ir::Op& func) {
   if (args.size() != body.first->args.size())
     return error(call, "the call's operands do not match the function's arguments");
   calls_.push_back(&func);
+  call_ops_.push_back(&call);
+  const Visible* outside = std::exchange(visible_, nullptr);
   Scope& scope = scopes_.emplace_back();
   scope.region = &body;
   move(slots_of(*this, body.first->args), args, call);
@@ -452,6 +468,8 @@ void Lowering::inline_call(const ir::Op& call, const ir::Op& func) {
   });
   bind(end);
   scopes_.pop_back();
+  visible_ = outside;
+  call_ops_.pop_back();
   calls_.pop_back();
 }
 

@@ -25,14 +25,23 @@
 #include <vector>
 
 #include <triton_runner/base/diagnostic.h>
+#include <triton_runner/machine/exact.h>
 #include <triton_runner/num/elementwise.h>
 #include <triton_runner/tile/fold.h>
+#include <triton_runner/tile/tile.h>
 
 #include "code.h"
 #include "rules.h"
 #include "task.h"
 
+namespace triton_runner::exec {
+class Stopper;
+}
+
 namespace triton_runner::tile {
+
+class MemPlan;
+struct MemView;
 
 inline constexpr int64_t kMostElements = int64_t{1} << 24;  // of a tile
 
@@ -148,8 +157,18 @@ class Lowering {
   }
   // The kernel's whole code; `fuse`: with instructions that stand for several ops. False: the sink says why.
   bool lower_kernel(const ir::Op& func, bool fuse = false);
-  // From here on the values that it wants are handed to the observer of the launch (observe.cpp).
-  void observe_for(exec::Observer* observer) { observer_ = observer; }
+  // From here on the values that it wants are handed to the observer of the launch (observe.cpp); before the ops that
+  // an exec::Stopper wants stands a stop (stop.cpp).
+  void observe_for(exec::Observer* observer);
+  // Ops round as the target's instructions do (LaunchOptions::numerics); contract: products and sums become one.
+  struct Hardware {
+    bool on = false, contract = false;
+    bool tree = true;    // threads add their registers in pairs, and not one after the other
+    int capability = 0;  // 90
+    const LoadOptions* options = nullptr;
+  };
+  void round_as(const Hardware& hardware) { hardware_ = hardware; }
+  const Hardware& hardware() const { return hardware_; }
   bool observes(const ir::Region& region) const;  // whether it wants any value in there
   // What dl.dump left, a tt.print with such a prefix: handed to that observer, and nothing without one.
   void mark(const ir::Op& op, std::string_view prefix);
@@ -179,12 +198,23 @@ class Lowering {
     std::unordered_map<const ir::Block*, Label> blocks;
     std::vector<Slot>* captures = nullptr;
   };
+  // A value that is in sight of what is lowered, and those that were before it.
+  struct Visible {
+    const ir::Value* value;
+    Slot slot;
+    const MemView* view;  // of buffers in shared or tensor memory; else null
+    const MemPlan* plan;
+    const Visible* before;
+  };
   struct OutOfLine {
     Label entry;
     std::vector<Slot> args;  // defined by who calls it
   };
   bool can_hoist(const ir::Op& op);
   void observe(const ir::Op& op, std::span<ir::Value> values);
+  void stop_before(const ir::Op& op);
+  bool is_dense() const;  // a stop before each op, where all that is in sight can be seen and set
+  void show(std::span<ir::Value> values);  // they are in sight from here on
   void emit_pending(Pending p);
   void remove(const std::vector<uint8_t>& taken);  // the pending instructions that are marked
 
@@ -201,7 +231,11 @@ class Lowering {
   std::vector<const ir::Op*> calls_;  // being inlined
   std::unordered_map<const ir::Op*, std::function<void(const ir::Op&)>> replaced_;
   exec::Observer* observer_ = nullptr;
+  exec::Stopper* stopper_ = nullptr;
+  const Visible* visible_ = nullptr;
+  std::vector<const ir::Op*> call_ops_;  // the calls of calls_
   std::set<const ir::Op*> skipped_;
+  Hardware hardware_;
   bool fuses_ = false;
   int64_t lanes_ = 0;  // 0: not in a vectorised region
   const Places* places_ = nullptr;
@@ -213,6 +247,8 @@ class Lowering {
 // What a row of ops.def names: a handler, and the rules that the op has beside it.
 using LowerFn = void (*)(Lowering&, const ir::Op&);
 using FoldFn = std::optional<int64_t> (*)(Folder&, const ir::Op&);
+// In place of `lower` where ops round as the target's instructions do; false: the op is lowered as ever.
+using HardwareFn = bool (*)(Lowering&, const ir::Op&);
 struct OpRow {
   LowerFn lower = nullptr;
   std::string_view handler = {};  // "addi" of lower_addi
@@ -221,6 +257,8 @@ struct OpRow {
   FoldFn fold = nullptr;
   ShadowFn shadow = nullptr;
   RaceFn race = nullptr;
+  HardwareFn hardware = nullptr;
+  machine::ExactFn exact = nullptr;
 };
 const OpRow& row_of(ir::OpKind kind);
 
@@ -236,6 +274,9 @@ inline std::optional<Slot> optional_slot(Lowering& l, const ir::Value* value) {
 void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f);
 // Replaces the sorting networks of a function's body, and leaves out what only they used (ops/sort.cpp).
 void find_sorts(Lowering& lowering, const ir::Region& region);
+// Lowers sums of products of a function's body as the fused multiply-adds that LLVM and ptxas make of them
+// (hardware/contract.cpp).
+void find_contractions(Lowering& lowering, const ir::Region& region);
 // Makes one instruction of chains of elementwise ops, loads, stores and reductions (fuse/fuse.cpp).
 void fuse_code(Lowering& lowering);
 

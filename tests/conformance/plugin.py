@@ -15,6 +15,7 @@ import sys
 import time
 
 import pytest
+from sampling import sampled
 
 SETTINGS = json.loads(os.environ["CONFORMANCE"])
 STDERR = os.dup(2)  # pytest redirects 2 itself
@@ -37,11 +38,6 @@ def write(record: dict) -> None:
         file.write(line)
 
 
-def group_of(nodeid: str) -> str:
-    """The test function, without its parameters."""
-    return nodeid.split("[")[0]
-
-
 def finished() -> set[str]:
     """The tests that need not run again."""
     with contextlib.suppress(FileNotFoundError), open(SETTINGS["results"]) as file:
@@ -62,14 +58,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    groups: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        groups.setdefault(group_of(item.nodeid), []).append(item)
-    each = SETTINGS["each"]
-    chosen = []
-    for members in groups.values():
-        count = min(each or len(members), len(members))
-        chosen += [members[i * len(members) // count] for i in range(count)]
+    chosen = sampled(items, SETTINGS["each"])
     if SETTINGS["only"]:
         chosen = [item for item in chosen if item.nodeid in set(SETTINGS["only"])]
     number, of = SETTINGS["shard"]

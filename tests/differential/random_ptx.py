@@ -1,8 +1,8 @@
 """A random PTX kernel from a seed, made of what an assembler rewrites: chains of selections, shifts,
-carries, byte permutes, minima and maxima, narrow integers, values that all threads share, branches that
-part a warp, loops, predicated loads, stores and cp.async, shared and local memory. Whatever executes it has
-to give the same bits: floats are rounded where the text says (.rn), no atomics, no NaN leaves a float but
-as a predicate or an integer.
+carries, byte permutes, minima and maxima, narrow integers and pairs of them, values that all threads share,
+branches that part a warp, loops, predicated loads, stores and cp.async, shared and local memory. Whatever
+executes it has to give the same bits: floats are rounded where the text says (.rn), no atomics, no NaN leaves
+a float but as a predicate or an integer.
 
 The comments at its head describe its launch, as `triton-runner assemble --check` takes them.
 """
@@ -19,8 +19,9 @@ NUMBERS = (
 
 
 class Generator:
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, target: str):
         self.random = random.Random(f"ptx {seed}")
+        self.has_packed = int("".join(filter(str.isdigit, target))) >= 90  # arithmetic of pairs
         self.lines: list[str] = []
         self.count = {"r": 0, "d": 0, "p": 0, "f": 0, "h": 0}
         self.values: dict[str, list[str]] = {name: [] for name in self.count}
@@ -98,9 +99,75 @@ class Generator:
 
     def half(self) -> str:
         """A 16-bit register."""
+        if self.values["h"] and self.random.random() < 0.5:
+            return self.pick("h")
         name = self.new("h")
         self.write(f"cvt.u16.u32 {name}, {self.pick('r')};")
         return name
+
+    def halves(self) -> None:
+        """Arithmetic of 16 bits, as LLVM narrows what needs no more."""
+        a, b, c = self.half(), self.half(), self.half()
+        n, s = self.random.choice((1, 3, 9, 255, 1000, 8389)), self.one("s16", "u16")
+        self.let(
+            "h",
+            self.one(
+                f"add.s16 {{}}, {a}, {b};", f"sub.s16 {{}}, {a}, {b};", f"mul.lo.s16 {{}}, {a}, {n};",
+                f"mul.hi.{s} {{}}, {a}, {n};", f"mad.lo.s16 {{}}, {a}, {n}, {c};",
+                f"shr.{s} {{}}, {a}, {n % 16};", f"shl.b16 {{}}, {a}, {n % 16};",
+                f"min.{s} {{}}, {a}, {b};", f"max.{s} {{}}, {a}, {b};",
+                f"and.b16 {{}}, {a}, {n};", f"xor.b16 {{}}, {a}, {b};", f"neg.s16 {{}}, {a};",
+                f"selp.b16 {{}}, {a}, {b}, {self.pick('p')};",
+            ),
+        )  # fmt: skip
+        if self.random.random() < 0.5:
+            self.let("r", self.one("cvt.u32.u16", "cvt.s32.s16") + f" {{}}, {self.pick('h')};")
+
+    def packed(self) -> None:
+        """Pairs of 16 bits in a word, several of them with one number."""
+        number = self.new("r")
+        self.write(f"mov.b32 {number}, {self.random.choice((65537, 65536, 1, 0x00070009, -1, 0x7FFF8000))};")
+        for _ in range(self.random.randint(1, 3)):
+            pair = self.let("r", f"mov.b32 {{}}, {{{{{self.half()}, {self.half()}}}}};")
+            if self.has_packed:
+                s = self.one("s16x2", "u16x2")
+                other = self.one(number, number, self.pick("r"))
+                pair = self.let(
+                    "r",
+                    self.one("add.s16x2", f"min.{s}", f"max.{s}", "add.s16x2") + f" {{}}, {pair}, {other};",
+                )
+            low, high = self.new("h"), self.new("h")
+            self.write(f"mov.b32 {{{low}, {high}}}, {pair};")
+            self.values["h"] += [low, high][: self.random.randint(1, 2)]
+
+    def absolute(self) -> None:
+        """|x| as LLVM writes it, with another minimum or maximum, or a chain of them."""
+        a, s = self.pick("r"), self.one("s32", "u32")
+        negative = self.let("r", f"neg.s32 {{}}, {a};")
+        value = self.let("r", f"max.s32 {{}}, {a}, {negative};")
+        for _ in range(self.random.randint(0, 3)):
+            value = self.let("r", f"{self.one('min', 'max')}.{s} {{}}, {value}, {self.r()};")
+
+    def index(self) -> None:
+        """Of the thread, some of whose bits are known."""
+        value = self.let("r", f"and.b32 {{}}, %thread, {self.one('31', '15', '62', '7')};")
+        for _ in range(self.random.randint(1, 3)):
+            n = self.random.choice((32, 64, 96, 128, 192, 224))
+            value = self.let("r", self.one(f"or.b32 {{}}, {value}, {n};", f"mul.lo.s32 {{}}, {value}, 9;",
+            f"add.s32 {{}}, {value}, {n + 1};",
+                                           f"shl.b32 {{}}, {value}, {n % 7};",
+                                           f"shr.u32 {{}}, {value}, {n % 5};",
+                                           f"bfe.u32 {{}}, {value}, 2, 3;"))  # fmt: skip
+        if self.random.random() < 0.5:
+            self.let("h", f"cvt.u16.u32 {{}}, {value};")
+
+    def vector(self) -> None:
+        """Four words at once."""
+        index = self.let("r", f"and.b32 {{}}, {self.pick('r')}, 63;")
+        address, words = self.new("d"), [self.new("r") for _ in range(4)]
+        self.write(f"mad.wide.u32 {address}, {index}, 16, %in;")
+        self.write(f"ld.global.v4.b32 {{{', '.join(words)}}}, [{address}];")
+        self.values["r"] += words[: self.random.randint(1, 4)]
 
     def divisor(self) -> str:
         if self.random.random() < 0.6:
@@ -408,15 +475,15 @@ class Generator:
         weights = {
             self.integer: 10, self.shift: 6, self.permute: 4, self.carry: 3, self.select: 5, self.compare: 2,
             self.logic_of_predicates: 2, self.wide: 5, self.floats: 4, self.warp: 2, self.uniform: 4,
-            self.guarded: 4,
-            self.load: 3, self.store: 2, self.copy: 2, self.exchange: 1, self.local: 1,
+            self.guarded: 4, self.halves: 4, self.packed: 3, self.absolute: 2, self.index: 2,
+            self.vector: 1, self.load: 3, self.store: 2, self.copy: 2, self.exchange: 1, self.local: 1,
             self.branch: 2 if self.depth < 2 else 0, self.loop: 1 if self.depth < 2 else 0,
         }  # fmt: skip
         self.random.choices(list(weights), list(weights.values()))[0]()
 
 
 def generate_ptx(seed: int, target: str = "sm_80") -> str:
-    g = Generator(seed)
+    g = Generator(seed, target)
     for i in range(INPUTS):
         g.let("r", f"ld.global.b32 {{}}, [%first+{4 * THREADS * BLOCKS * i}];")
     g.let("r", "mov.b32 {}, %thread;")
@@ -449,7 +516,8 @@ def generate_ptx(seed: int, target: str = "sm_80") -> str:
             f"// grid: {BLOCKS}", f"// arg: i32[{max(words * INPUTS, 512)}] bits {seed}",
             f"// arg: i32[{words * 40}] zeros",
             f"// arg: i32[{words * 4}] iota", f"// arg: i32 {g.random.choice((1, 2, 3, 17, 40, 64))}",
-            ".version 8.0", f".target {target}", ".address_size 64",
+            f".version {'8.6' if target[3:5] in ('10', '12') else '8.0'}",
+            f".target {target}", ".address_size 64",
             ".visible .entry random(.param .u64 .ptr .global a, .param .u64 .ptr .global o,",
             "  .param .u64 .ptr .global s, .param .u32 n)",
             f".reqntid {THREADS}", "{", counts,

@@ -34,7 +34,7 @@ def ptx(body: str, params, target="sm_75", threads=32, declared="") -> bytes:
 
 
 def load(image: bytes, params=(("out", "pointer", "ptr", 64),), **options):
-    options = {"target": "cuda:75", "num_warps": 1, "shared": 0, **options}
+    options = {"target": "cuda:75", "block": (32, 1, 1), "shared": 0, **options}
     return gpu_driver.driver().load(image, "k", "ptx", list(params), options)
 
 
@@ -159,7 +159,7 @@ def check_bad_ptx():
 def check_wrong_architecture():
     newer = error_of(lambda: load(ptx("", [".u64"], target="sm_120"), target="cuda:120"))
     cubin = corpus.folder("3.6.0") / "sm80/matmul_kernel.cubin"
-    options = {"target": "", "num_warps": 4, "shared": 0}
+    options = {"target": "", "block": (128, 1, 1), "shared": 0}
     image = cubin.read_bytes()
     forced = error_of(lambda: gpu_driver.driver().load(image, "matmul_kernel", "cubin", [], options))
     return "is for cuda:120" in newer and "CUDA_ERROR_NO_BINARY_FOR_GPU" in forced
@@ -169,7 +169,7 @@ def check_resources_of_cubins():
     folder = corpus.folder("3.6.0") / "sm90"
     for path in folder.glob("*.cubin"):
         told = _core.artifact.describe(path.read_bytes(), "cubin")
-        options = {"target": told["target"], "num_warps": told["num_warps"], "shared": 0}
+        options = {"target": told["target"], "block": (32 * told["num_warps"], 1, 1), "shared": 0}
         real = gpu_driver.driver().load(path.read_bytes(), told["name"], "cubin", [], options)
         names = ("n_regs", "n_spills", "static_shared")
         if any(told[name] != getattr(real, name) for name in names):

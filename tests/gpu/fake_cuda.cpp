@@ -47,8 +47,9 @@ void write_log() {
       "ELF");
   std::fprintf(out, "\"binary\": %s, \"image_bytes\": %zu, ", is_binary ? "true" : "false", s.image.size());
   write_list(out, "launches", s.launches, [out](const fake::Launch& l) {
-    std::fprintf(out, "{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"stream\": %llu, ",
-                 l.config.grid_x, l.config.grid_y, l.config.grid_z, l.config.block_x, l.config.shared_bytes,
+    std::fprintf(out, "{\"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u, \"stream\": %llu, ",
+                 l.config.grid_x, l.config.grid_y, l.config.grid_z, l.config.block_x, l.config.block_y,
+                 l.config.block_z, l.config.shared_bytes,
                  reinterpret_cast<unsigned long long>(l.config.stream));
     write_params(out, l.params);
     std::fputs(", ", out);

@@ -5,9 +5,18 @@
 Runs the subjects of tests/right (`programs`, `examples`, a library: all of them without a PART) and the tests
 in DIR, Triton's own of the language, and compares each of their launches: a JSON line a launch in
 OUT/launches.jsonl, then the counts. --against ptx compares with the PTX engine, which needs no GPU.
+--checks race,uninit compares what these checks say of the machine code and of the PTX instead.
 
-This script runs in each subject's process too, in front of it or as a plug-in of pytest, as MACHINE_CODE (the
-file), MACHINE_CODE_AGAINST, MACHINE_CODE_LAUNCHES and MACHINE_CODE_PROGRAMS say.
+| state | what it is |
+|---|---|
+| equal, differ | the bytes that the two leave in the memory of the arguments |
+| order | each element that differs also differs when the CPU takes programs and warps in other orders |
+| clean, both | under checks: neither is reported, both are |
+| alarm, missed | under checks: the machine code alone is reported, the PTX alone is |
+| trap, refused, left out | nothing was compared; `why` says what stopped it |
+
+This script runs in each subject's process too, in front of it or as a plug-in of pytest: the JSON object in
+MACHINE_CODE_SETTINGS holds the fields of `Comparison`.
 """
 
 import argparse
@@ -26,25 +35,33 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 900  # seconds of CPU time of a subject
 NO_LIMIT = 10**7  # the tests have their own
+SETTINGS = "MACHINE_CODE_SETTINGS"
 
 
+@dataclasses.dataclass
 class Comparison:
-    """Compares launches, and passes each on."""
+    """Compares launches, and passes each on.
 
-    def __init__(self, path: str, against: str, launches: int, programs: int):
-        self.path, self.against, self.launches, self.programs = path, against, launches, programs
-        self.seen: dict[str, int] = collections.Counter()
+    - `rows`: the file that a launch's line is added to; `against`: "cuda" or "ptx"; `checks`: as check=;
+    - `launches`: of a cubin that are compared; `programs`: the most in one of them;
+    - `orders`: the most that are tried where bytes differ.
+    """
+
+    rows: str
+    against: str = "cuda"
+    checks: str = ""
+    launches: int = 2
+    programs: int = 512
+    orders: int = 16
+    seen: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
     def __call__(self, call, go):
-        from triton_runner._artifact.relaunch import of_call
-
         try:
-            launch = dataclasses.replace(of_call(call), assembled=True)
-            row = self.row(launch)
+            row = self.row(assembled_launch(call))
         except Exception as error:  # what is refused is counted, and the program goes on
             row = {"kernel": getattr(call.kernel, "name", "?"), "state": "refused", "why": text_of(error)}
         if row:
-            with open(self.path, "a") as file:
+            with open(self.rows, "a") as file:
                 file.write(json.dumps(row) + "\n")
         return go()
 
@@ -65,18 +82,58 @@ class Comparison:
         if programs > self.programs:
             return {**row, "state": "left out", "why": f"{programs} programs"}
         started = time.perf_counter()
-        ours = launch.run("cubin")
+        ours = launch.run("cubin", checks=self.checks or None)
         row["seconds"] = round(time.perf_counter() - started, 3)
+        return {**row, **(self.reports(launch, ours) if self.checks else self.bytes(launch, ours))}
+
+    def reports(self, launch, ours) -> dict:
+        """What checks say of the machine code and of the PTX."""
+        of_ptx = ",".join(check for check in self.checks.split(",") if check != "hazard")
+        theirs = launch.run("ptx", checks=of_ptx or None)
+        state = {(0, 0): "clean", (1, 1): "both", (1, 0): "alarm", (0, 1): "missed"}
+        why = text_of(ours.trap or theirs.trap) if ours.trap or theirs.trap else ""
+        return {"state": state[bool(ours.trap), bool(theirs.trap)], "why": why}
+
+    def bytes(self, launch, ours) -> dict:
         if ours.trap:
-            return {**row, "state": "trap", "why": text_of(ours.trap)}
+            return {"state": "trap", "why": text_of(ours.trap)}
         theirs = launch.run("ptx") if self.against == "ptx" else launch.run("cubin", device=self.against)
         if theirs.trap:
-            return {**row, "state": "trap", "why": f"{self.against}: {text_of(theirs.trap)}"}
+            return {"state": "trap", "why": f"{self.against}: {text_of(theirs.trap)}"}
         before = launch.arguments.saved
         written = sum(int((a != b).sum()) for a, b in zip(before, theirs.blocks, strict=True))
         differ = sum(int((a != b).sum()) for a, b in zip(ours.blocks, theirs.blocks, strict=True))
-        state = "differ" if differ else "equal"
-        return {**row, "state": state, "bytes": written, "differ": differ}
+        row = {"state": "differ" if differ else "equal", "bytes": written, "differ": differ}
+        return {**row, **self.explained(launch, ours, theirs)} if differ else row
+
+    def explained(self, launch, ours, theirs) -> dict:
+        """Whether the elements that differ depend on the order of atomics or locks: how many do not."""
+        left = different(ours, theirs)
+        count = lambda: sum(int(where.sum()) for where in left.values())  # noqa: E731
+        row, of = {}, count()
+        for seed in range(1, self.orders + 1):
+            other = launch.run("cubin", order=seed)
+            if other.trap:
+                row["why"] = f"in order {seed}: {text_of(other.trap)}"
+                break
+            left = {name: left[name] & ~where for name, where in different(ours, other).items()}
+            if of and not count():
+                return {"state": "order", "orders": seed}
+        return {**row, "elements": of, "unexplained": count()}
+
+
+def assembled_launch(call):
+    """A launch that is about to run, its machine code among its levels."""
+    from triton_runner._artifact.relaunch import of_call
+
+    return dataclasses.replace(of_call(call), assembled=True)
+
+
+def different(ours, theirs) -> dict:
+    """Of each argument's elements, which have other bits."""
+    from triton_runner._memory.difference import same_bits
+
+    return {name: ~same_bits(ours.arrays[name], theirs.arrays[name]) for name in ours.arrays}
 
 
 def text_of(error) -> str:
@@ -86,17 +143,14 @@ def text_of(error) -> str:
 
 def kind_of(row: dict) -> str:
     """What rows are counted by: the reason without its place and its instruction."""
-    why = re.sub(r"^\S+:\d+:\d+: ", "", row.get("why", row["kernel"]))
+    why = re.sub(r"^\S+:\d+:\d+: ", "", row.get("why") or row["kernel"])
     return re.split(r" /\*| \| |, program ", why)[0][:200]
 
 
 def begin() -> None:
     from triton_runner._launch.launchers import observe
 
-    against = os.environ.get("MACHINE_CODE_AGAINST", "cuda")
-    launches = int(os.environ.get("MACHINE_CODE_LAUNCHES", "2"))
-    programs = int(os.environ.get("MACHINE_CODE_PROGRAMS", "512"))
-    observe(Comparison(os.environ["MACHINE_CODE"], against, launches, programs))
+    observe(Comparison(**json.loads(os.environ[SETTINGS])))
 
 
 def summary(path: str) -> str:
@@ -104,7 +158,7 @@ def summary(path: str) -> str:
         rows = [json.loads(line) for line in file]
     states = collections.Counter(row["state"] for row in rows)
     lines = [f"{len(rows)} launches: " + ", ".join(f"{n} {state}" for state, n in states.most_common())]
-    for state in ("refused", "trap", "differ"):
+    for state in ("refused", "trap", "differ", "alarm", "missed"):
         whys = collections.Counter(kind_of(row) for row in rows if row["state"] == state)
         lines += [f"{state:8} {n:5} {why}" for why, n in whys.most_common(40)]
     return "\n".join(lines)
@@ -154,6 +208,8 @@ def main() -> int:
     parser.add_argument(
         "--programs", type=int, default=512, help="launches of more are left out: each takes milliseconds"
     )
+    parser.add_argument("--checks", default="", help="what these say at cubin and at PTX is compared instead")
+    parser.add_argument("--orders", type=int, default=16, help="tried to explain what differs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="", help="subjects whose name contains this")
     parser.add_argument("--tests", type=Path, help="a folder of Triton's own tests")
@@ -165,10 +221,9 @@ def main() -> int:
 
     options.out.mkdir(parents=True, exist_ok=True)
     rows = (options.out / "launches.jsonl").resolve()
-    environment = {
-        "MACHINE_CODE": str(rows), "MACHINE_CODE_AGAINST": options.against,
-        "MACHINE_CODE_LAUNCHES": str(options.launches), "MACHINE_CODE_PROGRAMS": str(options.programs),
-    }  # fmt: skip
+    chosen = ("against", "checks", "launches", "programs", "orders")
+    settings = {name: getattr(options, name) for name in chosen}
+    environment = {SETTINGS: json.dumps({"rows": str(rows), **settings})}
     cases = [] if options.tests and not options.parts else subject_cases(options, environment)
     if options.tests:
         done = execute(test_case(options, environment))
@@ -181,10 +236,10 @@ def main() -> int:
         sys.exit("no launch was compared")
     print(summary(str(rows)))
     with rows.open() as file:
-        return any(json.loads(line)["state"] == "differ" for line in file)
+        return any(json.loads(line)["state"] in ("differ", "alarm", "missed") for line in file)
 
 
-if "MACHINE_CODE" not in os.environ:
+if SETTINGS not in os.environ:
     if __name__ == "__main__":
         sys.exit(main())
 elif __name__ == "__main__":

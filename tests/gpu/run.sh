@@ -5,6 +5,7 @@
 # PARTS="rules" early uses of wgmma and ends of TMA stores, PARTS="right" right programs under verify (RIGHT="fla liger_kernel"),
 # PARTS="machine-code" each launch's cubin on the SIMT engine beside the GPU (CODE="fla conch", TESTS=a folder of Triton's own),
 # PARTS="hazards" planted control words (HAZARDS=the folder that hazards.py made),
+# PARTS="counters" the counters of profile beside ncu (PROGRAMS="a.py b.py"),
 # PARTS="launch" what launches cost, kernels of every level beside Triton's, and examples/compile.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
@@ -43,6 +44,11 @@ if [ "${PARTS:-all}" = simt ]; then
   "$python" tests/gpu/approx.py "$out" || status=1
   "$python" tests/gpu/check_ptx.py "$out" || status=1
   exit $status
+fi
+if [ "${PARTS:-all}" = counters ]; then
+  # ncu runs the programs on the GPU; the engine counts their launches on the CPU.
+  "$python" tests/gpu/counters.py "$out" ${PROGRAMS:-tests/gpu/counted_launches.py} --launches 200 --runs "${RUNS:-5}"
+  exit
 fi
 if [ "${PARTS:-all}" = differential ]; then
   # The device is chosen by launch: CPU engines beside the GPU.

@@ -1,10 +1,11 @@
 """Operators of public kernel libraries on the CPU against torch: does what people have run as it is?
 
-    python tests/libraries/run.py [LIBRARY ...] [--level ttir] [--only NAME] [--write]
+    python tests/libraries/run.py [LIBRARY ...] [--level ttir] [--only NAME] [--check overflow] [--write]
 
 Installs the libraries (without what they depend on, but for what they import) into a scratch folder,
 $TRITON_RUNNER_LIBRARIES or one in the temporary folder; runs every case of cases_<library>.py through
-`triton-runner run` and prints a row a case that is not right, and the counts. --write records
+`triton-runner run` and prints a row a case that is not right, and the counts. --check passes checks on: a
+case that is right without them and not with them is a false alarm, or a fault of the library. --write records
 the counts in results/libraries.json, whose other rows stay.
 """
 
@@ -73,10 +74,11 @@ def environment(name: str) -> dict[str, str]:
     }
 
 
-def run(name: str, level: str, pretend: bool, only: str) -> list[dict]:
+def run(name: str, level: str, pretend: bool, only: str, check: str = "") -> list[dict]:
     """The result of each case: {"name", "result", "text"}."""
     command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", level]
     command += ["--pretend-cuda"] if pretend else []
+    command += ["--check", check] if check else []
     command += [str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
     done = execute(Case(name, command, environment(name), pathlib.Path.cwd(), LIMIT))
     rows = [json.loads(line) for line in done.output.splitlines() if line.startswith('{"name"')]
@@ -88,9 +90,9 @@ def run(name: str, level: str, pretend: bool, only: str) -> list[dict]:
 COLUMNS = ["library", "operators", "as torch", "others"]
 
 
-def record(level: str, pretend: bool, counts: dict[str, list[dict]]) -> None:
+def record(level: str, pretend: bool, check: str, counts: dict[str, list[dict]]) -> None:
     """Puts the libraries' rows into the table of their level, in place of those for the same library."""
-    key = f"{'cuda' if pretend else 'cpu'} {level}"
+    key = f"{'cuda' if pretend else 'cpu'} {level}" + (f" {check}" if check else "")
     old = results.read("libraries").get(key, {"table": {"rows": []}})["table"]["rows"]
     rows = {row[0]: row for row in old}
     for name, found in counts.items():
@@ -99,8 +101,11 @@ def record(level: str, pretend: bool, counts: dict[str, list[dict]]) -> None:
         right = sum(row["result"] == "right" for row in found)
         rows[library] = [library, len(found), right, others or None]
     how = "with `--pretend-cuda`" if pretend else "as they are"
-    what = f"operators of {len(rows)} libraries beside torch, {how}, {level}"
+    of = "one library" if len(rows) == 1 else f"{len(rows)} libraries"
+    what = f"operators of {of} beside torch, {how}, {level}"
     command = "python tests/libraries/run.py" + (f" --level {level}" if level != "ttir" else "")
+    if check:
+        what, command = f'{what}, under `check="{check}"`', f"{command} --check {check}"
     said = f"{sum(row[2] for row in rows.values())} of {sum(row[1] for row in rows.values())} as torch"
     table = {"columns": COLUMNS, "rows": list(rows.values())}
     results.record("libraries", key, what, command, {"result": said}, table=table)
@@ -111,12 +116,13 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*", default=list(LIBRARIES), choices=[[], *LIBRARIES])
     parser.add_argument("--level", action="append", default=None)
     parser.add_argument("--only", default="")
+    parser.add_argument("--check", default="")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     counts = {}
     for name in options.libraries:
         for level, pretend in itertools.product(options.level or ["ttir"], LIBRARIES[name][1]):
-            rows = counts[name, level, pretend] = run(name, level, pretend, options.only)
+            rows = counts[name, level, pretend] = run(name, level, pretend, options.only, options.check)
             where = f"{name} at {level}{' with --pretend-cuda' if pretend else ''}"
             for row in rows:
                 if row["result"] != "right":
@@ -125,7 +131,8 @@ def main() -> None:
             print(f"{where}: {right} of {len(rows)} operators as torch", flush=True)
     if options.write:
         for level, pretend in dict.fromkeys((level, pretend) for _, level, pretend in counts):
-            record(level, pretend, {n: rows for (n, *way), rows in counts.items() if way == [level, pretend]})
+            of_way = {n: rows for (n, *way), rows in counts.items() if way == [level, pretend]}
+            record(level, pretend, options.check, of_way)
     sys.exit(any(row["result"] != "right" for rows in counts.values() for row in rows))
 
 

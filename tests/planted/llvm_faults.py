@@ -25,7 +25,7 @@ def plant(level, argument, nth, edit, printed=None, switch="1"):
         if switch in os.environ.get("DISABLE_LLVM_OPT", "").split(","):
             return stage(*args, **kwargs)
         with tempfile.TemporaryFile() as file:
-            with llvm_passes._standard_error(file):
+            with llvm_passes.standard_error(file):
                 made = stage(*args, **kwargs)
             file.seek(0)
             sys.stderr.write(_edited(file.read().decode(), argument, nth, printed))

@@ -20,7 +20,8 @@ os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
 # Tests import what helpers/ has, and some what another test has.
 FOLDERS = sorted(path for path in (ROOT / "tests" / "python").iterdir() if path.is_dir())
-sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus"), *map(str, FOLDERS)]
+TESTS = ROOT / "tests"
+sys.path[:0] = [str(ROOT / "examples"), str(TESTS), str(TESTS / "corpus"), *map(str, FOLDERS)]
 import corpus  # noqa: E402
 
 corpus.unpacked()  # pages and tests name files of build/corpus
@@ -41,17 +42,38 @@ SHARE = [
     "test_bisection_timing", "test_gluon_scaled", "test_tutorials", "test_ulp", "test_page",
     "test_the_trap_is_the_lowest_program_s", "test_a_program_that_waits_for_one_that_trapped_hides_nothing",
     "test_the_same_page_on_a_busy_machine", "test_on_a_cluster_with_a_worker_killed",
-    "test_killed_in_the_middle",
-    "test_commands[doc/guide/find-a-race.md]", "test_commands[doc/guide/torch-compile.md]",
+    "test_verify_that_is_not_to_fail_the_job", "test_killed_in_the_middle",
+    "test_a_case_that_is_made_otherwise_is_shown", "test_holders_are_all_of_them",
+    "test_programs_that_say_cuda_in_two_processes",
+    "test_bisect_names_the_case_and_not_where_it_was_unpacked",
+    "test_a_program_that_ends", "test_a_program_that_does_not_end_by_itself", "test_ctrl_c",
+    "test_a_port_that_is_tried_and_left", "test_the_debugger_is_killed",
+    "test_commands[doc/guide/debug.md]", "test_ctrl_c_stops_a_launch",
+    "test_session[torch-compile]", "test_session[pretend-cuda]",
+    "test_commands[doc/guide/bits.md]", "test_commands[doc/guide/find-a-race.md]",
+    "test_commands[doc/guide/torch-compile.md]", "test_commands[doc/guide/find-the-slow-line.md]",
+    "test_what_a_launch_executes_is_a_figure",
     "test_commands[doc/guide/reduce.md]", "test_commands[doc/guide/verify.md]",
-    "test_commands[doc/guide/without-a-gpu.md]",
+    "test_commands[doc/guide/without-a-gpu.md]", "test_commands[doc/guide/overflow.md]",
+    "test_commands[doc/guide/see.md]", "test_commands[doc/guide/passes.md]",
+    "test_commands[doc/guide/pytest.md]", "test_commands[doc/guide/shapes.md]",
+]  # fmt: skip
+
+# Machine code beside PTX, random kernels, AMD's launches, passes inside LLVM: marked `machine`, with a turn
+# of their own.
+MACHINE = [
+    "test_sass_releases", "test_sass_pairs", "test_hazards", "test_differential", "test_amd_launch",
+    "test_bisection_llvm", "test_bisection_undefined", "test_assemble", "test_source_map",
 ]  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if {item.path.stem, item.originalname, item.name} & set(SHARE):
+        names = {item.path.stem, item.originalname, item.name}
+        if names & set(SHARE):
             item.add_marker("share")
+        elif names & set(MACHINE):
+            item.add_marker("machine")
     place = {f"test_{name}": at for at, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 

@@ -1,11 +1,12 @@
 """The rows of the release matrix that are this release's, and the scripts of examples/runner for it: a match
-on the CPU, or the word that the level needs a GPU."""
+on the CPU. Machine code may be refused: tcgen05, and sm_120 as nvdisasm of some releases prints it."""
 
 import runpy
 
 import matrix
 import pytest
 import triton
+from triton_runner import DiagnosticError
 
 ROWS = matrix.rows_of(matrix.nearest(triton.__version__))
 SCRIPTS = [
@@ -28,12 +29,11 @@ def test_there_are_rows_of_every_level():
 
 @pytest.mark.parametrize(("level", "start"), [pytest.param(*start[1:], id=start[0]) for start in STARTS])
 def test_example(level, start, capfd):
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises((SystemExit, DiagnosticError)) as ended:
         start()
     said = capfd.readouterr()
-    if level == "cubin":
-        assert ended.value.code == 2, said
-        assert "ptx_dir=" in said.err
+    if level == "cubin" and ended.type is DiagnosticError:
+        assert "the engine does not execute" in str(ended.value)
     else:
         assert not ended.value.code, said
         assert "✅ Triton and NumPy match" in said.out

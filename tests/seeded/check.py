@@ -69,7 +69,7 @@ def tests_of(edit: dict) -> Outcome:
     elif edit["part"] == "unit":
         command = [str(BUILD / words[0]), *words[1:]]
     else:
-        marked = [] if "-m" in words else ["-m", "not long and not share"]
+        marked = [] if "-m" in words else ["-m", "not long and not share and not machine"]
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *marked, *words]
         environment = {
             "PYTHONPATH": str(package_site(TREE, ROOT / "build" / "release", TREE.parent / "site"))

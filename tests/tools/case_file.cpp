@@ -187,7 +187,7 @@ uint32_t parse_checks(const std::string& list) {
   return check("oob", exec::kCheckBounds) | check("nan", exec::kCheckNan) | check("inf", exec::kCheckInf) |
          check("nanload", exec::kCheckNanLoad) | check("uninit", exec::kCheckUninitialized) |
          check("race", exec::kCheckRace) | check("zerodiv", exec::kCheckZeroDivision) |
-         check("hints", exec::kCheckHints);
+         check("overflow", exec::kCheckOverflow) | check("hints", exec::kCheckHints);
 }
 
 namespace {
@@ -211,6 +211,8 @@ std::string set_key(CaseFile& out, const std::string& key, const std::string& va
   }
   if (key == "shared") out.options.shared_bytes = std::atoll(value.c_str());
   if (key == "steps") out.options.max_steps = std::atoll(value.c_str());
+  if (key == "numerics")
+    out.options.numerics = value == "hardware" ? exec::Numerics::kHardware : exec::Numerics::kExact;
   if (key == "mma") out.options.mma = value == "fast" ? exec::Mma::kFast : exec::Mma::kExact;
   if (key == "timing") {
     const auto timing = exec::parse_timing(value);

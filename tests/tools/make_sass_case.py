@@ -7,14 +7,11 @@ Debug sections and .loc are left out of the PTX. Triton's own ptxas and nvdisasm
 """
 
 import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import triton
-
-_BIN = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from suite.assembled import assemble
 
 
 def main(path: str, architecture: str, title: str) -> None:
@@ -27,18 +24,10 @@ def main(path: str, architecture: str, title: str) -> None:
         if line.strip() and not re.match(r"\s*(\.loc|\.file|\$L__tmp|\$L__func|\$L__info)", line)
     ]
     ptx = "\n".join([f"// {title}", *kept]) + "\n"
-    with tempfile.TemporaryDirectory() as folder:
-        source, cubin = Path(folder, "x.ptx"), Path(folder, "x.cubin")
-        source.write_text(ptx)
-        ptxas = _BIN / ("ptxas-blackwell" if (_BIN / "ptxas-blackwell").exists() else "ptxas")
-        made = ["-lineinfo", f"--gpu-name={architecture}", str(source), "-o", str(cubin)]
-        subprocess.run([str(ptxas), *made], check=True)
-        shown = subprocess.run(
-            [str(_BIN / "nvdisasm"), "-gp", "-c", str(cubin)], check=True, capture_output=True
-        )
+    _, shown = assemble(ptx, architecture, lines=True)
     listing = [
-        line.strip()
-        for line in shown.stdout.decode().splitlines()
+        re.sub(r" +/\* 0x.*", "", line.strip())
+        for line in shown.read_text().splitlines()
         if re.match(r"\s*(\.text\.\w+:|//## File|/\*[0-9a-f]+\*/|\.L_\w+:)", line) and "NOP;" not in line
     ]
     sys.stdout.write(ptx + "".join(f"//S {line}\n" for line in listing))

@@ -1,11 +1,13 @@
 """Run a folder of Triton tutorials as they are, on the CPU: triton-runner run --pretend-cuda --quick SCRIPT.
 
-    python tests/tutorials/run.py FOLDER [--release 3.6.0] [--only TEXT] [--level ptx] [--write]
+    python tests/tutorials/run.py FOLDER [--release 3.6.0] [--only TEXT] [--level ptx] [--check overflow]
+                                             [--write]
 
 Each script runs in a process of its own, in a scratch folder that looks like Triton's source tree; scripts
 with test functions run under pytest, too. A script went well if it ended with status 0 and printed no ❌.
 Prints a table; the exit status says whether anything failed. A release that is not installed here comes from
-tools/releases.py, with the torch of this environment. --write records it in results/tutorials.json.
+tools/releases.py, with the torch of this environment. --check passes checks on. --write records it in
+results/tutorials.json.
 """
 
 import argparse
@@ -65,6 +67,7 @@ class Run:
     level: str
     target: str
     release: str
+    check: str = ""
     seconds: float = 0
     cpu: float = 0
     status: int = 0
@@ -150,6 +153,7 @@ def judge(run: Run, tutorials: Path, site: str, scratch: Path) -> None:
     script = str(tutorials / run.script)
     command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--pretend-cuda", "--quick"]
     command += ["--target", run.target, "--level", run.level]
+    command += ["--check", run.check] if run.check else []
     if run.pytest:
         command += ["-m", "pytest", "-q", "-p", "no:cacheprovider", script]
     else:
@@ -179,9 +183,9 @@ def runs_of(folder: Path, options) -> list[Run]:
                 "ttgir" if "experimental.gluon" in text or "import gluon" in text else "ttir"
             )
             for target in TARGETS.get(script, ["cuda:90"]):
-                runs.append(Run(script, False, level, target, release))
+                runs.append(Run(script, False, level, target, release, options.check))
                 if re.search(r"^@pytest\.mark", text, re.MULTILINE):
-                    runs.append(Run(script, True, level, target, release))
+                    runs.append(Run(script, True, level, target, release, options.check))
     return runs
 
 
@@ -196,16 +200,22 @@ def rows(runs: list[Run]) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def record(release: str, runs: list[Run]) -> None:
+def record(release: str, check: str, runs: list[Run]) -> None:
     ended = [run for run in runs if run.end]
     whole = len(runs) - len(ended) - sum(bool(run.cause) for run in runs)
     said = f"{whole} of {len(runs)} runs to their end"
     said += "".join(
         f", {sum(run.end == why for run in ended)}: {why}" for why in dict.fromkeys(run.end for run in ended)
     )
+    key, under, option = (
+        (f"{release} {check}", f' under `check="{check}"`', f" --check {check}")
+        if check
+        else (release, "", "")
+    )
     results.record(
-        "tutorials", release, f"Triton's tutorials with Triton {release}",
-        f'make tutorials TUTORIALS=triton/python/tutorials ARGS="--release {release}"', {"result": said},
+        "tutorials", key, f"Triton's tutorials with Triton {release}{under}",
+        f'make tutorials TUTORIALS=triton/python/tutorials ARGS="--release {release}{option}"',
+        {"result": said},
         table={"columns": COLUMNS, "rows": rows(runs)},
     )  # fmt: skip
 
@@ -216,6 +226,7 @@ def main() -> int:
     parser.add_argument("--release", action="append", help="of Triton; several: one after the other")
     parser.add_argument("--only", default="", help="scripts whose path contains this")
     parser.add_argument("--level", help="what the CPU executes, in place of ttir (Gluon: ttgir)")
+    parser.add_argument("--check", default="", help="checks of every launch")
     parser.add_argument("--write", action="store_true", help="into results/tutorials.json")
     options = parser.parse_args()
     folder = options.folder.resolve()
@@ -243,7 +254,7 @@ def main() -> int:
         mine = [run for run in runs if run.release == release]
         print(f"\nTriton {release}\n\n{results.markdown(COLUMNS, rows(mine))}\n")
         if options.write:
-            record(release, mine)
+            record(release, options.check, mine)
     failed = sum(bool(run.cause) for run in runs)
     print(f"{len(runs) - failed} passed, {failed} failed")
     return failed > 0

@@ -81,11 +81,16 @@ enum Check : uint32_t {
   kCheckHints = 128,        // a value is not what the IR promises of it; TTIR and TTGIR
   kCheckSurplus = 256,      // TMA stores more than the tensor, past the launch's memory; PTX
   kCheckHazard = 512,       // control words let an instruction read what is not there yet; machine code
+  kCheckOverflow = 1024,    // an integer that does not fit its type reaches an address, a mask, ...
 };
 inline constexpr const char* kHazardIsForCubins =
     "check 'hazard' is for machine code: control words are at level cubin only";
 inline constexpr uint32_t kCheckBounds = kCheckOutOfBounds | kCheckSurplus;
 enum class Mma : uint8_t { kExact, kFast };
+// How ops of TTGIR round: each by itself, as doc/internals/numerics.md has it, or as the target's instructions do:
+// in the order in which their layouts add, with the functions and tensor cores that the hardware has. PTX and machine
+// code always run as the hardware rounds.
+enum class Numerics : uint8_t { kExact, kHardware };
 
 // When asynchronous copies, and products at PTX, take effect: as the engine has it, as soon as they are
 // issued, as late as the program allows, or at places that a pseudo-random number picks.
@@ -102,12 +107,14 @@ struct LaunchOptions {
   int threads = 0;  // 0: one a core that this process may run on
   // Only the first of the grid's programs run, x fastest; all of them see the whole grid. 0: all run.
   int64_t max_programs = 0;
+  std::optional<std::array<int64_t, 3>> only;  // this program alone, with the others of its cluster
   uint32_t checks = kCheckOutOfBounds;
   // One thread; programs start, they and their tasks (on PTX: warps) take turns, and an atomic operation updates
   // its elements, in a pseudo-random order: the same for the same seed.
   std::optional<uint64_t> shuffle;
   Timing timing;
   Mma mma = Mma::kExact;
+  Numerics numerics = Numerics::kExact;
   double timeout_seconds = 0;  // 0: none
   // What a launch of the tile engine may use. Instructions of all programs together (0: any number), and
   // bytes of tiles and shared memory, which the worker threads divide equally (0: three quarters of the
@@ -149,6 +156,7 @@ using LaunchResult = std::optional<LaunchError>;  // empty: all went well
 
 // How many programs of the grid run (on PTX: clusters).
 inline int64_t programs_of(const LaunchOptions& options) {
+  if (options.only) return 1;
   const int64_t all = options.grid[0] * options.grid[1] * options.grid[2];
   return options.max_programs > 0 && options.max_programs < all ? options.max_programs : all;
 }
@@ -170,5 +178,6 @@ class Kernel {
 base::Status check_arguments(const Kernel& kernel, std::span<const Argument> args);
 // Each grid axis is 1 .. 2^31-1 (x) or 65535 (y, z).
 base::Status check_grid(const std::array<int64_t, 3>& grid);
+base::Status check_programs(const LaunchOptions& options);  // and the one program that is asked for is in it
 
 }  // namespace triton_runner::exec

@@ -23,6 +23,7 @@ enum class TrapKind : uint8_t {
   kNan,
   kRace,
   kHint,
+  kOverflow,
   kHazard,
   kInvalid,
 };

@@ -28,8 +28,7 @@ struct GpuKernelSpec {
   std::vector<DescriptorLayout>
       descriptors;           // of the kTensorDesc parameters, in order; empty: they travel in pieces
   int descriptor_flags = 2;  // i1 flags of a descriptor in pieces: padding, round to tf32
-  int num_warps = 4;
-  int warp_size = 32;
+  std::array<uint32_t, 3> block{128, 1, 1};  // threads
   std::array<uint32_t, 3> cluster{1, 1, 1};
   int64_t shared_bytes = 0;  // dynamic; -1: not known, the device's maximum is asked for
   bool cooperative = false;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <triton_runner/num/type.h>
@@ -61,7 +62,9 @@ struct Series {
   std::vector<std::array<int64_t, 4>> copies;
   std::vector<std::byte> copy_data;
   std::vector<int64_t>
-      order;            // of each record among those of all series, as they were made; empty: not known
+      order;  // of each record among those of all series, as they were made; empty: not known
+  std::vector<std::pair<uint64_t, std::string>>
+      registers;        // of machine code: the instructions and registers that gave it, "R10"
   int64_t dropped = 0;  // records that the cap or a loop's capacity left no room for
 
   size_t size() const { return programs.size(); }

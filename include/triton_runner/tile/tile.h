@@ -1,7 +1,10 @@
 // The tile engine: runs TTIR and TTGIR on the CPU, each op on a whole tile at once.
 #pragma once
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/ir/module.h>
@@ -14,6 +17,17 @@ struct LoadOptions {
   bool fuse = true;
   // Warps of a program where the module does not say it (TTIR); inline assembly may ask. 0: not known.
   int num_warps = 0;
+  // Of launches with Numerics::kHardware: whether products and sums are contracted, as LLVM and ptxas do unless Triton's
+  // enable_fp_fusion is off.
+  bool contract = true;
+  // Of the same launches: whether a thread adds its elements of a reduction in pairs, as Triton does since 3.8.
+  bool sums_in_trees = true;
+  // Of the same launches: the PTX of a function of the target's library ("math.tanh", or a symbol such as "__nv_tanhf"),
+  // between operands $1, $2, ... and its result $0 of these types ("f32"). Empty, or an empty text: it is computed as
+  // without kHardware. Called while a launch is prepared.
+  std::function<std::string(const std::string& function, const std::vector<std::string>& operands,
+                            const std::string& result)>
+      library;
 };
 
 // Lowers function `name` of `module` (its only public function where `name` is empty) to the engine's

@@ -12,6 +12,7 @@ from triton_runner._artifact.reading import Artifact, compile_options
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS, ON_CPU, is_above, levels_of
 from triton_runner._base.recent import Recent
+from triton_runner._base.releases import RELEASES, Release, installed, is_known, release_of
 from triton_runner._launch import gpu_driver, native, simt
 from triton_runner._settings import devices
 
@@ -40,7 +41,7 @@ _executables = Recent(512)
 
 def executable(artifact: Artifact, block=None, cluster=None, **options) -> ArtifactKernel:
     """The artifact loaded on the device of the settings in force, compiled onward where that is needed.
-    block, cluster: of PTX on the CPU, where the text does not say them; options: of the compilation."""
+    block, cluster: where PTX or a cubin does not say them; options: of the compilation."""
     settings = _settings.current()
     device = devices.resolved_device()
     shape = (block, cluster)
@@ -50,7 +51,7 @@ def executable(artifact: Artifact, block=None, cluster=None, **options) -> Artif
         if device == "cpu":
             kernel = _on_cpu(artifact, settings, device, options, *shape)
         else:
-            kernel = _on_gpu(artifact, settings, device, options)
+            kernel = _on_gpu(artifact, settings, device, options, *shape)
         _executables.put(key, kernel)
     return kernel
 
@@ -83,8 +84,21 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
         description = _described(artifact, asm, level)
         kernel = simt.executor(asm[level], label, description, block, cluster)
     else:
-        kernel = _core.load_tile(asm[level], label, artifact.name)
+        metadata = artifact.description.get("metadata") or {}
+        kernel = _core.load_tile(
+            asm[level], label, artifact.name, contract=simt.contracts(metadata),
+            sums_in_trees=_compiler(metadata).sums_in_trees, target=target or "",
+        )  # fmt: skip
     return ArtifactKernel(artifact, kernel, asm, target or kernel.target or _settings.DEFAULT_TARGET, device)
+
+
+def _compiler(metadata: dict) -> Release:
+    """The release that compiles the artifact onward: the one that its metadata name, else the installed one,
+    else, or if that one cannot be used, the newest."""
+    if version := metadata.get("triton_version"):
+        return release_of(version)
+    is_there = importlib.util.find_spec("triton") is not None and is_known()
+    return installed() if is_there else RELEASES[max(RELEASES)]
 
 
 def _print_later_stages(artifact: Artifact, text, level: str, target: str) -> None:
@@ -105,7 +119,7 @@ def _described(artifact: Artifact, asm: dict, level: str) -> dict:
     return {**native.inherit(described, artifact.description), "level": level}
 
 
-def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
+def _on_gpu(artifact: Artifact, settings, device, options, block, cluster) -> ArtifactKernel:
     _check_level(artifact, settings.level)
     here = gpu_driver.current_target()
     # TTIR belongs to no architecture, whatever the one that its metadata was written for.
@@ -126,5 +140,6 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     if load_level != artifact.level:
         asm |= compile_artifact(artifact, load_level, target, options)
     description = _described(artifact, asm, load_level)
-    kernel = gpu_driver.executor(asm[load_level], description, gpu_driver.current_device())
+    number = gpu_driver.current_device()
+    kernel = gpu_driver.executor(asm[load_level], description, number, block, cluster)
     return ArtifactKernel(artifact, kernel, asm, target, device)

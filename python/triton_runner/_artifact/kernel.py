@@ -67,7 +67,7 @@ class ArtifactKernel(_core.Launchable):
         if to not in self._completed:
             self._completed[to] = compile_onward(
                 self.artifact.source,
-                self.artifact.level,
+                self.artifact.stage,
                 to,
                 self.target,
                 compile_options(self.artifact),

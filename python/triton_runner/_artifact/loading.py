@@ -16,7 +16,7 @@ from triton_runner._artifact.reading import (
     read_kernel,
 )
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import LEVELS, level_of_text
+from triton_runner._base.levels import ENDINGS, LEVELS, level_of_name, level_of_text
 from triton_runner._base.metadata import as_path_or_text
 
 
@@ -35,9 +35,9 @@ def load(
 ):
     """Loads the kernel of a file or a text, without its Python source.
 
-    - `source`: a path (.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco, or .source of Triton's cache), or
-      a text; or a file that holds cubins (.fatbin, or .so and .o with fatbins), of which `name` and `target`
-      choose one.
+    - `source`: a path (.ttir, .ttgir, .glir, .llir, .ptx, .cubin, .amdgcn, .hsaco, or .source of Triton's
+      cache), or a text; or a file that holds cubins (.fatbin, or .so and .o with fatbins), of which `name`
+      and `target` choose one.
     - `metadata`: the metadata, if it is not beside the file: a JSON file or text, a dict, or a compiled
       kernel's `.metadata`.
     - `device`: as for `using()`; by default the device on which a kernel of `jit` would run.
@@ -45,7 +45,7 @@ def load(
     - `level`: the level to execute; by default the level of the source.
     - `check`, `shuffle`: as for `using()`, for all launches of this kernel.
     - `block`, `cluster`: the threads of a block and the blocks of a cluster (three numbers each), for PTX
-      that does not specify them.
+      or a cubin that does not specify them.
 
     The result is launched as kernel[grid](*args), and has `.params`, `.asm` and `.metadata`. Raises
     DiagnosticError.
@@ -64,10 +64,11 @@ def load(
             content = cubin_in(text, name, target or _settings.current().target)
             artifact = describe("cubin", content, text, name, metadata)
             return _kernel(artifact, device, target, level, check, shuffle, block, cluster)
-        if entry not in LEVELS and not is_source:
+        entry = level_of_name(text)
+        if not entry and not is_source:
             raise fail(
                 f"{text}: its name does not say a level",
-                f"it should end in .{', .'.join((*LEVELS, *HOLDERS))} or .source",
+                f"it should end in .{', .'.join((*ENDINGS, *HOLDERS))} or .source",
             )
         content = read_kernel(text, "load", not is_source and not LEVELS[entry].is_text)
         entry = level_of_text(content) if is_source else entry

@@ -23,7 +23,7 @@ def compile_artifact(artifact: Artifact, to: str, target: str, options: dict) ->
 
     options_given = compile_options(artifact, **options)
     text = json.dumps(
-        [triton.__version__, artifact.level, to, target, options_given], default=str, sort_keys=True
+        [triton.__version__, artifact.stage, to, target, options_given], default=str, sort_keys=True
     )
     manager = get_cache_manager(hashlib.sha256(text.encode() + artifact.content).hexdigest())
     group_name = f"{artifact.name}.json"
@@ -43,7 +43,7 @@ def compile_artifact(artifact: Artifact, to: str, target: str, options: dict) ->
         source = artifact.source
         if to not in MLIR:  # a dump on a GPU has stores in the place of its markers
             source = without_markers(source, artifact.level, artifact.label)
-        compiled = compile_onward(source, artifact.level, to, target, options_given, artifact.label)
+        compiled = compile_onward(source, artifact.stage, to, target, options_given, artifact.label)
         metadata = json.dumps(compiled.metadata, default=jsonable)
         files = {
             **{f"{artifact.name}.{level}": value for level, value in compiled.asm.items()},

@@ -10,6 +10,7 @@ from pathlib import Path
 from triton_runner import _core, _settings
 from triton_runner._base import tools
 from triton_runner._base.errors import fail, warn
+from triton_runner._base.levels import stage_of
 from triton_runner._base.paths import check_name
 
 SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
@@ -27,6 +28,11 @@ class Artifact:
     @property
     def name(self) -> str:
         return self.description["name"]
+
+    @property
+    def stage(self) -> str:
+        """The stage after which the compilation of its text goes on."""
+        return stage_of(self.level, self.source, self.path)
 
     @property
     def content(self) -> bytes:

@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping
 from triton_runner import _settings
 from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._artifact.executable import executable
+from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.reading import Artifact, compile_options, describe
 from triton_runner._base.errors import KernelTrap
-from triton_runner._base.levels import EXECUTED, binary_level, is_above, levels_of
+from triton_runner._base.levels import EXECUTED, LEVELS, MLIR, binary_level, is_above, levels_of
 from triton_runner._base.metadata import jsonable
 from triton_runner._launch import gpu_driver
 from triton_runner._launch.launchers import Call, axes_of, unseen
+from triton_runner._launch.native import inherit
 from triton_runner._memory.arguments import Arguments
 from triton_runner._memory.arrays import ArrayArgument
 from triton_runner._pipeline import stages
@@ -29,7 +31,7 @@ from triton_runner._pipeline import stages
 @dataclasses.dataclass(frozen=True, eq=False)
 class Outcome:
     """One run: what it left in the blocks of the arguments, and in the arguments by name; the trap that
-    stopped it, or None; its seconds."""
+    stopped it, or None; its seconds; the kernel as it ran."""
 
     level: str
     how: str
@@ -37,6 +39,7 @@ class Outcome:
     arrays: dict
     trap: KernelTrap | None
     seconds: float
+    kernel: ArtifactKernel
 
 
 @dataclasses.dataclass(eq=False)
@@ -46,6 +49,7 @@ class Relaunch:
     - `texts`: by level, which may be compiled when they are asked for; `entry`: the highest level.
     - `metadata_of()`: Triton's of the kernel, what its later stages write included.
     - `block`, `cluster`: of a PTX that does not say them.
+    - `given`: levels whose texts somebody gave: a lower level is compiled from the nearest of them.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Relaunch:
     block: tuple | None = None
     cluster: tuple | None = None
     assembled: bool = False  # whether its machine code is one of the levels that run
+    given: tuple = ()
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -78,27 +83,34 @@ class Relaunch:
     def artifact(self, level: str) -> Artifact:
         """The kernel as it is at a level."""
         if level not in self._known:
-            metadata = json.dumps(self.metadata)
-            self._known[level] = describe(level, self.texts[level], "", self.name, metadata)
+            artifact = describe(level, self.texts[level], "", self.name, json.dumps(self.metadata))
+            if self.entry in MLIR and level not in MLIR:  # the IR tells names and types that code leaves out
+                above = self.artifact(self.entry).description
+                artifact = dataclasses.replace(artifact, description=inherit(artifact.description, above))
+            self._known[level] = artifact
         return self._known[level]
 
-    def kernel(self, level: str):
+    def kernel(self, level: str) -> ArtifactKernel:
         """What runs a level on the device of the settings in force."""
-        shape = {"block": self.block, "cluster": self.cluster} if level in ("ptx", "cubin") else {}
-        return executable(self.artifact(level), **shape)
+        above = [other for other in self.given if other == level or is_above(other, level)]
+        entry = max(above, key=[*LEVELS].index, default=level)
+        shape = {} if entry in MLIR else {"block": self.block, "cluster": self.cluster}
+        return executable(self.artifact(entry), **shape)
 
     def run(
         self, level: str = "", how: str = "", *, device: str = "cpu", order: int | None = None,
-        timing: str | None = None, checks: str | None = None, **settings,
+        timing: str | None = None, checks: str | None = None, record=None, **settings,
     ) -> Outcome:  # fmt: skip
         """A run on one thread, so that its programs run in the order of the grid. how: what it is called.
 
         - `order`: a seed, by which programs and atomics run in another order; `timing`, `checks` and
           `settings`: as `timing=`, `check=` and the rest of using().
         - `device`: "cpu", or this machine's GPU, for which a level is compiled, that of the entry by default.
+        - `record(kernel, grid, named, go, kernel_of)`: launches the kernel by go() and records values;
+          kernel_of(level) is the same kernel at a level.
         """
         if device != "cpu":
-            return self._run_on_gpu(level or self.entry, device, how or "plain")
+            return self._run_on_gpu(level or self.entry, device, how or "plain", record)
         changed = {"shuffle": order, "timing": timing, "check": checks, **settings}
         changed = {name: value for name, value in changed.items() if value is not None}
         how = how or called(order=order, timing=timing, checks=checks, **settings)
@@ -108,28 +120,35 @@ class Relaunch:
             trap, started = None, time.perf_counter()
             try:
                 try:
-                    kernel.launch(self.grid, self.arguments.named)
+                    self._launch(kernel, self.arguments, record)
                 except KernelTrap as error:
                     trap = error
                 seconds = time.perf_counter() - started
                 blocks = self.arguments.taken()
             finally:
                 self.arguments.put_back()
-        return self._ended(level, how, blocks, trap, seconds)
+        return self._ended(level, how, blocks, trap, seconds, kernel)
 
-    def _run_on_gpu(self, level: str, device: str, how: str) -> Outcome:
+    def _run_on_gpu(self, level: str, device: str, how: str, record) -> Outcome:
         """With copies of the contents there, in memory of the driver's: torch may have none, or pretend."""
         with unseen(), _settings.using(device=device, level=""):  # a level is what the CPU executes
             kernel = self.kernel(level)
             there = self.arguments.copied(device, gpu_driver.driver().allocate)
             started = time.perf_counter()
-            kernel.launch(self.grid, there.named)
+            self._launch(kernel, there, record)
             gpu_driver.driver().synchronize(gpu_driver.current_stream())
             seconds = time.perf_counter() - started
-        return self._ended(binary_level(gpu_driver.current_target()), how, there.taken(), None, seconds)
+        level = binary_level(gpu_driver.current_target())
+        return self._ended(level, how, there.taken(), None, seconds, kernel)
 
-    def _ended(self, level: str, how: str, blocks: list, trap, seconds: float) -> Outcome:
-        return Outcome(level, how, blocks, self.arguments.arrays(blocks), trap, seconds)
+    def _launch(self, kernel: ArtifactKernel, arguments: Arguments, record) -> None:
+        def go():
+            kernel.launch(self.grid, arguments.named)
+
+        record(kernel, self.grid, arguments.named, go, self.kernel) if record else go()
+
+    def _ended(self, level: str, how: str, blocks: list, trap, seconds: float, kernel) -> Outcome:
+        return Outcome(level, how, blocks, self.arguments.arrays(blocks), trap, seconds, kernel)
 
     def recompiled(self, **options) -> Relaunch:
         """The same launch, its PTX compiled from its TTGIR with other options (enable_fp_fusion=False)."""

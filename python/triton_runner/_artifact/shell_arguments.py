@@ -12,11 +12,12 @@ from triton_runner import _settings
 from triton_runner._artifact.loading import load
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._memory.files import dtype_named, is_array_file, load_array, save_array
+from triton_runner._memory.ghost_memory import Ghost, ghost_at
 from triton_runner._settings import devices
 from triton_runner._worker import elements
 
 _FORMS = "as in: 1024, i64=7, 0.5, f32=0.5, null, f32[64,64]=rand:1, x.npy, x.npz:key, x.safetensors:key"
-_CONTENTS = "contents: zeros, ones, iota, iota:START, rand, rand:SEED, a number"
+_CONTENTS = "contents: zeros, ones, iota, iota:START, rand, rand:SEED, ghost, ghost:CONTENTS, a number"
 _NAMED = {"zeros": 0.0, "ones": 1.0}
 _SHOWN_VALUES = 1024  # an array of at most so many elements is written out in the JSON
 
@@ -50,6 +51,8 @@ def parse_argument(text: str):
         dtype = dtype_named(array[1])
         shape = tuple(int(extent) for extent in array[2].split(","))
         count = math.prod(shape)
+        if (array[3] or "").partition(":")[0] == "ghost":
+            return _ghost(array[3].partition(":")[2], shape, dtype)
         try:
             return _contents(array[3], dtype, count).astype(dtype).reshape(shape)
         except DiagnosticError:
@@ -70,6 +73,13 @@ def parse_argument(text: str):
     except OverflowError:
         pass
     raise fail(f"--arg {text!r}: {value} is not a value of type {kind}")
+
+
+def _ghost(contents: str, shape: tuple, dtype):
+    """An array of which only what is written takes memory, with the contents of its first part repeated."""
+    if not contents or contents == "zeros":
+        return Ghost(shape, dtype).array
+    return Ghost(shape, dtype, lambda index: _contents(contents, dtype, index.size)).array
 
 
 def _number(text: str):
@@ -115,6 +125,20 @@ def _targets(save, values) -> dict:
     return targets
 
 
+def _changed(name: str, value, old) -> dict | None:
+    """What a launch changed of an array. old: its contents before; None: it is a ghost."""
+    if old is not None:
+        return _change(name, value) if value.tobytes() != old.tobytes() else None
+    written = ghost_at(value.ctypes.data).written()
+    if not written.size:
+        return None
+    parts = value.reshape(-1)[written]
+    at = [int(index) for index in written[:_SHOWN_VALUES]]
+    change = {**_change(name, parts), "shape": list(value.shape), "elements": int(written.size), "at": at}
+    change["text"] = f"{written.size} elements from {written[0]} to {written[-1]}: {change['text']}"
+    return change
+
+
 def _change(name: str, value) -> dict:
     """A changed array for people and for JSON."""
     text = numpy.array2string(value.reshape(-1), threshold=16, edgeitems=6, max_line_width=100)
@@ -144,17 +168,14 @@ def execute(
         kernel = kernel.with_settings(shared=shared)
     values = [parse_argument(text) for text in args]
     names = [param.name for param in kernel.params]
-    before = [value.copy() if isinstance(value, numpy.ndarray) else None for value in values]
+    arrays = {i: value for i, value in enumerate(values) if isinstance(value, numpy.ndarray)}
+    before = {i: None if ghost_at(value.ctypes.data) else value.copy() for i, value in arrays.items()}
     targets = _targets(save, values)
     shape = parse_grid(grid)
     started = time.perf_counter()
     kernel[shape](*values)
     milliseconds = (time.perf_counter() - started) * 1e3
-    changed = [
-        _change(names[i] if i < len(names) else f"#{i}", value)
-        for i, (value, old) in enumerate(zip(values, before, strict=True))
-        if old is not None and value.tobytes() != old.tobytes()
-    ]
+    changes = [_changed(names[i] if i < len(names) else f"#{i}", arrays[i], before[i]) for i in arrays]
     for index, path in targets.items():
         save_array(path, names[index] if index < len(names) else f"arg{index}", values[index])
     return {
@@ -163,5 +184,5 @@ def execute(
         "device": kernel.device,
         "grid": list(shape),
         "milliseconds": milliseconds,
-        "changed": changed,
+        "changed": [change for change in changes if change],
     }

@@ -7,6 +7,7 @@ import dataclasses
 
 from triton_runner import _core
 from triton_runner._base import tools
+from triton_runner._lockstep import where
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,12 +62,6 @@ def _hazard(found: dict) -> Hazard:
     return Hazard(message, register, Instruction(**found), cause)
 
 
-def line_of(ptx: str, number: int) -> str:
-    """A line of a PTX text, counted from 1; "" where it has none of that number."""
-    lines = ptx.splitlines()
-    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
-
-
 def lines(hazard: Hazard, ptx: str = "") -> list[str]:
     """A hazard in words. ptx: the text that the machine code was made from, where it is at hand."""
     return [f"hazard: {hazard.message}", *_place("at", hazard.at, ptx), *_place("after", hazard.cause, ptx)]
@@ -75,7 +70,7 @@ def lines(hazard: Hazard, ptx: str = "") -> list[str]:
 def _place(word: str, instruction: Instruction, ptx: str) -> list[str]:
     result = [f"  {word} {instruction.address:#06x}: {instruction.text}"]
     if instruction.ptx_line:
-        of_ptx = line_of(ptx, instruction.ptx_line)
+        of_ptx = where.line_of(ptx, instruction.ptx_line)
         result[0] += f" (line {instruction.ptx_line} of the PTX{': ' + of_ptx if of_ptx else ''})"
     if instruction.program:
         result[0] += f", {instruction.program}"

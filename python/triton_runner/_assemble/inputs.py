@@ -82,7 +82,7 @@ def _argument(text: str):
 def _contents(text: str, dtype, count: int) -> numpy.ndarray:
     words = text.split() or ["zeros"]
     numbers = [float(word) for word in words[1:] if re.fullmatch(r"-?[\d.]+(e-?\d+)?", word)]
-    draw = numpy.random.default_rng(int(numbers[0]) if numbers else 0)
+    draw = numpy.random.default_rng(abs(int(numbers[0])) if numbers else 0)
     if text.startswith("{"):
         listed = [word.strip() for word in text[1 : text.index("}")].split(",")]
         return numpy.concatenate([_literal(word, dtype) for word in listed])

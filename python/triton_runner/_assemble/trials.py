@@ -18,6 +18,7 @@ from triton_runner._compare import run as running
 from triton_runner._compare.cells import Cell
 from triton_runner._compare.store import Store, key_of
 from triton_runner._compiler import versions, workers
+from triton_runner._lockstep import where
 
 _END_OF_CASE = "\n// ---- expected\n"  # of the project's own cases: what they print follows
 
@@ -114,7 +115,7 @@ def _result(found: measure.Result) -> trial.Result:
     place = found.trial.get("place")
     fields = {field.name for field in dataclasses.fields(trial.Result)}
     keywords = {name: value for name, value in found.trial.items() if name in fields and name != "place"}
-    return trial.Result(**keywords, place=trial.Place(**place) if place else None)
+    return trial.Result(**keywords, place=where.Place(**place) if place else None)
 
 
 def judged(work: dict) -> measure.Result:

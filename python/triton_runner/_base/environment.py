@@ -125,16 +125,18 @@ TRITON_SWAP_MIR code a folder of machine IR that takes the place of LLVM's own
 TRITON_SWAP_MIR_ENABLE_MISCHED code LLVM's scheduler runs on swapped machine IR too
 USE_IR_LOC code lines of ttir or ttgir in the place of Python's in the debug information
 USE_TTGIR_LOC code 3.0 and 3.1: lines of TTGIR in the place of Python's
-TRITON_RUNNER_CHECK run this package: the CPU looks for oob, nan, inf, uninit, race, zerodiv, hints, hazard
+TRITON_RUNNER_CHECK run this package: the CPU looks for oob, nan, inf, uninit, race, overflow, ...
 TRITON_RUNNER_DEVICE run this package: what kernels run on: auto, cpu, cuda, hip
 TRITON_RUNNER_DUMP                 run    this package: 0 leaves dump statements out
 TRITON_RUNNER_FMAD code this package: whether PTX's products and sums are contracted
+TRITON_RUNNER_GHOST run this package: pretended CUDA tensors of at least so many bytes take no memory
 TRITON_RUNNER_ISA run this package: avx512, avx2 or portable loops, with the same bits
 TRITON_RUNNER_LEVEL run this package: the level that the CPU executes
 TRITON_RUNNER_MMA code this package: tensor-core sums bit for bit (exact) or in f32 (fast)
 TRITON_RUNNER_OOB run this package: stop at an access out of bounds, or report it
 TRITON_RUNNER_PROD run this package: prints nothing about kernels that it compiles
 TRITON_RUNNER_PROD_TEST run this package: as PROD, but says where each compiled kernel is saved
+TRITON_RUNNER_PROGRAM run this package: only this program of each launch
 TRITON_RUNNER_PROGRAMS run this package: only the first so many programs of each launch
 TRITON_RUNNER_QUICK                run    this package: benchmarks run once
 TRITON_RUNNER_SHUFFLE              run    this package: the order of programs

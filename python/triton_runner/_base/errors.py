@@ -45,6 +45,16 @@ class DiagnosticError(ValueError):
         ]
 
 
+class MissingName(DiagnosticError, AttributeError):
+    """A name that a module looks up elsewhere, and cannot. hasattr(), and pickle, which asks every module for
+    a name, take it for an AttributeError."""
+
+    @classmethod
+    def of(cls, error: DiagnosticError) -> MissingName:
+        """The same error as one of a name."""
+        return cls(str(error), message=error.message, notes=error.notes)
+
+
 class KernelTrap(RuntimeError):
     """A fault of a running kernel.
 
@@ -52,6 +62,7 @@ class KernelTrap(RuntimeError):
     - `location`, `file`, `line`, `column`: the position in the Python source, or in the artifact's text.
     - `program`, `element`, `iterations`: the program, the index in the tile, and the iterations of the loops
       around the op.
+    - `thread`: at PTX and in machine code, the thread of the program's block (x, y, z); else ().
     - `address`, `nearest`: the address of a faulting access, and the nearest tensor.
     - `argument`, `place`: the argument that the address is derived from, and the distance in elements: "x_ptr
       + 4096".
@@ -81,6 +92,7 @@ class KernelTrap(RuntimeError):
         argument: str = "",
         place: str = "",
         iterations=(),
+        thread=(),
         warning: str = "",
     ):
         super().__init__(text)
@@ -94,6 +106,7 @@ class KernelTrap(RuntimeError):
         self.location = f"{file}:{line}:{column}" if file else ""
         self.program = tuple(program)
         self.element = tuple(element)
+        self.thread = tuple(thread)
         self.address = address
         self.nearest = nearest
         self.argument = argument
@@ -110,11 +123,18 @@ def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:
     shown = [first]
     if isinstance(error, KernelTrap) and error.file:
         shown = [f"{error.location}: error: {first.replace(f' at {error.location}', '', 1)}"]
-        if line := linecache.getline(error.file, error.line).rstrip("\n"):
-            before = line[: max(error.column - 1, 0)]
-            shown += [line, "".join("\t" if c == "\t" else " " for c in before) + "^"]
+        shown += source_line(error.file, error.line, error.column)
     indent = "  " if isinstance(error, KernelTrap) else ""
     return "\n".join([*shown, *rest, *(f"{indent}note: {note}" for note in notes)])
+
+
+def source_line(file: str, line: int, column: int) -> list[str]:
+    """The line of a source, and a caret below its column; nothing where there is no such line."""
+    text = linecache.getline(file, line).rstrip("\n")
+    if not text:
+        return []
+    before = text[: max(column - 1, 0)]
+    return [text, "".join("\t" if c == "\t" else " " for c in before) + "^"]
 
 
 def fail(message: str, *notes: str) -> DiagnosticError:

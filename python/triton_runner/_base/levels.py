@@ -4,6 +4,7 @@ or which level comes next asks here."""
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 
 from triton_runner._base.errors import fail
@@ -44,9 +45,26 @@ _ROWS = (
     Level("hsaco", ("hip",)),
 )
 LEVELS = {level.name: level for level in _ROWS}
+# Gluon's IR, before Gluon's passes: a stage of Triton since 3.9, whose text is TTGIR to whoever reads it.
+GLIR = "glir"
+ENDINGS = (*LEVELS, GLIR)  # of the names of files that hold a level
 ON_CPU = tuple(level.name for level in _ROWS if level.engine)
 EXECUTED = tuple(level.name for level in _ROWS if level.engine and not (level.runs_as or level.when_named))
 MLIR = tuple(level.name for level in _ROWS if level.engine == "tile")
+
+
+def level_of_name(path) -> str:
+    """The level that the end of a file's name says, or "". That of *.glir is TTGIR."""
+    ending = os.path.splitext(os.fspath(path))[1][1:]
+    return "ttgir" if ending == GLIR else ending if ending in LEVELS else ""
+
+
+def stage_of(level: str, text, path: str = "") -> str:
+    """The stage that made a text of a level. GLIR where Gluon's passes have not run yet: *.glir, the .source
+    of a Gluon kernel, and what has a layout that they are to choose."""
+    if level != "ttgir":
+        return level
+    return GLIR if path.endswith((".glir", ".source")) or "#gluon." in text else level
 
 
 def levels_of(target: str) -> tuple[str, ...]:

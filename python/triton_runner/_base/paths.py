@@ -7,7 +7,7 @@ import itertools
 import os
 
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import LEVELS
+from triton_runner._base.levels import level_of_name
 
 _parts = itertools.count()  # of files that are being written
 
@@ -27,7 +27,7 @@ def check_program(file: str) -> None:
         return
     if not os.path.isfile(file):
         raise fail(f"no such file: {file}")
-    if os.path.splitext(file)[1][1:] in LEVELS:
+    if level_of_name(file):
         raise fail(
             f"{file} holds a level of a kernel and is not a Python program",
             "`triton-runner exec` runs TTIR, TTGIR, PTX and cubins; triton_runner.load() launches any level",

@@ -31,6 +31,20 @@ def as_json(value):
     return [as_json(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
+def of_json(kind, data):
+    """The result that as_json() gave; fields that it does not have are as they are by default."""
+    origin, within = typing.get_origin(kind), typing.get_args(kind)
+    if dataclasses.is_dataclass(kind):
+        kinds = typing.get_type_hints(kind)
+        known = [field for field in dataclasses.fields(kind) if _name(field) in data]
+        return kind(**{field.name: of_json(kinds[field.name], data[_name(field)]) for field in known})
+    if origin is types.UnionType:
+        return None if data is None else of_json(next(arg for arg in within if arg is not type(None)), data)
+    if origin is list:
+        return [of_json(within[0], item) for item in data]
+    return {name: of_json(within[1], item) for name, item in data.items()} if origin is dict else data
+
+
 def schema(kind) -> dict:
     """The JSON schema of a result."""
     if dataclasses.is_dataclass(kind):

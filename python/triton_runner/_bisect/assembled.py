@@ -10,6 +10,7 @@ import contextlib
 
 from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._launch.launchers import Call, observing
+from triton_runner._lockstep import where
 from triton_runner._settings import devices
 
 
@@ -26,14 +27,14 @@ runner = as_cubin  # tests put another in its place
 
 
 @contextlib.contextmanager
-def machine(enabled: bool = True):
-    """While active, every launch runs as machine code."""
-    if not enabled:
-        yield
-        return
+def machine(partings: list | None = None):
+    """While active, every launch runs as machine code. partings: what the first one whose machine code leaves
+    other bits than its PTX says of the instruction (where.Place.lines)."""
 
     def see(call: Call, go) -> None:
         there = of_call(call)
+        if partings == [] and (place := where.parting(there)) is not None:
+            partings.extend(place.lines())
         there.arguments.put_back((runner(there), there.arguments.state()[1]))
 
     with observing(see):

@@ -13,7 +13,8 @@ from triton_runner import ir
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._bisect import classes, stores
 from triton_runner._bisect.results import Evidence
-from triton_runner._bisect.runs import Kernel, Release
+from triton_runner._bisect.runs import Release
+from triton_runner._bisect.trial import Kernel
 
 _TRIED = 16  # launches that differ whose contents are looked at
 _WORST = ("wrong", "bits", "drift")

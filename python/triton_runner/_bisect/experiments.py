@@ -7,8 +7,9 @@ import dataclasses
 
 from triton_runner import _settings
 from triton_runner._base.paths import check_program
-from triton_runner._bisect.runs import Program, Release, Trial
+from triton_runner._bisect.runs import Program, Release
 from triton_runner._bisect.splice import steps_of
+from triton_runner._bisect.trial import Trial
 
 # Name, what it switches off; variables of the environment, options of every kernel. Targets that it is for.
 _GRID = (

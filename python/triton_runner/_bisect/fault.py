@@ -13,9 +13,11 @@ import dataclasses
 from triton_runner._bisect import assembler, evidence, order
 from triton_runner._bisect.llvm import InsideLlvm
 from triton_runner._bisect.results import MEANS, CompilerFault, NamedPass, Step, short_name
-from triton_runner._bisect.runs import Release, Trial
+from triton_runner._bisect.runs import Release
 from triton_runner._bisect.splice import CONVERSION, Splice, first_wrong, steps_of
+from triton_runner._bisect.trial import Trial
 from triton_runner._compiler import passes_select
+from triton_runner._settings import devices
 
 _STAGE = {"ttir": "make_ttir", "ttgir": "make_ttgir", "llir": "make_llir", "ptx": "make_ptx"}
 _LEVEL = {stage: level for level, stage in _STAGE.items()}
@@ -362,7 +364,8 @@ def of_assembler(releases: dict, run: list[str], judged: dict, printed: list[str
     it.wrong_at = it.level = "cubin"
     it.verdict, it.stage, it.levels = "assembler", "make_cubin", {"ptx": "right", "cubin": "wrong"}
     it.means.add("execution")
-    it.note("right down to PTX, wrong as machine code on this machine's GPU")
+    where = " on this machine's GPU" if devices.gpu() == "cuda" else ""
+    it.note(f"right down to PTX, wrong as machine code{where}")
     if it.at("cubin", variables=assembler.PLAIN).verdict == "right":
         it.means.add("leave-out")
         it.note("right with ptxas -O0 (DISABLE_PTXAS_OPT=1)")
@@ -373,4 +376,6 @@ def of_assembler(releases: dict, run: list[str], judged: dict, printed: list[str
             it.spliced_with = version
             it.note(f"right with the ptxas of Triton {version} (TRITON_PTXAS_PATH)")
             break
+    for line in it.at("cubin", partings=True).partings:
+        it.note(line)
     return it.fault([evidence.evidence(it, printed)])

@@ -2,9 +2,8 @@
 
 A request: program, arguments, is_module, pretend_cuda, or the launch of a kernel; plan, of_kernels and keep
 of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration};
-machine: launches run as machine code on this machine's GPU. The environment says device, level and target.
-The answer: verdict ("right", "wrong" or "unknown"), why, kernels ({name, passes, texts, metadata, llvm}),
-launches, choices, files (imported from the program's folder).
+machine: launches run as machine code on this machine's GPU; partings: and where it parts from PTX. The
+environment says device, level and target. The answer is a Trial (trial.py).
 """
 
 import contextlib
@@ -22,6 +21,7 @@ _NOT_THE_KERNELS = ("unsupported", "timeout", "interrupted", "out of memory")
 def run(request, note=lambda stage: None):
     # The package's driver is Triton's from the first of these on.
     from triton_runner._base.errors import KernelTrap
+    from triton_runner._bisect import trial
     from triton_runner._pipeline import plans
 
     note("run")
@@ -41,8 +41,9 @@ def run(request, note=lambda stage: None):
     sys.argv = [request["program"], *request["arguments"]]
     sys.path.insert(0, request["folder"])
     verdict, why, trap, place = "right", "", None, None
+    partings = [] if request.get("partings") else None
     try:
-        with _captured(request.get("capture")), _machine(request.get("machine")):
+        with _captured(request.get("capture")), _machine(request.get("machine"), partings):
             verdict, why = _run(request)
     except SystemExit as stop:
         verdict, why = _of_status(stop.code)
@@ -53,26 +54,19 @@ def run(request, note=lambda stage: None):
     except KernelTrap as error:
         verdict = "unknown" if error.kind in _NOT_THE_KERNELS else "wrong"
         why, trap = str(error), error.kind
-        place = {
-            "file": error.file or None, "op": error.op or None, "line": error.line or None,
-            "element": list(error.element), "kernel": error.kernel,
-        }  # fmt: skip
+        at = error.file or None, error.op or None, error.line or None
+        place = trial.Place(*at, list(error.element), error.kernel)
     except Exception as error:
         # Not before the environment is that of the request.
         from triton_runner._worker import job
 
         reason = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
         verdict, why = "unknown", reason or "%s: %s" % (type(error).__name__, error)
-    return {
-        "verdict": verdict,
-        "why": why,
-        "kernels": [_described(recorder, plans.keep) for recorder in plans.recorded],
-        "launches": launches and {"seen": launches.seen, "kept": launches.kept},
-        "choices": choices,
-        "files": _own_files(request),
-        "trap": trap,
-        "place": place,
-    }
+    kernels = [_described(recorder, plans.keep) for recorder in plans.recorded]
+    watched = launches and trial.Launches(launches.seen, launches.kept)
+    return trial.Trial(
+        verdict, why, "", kernels, watched, choices, _own_files(request), trap, place, partings or []
+    )
 
 
 def _own_files(request):
@@ -134,34 +128,32 @@ def _captured(case):
     return capture(case["folder"], lambda seen: seen.number == case["number"], most=1)
 
 
-def _machine(enabled):
+def _machine(enabled, partings):
     """Launches as machine code."""
     if not enabled:
         return contextlib.nullcontext()
     from triton_runner._bisect import assembled  # no other run needs it
 
-    return assembled.machine()
+    return assembled.machine(partings)
 
 
 def _described(recorder, keep):
-    """A kernel that was compiled: its name and [stage, add, ran, number of the text after it] a pass."""
-    passes = [[step["stage"], step["add"], step["ran"], step["after"]] for step in recorder.passes]
-    first = next((step["before"] for step in recorder.passes), None)
-    kernel = {
-        "name": recorder.name, "passes": passes, "first": first,
-        "shared": recorder.compiled.get("shared") or 0, "asynchronous": _is_asynchronous(recorder),
-    }  # fmt: skip
-    if keep == "text":
-        # Not before the environment is that of the request.
-        from triton_runner._worker import job
+    """A kernel that was compiled."""
+    # Not before the environment is that of the request.
+    from triton_runner._bisect.trial import Kernel, Ran
+    from triton_runner._worker import job
 
-        kernel["texts"] = recorder.texts
-        kernel["made"] = {level: text for level, text in recorder.results.items() if isinstance(text, str)}
+    passes = [Ran(step["stage"], step["add"], step["ran"], step["after"]) for step in recorder.passes]
+    first = next((step["before"] for step in recorder.passes), None)
+    facts = {"shared": recorder.compiled.get("shared") or 0, "asynchronous": _is_asynchronous(recorder)}
+    if keep == "text":
+        facts["texts"] = recorder.texts
+        facts["made"] = {level: text for level, text in recorder.results.items() if isinstance(text, str)}
         options = {name: value for name, value in recorder.compiled.items() if name != "target"}
-        kernel["metadata"] = job.jsonable(options)
+        facts["metadata"] = job.jsonable(options)
     if recorder.llvm:
-        kernel["llvm"], kernel["llvm_texts"] = _numbered(recorder.llvm)
-    return kernel
+        facts["llvm"], facts["llvm_texts"] = _numbered(recorder.llvm)
+    return Kernel(recorder.name, passes, first, **facts)
 
 
 def _is_asynchronous(recorder):
@@ -177,7 +169,10 @@ def _is_asynchronous(recorder):
 
 
 def _numbered(found):
-    """LLVM's passes as [name, argument, number of the text after it], and the texts: most change nothing."""
+    """LLVM's passes by level, and their texts: most change nothing."""
+    # Not before the environment is that of the request.
+    from triton_runner._bisect.trial import LlvmPass
+
     texts, numbers = [], {}
     levels = {}
     for level, steps in found.items():
@@ -187,7 +182,7 @@ def _numbered(found):
             if text is not None and text not in numbers:
                 numbers[text] = len(texts)
                 texts.append(text)
-            levels[level].append([step["name"], step["argument"], numbers.get(text)])
+            levels[level].append(LlvmPass(step["name"], step["argument"], numbers.get(text)))
     return levels, texts
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 
+from triton_runner._bisect.trial import Seen
 from triton_runner._launch import launchers
 from triton_runner._memory.arguments import Arguments, packed
 
-seen: list[dict] = []
+seen: list[Seen] = []
 kept: dict = {}  # what the launch that is asked for left, by position
 
 
@@ -21,10 +22,10 @@ def install(kept_number: int | None = None) -> None:
     def watch(call: launchers.Call, go) -> None:
         number = len(seen)
         arguments = Arguments(_arrays(call), keep=False)
-        seen.append({"kernel": call.name, "grid": list(call.grid), "arrays": {}})
+        seen.append(Seen(call.name, list(call.grid), {}))
         go()
         after = arguments.arrays(arguments.live())
-        seen[number]["arrays"] = {name: _fingerprint(array) for name, array in after.items()}
+        seen[number].arrays.update((name, _fingerprint(array)) for name, array in after.items())
         if number == kept_number:
             kept.update((name, packed(array)) for name, array in after.items())
 

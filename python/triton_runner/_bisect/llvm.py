@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._bisect.results import NamedPass
-from triton_runner._bisect.runs import LlvmPass
 from triton_runner._bisect.splice import Splice, first_wrong
+from triton_runner._bisect.trial import LlvmPass
 from triton_runner._pipeline import translation
 
 # The options of DISABLE_LLVM_OPT that switch passes of code generation off.
@@ -170,7 +170,7 @@ class InsideLlvm:
         ]
 
     def _take(self, level: str, steps: list, wrong: int, right: int) -> None:
-        name, argument, _ = steps[wrong]
+        name, argument = steps[wrong].name, steps[wrong].argument
         nth = sum(step.argument == argument for step in steps[: wrong + 1])
         self.search.take(level, NamedPass(name, argument, None, nth), f"make_{level}")
         if others := [step.name for step in steps[right + 1 : wrong]]:

@@ -14,7 +14,8 @@ from triton_runner._base.errors import MISSING_FENCE
 from triton_runner._bisect import classes, stores
 from triton_runner._bisect.evidence import parsed
 from triton_runner._bisect.results import Evidence
-from triton_runner._bisect.runs import Release, Trial
+from triton_runner._bisect.runs import Release
+from triton_runner._bisect.trial import Place, Trial
 
 _SEEDS = ("1", "2")  # of orders
 _CHECKED = {"TRITON_RUNNER_TIMING": "late", "TRITON_RUNNER_CHECK": "race"}
@@ -190,7 +191,7 @@ def named(condition: dict) -> dict:
     return {name.removeprefix("TRITON_RUNNER_").lower(): value for name, value in condition.items()}
 
 
-def at_other_timings(release: Release, **more) -> tuple[str | None, dict | None]:
+def at_other_timings(release: Release, **more) -> tuple[str | None, Place | None]:
     """What a release that is wrong is at both ends of timing: a note and the place of a race."""
     level = release.program.lowest
     if release.program.is_measured:
@@ -209,7 +210,7 @@ def said(condition: dict) -> str:
     return ", ".join(f"{name}={value}" for name, value in named(condition).items())
 
 
-def false_promise(release: Release) -> tuple[str | None, dict | None]:
+def false_promise(release: Release) -> tuple[str | None, Place | None]:
     """A hint of the kernel, or an assumption, that its own values contradict, as check="hints" finds it; and
     where it is if that settles the fault: compiled without hints, the program is right."""
     if release.program.is_measured:

@@ -11,7 +11,8 @@ from pathlib import Path
 from triton_runner._base.paths import make_folder
 from triton_runner._base.typed import as_json
 from triton_runner._bisect.results import CompilerFault, Found, KernelLaunch
-from triton_runner._bisect.runs import Kernel, Program, Release
+from triton_runner._bisect.runs import Program, Release
+from triton_runner._bisect.trial import Kernel
 
 
 def write(folder: str, program: Program, bisected: Found, case: str = "") -> str:

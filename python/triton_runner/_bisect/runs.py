@@ -13,10 +13,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from typing import NamedTuple
 
 from triton_runner._base.levels import EXECUTED
+from triton_runner._base.typed import of_json
 from triton_runner._bisect.results import KernelLaunch
+from triton_runner._bisect.trial import Trial
 from triton_runner._compiler import workers
 from triton_runner._launch import gpu_driver
 from triton_runner._memory.arguments import unpacked
@@ -95,122 +96,6 @@ class Program:
             "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": self.folder,
             "launch": self.launch and dataclasses.asdict(self.launch), "preload": list(_PRELOADED),
         }  # fmt: skip
-
-
-class Ran(NamedTuple):
-    """A pass that ran in a compilation. after: the number of the text after it, or None."""
-
-    stage: str
-    add: str
-    ran: bool
-    after: int | None
-
-
-class LlvmPass(NamedTuple):
-    """A pass inside LLVM. text: the number of the IR after it."""
-
-    name: str
-    argument: str
-    text: int | None
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Kernel:
-    """A kernel that a run compiled, and its passes. first: the number of the text before them; texts, made
-    (by level), metadata: present if they were kept; llvm: passes inside LLVM by level, whose texts are
-    llvm_texts."""
-
-    name: str
-    passes: list[Ran]
-    first: int | None
-    shared: int = 0
-    asynchronous: bool = False
-    texts: list = dataclasses.field(default_factory=list)
-    made: dict = dataclasses.field(default_factory=dict)
-    metadata: dict = dataclasses.field(default_factory=dict)
-    llvm: dict[str, list[LlvmPass]] = dataclasses.field(default_factory=dict)
-    llvm_texts: list = dataclasses.field(default_factory=list)
-
-    @classmethod
-    def of(cls, told: dict) -> Kernel:
-        passes = [Ran(*entry) for entry in told["passes"]]
-        llvm = {level: [LlvmPass(*step) for step in steps] for level, steps in told.get("llvm", {}).items()}
-        return cls(**{**told, "passes": passes, "llvm": llvm})
-
-    @property
-    def source(self) -> str | None:
-        """The IR that the front end produced."""
-        return None if self.first is None else self.texts[self.first]
-
-    def around(self, stage: str, add: str, nth: int) -> tuple:
-        """The IR before and after a pass; None where it was not kept."""
-        before, seen = self.first, 0
-        for step in self.passes:
-            seen += (step.stage, step.add) == (stage, add)
-            if seen == nth and (step.stage, step.add) == (stage, add):
-                return tuple(
-                    None if number is None else self.texts[number] for number in (before, step.after)
-                )
-            before = step.after
-        return None, None
-
-
-class Seen(NamedTuple):
-    """A launch: its kernel, its grid, and a fingerprint of each array afterwards."""
-
-    kernel: str
-    grid: list
-    arrays: dict
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Launches:
-    """The launches of a run, and the arrays of the selected launch by position."""
-
-    seen: list[Seen]
-    kept: dict
-
-    @classmethod
-    def of(cls, told: dict | None) -> Launches | None:
-        if told is None:
-            return None
-        kept = {name: unpacked(value) for name, value in told["kept"].items()}
-        return cls([Seen(**entry) for entry in told["seen"]], kept)
-
-
-@dataclasses.dataclass(eq=False)
-class Trial:
-    """The result of a run: "right", "wrong" or "unknown" and the reason, its output, the kernels that it
-    compiled, its launches on request, and the configuration of each autotuned kernel."""
-
-    verdict: str
-    why: str = ""
-    output: str = ""
-    kernels: list[Kernel] = dataclasses.field(default_factory=list)
-    launches: Launches | None = None
-    choices: dict = dataclasses.field(default_factory=dict)
-    files: list = dataclasses.field(default_factory=list)  # imported from the program's folder
-    trap: str | None = None  # the kind of the trap that stopped it
-    place: dict | None = None  # file, op, line, element and kernel of the trap
-
-    @classmethod
-    def of(cls, told: dict, output: str) -> Trial:
-        kernels = [Kernel.of(entry) for entry in told["kernels"]]
-        return cls(
-            **{**told, "output": output, "kernels": kernels, "launches": Launches.of(told["launches"])}
-        )
-
-    @property
-    def first_why(self) -> str:
-        lines = [line.strip() for line in self.why.splitlines() if line.strip()]
-        # Of an error in a kernel the first line is its place, and the last what is wrong.
-        return " ".join([lines[0], lines[-1]] if lines[0].endswith(":") else lines[:1]) if lines else ""
-
-    @property
-    def last_lines(self) -> list[str]:
-        """The last lines of its output, or the reason why it ended."""
-        lines = [line[:200] for line in self.output.splitlines() if line.strip()][-8:]
-        return [*lines, *([self.why] if self.why and not lines else [])]
 
 
 class Release:
@@ -293,9 +178,13 @@ class Release:
         shutil.rmtree(environment["TRITON_CACHE_DIR"], ignore_errors=True)
         output = answer.get("output", "")
         if "result" in answer:
-            trial = Trial.of(answer["result"], output)
+            trial = dataclasses.replace(of_json(Trial, answer["result"]), output=output)
+            if trial.launches is not None:
+                kept = {name: unpacked(array) for name, array in trial.launches.kept.items()}
+                trial = dataclasses.replace(trial, launches=dataclasses.replace(trial.launches, kept=kept))
             if program.judge is not None and trial.verdict == "right":
-                trial.verdict = "right" if program.judge([*trial.launches.kept.values()]) else "wrong"
+                is_right = program.judge([*trial.launches.kept.values()])
+                trial = dataclasses.replace(trial, verdict="right" if is_right else "wrong")
             return trial
         if answer.get("timeout"):
             return Trial("unknown", f"it ran longer than {program.timeout:g} s", output)

@@ -18,7 +18,8 @@ from triton_runner._base.paths import check_program
 from triton_runner._bisect import evidence, order, stores
 from triton_runner._bisect.fault import Search, of_assembler
 from triton_runner._bisect.results import CompilerFault, Evidence, Found, Releases, Unjudged
-from triton_runner._bisect.runs import Program, Release, Trial
+from triton_runner._bisect.runs import Program, Release
+from triton_runner._bisect.trial import Trial
 from triton_runner._compiler import versions
 from triton_runner._memory.arguments import packed
 

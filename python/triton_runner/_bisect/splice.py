@@ -14,7 +14,8 @@ from triton_runner import ir
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.releases import release_of
 from triton_runner._bisect.results import Step, short_name
-from triton_runner._bisect.runs import Kernel, Ran, Release, Trial
+from triton_runner._bisect.runs import Release
+from triton_runner._bisect.trial import Kernel, Ran, Trial
 from triton_runner._pipeline import translation
 
 CONVERSION = "add_to_llvmir"
@@ -184,8 +185,7 @@ def with_hidden(llir: str, kernel: str, count: int) -> str:
 
 def _aligned(mine: list, theirs: list) -> list[tuple[int, int]]:
     """The longest common subsequence of two lists of passes, as pairs of places."""
-    a, b = ([(stage, _called(add)) for stage, add, *_ in passes]
-            for passes in (mine, theirs))  # fmt: skip
+    a, b = ([(step.stage, _called(step.add)) for step in passes] for passes in (mine, theirs))
     length = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i in reversed(range(len(a))):
         for j in reversed(range(len(b))):

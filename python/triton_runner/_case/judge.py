@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import time
 
+from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
 from triton_runner._base.levels import MLIR
@@ -20,7 +21,7 @@ from triton_runner._case.results import Bits, Judged, NotRun, Ran
 from triton_runner._lockstep import lockstep
 from triton_runner._settings import devices
 
-CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints")
+CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
 # PTX does not say what they look at.
 _MLIR_ONLY = {"nanload", "hints"}
 _SEEDS = (1, 2)
@@ -32,11 +33,28 @@ _COMPILERS_FENCE = (
 )
 
 
-class _Judge:
-    """The judgement of one launch: all its runs, and the findings of each."""
+def looks(check: str, level: str) -> bool:
+    """Whether a check runs at a level. Machine code computes what the PTX does, which was checked: its
+    control words are all that it adds."""
+    if level == "cubin" or check == "hazard":
+        return level == "cubin" and check == "hazard"
+    return level in MLIR or check not in _MLIR_ONLY
 
-    def __init__(self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None):
+
+def checks_of(names: str | None) -> tuple:
+    """The checks that a text names, by default all. Raises DiagnosticError for one that is none."""
+    _settings.using(check=names).settings()
+    return tuple(names.split(",")) if names else CHECKS
+
+
+class Judging:
+    """The judgement of one launch: all its runs, and the findings of each. levels: those that run."""
+
+    def __init__(
+        self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, levels=None
+    ):
         self.launch, self.checks, self.say = launch, tuple(checks), say
+        self.levels = launch.levels if levels is None else levels
         self.findings = severity.Findings(strict)
         self.runs: list[Ran] = []
         self.not_run: list[NotRun] = []
@@ -54,9 +72,21 @@ class _Judge:
         self.other_timings()
         self.on_gpu()
         self.between_levels()
+        return self.judged(started)
+
+    def checked(self) -> Judged:
+        """The verdict of the checks alone: no other orders and timings, and no comparison of levels."""
+        started = time.perf_counter()
+        self.each_level()
+        self.all_checks()
+        self.copies_of_values()
+        return self.judged(started)
+
+    def judged(self, started: float) -> Judged:
+        """What was found since then."""
         it, seconds = self.launch, round(time.perf_counter() - started, 3)
         return Judged(
-            it.name, list(it.grid), it.target, list(it.levels), [*self.findings], self.bits, self.runs,
+            it.name, list(it.grid), it.target, list(self.levels), [*self.findings], self.bits, self.runs,
             self.not_run, seconds,
         ).settled()  # fmt: skip
 
@@ -90,7 +120,7 @@ class _Judge:
         return max((run.seconds for run in self.runs if run.level == level), default=0.0)
 
     def each_level(self) -> None:
-        for level in self.launch.levels:
+        for level in self.levels:
             run = self.run(level)
             if run is not None and run.trap:
                 self.findings.trap("oob" if run.trap.kind == "out of bounds" else "trap", run)
@@ -118,14 +148,12 @@ class _Judge:
     def all_checks(self) -> None:
         """Runs all checks at once. If that stops, runs each check alone, because a report ends a run."""
         for level in self.plain:
-            if level == "cubin":  # its instructions are those of the PTX, which was looked at
-                continue
-            chosen = [c for c in self.checks if level in MLIR or c not in _MLIR_ONLY]
+            chosen = [check for check in self.checks if looks(check, level)]
             run = self.run(level, checks=",".join(chosen)) if chosen else None
             if run is not None and run.trap is not None:
                 for check in chosen:
                     self._one_check(level, check)
-        self.findings.settle(list(self.plain))
+        self.findings.settle([level for level in self.plain if level != "cubin"])
 
     def _one_check(self, level: str, check: str) -> None:
         if check in reach.CHECKS:
@@ -175,6 +203,9 @@ class _Judge:
             a, b = self.plain[above], self.plain[level]
             exact = {above, level} == set(MLIR)
             differences = _differences(self.noise, a, b, exact)
+            if above == "ttgir" and not all(one.agrees for one in differences):
+                a = self._as_hardware(a, b)
+                differences = _differences(self.noise, a, b, exact)
             unusual = {one.argument for one in differences if not one.agrees}
             while not all(one.agrees for one in differences) and self._perturb():
                 differences = _differences(self.noise, a, b, exact)
@@ -189,6 +220,28 @@ class _Judge:
                 elif one.argument in unusual and not self.findings.is_ordered(one.argument):
                     message = f"{level} gives another result than {above}, as far as rounding moves it,"
                     self.findings.difference("drift", one, b, message)
+
+    def _as_hardware(self, above: Outcome, below: Outcome) -> Outcome:
+        """The TTGIR as the hardware rounds it, if that is what the level below gives, bit for bit: then what
+        differs is rounding alone. Else the run that there is."""
+        if not self.launch.target.startswith("cuda:"):
+            return above
+        run = self.run("ttgir", numerics="hardware")
+        if run is None or run.trap or run.arrays.keys() != below.arrays.keys():
+            return above
+        same = all(array.tobytes() == below.arrays[name].tobytes() for name, array in run.arrays.items())
+        return run if same else above
+
+    def compared_with(self, other: Judging) -> list[Bits]:
+        """The outputs beside those of a launch that should give the same, at the lowest level of both."""
+        level = [level for level in other.plain if level in self.plain][-1]
+        a, b = other.plain[level], self.plain[level]
+        if a.arrays.keys() != b.arrays.keys():
+            return []
+        differences = _differences(self.noise, a, b, False)
+        while not all(one.agrees for one in differences) and self._perturb():
+            differences = _differences(self.noise, a, b, False)
+        return differences
 
     def _is_tail(self, name: str, above: Outcome) -> bool:
         """Whether PTX agrees with the level above if TMA stores end at the end of the tensor."""
@@ -218,11 +271,11 @@ class _Judge:
 
     def _diverged(self, above: str, level: str) -> None:
         """Adds the first value that differs, which lockstep finds, to the last finding."""
-        if level not in ("ttgir", "ptx"):
+        if level not in self.launch.levels:  # the GPU's
             return
         self.say(f"{self.launch.name}: where {above} and {level} part")
         try:
-            levels = ("ttgir", "ptx") if level == "ptx" else ("ttir", "ttgir")
+            levels = ("ttir" if level == "ttgir" else "ttgir", level)
             report = lockstep.of_launch(self.launch, levels)
         except DiagnosticError as error:
             self.findings.say(error.message)
@@ -241,4 +294,17 @@ def judge(
 ) -> Judged:
     """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
     launch = dataclasses.replace(launch, assembled=assembled)
-    return _Judge(launch, checks, strict, say).verdict()
+    return Judging(launch, checks, strict, say).verdict()
+
+
+def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda text: None) -> Judged:
+    """What checks find in one run at a level. Where they find something, all levels run, which tell whose
+    fault it is, whether it reaches an output, and whether a level below defines what the language leaves
+    open."""
+    level = level if level in launch.levels else launch.levels[0]
+    started = time.perf_counter()
+    first = Judging(launch, checks, strict, say, [level])
+    run = first.run(level, checks=",".join(checks))
+    if run is not None and run.trap is not None:
+        return Judging(launch, checks, strict, say).checked()
+    return first.judged(started)

@@ -41,8 +41,8 @@ class Verdict:
         self, judged: list[Judged], program: dict | None = None, left_out: int = 0, others=(),
         strict: bool = False,
     ):  # fmt: skip
-        self._judged, self.program, self.left_out = judged, program, left_out
-        self._strict = strict
+        self.judged, self.program, self.left_out = judged, program, left_out
+        self.strict = strict
         self._others = list(others)  # kernels that were launched but not selected
         verdicts = [judgement.verdict for judgement in judged]
         if program is not None and program["status"]:
@@ -51,17 +51,17 @@ class Verdict:
 
     @property
     def launches(self) -> list[dict]:
-        return as_json(self._judged)
+        return as_json(self.judged)
 
     @property
     def findings(self) -> list[dict]:
-        all_findings = [finding for judgement in self._judged for finding in judgement.findings]
+        all_findings = [finding for judgement in self.judged for finding in judgement.findings]
         return as_json(sorted(all_findings, key=lambda finding: not finding.is_fault))
 
     @property
     def status(self) -> int:
         if self.verdict == NONDETERMINISTIC:
-            return int(self._strict)
+            return int(self.strict)
         return _STATUS[self.verdict]
 
     def __bool__(self) -> bool:
@@ -78,8 +78,8 @@ class Verdict:
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
-        lines = [str(judgement) for judgement in self._judged]
-        if not self._judged:
+        lines = [str(judgement) for judgement in self.judged]
+        if not self.judged:
             others = f" of that name; others were: {', '.join(self._others)}" if self._others else ""
             lines.append(f"no kernel was launched{others}")
         if self.left_out:
@@ -101,7 +101,8 @@ def verify(
       (*.trcase), which contains its own arguments and grid.
     - `args`: a list, or a dict by parameter name; the launch does not change them.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; by default all.
+    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, hazard; by default all.
+      `hazard` is of machine code, with `assembled`.
     - `strict`: treats warnings (findings that reach no output or may be intended) as faults, and makes the
       verdict false if the order of atomics decides an output.
     - `assembled`: judges the machine code too, what ptxas makes of the PTX, executed on the CPU.
@@ -134,9 +135,33 @@ def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing, assem
     return Verdict([judged], strict=strict)
 
 
+class Selection:
+    """The launches of a program that are judged, by judged_of(call): each combination of compiled kernel,
+    grid and argument shapes once, up to `most`. names: only these kernels."""
+
+    def __init__(self, judged_of, names=(), most: int = 16):
+        self._judged_of, self._names, self._most = judged_of, names, most
+        self.judged: list[Judged] = []
+        self.left_out = 0
+        self.others: set = set()  # kernels that were launched and have other names
+        self._known: set = set()
+
+    def see(self, call: Call) -> None:
+        if self._names and call.name not in self._names:
+            self.others.add(call.name)
+            return
+        key = (id(call.kernel), axes_of(call.grid), tuple(_shape(value) for _, value in call.named))
+        if key in self._known:
+            return
+        self._known.add(key)
+        if len(self.judged) < self._most:
+            self.judged.append(self._judged_of(call))
+        else:
+            self.left_out += 1
+
+
 class Program:
-    """A program whose launches are judged while it runs: each combination of compiled kernel, grid and
-    argument shapes once, up to `most` launches. names: judges only these kernels."""
+    """A program whose launches are judged while it runs, those of a Selection."""
 
     def __init__(
         self,
@@ -147,47 +172,37 @@ class Program:
         say=_nothing,
         assembled=False,
     ):
-        self.names, self.most, self.checks, self.strict, self.say = names, most, checks, strict, say
-        self.assembled = assembled
-        self.judged: list[Judged] = []
-        self.left_out = 0
-        self._known: set = set()
-        self._others: set = set()
+        self._checks, self._strict = checks, strict
+        self._selection = Selection(
+            lambda call: judge.judge(of_call(call), checks, strict, say, assembled), names, most
+        )
 
     def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> Verdict:
         """Runs the program and returns the verdict on all its launches and on its exit status, with which a
         program can report errors that the engines do not know. Its own launches run in a fixed order too,
         because later launches use their results."""
-        tracked = "uninit" in self.checks and importlib.util.find_spec("torch") is not None
-        with (
-            track_empty() if tracked else contextlib.nullcontext(),
-            observing(self._see),
-            _settings.using(threads=1),
-        ):
+        with tracking(self._checks), observing(self._see), _settings.using(threads=1):
             status = run_program(program, list(arguments), is_module, pretend_cuda)
-        if not status and not self.strict:
-            self.judged = [_accepted(judgement) for judgement in self.judged]
+        judged = self._selection.judged
+        if not status and not self._strict:
+            judged = [accepted(judgement) for judgement in judged]
         ended = {"name": program, "status": status or 0}
-        return Verdict(self.judged, ended, self.left_out, sorted(self._others), self.strict)
+        others = sorted(self._selection.others)
+        return Verdict(judged, ended, self._selection.left_out, others, self._strict)
 
     def _see(self, call: Call, go) -> None:
-        is_wanted = not self.names or call.name in self.names
-        if not is_wanted:
-            self._others.add(call.name)
-        key = (id(call.kernel), axes_of(call.grid), tuple(_shape(value) for _, value in call.named))
-        if is_wanted and key not in self._known:
-            self._known.add(key)
-            if len(self.judged) < self.most:
-                self.judged.append(
-                    judge.judge(of_call(call), self.checks, self.strict, self.say, self.assembled)
-                )
-            else:
-                self.left_out += 1
+        self._selection.see(call)
         go()
 
 
-def _accepted(judged: Judged) -> Judged:
-    """The verdict on a launch if the program's own check passes."""
+def tracking(checks):
+    """A context manager, within which tensors of torch.empty are known if a check needs that."""
+    needed = "uninit" in checks and importlib.util.find_spec("torch") is not None
+    return track_empty() if needed else contextlib.nullcontext()
+
+
+def accepted(judged: Judged) -> Judged:
+    """The verdict on a launch if the own check of its program passes."""
     findings = severity.accepted(judged.findings) if judged.verdict == "wrong" else None
     return judged if findings is None else dataclasses.replace(judged, findings=findings).settled()
 

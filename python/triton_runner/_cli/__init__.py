@@ -1,6 +1,6 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
-assemble, map, report.
+assemble, map, report, profile.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import importlib.util
 import os
+import re
 import sys
 
 import click
@@ -19,8 +20,11 @@ from triton_runner._base.levels import EXECUTED
 from triton_runner._cli import (
     assemble_command,
     bisect_command,
+    bits_command,
     case_commands,
     compare_command,
+    configs_command,
+    debug_command,
     dev_command,
     doctor_command,
     experiments_command,
@@ -30,6 +34,7 @@ from triton_runner._cli import (
     ledger_command,
     map_command,
     passes_command,
+    profile_command,
     reduce_command,
     report_command,
     verify_command,
@@ -38,6 +43,7 @@ from triton_runner._cli import compile_command as compiler_commands
 from triton_runner._settings import messages
 from triton_runner._settings.options import (
     ProgramOrFile,
+    check_program,
     check_settings,
     json_option,
     module_option,
@@ -46,6 +52,8 @@ from triton_runner._settings.options import (
     prints_aside,
 )
 from triton_runner.bench import command as bench_command
+
+_LOOK = "triton_runner.look"  # of a command's context: the note on how to look at a trap
 
 
 class _Group(help.Group):
@@ -59,7 +67,7 @@ class _Group(help.Group):
             click.echo(str(error), err=True)
             context.exit(2)
         except KernelTrap as error:
-            click.echo(with_source(error), err=True)
+            click.echo(with_source(error, *context.meta.get(_LOOK, [])), err=True)
             context.exit(1)
         except (ImportError, AttributeError) as error:
             if (reason := _missing(error)) is None:
@@ -102,8 +110,8 @@ def _settings_options(command):
             click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
             click.option(
                 "--check",
-                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, hazard, "
-                "separated by commas.",
+                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, "
+                "overflow, hazard, separated by commas.",
             ),
             click.option(
                 "--oob",
@@ -114,6 +122,11 @@ def _settings_options(command):
                 "--mma",
                 type=click.Choice(["exact", "fast"]),
                 help="Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
+            ),
+            click.option(
+                "--numerics",
+                type=click.Choice(["exact", "hardware"]),
+                help="How TTGIR rounds: each op by itself (exact), or as the target does (hardware).",
             ),
             click.option(
                 "--fmad",
@@ -135,6 +148,21 @@ def _settings_options(command):
     ):
         command = option(command)
     return command
+
+
+program_option = click.option("--program", "only", help="Run only this program of each launch: 7, or 7,2,0.")
+
+
+class Size(click.ParamType):
+    """Bytes: 4096, 512M, 8G."""
+
+    name = "size"
+
+    def convert(self, value, param, context):
+        found = re.fullmatch(r"(\d+)([KMGT]?)i?B?", str(value), re.IGNORECASE)
+        if not found:
+            self.fail(f"{value!r} is not a size, as in: 512M, 8G", param, context)
+        return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
 
 
 def _apply_settings(**given) -> None:
@@ -168,23 +196,32 @@ def _fault_status() -> int:
     is_flag=True,
     help="Benchmarks and autotuning run the first programs of their launches, once, at the smallest size.",
 )
+@click.option(
+    "--ghost", type=Size(), help="With --pretend-cuda: tensors of at least this size, as 8G, take no memory."
+)
+@program_option
 @module_option
 @click.option("--traceback", is_flag=True, help="Show a fault with all calls that led to it, as python does.")
 @click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run(pretend_cuda, quick, is_module, traceback, release, program, arguments, **settings):
+def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program, arguments, **settings):
     """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
     from triton_runner._pretend import running
 
-    _apply_settings(**settings, quick=1 if quick else None)
+    if ghost and not pretend_cuda:
+        raise click.UsageError("--ghost is for programs that say cuda: it needs --pretend-cuda")
+    _apply_settings(**settings, quick=1 if quick else None, program=only, ghost=ghost)
+    options = {"--pretend-cuda": pretend_cuda, "-m": is_module}
+    words = [*(name for name, said in options.items() if said), program, *arguments]
+    look = debug_command.look(words, settings, quick, ghost, only, release)
     if program.endswith(".trcase"):
+        click.get_current_context().meta[_LOOK] = look
         sys.exit(case_commands.run_case(program, release, settings["level"]))
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
-    if not is_module and not os.path.isfile(program):
-        raise click.UsageError(f"no such file: {program}")
-    status = running.run_program(program, list(arguments), is_module, pretend_cuda, traceback)
+    check_program(program, is_module)
+    status = running.run_program(program, list(arguments), is_module, pretend_cuda, traceback, look)
     sys.exit(_fault_status() or status)
 
 
@@ -203,11 +240,12 @@ def run(pretend_cuda, quick, is_module, traceback, release, program, arguments, 
 @click.option("--block", help="Threads of a block of PTX that has no .reqntid: 128, or 16,8.")
 @click.option("--cluster", help="Blocks of a cluster, where the PTX does not say it: 2.")
 @click.option("--shared", type=int, help="Dynamic shared memory of a PTX block in bytes.")
+@program_option
 @_settings_options
 @json_option
-def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_json, **settings):
-    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir; with an nvdisasm *.cubin, *.fatbin or *.so; with Triton
-    installed also *.llir).
+def execute(file, grid, args, save, name, metadata, block, cluster, shared, only, as_json, **settings):
+    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir, *.glir; with an nvdisasm *.cubin, *.fatbin or *.so;
+    with Triton installed also *.llir).
 
     An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, iota:START, rand, rand:SEED or
     a number, or a file: x.npy, x.npz:key, x.safetensors:key. A number may have a type: i32=5, bf16=0.5.
@@ -215,7 +253,10 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
     """
     from triton_runner._artifact import shell_arguments
 
-    _apply_settings(**settings)
+    _apply_settings(**settings, program=only)
+    words = [*(["--kernel", name] if name else []), "--grid", grid, file, *args]
+    look = debug_command.look(words, settings, as_json, only, metadata, block, cluster, shared)
+    click.get_current_context().meta[_LOOK] = look
     with prints_aside(as_json):
         result = shell_arguments.execute(file, grid, args, save, name, metadata, block, cluster, shared)
     status = _fault_status()
@@ -376,9 +417,13 @@ def resources(files, name, metadata, as_json):
 for _module in (
     compiler_commands,
     passes_command,
+    profile_command,
     bisect_command,
+    bits_command,
     dev_command,
     compare_command,
+    configs_command,
+    debug_command,
     assemble_command,
     ledger_command,
     doctor_command,

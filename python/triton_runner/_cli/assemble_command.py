@@ -152,14 +152,7 @@ def _said(result) -> str:
             f"{result.differing} elements differ (inputs: {result.inputs})"
         )
     if result.place:
-        place = result.place
-        lines.append(f"  the instruction: {place.sass}")
-        if place.ptx_line:
-            lines.append(f"  made from line {place.ptx_line} of the PTX: {place.ptx}")
-        if place.maker:
-            of = f", of line {place.maker_line} of the PTX: {place.maker_ptx}" if place.maker_line else ""
-            lines.append(f"  what it stores is made by: {place.maker}{of}")
-        lines += [f"  at {place.program}"] * bool(place.program)
+        lines += [f"  {line}" for line in result.place.lines()]
     return "\n".join([*lines, *(f"  {line}" for line in result.why.splitlines()[1:])])
 
 

@@ -12,6 +12,7 @@ import click
 
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
+from triton_runner._cli.ci_options import check_ci, ci_options, of_bisection, write_ci
 from triton_runner._cli.compile_command import constants
 from triton_runner._settings.options import ProgramOrFile, module_option, pretend_option
 from triton_runner._worker import job
@@ -68,6 +69,7 @@ class _Command(ProgramOrFile):
 )  # fmt: skip
 @click.option("--json", "file", metavar="[FILE]", help="Print the verdict as JSON, or write it to FILE.")
 @click.option("--save", metavar="DIR", help="Write a folder that shows the fault again: sh DIR/run.sh.")
+@ci_options
 @module_option
 @click.option(
     "--oracle",
@@ -83,7 +85,7 @@ class _Command(ProgramOrFile):
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bisect_command(
     wanted, levels, target, pretend_cuda, timeout, file, save, is_module, oracle, values, grid, constexprs,
-    options, program, arguments,
+    options, program, arguments, **ci,
 ):  # fmt: skip
     """Find the release, the level and the compiler pass that make PROGRAM wrong, with no GPU.
 
@@ -103,6 +105,7 @@ def bisect_command(
         check_output(file)
     if save:
         check_output(save, is_folder=True)
+    check_ci(**ci)
     with contextlib.ExitStack() as held:
         named, case, folder = program, None, None
         if cases.is_case(program):
@@ -128,9 +131,12 @@ def bisect_command(
         click.echo(result.page(named if case else subject.name))
         if file:
             write_file(file, text + "\n")
+    status = _STATUS.get(result.verdict, 1)
+    subject_name = named if case else subject.name
+    write_ci(lambda version: of_bisection(result, subject_name, status, version), **ci, aside=file == "-")
     if save and not result.faults:
         click.echo(f"--save {save}: nothing is written, as no fault of the compiler was found", err=True)
-    sys.exit(_STATUS.get(result.verdict, 1))
+    sys.exit(status)
 
 
 COMMANDS = (bisect_command,)

@@ -110,7 +110,9 @@ class _Wanted:
 
 
 @click.command("lockstep")
-@click.option("--levels", default="ttir,ttgir", show_default=True, help="Two or more of ttir, ttgir, ptx.")
+@click.option(
+    "--levels", default="ttir,ttgir", show_default=True, help="Two or more of ttir, ttgir, ptx, cubin."
+)
 @json_option
 @click.argument("file", type=click.Path(exists=True))
 def lockstep_command(levels, as_json, file):

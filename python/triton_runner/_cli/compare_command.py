@@ -9,6 +9,7 @@ import sys
 import click
 
 from triton_runner._base.progress import telling
+from triton_runner._cli.ci_options import check_ci, ci_options, of_comparison, write_ci
 from triton_runner._cli.compile_command import constants
 from triton_runner._settings.options import json_option, print_json
 
@@ -43,14 +44,16 @@ from triton_runner._settings.options import json_option, print_json
 @click.option(
     "--show", multiple=True, metavar="OPCODE", help="A column more: how often it stands in the code."
 )
+@click.option("--counts", is_flag=True, help="Count what each launch executes in its machine code.")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Processes at once; else as many as cores.")
 @click.option("--executor", metavar="dask://HOST:PORT", help="Measure on a Dask cluster.")
 @click.option("--store", type=click.Path(file_okay=False), help="The folder of finished cells.")
 @click.option("--timeout", type=float, help="Seconds that a cell may take (600).")
+@ci_options
 @json_option
 def compare_command(
-    kernel, versions, targets, configs, signature, constexprs, args, grid, base, conditions, show, jobs,
-    executor, store, timeout, as_json,
+    kernel, versions, targets, configs, signature, constexprs, args, grid, base, conditions, show, counts,
+    jobs, executor, store, timeout, as_json, **ci,
 ):  # fmt: skip
     """Compare KERNEL (kernel.py:name, an IR file, or a case, *.trcase) with itself: releases, targets,
     configurations.
@@ -64,8 +67,10 @@ def compare_command(
     from triton_runner._case.case import is_case, open_case
     from triton_runner._compare import comparison, expression, measure, table
 
-    for text in conditions:
-        expression.parse(text, "--fail-if", measure.FIGURES)
+    parsed = [expression.parse(text, "--fail-if", measure.FIGURES) for text in conditions]
+    named = {leaf[1] for node in parsed for leaf in expression.named(node) if leaf[0] == "name"}
+    counts = counts or bool(named.intersection(measure.COUNTED))
+    check_ci(**ci)
     if base and not base.endswith(".json"):
         base = base.replace("triton=", "release=")
     launch = {
@@ -81,7 +86,7 @@ def compare_command(
         result = comparison.compare(
             **launch, signature=signature, versions=versions, targets=targets, configs=list(configs) or None,
             base=base, jobs=jobs, executor=executor, store=store, timeout=timeout,
-            told=lambda cell, kept, total: report(cell.name, next(done), total),
+            counts=counts, told=lambda cell, kept, total: report(cell.name, next(done), total),
         )  # fmt: skip
     failing = {text: result.failing(text) for text in conditions}
     failed = [row for row in result if row.error]
@@ -94,6 +99,8 @@ def compare_command(
             click.echo(f"--fail-if {text!r}: " + (f"{len(rows)} of {len(result)} cells" if rows else "none"))
             for row, why in rows:
                 click.echo(f"  {row.name}: {why}")
+    status = 1 if failed or any(failing.values()) else 0
+    write_ci(lambda version: of_comparison(result, kernel, failing, status, version), **ci, aside=as_json)
     told_of = f"{result.computed} cells measured, {result.kept} from the store"
     if sys.stderr.isatty():
         click.echo(told_of, err=True)
@@ -102,7 +109,7 @@ def compare_command(
             f"note: not every finished cell could be kept ({result.trouble}): they will be measured again",
             err=True,
         )
-    sys.exit(1 if failed or any(failing.values()) else 0)
+    sys.exit(status)
 
 
 COMMANDS = (compare_command,)

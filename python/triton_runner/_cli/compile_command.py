@@ -52,7 +52,7 @@ def compile_command(
     """Compile KERNEL through Triton's stages, from any level to any other, with any release
     of Triton.
 
-    KERNEL is kernel.py:name, or a file *.ttir, *.ttgir, *.llir, *.ptx, *.amdgcn.
+    KERNEL is kernel.py:name, or a file *.ttir, *.ttgir, *.glir, *.llir, *.ptx, *.amdgcn.
     """
     # The other verbs do without what it loads.
     from triton_runner._compiler import compile as compiler

@@ -14,12 +14,12 @@ FIRST = {
     "report": "a page that shows a kernel at all levels",
 }
 GROUPS = {
-    "execute": "run exec dump lockstep verify",
+    "execute": "run exec debug dump lockstep verify",
     "look": "report map layout resources ledger ops",
     "compile": "compile passes opt translate versions",
-    "find": "bisect compare assemble experiments reduce",
+    "find": "bisect bits compare configs assemble experiments reduce",
     "carry": "bundle export cache",
-    "measure": "bench",
+    "measure": "bench profile",
     "set up": "doctor env dev",
 }
 

@@ -10,6 +10,7 @@ import sys
 import click
 
 from triton_runner._base.errors import fail
+from triton_runner._base.levels import level_of_name
 from triton_runner._settings.options import json_option
 
 _WIDTH = 100  # of the text of a line that is shown
@@ -57,7 +58,7 @@ def map_command(artifact, line, source, level, name, is_all, as_json):
 
 
 def _level_of(path: str) -> str:
-    return "" if os.path.isdir(path) or path.endswith(".trcase") else os.path.splitext(path)[1][1:]
+    return "" if os.path.isdir(path) or path.endswith(".trcase") else level_of_name(path)
 
 
 def _of_line(map_, level: str, line: int) -> dict:

@@ -9,7 +9,7 @@ from triton_runner._base.levels import MLIR
 from triton_runner._base.paths import read_text
 from triton_runner._base.releases import RELEASES, parse_version
 
-_FILES = (".ttir", ".ttgir", ".ptx", ".trcase")
+_FILES = (".ttir", ".ttgir", ".glir", ".ptx", ".trcase")
 _OLD_DIALECTS = {"triton_gpu.": "ttg.", "triton_nvidia_gpu.": "ttng.", "amdgpu.": "amdg."}
 
 

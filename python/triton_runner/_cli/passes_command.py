@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from triton_runner._base.paths import write_file
+from triton_runner._cli import passes_times
 from triton_runner._cli.compile_command import constants
 from triton_runner._compiler import passes_dump
 from triton_runner._settings.options import json_option, kernel_options, pairs, print_json
@@ -29,6 +30,7 @@ from triton_runner._settings.options import json_option, kernel_options, pairs, 
 @click.option("--print", "printed", metavar="PASS", help="Print the IR after a pass.")
 @click.option("--llvm", is_flag=True, help="The passes inside LLVM too, numbered L1, L2, ...")
 @click.option("--changed", is_flag=True, help="List only passes that changed something.")
+@click.option("--time", "timed", is_flag=True, help="What takes the time, down to LLVM's passes and ptxas.")
 @json_option
 def passes_command(
     kernel,
@@ -46,6 +48,7 @@ def passes_command(
     printed,
     llvm,
     changed,
+    timed,
     as_json,
 ):
     """List the compiler passes that run for KERNEL, with what each changed.
@@ -56,8 +59,18 @@ def passes_command(
     not what the plain one gives.
     """
     # The other verbs do without what it loads.
-    from triton_runner._compiler import passes
+    from triton_runner._compiler import passes, passes_time
 
+    if timed:
+        _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed)
+        passes_times.show(
+            passes_time.times(
+                kernel, signature, constants(constexprs, "--constexpr") or None, target=target,
+                triton=release, to=to, options=constants(options, "--option"),
+            ),
+            as_json,
+        )  # fmt: skip
+        return
     if (text := _dump_of(kernel)) is not None:
         _show_dump(passes_dump.split(text, kernel), save, printed, changed, as_json)
         return
@@ -99,6 +112,20 @@ def passes_command(
     sys.exit(status)
 
 
+def _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed) -> None:
+    """Refuses what --time does not go with: it times a whole compilation and keeps no IR."""
+    given = {
+        "--start": start, "--until": until, "--without": skip, "--replace": replace, "--save": save,
+        "--print": printed, "--llvm": llvm, "--changed": changed,
+    }  # fmt: skip
+    if names := [name for name, value in given.items() if value]:
+        raise click.UsageError(
+            f"--time times the whole compilation and keeps no IR: leave out {', '.join(names)}"
+        )
+    if kernel == "-" or _dump_of(kernel) is not None:
+        raise click.UsageError("a dump has no times: --time takes kernel.py:name or an IR file")
+
+
 def _found(trace, name: str):
     """The pass of a name or number, inside LLVM or not."""
     inside = (step for step in trace.llvm if name in (step.number, step.name, step.argument))
@@ -131,7 +158,7 @@ def _dump_of(path: str) -> str | None:
     """The text of a file that is a dump of passes; None if it is not such a dump."""
     if path == "-":
         return sys.stdin.read()
-    if not os.path.isfile(path) or path.endswith((".py", ".ttir", ".ttgir")):
+    if not os.path.isfile(path) or path.endswith((".py", ".ttir", ".ttgir", ".glir")):
         return None
     text = Path(path).read_text(errors="replace")
     return text if passes_dump.is_dump(text) else None

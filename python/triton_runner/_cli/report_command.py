@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from triton_runner._base.levels import ON_CPU
 from triton_runner._base.paths import write_file
 from triton_runner._settings.options import (
     ProgramOrFile,
@@ -24,16 +25,18 @@ from triton_runner._settings.options import (
 @click.option("--kernel", "name", default="", help="Show this kernel only, where there are several.")
 @click.option("--against", metavar="DIR|FILE|CASE", help="More kernels, with which the first is compared.")
 @click.option("--finding", "findings", multiple=True, metavar="FILE",
-              help="JSON of verify, bisect, lockstep or compare, on the lines that it blames.")  # fmt: skip
+              help="JSON of verify, bisect, lockstep, compare or profile, on its lines.")  # fmt: skip
 @click.option("--dump", "selectors", multiple=True, metavar="VALUE",
               help="Of a program: values to be recorded and drawn, as for dump.")  # fmt: skip
+@click.option("--level", type=click.Choice(ON_CPU),
+              help="Of a program: the level to execute; --dump records its values.")  # fmt: skip
 @click.option("--target", "-t", help='Of a program: the architecture to compile for: "cuda:90".')
 @pretend_option
 @json_option
 @click.argument("what", type=click.Path(exists=True))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def report_command(
-    output, name, against, findings, selectors, target, pretend_cuda, as_json, what, arguments
+    output, name, against, findings, selectors, level, target, pretend_cuda, as_json, what, arguments
 ):
     """Write one page, to be opened offline, that shows kernels at all levels.
 
@@ -55,7 +58,7 @@ def report_command(
         all_findings += opened.findings()
     elif report_program.is_program(what):
         with prints_aside(as_json):
-            program = report_program.run(what, arguments, name, selectors, target, pretend_cuda)
+            program = report_program.run(what, arguments, name, selectors, level, target, pretend_cuda)
         materials, dumps = program.materials, program.dumps
         launches, tunings = program.launches, program.tunings
         all_findings += program.findings

@@ -85,15 +85,20 @@ def _text(value) -> str:
     return f"{str(value.dtype).removeprefix('torch.')}[{', '.join(map(str, shape))}]"
 
 
-def run(program: str, arguments, name: str, selectors, target, pretend_cuda: bool) -> Program:
+def run(program: str, arguments, name: str, selectors, level, target, pretend_cuda: bool) -> Program:
     """Runs a program and gathers its kernels, or those called `name`."""
-    if target:
-        os.environ["TRITON_RUNNER_TARGET"] = target
-        check_settings()
+    for variable, value in (("TARGET", target), ("LEVEL", level)):
+        if value:
+            os.environ[f"TRITON_RUNNER_{variable}"] = value
+            check_settings()
+    if level and selectors:
+        from triton_runner._jit.jit import configure_jit_backend  # it needs Triton
+
+        configure_jit_backend()  # registers are recorded by our jit alone
     observer = _Observer(name)
     with observing(observer):
         if selectors:
-            with dumping(name or None, *selectors, every_iteration=True) as observer.dump:
+            with dumping(name or None, *selectors, every_iteration=True, level=level) as observer.dump:
                 status = running.run_program(program, list(arguments), False, pretend_cuda)
             observer.keep_last()
             if not observer.dumps:

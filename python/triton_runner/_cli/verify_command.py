@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
 
 from triton_runner._base.progress import telling
+from triton_runner._cli import shapes_command
+from triton_runner._cli.ci_options import check_ci, ci_options, write_ci
+from triton_runner._cli.shapes_command import shapes_options
 from triton_runner._settings.options import (
     ProgramOrFile,
+    check_program,
     check_settings,
     pretend_option,
     print_json,
@@ -26,7 +29,9 @@ from triton_runner._settings.options import (
 @click.option(
     "--launches", "most", type=click.IntRange(1), default=16, show_default=True, help="Judge at most so many."
 )
-@click.option("--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints; else all.")
+@click.option(
+    "--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow; else all."
+)
 @click.option(
     "--strict",
     is_flag=True,
@@ -34,12 +39,16 @@ from triton_runner._settings.options import (
 )
 @click.option("--assembled", is_flag=True, help="Judge ptxas's machine code too, executed on the CPU.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
+@shapes_options
+@ci_options
 @pretend_option
 @program_arguments
 def verify_command(
-    names, most, checks, strict, assembled, target, pretend_cuda, is_module, as_json, program, arguments
-):
-    """Judge the kernels that PROGRAM launches, or a case (*.trcase).
+    names, most, checks, strict, assembled, target, pretend_cuda, is_module, as_json, program, arguments,
+    junit, sarif, github, **shapes,
+):  # fmt: skip
+    """Judge the kernels that PROGRAM launches, or a case (*.trcase); with --shapes a function of it,
+    program.py:fn.
 
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
     other times; levels (and a GPU, if one is there) are compared bit for bit. What a check reports and no
@@ -49,12 +58,16 @@ def verify_command(
     """
     # The other verbs do without what it loads.
     from triton_runner import _settings
-    from triton_runner._case import case, judge, verdict
+    from triton_runner._case import case, ci_checks, judge, verdict
 
-    _settings.using(check=checks).settings()  # raises for one that is none
-    check_names = tuple(checks.split(",")) if checks else judge.CHECKS
-    if not is_module and not os.path.isfile(program):
-        raise click.UsageError(f"no such file: {program}")
+    ci = {"junit": junit, "sarif": sarif, "github": github}
+    check_ci(**ci)
+    if shapes_command.is_asked(program, shapes):
+        shapes_command.check_unused({"--kernel": names, "--assembled": assembled, "-m": is_module})
+        options = {"checks": checks, "strict": strict, "pretend_cuda": pretend_cuda}
+        sys.exit(shapes_command.verify(program, arguments, as_json, target, shapes | options, ci))
+    check_names = judge.checks_of(checks)
+    check_program(program, is_module)
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
         if case.is_case(program):
@@ -66,6 +79,7 @@ def verify_command(
         print_json(result.to_dict())
     else:
         click.echo(str(result))
+    write_ci(lambda version: ci_checks.suite_of(result, program, version), **ci, aside=as_json)
     sys.exit(result.status)
 
 

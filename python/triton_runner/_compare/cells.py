@@ -12,11 +12,12 @@ import os
 from triton_runner import _core
 from triton_runner._base import environment
 from triton_runner._base.errors import fail
+from triton_runner._base.levels import ON_CPU, levels_of
 from triton_runner._compare import arguments, expression, kernels, store
 from triton_runner._compiler import abilities
 from triton_runner._compiler import compile as compiler
 
-_FORMAT = 1  # of what a stored result holds: a new number makes all stored ones unknown
+_FORMAT = 2  # of what a stored result holds: a new number makes all stored ones unknown
 _LARGEST = 4096  # cells of a comparison
 
 
@@ -78,6 +79,7 @@ class Subject:
     grid: object
     timeout: float | None
     store: store.Store
+    counts: bool = False  # each launch's machine code is counted too
 
     def __post_init__(self):
         self.function = None  # a Kernel, where it is one of Python
@@ -89,6 +91,10 @@ class Subject:
                 self.function = kernels.of_file(path, name, self.store)
         if self.function is None and (self.args is not None or self.constexprs):
             raise fail("arguments and constexprs are of kernels in Python", "give kernel.py:name")
+        if self.counts and self.args is None:
+            raise fail(
+                "what a launch executes is counted in a launch", "give its arguments (--arg) and its grid"
+            )
         if self.args is not None and self.signature:
             raise fail("the arguments (--arg) already say the types", "leave the signature (-s) out")
         if self.args is not None and self.grid is None:
@@ -117,14 +123,16 @@ class Subject:
             return Cell(release, target, config, gap=reason[0])
         parameters = {name for name, _ in self.function.parameters} if self.function else set()
         constants = {**self.constexprs, **{n: v for n, v in config.items() if n in parameters}}
-        options = {n: v for n, v in config.items() if n not in parameters}
+        level = self._level(config, target)
+        options = {n: v for n, v in config.items() if n not in parameters and n != "level"}
         signature, launch = self.signature, None
         if self.args is not None:
             kinds = {name: arguments.kind(value) for name, value in self.values.items()}
             signature = {name: kind for name, kind in kinds.items() if kind is not None}
             constants |= dict.fromkeys(name for name, kind in kinds.items() if kind is None)
             passed = [v for n, v in self.values.items() if kinds[n] and not kinds[n].endswith(":1")]
-            launch = {"arguments": passed, "grid": self._grid({**constants, **options})}
+            launch = {"arguments": passed, "grid": self._grid({**constants, **options}), "level": level}
+            launch |= {"counts": True} if self.counts else {}
         if self.function is None:
             request = compiler.request_of(self.kernel, None, None, target, None, last, options, None)
         else:
@@ -137,6 +145,20 @@ class Subject:
             "release": release, "request": request, "launch": launch, "timeout": self.timeout, "gpu": timed,
         }  # fmt: skip
         return Cell(release, target, config, work=work, key=self._key(work, gpu if timed else ""))
+
+    def _level(self, config: dict, target: str) -> str:
+        """The level that the CPU executes: the configuration's, else PTX, for AMD's targets TTGIR."""
+        executed = [level for level in levels_of(target) if level in ON_CPU]
+        if "level" not in config:
+            return "ptx" if "ptx" in executed else "ttgir"
+        if self.args is None:
+            raise fail("level= is of a launch", "give its arguments (--arg) and its grid")
+        if config["level"] not in executed:
+            raise fail(
+                f"level={config['level']}: the CPU does not execute that for {target}",
+                f"levels: {', '.join(executed)}",
+            )
+        return config["level"]
 
     def _grid(self, constants: dict) -> list[int]:
         """The grid of a configuration: numbers, a function of the constants as Triton takes it, or a text of
@@ -157,7 +179,7 @@ class Subject:
 
     def _key(self, work: dict, gpu: str) -> str:
         launch = work["launch"] and {
-            "grid": work["launch"]["grid"],
+            **work["launch"],
             "arguments": [arguments.digest(value) for value in work["launch"]["arguments"]],
         }
         variables = environment.that_change_code(os.environ)

@@ -153,7 +153,7 @@ def compare(
     kernel, args=None, *, grid=None, signature=None, constexprs: dict | None = None,
     versions: str | list | None = None, targets: str | list | None = None, configs: str | list | None = None,
     base=None, jobs: int | None = None, executor: str | None = None, store=None,
-    timeout: float | None = None, told=None,
+    timeout: float | None = None, counts: bool = False, told=None,
 ) -> Comparison:  # fmt: skip
     """Compiles a kernel with several releases, for several targets, in several configurations, in processes
     side by side, and compares registers, memory, instructions, occupancy, time, and what the CPU computes.
@@ -172,19 +172,20 @@ def compare(
     - `jobs`: the number of processes (by default the number of cores); `executor`: "dask://host:port".
     - `store`: a folder that keeps finished cells; a cell with a known kernel, release, target, configuration
       and launch is not measured again. `timeout`: the most seconds that a cell may take.
-    - `told(cell, from_store, total)` is called when a cell is finished.
+    - `counts`: also counts what each launch executes. `told(cell, from_store, total)` is called when a cell
+      is finished.
     """
     place = store if isinstance(store, Store) else Store(store)
-    subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place)
+    subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place, counts)
     releases = _releases(versions)
     target_names = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
     chosen = _configs(configs)
     gpu = _gpu_name()
     cells = making.all_cells(subject, releases, target_names, chosen, gpu)
-    counts = {True: 0, False: 0}
+    finished = {True: 0, False: 0}
 
     def note(cell, kept, total):
-        counts[kept] += 1
+        finished[kept] += 1
         if told:
             told(cell, kept, total)
 
@@ -192,7 +193,7 @@ def compare(
     rows = [_row(cell, results.get(cell.key)) for cell in cells]
     bases = _bases(rows, base, releases, chosen)
     rows = [_judged(row, base, place) for row, base in zip(rows, bases, strict=True)]
-    return Comparison(subject.name, rows, counts[False], counts[True], place.trouble)
+    return Comparison(subject.name, rows, finished[False], finished[True], place.trouble)
 
 
 def _releases(wanted) -> list[str]:

@@ -1,16 +1,19 @@
 """One launch of a compiled kernel by a worker: what its arrays hold after it.
 
 A request: text, level, metadata, target, arguments (of _compare.arguments), grid; gpu: the content is a
-binary, which is launched and timed on this machine's GPU. The answer: outputs, [dtype, shape, bytes] of each
-array, in order; trap; or unrun, why it cannot be launched; milliseconds, on a GPU.
+binary, which is launched and timed on this machine's GPU; counts: it is machine code, which the CPU counts.
+The answer: outputs, [dtype, shape, bytes] of each array, in order; trap; or unrun, why it cannot be launched;
+milliseconds, on a GPU; counts, the sums of what was executed by name.
 """
 
+import contextlib
 import os
 import tempfile
 
 
 def run(request, note=lambda stage: None):
     # The package's driver is Triton's from here on.
+    from triton_runner import _core, _settings
     from triton_runner._artifact.loading import load
     from triton_runner._base.errors import DiagnosticError, KernelTrap
     from triton_runner._compare import arguments
@@ -21,13 +24,33 @@ def run(request, note=lambda stage: None):
     grid = tuple(request["grid"])
     if request.get("gpu"):
         return _on_gpu(request, values, grid)
+    observer = _core.probe.CountObserver() if request.get("counts") else None
     try:
-        load(request["text"], request["metadata"], "cpu", target=request["target"])[grid](*values)
+        with _file_of(request) as path:
+            kernel = load(path, request["metadata"], "cpu", target=request["target"])
+            with _settings.using(recorder=observer):
+                kernel[grid](*values)
     except KernelTrap as trap:
         return {"trap": str(trap)}
     except DiagnosticError as error:
         return {"unrun": str(error)}
+    if observer is not None:
+        sums = observer.instructions.sum(0)
+        return {"counts": {row[0]: int(n) for row, n in zip(_core.probe.COUNTS, sums, strict=True)}}
     return {"outputs": [packed(value) for value in values if hasattr(value, "tobytes") and value.shape]}
+
+
+@contextlib.contextmanager
+def _file_of(request):
+    """The path of a file with a binary, or the text itself."""
+    if isinstance(request["text"], str):
+        yield request["text"]
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "kernel." + request["level"])
+        with open(path, "wb") as file:
+            file.write(request["text"])
+        yield path
 
 
 def _on_gpu(request, values, grid):
@@ -44,10 +67,7 @@ def _on_gpu(request, values, grid):
         flat = torch.from_numpy(value.reshape(-1).view("uint8")).cuda()
         return flat.view(getattr(torch, str(value.dtype))).reshape(value.shape)
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "kernel." + request["level"])
-        with open(path, "wb") as file:
-            file.write(request["text"])
+    with _file_of(request) as path:
         kernel = load(path, request["metadata"])
     tensors = [on_device(value) for value in values]
     return {"milliseconds": testing.do_bench(lambda: kernel[grid](*tensors), return_mode="median")}

@@ -18,6 +18,8 @@ from triton_runner._compiler.resources import resources
 from triton_runner._compiler.workers import WorkerError
 from triton_runner._core import ptx
 
+# Of FIGURES those that a counted launch gives.
+COUNTED = ("executed", "sectors", "wavefronts", "conflicts", "spilled")
 # The figures of a cell, as tables and expressions name them.
 FIGURES = {
     "registers": "registers of a thread (VGPRs on AMD)",
@@ -32,6 +34,11 @@ FIGURES = {
     "waves": "waves on a SIMD of AMD, as LLVM says",
     "sgprs": "scalar registers of AMD",
     "agprs": "accumulation registers of AMD",
+    "executed": "warp instructions that a launch executes, counted in its machine code (--counts)",
+    "sectors": "32-byte sectors of global memory that its requests touch",
+    "wavefronts": "wavefronts of its accesses to shared memory",
+    "conflicts": "those of them that bank conflicts add",
+    "spilled": "sectors of local memory that its spills touch",
     "seconds": "time of the compilation",
     "milliseconds": "time of a launch, where there is a GPU of the target",
     "equal": "whether the CPU computes the base's bits",
@@ -64,12 +71,6 @@ class Result:
     pass_: str | None = None
     transient: bool = False
     trial: dict | None = None
-
-    @classmethod
-    def of_json(cls, said: dict) -> Result:
-        """The result that as_json() gave."""
-        names = [field.name for field in dataclasses.fields(cls)]
-        return cls(**{name: said[key] for name in names if (key := name.rstrip("_")) in said})
 
 
 _KEPT_WARM = 2
@@ -147,7 +148,6 @@ def _measured(cell: dict) -> Result:
     if cell["launch"] is None:
         return result
     binary = compilation.level in ("cubin", "hsaco")
-    level = "ptx" if "ptx" in compilation.asm else "ttgir"
     metadata = {**compilation.metadata, "name": compilation.name}
     launch = {**cell["launch"], "target": compilation.target, "metadata": metadata}
     what = f"the launch of {request['label']} for {compilation.target}"
@@ -155,22 +155,56 @@ def _measured(cell: dict) -> Result:
     common = {"do": "_compare.launch_job", "preload": ["numpy", "ml_dtypes"], "environment": variables}
 
     def ask(**more):
-        return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, own)
+        return workers.ask(
+            release,
+            {**common, **launch, "counts": more.get("level") == "cubin", **more},
+            cell["timeout"],
+            what,
+            own,
+        )
 
     try:
-        answer = ask(text=compilation.asm[level], level=level)
+        answer = ask(text=compilation.asm[launch["level"]])
         fields = {name: answer[name] for name in ("outputs", "trap", "unrun") if name in answer}
     except WorkerError as error:
         if error.ended == "killed":
             raise
         fields = {"unrun": error.message, "transient": error.ended == "late"}
     result = dataclasses.replace(result, **fields)
+    if launch.get("counts") and compilation.level == "cubin" and "outputs" in fields:
+        result = _counted(result, lambda: ask(text=compilation.asm["cubin"], level="cubin"))
     if binary and cell["gpu"]:
         with _one_at_a_time:
             answer = ask(text=compilation.asm[compilation.level], level=compilation.level, gpu=True)
         figures = {**result.figures, "milliseconds": answer["milliseconds"]}
         result = dataclasses.replace(result, figures=figures)
     return result
+
+
+def _counted(result: Result, ask) -> Result:
+    """The result with the figures of its machine code, counted on the CPU; or a note why there are none."""
+    try:
+        answer = ask()
+    except WorkerError as error:
+        if error.ended == "killed":
+            raise
+        answer = {"unrun": error.message}
+    if "counts" not in answer:
+        why = answer.get("trap") or answer.get("unrun")
+        return dataclasses.replace(result, notes=[*result.notes, f"nothing is counted: {why}"])
+    counts = answer["counts"]
+    wavefronts = counts["shared_wavefronts"]
+    figures = dict(
+        zip(
+            COUNTED,
+            (
+                counts["executed"], counts["global_sectors"], wavefronts, wavefronts - counts["shared_least"],
+                counts["local_sectors"],
+            ),
+            strict=True,
+        )
+    )  # fmt: skip
+    return dataclasses.replace(result, figures={**result.figures, **figures})
 
 
 _one_at_a_time = threading.Lock()  # launches that are timed

@@ -13,7 +13,7 @@ import queue
 import threading
 
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._base.typed import as_json
+from triton_runner._base.typed import as_json, of_json
 from triton_runner._compare import measure
 from triton_runner._compare.cells import Cell
 from triton_runner._compare.store import Store
@@ -31,7 +31,7 @@ def run(
         if cell.key in results or cell.work is None:
             continue
         kept = store.get(cell.key)
-        results[cell.key] = kept and measure.Result.of_json(kept)
+        results[cell.key] = kept and of_json(measure.Result, kept)
         if kept is None:
             open_cells.append(cell)
         else:

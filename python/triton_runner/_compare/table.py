@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 # Heading, figure; a column that no row has a value for is left out.
 _COLUMNS = (
     ("regs", "registers"), ("spills", "spills"), ("shared", "shared"), ("local", "local"), ("code", "code"),
-    ("instr", "instructions"), ("occup.", "occupancy"), ("waves", "waves"), ("compile", "seconds"),
+    ("instr", "instructions"), ("occup.", "occupancy"), ("waves", "waves"), ("executed", "executed"),
+    ("sectors", "sectors"), ("wavefr.", "wavefronts"), ("conflicts", "conflicts"), ("spilled", "spilled"),
+    ("compile", "seconds"),
     ("GPU ms", "milliseconds"), ("result", None),
 )  # fmt: skip
-_WORSE_WHEN_MORE = ("registers", "spills", "shared", "local", "code", "instructions", "milliseconds")
+_WORSE_WHEN_MORE = ("registers", "spills", "shared", "local", "code", "instructions", "milliseconds",
+    "executed", "sectors", "wavefronts", "conflicts", "spilled",
+)  # fmt: skip
 
 
 def short(value) -> str:

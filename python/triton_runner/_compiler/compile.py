@@ -10,7 +10,7 @@ import tempfile
 from triton_runner._artifact import loading
 from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._base.levels import LEVELS, level_of_text
+from triton_runner._base.levels import level_of_name, level_of_text, stage_of
 from triton_runner._base.metadata import as_path_or_text
 from triton_runner._base.paths import make_folder, write_file
 from triton_runner._base.releases import unusable
@@ -153,16 +153,17 @@ def request_of(kernel, signature, constexprs, target, from_, to, options, attrs,
 def _text_request(text: str, target, level, metadata) -> dict:
     filename = ""
     if not is_text_itself(text):
-        filename, extension = text, os.path.splitext(text)[1][1:]
+        filename = text
         text = read_kernel(filename, "compile", binary=False)
-        level = level or (extension if extension in LEVELS else None)
+        level = level or level_of_name(filename)
     level = level or level_of_text(text)
     artifact = describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
     own_target = artifact.description.get("target") or None
     if target and own_target and target != own_target and level != "ttir":
         raise fail(f"{artifact.label} was compiled for {own_target}, and target={target!r} was asked for")
     return {
-        "text": text, "level": level, "filename": filename or artifact.label, "name": artifact.name,
+        "text": text, "level": stage_of(level, text, filename),
+        "filename": filename or artifact.label, "name": artifact.name,
         "metadata": {**compile_options(artifact), "name": artifact.name},
         "target": target or own_target or default_target(), "label": filename or f"the {level.upper()}",
     }  # fmt: skip

@@ -1,5 +1,5 @@
 """triton_runner.ledger: which allocation takes which bytes of shared memory, from where to where, and what
-pins registers where PTX has most of them.
+pins registers where PTX and the machine code have most of them.
 
 Every release notes in the IR after its pass of allocation where each buffer begins (allocation.offset): of
 ttg.local_alloc, and of the scratch of conversions, reductions and others. How long a buffer is needed follows
@@ -12,8 +12,10 @@ import dataclasses
 import math
 
 from triton_runner import ptx
+from triton_runner._artifact.reading import describe
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._compiler import passes
+from triton_runner._compiler import machine_registers, passes
+from triton_runner._compiler.machine_registers import MachineRegisters
 from triton_runner.ir import parse
 
 _OFFSET, _SIZE = "allocation.offset", "allocation.size"
@@ -52,7 +54,7 @@ class Pins:
     (words, registers)}, the largest first.
 
     ptxas reorders instructions before it allocates registers, so the number of registers in the binary
-    differs.
+    differs: `Ledger.machine` has these.
     """
 
     words: int
@@ -72,6 +74,8 @@ class Ledger:
     - `peak`: the most bytes that are live at once, as far as sizes are known; `at`: the line of `text` where
       that is. `unused`: shared - peak (alignment, holes).
     - `registers`: the register pressure of the PTX as Pins; None where there is no PTX.
+    - `machine`: the registers and spills of the machine code; None where there is no cubin, or nothing that
+      reads it: `notes` says so.
     """
 
     kernel: str
@@ -84,6 +88,8 @@ class Ledger:
     allocations: tuple[Allocation, ...]
     registers: Pins | None
     text: str = dataclasses.field(repr=False)
+    machine: MachineRegisters | None = dataclasses.field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def unused(self) -> int | None:
@@ -117,29 +123,58 @@ class Ledger:
             for place, (words, names) in [*pins.by_place.items()][:8]:
                 shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
                 lines.append(f"  {words:>5} {place:<24} {shown}")
-        return "\n".join(lines)
+        lines += [str(self.machine)] if self.machine is not None else []
+        return "\n".join(lines + [f"note: {note}" for note in self.notes])
 
 
 def ledger(
     kernel, signature=None, constexprs: dict | None = None, *, target: str | None = None,
     options: dict | None = None, triton: str | None = None,
 ) -> Ledger:  # fmt: skip
-    """Finds which allocation occupies which bytes of shared memory and when, and which values keep registers
-    live. It needs no GPU, and works with any release.
+    """Finds which allocation occupies which bytes of shared memory and when, what keeps registers live, and
+    what was spilled. No GPU is needed; any release works.
 
-    - The arguments are those of `compile()`: a kernel in Python, or a file of TTIR or TTGIR.
-
-    Raises DiagnosticError.
+    The arguments are those of `compile()`: a kernel in Python, or a file of TTIR or TTGIR. Raises
+    DiagnosticError.
     """
-    hip = (target or "").startswith("hip:")
-    trace = passes.passes(
-        kernel, signature, constexprs, target=target, options=options, triton=triton,
-        to="amdgcn" if hip else "ptx", check=False,
-    )  # fmt: skip
+    trace, notes = _trace(kernel, signature, constexprs, target, options, triton)
     texts = [("", trace[0].before)] if len(trace) and trace[0].before else []
     texts += [(step.name, step.after) for step in trace if step.after is not None]
     shared = trace.metadata.get("shared")
-    return read(texts, trace.name, trace.target, trace.release, shared, trace.asm.get("ptx"))
+    found = read(texts, trace.name, trace.target, trace.release, shared, trace.asm.get("ptx"))
+    machine = None
+    if "cubin" in trace.asm:
+        try:
+            allocated = describe("cubin", trace.asm["cubin"], "", trace.name, None).description["n_regs"]
+            machine = machine_registers.of_cubin(
+                trace.asm["cubin"], trace.name, allocated, trace.asm.get("ptx"), trace.asm.get("ttgir")
+            )
+        except DiagnosticError as error:
+            notes.append(f"no registers of the machine code: {error.message}")
+    return dataclasses.replace(found, machine=machine, notes=tuple(notes))
+
+
+def _trace(kernel, signature, constexprs, target, options, triton) -> tuple[passes.Trace, list[str]]:
+    """The compilation down to machine code, or to PTX where this release's ptxas does not take it; notes."""
+
+    def to(level: str) -> passes.Trace:
+        return passes.passes(
+            kernel,
+            signature,
+            constexprs,
+            target=target,
+            options=options,
+            triton=triton,
+            to=level,
+            check=False,
+        )
+
+    if (target or "").startswith("hip:"):
+        return to("amdgcn"), []
+    try:
+        return to("cubin"), []
+    except DiagnosticError as error:
+        return to("ptx"), [f"no registers of the machine code: {error.message}"]
 
 
 def read(

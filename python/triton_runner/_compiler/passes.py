@@ -11,7 +11,7 @@ from pathlib import Path
 from triton_runner import _core
 from triton_runner._artifact import loading
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._base.levels import MLIR
+from triton_runner._base.levels import GLIR, MLIR
 from triton_runner._base.paths import make_folder, write_file
 from triton_runner._compiler import compile as compiler
 from triton_runner._compiler import passes_select
@@ -295,7 +295,7 @@ def passes(
     if keep not in ("text", "hash", "none"):
         raise fail(f"keep={keep!r}", 'it is "text", "hash" or "none"')
     request = compiler.request_of(kernel, signature, constexprs, target, None, to, options, attrs, metadata)
-    if start is not None and request.get("level") not in (None, *MLIR):
+    if start is not None and request.get("level") not in (None, *MLIR, GLIR):
         raise fail(
             f"{request['label']} is {request['level'].upper()}, and passes run on TTIR and TTGIR",
             "give a file of one of these, what `passes --save` wrote, or kernel.py:name",

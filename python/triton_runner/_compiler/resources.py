@@ -10,7 +10,7 @@ from triton_runner import _core
 from triton_runner._artifact.reading import describe, no_case
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._base.levels import LEVELS, binary_level
+from triton_runner._base.levels import ENDINGS, LEVELS, binary_level, level_of_name
 from triton_runner._base.metadata import as_path_or_text
 from triton_runner._base.paths import check_name
 from triton_runner._compiler import compile as compiler
@@ -94,15 +94,14 @@ class Resources:
 
 
 def resources(kernel, metadata=None, *, name: str = "", listing: str | None = None) -> Resources:
-    """Reads what a kernel's binary needs of the GPU: registers, memory, code, instructions, occupancy.
+    """Reads what a kernel's binary needs of the GPU: registers, memory, code, instructions, occupancy. Raises
+    DiagnosticError.
 
     - `kernel`: a file (.cubin, .hsaco, .amdgcn; IR and PTX are compiled by the installed Triton), or the
       result of compile(), load() or a launch. `name`: selects a kernel of the file.
     - `metadata`: the metadata, if it is not beside the file: a JSON file or text, or a dict. It contains the
       size of a block's dynamic shared memory, from which occupancy is computed.
     - `listing`: the output of nvdisasm for the cubin, if it is available already.
-
-    Raises DiagnosticError.
     """
     if isinstance(kernel, (str, os.PathLike)):
         return _of_file(os.fspath(kernel), as_path_or_text(metadata, "metadata"), name)
@@ -124,9 +123,9 @@ def resources(kernel, metadata=None, *, name: str = "", listing: str | None = No
 
 def _of_file(path: str, metadata: str | None, name: str) -> Resources:
     no_case(path)
-    level = os.path.splitext(path)[1][1:]
-    if level not in LEVELS:
-        raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(LEVELS)}")
+    level = level_of_name(path)
+    if not level:
+        raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(ENDINGS)}")
     try:
         check_name(path)
         with open(path, "rb") as file:

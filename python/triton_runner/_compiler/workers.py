@@ -33,7 +33,7 @@ _NO_ANSWER = 20  # times what a request may take: then the process does not answ
 _DEFAULT_TIMEOUT = 600.0  # seconds a request may take; TRITON_RUNNER_TIMEOUT is of kernels
 _FILES = (
     *("child.py", "job.py", "rebuild.py", "recorder.py", "recorder_job.py"),
-    *("elements.py", "architectures.py"),
+    *("llvm_passes.py", "pass_clock.py", "times_job.py", "elements.py", "architectures.py"),
 )
 # Faults of the kernel's Python, which its message tells whole: no folder is needed to see them again.
 _OF_THE_KERNEL = ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct")
@@ -114,7 +114,7 @@ class Worker:
         """The answer to a request ({"do": "job", ...}): {"result" | "error" | "signal" | "timeout", "stage",
         "output", "seconds"}."""
         timeout = _DEFAULT_TIMEOUT if timeout is None else timeout or None
-        request = {"timeout": timeout, "environment": environment(), "path": sys.path, **request}
+        request = {"timeout": timeout, **_of_caller(), **request}
         with self._lock:
             self.used = time.monotonic()
             if self._process is None or self._process.poll() is not None:
@@ -146,6 +146,15 @@ def environment() -> dict:
     """The variables that a request takes along."""
     kept = {name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)}
     return {**kept, "prefixes": list(_ENVIRONMENT)}
+
+
+def _of_caller() -> dict:
+    """What of this process a request takes along: the worker may have been started elsewhere."""
+    try:
+        directory = os.getcwd()
+    except FileNotFoundError:
+        directory = None
+    return {"environment": environment(), "directory": directory, "path": sys.path}
 
 
 _warm: dict[str, Worker] = {}
@@ -280,7 +289,7 @@ def write_reproducer(process: Worker, request: dict, output: str) -> str:
     for name in _FILES:
         if (source := Path(child.__file__).with_name(name)).exists():
             shutil.copy(source, place)
-    kept = {"environment": environment(), "path": sys.path, **request, "folder": process.folder}
+    kept = {**_of_caller(), **request, "folder": process.folder}
     (place / "request.json").write_bytes(child.pack(kept)[8:])
     (place / "output.txt").write_text(output)
     (place / "run.sh").write_text(

@@ -35,6 +35,8 @@ class Check(enum.IntEnum):
 
     HINTS = 128
 
+    OVERFLOW = 1024
+
     HAZARD = 512
 
     SURPLUS = 256
@@ -53,7 +55,7 @@ class Substitution:
 
 class Options:
     """
-    How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), exact_tails (TMA stores end with the tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), recorder (of values, or None), registers (a RegisterRecorder or CopyWatch of the launched text, or None).
+    How to launch: device, threads (0: all), programs (only the first so many; 0: all), program (only this one, or None), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, hardware (TTGIR rounds as the target does), timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), exact_tails (TMA stores end with the tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), recorder (of values, or None), registers (a RegisterRecorder or CopyWatch of the launched text, or None), debugger (or None).
     """
 
     def __init__(self) -> None: ...
@@ -77,6 +79,12 @@ class Options:
     def programs(self, arg: int, /) -> None: ...
 
     @property
+    def program(self) -> list[int] | None: ...
+
+    @program.setter
+    def program(self, arg: Sequence[int] | None, /) -> None: ...
+
+    @property
     def checks(self) -> int: ...
 
     @checks.setter
@@ -93,6 +101,12 @@ class Options:
 
     @fast_mma.setter
     def fast_mma(self, arg: bool, /) -> None: ...
+
+    @property
+    def hardware(self) -> bool: ...
+
+    @hardware.setter
+    def hardware(self, arg: bool, /) -> None: ...
 
     @property
     def timeout(self) -> float: ...
@@ -153,6 +167,12 @@ class Options:
 
     @registers.setter
     def registers(self, arg: probe.RegisterObserver | None, /) -> None: ...
+
+    @property
+    def debugger(self) -> probe.Debugger: ...
+
+    @debugger.setter
+    def debugger(self, arg: probe.Debugger | None, /) -> None: ...
 
 class Param:
     """
@@ -266,9 +286,9 @@ class Launchable:
 
     __getstate__: types.MethodDescriptorType = ...
 
-def load_tile(text: str, filename: str = '', name: str = '', num_warps: int = 0) -> Kernel:
+def load_tile(text: str, filename: str = '', name: str = '', num_warps: int = 0, contract: bool = True, sums_in_trees: bool = True, target: str = '') -> Kernel:
     """
-    Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given). num_warps: of a program, where the module does not say it (0: not known).
+    Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given). num_warps: of a program, where the module does not say it (0: not known). contract: whether launches with numerics="hardware" contract products and sums; sums_in_trees: how they reduce; target: where they have Triton compile functions of the target's library (empty: not).
     """
 
 def kernel_names(text: str, filename: str = '') -> list[str]:
@@ -316,9 +336,9 @@ def find_hazards(listing: str, filename: str) -> list:
     What the control words of machine code (a listing of nvdisasm -c -hex) let go wrong: of each function {kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, register, message, cause: {address, text, ptx_line, program}}]}.
     """
 
-def maker_of_stored(listing: str, line: int) -> dict | None:
+def sass_instructions(listing: str, kernel: str) -> list:
     """
-    The instruction that made the value which the store in a line of a listing (nvdisasm -c -hex) stores: {address, text, ptx_line, program}; None where a jump lies between them.
+    The instructions of a kernel in a listing of nvdisasm -c -hex: [{address, text, ptx_line, program, line, name, reads, writes, loads, stores, spelling, pipe, space, access, flops, matrix_operations, matrix_type}]; line: in the listing; registers are numbers as a RegisterTrace has them; pipe: as pipes.def names it; flops: of a thread, matrix_operations: of a warp.
     """
 
 def max_shared_bytes(capability: int) -> int:

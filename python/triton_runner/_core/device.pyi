@@ -97,7 +97,7 @@ class Driver:
 
     def load(self, image: bytes, name: str, level: str, params: list, options: dict, device: int = -1) -> GpuKernel:
         """
-        Loads cubin, PTX or a code object on a device (-1: the current one). params: (name, kind, type, bits) of what the caller gives, kind one of pointer, integer, float, tensordesc. Options: target, num_warps, warp_size, cluster (3 numbers), shared (-1: not known), cooperative, pdl, hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta, descriptor_flags.
+        Loads cubin, PTX or a code object on a device (-1: the current one). params: (name, kind, type, bits) of what the caller gives, kind one of pointer, integer, float, tensordesc. Options: target, block and cluster (3 numbers each), shared (-1: not known), cooperative, pdl, hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta, descriptor_flags.
         """
 
     def adopt(self, function: int, name: str, level: str, params: list, options: dict, device: int) -> GpuKernel:

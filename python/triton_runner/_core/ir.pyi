@@ -399,6 +399,12 @@ class ReleaseInfo:
         """an element that a layout repeats within a thread is in one register"""
 
     @property
+    def sums_in_trees(self) -> bool:
+        """
+        a thread adds the elements that it has of a tt.reduce in pairs; before, one after the other
+        """
+
+    @property
     def hidden_pointers(self) -> int:
         """pointer parameters that compiled kernels have after the caller's"""
 

@@ -1,6 +1,7 @@
 """Recording values of running kernels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+import enum
 from typing import Annotated
 
 import numpy
@@ -89,6 +90,12 @@ class Series:
 
     @property
     def dropped(self) -> int: ...
+
+    @property
+    def registers(self) -> list[tuple[int, str]]:
+        """
+        Of machine code (address of the instruction, register) of what gave the value.
+        """
 
     def __len__(self) -> int: ...
 
@@ -280,6 +287,55 @@ class CopyWatch(RegisterObserver):
         What differed since the last call, the first copies of each value and store, by program and execution: dicts of site, is_store, program, block, iterations, element (its number; of a store the address), threads, registers and bits of two copies, order, copies (how many differ).
         """
 
+COUNTS: tuple = ...
+
+COUNTERS: tuple = ...
+
+class CountObserver(RegisterObserver):
+    """
+    Counts what the launches of one cubin execute, under Options.registers. The sums do not depend on the number of threads.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def is_mixed(self) -> bool:
+        """
+        Whether launches of different kernels came: not all of them are in the sums.
+        """
+
+    @property
+    def programs(self) -> int:
+        """How many programs ran; of launches in clusters, how many clusters."""
+
+    @property
+    def instructions(self) -> object:
+        """
+        An array with a row for each instruction of the kernel and a column for each of COUNTS.
+        """
+
+    @property
+    def by_warp(self) -> object:
+        """
+        How often each instruction was executed by each warp of a block: rows are instructions.
+        """
+
+    @property
+    def spread(self) -> tuple:
+        """Of each of COUNTS, the least and the most that a program has of it."""
+
+    @property
+    def collisions(self) -> list:
+        """
+        Of each instruction with bank conflicts the worst: dicts of instruction, ways, bank, threads, offsets (where two of its threads access the block's shared memory), program.
+        """
+
+    @property
+    def touched(self) -> tuple:
+        """
+        Sectors of global memory that the launch loads, and those that it stores to or updates: each counts once.
+        """
+
 class Insertion:
     """A module with stores (or markers) put in, and where they store."""
 
@@ -324,12 +380,37 @@ def insert_markers(text: str, filename: str, kernel: str, selectors: object, gri
 class RegisterTrace(RegisterObserver):
     """What threads had in registers, in a launch under Options.registers."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the launch was too long for it."""
+
+    @property
+    def sites(self) -> list[tuple[int, bool, list[int]]]:
+        """
+        (instruction, whether it is looked at after it, registers) of each place.
+        """
+
+    def numbers(self, site: int, k: int) -> tuple[object, object, object]:
+        """
+        Three arrays, of register k of a place: threads (over the programs that came), when, values.
+        """
+
+class RegisterSubstitution(RegisterObserver):
+    """
+    An experiment on machine code: instructions leave other values in registers, those of one program's threads, one after the other.
+    """
+
+    def __init__(self, kernel: str, places: Sequence[tuple[int, bool, Sequence[int]]], program: Sequence[int], values: Sequence[Mapping[int, Sequence[int]]]) -> None: ...
+
+def trace_ptx(ptx: str, filename: str, kernel: str, programs: Sequence[Sequence[int]] = []) -> RegisterTrace:
+    """A trace of all registers that the kernel's PTX writes."""
+
 def trace_plan(plan: RegisterPlan, ptx: str, filename: str, programs: Sequence[Sequence[int]] = []) -> RegisterTrace:
     """A trace of the registers that a plan for this PTX reads."""
 
-def trace_machine(listing: str, kernel: str, programs: Sequence[Sequence[int]] = []) -> RegisterTrace:
+def trace_machine(listing: str, kernel: str, programs: Sequence[Sequence[int]] = [], reads: bool = False) -> RegisterTrace:
     """
-    A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi -gp prints.
+    A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi -gp prints. reads: and of those that instructions read which write none.
     """
 
 def place_by_running(plan: RegisterPlan, ptx: str, filename: str, kernel: str, of_ptx: RegisterTrace, listing: str, of_machine: RegisterTrace) -> SassPlan:
@@ -378,6 +459,201 @@ def describe_sass(ptx: str, filename: str, kernel: str, listing: str) -> str:
     """
     A line for each instruction of the PTX that writes registers: which of the SASS hold them, or why none does.
     """
+
+class DebugPlace:
+    """Where a launch can stop: before an op or an instruction."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def at(self) -> int:
+        """its line in the module's text"""
+
+    @property
+    def function(self) -> str: ...
+
+    @property
+    def block(self) -> int:
+        """places of one block of the module have one number"""
+
+    @property
+    def is_statement(self) -> bool: ...
+
+    @property
+    def lines(self) -> list:
+        """
+        (file, line, column) in the program it was compiled from, callees first
+        """
+
+class Of(enum.Enum):
+    """Which number of a value a condition is about."""
+
+    ELEMENT = 0
+
+    MAX = 1
+
+    MIN = 2
+
+    ANY = 3
+
+    ALL = 4
+
+    NAN = 5
+
+    INF = 6
+
+class Compare(enum.Enum):
+    """How a condition compares it."""
+
+    LESS = 0
+
+    LESS_EQUAL = 1
+
+    GREATER = 2
+
+    GREATER_EQUAL = 3
+
+    EQUAL = 4
+
+    UNEQUAL = 5
+
+class Condition:
+    """acc.max() > 1e4, acc[3, 5] == 0: decided in the core."""
+
+    def __init__(self, value: str, of: Of, index: Sequence[int], compare: Compare, number: float) -> None: ...
+
+class Breakpoint:
+    """Where and when a launch stops; no places: everywhere."""
+
+    def __init__(self, number: int, places: Sequence[int], program: Sequence[int] = [-1, -1, -1], task: int = -1, iteration: int = -1, conditions: Sequence[Condition] = [], watch: str = '', element: Sequence[int] = [], skip: int = 0, hits: int = 0, first: bool = False) -> None: ...
+
+class Until(enum.Enum):
+    """Where a step ends."""
+
+    NOTHING = 0
+
+    OP = 1
+
+    LINE = 2
+
+class Debugger:
+    """
+    Stops the launches under Options.debugger: begin(level, kernel) is called before each, stop(place, breakpoints that are hit) where it stands; False ends the launch.
+    """
+
+    def __init__(self, begin: object, stop: object) -> None: ...
+
+    def close(self) -> None:
+        """Lets go of the front end."""
+
+    @property
+    def places(self) -> list[DebugPlace]: ...
+
+    def set_lines(self, lines: Sequence[Sequence[int]]) -> None:
+        """
+        Of each place the numbers of the lines that it stands on, callers first.
+        """
+
+    def set_breakpoints(self, breakpoints: Sequence[Breakpoint]) -> None:
+        """All of them; those that were there keep their counts."""
+
+    def hits(self, number: int) -> int: ...
+
+    def focus(self, program: Sequence[int]) -> None:
+        """Stops are made in these programs only; -1: any."""
+
+    def go(self) -> None: ...
+
+    def step(self, until: Until, depth: int = 1048576, line: int = -1) -> None: ...
+
+    def set_sparse(self, on: bool) -> None:
+        """
+        Said when a launch begins: it stops at places of breakpoints alone, and only what their conditions name can be seen there; the code between is what other launches run.
+        """
+
+    def set_edits(self, edits: Sequence[tuple[int, int, bytes]]) -> None:
+        """
+        (moment, number of the value, elements): written when a launch comes there again.
+        """
+
+    @property
+    def visit(self) -> int:
+        """
+        how many times the program and task had come to this place, which has a breakpoint
+        """
+
+    def go_to_visit(self, place: int, program: Sequence[int], task: int, visit: int) -> None: ...
+
+    def go_to(self, moment: int) -> None: ...
+
+    def search(self, what: Until, depth: int, moment: int) -> None:
+        """
+        Goes on to that moment, and notes the last one before it at which an op or a line of the program began, or a breakpoint was hit.
+        """
+
+    @property
+    def noted(self) -> int: ...
+
+    @property
+    def moment(self) -> int:
+        """how many places the launch has come to"""
+
+    def interrupt(self) -> None: ...
+
+    @property
+    def program(self) -> list[int]: ...
+
+    @property
+    def task(self) -> int: ...
+
+    @property
+    def iterations(self) -> list[int]: ...
+
+    @property
+    def calls(self) -> list[int]:
+        """the places of the calls that it is in, outermost first"""
+
+    def values(self) -> list:
+        """The Site of each value in sight, the nearest definition first."""
+
+    def find(self, name: str) -> int | None:
+        """The number of the nearest value with that name, or None."""
+
+    def mask_of(self, value: int) -> int | None:
+        """
+        The number of the mask that a value was loaded under, where that is in sight, or None.
+        """
+
+    def read(self, value: int) -> object:
+        """
+        (type, shape, bytes, mask or None) of a value, or None: it is not computed yet.
+        """
+
+    def write(self, value: int, elements: bytes) -> bool:
+        """False: it cannot be written, or has another size."""
+
+    @property
+    def threads(self) -> object:
+        """
+        (block in the cluster, first thread, how many) of those that stand here
+        """
+
+    @property
+    def shared(self) -> object: ...
+
+    def write_shared(self, offset: int, bytes: bytes) -> bool: ...
+
+    @property
+    def paths(self) -> object:
+        """what each path of the cluster does"""
+
+    @property
+    def mbarriers(self) -> object:
+        """(address in shared memory, what its phase lacks) of each"""
 
 class Recorder:
     """

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import re
 
 import numpy
@@ -19,6 +18,7 @@ from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._dump import registers
 
+MOST_TWINS = 128  # that are compiled for one dump
 _SASS = re.compile(r"\*$|(U?[RP]\d+|0x[0-9a-f]+(:\w+)?|[A-Z][A-Z0-9_.]*|.*\.py:\d+)$")
 
 
@@ -91,40 +91,21 @@ def placed(request, code, place):
     level, names = registers.chosen(request, code)
     if level != "ttgir":
         return place(probe.plan_named_registers(code.ptx, code.filename, code.name, names, *code.size))
-    tap = functools.partial(probe.tap, code.ttgir, f"{code.name}.ttgir", code.name)
-
-    def plan_of(tapped):
-        twin = code.compile(tapped.text, "ttgir")
-        return registers.plan_of(tapped, twin, code.ptx, code.filename, True)
-
-    tapped = tap(names)
+    ttgir = request.ttgir or code.ttgir
+    tapped = probe.tap(ttgir, f"{code.name}.ttgir", code.name, names)
     values = list(dict.fromkeys(tapped.values))
     with contextlib.suppress(DiagnosticError):
-        found = place(plan_of(tapped))
+        twin = code.compile(tapped.text, "ttgir")
+        found = place(registers.plan_of(tapped, twin, code.ptx, code.filename, True))
         if set(found.values) == set(values):
             return found
     # Taps after many values change the program more than those after one: one by one more is found.
-    plans, notes = [], list(tapped.notes)
-    for value in values[: registers.MOST_TWINS]:
-        try:
-            found = plan_of(tap([value]))
-            if found.values:
-                place(found)
-                plans.append(found)
-            else:
-                notes += found.notes
-        except DiagnosticError as error:
-            reason = error.message
-            if "SASS" not in reason:
-                reason = f"which registers of the untouched program hold {value} is not known: {reason}"
-            notes.append(reason)
-    notes += [
-        f"{value} was not looked for, as {registers.MOST_TWINS} are"
-        for value in values[registers.MOST_TWINS :]
-    ]
-    if not plans:
-        raise fail(notes[0], 'dump it at level="ttgir", or name a register, an opcode or a line of the SASS')
-    plan = probe.merge_plans(plans)
-    for note in notes:
+    plan = registers.plan_untouched(ttgir, values, code, MOST_TWINS, 1)
+    if plan is None:
+        raise fail(
+            f"which registers of the untouched program hold {values[0]} is not known",
+            'dump it at level="ttgir", or name a register, an opcode or a line of the SASS',
+        )
+    for note in tapped.notes:
         plan.add_note(note)
     return place(plan)

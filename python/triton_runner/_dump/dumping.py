@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 
 from triton_runner import _settings
+from triton_runner._artifact.executable import executable
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR, levels_of
@@ -94,8 +95,8 @@ class dumping:
             _settings.using(recorder=self._recorder, level=None if on_gpu else level or None)
         )
         self._contexts.callback(active.reset, active.set(self))
-        launchers.observe(self._record)
-        self._contexts.callback(launchers.forget, self._record)
+        launchers.observe(self._observe)
+        self._contexts.callback(launchers.forget, self._observe)
         return self
 
     def __exit__(self, *error):
@@ -103,21 +104,34 @@ class dumping:
         self._drain()
         return False
 
-    def _record(self, launch: launchers.Call, go) -> None:
-        """A launch of a loaded artifact (an ArtifactKernel), off the tile engine."""
-        kernel = launch.kernel
-        is_artifact = isinstance(kernel, ArtifactKernel)
-        is_mine = is_artifact and session.for_launch(kernel.name) is self
-        if not is_mine or (kernel.level in MLIR and kernel.device == "cpu"):
+    def _observe(self, call: launchers.Call, go) -> None:
+        """A launch of a loaded artifact (an ArtifactKernel)."""
+        kernel = call.kernel
+        if not isinstance(kernel, ArtifactKernel) or session.for_launch(kernel.name) is not self:
             return go()
+
+        def kernel_of(level: str) -> ArtifactKernel:
+            shape = {name: getattr(kernel.function, name, None) for name in ("block", "cluster")}
+            return executable(kernel.artifact, **shape)
+
+        self.record(kernel, call.grid, call.named, go, kernel_of)
+
+    def record(self, kernel: ArtifactKernel, grid, named: list, go, kernel_of) -> None:
+        """Records a launch of an ArtifactKernel with (name, value) pairs. go() does it; kernel_of(level):
+        the same kernel at a level, under the settings that ask for it."""
+        if kernel.level in MLIR and kernel.device == "cpu":
+            return go()  # the tile engine hands the values over
         from triton_runner._dump import instrument, machine_values, registers  # few launches do
 
         with session.suspended(), session.kept_of_traps(self.request, self.add):
-            if kernel.device == "cpu":
-                way = machine_values if kernel.level == "cubin" else registers
-                _, recording, changes = way.run_kernel(self.request, kernel, go)
+            if kernel.device != "cpu":
+                recording, changes = instrument.run_kernel(self.request, kernel, grid, named)
+            elif kernel.level == "cubin":
+                recording, changes = machine_values.run_kernel(
+                    self.request, kernel, grid, named, go, kernel_of
+                )
             else:
-                recording, changes = instrument.run_kernel(self.request, kernel, launch.grid, launch.named)
+                _, recording, changes = registers.run_kernel(self.request, kernel, go)
         self.add(self.request.dump(recording, changes))
 
     @property

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 from triton_runner import _core, _settings
 from triton_runner._artifact.binding import bind
 from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._base import tools
-from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._dump import cubin_values, instrument, registers
+from triton_runner._launch.launchers import unseen
 from triton_runner._memory.arguments import Arguments
 
 
@@ -25,59 +27,77 @@ def run(request, function, entry, args, kwargs, grid):
     runs as it is."""
     launch = instrument.launcher_of(function)
     kernel = launch(entry, args, kwargs, grid, True)
-    compiled = compiled_of(kernel)
-    listing = tools.listing(compiled.asm["cubin"])
-    programs = [list(p) for p in request.programs]
 
     def launched(recorder, level):
         with _settings.using(recorder=recorder, level=level):
-            return launch(entry, args, kwargs, grid, False)
+            launch(entry, args, kwargs, grid, False)
 
+    named = sorted(bind(function, args, kwargs).items())
+    return kernel, _recorded(request, compiled_of(kernel), named, launched, lambda: compiled_of(kernel)), []
+
+
+def run_kernel(request, kernel, grid, named, go, kernel_of):
+    """The same for a kernel of load(): the Recording, and no changes. Values are found where the kernel
+    entered above its machine code; kernel_of("ptx"): the kernel there."""
+
+    def launched(recorder, level):
+        with _settings.using(recorder=recorder, level=level):
+            go() if level == "cubin" else kernel_of(level).launch(grid, named)
+
+    def of_ptx():
+        try:
+            with _settings.using(level="ptx"):
+                return compiled_of(kernel_of("ptx"))
+        except DiagnosticError:
+            raise fail(
+                f"kernel '{kernel.name}' entered as a cubin: of its machine code registers are recorded",
+                "name one (R10), an opcode (FADD) or an address (0x1a0); values are those of kernels that "
+                "enter at ptx or above",
+            ) from None
+
+    return _recorded(request, compiled_of(kernel), named, launched, of_ptx), []
+
+
+def _recorded(request, compiled, named: list, launched, of_ptx):
+    """launched(recorder, level): runs the machine code or the PTX; of_ptx(): the Compiled with the PTX."""
+    listing = tools.listing(compiled.asm["cubin"])
+    programs = [list(p) for p in request.programs]
     if cubin_values.names_sass(request):
-        return _named(request, compiled, listing, programs, launched)
+        return _registers(request, compiled, listing, programs, launched)
     if (compiled.metadata_value("num_ctas") or 1) != 1:
         raise fail("values of a cluster are not looked for in machine code", "dump it at ptx, or name SASS")
-    code = registers.Code(compiled)
-    arguments = Arguments(sorted(bind(function, args, kwargs).items()))
+    code = registers.Code(of_ptx())
+    arguments = Arguments(named)
     before = arguments.state()
     of_machine = _core.probe.trace_machine(listing, code.name, programs)
-    kernel, trap = _until_trap(lambda: launched(of_machine, "cubin"), kernel)
+    trap = _trap_of(lambda: launched(of_machine, "cubin"))
     after = arguments.state()
 
     def place(plan):
         of_ptx = _core.probe.trace_plan(plan, code.ptx, code.filename, programs)
         arguments.put_back(before)
-        _until_trap(lambda: launched(of_ptx, "ptx"), None)
+        with unseen():  # it is not the program's launch
+            _trap_of(lambda: launched(of_ptx, "ptx"))
         return _core.probe.place_by_running(
             plan, code.ptx, code.filename, code.name, of_ptx, listing, of_machine
         )
 
     try:
         plan = cubin_values.placed(dataclasses.replace(request, level="ptx"), code, place)
+    except DiagnosticError as error:
+        if not request.lenient:
+            raise
+        recording = SimpleNamespace(series=[], notes=[error.message])
+    else:
+        recording = _core.probe.recorded_by_running(
+            plan, of_machine, listing, code.name, request.every_iteration
+        )
     finally:
         arguments.put_back(after)
-    recording = _core.probe.recorded_by_running(plan, of_machine, listing, code.name, request.every_iteration)
     if trap is not None:  # what it computed until then is there to be looked at
         trap.recorded = recording, []
         raise trap
-    return kernel, recording, []
-
-
-def run_kernel(request, kernel, launch):
-    """The same for a kernel of load() and what launches it: registers of the SASS alone."""
-    compiled = compiled_of(kernel)
-    if not cubin_values.names_sass(request):
-        raise fail(
-            f"kernel '{kernel.name}' was loaded: of its machine code registers are recorded",
-            "name one (R10), an opcode (FADD) or an address (0x1a0); values are those of kernels from Python",
-        )
-
-    def launched(recorder, level):
-        with _settings.using(recorder=recorder):
-            return launch()
-
-    listing = tools.listing(compiled.asm["cubin"])
-    return _named(request, compiled, listing, [list(p) for p in request.programs], launched)
+    return recording
 
 
 def _threads(compiled) -> int:
@@ -88,21 +108,21 @@ def _threads(compiled) -> int:
     return math.prod(block)
 
 
-def _named(request, compiled, listing, programs, launched):
+def _registers(request, compiled, listing, programs, launched):
     names = [text for text, _ in request.selectors]
     threads = _threads(compiled)
     plan = _core.probe.plan_sass_registers(listing, compiled.name, names, threads)
     recorder = _core.probe.RegisterRecorder(plan, request.every_iteration, programs, request.max_bytes)
-    try:
-        kernel = launched(recorder, "cubin")
-    except KernelTrap as trap:
+    trap = _trap_of(lambda: launched(recorder, "cubin"))
+    if trap is not None:
         trap.recorded = recorder.take(), []
-        raise
-    return kernel, recorder.take(), []
+        raise trap
+    return recorder.take()
 
 
-def _until_trap(launch, kernel):
+def _trap_of(launch) -> KernelTrap | None:
     try:
-        return launch(), None
+        launch()
     except KernelTrap as trap:
-        return kernel, trap
+        return trap
+    return None

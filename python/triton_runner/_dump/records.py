@@ -71,6 +71,14 @@ class Values:
         mask = self._series.mask
         return None if mask is None else mask.view(bool).reshape(len(self), *self.shape)
 
+    @property
+    def registers(self) -> list[tuple[int, str]]:
+        """Of machine code: (address of the instruction, register) of each register that holds a part of the
+        value."""
+        name, hash_, address = self.name.partition("#0x")
+        named = [(int(address, 16), name)] if hash_ and self.level == "cubin" else []  # R10#0x1a0
+        return self._series.registers or named
+
     def copies(self, record: int):
         """An element may be held in registers of several threads. Returns (elements, blocks, threads, values)
         for the copies of a record whose bits differ from the recorded ones."""

@@ -257,12 +257,15 @@ def _plans_in_groups(ttgir: str, clean: str, groups: list, code: Code, most: int
     return plans, lost
 
 
-def plan_untouched(ttgir: str, names: list, code: Code, most: int):
+def plan_untouched(ttgir: str, names: list, code: Code, most: int, together: int = 1 << 30):
     """The plan of values of a TTGIR for the PTX of a kernel, which runs as it is: of those that can be told
-    with `most` twins. None where none can."""
+    with `most` twins, of `together` values each at first. None where none can."""
     clean = code.compile(ttgir, "ttgir")
-    plans, _ = _plans_in_groups(ttgir, clean, [names], code, most)
+    groups = [names[first : first + together] for first in range(0, len(names), together)]
+    plans, lost = _plans_in_groups(ttgir, clean, groups, code, most)
     if not plans:
         return None
     plan = probe.merge_plans(plans)
+    if lost:
+        plan.add_note(f"which registers of the untouched program hold {_listed(lost)} is not known")
     return plan if clean == code.ptx else probe.move_plan(plan, clean, code.ptx, code.filename)

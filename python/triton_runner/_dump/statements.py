@@ -15,7 +15,7 @@ from triton.runtime.jit import JITFunction as TritonJITFunction
 from triton_runner import _settings
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR
-from triton_runner._base.markers import EVERY, MARKER, UNSIGNED
+from triton_runner._base.markers import BREAKPOINT, EVERY, MARKER, UNSIGNED
 from triton_runner._base.releases import installed
 from triton_runner._settings import devices
 
@@ -175,6 +175,20 @@ def dump_grids(val, offset=0, _builder=None, _semantic=None):
     if not _wanted():
         return
     _dump("dump_grids", val, offset, [EVERY] * 3, _Context(_builder, _semantic))
+
+
+@_builtin
+def breakpoint(condition=True, _builder=None, _semantic=None):
+    """Stops here under a debugger (triton-runner debug) in programs where the condition, or any element of
+    it,
+    is not 0. Other launches pass over it: at ttir and ttgir on the CPU, and nothing is left at other
+    levels."""
+    if devices.resolved_device() != "cpu" or devices.cpu_target()[1] not in MLIR:
+        return
+    context = _Context(_builder, _semantic)
+    value = context.tensor(condition, "the condition")
+    more = [[False]] if installed().print_takes_signs else []
+    context.builder.create_print(BREAKPOINT, False, [value.handle], *more)
 
 
 def switched_off() -> bool:

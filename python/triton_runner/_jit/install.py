@@ -93,7 +93,7 @@ def _make_compile(own):
         from triton_runner._artifact import loading  # with the core: not when the package is imported
 
         _, level = devices.cpu_target()
-        entry = os.path.splitext(os.fspath(src))[1][1:]
+        entry = levels.level_of_name(src)
         below = entry in levels.ON_CPU and levels.is_above(level, entry)
         return loading.load(src, level=entry if below else level)
 

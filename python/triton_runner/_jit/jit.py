@@ -231,8 +231,8 @@ def jit(fn=None, **options):
       its text.
     - `metadata_json=`: the artifact's metadata, if it is not beside the artifact: a file, a JSON text, a
       dict, or a compiled kernel's `.metadata`.
-    - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `fmad=`, `shared=`, `shuffle=`, `timing=`:
-      settings, as for `using()`.
+    - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `numerics=`, `fmad=`, `shared=`,
+      `shuffle=`, `timing=`: settings, as for `using()`.
     - `start_pass=`, `skip_pass=`, `ir_after={pass: file}`: compiles from a pass onward, skips passes, or
       replaces the output of a pass; passes are named as for `passes()`.
     - `dump_value=`, `dump_tensor=`, `dump_grid=`: what to record; values are named as for `dumping()`.

@@ -52,7 +52,7 @@ def current_target() -> str:
     return _target(current_device())
 
 
-def executor(image, description: dict, device: int | None = None) -> Executor:
+def executor(image, description: dict, device: int | None = None, block=None, cluster=None) -> Executor:
     """A kernel of an artifact (cubin, PTX, code object) on a device, described by _core.artifact.describe."""
     image = image if isinstance(image, bytes) else image.encode()
     device = current_device() if device is None else device
@@ -63,7 +63,7 @@ def executor(image, description: dict, device: int | None = None) -> Executor:
             warn(text)
         return kernel
 
-    return Executor(description, load, device)
+    return Executor(description, load, device, block=block, cluster=cluster)
 
 
 # Triton's own launchers, and what they load.
@@ -91,7 +91,7 @@ def adopted(kernel) -> _core.device.GpuKernel | None:
     params = simt.params_of(signature)
     cluster = getattr(meta, "cluster_dims", None) if level == "cubin" else None  # HIP's launchers ignore it
     options = {
-        "num_warps": meta.num_warps, "shared": meta.shared, "warp_size": getattr(meta, "warp_size", 32),
+        "block": (meta.num_warps * getattr(meta, "warp_size", 32), 1, 1), "shared": meta.shared,
         "cluster": tuple(cluster or (getattr(meta, "num_ctas", 1), 1, 1)),
         "cooperative": getattr(meta, "launch_cooperative_grid", False),
         "pdl": getattr(meta, "launch_pdl", False),

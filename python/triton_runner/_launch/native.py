@@ -31,13 +31,17 @@ def inherit(below: dict, above: dict) -> dict:
     return description
 
 
-def scratch_options(description: dict) -> dict:
-    """Sizes and alignments of the memory that Triton gives a kernel beside its arguments."""
+def launch_options(d: dict, block=None, cluster=None) -> dict:
+    """What every launch of a described artifact has: its shape, shared memory, tensor descriptors, and the
+    scratch memory that Triton gives a kernel beside its arguments. block, cluster: where d does not say."""
     return {
-        f"{scratch}_{what}": description[f"{scratch}_{what}"]
-        for scratch in ("global_scratch", "profile_scratch")
-        for what in ("size", "align")
-    }
+        "block": block or (d["num_warps"] and (d["num_warps"] * (d["threads_per_warp"] or 32), 1, 1)),
+        "cluster": cluster or d["cluster"] or (d["num_ctas"] or 1, 1, 1),
+        "shared": d["shared"],
+        "tensordesc_meta": d["tensordesc_meta"] or None,
+        **{f"{of}_scratch_{what}": d[f"{of}_scratch_{what}"] for of in ("global", "profile")
+           for what in ("size", "align")},
+    }  # fmt: skip
 
 
 class Executor:
@@ -96,7 +100,7 @@ class Executor:
         if "num_warps" in missing:
             raise fail(
                 f"{self._who}: the {self.level} does not say how many threads a block has",
-                _GIVE_METADATA,
+                f"give block=, as in block=(128, 1, 1), or {_GIVE_METADATA}",
             )
         if "num_ctas" in missing:
             warn(
@@ -108,15 +112,15 @@ class Executor:
         d = self.description
         if hidden and d["global_scratch_size"] is None:
             self._check_scratch(d["params"][len(d["params"]) - hidden :])
-        descriptors = [p for p in params if p[1] == "tensordesc"]
-        options = {
-            "target": d["target"], "num_warps": d["num_warps"], "warp_size": d["threads_per_warp"],
-            "cluster": d["cluster"] or (d["num_ctas"] or 1, 1, 1), "cooperative": d["cooperative"],
-            "pdl": d["pdl"], "shared": shared if shared >= 0 else d["shared"], "hidden_pointers": hidden,
-            "descriptor_flags": flags,
-            "tensordesc_meta": (d["tensordesc_meta"] or None) if descriptors else None,
+        options = launch_options(d, self.block, self.cluster) | {
+            "target": d["target"], "cooperative": d["cooperative"], "pdl": d["pdl"],
+            "hidden_pointers": hidden, "descriptor_flags": flags,
         }  # fmt: skip
-        return self._load_code(self.name, self.level, params, {**options, **scratch_options(d)})
+        if shared >= 0:
+            options["shared"] = shared
+        if not any(kind == "tensordesc" for _, kind, *_ in params):
+            options["tensordesc_meta"] = None
+        return self._load_code(self.name, self.level, params, options)
 
     def _check_scratch(self, own: list) -> None:
         # A buffer of unknown size does no harm as long as the code does not read its address.

@@ -10,7 +10,7 @@ from triton_runner import _core, _settings
 from triton_runner._base import tools
 from triton_runner._base.errors import fail
 from triton_runner._base.releases import installed
-from triton_runner._launch.native import Executor, scratch_options
+from triton_runner._launch.native import Executor, launch_options
 
 _WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
 
@@ -21,12 +21,6 @@ def contracts(metadata: dict) -> bool:
     return metadata.get("enable_fp_fusion", True) is not False if fmad == "auto" else fmad == "on"
 
 
-def _block(options: dict, text_says: bool):
-    if text_says or not options.get("num_warps"):
-        return None
-    return (options["num_warps"] * (options.get("warp_size") or 32), 1, 1)
-
-
 def _loaded(source: str | bytes, filename: str, name: str, params: list, options: dict) -> _core.Kernel:
     """The kernel of a PTX text or of a cubin's bytes. Machine code is read from its listing, with the
     lines of the PTX and of the program where the cubin has them."""
@@ -35,23 +29,16 @@ def _loaded(source: str | bytes, filename: str, name: str, params: list, options
     return _core.load_cubin(source, tools.listing(source), filename, name, params, options)
 
 
-def _says_block(source: str | bytes) -> bool:
-    return isinstance(source, str) and ".reqntid" in source
-
-
 def executor(source: str | bytes, filename: str, description: dict, block=None, cluster=None) -> Executor:
     """A PTX text or a cubin on the SIMT engine, lowered when it is first launched."""
-    says_block = _says_block(source)
 
     def mode() -> int:
         return contracts(description.get("metadata") or {})
 
     def load(name: str, level: str, params: list, options: dict) -> _core.Kernel:
-        options |= {"block": block or _block(options, says_block), "contract": mode()}
-        if cluster:
-            options["cluster"] = cluster
-        return _loaded(source, filename, name, params, options)
+        return _loaded(source, filename, name, params, {**options, "contract": mode()})
 
+    says_block = isinstance(source, str) and ".reqntid" in source
     return Executor(description, load, "cpu", mode, block, cluster, says_block)
 
 
@@ -82,12 +69,8 @@ def load_compiled(source: str | bytes, name: str, signature, metadata: dict) -> 
     metadata_text = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
     d = _core.artifact.describe(source, level, name, metadata_text, filename)
     options = {
-        "block": _block(d, _says_block(source)),
-        "cluster": d["cluster"] or (d["num_ctas"] or 1, 1, 1),
-        "shared": d["shared"],
+        **launch_options(d),
         "hidden_pointers": installed().hidden_pointers,
-        "tensordesc_meta": d["tensordesc_meta"] or None,
         "contract": contracts(metadata),
-        **scratch_options(d),
     }
     return _loaded(source, filename, name, params_of(signature), options)

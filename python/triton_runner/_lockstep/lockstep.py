@@ -9,23 +9,19 @@ import dataclasses
 import itertools
 import json
 import math
-import os
 from types import SimpleNamespace
 
 import numpy
 
-from triton_runner import _settings
 from triton_runner._artifact.relaunch import Relaunch
-from triton_runner._base.errors import KernelTrap, fail
-from triton_runner._base.levels import LEVELS, MLIR, ON_CPU
+from triton_runner._base.errors import fail
+from triton_runner._base.levels import MLIR, ON_CPU, is_above
 from triton_runner._dump.dumping import dumping
 from triton_runner._dump.records import Dump, Values
 from triton_runner._launch import gpu_driver
-from triton_runner._launch.launchers import unseen
-from triton_runner._lockstep import loaded
 from triton_runner._lockstep.flow import Flow
-from triton_runner._lockstep.pairs import counterparts, takes_part
-from triton_runner._memory.arguments import Arguments
+from triton_runner._lockstep.pairs import comparable, counterparts, takes_part
+from triton_runner._lockstep.subject import Subject, subject_of
 from triton_runner._memory.difference import difference
 from triton_runner._memory.difference import tolerance as tolerance_of
 from triton_runner._memory.files import kind_of
@@ -145,36 +141,51 @@ def lockstep(
 
     Raises DiagnosticError for a launch that cannot be run.
     """
-    if loaded.is_loaded(kernel):
-        kernel, sources = loaded.Loaded(kernel, dict(sources or {})), None
-        levels = kernel.usual_levels() if levels is None else levels
-    levels = MLIR if levels is None else levels
+    on_gpu = [device for device in devices if device != "cpu"]
+    # What the CPU runs is compiled for the GPU that takes part.
+    target = gpu_driver.current_target() if on_gpu else None
+    subject = subject_of(kernel, args, dict(constexprs or {}), grid, dict(sources or {}), target)
+    levels = subject.levels if levels is None else levels
     unknown = [level for level in levels if level not in ON_CPU]
     if unknown or not levels:
         raise fail(f"lockstep at level {unknown[0] if unknown else ''!r}", f"levels: {', '.join(ON_CPU)}")
-    plan = [(f"{level}", "cpu", level) for level in sorted(levels, key=ON_CPU.index)]
-    if "cpu" not in devices:
-        plan = []
-    plan += [(f"{device}", device, "ttgir") for device in devices if device != "cpu"]
+    plan = [(level, "cpu", level) for level in sorted(levels, key=ON_CPU.index)] if "cpu" in devices else []
+    settings = {"order": shuffle, "checks": check, **subject.settings}
+    return _compared(
+        subject, [*plan, *((device, device, "ttgir") for device in on_gpu)], settings, tolerance,
+        {"programs": programs, "max_bytes": max_bytes},
+    )  # fmt: skip
+
+
+def of_launch(launch: Relaunch, levels: tuple, *, tolerance=None, programs=None, max_bytes=None) -> Lockstep:
+    """lockstep() of a Relaunch, at two or more levels on the CPU."""
+    plan = [(level, "cpu", level) for level in levels]
+    wanted = {"programs": programs, "max_bytes": max_bytes}
+    return _compared(Subject(launch), plan, {}, tolerance, wanted)
+
+
+def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: dict) -> Lockstep:
+    """plan: (name, device, level) of each run; settings: of Relaunch.run; wanted: of the records."""
+    launch = subject.launch
     if len(plan) < 2:
         raise fail(
             "lockstep compares two runs or more", 'levels=["ttir", "ttgir"], or devices=["cpu", "cuda"]'
         )
-    runner = _Runner(kernel, args, dict(constexprs or {}), grid, dict(sources or {}))
-    # One order of programs in every run: what atomics leave is then the same each time.
-    settings = {"check": check, "shuffle": shuffle, "target": _target_of(devices), "threads": 1}
-    runner.settings = {name: value for name, value in settings.items() if value is not None}
-    if "cubin" in levels:
-        runner.plain = {"cubin"} if "ttgir" in levels else {"llir", "ptx", "cubin"}
-    notes: list[str] = list(getattr(kernel, "notes", ()))
+    if above := [level for _, device, level in plan if device == "cpu" and is_above(level, launch.entry)]:
+        raise fail(
+            f"kernel '{launch.name}' enters at {launch.entry}, and nothing is given to run at {above[0]}",
+            f"levels= from {launch.entry} on, or sources={{{above[0]!r}: path or text}}",
+        )
+    notes: list[str] = list(subject.notes)
     runs: list[_Run] = []
     for name, device, level in plan:
-        run = runner.recorded(_Run(name, device, level), runs, programs, max_bytes)
+        launched = subject.on_gpu or launch if device != "cpu" else launch
+        run = _recorded(_Run(name, device, level, launched, settings), runs, plan, wanted)
         runs.append(run)
         notes += [f"{name}: {note}" for note in [*run.dump.notes, *run.dump.changes][:8]]
     differences, compared = [], {}
     for a, b in itertools.pairwise(runs):
-        if b.device != "cpu":  # the same text where that ran here too
+        if b.device != "cpu" or b.level == "cubin":  # the same text where that ran here too
             a = next((run for run in runs if run.level == "ttgir" and run.device == "cpu"), a)
         pair_differences, count = _compare(a, b, tolerance)
         compared[f"{a.name} and {b.name}"] = count
@@ -182,28 +193,13 @@ def lockstep(
     outputs = [output for run in runs[1:] for output in _outputs(runs[0], run, tolerance)]
     unobserved = []
     for run in runs:
-        plain = runner.unobserved(run)
+        # Recording can hide a fault, because it materialises values and prevents fusion; a user's launch may
+        # behave differently.
+        plain = _Run(f"{run.name}, not recorded", run.device, run.level, run.launch, settings)
+        plain.launched()
         unobserved += _stopped_otherwise(run, plain)
         unobserved += _outputs(run, plain, tolerance, " from the recorded run", exact=False)
-    runner.arguments.put_back()
     return Lockstep(runs, differences, outputs, unobserved, compared, notes)
-
-
-def of_launch(launch: Relaunch, levels: tuple, **options) -> Lockstep:
-    """lockstep() of a Relaunch, at two or more levels on the CPU."""
-    with unseen(), _settings.using(device="cpu", level=levels[0], target=launch.target, threads=1):
-        kernel = launch.kernel(levels[0])
-        names = [param.name for param in kernel.params]
-        args = [value for name, value in launch.arguments.named if name in names]
-        sources = {level: launch.texts[level] for level in levels[1:] if LEVELS[level].is_text}
-        return lockstep(kernel, args, grid=launch.grid, levels=levels, sources=sources, **options)
-
-
-def _target_of(devices) -> str | None:
-    """The GPU's architecture, for which the CPU's runs are compiled too; None if no GPU takes part."""
-    if not any(device != "cpu" for device in devices):
-        return None
-    return gpu_driver.current_target()
 
 
 @dataclasses.dataclass
@@ -214,6 +210,8 @@ class _Run:
     name: str
     device: str
     level: str
+    launch: Relaunch
+    settings: dict
     dump: Dump | None = None
     outputs: dict = dataclasses.field(default_factory=dict)
     error: str | None = None
@@ -221,80 +219,40 @@ class _Run:
     flow: Flow | None = None
     polled: set = dataclasses.field(default_factory=set)
 
+    def launched(self, record=None):
+        """The kernel as it ran."""
+        outcome = self.launch.run(self.level, self.name, device=self.device, record=record, **self.settings)
+        self.error = str(outcome.trap).splitlines()[0] if outcome.trap else None
+        self.outputs = outcome.arrays
+        return outcome.kernel
 
-class _Runner:
-    """Runs the launch repeatedly with the same initial arguments. settings: for all runs."""
 
-    def __init__(self, kernel, args, constexprs: dict, grid, sources: dict):
-        self.kernel, self.constexprs, self.grid, self.sources = kernel, constexprs, grid, sources
-        names = [*getattr(kernel, "arg_names", ()), *(f"#{i}" for i in range(len(args)))]
-        self._is_named = isinstance(args, dict)
-        pairs = args.items() if self._is_named else zip(names, args, strict=False)
-        self.arguments = Arguments(list(pairs))
-        self._there: dict[str, Arguments] = {}  # by device
-        self.settings: dict = {}
-        self.plain: set = set()  # levels whose values are not recorded
-
-    def recorded(self, run: _Run, before: list[_Run], programs, max_bytes) -> _Run:
-        """Makes a run and records its values. before: the runs at higher levels."""
-        if run.level in self.plain:
-            self._launch(run)
-            run.dump = Dump(SimpleNamespace(series=[], notes=["only what it leaves in memory is compared"]))
+def _recorded(run: _Run, before: list[_Run], plan: list, wanted: dict) -> _Run:
+    """Makes a run and records its values. before: the runs at higher levels."""
+    nothing = SimpleNamespace(series=[], notes=[])  # of a run below TTGIR that stopped
+    selectors, ttgir = ("*",), ""
+    if run.level not in MLIR:
+        above = next((other for other in reversed(before) if other.level == "ttgir"), None)
+        if above is None and any(level == "cubin" for *_, level in plan):
+            run.launched()
+            nothing.notes = ["only what it leaves in memory is compared"]
+            run.dump = Dump(nothing)
             return run
-        selectors, ttgir = ("*",), ""
-        if run.level in ("llir", "ptx"):
-            above = next((r for r in reversed(before) if r.level == "ttgir"), None)
-            if above is None:
-                raise fail("values of PTX are compared with those of TTGIR", 'levels=["ttgir", "ptx"]')
-            selectors = tuple(v.name for v in above.dump if takes_part(v, above.polled))
-            ttgir = above.text
-        more = {"every_iteration": True, "programs": programs, "max_bytes": max_bytes}
-        with dumping(self.kernel, *selectors, **more) as session:
-            session.adapt(level=run.level, lenient=True, ttgir=ttgir)
-            compiled = self._launch(run)
-        if compiled is not None and run.level in MLIR:
-            run.text = compiled.asm[run.level]
-            run.flow = Flow(run.text, compiled.name)
-            run.polled = run.flow.polled()
-        nothing = SimpleNamespace(series=[], notes=[])  # of a run at PTX that stopped
-        run.dump = session.launches[-1] if session.launches else Dump(nothing)
-        return run
-
-    def unobserved(self, run: _Run) -> _Run:
-        """The same launch without a probe. Recording can hide a fault, because it materialises values and
-        prevents fusion; a user's launch may behave differently."""
-        plain = _Run(f"{run.name}, not recorded", run.device, run.level)
-        self._launch(plain, dump=False)
-        return plain
-
-    def _launch(self, run: _Run, **settings):
-        """Launches the kernel and returns the compiled kernel; None if the launch traps."""
-        if run.device not in self._there:
-            is_there = self.arguments.is_on(run.device)
-            self._there[run.device] = self.arguments if is_there else self.arguments.copied(run.device)
-        there = self._there[run.device]
-        there.put_back(self.arguments.first)
-        args = [] if self._is_named else [value for _, value in there.named]
-        named = dict(there.named) if self._is_named else {}
-        level = run.level if run.device == "cpu" else None
-        compiled = None
-        try:
-            with _settings.using(device=run.device, level=level, **settings, **self.settings):
-                compiled = self.kernel[self.grid](*args, **named, **self.constexprs, **self._source(run))
-        except KernelTrap as error:  # what was recorded until then is compared
-            run.error = str(error).splitlines()[0]
-        run.outputs = there.arrays()
-        return compiled
-
-    def _source(self, run: _Run) -> dict:
-        """The nearest source at or above the level of a run: lower levels are compiled from it."""
-        entry = run.level if run.device == "cpu" else "ttgir"
-        sources = self.sources
-        if run.device != "cpu" and run.device in sources:
-            sources = {"ttgir": sources[run.device]}
-        above = reversed(ON_CPU[: ON_CPU.index(entry) + 1])
-        level = next((level for level in above if level in sources), None)
-        return {f"{level}_src": os.fspath(sources[level])} if level else {}
+        if above is None:
+            raise fail("values of PTX are compared with those of TTGIR", 'levels=["ttgir", "ptx"]')
+        there = [v for v in above.dump if takes_part(v, above.polled)]
+        selectors = tuple(v.name for v in there if run.level != "cubin" or comparable(v))
+        ttgir = above.text
+    session = dumping(run.launch.name, *selectors, every_iteration=True, **wanted)
+    session.adapt(level=run.level, lenient=True, ttgir=ttgir)
+    with session:
+        kernel = run.launched(session.record)
+    if run.level in MLIR:
+        run.text = kernel.asm[run.level]
+        run.flow = Flow(run.text, kernel.name)
+        run.polled = run.flow.polled()
+    run.dump = session.launches[-1] if session.launches else Dump(nothing)
+    return run
 
 
 def _outputs(want: _Run, got: _Run, tolerance, than: str = "", exact: bool | None = None) -> list[dict]:
@@ -356,7 +314,7 @@ def _compare(a, b, tolerance):
             found.append((program[::-1], first[0], number, first[1:]))
             break
     found.sort(key=lambda f: f[:3])
-    if a.level == "ttir" and found and a.flow is not None:
+    if (a.level == "ttir" or b.level == "cubin") and found and a.flow is not None:
         changed = b.error is not None or any(difference(x, b.outputs[n]) for n, x in a.outputs.items())
         found = _that_matter(found, a.flow, {v.name for group, _ in pairs for v in group}, changed)
     differences = [

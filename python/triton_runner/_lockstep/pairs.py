@@ -30,7 +30,7 @@ def counterparts(a, b):
     and op. Values inside loops that wait are left out, because their iterations differ from run to run."""
     if a.level != "ttir" and b.level != "ttir":
         theirs = {v.name: v for v in b.dump if takes_part(v, b.polled)}
-        pairs = [(v, theirs.get(v.name)) for v in a.dump if takes_part(v, a.polled) and _comparable(v)]
+        pairs = [(v, theirs.get(v.name)) for v in a.dump if takes_part(v, a.polled) and comparable(v)]
         return [([v], [w]) for v, w in pairs if w is not None and _definition(v) == _definition(w)]
     mine, theirs = {}, {}
     for groups, run in ((mine, a), (theirs, b)):
@@ -91,7 +91,7 @@ def _of_each_op(group: list[Values]) -> list[list[Values]]:
     return [sorted(values, key=lambda v: v.site.result) for values in ops.values()]
 
 
-def _comparable(values: Values) -> bool:
+def comparable(values: Values) -> bool:
     """Whether a value can be compared: not an address, nor a buffer, to which copies arrive at other
     times."""
     return values.type != "ptr" and "memdesc" not in values.site.type_text

@@ -19,6 +19,7 @@ from triton_runner._base.errors import fail
 from triton_runner._memory import registry, uninit
 from triton_runner._memory.arrays import ArrayArgument, bytes_of
 from triton_runner._memory.files import DTYPES, kind_of, numpy_named
+from triton_runner._memory.ghost_memory import ghost_at
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,13 +141,20 @@ class Arguments:
     def _view(self, name: str, value) -> View:
         address, dtype = _address(value), _dtype(name, value)
         shape = tuple(int(n) for n in getattr(value, "shape", ()))
-        if hasattr(value, "stride"):
+        if not shape:
+            strides = ()
+        elif hasattr(value, "stride"):
             strides = tuple(int(n) for n in value.stride())
         elif getattr(value, "strides", None):
             strides = tuple(n // value.itemsize for n in value.strides)
         else:
             strides = _dense(shape)
         start, size, writable, owner = _block_of(name, value, address)
+        if ghost_at(start) is not None:
+            raise fail(
+                f"argument '{name}' is a ghost of {size / 2**30:,.1f} GiB, which cannot be kept and put back",
+                "what runs a launch several times needs real tensors; a launch under checks takes ghosts",
+            )
         for number, (block, length, *_) in enumerate(self._blocks):
             if block <= start and start + size <= block + length:
                 return View(number, address - block, dtype, shape, strides)
@@ -204,10 +212,11 @@ class Arguments:
         """Whether all of it lies on a device."""
         return all(_is_device(owner) == (device != "cpu") for *_, owner in self._blocks)
 
-    def copied(self, device: str = "", allocate: Callable | None = None) -> Arguments:
+    def copied(self, device: str = "", allocate: Callable | None = None, alignment: int = 0) -> Arguments:
         """The arguments in copies of the blocks as they are now: where they lie, or on another device. There
-        they are tensors where they were or the device is a GPU, or lie in what allocate(nbytes) gives."""
-        blocks = self.taken()
+        they are tensors where they were or the device is a GPU, or lie in what allocate(nbytes) gives. The
+        addresses of blocks are multiples of `alignment`, where one is given."""
+        blocks = [_aligned(data, alignment) for data in self.live()] if alignment else self.taken()
         on_gpu = any(_is_device(owner) for *_, owner in self._blocks) if not device else device != "cpu"
         tensors: dict = {}  # of the blocks, or memory on a GPU
 
@@ -297,6 +306,15 @@ def _bytes_at(address: int, size: int) -> numpy.ndarray:
 
 
 _NONE = numpy.zeros(0, numpy.uint8)
+
+
+def _aligned(data: numpy.ndarray, alignment: int) -> numpy.ndarray:
+    """A copy whose address is a multiple of `alignment`; the room around it does not belong to the launch."""
+    room = numpy.empty(data.nbytes + alignment, numpy.uint8)
+    start = -_address(room) % alignment
+    out = numpy.frombuffer(memoryview(room)[start : start + data.nbytes], numpy.uint8)
+    out[:] = data
+    return out
 
 
 # --- arrays on their way to another process

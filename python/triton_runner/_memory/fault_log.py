@@ -28,6 +28,7 @@ class Fault:
     iterations: tuple
     notes: list
     warning: str = ""
+    thread: tuple = ()  # of a block, at PTX
     count: int = 0
     launches: int = 1
 

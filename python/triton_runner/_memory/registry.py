@@ -5,6 +5,7 @@ registered."""
 from __future__ import annotations
 
 import bisect
+import contextlib
 import gc
 import inspect
 import sys
@@ -259,8 +260,26 @@ def blocks() -> list[tuple]:
     return all_blocks
 
 
+_settled: bool | None = None  # whether a walk has been made inside of settled(); None: outside of it
+
+
+@contextlib.contextmanager
+def settled():
+    """Inside, nobody makes tensors: one walk over all that lives answers for every address."""
+    global _settled
+    before, _settled = _settled, False
+    try:
+        yield
+    finally:
+        _settled = before
+
+
 def resolve(address: int):
     """(start, bytes, label, writable) of the live tensor or registered block that holds an `address` found in
     memory, or None."""
-    block = _in_blocks(address) or _without_overrides(_walk, address, _meet_tensors)
+    global _settled
+    block = _in_blocks(address)
+    if block is None and not _settled:
+        block = _without_overrides(_walk, address, _meet_tensors)
+        _settled = None if _settled is None else True
     return None if block is None else block[:4]

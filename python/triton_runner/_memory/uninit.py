@@ -36,10 +36,12 @@ class _Block:
 
 
 def _record(tensor) -> None:
-    if tensor.device.type != "cpu" or tensor.is_inference() or tensor.numel() == 0:
+    if tensor.is_inference() or tensor.numel() == 0:
         return
     try:
         storage = tensor.untyped_storage()
+        if storage.device.type != "cpu":  # the tensor may say cuda: --pretend-cuda
+            return
         _blocks[storage.data_ptr()] = _Block(tensor, storage)
     except (RuntimeError, NotImplementedError):
         pass  # tensors without storage: fake, sparse

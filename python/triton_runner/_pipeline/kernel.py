@@ -137,7 +137,11 @@ def _make_class(base):
                     )
                 else:
                     warps = getattr(self.runner_metadata, "num_warps", 0) or 0
-                    function = _core.load_tile(text, f"{self.name}.{self.runner_level}", self.name, warps)
+                    function = _core.load_tile(
+                        text, f"{self.name}.{self.runner_level}", self.name, warps,
+                        simt.contracts(self.runner_metadata._asdict()),
+                        installed().sums_in_trees, compiled_for(self.runner_metadata),
+                    )  # fmt: skip
                 self.module = self.function = function
                 setattr(self, installed().run_field, launcher(self.function, self.src, self))
 

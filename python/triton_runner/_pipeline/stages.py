@@ -7,6 +7,7 @@ import functools
 import re
 
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.levels import GLIR
 from triton_runner._pipeline import translation
 from triton_runner._pipeline.guard import death_of_child
 from triton_runner._settings import messages
@@ -84,5 +85,7 @@ def compile_onward(
     for line in answer["notes"]:
         messages.note(line)
     answer["asm"].pop("source", None)  # the text itself, where its TTIR was inlined
-    answer["asm"][level] = source
+    answer["asm"].pop(GLIR, None)
+    if level != GLIR:
+        answer["asm"][level] = source
     return Texts(answer["asm"], answer["metadata"])

@@ -25,19 +25,15 @@ from triton_runner._settings import devices
 
 
 def run_program(
-    program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False
-) -> int | None:
+    program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
+    look=(),
+) -> int | None:  # fmt: skip
     """Runs a script or module as __main__ and returns its exit status. A fault of a kernel is shown with its
-    line and the line that launched it; whole_traceback: as python shows an exception."""
+    line and the line that launched it; whole_traceback: as python shows an exception. look: notes for a
+    kernel's trap."""
     if not is_module:
         check_program(program)
-    if pretend_cuda and devices.resolved_device() != "cpu":
-        raise fail(
-            "--pretend-cuda is for the CPU, and a GPU is in use",
-            "add --device cpu, or leave --pretend-cuda out",
-        )
-    _prepare(pretend_cuda)
-    _prepare_spawned(pretend_cuda)
+    prepare(pretend_cuda)
     sys.argv = [program, *arguments]
     try:
         if is_module:
@@ -61,7 +57,8 @@ def run_program(
         ):
             frames = frames.tb_next
         if isinstance(error, (KernelTrap, DiagnosticError)) and not whole_traceback:
-            print(with_source(error, *_called_at(frames)), file=sys.stderr)
+            notes = look if isinstance(error, KernelTrap) else ()
+            print(with_source(error, *_called_at(frames), *notes), file=sys.stderr)
         else:
             traceback.print_exception(type(error), error, frames)
         if not pretend_cuda and "CUDA" in str(error) and devices.resolved_device() == "cpu":
@@ -71,6 +68,17 @@ def run_program(
             )
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def prepare(pretend_cuda: bool) -> None:
+    """Puts in place what programs need in this process and in those that they spawn."""
+    if pretend_cuda and devices.resolved_device() != "cpu":
+        raise fail(
+            "--pretend-cuda is for the CPU, and a GPU is in use",
+            "add --device cpu, or leave --pretend-cuda out",
+        )
+    _prepare(pretend_cuda)
+    _prepare_spawned(pretend_cuda)
 
 
 def _of_number_as_grid(error: BaseException) -> DiagnosticError | None:

@@ -9,6 +9,7 @@ copies, as on a GPU.
 from __future__ import annotations
 
 import contextlib
+import os
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -34,6 +35,7 @@ _own = {
 }
 _real_device = torch.Tensor.device.__get__
 _constructors = _device_constructors()
+_ghosts_from = int(os.environ.get("TRITON_RUNNER_GHOST", "0"))  # bytes: larger tensors are ghosts; 0: none
 
 
 def asks_for_cuda(value) -> bool:
@@ -227,6 +229,11 @@ def _construct(function, args, kwargs):
         default = CUDA if asks_for_cuda(device) else torch.device(device)
         if default.type == "cuda":
             kwargs["device"] = _CPU
+    if _ghosts_from and default.type == "cuda":
+        from triton_runner._memory import ghost_tensor  # programs on such tensors are few
+
+        if (ghost := ghost_tensor.made_by(function, args, kwargs, _ghosts_from)) is not None:
+            return ghost
     result = function(*args, **kwargs)
     if default.type == "cuda" and isinstance(result, torch.Tensor) and _mark_of(result) == "cpu":
         result = result.clone()  # as_tensor of what is on the CPU

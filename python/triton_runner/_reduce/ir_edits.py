@@ -12,7 +12,7 @@ import re
 
 from triton_runner import ir
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._reduce.shrink import Shrinker
+from triton_runner._base.shrink import Shrinker
 
 _STAY = ("builtin.module", "tt.func", "tt.return")
 _LOOPS = ("scf.for",)

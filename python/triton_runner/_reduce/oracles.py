@@ -23,7 +23,7 @@ from pathlib import Path
 from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._base.levels import EXECUTED, ON_CPU, binary_level, level_of_text
+from triton_runner._base.levels import EXECUTED, ON_CPU, binary_level, level_of_name, level_of_text
 from triton_runner._compiler import compile as compiler
 from triton_runner._compiler import versions, workers
 from triton_runner._memory.arguments import Arguments
@@ -281,5 +281,5 @@ def _ended(process: subprocess.Popen, timeout: float):
 
 def level_of(path: str, text: str) -> str:
     """The level of a file by its name, else by its text."""
-    extension = os.path.splitext(path)[1][1:]
-    return extension if extension in ON_CPU else level_of_text(text)
+    level = level_of_name(path)
+    return level if level in ON_CPU else level_of_text(text)

@@ -8,7 +8,7 @@ import re
 
 from triton_runner import ptx
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._reduce.shrink import Shrinker
+from triton_runner._base.shrink import Shrinker
 
 _REGISTER = re.compile(r"%[A-Za-z_]\w*")
 

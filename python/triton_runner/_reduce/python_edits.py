@@ -10,7 +10,7 @@ import functools
 import warnings
 from collections.abc import Callable
 
-from triton_runner._reduce.shrink import Shrinker
+from triton_runner._base.shrink import Shrinker
 
 
 def size(text: str) -> tuple:

@@ -12,10 +12,10 @@ from triton_runner._artifact import shell_arguments
 from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR
+from triton_runner._base.shrink import Shrinker, rounds
 from triton_runner._case.case import Case, is_case, open_case
 from triton_runner._memory.arguments import Arguments
 from triton_runner._reduce import ir_edits, oracles, ptx_edits, python_edits
-from triton_runner._reduce.shrink import Shrinker, rounds
 
 
 @dataclasses.dataclass

@@ -1,11 +1,15 @@
-"""Findings of the page: what traps, verify, bisect, lockstep and compare report, each with its line."""
+"""Findings of the page: what traps, verify, bisect, lockstep, compare and profile report, each with its
+line."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 
+from triton_runner._base import typed
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._see import profiles
 
 
 def each(source) -> list[tuple[str, object]]:
@@ -15,7 +19,9 @@ def each(source) -> list[tuple[str, object]]:
         return [pair for item in source for pair in each(item)]
     if isinstance(source, (str, os.PathLike)):
         return each(_loaded(source))
-    if isinstance(source, dict) and "launches" in source:  # of verify
+    if dataclasses.is_dataclass(source) and (hasattr(source, "launches") or hasattr(source, "counters")):
+        return each(typed.as_json(source))  # of profile
+    if isinstance(source, dict) and "launches" in source:  # of verify, profile
         return each(source["launches"])
     if (
         not isinstance(source, dict)
@@ -37,6 +43,8 @@ def read(source, map_) -> list[dict]:
             f"a finding cannot be read from a {type(source).__name__}",
             "a KernelTrap, a fault, what lockstep() or verify() returns, the JSON of bisect or compare",
         )
+    if profiles.is_profile(source):
+        return _of_profile(source, map_)
     if "findings" in source:  # a launch of verify
         return [_of_verdict(finding, map_) for finding in source["findings"]]
     if "cells" in source:
@@ -62,7 +70,7 @@ def _loaded(path):
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
         raise fail(
-            f"{path} is not JSON: {error}", "bisect, lockstep and compare write it with --json"
+            f"{path} is not JSON: {error}", "bisect, lockstep, compare and profile write it with --json"
         ) from None
 
 
@@ -91,6 +99,17 @@ def _of_verdict(verdict: dict, map_) -> dict:
     title = f"{verdict['check']} at {', '.join(verdict['levels'])}"
     finding = {"kind": kind, "title": title, "text": verdict["text"]}
     return _placed(finding, map_, verdict.get("file") or "", verdict.get("line") or 0)
+
+
+def _of_profile(launch: dict, map_) -> list[dict]:
+    """The lines that pay for more than their work."""
+    out = []
+    for line in launch["lines"]:
+        if line["level"] == "python" and line["causes"]:
+            title = f"{line['share']:.1%} of the warp instructions"
+            finding = {"kind": "note", "title": title, "text": "\n".join(line["causes"])}
+            out.append(_placed(finding, map_, line["file"], line["line"]))
+    return out
 
 
 def _of_lockstep(lockstep: dict, map_) -> list[dict]:

@@ -13,7 +13,7 @@ from triton_runner._base.levels import MLIR
 from triton_runner._compiler import resources
 from triton_runner._core import ir, probe
 from triton_runner._see import findings as verdicts
-from triton_runner._see import ledger, opcodes, pictures
+from triton_runner._see import ledger, opcodes, pictures, profiles
 from triton_runner._see.material import Material
 from triton_runner._see.source_map import SourceMap
 
@@ -35,7 +35,7 @@ class KernelData:
             notes.append(f"of {len(dumped)} dumped values the first {_MOST_VALUES} are shown")
             dumped = dumped[:_MOST_VALUES]
         most_cells = _MOST_CELLS // max(1, len(dumped))
-        values = [pictures.value(dump, self._place_of, most_cells) for dump in dumped]
+        values = [pictures.value(dump, self._place_of(dump), most_cells) for dump in dumped]
         self.values = [records for _, records in values]
         ttgir = material.asm.get("ttgir", "")
         self.main = {
@@ -58,15 +58,26 @@ class KernelData:
                 for step in material.passes
             ],
             "resources": _numbers(material, self.map, notes), "ledger": ledger.of(material, notes),
-            "values": [about for about, _ in values],
+            "values": [
+                {**about, "held": self._held(dump)} for (about, _), dump in zip(values, dumped, strict=True)
+            ],
             "layouts": pictures.layouts(ttgir, notes) if ttgir else [],
+            "profile": profiles.of(findings, self.map, addresses),
             "findings": [row for finding in findings for row in verdicts.read(finding, self.map)],
             "opcodes": {name: opcodes.of(name, self.map.levels.get(name)) for name in ("ptx", "sass")},
         }  # fmt: skip
 
+    def _held(self, values) -> list:
+        """[line of SASS, register] of what gave a value that was recorded in machine code."""
+        level = self.map.levels.get("sass")
+        lines = addresses(level.text, values.kernel) if level and values.level == "cubin" else {}
+        return [[lines[at], register] for at, register in values.registers if at in lines]
+
     def _place_of(self, values):
         """Where the page goes for a dumped value: its line in the level that it was recorded at, or in the
         source."""
+        if held := self._held(values):
+            return ["sass", held[0][0]]
         level = self.map.levels.get(values.level)
         if level is not None and values.name.startswith("%"):
             if values.level in MLIR:
@@ -79,6 +90,18 @@ class KernelData:
         if values.file in self.map.files and values.line:
             return ["python", values.line, self.map.files.index(values.file)]
         return None
+
+
+@functools.lru_cache(maxsize=8)
+def addresses(listing: str, kernel: str) -> dict:
+    """The line of each address of a kernel's machine code."""
+    out, inside = {}, False
+    for number, line in enumerate(listing.splitlines(), 1):
+        if line.startswith(".text."):
+            inside = line == f".text.{kernel}:"
+        elif inside and line.startswith("/*"):
+            out[int(line[2 : line.index("*/")], 16)] = number
+    return out
 
 
 @functools.lru_cache(maxsize=8)

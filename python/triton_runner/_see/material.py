@@ -12,7 +12,7 @@ from pathlib import Path
 from triton_runner._artifact import compiled_kernel
 from triton_runner._artifact.reading import describe
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._base.levels import LEVELS, is_above, levels_of
+from triton_runner._base.levels import ENDINGS, GLIR, LEVELS, is_above, level_of_name, levels_of
 from triton_runner._base.paths import check_name
 
 _PASS_FILE = re.compile(r"(\d+)(-changed)?-(\w+)\.mlir$")
@@ -143,7 +143,7 @@ def kernels_of(folder: Path) -> list[str]:
     """The kernels whose levels lie in a folder, in the order of their names; none of what is not a folder."""
     if not folder.is_dir():
         return []
-    return sorted({p.stem for p in folder.iterdir() if p.suffix[1:] in LEVELS and p.is_file()})
+    return sorted({p.stem for p in folder.iterdir() if level_of_name(p) and p.is_file()})
 
 
 def _of_folder(folder: Path, name: str) -> Material:
@@ -163,8 +163,8 @@ def _of_folder(folder: Path, name: str) -> Material:
 def _of_file(path: Path) -> Material:
     if path.suffix == ".trcase":
         raise fail(f"{path} is a case", f"triton_runner.open_case({path.name!r}) gives what has its levels")
-    if path.suffix[1:] not in LEVELS:
-        raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(LEVELS)}")
+    if not level_of_name(path):
+        raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(ENDINGS)}")
     return _read(path.parent, path.stem)
 
 
@@ -175,6 +175,8 @@ def _read(folder: Path, name: str) -> Material:
         if path.is_file():
             content = path.read_bytes()
             asm[level] = content if level in _BINARIES else content.decode(errors="replace")
+    if "ttgir" not in asm and (path := folder / f"{name}.{GLIR}").is_file():
+        asm["ttgir"] = path.read_text(errors="replace")
     metadata = _metadata(folder / f"{name}.json")
     out = Material(
         name, _target(asm, metadata, name), str(metadata.get("triton_version") or ""), asm, metadata

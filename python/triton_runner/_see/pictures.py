@@ -15,10 +15,10 @@ _BINS = 40
 _NAN, _INF, _ABSENT = 1, 2, 4  # marks of a cell
 
 
-def value(values, places, most_cells: int) -> tuple[dict, list[dict]]:
+def value(values, at, most_cells: int) -> tuple[dict, list[dict]]:
     """A dumped value, and its records as pictures: all of them, or as many as have most_cells, with those
     preferred that hold a NaN or an infinity. `first` is the record that is shown first: with a NaN, else
-    with an infinity, else the last. places: (values) -> [level, line] in the map, or None."""
+    with an infinity, else the last. at: its [level, line] in the map, or None."""
     everything = values.offsets().astype("float64") if values.origin else values.floats()
     there = numpy.ones(everything.shape, bool) if values.mask is None else values.mask
     first, kept = _chosen(everything, there, most_cells)
@@ -33,7 +33,7 @@ def value(values, places, most_cells: int) -> tuple[dict, list[dict]]:
         "first": kept.index(first), "step": steps, "thinned": max(steps) > 1,
         "rows": math.ceil(image[0] / steps[0]), "columns": math.ceil(image[1] / steps[1]),
         "where": f"{values.file.rpartition('/')[2]}:{values.line}" if values.file else "",
-        "at": places(values),
+        "at": at,
     }, records  # fmt: skip
 
 

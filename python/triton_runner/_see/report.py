@@ -16,7 +16,8 @@ from triton_runner._see.material import gather_all
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = (
-    "data", "code", "diff", "levels", "passes", "launches", "pictures", "ledger", "tables", "main",
+    "data", "code", "diff", "levels", "passes", "launches", "pictures", "ledger", "tables",
+    "profile", "main",
 )  # fmt: skip
 
 
@@ -28,8 +29,9 @@ def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
       compares any two. With passes(), a case, or a folder that passes().save() wrote, it shows all passes.
     - `name`: selects a kernel of a folder.
     - `dumps`: results of dumping(), shown as heat maps and histograms, by program and iteration.
-    - `findings`: a KernelTrap, a Fault, the result of lockstep() or verify(), the JSON of bisect or compare,
-      or a list of these. Each finding is shown with the line to which it belongs.
+    - `findings`: a KernelTrap, a Fault, the result of lockstep(), verify() or profile(), the JSON of bisect
+      or compare, or a list of these. Each finding is shown with the line to which it belongs; a profile has
+      a tab of its own, and lights the lines by their share.
 
     Raises DiagnosticError.
     """

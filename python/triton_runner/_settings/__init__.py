@@ -28,6 +28,7 @@ CHECKS = {
     "zerodiv": 64,
     "hints": 128,
     "hazard": 512,
+    "overflow": 1024,
 }
 DEFAULT_TARGET = "cuda:90"
 
@@ -44,9 +45,11 @@ class Settings:
     check: str = ""
     oob: str = "trap"
     mma: str = "exact"
+    numerics: str = "exact"
     fmad: str = "auto"
     threads: int = 0
     programs: int = 0
+    program: str = ""  # "4,2,0": this program alone
     timeout: float = 0.0
     shared: int = -1
     shuffle: int = -1
@@ -57,7 +60,7 @@ class Settings:
     dump: bool = True
     replace: tuple = ()  # (kernel's name, path or text of what is launched in its place)
     substitute: object = None  # a Substitution: what checks report gets a number, and the launch goes on
-    recorder: object = None  # a _core.probe.Recorder or RegisterObserver of launches
+    recorder: object = None  # a _core.probe.Recorder, RegisterObserver or Debugger of launches
 
     def __post_init__(self):
         if self.device not in DEVICES:
@@ -73,10 +76,16 @@ class Settings:
             raise fail(f"unknown oob {self.oob!r}", 'oob is "trap" or "report"')
         if self.mma not in ("exact", "fast"):
             raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
+        if self.numerics not in ("exact", "hardware"):
+            raise fail(f"unknown numerics {self.numerics!r}", 'numerics is "exact" or "hardware"')
         if self.fmad not in ("auto", "on", "off"):
             raise fail(f"unknown fmad {self.fmad!r}", 'fmad is "auto", "on" or "off"')
         if not re.fullmatch(r"|eager|late|\d+", str(self.timing)):
             raise fail(f"unknown timing {self.timing!r}", 'timing is "eager", "late" or a seed')
+        if not re.fullmatch(r"|\d+(,\d+){0,2}", self.program):
+            raise fail(
+                f"unknown program {self.program!r}", 'program is the place of one in the grid: "4" or "4,2,0"'
+            )
         lowest = {"threads": 0, "programs": 0, "timeout": 0, "shared": -1, "shuffle": -1, "perturb": -1}
         for name, low in lowest.items():
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
@@ -102,9 +111,12 @@ class Settings:
         options = _core.Options()
         options.threads = self.threads
         options.programs = self.programs
+        if self.program:
+            options.program = ([int(at) for at in self.program.split(",")] + [0, 0])[:3]
         options.checks = self.checks
         options.report_faults = self.oob == "report"
         options.fast_mma = self.mma == "fast"
+        options.hardware = self.numerics == "hardware"
         options.timeout = self.timeout
         options.shared = self.shared
         if self.shuffle >= 0:
@@ -117,6 +129,8 @@ class Settings:
         options.timing = str(self.timing)
         if isinstance(self.recorder, _core.probe.RegisterObserver):
             options.registers = self.recorder
+        elif isinstance(self.recorder, _core.probe.Debugger):
+            options.debugger = self.recorder
         else:
             options.recorder = self.recorder
         return options
@@ -157,9 +171,11 @@ def _from_environment() -> Settings:
         check=get("CHECK", ""),
         oob=get("OOB", "trap"),
         mma=get("MMA", "exact"),
+        numerics=get("NUMERICS", "exact"),
         fmad=get("FMAD", "auto"),
         threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
         programs=_number(get("PROGRAMS", "0"), "TRITON_RUNNER_PROGRAMS", int),
+        program=get("PROGRAM", ""),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
         shuffle=_number(get("SHUFFLE", "-1"), "TRITON_RUNNER_SHUFFLE", int),
         perturb=_number(get("PERTURB", "-1"), "TRITON_RUNNER_PERTURB", int),
@@ -225,8 +241,9 @@ def leave(token) -> None:
 
 class using:
     """Launches inside the block use these settings: `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`,
-    `fmad=`, `threads=`, `programs=`, `timeout=`, `shared=`, `shuffle=`, `timing=`, `perturb=`, `substitute=`,
-    `dump=`. Plain `@triton.jit` kernels use them too. None leaves a setting as it is.
+    `numerics=`, `fmad=`, `threads=`, `programs=`, `program=`, `timeout=`, `shared=`, `shuffle=`, `timing=`,
+    `perturb=`, `substitute=`, `dump=`. Plain `@triton.jit` kernels use them too. None leaves a setting as it
+    is.
 
     `perturb=SEED`: at TTIR and TTGIR, moves rounded results by a pseudo-random part of their rounding error.
 

@@ -8,7 +8,7 @@ import os
 
 from triton_runner import _settings
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import LEVELS, level_of_text
+from triton_runner._base.levels import LEVELS, level_of_name, level_of_text
 from triton_runner._base.metadata import as_path_or_text
 
 ENTRIES = {
@@ -17,7 +17,9 @@ ENTRIES = {
     for form in ("dir", "src")
     if form == "dir" or level.is_text
 }
-SETTINGS = ("device", "target", "level", "check", "oob", "mma", "fmad", "shared", "shuffle", "timing")
+SETTINGS = (
+    "device", "target", "level", "check", "oob", "mma", "numerics", "fmad", "shared", "shuffle", "timing",
+)  # fmt: skip
 DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
 PASSES = ("start_pass", "skip_pass", "ir_after")
 OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, *PASSES, "metadata_json"])
@@ -121,7 +123,7 @@ def replacement(name: str) -> Entry | None:
     """What using(replace=) launches in place of the kernel of this name."""
     for kernel, path in _settings.current().replace:
         if kernel == name:
-            level = os.path.splitext(path)[1][1:] if os.path.isfile(path) else level_of_text(path)
+            level = level_of_name(path) if os.path.isfile(path) else level_of_text(path)
             if f"{level}_src" in ENTRIES:
                 return Entry(level, "src", path)
             if f"{level}_dir" in ENTRIES and os.path.basename(path) == f"{name}.{level}":

@@ -13,7 +13,7 @@ import click
 
 from triton_runner import _settings
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import LEVELS
+from triton_runner._base.levels import ENDINGS
 from triton_runner._settings import devices
 from triton_runner._worker import job
 
@@ -53,7 +53,13 @@ def is_program(what: str) -> bool:
     without a __main__.py."""
     if os.path.isdir(what):
         return os.path.isfile(os.path.join(what, "__main__.py"))
-    return not re.search(rf"\.(trcase|{'|'.join(LEVELS)})$|\.py:[\w.]+$", what)
+    return not re.search(rf"\.(trcase|{'|'.join(ENDINGS)})$|\.py:[\w.]+$", what)
+
+
+def check_program(program: str, is_module: bool) -> None:
+    """Refuses a program that is not there. Modules are looked for where they run."""
+    if not is_module and not os.path.isfile(program):
+        raise click.UsageError(f"no such file: {program}")
 
 
 def check_settings(level: str = "") -> None:

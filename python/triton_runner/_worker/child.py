@@ -9,6 +9,7 @@ nothing compiled, so that every compilation is the first of its process (in 3.2 
 """
 
 import base64
+import contextlib
 import ctypes
 import faulthandler
 import importlib
@@ -107,6 +108,14 @@ def _set_environment(variables):
     os.environ.update(variables)
 
 
+def _be_as_caller(request):
+    """Takes the caller's variables, folder and sys.path; relative names in a request are from that folder."""
+    _set_environment(request.get("environment") or {"prefixes": []})
+    with contextlib.suppress(OSError):  # it may be gone, or be another machine's
+        os.chdir(request.get("directory") or ".")
+    sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+
+
 def _work(request, pipe, output):
     """The forked process: answers the request into the pipe and ends."""
     os.setsid()  # ptxas and others end with it
@@ -121,8 +130,7 @@ def _work(request, pipe, output):
             data = data[os.write(pipe, data) :]
 
     try:
-        _set_environment(request.get("environment") or {"prefixes": []})
-        sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+        _be_as_caller(request)
         send({"result": answer(request, lambda stage: send({"stage": stage}))})
     except Exception as error:
         send({"error": _error(error)})
@@ -264,8 +272,7 @@ def reproduce(path):
     with open(path) as file:
         request = loads(file.read())
     _prepare(request.get("folder") or "")
-    _set_environment(request.get("environment") or {"prefixes": []})
-    sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+    _be_as_caller(request)
     result = answer(request, lambda stage: print("stage", stage, file=sys.stderr, flush=True))
     for level, text in result.get("asm", {}).items():
         print("%s: %d %s" % (level, len(text), "bytes" if isinstance(text, bytes) else "characters"))

@@ -14,9 +14,7 @@ other one in a worker, so that there is one way through the stages. A request is
     hint        optional: what a parser that refuses the text does not know
     attempt     optional: attempt(step) tries a step that may end the process, and raises where it does
 
-run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name": ..., "release": ...}; of a text also
-"notes", what a person should know of it.
-"""
+run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name", "release"}; of a text "notes" too."""
 
 import ast
 import contextlib
@@ -35,7 +33,7 @@ import traceback
 
 from . import architectures, elements
 
-MLIR_LEVELS = ("ttir", "ttgir")
+MLIR_LEVELS = ("ttir", "ttgir", "glir")
 NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or ptx"
 
 
@@ -131,17 +129,18 @@ def load_decorated(kernel):
     sys.modules.setdefault(spec.name, module)
     try:
         _execute(spec, module)
-    except Exception as error:
-        raise _not_imported(path, error) from None
-    module_ = module
+    except (Exception, SystemExit) as error:  # a script that ends by sys.exit() has its kernels by then
+        if not (isinstance(error, SystemExit) and hasattr(module, name.split(".")[0])):
+            raise _not_imported(path, error) from None
+    function = module
     for part in name.split("."):
-        module_ = getattr(module_, part, None)
-    if innermost(module_) is None:
+        function = getattr(function, part, None)
+    if innermost(function) is None:
         raise Refused(
             "%s has no kernel %r" % (path, name),
             "its kernels: " + (", ".join(n for n, v in vars(module).items() if innermost(v)) or "none"),
         )
-    return module_
+    return function
 
 
 def _execute(spec, module):
@@ -171,11 +170,11 @@ def _not_imported(path, error):
 
 
 def innermost(function):
-    """The JIT function inside of autotuners and heuristics; None if there is none."""
+    """The JIT function inside of autotuners and heuristics, or None. Modules import what is asked of them."""
     from triton.runtime.jit import JITFunction
 
     while function is not None and not isinstance(function, JITFunction):
-        function = getattr(function, "fn", None)
+        function = None if inspect.ismodule(function) else getattr(function, "fn", None)
     return function
 
 
@@ -404,7 +403,8 @@ def _compile_text(request, backend, note):
     # Behind the TTGIR it is a number like any other: that of a warp-specialised kernel is a sum.
     warps = given.pop("num_warps", None) if level not in MLIR_LEVELS else None
     options = backend.parse_options(given)
-    stages = _stages(backend, options, _language(request.get("language")), request)
+    language = "gluon" if level == "glir" else request.get("language")
+    stages = _stages(backend, options, _language(language), request)
     metadata = {
         **metadata,
         **options.__dict__,
@@ -416,13 +416,16 @@ def _compile_text(request, backend, note):
     if level in MLIR_LEVELS:
         note(level)
         module = _parse(text, level, _context(backend), filename, request.get("hint"))
-        if level == "ttgir" and hasattr(module, "get_tensordesc_metadata"):
+        if level != "ttir" and hasattr(module, "get_tensordesc_metadata"):
             metadata.setdefault("tensordesc_meta", module.get_tensordesc_metadata())
     elif level == "llir":
         from triton._C.libtriton import llvm
 
         llvm.init_targets()  # else done by the stage above; without it LLVM crashes
     names, notes = list(stages), []
+    if level == "glir" and "glir" not in names:  # before 3.9 the first stage takes it, and is called ttgir
+        stages = dict([("glir", lambda text, metadata: text), *stages.items()])
+        names = list(stages)
     again = request.get("walk") or request.get("inline")  # the text's own stage too
     asm = {"source" if request.get("inline") else level: text}
     if level not in names:

@@ -93,7 +93,7 @@ def _watched(level, stage, listed):
     def run(source, metadata):
         with _variables(), tempfile.TemporaryFile() as file:
             try:
-                with _standard_error(file):
+                with standard_error(file):
                     return stage(source, metadata)
             finally:
                 file.seek(0)
@@ -122,8 +122,8 @@ def _variables():
 
 
 @contextlib.contextmanager
-def _standard_error(file):
-    """LLVM writes to the descriptor."""
+def standard_error(file):
+    """Standard error is a file: LLVM writes to the descriptor."""
     sys.stderr.flush()
     kept = os.dup(2)
     os.dup2(file.fileno(), 2)

@@ -95,15 +95,18 @@ class Recorder:
     keep: "text", "hash" or "none": what is kept of the module before and after each pass.
     on_pass: called with the dict of each pass before it runs, and with None after the last of a pass
     manager, so that a crash can be named.
+    on_call: on_call(path, function, args, kwargs) runs a function of the bindings ("llvm.to_module") that
+    adds no pass, and returns what it returns.
 
     passes: a dict each: number, stage, level, add, arguments, pipeline, ran, seconds, before, after, changed,
     bytes. before and after are numbers into `texts` (a text, or its hash); None where nothing was kept.
     """
 
-    def __init__(self, plan=None, keep="text", on_pass=None):
+    def __init__(self, plan=None, keep="text", on_pass=None, on_call=None):
         self.follow(plan or {})
         self.keep = keep
         self.on_pass = on_pass
+        self.on_call = on_call
         self.passes = []
         self.texts = []
         self.stopped = None  # the module where the plan stopped
@@ -384,6 +387,8 @@ class _StandIn:
         def call(*args, **kwargs):
             if args and isinstance(args[0], _Manager):
                 return args[0].add(path, value, args[1:], kwargs)
+            if recorder.on_call is not None and threading.get_ident() == recorder._thread:
+                return recorder.on_call(path, value, args, kwargs)
             return value(*args, **kwargs)
 
         return call

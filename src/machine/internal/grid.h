@@ -26,8 +26,9 @@ struct Shuffle {
 };
 
 struct Grid {
-  // Before it runs; `units`: how many there are to take.
-  void begin(const exec::LaunchOptions& launch_options, const exec::Memory& launch_memory, int64_t units);
+  // Before it runs; `units`: how many there are to take. Units lie in the launch's grid as clusters of `cluster` blocks.
+  void begin(const exec::LaunchOptions& launch_options, const exec::Memory& launch_memory, int64_t units,
+             const std::array<int64_t, 3>& cluster = {1, 1, 1});
 
   // Runs f(index) for each worker, on a thread of its own.
   void run(int threads, const std::function<void(int)>& f);
@@ -35,6 +36,7 @@ struct Grid {
   const exec::LaunchOptions* options = nullptr;
   const exec::Memory* memory = nullptr;
   int64_t num_units = 0;
+  int64_t first_unit = 0;  // its number; 0 unless one program alone is asked for
   int workers = 1;
   std::optional<Shuffle> shuffle;
   std::atomic<int64_t> next_unit{0};
@@ -65,7 +67,8 @@ class Taker {
   int64_t take() {
     if (taken_ == end_ && !take_some()) return -1;
     const int64_t place = taken_++;
-    return grid_.shuffle ? static_cast<int64_t>(grid_.shuffle->order(static_cast<uint64_t>(place))) : place;
+    return grid_.first_unit +
+           (grid_.shuffle ? static_cast<int64_t>(grid_.shuffle->order(static_cast<uint64_t>(place))) : place);
   }
   // Whether there are units that may start. In the grid's order none does after one that may not.
   bool has_more() const;

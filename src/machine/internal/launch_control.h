@@ -8,18 +8,18 @@
 
 namespace triton_runner::machine {
 
-// The 16 bytes of an answer in shared memory: %ctaid of the first block, and a word that nothing else is taken for.
+// The 16 bytes of an answer in shared memory, as machine code takes them apart: %ctaid.x of the first block; y and, in the upper
+// half, z; a word whose lowest bit says whether there is one, and which nothing else is taken for.
 struct LaunchAnswer {
   static constexpr uint32_t kRefused = 0xc1c00000, kCancelled = 0xc1c00001;
 
-  std::array<uint32_t, 3> block{};
-  uint32_t mark = kRefused;
+  uint32_t x = 0, y_and_z = 0, mark = kRefused, unused = 0;
 
-  static LaunchAnswer of(const std::array<int64_t, 3>& block) {
-    return {
-        {static_cast<uint32_t>(block[0]), static_cast<uint32_t>(block[1]), static_cast<uint32_t>(block[2])},
-        kCancelled};
+  template <class T>
+  static LaunchAnswer of(const std::array<T, 3>& block) {
+    return {static_cast<uint32_t>(block[0]), static_cast<uint32_t>(block[1] | block[2] << 16), kCancelled};
   }
+  std::array<uint32_t, 3> block() const { return {x, y_and_z & 0xffff, y_and_z >> 16}; }
   bool is_one() const { return mark == kCancelled || mark == kRefused; }
   bool is_cancelled() const { return mark == kCancelled; }
 };

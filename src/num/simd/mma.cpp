@@ -313,32 +313,30 @@ NUM_INLINE F one_nan(F x) {
 }
 
 void fma(const MmaStep& s) {
-  constexpr int kColumns = 8;  // enough sums to hide the latency of one
-  for (int j = 0; j < s.columns; j += kColumns) {
+  constexpr int kWide = 8 / kParts, kSums = kWide * kParts;  // enough to hide the latency of one
+  for (int j = 0; j < s.columns; j += kWide) {
     const float* b = s.b + j * s.b_stride;
     float* sums = s.sums + j * kRows;
-    for (int part = 0; part < kRows; part += kLanes) {
-      F sum[kColumns];
+    F sum[kSums];  // all parts of a column side by side, as in memory
 #pragma GCC unroll 8
-      for (int q = 0; q < kColumns; ++q) sum[q] = load<F>(sums + q * kRows + part);
-      for (int x = 0; x < s.k; ++x) {
-        F a = load<F>(s.a + x * kRows + part);
+    for (int i = 0; i < kSums; ++i) sum[i] = load<F>(sums + i * kLanes);
+    for (int x = 0; x < s.k; ++x) {
+      F a[kParts];
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts; ++p) a[p] = load<F>(s.a + x * kRows + p * kLanes);
 #pragma GCC unroll 8
-        for (int q = 0; q < kColumns; ++q) {
-          F y = splat(b[q * s.b_stride + x]);
-          sum[q] = fused(a, y, sum[q]);
-        }
-      }
-      F all = {};  // no number where a sum is none
-#pragma GCC unroll 8
-      for (int q = 0; q < kColumns; ++q) all += sum[q];
-      if (any_lane((I)(all != all))) [[unlikely]]
-        for (F& x : sum) x = one_nan(x);
-#pragma GCC unroll 8
-      for (int q = 0; q < kColumns; ++q) store(sums + q * kRows + part, sum[q]);
+      for (int i = 0; i < kSums; ++i)
+        sum[i] = fused(a[i % kParts], splat(b[i / kParts * s.b_stride + x]), sum[i]);
     }
+    F all = {};  // no number where a sum is none
+#pragma GCC unroll 8
+    for (int i = 0; i < kSums; ++i) all += sum[i];
+    if (any_lane((I)(all != all))) [[unlikely]]
+      for (F& x : sum) x = one_nan(x);
+#pragma GCC unroll 8
+    for (int i = 0; i < kSums; ++i) store(sums + i * kLanes, sum[i]);
     if (s.f16)
-      for (int i = 0; i < kColumns * kRows; ++i)
+      for (int i = 0; i < kWide * kRows; ++i)
         sums[i] = __builtin_isnan(sums[i]) ? sums[i] : round_sum(static_cast<double>(sums[i]), 23, true);
   }
 }
@@ -374,7 +372,10 @@ NUM_INLINE void fma_registers_of(const float* a, const float* b, int k, const ui
     for (int i = 0; i < 2 * kWide; ++i) y[i / 2][i % 2] = repeat4(b + 8 * (i / 2 * k + x) + 4 * (i % 2));
 #pragma GCC unroll 16
     for (int i = 0; i < kHalves * kVectors; ++i) {
-      const F left = load<F>(a + x * kMmaSpread + 32 * half + i * kLanes);
+      F left = load<F>(a + x * kMmaSpread + 32 * half + i * kLanes);
+#if defined(SIMD_ISA_avx2)
+      asm("" : "+x"(left));  // in a register: twice from memory takes longer than the products
+#endif
 #pragma GCC unroll 4
       for (int j = 0; j < 2 * kWide; ++j) {
         F& s = sum[j / 2][i / kVectors][j % 2][i % kVectors];

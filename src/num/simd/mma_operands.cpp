@@ -148,6 +148,12 @@ struct SpreadRows : Rows {
     const __m512 all = _mm512_castps256_ps512((__m256)v);
     _mm512_storeu_ps(out, _mm512_permutexvar_ps(four, all));
     _mm512_storeu_ps(out + 16, _mm512_permutexvar_ps(_mm512_add_epi32(four, _mm512_set1_epi32(4)), all));
+#elif defined(SIMD_ISA_avx2)
+    const __m256i four = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+      _mm256_storeu_ps(out + 8 * i,
+                       _mm256_permutevar8x32_ps((__m256)v, _mm256_add_epi32(four, _mm256_set1_epi32(2 * i))));
 #else
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) store(out + 4 * i, v[i] - F4{});

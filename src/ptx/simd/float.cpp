@@ -68,11 +68,13 @@ PTX_INLINE double flushed_operand(double a) {
   return bits_as<double>(bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000);
 }
 struct rcp_f64 {
-  PTX_INLINE double operator()(double a) const { return finish_upper(1.0 / flushed_operand(a), a); }
+  PTX_INLINE double operator()(double a) const {
+    return finish_upper(1.0 / flushed_operand(a), upper_half(a));
+  }
 };
 struct rsqrt_f64 {
   PTX_INLINE double operator()(double a) const {
-    return finish_upper(1.0 / __builtin_sqrt(flushed_operand(a)), a);
+    return finish_upper(1.0 / __builtin_sqrt(flushed_operand(a)), upper_half(a));
   }
 };
 // Without .ftz it is refined from those halves, as ptxas has it done: one step of third order. What is not normal goes

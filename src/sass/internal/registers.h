@@ -14,6 +14,12 @@ std::string name_of(RegisterId reg);
 inline bool is_vector(RegisterId reg) { return reg < 256; }
 inline bool is_uniform(RegisterId reg) { return reg >= 256 && reg < 512; }
 
+// A product of a warp (HMMA, IMMA, ...): an m x k matrix by a k x n one.
+struct Product {
+  uint32_t m, n, k;
+};
+Product product_of(const Instruction& in);
+
 struct Registers {
   std::vector<RegisterId> reads, writes;
   bool known = false;  // the table has the instruction
@@ -24,9 +30,5 @@ struct Registers {
 // Of what is not known the registers that stand in the text are given as written: what was there before is not looked at.
 // Where the width of an operand is not certain, the registers that it has at least.
 Registers registers_of(const Module& module, const Instruction& in);
-
-// The instruction that made the value that a store or an atomic operation stores: the nearest one before it that writes its last
-// register. Null: it is no such operation, or a jump lies between them.
-const Instruction* maker_of_stored(const Module& module, const Function& function, const Instruction& store);
 
 }  // namespace triton_runner::sass

@@ -76,11 +76,13 @@ struct Instruction {
   std::string_view name;               // "LDG"
   std::vector<std::string_view> mods;  // "E", "128"
   std::vector<Operand> operands;
-  std::string_view note;            // what (* *) says: the targets of BRX
-  uint32_t offset = 0, length = 0;  // in the listing, guard to ';'
-  uint32_t ptx_line = 0;            // 0: not known
-  std::optional<Place> place;       // innermost
+  std::string_view note;                 // what (* *) says: the targets of BRX
+  std::vector<std::string_view> labels;  // before it
+  uint32_t offset = 0, length = 0;       // in the listing, guard to ';'
+  uint32_t ptx_line = 0;                 // 0: not known
+  std::vector<Place> places;             // innermost first: it, and what it was inlined into
 
+  const Place* place() const { return places.empty() ? nullptr : &places.front(); }
   bool has(std::string_view mod) const {
     for (std::string_view m : mods)
       if (m == mod) return true;

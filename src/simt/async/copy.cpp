@@ -220,7 +220,7 @@ bool check(Exec& x, const Operands& in, const CopyPlan& plan, uint32_t i, CpAsyn
 // The usual case: all threads are on and copy in full from one allocation, or all fill with zeros. False:
 // look at each of them.
 bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& part) {
-  if (x.mask || plan.ignore != kNoRegister || x.worker->checks) return false;
+  if (x.mask || plan.ignore != kNoRegister || x.worker->each_access) return false;
   if (plan.to.bytes != 4 || plan.from.bytes != 8) return false;
   const uint32_t n = x.count, bytes = plan.bytes;
   bool zeros = false;
@@ -254,6 +254,8 @@ bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& par
   batch.from.resize(n);
   for (uint32_t i = 0; i < n; i++) batch.to[i] = to[i] + base;
   for (uint32_t i = 0; i < n; i++) batch.from[i] = from[i] + offset;
+  if (!zeros)
+    for (uint32_t i = 0; i < n; i++) __builtin_prefetch(reinterpret_cast<const void*>(batch.from[i]));
   return true;
 }
 

@@ -50,7 +50,7 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
     auto op = std::make_unique<Answer>(x, in, i);
     if (!op->add(x, to, barrier, kAnswerBytes, kAnswerBytes, blocks)) return;
     if (const int64_t cluster = x.worker->clusters->take(); cluster >= 0)
-      op->answer = {block_of(x.launch(), cluster, 0), LaunchAnswer::kCancelled};
+      op->answer = LaunchAnswer::of(block_of(x.launch(), cluster, 0));
     x.cta->cluster->issue(std::move(op));
   }
 }
@@ -72,7 +72,7 @@ void run_cancel_query(Lanes& lanes, const Operands& in) {
     }
     for (size_t d = 0; d < question.words.size(); d++)
       if (question.words[d] != kNoRegister)
-        x.reg<uint32_t>(question.words[d])[i] = d < 3 ? answer.block[d] : 0;
+        x.reg<uint32_t>(question.words[d])[i] = d < 3 ? answer.block()[d] : 0;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "check/check.h"
@@ -30,8 +31,10 @@ std::byte* bytes_of(Exec& x, const Operands& in, uint32_t lane, uint32_t address
   }
   // The checks follow barriers by what they order.
   Checks* checks = std::exchange(x.worker->checks, nullptr);
+  Counting* counting = std::exchange(x.worker->counting, nullptr);
   std::byte* at = x.shared(in, lane, address, 8, true);
   x.worker->checks = checks;
+  x.worker->counting = counting;
   return at;
 }
 
@@ -119,6 +122,22 @@ void each_lane(Exec& x, F f) {
 
 }  // namespace
 
+namespace {
+
+struct UsedMbarriers : CtaPart {
+  std::set<uint32_t> at;
+  void begin(Cta&) override { at.clear(); }
+};
+
+}  // namespace
+
+std::vector<uint32_t> used_mbarriers(const Cta& cta) {
+  const auto& used = cta.parts[Cta::kMbarrier];
+  if (!used) return {};
+  const auto& at = static_cast<const UsedMbarriers&>(*used).at;
+  return {at.begin(), at.end()};
+}
+
 void run_mbarrier_init(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const auto& op = *static_cast<const MbarrierPlan*>(in.data);
@@ -137,6 +156,8 @@ void run_mbarrier_init(Lanes& lanes, const Operands& in) {
     if (!at) return false;
     const Mbarrier m = Mbarrier::of(count);
     std::memcpy(at, &m, sizeof m);
+    if (x.launch().options->observer)
+      x.cta->part<UsedMbarriers>(Cta::kMbarrier).at.insert(address & kOffsetMask);
     return true;
   });
 }

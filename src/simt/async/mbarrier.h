@@ -1,6 +1,7 @@
 // mbarriers by threads and by what completes later: checked, with traps, and events of the cluster.
 #pragma once
 #include <string>
+#include <vector>
 
 #include <triton_runner/machine/mbarrier.h>
 
@@ -41,6 +42,8 @@ void run_mbarrier_test_wait(Lanes& l, const Operands& in);  // d: the predicate
 void run_mbarrier_try_wait(Lanes& l, const Operands& in);
 void run_mbarrier_pending_count(Lanes& l, const Operands& in);  // d: of state a; no plan
 
+// Where the block has set up barriers, under an observer.
+std::vector<uint32_t> used_mbarriers(const Cta& cta);
 bool waits_at_mbarrier(const Path& path);  // in mbarrier.try_wait
 // What such a path does: "waits for a phase of the mbarrier at shared address 0x10 with
 // parity 0 to end (phase 0: 1 arrival and 512 bytes are missing)"; empty for others.

@@ -89,7 +89,7 @@ bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& 
   auto allowed = [&](uint64_t address, uint64_t bytes) {
     return write ? memory.writable(address, bytes) : memory.readable(address, bytes);
   };
-  if (!x.worker->checks && high - low < uint64_t{1} << 40 && allowed(low, high - low)) return true;
+  if (!x.worker->each_access && high - low < uint64_t{1} << 40 && allowed(low, high - low)) return true;
   if (x.goes_on() || write) box.accessed.resize(box.rows);
   machine::BoxRows again(box.place);
   for (uint32_t r = 0; r < box.rows; r++) {
@@ -125,7 +125,9 @@ bool box_of(Exec& x, const Operands& in, const BoxPlan& plan, uint32_t i, bool w
            exec::kTensorMapBytes);
     return false;
   }
+  Counting* counting = std::exchange(x.worker->counting, nullptr);  // the map is no part of what is copied
   const std::byte* bytes = x.generic(in, i, address, exec::kTensorMapBytes, false);
+  x.worker->counting = counting;
   if (!bytes) return false;
   auto map = exec::read_tensor_map(bytes);
   if (!map && x.code().level == "cubin") map = exec::read_hardware_map(bytes);

@@ -57,6 +57,7 @@ Checks::Checks(const Launch& launch)
       nan_(launch.options->checks & (exec::kCheckNan | exec::kCheckInf)),
       inf_(launch.options->checks & exec::kCheckInf),
       zero_division_(launch.options->checks & exec::kCheckZeroDivision),
+      overflow_(launch.options->checks & exec::kCheckOverflow),
       global_records_(1),
       unwritten_(*launch.memory) {}
 Checks::~Checks() { give_back(); }
@@ -71,6 +72,9 @@ void Checks::begin(const Cluster& cluster) {
   for (uint32_t a = 0; a < s.all_warps + 2; a++) s.new_agent();
   s.tensor.resize(cluster.ctas.size());
   for (const auto& cta : cluster.ctas) s.cells.emplace_back(race_ || uninit_ ? cta->shared_bytes : 0);
+  for (auto& cells : s.cells)  // what the system has in shared memory is not the kernel's to write
+    for (uint32_t i = 0; i < std::min<size_t>(launch_.code->reserved_shared, cells.size()); i++)
+      cells[i].defined = true;
   s.records.resize(1);
   s.named.resize(16 * cluster.ctas.size());
 }
@@ -153,6 +157,7 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
 
 bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset,
                     uint32_t bytes, bool write) {
+  if (overflow_ && write) forget(x, owner, offset, bytes);
   if (!x.path || !(race_ || uninit_)) return true;  // no path: an asynchronous copy or product
   if (is_store(in)) flush(x);
   if (launch_.stops(*x.cta->cluster)) return false;
@@ -330,6 +335,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
 
 void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
                     uint32_t thread) {
+  if (overflow_) forget(x, to, offset, bytes);
   if (!(race_ || uninit_)) return;
   State& s = of(x);
   const uint32_t mine = record(s.records, s.agent(*x.cta, thread), Act::kWrite, in, thread, 0);
@@ -345,6 +351,7 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
 
 void Checks::landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
                     uint32_t barrier) {
+  if (overflow_) forget(x, to, offset, bytes);
   if (!(race_ || uninit_)) return;
   State& s = of(x);
   const uint32_t mine = record(s.records, s.copier(barrier), Act::kWrite, in, kNoRegister, 0);
@@ -377,6 +384,7 @@ void Checks::before(Exec& x, const Instr& in) {
   if (nan_ || zero_division_) part_before(x, in);
   if (nan_) nan_before(x, in);
   if (zero_division_) division_before(x, in);
+  if (overflow_) overflow_before(x, in);
   const Source::Meets meets = source_of(in).meets;
   if (race_ && source_of(in).fences_proxy) proxy_fence(x);
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterWaits) return;
@@ -421,6 +429,7 @@ void Checks::after(Exec& x, const Instr& in) {
   if (part_uses(x, in)) return;
   if (nan_) nan_after(x, in);
   if (zero_division_) division_after(x, in);
+  if (overflow_) overflow_after(x, in);
   if (nan_ || zero_division_) part_after(x, in);
   const Source::Meets meets = source_of(in).meets;
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterArrives) return;

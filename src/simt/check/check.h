@@ -28,7 +28,9 @@ class Checks {
 
   bool looks_for_races() const { return race_; }
   void begin(const Cluster& cluster);  // call it when a cluster starts
-  // Call these before and after each instruction, with the active threads.
+  // Call these before and after each instruction, with the active threads. guarded(): before, with those that its guard
+  // turns off too; false after a trap.
+  bool guarded(Exec& x, const Instr& in);
   void before(Exec& x, const Instr& in);
   void after(Exec& x, const Instr& in);
   // Checks an access that is within bounds. Returns false after a trap.
@@ -109,6 +111,37 @@ class Checks {
   void division_before(const Exec& x, const Instr& in);
   void division_after(Exec& x, const Instr& in);
 
+  // The check of integers that overflow (overflow.cpp). What an integer of a thread lacks, and where that was made.
+  struct Missing {
+    int64_t wraps;
+    uint32_t origin;
+  };
+  struct Origin {
+    const Instr* in;
+    std::string what;   // empty: it was computed from another
+    uint32_t from = 0;  // its index
+    uint32_t thread = 0;
+  };
+  const Exact& exact_of(const Instr& in);  // asked once of an instruction of the program
+  void overflow_before(Exec& x, const Instr& in);
+  void overflow_after(Exec& x, const Instr& in);
+  // What is missing goes with the number. Before: where each thread's comes from or goes to; after: it is there.
+  void moves_before(Exec& x, const Instr& in, const Exact& e);
+  void moves_after(Exec& x, const Instr& in, const Exact& e);
+  void combines_after(Exec& x, const Instr& in, const Exact& e);
+  static void put_missing(const Exec& x, State& s, uint32_t place, uint32_t lane, const Missing* missing);
+  // The same of all threads that are on; a register may be operand and result, so that all are known before any is put.
+  static void put_missing(const Exec& x, State& s, uint32_t place,
+                          const std::vector<std::optional<Missing>>& by_lane);
+  // Bytes of shared memory are written: what was there does not count any more.
+  void forget(const Exec& x, const Cta& owner, uint32_t offset, uint32_t bytes);
+  machine::Integer integer(const Exec& x, State& s, uint32_t place, uint32_t width, uint32_t lane) const;
+  // `from`: of the operand that lacks something already; none: `what` says what made it.
+  uint32_t origin_of(State& s, const Instr& in, uint32_t thread, std::optional<uint32_t> from,
+                     const std::string& what);
+  // Traps where `place` lacks something in a thread that is on.
+  bool exact_where(Exec& x, const Instr& in, uint32_t place, const char* what);
+
   State& of(const Exec& x);
   // Adds an access to `records` and returns its number.
   static uint32_t record(std::vector<Record>& records, const machine::Agent& agent, machine::Act act,
@@ -150,7 +183,11 @@ class Checks {
   };
 
   const Launch& launch_;
-  const bool uninit_, race_, nan_, inf_, zero_division_;
+  const bool uninit_, race_, nan_, inf_, zero_division_, overflow_;
+  std::vector<machine::Integer> integers_;  // operands of the current instruction, three a lane
+  std::vector<uint64_t> places_;            // of what it moves, by lane
+  machine::MeantToWrap meant_;
+  std::unordered_map<const Source*, Exact> exact_;
   struct Operand3 {
     double values[3];
     uint32_t n = 0;

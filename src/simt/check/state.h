@@ -47,7 +47,18 @@ struct Checks::State {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Mark> marks;
   using Thread = std::pair<uint32_t, uint32_t>;  // its block and number
   std::map<Thread, const Instr*> callers;
-  std::map<std::pair<Thread, uint32_t>, Mark> divisions;  // by zero, by line of the PTX
+  std::map<std::pair<Thread, uint32_t>, Mark> divisions;                // by zero, by line of the PTX
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Missing> missing;  // by block, place and thread
+  const Missing* missing_of(const Exec& x, uint32_t place, uint32_t lane) const {
+    const auto found = missing.find({x.cta->rank, place, x.first + lane});
+    return found == missing.end() ? nullptr : &found->second;
+  }
+  struct Stored {
+    Missing missing;
+    uint32_t bytes;
+  };
+  std::map<uint64_t, Stored> stored;  // of integers in shared memory, by shared_place()
+  std::vector<Origin> origins;
   machine::Clock cluster[2];  // of the cluster's barrier, by parity of the phase: warps differ by at most one
 
   machine::Agent& new_agent() {

@@ -31,7 +31,7 @@ void unpack_row(Unpack how, const uint8_t* in, uint8_t* out) {
 bool matrix_rows(Exec& x, const Operands& in, const MatrixAddress& address, uint32_t warp, uint32_t n,
                  bool write, std::byte** out) {
   const Cta& cta = *x.cta;
-  if (address.place != kNoRegister && address.bytes == 4 && !x.worker->checks) {
+  if (address.place != kNoRegister && address.bytes == 4 && !x.worker->each_access) {
     const uint32_t* base = x.reg<uint32_t>(address.place) + warp;
     const uint32_t add = static_cast<uint32_t>(address.offset) - cta.shared_base;
     uint32_t highest = 0, low = 0;
@@ -76,7 +76,7 @@ void run_load(Lanes& lanes, const Operands& in) {
   if (!x.converged(instr_of(in))) return;
   const auto& m = *static_cast<const Matrices*>(in.data);
   const Cta& cta = *x.cta;
-  const bool usual = m.address.place != kNoRegister && m.address.bytes == 4 && !x.worker->checks;
+  const bool usual = m.address.place != kNoRegister && m.address.bytes == 4 && !x.worker->each_access;
   const uint32_t add = static_cast<uint32_t>(m.address.offset) - cta.shared_base;
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;

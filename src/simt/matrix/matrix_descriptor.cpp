@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "simd/tables.h"
+
 namespace triton_runner::simt {
 
 uint32_t SharedMatrix::swizzled(uint32_t address) const {
@@ -110,19 +112,42 @@ bool gather_transposed(Exec& x, const Operands& in, const Cta& cta, const Shared
   return true;
 }
 
+// Whole tiles, as ldmatrix loads them. False: one is not within shared memory.
+bool gather_matrices(const Cta& cta, const SharedMatrix& m, uint32_t first, uint32_t high, uint32_t wide,
+                     uint8_t* tiles) {
+  constexpr uint32_t kAtOnce = 4;
+  const Tables& tables = simd_tables(num::current_isa());
+  const uint32_t count = high * wide;
+  for (uint32_t t = 0; t < count; t += kAtOnce) {
+    uint32_t at[8 * kAtOnce];
+    std::byte* out[kAtOnce];
+    const uint32_t n = count - t < kAtOnce ? count - t : kAtOnce;
+    for (uint32_t q = 0; q < n; ++q) {
+      const uint32_t row = first + (t + q) / wide * 8, chunk = (t + q) % wide;
+      for (uint32_t i = 0; i < 8; ++i)
+        at[8 * q + i] = m.mn_major ? m.mn_chunk(row / 8, 8 * chunk + i) : m.k_chunk(row + i, chunk);
+      out[q] = reinterpret_cast<std::byte*>(tiles + 128 * (t + q));
+    }
+    if (!tables.load_matrices(cta.shared, cta.shared_bytes, at, 0, n, m.mn_major, out)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool gather_tiles(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
-                  uint32_t rows, uint32_t k_bytes, uint32_t bits, std::vector<uint8_t>* tiles) {
+                  uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles) {
   const uint32_t wide = k_bytes / 16;
-  tiles->resize(size_t{rows} * k_bytes);
-  if (m.mn_major) return gather_transposed(x, in, cta, m, first, rows, k_bytes, bits, tiles->data());
+  const bool usual = !x.launch().checked && (!m.mn_major || (bits == 16 && first % 8 == 0));
+  if (usual && gather_matrices(cta, m, first, rows / 8, wide, tiles)) [[likely]]
+    return true;
+  if (m.mn_major) return gather_transposed(x, in, cta, m, first, rows, k_bytes, bits, tiles);
   for (uint32_t row = 0; row < rows; ++row)
     for (uint32_t chunk = 0; chunk < wide; ++chunk) {
       const uint32_t address = m.k_chunk(first + row, chunk);
       const std::byte* from = chunk_at(x, in, cta, address);
       if (!from) return false;
-      std::memcpy(tiles->data() + (row / 8 * wide + chunk) * 128 + row % 8 * 16, from, 16);
+      std::memcpy(tiles + (row / 8 * wide + chunk) * 128 + row % 8 * 16, from, 16);
     }
   return true;
 }

@@ -6,7 +6,6 @@
 // layouts address bits 4 to 6 are exclusive-or'ed with bits 7 to 9, as far as the mode's width reaches.
 #pragma once
 #include <cstdint>
-#include <vector>
 
 #include "exec.h"
 
@@ -33,7 +32,7 @@ bool tcgen05_matrix(uint64_t descriptor, bool mn_major, SharedMatrix* out);
 // Rows [first, first + rows) (`rows` a multiple of 8) of `k_bytes` bytes of k (a multiple of 16) as tiles of 8 rows
 // of 16 bytes: tile (row / 8) * (k_bytes / 16) + chunk. `bits` an element. False after a trap.
 bool gather_tiles(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
-                  uint32_t rows, uint32_t k_bytes, uint32_t bits, std::vector<uint8_t>* tiles);
+                  uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles);
 
 // f(address) for each of the chunks that gather_tiles reads.
 template <class F>

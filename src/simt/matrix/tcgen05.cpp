@@ -2,6 +2,7 @@
 // in the order of issue, when somebody waits for the mbarrier that a commit names.
 #include "matrix/tcgen05.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -44,43 +45,75 @@ namespace {
 
 bool valid_count(uint32_t n) { return n >= kTensorUnit && n <= kTensorColumns && (n & (n - 1)) == 0; }
 
+// Traps where so many columns may not be asked for.
+bool may_take(Exec& x, const Operands& in, uint32_t lane, uint32_t columns) {
+  std::string why;
+  if (!valid_count(columns))
+    why = "tensor memory is allocated in powers of two from 32 to 512 columns, not in " +
+          std::to_string(columns);
+  else if (tensor_memory(*x.cta).relinquished)
+    why = "the block has given up its permit to allocate tensor memory";
+  if (!why.empty()) x.trap(in, exec::TrapKind::kInvalid, why, lane);
+  return why.empty();
+}
+
+// The first of the units that were free and are taken now, or kNoUnit.
+constexpr uint32_t kNoUnit = ~0u;
+uint32_t take(Exec& x, uint32_t columns) {
+  TensorMemory& memory = tensor_memory(*x.cta);
+  const uint32_t units = columns / kTensorUnit;
+  for (uint32_t u = 0; u + units <= memory.owner.size(); ++u) {
+    const auto first = memory.owner.begin() + u;
+    if (!std::all_of(first, first + units, [](uint16_t owner) { return owner == 0; })) continue;
+    std::fill_n(first, units, static_cast<uint16_t>(columns));
+    if (x.worker->checks) x.worker->checks->allocated(x, u * kTensorUnit, columns);
+    return u;
+  }
+  return kNoUnit;
+}
+
 }  // namespace
 
 void tensor_alloc(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto& a = *static_cast<const TensorAllocation*>(in.data);
-  TensorMemory& memory = tensor_memory(*x.cta);
   const uint32_t lane = first_on(x);
   const uint32_t columns = x.reg<uint32_t>(a.columns)[lane];
-  if (!valid_count(columns))
-    return x.trap(in, exec::TrapKind::kInvalid,
-                  "tensor memory is allocated in powers of two from 32 to 512 columns, not in " +
-                      std::to_string(columns),
-                  lane);
-  if (memory.relinquished)
-    return x.trap(in, exec::TrapKind::kInvalid, "the block has given up its permit to allocate tensor memory",
-                  lane);
-  const uint32_t units = columns / kTensorUnit, all = kTensorColumns / kTensorUnit;
-  for (uint32_t u = 0; u + units <= all; ++u) {
-    bool free = true;
-    for (uint32_t i = 0; i < units; ++i) free &= memory.owner[u + i] == 0;
-    if (!free) continue;
-    uint64_t at = static_cast<uint64_t>(a.address.offset);
-    if (a.address.place == kNoRegister)
-      at += x.cta->shared_base;
-    else
-      at += a.address.bytes == 4 ? x.reg<uint32_t>(a.address.place)[lane]
-                                 : x.reg<uint64_t>(a.address.place)[lane];
-    std::byte* to = x.shared(in, lane, static_cast<uint32_t>(at), 4, true);
-    if (!to) return;
-    for (uint32_t i = 0; i < units; ++i) memory.owner[u + i] = static_cast<uint16_t>(columns);
-    const uint32_t address = u * kTensorUnit;
-    if (x.worker->checks) x.worker->checks->allocated(x, address, columns);
-    std::memcpy(to, &address, 4);
-    return;
+  if (!may_take(x, in, lane, columns)) return;
+  const uint32_t first = take(x, columns);
+  if (first == kNoUnit) return x.retry_later(instr_of(in));
+  uint64_t at = static_cast<uint64_t>(a.address.offset);
+  if (a.address.place == kNoRegister)
+    at += x.cta->shared_base;
+  else
+    at += a.address.bytes == 4 ? x.reg<uint32_t>(a.address.place)[lane]
+                               : x.reg<uint64_t>(a.address.place)[lane];
+  std::byte* to = x.shared(in, lane, static_cast<uint32_t>(at), 4, true);
+  if (!to) return;
+  const uint32_t address = first * kTensorUnit;
+  std::memcpy(to, &address, 4);
+}
+
+void tensor_take(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  for (uint32_t i = 0; i < x.count; ++i) {
+    if (!x.on(i)) continue;
+    const uint32_t columns = x.reg<uint32_t>(in.a)[i] * kTensorUnit;
+    if (!may_take(x, in, i, columns)) return;
+    const uint32_t first = take(x, columns);
+    x.reg<uint32_t>(in.d)[i] = first;
+    x.reg<int8_t>(in.e)[i] = first == kNoUnit ? 0 : -1;
   }
-  x.retry_later(instr_of(in));
+}
+
+void tensor_give_back(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  TensorMemory& memory = tensor_memory(*x.cta);
+  for (uint32_t i = 0; i < x.count; ++i)
+    for (uint32_t u = 0; x.on(i) && u < memory.owner.size(); ++u)
+      if (!(x.reg<uint32_t>(in.a)[i] >> u & 1)) memory.owner[u] = 0;
+  ++x.cta->cluster->events;
 }
 
 void tensor_dealloc(Lanes& lanes, const Operands& in) {

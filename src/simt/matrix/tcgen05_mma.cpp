@@ -158,8 +158,9 @@ struct ProductOp : AsyncOp {
                             " columns, and the instruction descriptor allows " + std::to_string(s.max_shift));
     w.columns.resize(plan, static_cast<int>(s.n));
     for (uint32_t r = 0; r < layout.blocks; ++r) {
+      w.b_tiles.resize(size_t{part} * p.b_bytes());
       if (!gather_tiles(x, *instr, *blocks[r], m, mask.shift, part, p.b_bytes(), memory_bits(s.b),
-                        &w.b_tiles))
+                        w.b_tiles.data()))
         return false;
       for (uint32_t j = 0; j < part; ++j)
         for (uint32_t c = 0; mask.zero[j] && c < wide; ++c)
@@ -239,7 +240,8 @@ struct ProductOp : AsyncOp {
     } else {
       SharedMatrix m;
       if (!tcgen05_matrix(a, s.trans_a, &m)) return bad_swizzle(x, "A");
-      if (!gather_tiles(x, *instr, block, m, first, 16, 32, memory_bits(s.a), &w.a_tiles)) return false;
+      w.a_tiles.resize(16 * 32);
+      if (!gather_tiles(x, *instr, block, m, first, 16, 32, memory_bits(s.a), w.a_tiles.data())) return false;
       unpack_tiles(s.a, &w.a_tiles);
       for (uint32_t c = 0; c < 2; ++c)
         for (uint32_t h = 0; h < 2; ++h) tiles[2 * c + h] = w.a_tiles.data() + (h * 2 + c) * 128;

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +46,8 @@ struct WarpQueue {
     const Instr* wait = nullptr;  // the last one that did not cover it
     bool hidden = false;          // that one, or one before, covered an older product of the same D
   };
-  std::deque<Issued> products;
+  std::vector<Issued> products;
+  size_t done = 0;  // of products, while some are computed
   std::vector<Uncovered> uncovered;
   uint64_t group = 0;  // the one that is open: groups before it are committed
 };
@@ -68,75 +68,155 @@ T* reg_of(const Cta& cta, uint32_t place, uint32_t thread) {
   return reinterpret_cast<T*>(cta.regs + place) + thread;
 }
 
-// The rows of one warp, whose first thread is `thread`. `columns_of`: the product and descriptor whose
-// columns are in scratch.
-bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_of) {
-  Cta& cta = *x.cta;
-  const auto& m = *static_cast<const WgmmaProduct*>(p.instr->data);
-  const num::MmaPlan& plan = m.plan[x.launch().fast_mma ? 1 : 0];
-  if (!scratch) scratch = std::make_unique<ProductScratch>();
-  ProductScratch& s = *scratch;
+// Products whose sums go on in the same registers, as one along k.
+struct Chain {
+  const Issued* first;
+  uint32_t count;
+  const WgmmaProduct& product(uint32_t i = 0) const {
+    return *static_cast<const WgmmaProduct*>(first[i].instr->data);
+  }
+  bool has_columns_of(const Chain& other) const {
+    if (count != other.count) return false;
+    for (uint32_t i = 0; i < count; ++i)
+      if (first[i].instr != other.first[i].instr || first[i].b != other.first[i].b) return false;
+    return true;
+  }
+};
+
+constexpr int kMostK = 64;  // more operands push the sums out of the first cache
+constexpr uint32_t kMostTiles = kMostK / 4;
+
+// Whether `next` may be computed together with those before it, of which `first` is the first: their bits stay.
+bool goes_on(const Issued& first, const Issued& next, uint32_t steps, bool fast) {
+  const auto &m = *static_cast<const WgmmaProduct*>(first.instr->data),
+             &o = *static_cast<const WgmmaProduct*>(next.instr->data);
+  const num::MmaPlan &p = m.plan[fast], &q = o.plan[fast];
+  const int most = p.in_registers ? num::kMmaMaxInRegisters : kMostK;
+  return next.add && m.joins && o.joins && m.d == o.d && m.n == o.n && p.k == q.k && p.a == q.a &&
+         p.b == q.b && p.a_sign == q.a_sign && p.b_sign == q.b_sign &&
+         static_cast<int>(steps + 1) * p.k <= most;
+}
+
+// B's columns of a chain, into the scratch.
+bool gather_columns(Exec& x, const Chain& chain, const num::MmaPlan& plan, ProductScratch& s) {
+  const WgmmaProduct& m = chain.product();
   const uint32_t wide = m.b_bytes() / 16;
-  if (!*columns_of || (*columns_of)->instr != p.instr || (*columns_of)->b != p.b) {
-    const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.b));
-    if (!gather_tiles(x, *p.instr, cta, wgmma_matrix(p.b, m.trans_b), 0, m.n, m.b_bytes(), bits, &s.b_tiles))
+  const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.b));
+  s.b_tiles.resize(size_t{chain.count} * m.n * m.b_bytes());
+  for (uint32_t i = 0; i < chain.count; ++i) {
+    const SharedMatrix matrix = wgmma_matrix(chain.first[i].b, chain.product(i).trans_b);
+    if (!gather_tiles(x, *chain.first[i].instr, *x.cta, matrix, 0, m.n, m.b_bytes(), bits,
+                      &s.b_tiles[size_t{i} * m.n * m.b_bytes()]))
       return false;
-    if (!m.b1) {
-      s.columns.resize(plan, static_cast<int>(m.n));
-      for (uint32_t j = 0; j < m.n; j += 8) {
-        const void* tiles[4];
-        for (uint32_t c = 0; c < wide; ++c) tiles[c] = s.b_tiles.data() + (j / 8 * wide + c) * 128;
-        num::mma_pack_columns(plan, s.columns, static_cast<int>(j), tiles);
-      }
-    }
-    *columns_of = &p;
   }
-  const void* tiles[4];
-  if (m.a_in_registers) {
-    for (uint32_t i = 0; i < 4; ++i) tiles[i] = p.registers.data() + 32 * i;
-  } else {
-    const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.a));
-    const uint32_t first = thread / 32 % 4 * 16;
-    if (!gather_tiles(x, *p.instr, cta, wgmma_matrix(p.a, m.trans_a), first, 16, m.k_bytes, bits, &s.a_tiles))
-      return false;
-    constexpr uint32_t kWide = WgmmaProduct::k_bytes / 16;
-    for (uint32_t c = 0; c < kWide; ++c)
-      for (uint32_t h = 0; h < 2; ++h) tiles[2 * c + h] = s.a_tiles.data() + (h * kWide + c) * 128;
-  }
-  s.sums.resize(size_t{16} * m.n);
-  const uint32_t per_octet = static_cast<uint32_t>(m.d.size()) / (m.n / 8);
+  if (m.b1) return true;
+  s.columns.resize(plan, static_cast<int>(m.n));
+  const void* tiles[kMostTiles];
   for (uint32_t j = 0; j < m.n; j += 8) {
-    uint32_t* sums = s.sums.data() + size_t{16} * j;
-    if (!p.add) {
-      std::memset(sums, 0, 4 * 128);
+    for (uint32_t c = 0; c < chain.count * wide; ++c)
+      tiles[c] = s.b_tiles.data() + (c / wide * m.n / 8 * wide + j / 8 * wide + c % wide) * 128;
+    num::mma_pack_columns(plan, s.columns, static_cast<int>(j), tiles);
+  }
+  return true;
+}
+
+// A's rows of the warp: tiles of what is in its registers or in shared memory.
+bool gather_rows(Exec& x, const Chain& chain, uint32_t bits, uint32_t thread, ProductScratch& s,
+                 const void** tiles) {
+  constexpr uint32_t kWide = WgmmaProduct::k_bytes / 16, kBytes = 16 * WgmmaProduct::k_bytes;
+  const uint32_t first = thread / 32 % 4 * 16;
+  s.a_tiles.resize(size_t{chain.count} * kBytes);
+  for (uint32_t i = 0; i < chain.count; ++i, tiles += 4) {
+    const Issued& p = chain.first[i];
+    const WgmmaProduct& m = chain.product(i);
+    if (m.a_in_registers) {
+      for (uint32_t r = 0; r < 4; ++r) tiles[r] = p.registers.data() + 32 * r;
       continue;
     }
-    const uint32_t* c[4] = {};
-    for (uint32_t i = 0; i < per_octet; ++i) c[i] = reg_of<uint32_t>(cta, m.d[j / 8 * per_octet + i], thread);
-    num::mma_load_sums(plan.sum, sums, c);
+    uint8_t* to = &s.a_tiles[size_t{i} * kBytes];
+    if (!gather_tiles(x, *p.instr, *x.cta, wgmma_matrix(p.a, m.trans_a), first, 16, m.k_bytes, bits, to))
+      return false;
+    for (uint32_t c = 0; c < kWide; ++c)
+      for (uint32_t h = 0; h < 2; ++h) tiles[2 * c + h] = to + (h * kWide + c) * 128;
   }
-  if (m.b1) {
-    for (uint32_t j = 0; j < m.n; ++j)
-      for (uint32_t i = 0; i < 16; ++i)
-        for (uint32_t c = 0; c < wide; ++c)
-          for (uint32_t word = 0; word < 4; ++word) {
-            uint32_t a, b;
-            std::memcpy(&a, static_cast<const uint8_t*>(tiles[2 * c + i / 8]) + 16 * (i % 8) + 4 * word, 4);
-            std::memcpy(&b, s.b_tiles.data() + (j / 8 * wide + c) * 128 + 16 * (j % 8) + 4 * word, 4);
-            s.sums[16 * j + i] += static_cast<uint32_t>(std::popcount(a & b));
-          }
-  } else {
-    if (m.sparse) {
-      const SparsePlaces places = sparse_places(plan, m.sparse->selector, p.metadata.data());
-      if (!pack_sparse_rows(x, *p.instr, kNoRegister, plan, tiles, places, s.rows)) return false;
-    } else {
-      num::mma_pack_rows(plan, s.rows, tiles);
+  return true;
+}
+
+void multiply_bits(const WgmmaProduct& m, const void* const* tiles, ProductScratch& s) {
+  const uint32_t wide = m.b_bytes() / 16;
+  for (uint32_t j = 0; j < m.n; ++j)
+    for (uint32_t i = 0; i < 16; ++i)
+      for (uint32_t c = 0; c < wide; ++c)
+        for (uint32_t word = 0; word < 4; ++word) {
+          uint32_t a, b;
+          std::memcpy(&a, static_cast<const uint8_t*>(tiles[2 * c + i / 8]) + 16 * (i % 8) + 4 * word, 4);
+          std::memcpy(&b, s.b_tiles.data() + (j / 8 * wide + c) * 128 + 16 * (j % 8) + 4 * word, 4);
+          s.sums[16 * j + i] += static_cast<uint32_t>(std::popcount(a & b));
+        }
+}
+
+// D's registers of eight columns, four of 32 threads (of sums of f16 two); zeros where nothing is added.
+void registers_of(const Cta& cta, const WgmmaProduct& m, uint32_t octet, uint32_t thread, uint32_t** out) {
+  const uint32_t each = static_cast<uint32_t>(m.d.size()) / (m.n / 8);
+  for (uint32_t i = 0; i < each; ++i) out[i] = reg_of<uint32_t>(cta, m.d[octet * each + i], thread);
+}
+
+void multiply_registers(const Cta& cta, const Chain& chain, const num::MmaPlan& plan, uint32_t thread,
+                        const ProductScratch& s) {
+  static constexpr uint32_t kZeros[32] = {};
+  constexpr uint32_t kAtOnce = 8;
+  const WgmmaProduct& m = chain.product();
+  for (uint32_t first = 0; first < m.n / 8; first += kAtOnce) {
+    const uint32_t* c[kAtOnce][4];
+    uint32_t* d[kAtOnce][4];
+    const uint32_t n = std::min(m.n / 8 - first, kAtOnce);
+    for (uint32_t j = 0; j < n; ++j) {
+      registers_of(cta, m, first + j, thread, d[j]);
+      for (uint32_t i = 0; i < 4; ++i) c[j][i] = chain.first->add ? d[j][i] : kZeros;
     }
-    num::mma_multiply(plan, s.rows, s.columns, 0, static_cast<int>(m.n), s.sums.data());
+    num::mma_multiply_registers(plan, s.rows, s.columns, static_cast<int>(first), static_cast<int>(n), c, d);
   }
+}
+
+// The rows of one warp, whose first thread is `thread`. `columns_of`: the chain whose columns are in scratch.
+bool compute(Exec& x, const Chain& chain, uint32_t thread, std::optional<Chain>* columns_of) {
+  Cta& cta = *x.cta;
+  const WgmmaProduct& m = chain.product();
+  num::MmaPlan plan = m.plan[x.launch().fast_mma ? 1 : 0];
+  plan.k *= static_cast<int>(chain.count);
+  if (!scratch) scratch = std::make_unique<ProductScratch>();
+  ProductScratch& s = *scratch;
+  if (!*columns_of || !(*columns_of)->has_columns_of(chain)) {
+    if (!gather_columns(x, chain, plan, s)) return false;
+    columns_of->emplace(chain);
+  }
+  const void* tiles[2 * kMostTiles];
+  const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.a));
+  if (!gather_rows(x, chain, bits, thread, s, tiles)) return false;
+  if (m.sparse) {
+    const SparsePlaces places = sparse_places(plan, m.sparse->selector, chain.first->metadata.data());
+    if (!pack_sparse_rows(x, *chain.first->instr, kNoRegister, plan, tiles, places, s.rows)) return false;
+  } else if (!m.b1) {
+    num::mma_pack_rows(plan, s.rows, tiles);
+  }
+  if (plan.in_registers) {
+    multiply_registers(cta, chain, plan, thread, s);
+    return true;
+  }
+  s.sums.resize(size_t{16} * m.n);
+  if (!chain.first->add) std::fill(s.sums.begin(), s.sums.end(), 0);
+  for (uint32_t j = 0; j < m.n && chain.first->add; j += 8) {
+    uint32_t* c[4] = {};
+    registers_of(cta, m, j / 8, thread, c);
+    num::mma_load_sums(plan.sum, s.sums.data() + size_t{16} * j, c);
+  }
+  if (m.b1)
+    multiply_bits(m, tiles, s);
+  else
+    num::mma_multiply(plan, s.rows, s.columns, 0, static_cast<int>(m.n), s.sums.data());
   for (uint32_t j = 0; j < m.n; j += 8) {
     uint32_t* d[4] = {};
-    for (uint32_t i = 0; i < per_octet; ++i) d[i] = reg_of<uint32_t>(cta, m.d[j / 8 * per_octet + i], thread);
+    registers_of(cta, m, j / 8, thread, d);
     num::mma_store_sums(plan.sum, s.sums.data() + size_t{16} * j, d);
   }
   return true;
@@ -146,28 +226,33 @@ bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_o
 // their queues are computed together: their columns are the same ones.
 template <class Due>
 void complete(Exec& x, Wgmma& part, Due due) {
-  const Issued* columns_of = nullptr;
-  for (size_t i = 0;; ++i) {
-    bool any = false;
+  std::optional<Chain> columns_of;
+  for (bool any = true; any;) {
+    any = false;
     for (uint32_t w = 0; w < x.count; w += 32) {
       if (x.mask && !x.mask[w]) continue;
-      const WarpQueue& q = part.warps[(x.first + w) / 32];
-      if (i >= q.products.size() || !due(q, i)) continue;
+      WarpQueue& q = part.warps[(x.first + w) / 32];
+      if (q.done == q.products.size() || !due(q, q.done)) continue;
       any = true;
-      const Issued& p = q.products[i];
+      Chain chain{&q.products[q.done], 1};
+      // Who looks at each product gets each.
+      while (!x.worker->checks && q.done + chain.count < q.products.size() && due(q, q.done + chain.count) &&
+             goes_on(*chain.first, chain.first[chain.count], chain.count, x.launch().fast_mma))
+        ++chain.count;
+      q.done += chain.count;
       // What it reads counts as its own, and not as an access of the thread that waits.
       Path* path = std::exchange(x.path, nullptr);
-      const bool ok = compute(x, p, x.first + w, &columns_of);
+      const bool ok = compute(x, chain, x.first + w, &columns_of);
       x.path = path;
       if (!ok) return;
-      if (x.worker->checks) x.worker->checks->finish(x, *p.instr, p.reads, true);
+      if (x.worker->checks) x.worker->checks->finish(x, *chain.first->instr, chain.first->reads, true);
     }
-    if (!any) break;
   }
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;
     WarpQueue& q = part.warps[(x.first + w) / 32];
-    while (!q.products.empty() && due(q, 0)) q.products.pop_front();
+    q.products.erase(q.products.begin(), q.products.begin() + static_cast<ptrdiff_t>(q.done));
+    q.done = 0;
   }
 }
 

@@ -18,6 +18,7 @@ struct WgmmaProduct {
   uint32_t scale_d = kNoRegister;  // a predicate: whether D is added; none: yes
   bool trans_a = false, trans_b = false;
   bool b1 = false;
+  bool joins = false;    // its sums may be taken together with those of the next one, along k
   bool at_once = false;  // ptxas serializes the function's products
   uint32_t n = 0;
   static constexpr uint32_t k_bytes = 32;  // of a row of A, as it is stored

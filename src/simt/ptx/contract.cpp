@@ -60,24 +60,13 @@ void ContractedCode::keep_operands(Lowering& l, const ptx::Instruction& product,
   }
 }
 
-// The sum as an fma of what the product multiplies: div.full and div.approx keep their modifier, which says
-// that the second factor is to be inverted first.
+// The sum as an fma of what the product multiplies.
 bool ContractedCode::lower_sum(Lowering& l, const ptx::Instruction& sum, const ptx::Contraction& c) {
   const ptx::Instruction& product = f_.body[c.product];
   const Mod type = sum.type(0);
   const auto reciprocal = divisors_.reciprocal(product);
-  std::vector<Mod> mods(sum.mods.begin(), sum.mods.end());
-  if (product.opcode == ptx::Opcode::kDiv && !reciprocal)
-    mods.insert(mods.begin(), product.has(Mod::kFull) ? Mod::kFull : Mod::kApprox);
-  else
-    mods.insert(mods.begin(), Mod::kRn);
-  const ptx::Operand operands[] = {sum.operands[0], product.operands[1], product.operands[2],
-                                   sum.operands[3 - c.operand]};
-  ptx::Instruction fused = sum;
-  fused.opcode = ptx::Opcode::kFma;
-  fused.mods = mods;
-  fused.operands = operands;
-  const auto found = ptx::find_alu(l.module, f_, fused);
+  const auto operands = ptx::fused_operands(f_, c);
+  const auto found = ptx::find_fused(l.module, f_, c, product.opcode == ptx::Opcode::kDiv && !reciprocal);
   if (!found) return false;
   const auto kept = kept_.find(c.product);
   const auto factor = [&](size_t k) {

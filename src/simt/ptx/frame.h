@@ -7,6 +7,7 @@
 
 #include "ptx/contract.h"
 #include "ptx/lower.h"
+#include "stop.h"
 
 namespace triton_runner::simt {
 
@@ -17,7 +18,8 @@ struct Lowering::Frame {
   std::vector<uint32_t> places;                               // of registers
   std::unordered_map<const ptx::Variable*, uint32_t> locals;  // offsets in local memory
   std::optional<ContractedCode> contracted;
-  ptx::EarlyUses early;  // of the products of wgmma
+  ptx::EarlyUses early;                      // of the products of wgmma
+  const StopRegisters* registers = nullptr;  // under a debugger
 };
 
 }  // namespace triton_runner::simt

@@ -64,6 +64,7 @@ class PtxListing final : public Listing {
     if (!at || at->line == 0) return {};
     return base::Location{std::string(at->file), static_cast<int>(at->line), static_cast<int>(at->column)};
   }
+  Exact exact(const Source& s) const override { return exact_of(of(s)); }
   std::optional<uint32_t> parameter_of(const Source& access, uint64_t candidates) const override {
     return simt::parameter_of(entry_, of(access), candidates);
   }

@@ -63,12 +63,13 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
   auto plan = ArgumentPlan::make(code, options);
   if (!plan) return plan.error();
   // What the text and the options say, without what lowering adds.
-  auto lower = [program, shape = std::move(shape)](
-                   std::span<const exec::RegisterProbe> probes) -> base::Result<std::unique_ptr<Code>> {
+  auto lower = [program,
+                shape = std::move(shape)](exec::Observer& observer) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
     base::Diagnostics sink;
-    if (Lowering(*code, program, sink, probes).lower_entry()) return code;
+    auto* stopper = dynamic_cast<exec::Stopper*>(&observer);
+    if (Lowering(*code, program, sink, probes_of(observer), stopper).lower_entry()) return code;
     return sink.list().empty() ? program.module->diagnostic(program.entry->offset,
                                                             "this kernel cannot be executed with probes")
                                : sink.list().front();

@@ -12,6 +12,7 @@
 #include "ptx/listing.h"
 #include "ptx/matrices.h"
 #include "ptx/special.h"
+#include "stop.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -56,14 +57,15 @@ bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
 }
 
 Lowering::Lowering(Code& to, const Program& program, base::Diagnostics& sink,
-                   std::span<const exec::RegisterProbe> probes)
+                   std::span<const exec::RegisterProbe> probes, exec::Stopper* stopper)
     : code(to),
       module(*program.module),
       entry(*program.entry),
       contracts(program.contract),
       module_(program.module),
       sink_(sink),
-      probes_(probes) {
+      probes_(probes),
+      stopper_(stopper) {
   for (uint32_t p = 0; p < probes.size(); ++p) probes_at_[probes[p].instruction].push_back(p);
 }
 
@@ -196,6 +198,7 @@ bool Lowering::address(const ptx::Operand& operand, Address* out) {
       out->bytes = static_cast<uint32_t>(ptx::bits(declared(*base).type)) / 8;
       if (out->bytes != 4 && out->bytes != 8)
         return error(base->offset, "an address is a register of 32 or 64 bits");
+      addresses_by(out->place);
       return true;
     case ptx::OperandKind::kVariable:
       out->variable = base->variable;
@@ -228,10 +231,20 @@ bool Lowering::is_entry_param(const ptx::Variable& v, uint32_t* offset) const {
   return true;
 }
 
-const Source* Lowering::source(const ptx::Instruction& in) {
-  const Source*& found = sources_[&in];
+void Lowering::addresses_by(uint32_t place) {
+  if (current_) source(*current_)->addresses.push_back(place);
+}
+
+Source* Lowering::source(const ptx::Instruction& in) {
+  Source*& found = sources_[&in];
   if (!found) found = &code.sources.emplace_back(source_of(in));
   return found;
+}
+
+Instr& Lowering::emit_look(Handler run) {
+  Instr& in = emit(run);
+  in.source = nullptr;
+  return in;
 }
 
 Instr& Lowering::emit(Handler run) {
@@ -351,6 +364,7 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
     current_ = &in;
     const auto index = static_cast<uint32_t>(&in - f.body.data());
     emit_probes(frame, index, false);
+    if (stopper_) emit_stop(frame, in);
     emit_early_uses(frame, index);
     size_t faults = sink_.list().size();
     const bool done = frame.contracted && frame.contracted->lower(*this, in, index);
@@ -387,10 +401,46 @@ void Lowering::emit_probes(const Frame& frame, uint32_t instruction, bool after)
     ProbePlace place{p, {}};
     for (uint32_t r : probe.registers)
       place.registers.emplace_back(frame.places[r], bytes_of(frame.function->registers[r].type));
-    Instr& i = emit(show_registers);
+    Instr& i = emit_look(show_registers);
     if (!after) i.guard = kNoRegister;
     i.data = code.keep(std::move(place));
   }
+}
+
+namespace {
+
+num::Type type_of(ptx::Mod type) {
+  if (type == ptx::Mod::kPred) return num::Type::kI1;
+  const int bits = ptx::bits(type);
+  if (ptx::is_float(type) && bits >= 32) return bits == 32 ? num::Type::kF32 : num::Type::kF64;
+  return bits == 8    ? num::Type::kI8
+         : bits == 16 ? num::Type::kI16
+         : bits == 32 ? num::Type::kI32
+                      : num::Type::kI64;
+}
+
+}  // namespace
+
+void Lowering::emit_stop(Frame& frame, const ptx::Instruction& in) {
+  if (!frame.registers) {
+    StopRegisters all;
+    for (size_t r = 0; r < frame.places.size(); ++r) {
+      const ptx::Register& declared = frame.function->registers[r];
+      if (ptx::bits(declared.type) <= 64)
+        all.add(std::string(declared.name), frame.places[r], type_of(declared.type));
+    }
+    frame.registers = code.keep(std::move(all));
+  }
+  const std::string_view text = module.text().substr(in.offset, in.length);
+  exec::InstructionSite site{
+      &in, in.spelling, std::string(text), module.location(in.offset).line, frame.function->name, {}};
+  for (const ptx::SourceLine* at = in.source; at && at->line; at = at->inlined_at)
+    site.lines.push_back({std::string(at->file), static_cast<int>(at->line), static_cast<int>(at->column)});
+  const uint32_t place = stopper_->add_place(site);
+  if (place == exec::Stopper::kNowhere) return;
+  Instr& i = emit_look(stop_lanes);
+  i.guard = kNoRegister;
+  i.data = code.keep(StopPlace{place, frame.registers});
 }
 
 void Lowering::emit_early_uses(const Frame& frame, uint32_t instruction) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <triton_runner/exec/register_observer.h>
+#include <triton_runner/exec/stopper.h>
 #include <triton_runner/ptx/products.h>
 #include <triton_runner/simt/simt.h>
 
@@ -28,7 +29,7 @@ class Lowering {
  public:
   // With the probes of a launch in it, where there are any.
   Lowering(Code& code, const Program& program, base::Diagnostics& sink,
-           std::span<const exec::RegisterProbe> probes = {});
+           std::span<const exec::RegisterProbe> probes = {}, exec::Stopper* stopper = nullptr);
   bool lower_entry();
   // The program's body alone, of which the registers have these places: what a line of another instruction set does.
   bool lower_body(std::vector<uint32_t> places);
@@ -61,9 +62,12 @@ class Lowering {
   uint32_t temporary(uint32_t bytes);
   uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF
   // What the engine is told of an instruction, once for all copies of it.
-  const Source* source(const ptx::Instruction& in);
+  Source* source(const ptx::Instruction& in);
+  // The instruction accesses memory at what this register says (Source::addresses).
+  void addresses_by(uint32_t place);
   // Appends an instruction with the guard of the one being lowered.
   Instr& emit(Handler run);
+  Instr& emit_look(Handler run);  // it only looks: checks pass it over
   bool error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes = {});
   bool unknown_opcode(const ptx::Instruction& in);
   void report(base::Diagnostic d) { sink_.add(std::move(d)); }
@@ -109,16 +113,18 @@ class Lowering {
   void emit_local(bool store, uint32_t place, uint32_t offset, uint32_t bytes);
   void emit_copy(uint32_t to, uint32_t from, uint32_t bytes);
   void emit_probes(const Frame& frame, uint32_t instruction, bool after);
+  void emit_stop(Frame& frame, const ptx::Instruction& in);
   void emit_early_uses(const Frame& frame, uint32_t instruction);
   std::shared_ptr<const ptx::Module> module_;
   base::Diagnostics& sink_;
   std::set<std::string> unknown_;  // opcodes that were reported
   std::span<const exec::RegisterProbe> probes_;
+  exec::Stopper* stopper_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
   Frame* frame_ = nullptr;
   uint32_t carry_ = kNoRegister;
   const ptx::Instruction* current_ = nullptr;
-  std::unordered_map<const ptx::Instruction*, const Source*> sources_;
+  std::unordered_map<const ptx::Instruction*, Source*> sources_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, thread_constants_;
   std::unordered_map<const ptx::Variable*, uint32_t> offsets_;  // shared, local, param
   std::unordered_map<std::string_view, uint64_t> global_addresses_;

@@ -44,7 +44,7 @@ bool lower_move(Lowering& l, const ptx::Instruction& in) {
     Instr& i = l.emit(is_space);
     i.d = d, i.a = a;
     i.imm = static_cast<int64_t>(window);
-    i.small = window == 0;
+    i.small = in.has(ptx::Mod::kParam) ? 2 : window == 0;
     i.e = in.has(ptx::Mod::kShared) || in.has(ptx::Mod::kSharedCta);
     return true;
   }

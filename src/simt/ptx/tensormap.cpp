@@ -62,6 +62,7 @@ bool lower_tensormap(Lowering& l, const ptx::Instruction& in) {
   // Triton passes strides in units of 16 bytes up to PTX ISA 8.5, as that ptxas takes them.
   if (plan.field == MapField::kGlobalStride && l.module.version() < "8.6") plan.stride_shift = 4;
   plan.value = l.place(in.operands[value], plan.wide ? Mod::kB64 : Mod::kB32);
+  l.addresses_by(plan.value);
   l.emit(run_map_replace).data = l.code.keep(plan);
   return true;
 }

@@ -51,7 +51,10 @@ bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& oper
   if (coordinates.size() != wanted)
     return l.error(operand.offset, std::to_string(coordinates.size()) + " coordinates, where " +
                                        std::to_string(wanted) + " are needed");
-  for (const ptx::Operand& c : coordinates) plan.coordinates.push_back(l.place(c, Mod::kS32));
+  for (const ptx::Operand& c : coordinates) {
+    plan.coordinates.push_back(l.place(c, Mod::kS32));
+    l.addresses_by(plan.coordinates.back());
+  }
   return true;
 }
 

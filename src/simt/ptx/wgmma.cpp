@@ -91,7 +91,10 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
     plan.sparse = sparse;
     plan.a_sign = static_cast<int>(immediates[0]);
     plan.b_sign = static_cast<int>(immediates[1]);
+    plan.in_registers = plan.fast && !sparse && *sum == MmaSum::kF32 && plan.a_sign == 1 &&
+                        plan.b_sign == 1 && plan.k <= num::kMmaMaxInRegisters;
   }
+  m.joins = !m.b1 && !sparse && *sum == MmaSum::kF32 && m.plan[0].k % m.plan[0].block() == 0;
   if (m.b1)
     for (num::MmaPlan& plan : m.plan) plan.sum = MmaSum::kS32;
   m.at_once = l.early_uses().serialized;

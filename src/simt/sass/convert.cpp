@@ -9,7 +9,8 @@
 namespace triton_runner::simt {
 namespace {
 
-constexpr std::string_view kFloats[] = {"F64", "F32", "F16", "BF16"}, kBytes[] = {"E4M3", "E5M2"};
+constexpr std::string_view kFloats[] = {"F64", "F32", "F16", "BF16"},
+                           kBytes[] = {"E4M3", "E5M2", "E2M1", "E2M3", "E3M2", "E8"};
 constexpr std::string_view kWholes[] = {"U8", "S8", "U16", "S16", "U32", "S32", "U64", "S64"};
 
 // The k-th suffix that is a type, as PTX calls it; "" without one.
@@ -118,38 +119,46 @@ bool is_rz(const sass::Operand& o) {
   return o.kind == sass::OperandKind::kRegister && o.index == sass::kZero;
 }
 
-// Two numbers, or one, as halves or bytes of a register.
+// Two numbers of 8 bits, 6 or 4 in the lowest bits of a register, above them C; and back.
+bool lower_pack_bytes(SassLowering& l, const std::string& line, std::string small) {
+  if (small == "e8") small = "ue8m0";
+  const bool nibbles = small == "e2m1";
+  const std::string half = l.has("BF16") ? "bf16" : "f16";
+  if (l.has("UNPACK_B")) {
+    // Of e2m1 and of sixes two scale factors follow: ones.
+    const bool scaled = l.shape() == 1 && (l.in().words[0] >> 32 & 0xffff) == 0x7f7f;
+    if (l.shape() != 2 && !scaled) return false;
+    const uint32_t whole = part(l, 1), pair = l.temporary(nibbles ? 1 : 2), unread = l.temporary(1);
+    if (nibbles)
+      l.ptx("mov.b32 {%b0, %b1, %b1, %b1}, %r2", {pair, unread, whole});
+    else
+      l.ptx("cvt.u16.u32 %h0, %r1", {pair, whole});
+    l.ptx(line + "." + half + "x2." + small + (nibbles ? "x2 %r0, %b1" : "x2 %r0, %h1"), {l.result(0), pair});
+    return true;
+  }
+  const bool of_floats = l.has("PACK_AB_MERGE_C") && l.has("F32") && l.shape() == 0;
+  const bool of_halves = l.has("UNPACK_B_MERGE_C") && l.shape() == 1 && !nibbles;
+  if (!of_floats && !of_halves) return false;
+  const uint32_t pair = l.temporary(nibbles ? 1 : 2), low = l.temporary(4);
+  const std::string to = line + "." + small + "x2." + (of_floats ? "f32" : half + "x2");
+  const std::string result = nibbles ? " %b0" : " %h0";
+  if (of_floats)
+    l.ptx(to + result + ", %r1, %r2", {pair, l.word(1, As::kF32), l.word(2, As::kF32)});
+  else
+    l.ptx(to + result + ", %r1", {pair, l.word(1)});
+  l.ptx(nibbles ? "cvt.u32.u8 %r0, %b1" : "cvt.u32.u16 %r0, %h1", {low, pair});
+  l.ptx(std::string("prmt.b32 %r0, %r1, %r2, ") + (nibbles ? "0x6540" : "0x5410"),
+        {l.result(0), low, l.word(of_floats ? 3 : 2)});
+  return true;
+}
+
+// Two numbers, or one, as halves of a register.
 bool lower_pack(SassLowering& l) {
   const std::string small = type_of(l, 0, kBytes), half = l.has("BF16") ? "bf16" : "f16";
   std::string line = "cvt" + rounding(l);
   if (l.has("SATFINITE")) line += ".satfinite";
   if (l.has("RELU")) line += ".relu";
-  const bool merges = l.has("PACK_AB_MERGE_C") || l.has("UNPACK_B_MERGE_C");
-  auto give_bytes = [&](const std::string& from, std::initializer_list<uint32_t> places) {
-    const uint32_t bytes = l.temporary(2);
-    std::vector<uint32_t> all{bytes};
-    all.insert(all.end(), places);
-    if (places.size() == 2)
-      l.ptx(line + "." + small + "x2." + from + " %h0, %r1, %r2", {bytes, all[1], all[2]});
-    else
-      l.ptx(line + "." + small + "x2." + from + " %h0, %r1", {bytes, all[1]});
-    const size_t c = places.size() + 1;
-    const uint32_t low = l.temporary(4);
-    l.ptx("cvt.u32.u16 %r0, %h1", {low, bytes});
-    // The halves of C and of the result, as ptxas puts four bytes together.
-    l.ptx("prmt.b32 %r0, %r1, %r2, 0x5410", {l.result(0), low, l.word(c)});
-    return true;
-  };
-  if (!small.empty()) {
-    if (merges && l.has("F32") && l.shape() == 0)
-      return give_bytes("f32", {l.word(1, As::kF32), l.word(2, As::kF32)});
-    if (merges && l.has("F16") && l.shape() == 1) return give_bytes("f16x2", {l.word(1)});
-    if (!l.has("UNPACK_B") || l.shape() != 2) return false;
-    const uint32_t bytes = l.temporary(2);
-    l.ptx("cvt.u16.u32 %h0, %r1", {bytes, part(l, 1)});
-    l.ptx(line + "." + half + "x2." + small + "x2 %r0, %h1", {l.result(0), bytes});
-    return true;
-  }
+  if (!small.empty()) return lower_pack_bytes(l, line, small);
   if (l.has("TF32") && l.shape() == 2) {
     l.ptx(line + ".tf32.f32 %r0, %r1", {l.result(0), l.word(1, As::kF32)});
     return true;
@@ -161,6 +170,25 @@ bool lower_pack(SassLowering& l) {
   }
   if (!l.has("PACK_AB") || l.shape() != 1) return false;
   l.ptx(line + "." + half + "x2.f32 %r0, %r1, %r2", {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32)});
+  return true;
+}
+
+// Two whole numbers, saturated, as bytes below those of C, or as halves; `rounds`: of two floats.
+bool lower_pack_wholes(SassLowering& l, bool rounds) {
+  const std::string to = type_of(l, 0, kWholes), from = rounds ? "s32" : type_of(l, 1, kWholes);
+  uint32_t a = l.word(1, rounds ? As::kF32 : As::kInteger), b = l.word(2, rounds ? As::kF32 : As::kInteger);
+  if (to.empty() || from.empty()) return false;
+  for (uint32_t* one : {&a, &b}) {
+    if (!rounds) break;
+    const uint32_t whole = l.temporary(4);
+    l.ptx("cvt" + whole_rounding(l) + ".s32.f32 %r0, %r1", {whole, *one});
+    *one = whole;
+  }
+  const std::string line = "cvt.pack.sat." + to + "." + from;
+  if (bytes_of(to) == 1)
+    l.ptx(line + ".b32 %r0, %r1, %r2, %r3", {l.result(0), a, b, l.word(3)});
+  else
+    l.ptx(line + " %r0, %r1, %r2", {l.result(0), a, b});
   return true;
 }
 
@@ -196,6 +224,19 @@ bool lower_function(SassLowering& l) {
   return true;
 }
 
+// Halves (one operand, or two of a product) and a float.
+bool lower_mixed(SassLowering& l, bool fuses) {
+  const std::string half = l.has("BF16") ? "bf16" : "f16";
+  const std::string line =
+      (fuses ? "fma" : "add") + rounding(l) + (l.has("SAT") ? ".sat" : "") + ".f32." + half;
+  if (fuses)
+    l.ptx(line + " %r0, %h1, %h2, %r3",
+          {l.result(0), source(l, 1, half), source(l, 2, half), l.word(3, As::kF32)});
+  else
+    l.ptx(line + " %r0, %h1, %r2", {l.result(0), source(l, 1, half), l.word(2, As::kF32)});
+  return true;
+}
+
 // P: a / b is not to be computed by Newton's steps in f32. Hardware may know of more such that are.
 bool lower_division_check(SassLowering& l) {
   const uint32_t d = l.predicate_result(0), a = l.word(1, As::kF32), b = l.word(2, As::kF32);
@@ -214,14 +255,19 @@ bool lower_convert(SassLowering& l) {
     case sass::Opcode::kF2FP:
       return lower_pack(l);
     case sass::Opcode::kF2I:
+    case sass::Opcode::kUF2I:
       return lower_to_whole(l);
     case sass::Opcode::kFCHK:
       return lower_division_check(l);
+    case sass::Opcode::kFHADD:
+    case sass::Opcode::kFHFMA:
+      return lower_mixed(l, l.opcode() == sass::Opcode::kFHFMA);
     case sass::Opcode::kFRND:
       return lower_round(l);
     case sass::Opcode::kI2F:
     case sass::Opcode::kI2FP:
     case sass::Opcode::kUI2F:
+    case sass::Opcode::kUI2FP:
       return lower_from_whole(l);
     case sass::Opcode::kI2I: {  // a narrow result has zeros above it
       const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
@@ -231,15 +277,10 @@ bool lower_convert(SassLowering& l) {
             {l.result(0), l.result(0)});
       return true;
     }
-    case sass::Opcode::kI2IP: {
-      const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
-      if (bytes_of(to) == 1)
-        l.ptx("cvt.pack.sat." + to + "." + from + ".b32 %r0, %r1, %r2, %r3",
-              {l.result(0), l.word(1), l.word(2), l.word(3)});
-      else
-        l.ptx("cvt.pack.sat." + to + "." + from + " %r0, %r1, %r2", {l.result(0), l.word(1), l.word(2)});
-      return true;
-    }
+    case sass::Opcode::kF2IP:
+      return lower_pack_wholes(l, true);
+    case sass::Opcode::kI2IP:
+      return lower_pack_wholes(l, false);
     default:
       return lower_function(l);
   }

@@ -20,6 +20,12 @@ uint32_t pair_of(SassLowering& l, uint32_t index) {
   return out;
 }
 
+uint32_t upper_half(SassLowering& l, uint32_t word) {
+  const uint32_t low = l.temporary(2), high = l.temporary(2);
+  l.ptx("mov.b32 {%h0, %h1}, %r2", {low, high, word});
+  return high;
+}
+
 bool lower_thread_copy(SassLowering& l) {
   const uint32_t bytes = 4 * sass::width_of(l.in());
   const sass::Operand &to = *l.slot(0), &from = *l.slot(1);
@@ -28,13 +34,14 @@ bool lower_thread_copy(SassLowering& l) {
   std::string line = "cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1" +
                      SassLowering::offset_text(from) + "], " + std::to_string(bytes);
   if (l.has("ZFILL")) {  // the last bits of the source's address say how many bytes are zeros instead
-    if (l.slot(2)) return false;
     const uint32_t at = l.temporary(8), low = l.temporary(8), zeros = l.temporary(4), size = l.temporary(4);
     l.ptx("add.s64 %d0, %d1, " + std::to_string(from.integer), {at, global});
     l.ptx("and.b64 %d0, %d1, " + std::to_string(bytes - 1), {low, at});
     l.ptx("sub.s64 %d0, %d1, %d2", {at, at, low});
     l.ptx("cvt.u32.u64 %r0, %d1", {zeros, low});
     l.ptx("sub.s32 %r0, %r1, %r2", {size, l.constant(bytes, 4), zeros});
+    if (l.slot(2))  // not a byte is copied
+      l.ptx("selp.b32 %r0, %r0, 0, %p1", {size, l.predicate(2)});
     l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " +
               std::to_string(bytes) + ", %r2",
           {shared, at, size});
@@ -77,9 +84,8 @@ bool lower_plain_copy(SassLowering& l) {
   if (!to || !from || l.slot(2)->kind != sass::OperandKind::kUniform) return false;
   const uint32_t size = l.temporary(4);
   uint32_t sixteenths = l.word(2);
-  const uint32_t blocks = l.has("MULTICAST") ? l.temporary(4) : kNoRegister;
-  if (blocks != kNoRegister) {  // they are in the upper half
-    l.ptx("shr.u32 %r0, %r1, 16", {blocks, sixteenths});
+  const uint32_t blocks = l.has("MULTICAST") ? upper_half(l, sixteenths) : kNoRegister;
+  if (blocks != kNoRegister) {
     l.ptx("and.b32 %r0, %r1, 0xffff", {size, sixteenths});
     sixteenths = size;
   }
@@ -104,13 +110,11 @@ bool lower_plain_copy(SassLowering& l) {
     const bool near = l.in().mods[0] == "S" && l.in().mods[1] == "S";
     if (blocks != kNoRegister) {
       if (near) return false;
-      const uint32_t mask = l.temporary(2);
-      l.ptx("cvt.u16.u32 %h0, %r1", {mask, blocks});
       l.ptx(
           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r0], "
           "[%d1], "
           "%r2, [%r3], %h4",
-          {l.reg(to->index, true), pair_of(l, from->index), size, l.reg(to->index + 1, true), mask});
+          {l.reg(to->index, true), pair_of(l, from->index), size, l.reg(to->index + 1, true), blocks});
       l.once_a_warp();
       return true;
     }
@@ -151,7 +155,8 @@ bool lower_box(SassLowering& l, bool load) {
   if (rank < 1 || rank > 5) return false;
   std::vector<uint32_t> places{l.reg(box->index, true), pair_of(l, map->index), l.reg(box->index + 1, true)};
   std::string at;
-  for (uint32_t k = 0; k < rank; ++k) {
+  const bool rows = l.has("GATHER4") || l.has("SCATTER4");  // a column, then four rows
+  for (uint32_t k = 0; k < (rows ? 5 : rank); ++k) {
     at += (k ? ", %r" : "%r") + std::to_string(places.size());
     places.push_back(l.reg(box->index + (load ? 2 : 1) + k, true));
   }
@@ -159,7 +164,10 @@ bool lower_box(SassLowering& l, bool load) {
   const bool im2col = l.has("IM2COL");
   if (load) {
     std::string line = "cp.async.bulk.tensor." + dimensions + ".shared::cluster.global." +
-                       (im2col ? "im2col" : "tile") + ".mbarrier::complete_tx::bytes";
+                       (im2col ? "im2col"
+                        : rows ? "tile::gather4"
+                               : "tile") +
+                       ".mbarrier::complete_tx::bytes";
     std::string mask;
     if (im2col) {  // the offsets of W, H, D share 16 bits
       if (!l.slot(2) || rank < 3 || l.has("MULTICAST")) return false;
@@ -172,10 +180,9 @@ bool lower_box(SassLowering& l, bool load) {
         places.push_back(offset);
       }
       mask += "}";
-    } else if (l.slot(2)) {  // which blocks of the cluster
-      const uint32_t blocks = l.temporary(2);
+    } else if (l.slot(2)) {  // the upper half: which blocks of the cluster
       if (!l.has("MULTICAST")) return false;
-      l.ptx("cvt.u16.u32 %h0, %r1", {blocks, l.word(2)});
+      const uint32_t blocks = upper_half(l, l.word(2));
       line += ".multicast::cluster";
       mask = ", %h" + std::to_string(places.size());
       places.push_back(blocks);
@@ -189,7 +196,10 @@ bool lower_box(SassLowering& l, bool load) {
     if (stores != operation.empty()) return false;
     const std::string what = stores ? "cp.async.bulk.tensor." : "cp.reduce.async.bulk.tensor.";
     l.ptx(what + dimensions + ".global.shared::cta" + (stores ? "" : "." + operation) +
-              (im2col ? ".im2col_no_offs" : ".tile") + ".bulk_group [%d1, {" + at + "}], [%r0]",
+              (im2col ? ".im2col_no_offs"
+               : rows ? ".tile::scatter4"
+                      : ".tile") +
+              ".bulk_group [%d1, {" + at + "}], [%r0]",
           places);
   }
   l.once_a_warp();
@@ -214,6 +224,17 @@ bool lower_copies(SassLowering& l) {
     case sass::Opcode::kUBLKCP:
     case sass::Opcode::kUBLKRED:
       return lower_plain_copy(l);
+    case sass::Opcode::kUGETNEXTWORKID: {
+      const uint32_t answer = l.address(*l.slot(0), false), barrier = l.address(*l.slot(1), false);
+      if (answer == kNoRegister || barrier == kNoRegister) return false;
+      l.ptx(std::string("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes") +
+                (l.has("BROADCAST") ? ".multicast::cluster::all" : "") + ".b128 [%r0" +
+                SassLowering::offset_text(*l.slot(0)) + "], [%r1" + SassLowering::offset_text(*l.slot(1)) +
+                "]",
+            {answer, barrier});
+      l.once_a_warp();
+      return true;
+    }
     case sass::Opcode::kUTMALDG:
       return lower_box(l, true);
     case sass::Opcode::kUTMAREDG:

@@ -59,6 +59,38 @@ bool lower_product(SassLowering& l, const std::string& suffix) {
   return true;
 }
 
+// Two floats in 64 bits: a pair of registers (F32x2.HI_LO, the other way round LO_HI), or one float twice.
+uint32_t float_pair(SassLowering& l, size_t k) {
+  const sass::Operand& o = *l.slot(k);
+  const bool twice = o.selector == "F32";
+  const uint64_t number = l.in().words[0] >> 32;
+  if (o.kind == sass::OperandKind::kInteger || o.kind == sass::OperandKind::kFloat)
+    return l.constant(number << 32 | number, 8);
+  if (!twice && o.selector != "F32x2.HI_LO" && o.selector != "F32x2.LO_HI") return kNoRegister;
+  const bool uniform = o.kind == sass::OperandKind::kUniform, zero = o.index == sass::kZero;
+  if (!uniform && o.kind != sass::OperandKind::kRegister) return kNoRegister;
+  uint32_t low = l.reg(o.index, uniform), high = twice || zero ? low : l.reg(o.index + 1, uniform);
+  if (o.selector == "F32x2.LO_HI") std::swap(low, high);
+  const uint32_t out = l.temporary(8);
+  l.ptx("mov.b64 %d0, {%r1, %r2}", {out, low, high});
+  if (o.absolute) l.ptx("and.b64 %d0, %d0, 0x7fffffff7fffffff", {out});
+  if (o.minus) l.ptx("xor.b64 %d0, %d0, 0x8000000080000000", {out});
+  return out;
+}
+
+bool lower_two_floats(SassLowering& l, const std::string& name, size_t operands) {
+  std::vector<uint32_t> places{l.temporary(8)};
+  std::string line = name + ".f32x2 %d0";
+  for (size_t k = 1; k <= operands; ++k) {
+    places.push_back(float_pair(l, k));
+    if (places.back() == kNoRegister) return false;
+    line += ", %d" + std::to_string(k);
+  }
+  l.ptx(line, places);
+  l.give_pair(0, places[0]);
+  return true;
+}
+
 }  // namespace
 
 bool lower_floats(SassLowering& l) {
@@ -66,11 +98,20 @@ bool lower_floats(SassLowering& l) {
   auto operand = [&](size_t k) { return l.word(k, As::kF32); };
   switch (l.opcode()) {
     case sass::Opcode::kFADD:
+    case sass::Opcode::kUFADD:
       l.ptx("add" + suffix + ".f32 %r0, %r1, %r2", {l.result(0), operand(1), operand(2)});
       return true;
+    case sass::Opcode::kFADD2:
+      return lower_two_floats(l, "add" + suffix, 2);
+    case sass::Opcode::kFMUL2:
+      return lower_two_floats(l, "mul" + suffix, 2);
+    case sass::Opcode::kFFMA2:
+      return lower_two_floats(l, "fma" + suffix, 3);
     case sass::Opcode::kFMUL:
+    case sass::Opcode::kUFMUL:
       return lower_product(l, suffix);
     case sass::Opcode::kFFMA:
+    case sass::Opcode::kUFFMA:
       l.ptx("fma" + suffix + ".f32 %r0, %r1, %r2, %r3", {l.result(0), operand(1), operand(2), operand(3)});
       return true;
     case sass::Opcode::kFMNMX:

@@ -81,6 +81,7 @@ bool lower_flow(SassLowering& l) {
       return lower_barrier_move(l);
     case sass::Opcode::kBRA:
       if (l.shape() == 1) l.guard_by(l.predicate(0));
+      if (l.has("ANY")) l.guard_by_any();
       return lower_jump(l, *l.slot(l.shape()));
     case sass::Opcode::kBRA_CONV:  // the members meet here: the way for those that are apart is never taken
     case sass::Opcode::kBRA_DIV: {
@@ -88,10 +89,6 @@ bool lower_flow(SassLowering& l) {
       l.emit(warp_sync).a = members;
       return l.opcode() == sass::Opcode::kBRA_DIV || lower_jump(l, *l.slot(1));
     }
-    case sass::Opcode::kENDCOLLECTIVE:
-    case sass::Opcode::kWARPSYNC_COLLECTIVE:  // of that way
-      l.emit(apart_here);
-      return true;
     case sass::Opcode::kBREAK: {
       const uint32_t barrier = guarded_barrier(l);
       l.emit(leave_region).a = barrier;
@@ -128,6 +125,7 @@ bool lower_flow(SassLowering& l) {
       return true;
     case sass::Opcode::kRET:
       return lower_far_jump(l);
+    case sass::Opcode::kWARPSYNC_COLLECTIVE:  // up to ENDCOLLECTIVE, at -O0
     case sass::Opcode::kWARPSYNC_EXCLUSIVE: {
       const uint32_t members = l.word(0);
       l.emit(meet_region).a = members;
@@ -139,7 +137,7 @@ bool lower_flow(SassLowering& l) {
       l.emit(warp_sync).a = members;
       return true;
     }
-    default:  // NOP, YIELD: the scheduler turns to other paths by itself
+    default:  // ENDCOLLECTIVE, NOP, YIELD: the scheduler turns to other paths by itself
       return true;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "control.h"
 #include "divergence.h"
+#include "simd/tables.h"
 #include "warp.h"
 
 namespace triton_runner::simt {
@@ -51,8 +52,9 @@ bool is_known_in_bank(int capability, uint64_t at, uint32_t bytes) {
   const BankPlaces p = bank_places(capability);
   auto within = [&](uint64_t begin, uint64_t size) { return at >= begin && at + bytes <= begin + size; };
   if (within(p.block, 12) || within(p.grid, 12) || within(p.window, 8) || within(p.stack, 4) ||
-      within(p.descriptor, 8) || within(p.address, 8))
+      within(p.descriptor, 8) || within(p.address, 8) || within(p.constants, 8))
     return true;
+  if (p.last && within(p.last, 8)) return true;
   return p.is_cluster && (within(p.is_cluster, 4) || within(p.cluster, 12) || within(p.inverse, 12) ||
                           within(p.clusters, 12) || within(p.cluster_blocks, 4));
 }
@@ -65,6 +67,9 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
   put(p.window, kLocalWindow);
   put(p.stack, code.local_bytes);
   put(p.address, reinterpret_cast<uint64_t>(out) + p.origin);
+  if (p.last) put(p.last, reinterpret_cast<uint64_t>(out) + code.param_bytes - 1);
+  for (const Code::Global& g : code.globals)
+    if (g.name == kConstantMemory) put(p.constants, g.address);
   if (!p.is_cluster) return;
   const auto& n = code.cluster;
   const uint32_t blocks = n[0] * n[1] * n[2];
@@ -77,24 +82,6 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
     if (std::fma(inverse, static_cast<float>(n[d]), -1.0f) < 0) inverse = std::nextafter(inverse, 2.0f);
     put(p.inverse + 4 * d, inverse);
     put(p.clusters + 4 * d, grid[d] / n[d]);
-  }
-}
-
-void add3(Lanes& l, const Operands& in) {
-  const Add3& carries = *static_cast<const Add3*>(in.data);
-  const uint32_t *a = l.reg<uint32_t>(in.a), *b = l.reg<uint32_t>(in.b), *c = l.reg<uint32_t>(in.c);
-  uint32_t* d = l.reg<uint32_t>(in.d);
-  const uint32_t flip_a = in.small & 1 ? ~0u : 0, flip_b = in.small & 2 ? ~0u : 0,
-                 flip_c = in.small & 4 ? ~0u : 0;
-  const uint32_t more = (in.small >> 3 & 1) + (in.small >> 4 & 1) + (in.small >> 5 & 1);
-  for (uint32_t i = 0; i < l.count; ++i) {
-    if (!l.on(i)) continue;
-    uint64_t sum = uint64_t{a[i] ^ flip_a} + (b[i] ^ flip_b) + (c[i] ^ flip_c) + more;
-    for (uint32_t place : carries.in)
-      if (place != kNoRegister) sum += l.reg<int8_t>(place)[i] != 0;
-    d[i] = static_cast<uint32_t>(sum);
-    for (uint32_t k = 0; k < 2; ++k)
-      if (carries.out[k] != kNoRegister) l.reg<int8_t>(carries.out[k])[i] = sum >> 32 > k ? -1 : 0;
   }
 }
 
@@ -140,42 +127,13 @@ void load_constant(Lanes& l, const Operands& in) {
   }
 }
 
-void predicate_table(Lanes& l, const Operands& in) {
-  const int8_t *a = l.reg<int8_t>(in.a), *b = l.reg<int8_t>(in.b), *c = l.reg<int8_t>(in.c);
-  int8_t* d = l.reg<int8_t>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i) {
-    if (!l.on(i)) continue;
-    const uint32_t at = (a[i] ? 4 : 0) | (b[i] ? 2 : 0) | (c[i] ? 1 : 0);
-    d[i] = in.small >> at & 1 ? -1 : 0;
-  }
-}
+const SumHandlers& sums() { return *simd_tables(num::current_isa()).sums; }
 
-void pack_predicates(Lanes& l, const Operands& in) {
-  const auto& bits = *static_cast<const PredicateBits*>(in.data);
-  const uint32_t* a = l.reg<uint32_t>(in.a);
-  uint32_t* d = l.reg<uint32_t>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i) {
-    if (!l.on(i)) continue;
-    uint32_t value = a[i] & ~bits.mask;
-    for (uint32_t p = 0; p < 7; ++p)
-      if (bits.mask >> p & 1) value |= (l.reg<int8_t>(bits.places[p])[i] ? 1u : 0u) << p;
-    d[i] = value;
-  }
-}
-
-void unpack_predicates(Lanes& l, const Operands& in) {
-  const auto& bits = *static_cast<const PredicateBits*>(in.data);
-  const uint32_t* a = l.reg<uint32_t>(in.a);
-  for (uint32_t p = 0; p < 7; ++p) {
-    if (!(bits.mask >> p & 1)) continue;
-    int8_t* d = l.reg<int8_t>(bits.places[p]);
-    for (uint32_t i = 0; i < l.count; ++i)
-      if (l.on(i)) d[i] = a[i] >> p & 1 ? -1 : 0;
-  }
-}
-
-void apart_here(Lanes& l, const Operands& in) {
-  exec_of(l).trap(in, exec::TrapKind::kUnsupported, "an instruction for warps whose threads are apart");
+void run_by_descriptor(Lanes& l, const Operands& in) {
+  const auto& choice = *static_cast<const ByDescriptor*>(in.data);
+  const uint32_t bits = l.reg<uint32_t>(in.a)[first_on(l)];
+  const Instr& one = choice.variants[(bits >> 2 & 1) | ((bits >> 7 & 7) == 2 ? 2 : 0)];
+  one.run(l, one);
 }
 
 void enter_region(Lanes& l, const Operands& in) {

@@ -1,6 +1,7 @@
 // What machine code does that PTX has no line for.
 #pragma once
 #include "exec.h"
+#include "simd/sums.h"
 
 namespace triton_runner::simt {
 
@@ -18,29 +19,26 @@ struct BankPlaces {
   uint32_t window;       // 64 bits: the window of local memory
   uint32_t stack;        // bytes of local memory of a thread
   uint32_t descriptor;   // 64 bits: of global memory; nothing reads its bits
-  // 64 bits: the generic address of the byte `origin`, which code counts parameters' addresses from.
-  uint32_t address, origin;
+  // 64 bits: the generic address of the byte `origin`, which code counts parameters' addresses from, and that of the last
+  // byte (0: nothing asks for it).
+  uint32_t address, origin, last;
+  uint32_t constants;  // 64 bits: the generic address of bank 3, the variables of constant memory
   // Of sm_90 on, else 0: whether there is a cluster; blocks of it, along each axis; what ctaid is multiplied by to be
   // divided by these; clusters of the grid; blocks of a cluster.
   uint32_t is_cluster, cluster, inverse, clusters, cluster_blocks;
 };
 constexpr BankPlaces bank_places(int capability) {
   if (capability >= 100)  // the cluster's are counted from SR_CgaSize, which is 0 here
-    return {0x360, 0x370, 0x2f8, 0x37c, 0x358, 0x348, 0x380, 0x36c, 0x2a0, 0x2b0, 0x2c0, 0x2cc};
-  if (capability == 90) return {0, 0xc, 0x20, 0x28, 0x208, 0x198, 0x210, 0x140, 0x144, 0x150, 0x15c, 0x188};
-  return {0, 0xc, 0x20, 0x28, 0x118, 0x40, 0, 0, 0, 0, 0, 0};
+    return {0x360, 0x370, 0x2f8, 0x37c, 0x358, 0x348, 0x380, 0x350, 0x120, 0x36c, 0x2a0, 0x2b0, 0x2c0, 0x2cc};
+  if (capability == 90)
+    return {0, 0xc, 0x20, 0x28, 0x208, 0x198, 0x210, 0x1a0, 0xd0, 0x140, 0x144, 0x150, 0x15c, 0x188};
+  return {0, 0xc, 0x20, 0x28, 0x118, 0x40, 0, 0, 0x50, 0, 0, 0, 0, 0};
 }
+inline constexpr std::string_view kConstantMemory = "constant memory";  // bank 3 as a variable
 inline constexpr uint32_t kLeastBankBytes = 0x380;  // in front of parameters, where a cubin does not say it
 // Whether the bytes in front of the parameters are among these.
 bool is_known_in_bank(int capability, uint64_t at, uint32_t bytes);
 void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out);
-
-// d = a + b + c, each inverted where `small` has its bit (1, 2, 4), plus 1 for each bit of small >> 3, plus the carries
-// of Add3. Carries out: Add3::out[0] where the sum reaches 2^32, out[1] where it reaches 2^33.
-struct Add3 {
-  uint32_t in[2] = {kNoRegister, kNoRegister}, out[2] = {kNoRegister, kNoRegister};
-};
-void add3(Lanes& l, const Operands& in);
 
 // d, a predicate: a / b of f32 is not to be had by Newton's steps from 1 / b; FCHK.
 void check_division(Lanes& l, const Operands& in);
@@ -53,18 +51,15 @@ struct ConstantBank {
 };
 void load_constant(Lanes& l, const Operands& in);
 
-// d = a[table] of three predicates a, b, c; small: the table of 8 bits.
-void predicate_table(Lanes& l, const Operands& in);
-// Predicates as bits: d = the places of `data` (PredicateBits) under imm's mask, the other bits those of a.
-struct PredicateBits {
-  std::array<uint32_t, 7> places;  // of P0 to P6
-  uint32_t mask = 0;
-};
-void pack_predicates(Lanes& l, const Operands& in);
-void unpack_predicates(Lanes& l, const Operands& in);  // a: the bits
+// Those of the best instruction set.
+const SumHandlers& sums();
 
-// What only threads of a warp that are apart come to, which BRA.DIV brings together.
-void apart_here(Lanes& l, const Operands& in);
+// --- tensor memory ----------------------------------------------------------------------------------------------------
+// The Instr of `data` that the instruction descriptor `a` asks for: by whether A is sparse (1) and whether it is tf32 (2).
+struct ByDescriptor {
+  Instr variants[4];
+};
+void run_by_descriptor(Lanes& l, const Operands& in);
 
 // --- reconvergence ----------------------------------------------------------------------------------------------------
 // A barrier register holds, for each thread of a region, the threads of its warp that entered it together.

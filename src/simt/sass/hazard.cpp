@@ -30,9 +30,9 @@ std::optional<exec::Trap> first_hazard(const sass::Module& module, const sass::F
   t.op = std::string(first.at->spelling);
   t.location = module.location(first.at->offset);
   t.message = first.message;
-  if (first.at->place) {
+  if (const sass::Place* place = first.at->place()) {
     t.notes.push_back("the instruction is at " + t.location.str() + ": " + text_of(module, *first.at));
-    t.location = {std::string(first.at->place->file), static_cast<int>(first.at->place->line), 0};
+    t.location = {std::string(place->file), static_cast<int>(place->line), 0};
   }
   add_ptx_line(t.notes, module, *first.at);
   if (first.cause != first.at) {

@@ -38,7 +38,7 @@ bool emit_sum(SassLowering& l, Sum sum) {
     if (sum.at[k] == kNoRegister) return false;
   }
   const uint32_t d = l.result(0);
-  Instr& i = l.emit(add3);
+  Instr& i = l.emit(sums().add3);
   i.d = d, i.a = sum.at[0], i.b = sum.at[1], i.c = sum.at[2], i.small = small;
   i.data = l.code.keep(sum.carries);
   return true;
@@ -193,7 +193,7 @@ bool lower_lop3(SassLowering& l) {
 bool lower_plop3(SassLowering& l) {
   const uint32_t a = l.predicate(2), b = l.predicate(3), c = l.predicate(4);
   auto table = [&](uint32_t d, size_t k) {
-    Instr& i = l.emit(predicate_table);
+    Instr& i = l.emit(sums().predicate_table);
     i.d = d, i.a = a, i.b = b, i.c = c, i.small = static_cast<uint32_t>(l.slot(k)->integer & 0xff);
   };
   const bool second = l.slot(1)->index != sass::kTrue;
@@ -316,6 +316,14 @@ bool lower_wide_setp(SassLowering& l) {
   return true;
 }
 
+// Whether a selector takes each byte from its own place, of whichever operand.
+bool keeps_bytes(const sass::Operand& how) {
+  if (how.kind != sass::OperandKind::kInteger) return false;
+  for (int64_t i = 0; i < 4; ++i)
+    if ((how.integer >> 4 * i & 0xb) != i) return false;  // and does not repeat its sign
+  return true;
+}
+
 bool lower_prmt(SassLowering& l) {
   for (const char* mode : {"F4E", "B4E", "RC8", "ECL", "ECR", "RC16"}) {
     if (!l.has(mode)) continue;
@@ -323,10 +331,13 @@ bool lower_prmt(SassLowering& l) {
           {l.result(0), l.word(1), l.word(3), l.word(2)});
     return true;
   }
-  if (l.slot(2)->kind == sass::OperandKind::kInteger)
-    l.ptx("prmt.b32 %r0, %r1, %r2, " + decimal(l.slot(2)->integer), {l.result(0), l.word(1), l.word(3)});
+  const uint32_t a = l.word(1), c = l.word(3);
+  if (a == c && keeps_bytes(*l.slot(2)))
+    l.copy(l.result(0), a, 4);
+  else if (l.slot(2)->kind == sass::OperandKind::kInteger)
+    l.ptx("prmt.b32 %r0, %r1, %r2, " + decimal(l.slot(2)->integer), {l.result(0), a, c});
   else
-    l.ptx("prmt.b32 %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(3), l.word(2)});
+    l.ptx("prmt.b32 %r0, %r1, %r2, %r3", {l.result(0), a, c, l.word(2)});
   return true;
 }
 
@@ -349,6 +360,15 @@ bool lower_extremum(SassLowering& l) {
   if (first == 3 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
   const uint32_t a = l.word(first), b = l.word(first + 1);
   l.choose(first + 2, "min" + rest, "max" + rest, a, b);
+  return true;
+}
+
+// min(a + b, c), or max.
+bool lower_sum_extremum(SassLowering& l) {
+  const uint32_t sum = l.temporary(4);
+  const std::string rest = std::string(l.has("U32") ? ".u32" : ".s32") + " %r0, %r1, %r2";
+  l.ptx("add.s32 %r0, %r1, %r2", {sum, l.word(1), l.word(2)});
+  l.choose(4, "min" + rest, "max" + rest, sum, l.word(3));
   return true;
 }
 
@@ -419,6 +439,7 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kIDP:
       return lower_dot(l);
     case sass::Opcode::kIMAD_HI:
+    case sass::Opcode::kUIMAD_HI:
       return lower_imad_high(l);
     case sass::Opcode::kIMAD_WIDE:
     case sass::Opcode::kUIMAD_WIDE:
@@ -482,13 +503,8 @@ bool lower_integer(SassLowering& l) {
     case sass::Opcode::kVABSDIFF4:
       l.ptx("vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
       return true;
-    case sass::Opcode::kVIADDMNMX: {
-      const uint32_t sum = l.temporary(4);
-      const std::string rest = std::string(l.has("U32") ? ".u32" : ".s32") + " %r0, %r1, %r2";
-      l.ptx("add.s32 %r0, %r1, %r2", {sum, l.word(1), l.word(2)});
-      l.choose(4, "min" + rest, "max" + rest, sum, l.word(3));
-      return true;
-    }
+    case sass::Opcode::kVIADDMNMX:
+      return lower_sum_extremum(l);
     case sass::Opcode::kVIMNMX3:
       return lower_extremum_of_three(l);
     default:

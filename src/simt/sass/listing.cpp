@@ -14,7 +14,7 @@ class SassListing final : public Listing {
   }
   uint32_t ptx_line(const Source& s) const override { return of(s).ptx_line; }
   std::optional<base::Location> program_location(const Source& s) const override {
-    const std::optional<sass::Place>& place = of(s).place;
+    const sass::Place* place = of(s).place();
     if (!place) return {};
     return base::Location{std::string(place->file), static_cast<int>(place->line), 0};
   }

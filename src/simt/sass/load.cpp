@@ -63,13 +63,16 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
   if (!plan) return plan.error();
   // What the cubin and the options say, without what lowering adds.
   Target shape = code;
-  auto lower = [shape = std::move(shape), module = *module, function, kernel = *kernel](
-                   std::span<const exec::RegisterProbe> probes) -> base::Result<std::unique_ptr<Code>> {
+  auto lower = [shape = std::move(shape), module = *module, function,
+                kernel = *kernel](exec::Observer& observer) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
     code->level = "cubin";
     base::Diagnostics sink;
-    if (SassLowering(*code, module, *function, kernel, sink, probes).lower_kernel()) return code;
+    auto* stopper = dynamic_cast<exec::Stopper*>(&observer);
+    SassLowering lowering(*code, module, *function, kernel, sink, probes_of(observer), stopper);
+    if (dynamic_cast<const exec::CountObserver*>(&observer)) lowering.count();
+    if (lowering.lower_kernel()) return code;
     return sink.summary();
   };
   return make_kernel(std::move(code), std::move(*plan), options.shared_bytes, std::move(lower));

@@ -10,11 +10,14 @@
 
 #include <triton_runner/artifact/cubin.h>
 #include <triton_runner/exec/register_observer.h>
+#include <triton_runner/exec/stopper.h>
 #include <triton_runner/ptx/opcode.h>
 #include <triton_runner/sass/opcode.h>
 
 #include "code.h"
+#include "count.h"
 #include "exec.h"
+#include "stop.h"
 
 namespace triton_runner::simt {
 
@@ -25,8 +28,9 @@ class SassLowering {
  public:
   SassLowering(Code& code, std::shared_ptr<const sass::Module> module, const sass::Function& function,
                const artifact::CubinKernel& kernel, base::Diagnostics& sink,
-               std::span<const exec::RegisterProbe> probes = {});
+               std::span<const exec::RegisterProbe> probes = {}, exec::Stopper* stopper = nullptr);
   bool lower_kernel();
+  void count();  // before lower_kernel(): the code counts what it executes (count.h)
 
   Code& code;
   const artifact::CubinKernel& kernel;
@@ -59,6 +63,9 @@ class SassLowering {
   uint32_t reg(uint32_t index, bool uniform = false);  // R or UR; RZ: a constant
   uint32_t pred(uint32_t index, bool uniform = false);
   uint32_t barrier(uint32_t index);
+  uint32_t aside(uint32_t index) {  // Rpc.LO, Rpc.HI
+    return aside_[index] == kNoRegister ? aside_[index] = temporary(4) : aside_[index];
+  }
   uint32_t constant(uint64_t bits, uint32_t bytes);
   uint32_t temporary(uint32_t bytes);
   uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF of PTX
@@ -92,6 +99,7 @@ class SassLowering {
   Instr& emit(Handler run);           // with the guard of the instruction
   void name_last();                   // the last one traps at the instruction's line
   void guard_by(uint32_t predicate);  // the guard of what is emitted next holds where this does, too
+  void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
   void copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool error(std::string message, std::vector<std::string> notes = {});
   // Whether instructions of that name have their groups counted by scoreboard `barrier`.
@@ -111,6 +119,9 @@ class SassLowering {
   void run_uniformly(size_t first);
   bool writes_uniform() const;
   void emit_probes(uint32_t instruction, bool after);
+  void emit_stop(const sass::Instruction& in);
+  void begin_counts(const std::vector<uint32_t>& together);
+  void emit_counts(uint32_t instruction);
   void give_sources(size_t first);
   Part part();
   bool takes_divisor() const;
@@ -122,6 +133,8 @@ class SassLowering {
   std::map<int, std::string> banks_;  // with addresses
   const sass::Function& function_;
   std::span<const exec::RegisterProbe> probes_;
+  exec::Stopper* stopper_;
+  const StopRegisters* shown_ = nullptr;         // under a debugger
   std::multimap<uint32_t, uint32_t> probes_at_;  // by instruction
   base::Diagnostics& sink_;
   const sass::Instruction* in_ = nullptr;
@@ -130,6 +143,7 @@ class SassLowering {
   bool guard_negated_ = false;
   size_t first_ = 0;  // of the instructions of in_
   uint32_t carry_ = kNoRegister, active_ = kNoRegister, exclusive_ = kNoRegister;
+  uint32_t aside_[2] = {kNoRegister, kNoRegister};
   size_t numbers_at_ = 0;  // the last instruction of in_ that computes floats, and what it says of them
   const Source* numbers_ = nullptr;
   bool by_threads_ = false;                                 // give_threads was used
@@ -138,7 +152,9 @@ class SassLowering {
   std::map<std::string, uint32_t, std::less<>> specials_;
   std::map<uint32_t, uint32_t> unread_;  // by bytes
   std::unordered_map<std::string, std::shared_ptr<PtxLine>> lines_;
-  std::vector<uint32_t> starts_;  // of function_.body
+  std::shared_ptr<CountPlan> counting_;  // null: nothing is counted
+  std::vector<uint8_t> begins_;          // of function_.body: where a stretch that is counted at once begins
+  std::vector<uint32_t> starts_;         // of function_.body, where jumps may come
   std::vector<std::pair<uint32_t, uint64_t>> jumps_;
   std::vector<uint32_t> anywhere_;
 };

@@ -20,13 +20,18 @@ std::string list(std::vector<uint32_t>& places, const std::vector<uint32_t>& mor
 
 bool lower_shared_matrices(SassLowering& l, bool load) {
   const sass::Operand& where = *l.slot(load ? 1 : 0);
-  const uint32_t count = l.has("4") ? 4 : l.has("2") ? 2 : 1;
+  const uint32_t count = l.has("4") ? 4 : l.has("2") ? 2 : 1, each = l.has("MT1616") ? 2 : 1;
   std::vector<uint32_t> places{l.address(where, false)};
   if (places[0] == kNoRegister) return false;
-  const std::string registers = list(places, l.registers(load ? 0 : 1, count, load));
+  const std::string registers = list(places, l.registers(load ? 0 : 1, count * each, load));
   const std::string address = "[%r0" + SassLowering::offset_text(where) + "]";
-  std::string line = load ? "ldmatrix.sync.aligned.m8n8.x" : "stmatrix.sync.aligned.m8n8.x";
-  line += std::to_string(count) + (l.has("MT88") ? ".trans" : "") + ".shared.b16 ";
+  const std::string shape = each == 2 ? ".m16n16.x" : l.has("M816") ? ".m8n16.x" : ".m8n8.x";
+  const std::string type = l.has("U4x16P64TO8")   ? "b8x16.b4x16_p64 "
+                           : l.has("U6x16P32TO8") ? "b8x16.b6x16_p32 "
+                           : l.has("8")           ? "b8 "
+                                                  : "b16 ";
+  std::string line = (load ? "ldmatrix.sync.aligned" : "stmatrix.sync.aligned") + shape;
+  line += std::to_string(count) + (l.has("MT88") || each == 2 ? ".trans" : "") + ".shared." + type;
   l.ptx(line + (load ? registers + ", " + address : address + ", " + registers), places);
   return true;
 }

@@ -22,13 +22,14 @@ bool lower_init(SassLowering& l) {
   return true;
 }
 
-// The state of ours as machine code has it.
-void give_state(SassLowering& l, uint32_t state) {
+// The state of ours as machine code has it. `each`: instead of the lower half, the threads whose arrivals the code adds for
+// those above them; ours has added them.
+void give_state(SassLowering& l, uint32_t state, bool each) {
   const uint32_t low = l.temporary(8), high = l.temporary(8), out = l.temporary(8);
   l.ptx("shr.u64 %d0, %d1, 20", {low, state});
   l.ptx("neg.s64 %d0, %d1", {low, low});
   l.ptx("and.b64 %d0, %d1, 0xfffff", {low, low});
-  l.ptx("shl.b64 %d0, %d1, 1", {low, low});
+  each ? l.copy(low, l.constant(0, 8), 8) : l.ptx("shl.b64 %d0, %d1, 1", {low, low});
   l.ptx("neg.s64 %d0, %d1", {high, state});
   l.ptx("and.b64 %d0, %d1, 0xfffff", {high, high});
   l.ptx("shl.b64 %d0, %d1, 43", {high, high});
@@ -68,7 +69,7 @@ bool lower_arrive(SassLowering& l) {
   if (!one) line += ", %r2";
   const uint32_t state = l.temporary(8), value = one ? kNoRegister : l.word(2);
   l.ptx(line, {at, state, value});
-  if (keeps) give_state(l, state);
+  if (keeps) give_state(l, state, l.has("TMASK"));
   return true;
 }
 

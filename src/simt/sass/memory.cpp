@@ -38,6 +38,20 @@ bool lower_access(SassLowering& l, Space space, bool write) {
   return true;
 }
 
+// Whether a generic address is in a space. The register that is written, too, was seen as RZ alone.
+bool lower_space_query(SassLowering& l) {
+  const sass::Operand& where = *l.slot(2);
+  const char* space = l.has("G")   ? "global"
+                      : l.has("S") ? "shared::cta"
+                      : l.has("D") ? "shared::cluster"
+                      : l.has("L") ? "local"
+                                   : nullptr;
+  const uint32_t at = l.address(where, true);
+  if (at == kNoRegister || !space || where.integer || l.slot(1)->index != sass::kZero) return false;
+  l.ptx(std::string("isspacep.") + space + " %p0, %d1", {l.predicate_result(0), at});
+  return true;
+}
+
 }  // namespace
 
 bool lower_memory(SassLowering& l) {
@@ -46,7 +60,10 @@ bool lower_memory(SassLowering& l) {
       return lower_access(l, Space::kGeneric, false);
     case sass::Opcode::kST:
       return lower_access(l, Space::kGeneric, true);
+    case sass::Opcode::kQSPC:
+      return lower_space_query(l);
     case sass::Opcode::kLDG:
+    case sass::Opcode::kLDGMC:  // of several devices' memory: there is one
       return lower_access(l, Space::kGlobal, false);
     case sass::Opcode::kSTG:
       return lower_access(l, Space::kGlobal, true);

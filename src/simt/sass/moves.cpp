@@ -7,15 +7,16 @@ namespace {
 
 bool lower_predicate_bits(SassLowering& l, bool pack) {
   const size_t name = pack ? 1 : 0, mask = pack ? 3 : 2;
-  if (l.slot(name)->selector != "PR") return false;
+  const bool uniform = l.slot(name)->selector == "UPR";
+  if (l.slot(name)->selector != "PR" && !uniform) return false;
   const sass::Operand& m = *l.slot(mask);
   if (m.kind != sass::OperandKind::kInteger) return false;
   PredicateBits bits;
   bits.mask = static_cast<uint32_t>(m.integer) & 0x7f;
   if (bits.mask != static_cast<uint64_t>(m.integer)) return false;
-  for (uint32_t p = 0; p < 7; ++p) bits.places[p] = bits.mask >> p & 1 ? l.pred(p) : kNoRegister;
+  for (uint32_t p = 0; p < 7; ++p) bits.places[p] = bits.mask >> p & 1 ? l.pred(p, uniform) : kNoRegister;
   const uint32_t a = l.word(pack ? 2 : 1), d = pack ? l.result(0) : kNoRegister;
-  Instr& i = l.emit(pack ? pack_predicates : unpack_predicates);
+  Instr& i = l.emit(pack ? sums().pack_predicates : sums().unpack_predicates);
   i.d = d, i.a = a, i.data = l.code.keep(bits);
   return true;
 }
@@ -89,6 +90,22 @@ bool lower_special(SassLowering& l, uint32_t bytes) {
   return true;
 }
 
+// Rpc, two registers that code puts aside what it likes in: Rpc.LO, Rpc.HI, or (64) both.
+bool lower_put_aside(SassLowering& l) {
+  const size_t name = l.shape() == 0 ? 0 : 1;
+  std::string_view which = l.slot(name)->selector;
+  if (!which.starts_with("Rpc")) return false;
+  which.remove_prefix(3);
+  const bool both = l.has("64");
+  if (both ? !which.empty() : which != ".LO" && which != ".HI") return false;
+  const std::vector<uint32_t> registers = l.registers(1 - name, both ? 2 : 1, name == 1);
+  for (uint32_t k = 0; k < registers.size(); ++k) {
+    const uint32_t aside = l.aside(both ? k : which == ".HI");
+    l.copy(name == 0 ? aside : registers[k], name == 0 ? registers[k] : aside, 4);
+  }
+  return true;
+}
+
 }  // namespace
 
 bool lower_moves(SassLowering& l) {
@@ -104,6 +121,7 @@ bool lower_moves(SassLowering& l) {
     case sass::Opcode::kULDC:
       return lower_constant(l);
     case sass::Opcode::kP2R:
+    case sass::Opcode::kUP2UR:
       return lower_predicate_bits(l, true);
     case sass::Opcode::kR2P:
       return lower_predicate_bits(l, false);
@@ -113,6 +131,8 @@ bool lower_moves(SassLowering& l) {
       i.d = d, i.a = a;
       return true;
     }
+    case sass::Opcode::kRPCMOV:
+      return lower_put_aside(l);
     case sass::Opcode::kCS2R_32:
     case sass::Opcode::kS2R:
     case sass::Opcode::kS2UR:

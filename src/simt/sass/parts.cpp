@@ -73,7 +73,10 @@ void SassLowering::give_sources(size_t first) {
     code.instrs[numbers_at_].source = &code.sources.emplace_back(source);
   }
   const Part* whole = code.keep(part());
-  for (; made < code.sources.size(); ++made) code.sources[made].part = whole;
+  for (; made < code.sources.size(); ++made) {
+    code.sources[made].part = whole;
+    code.sources[made].index = static_cast<uint32_t>(in_ - function_.body.data());
+  }
 }
 
 }  // namespace triton_runner::simt

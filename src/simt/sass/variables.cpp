@@ -4,20 +4,22 @@
 
 #include "control.h"
 #include "ptx/builtin.h"
+#include "sass/handlers.h"
 #include "sass/lower.h"
 
 namespace triton_runner::simt {
 
 void SassLowering::place_variables() {
   banks_ = kernel.banks;
-  for (const artifact::CubinKernel::Variable& v : kernel.variables) {
+  auto place = [&](std::string_view name, std::string_view bytes, uint64_t align, bool writable) {
     Code::Global& g = code.globals.emplace_back();
-    const uint64_t align = std::max<uint64_t>(v.align, 16);
-    g.name = v.name, g.size = v.bytes.size(), g.writable = true;
-    g.bytes = std::make_unique<std::byte[]>(v.bytes.size() + align);
+    g.name = name, g.size = bytes.size(), g.writable = writable;
+    g.bytes = std::make_unique<std::byte[]>(bytes.size() + align);
     g.address = (reinterpret_cast<uintptr_t>(g.bytes.get()) + align - 1) / align * align;
-    std::memcpy(reinterpret_cast<std::byte*>(g.address), v.bytes.data(), v.bytes.size());
-  }
+    std::memcpy(reinterpret_cast<std::byte*>(g.address), bytes.data(), bytes.size());
+  };
+  for (const artifact::CubinKernel::Variable& v : kernel.variables)
+    place(v.name, v.bytes, std::max<uint64_t>(v.align, 16), true);
   for (const artifact::CubinKernel::Pointer& p : kernel.pointers) {
     uint64_t address = p.value;
     auto variable = std::find_if(code.globals.begin(), code.globals.end(),
@@ -32,6 +34,7 @@ void SassLowering::place_variables() {
                           : banks_[p.bank].data() + p.offset;
     std::memcpy(to, &address, sizeof address);
   }
+  if (const std::string* constants = constants_of(3)) place(kConstantMemory, *constants, 256, false);
 }
 
 }  // namespace triton_runner::simt

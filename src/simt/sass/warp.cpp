@@ -80,8 +80,13 @@ bool lower_redux(SassLowering& l) {
   return true;
 }
 
+// Shape 1, of ptxas 12.4, names members: those of them that are on take part.
 bool lower_elect(SassLowering& l) {
-  const uint32_t members = l.active(), is_leader = l.predicate_result(0), leader = l.temporary(4);
+  const bool named = l.shape() == 1;
+  if (!named && (l.slot(2)->index != sass::kTrue || l.slot(2)->inverted)) return false;
+  uint32_t members = l.active();
+  if (named) l.ptx("and.b32 %r0, %r1, %r2", {members = l.temporary(4), l.active(), l.word(2)});
+  const uint32_t is_leader = l.predicate_result(0), leader = l.temporary(4);
   Instr& i = l.emit(run_elect);
   i.d = leader, i.e = is_leader, i.b = members;
   l.give_threads(l.result(1), leader, 4);

@@ -112,7 +112,7 @@ void gather_4x4(std::byte* const* out, At at, uint32_t n) {
 template <bool kShared, class At>
 void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
   for (uint32_t turn = 0; turn < n; turn += 4) {
-    const uint32_t i = kShared ? store_turn(turn, n) - 3 : turn;
+    const uint32_t i = kShared ? store_turn(turn, n, 16) - 3 : turn;
     __m128i r[4];
     auto word = [&](int k) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(in[k] + 4 * i)); };
     transpose4(word(0), word(1), word(2), word(3), r);
@@ -133,7 +133,7 @@ void gather_4x4(std::byte* const* out, At at, uint32_t n) {
 template <bool kShared, class At>
 void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
   for (uint32_t turn = 0; turn < n; ++turn) {
-    const uint32_t i = kShared ? store_turn(turn, n) : turn;
+    const uint32_t i = kShared ? store_turn(turn, n, 16) : turn;
     for (uint32_t k = 0; k < 4; ++k) std::memcpy(at(i) + 4 * k, in[k] + 4 * i, 4);
   }
 }
@@ -157,7 +157,7 @@ void gather_words(std::byte* const* out, At at, const int8_t* mask, uint32_t n, 
 template <class T, bool kShared, class At>
 void scatter_words(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words) {
   for (uint32_t turn = 0; turn < n; ++turn) {
-    const uint32_t i = kShared ? store_turn(turn, n) : turn;
+    const uint32_t i = kShared ? store_turn(turn, n, sizeof(T) * words) : turn;
     if (mask && !mask[i]) continue;
     std::byte* p = at(i);
     for (uint32_t k = 0; k < words; ++k) std::memcpy(p + sizeof(T) * k, in[k] + sizeof(T) * i, sizeof(T));
@@ -221,14 +221,35 @@ void scatter32(const std::byte* const* in, std::byte* base, const uint32_t* a, u
       in, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words, word_bytes);
 }
 
+void permute(uint32_t* d, const uint32_t* a, const uint8_t* from, uint32_t n) {
+#if defined(SIMD_ISA_avx512)
+  auto half = [&](size_t k) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k)));
+  };
+  const __m512i low = half(0), high = half(16);
+  for (size_t w = 0; w < n; w += 32) {
+    const __m512i x = _mm512_loadu_si512(a + w), y = _mm512_loadu_si512(a + w + 16);
+    _mm512_storeu_si512(d + w, _mm512_permutex2var_epi32(x, low, y));
+    _mm512_storeu_si512(d + w + 16, _mm512_permutex2var_epi32(x, high, y));
+  }
+#else
+  for (size_t w = 0; w < n; w += 32) {
+    uint32_t value[32];
+    std::memcpy(value, a + w, sizeof value);
+    for (size_t i = 0; i < 32; ++i) d[w + i] = value[from[i]];
+  }
+#endif
+}
+
 }  // namespace
 
 bool load_matrices(const std::byte* base, uint32_t bytes, const uint32_t* a, uint32_t add, uint32_t count,
                    bool trans, std::byte* const* out);  // matrix.cpp
+extern const SumHandlers kSums;                         // sums.cpp
 
 extern const Tables kTables;
-const Tables kTables{guard,    highest,  any_bits,  range,     contiguous,   contiguous32,
-                     gather64, gather32, scatter64, scatter32, load_matrices};
+const Tables kTables{guard,    highest,   any_bits,  range,         contiguous, contiguous32, gather64,
+                     gather32, scatter64, scatter32, load_matrices, permute,    &kSums};
 
 }  // namespace SIMD_ISA
 }  // namespace triton_runner::simt

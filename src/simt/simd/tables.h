@@ -9,12 +9,16 @@ namespace triton_runner::simt {
 
 enum class Guard : uint8_t { kNone, kSome, kAll };
 
-// Which of n lanes stores to shared memory in a turn: the lanes of each warp, the last first. Where several
-// store to one word PTX leaves open which value stays; on an H100 the first lane's does.
-inline uint32_t store_turn(uint32_t turn, uint32_t n) {
-  const uint32_t warp = turn & ~uint32_t{31};
-  return warp + (n - warp < 32 ? n : warp + 32) - 1 - turn;
+// Which of n lanes stores `bytes` to shared memory in a turn. Where several store to one word PTX leaves open
+// which value stays. An H100 takes 128 bytes at a time, so that lanes that store 16 go in quarters of a warp and
+// those that store 8 in halves; of one part the first lane's value stays, of several the last part's.
+inline uint32_t store_turn(uint32_t turn, uint32_t n, uint32_t bytes) {
+  const uint32_t lanes = bytes <= 4 ? 32 : 128 / bytes;
+  const uint32_t first = turn & ~(lanes - 1);
+  return first + (n - first < lanes ? n : first + lanes) - 1 - turn;
 }
+
+struct SumHandlers;  // sums.h
 
 struct Tables {
   // out[i] = (p[i] ^ flip) & mask[i] (mask null: all on), n a multiple of 32: how many are left of the mask?
@@ -44,6 +48,9 @@ struct Tables {
   // `bytes` or not aligned.
   bool (*load_matrices)(const std::byte* base, uint32_t bytes, const uint32_t* a, uint32_t add,
                         uint32_t count, bool trans, std::byte* const* out);
+  // d[i] = a[from[i]] in each warp of n lanes: 32 numbers below 32.
+  void (*permute)(uint32_t* d, const uint32_t* a, const uint8_t* from, uint32_t n);
+  const SumHandlers* sums;
 };
 
 const Tables& simd_tables(num::Isa isa);

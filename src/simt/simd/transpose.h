@@ -2,15 +2,20 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <triton_runner/ptx/lanes.h>
 
 namespace triton_runner::simt {
 namespace {
 
-typedef uint16_t Row __attribute__((vector_size(16)));
-typedef uint32_t Row32 __attribute__((vector_size(16)));
-typedef uint64_t Row64 __attribute__((vector_size(16)));
+template <class E, size_t kBytes>
+struct Vector {
+  typedef E type __attribute__((vector_size(kBytes)));
+};
+template <uint32_t kCount>
+using Rows = typename Vector<uint16_t, 16 * kCount>::type;
+using Row = Rows<1>;
 
 PTX_INLINE Row load_row(const void* p) {
   Row r;
@@ -19,32 +24,36 @@ PTX_INLINE Row load_row(const void* p) {
 }
 PTX_INLINE void store_row(void* p, Row r) { std::memcpy(p, &r, 16); }
 
-// Elements of the lower or of the upper halves of two rows, in turn.
-PTX_INLINE Row low16(Row a, Row b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
-PTX_INLINE Row high16(Row a, Row b) { return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
-PTX_INLINE Row low32(Row a, Row b) { return (Row)__builtin_shufflevector((Row32)a, (Row32)b, 0, 4, 1, 5); }
-PTX_INLINE Row high32(Row a, Row b) { return (Row)__builtin_shufflevector((Row32)a, (Row32)b, 2, 6, 3, 7); }
-PTX_INLINE Row low64(Row a, Row b) { return (Row)__builtin_shufflevector((Row64)a, (Row64)b, 0, 2); }
-PTX_INLINE Row high64(Row a, Row b) { return (Row)__builtin_shufflevector((Row64)a, (Row64)b, 1, 3); }
+// Elements of the lower or of the upper halves of two rows, in turn, in each 16 bytes.
+template <class E, bool kHigh, class V, size_t... I>
+PTX_INLINE V interleave(V a, V b, std::index_sequence<I...>) {
+  using T = typename Vector<E, sizeof(V)>::type;
+  constexpr size_t kRow = 16 / sizeof(E);
+  return (V)__builtin_shufflevector(
+      (T)a, (T)b, (I / kRow * kRow + kHigh * kRow / 2 + I % kRow / 2 + I % 2 * sizeof...(I))...);
+}
+template <class E, bool kHigh, class V>
+PTX_INLINE V interleave(V a, V b) {
+  return interleave<E, kHigh>(a, b, std::make_index_sequence<sizeof(V) / sizeof(E)>());
+}
 
-// Of vectors that have low16() to high64().
 template <class V>
 PTX_INLINE void transpose(V (&r)[8]) {
   V a[8], b[8];
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {  // columns 0 to 3 | 4 to 7 of two rows
-    a[i] = low16(r[2 * i], r[2 * i + 1]);
-    a[4 + i] = high16(r[2 * i], r[2 * i + 1]);
+    a[i] = interleave<uint16_t, false>(r[2 * i], r[2 * i + 1]);
+    a[4 + i] = interleave<uint16_t, true>(r[2 * i], r[2 * i + 1]);
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {  // 0, 1 | 2, 3 | 4, 5 | 6, 7 of four rows
-    b[i / 2 * 4 + i % 2] = low32(a[2 * i], a[2 * i + 1]);
-    b[i / 2 * 4 + 2 + i % 2] = high32(a[2 * i], a[2 * i + 1]);
+    b[i / 2 * 4 + i % 2] = interleave<uint32_t, false>(a[2 * i], a[2 * i + 1]);
+    b[i / 2 * 4 + 2 + i % 2] = interleave<uint32_t, true>(a[2 * i], a[2 * i + 1]);
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    r[2 * i] = low64(b[2 * i], b[2 * i + 1]);
-    r[2 * i + 1] = high64(b[2 * i], b[2 * i + 1]);
+    r[2 * i] = interleave<uint64_t, false>(b[2 * i], b[2 * i + 1]);
+    r[2 * i + 1] = interleave<uint64_t, true>(b[2 * i], b[2 * i + 1]);
   }
 }
 

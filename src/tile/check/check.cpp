@@ -7,6 +7,7 @@
 
 #include "check/hints.h"
 #include "check/nan.h"
+#include "check/overflow.h"
 #include "check/perturb.h"
 #include "check/race.h"
 #include "check/uninit.h"
@@ -70,15 +71,17 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options, cons
   substitutes_ = options.substitution != nullptr;
   if (options.perturb) perturbation_ = std::make_unique<Perturbation>(code, *options.perturb);
   if (options.checks & exec::kCheckHints) hints_ = std::make_unique<HintCheck>(code.code);
+  if (options.checks & exec::kCheckOverflow) overflow_ = std::make_unique<OverflowCheck>(code);
   if (options.checks & exec::kCheckRace) race_ = std::make_unique<RaceCheck>(code, memory);
 }
 
 Checks::~Checks() = default;
 
 void Checks::begin(Program& program) {
-  if (!uninit_ && !race_) return;
+  if (!uninit_ && !race_ && !overflow_) return;
   if (!program.checks) program.checks = std::make_unique<ProgramChecks>();
   if (uninit_) uninit_->begin(program);
+  if (overflow_) overflow_->begin(program);
   if (race_) race_->begin(program);
 }
 
@@ -90,11 +93,13 @@ bool Checks::looks_at(const Instr& in) const {
 bool Checks::before(Task& t, const Instr& in) {
   if (hints_ && &in == code_.code.entry && !hints_->begin(t, in)) return false;
   if (!looks_at(in)) return true;
-  return (!uninit_ || quiet_ || uninit_->before(t, in)) && (!race_ || race_->before(t, in));
+  return (!uninit_ || quiet_ || uninit_->before(t, in)) && (!race_ || race_->before(t, in)) &&
+         (!overflow_ || overflow_->before(t, in));
 }
 
 bool Checks::after(Task& t, const Instr& in) {
   if (!looks_at(in)) return true;
+  if (overflow_) overflow_->after(t, in);
   if (uninit_) {
     uninit_->after(t, in);
     if (!quiet_ && substitutes_) uninit_->define_results(t, in);

@@ -22,6 +22,7 @@ class HintCheck;
 class Lowering;
 class MemPlan;
 class NanCheck;
+class OverflowCheck;
 class Perturbation;
 class RaceCheck;
 class UninitCheck;
@@ -85,6 +86,7 @@ class Checks {
   bool zero_division_ = false;  // integers divided by 0
   std::unique_ptr<RaceCheck> race_;
   std::unique_ptr<HintCheck> hints_;
+  std::unique_ptr<OverflowCheck> overflow_;
   std::unique_ptr<Perturbation> perturbation_;
   bool substitutes_ = false;   // LaunchOptions::substitution
   machine::Shuffle* shuffle_;  // of a shuffled launch

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lowering.h"
 #include "machine/shared_state.h"
 
 namespace triton_runner::tile {
@@ -52,6 +53,16 @@ class Shadows::World {
   std::vector<std::pair<Slot, Value>> kept_;
 };
 
+std::string Origin::text(const Code& code) const {
+  std::string out = place_text(*in->op, code);
+  if (!element.empty()) {
+    out += ", element [";
+    for (size_t i = 0; i < element.size(); ++i) out += (i ? ", " : "") + std::to_string(element[i]);
+    out += "]";
+  }
+  return iteration.empty() ? out : out + ", " + iteration;
+}
+
 Shadows::Shadows(const Code& code, BufferPool& pool) : code_(code), pool_(pool) {
   values_.resize(code.types.size());
   origin.resize(code.types.size());
@@ -65,16 +76,15 @@ Shadows::~Shadows() {
   if (shared_) pool_.release(shared_);
 }
 
-void Shadows::begin(Program& program) {
+void Shadows::begin(Program& program, std::byte memory) {
   for (Slot s = 0; s < values_.size(); ++s) set_clean(s);
   origins.clear();
   stored = 0;
   if (!shared_) return;
-  // New shared memory has the pattern of its poison (shared_state.cpp): all undefined.
   std::swap(program.shared, shared_);
   auto state = std::make_unique<SharedState>();
   state->begin(program);
-  std::memset(program.shared_memory(), 0xff, code_.shared_bytes);
+  std::memset(program.shared_memory(), static_cast<int>(memory), code_.shared_bytes);
   state_ = std::move(state);
   std::swap(program.shared, shared_);
 }
@@ -91,10 +101,10 @@ void Shadows::set_clean(Slot s) {
   origin[s] = 0;
 }
 
-void Shadows::set_all(Slot s, uint32_t from) {
+void Shadows::set_all(Slot s, uint32_t from, int64_t bits) {
   drop(values_[s]);
   values_[s].form = Form::kUniform;
-  values_[s].bits = 1;
+  values_[s].bits = bits;
   origin[s] = from;
 }
 
@@ -133,6 +143,18 @@ void Shadows::copies(const Instr& in) {
     drop(values_[in.result(i)]);
     std::tie(values_[in.result(i)], origin[in.result(i)]) = saved[i];
   }
+}
+
+bool Shadows::move(Task& t, const Instr& in, Family family) {
+  if (family == Family::kMoves)
+    run(t, in, {});
+  else if (family == Family::kCopies)
+    copies(in);
+  else if (family == Family::kFork)
+    for (uint32_t r = 0; r < in.num_results; ++r) copy(in.result(r), in.operand(r % in.num_operands));
+  else
+    return false;
+  return true;
 }
 
 void Shadows::fill(Task& t, const Instr& in, const std::function<bool(int64_t)>& f) {
@@ -178,6 +200,22 @@ int64_t Shadows::first(Task& t, Slot s) {
   return -1;
 }
 
+int64_t Shadows::first_on(Task& t, Slot s, int64_t mask) {
+  if (clean(s)) return -1;
+  const uint8_t* on = nullptr;
+  if (mask != kNoSlot) {
+    const Slot m = static_cast<Slot>(mask);
+    if (!t.is_uniform(m))
+      on = static_cast<const uint8_t*>(t.dense(m));
+    else if (!t.bits(m))
+      return -1;
+  }
+  const Lanes bad = lanes(t, s);
+  for (int64_t i = 0; i < code_.types[s]->n; ++i)
+    if ((!on || on[i]) && bad.bad(i)) return i;
+  return -1;
+}
+
 int64_t Shadows::tame(Task& t, Slot s) {
   const TileType& type = *code_.types[s];
   if (values_[s].form == Form::kUniform) return -1;
@@ -200,6 +238,27 @@ void Shadows::run(Task& t, const Instr& in, std::vector<Slot> real) {
   for (uint32_t i = 0; i < in.num_operands; ++i)
     if (code_.types[in.operand(i)]->size == 0) world.keep(in.operand(i));
   in.run(t, in);
+}
+
+void Shadows::shared_moves(Task& t, const Instr& in) {
+  std::vector<Slot> real;
+  for (uint32_t i = 0; i < in.num_operands; ++i) {
+    const bool index = static_cast<int>(i) == Lowering::operand_index(*in.op, "indices");
+    if (!t.type(in.operand(i)).is_tensor || index)
+      real.push_back(in.operand(i));
+    else if (!clean(in.operand(i)))
+      stored = origin[in.operand(i)];
+  }
+  run(t, in, std::move(real));
+}
+
+void Shadows::clear_buffers(Task& t, const Instr& in, std::span<const MemoryOperand> buffers) {
+  for (const ir::Value& v : in.op->results)
+    if (v.type->kind == ir::TypeKind::kMemDesc) return;  // a view
+  using enum ir::Effect;
+  if (in.op->effects().any(kHint | kStores | kReports)) return;
+  for (const MemoryOperand& b : buffers)
+    write(t, in, b, std::vector<uint8_t>(in.op->operand(b.operand)->type->num_elements()));
 }
 
 void Shadows::issue_copy(Task& t, const Instr& in, const MemoryOperand& to) {
@@ -241,6 +300,7 @@ std::vector<uint8_t> Shadows::read(Task& t, const Instr& in, const MemoryOperand
   from.plan->read(bytes.data(), shared_->data(), d);
   const size_t size = bytes.size() / n;
   std::vector<uint8_t> out(n);
+  if (!any_set(bytes)) return out;
   for (size_t i = 0; i < bytes.size(); ++i) out[i / size] |= bytes[i] != std::byte{0};
   return out;
 }
@@ -250,7 +310,8 @@ void Shadows::write(Task& t, const Instr& in, const MemoryOperand& to,
   const MemDesc d = mem_desc(t, in.operand(to.operand));
   std::vector<std::byte> bytes(to.plan->bytes());
   const size_t size = bytes.size() / undefined.size();
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte{undefined[i / size]};
+  if (any_set(undefined))
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte{undefined[i / size]};
   to.plan->write(shared_->data(), d, bytes.data());
 }
 
@@ -262,8 +323,9 @@ void Shadows::complete_copies(Task& t, Slot barrier) {
   SharedState::of(t).complete_copies(d.base + d.flip * 8);
 }
 
-uint32_t Shadows::new_origin(Task& t, const Instr& in, std::vector<int64_t> element, const char* what) {
-  origins.push_back({&in, std::move(element), what, iteration_text(t, in)});
+uint32_t Shadows::new_origin(Task& t, const Instr& in, std::vector<int64_t> element, std::string what,
+                             uint32_t from) {
+  origins.push_back({&in, std::move(element), std::move(what), iteration_text(t, in), from});
   return static_cast<uint32_t>(origins.size());
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "check/check.h"
+#include "check/family.h"
 #include "ops/access.h"
 #include "rules.h"
 
@@ -13,32 +13,53 @@ struct Origin {
   const Instr* in;
   std::vector<int64_t> element;
   std::string what, iteration;
+  uint32_t from = 0;                         // 1 + the index of the one that it was computed from
+  std::string text(const Code& code) const;  // its op, place, element and iteration
 };
+
+// Whether an element is undefined. Without an early exit, which would cost the vector instructions.
+template <typename T>
+bool any_set(const std::vector<T>& undefined) {
+  T all{};
+  for (T one : undefined) all |= one;
+  return all != T{};
+}
 
 class Shadows {
  public:
   Shadows(const Code& code, BufferPool& pool);
   ~Shadows();
-  void begin(Program& program);
+  // `memory`: what each byte of the shadow of shared memory is at first.
+  void begin(Program& program, std::byte memory);
 
   // Nothing of it is undefined.
   bool clean(Slot s) const { return values_[s].form == Form::kUniform && values_[s].bits == 0; }
   Lanes lanes(Task& t, Slot s);
   void set_clean(Slot s);
-  void set_all(Slot s, uint32_t origin);
+  void set_all(Slot s, uint32_t origin, int64_t bits = 1);
+  int64_t bits(Slot s) const { return values_[s].form == Form::kUniform ? values_[s].bits : 0; }
   std::byte* new_lanes(Task& t, Slot s, uint32_t origin);  // dense, all defined yet
   void copy(Slot to, Slot from);
   void copies(const Instr& in);  // result i is operand i, all at once
+  // Results that are elements of operands, where the family says so; of kMoves the caller sets the origins. False: they are
+  // not.
+  bool move(Task& t, const Instr& in, Family family);
   // Elements of each result that f says.
   void fill(Task& t, const Instr& in, const std::function<bool(int64_t element)>& f);
   void unite(Task& t, Slot to, Slot with);  // adds what is undefined in `with`, of as many elements
   void settle(Task& t, Slot s);             // recognises it as clean if all of it is defined
   int64_t first(Task& t, Slot s);           // undefined element; -1: none
+  // The same of those that a mask (kNoSlot: none) leaves on. A mask of fewer elements is for all.
+  int64_t first_on(Task& t, Slot s, int64_t mask);
   // Makes the pattern of new shared memory that of other undefined elements; the first element that has
   // it, -1.
   int64_t tame(Task& t, Slot s);
   // The instruction on the shadows, but for the slots in `real` and objects, which keep their values.
   void run(Task& t, const Instr& in, std::vector<Slot> real);
+  // Reads and writes of shared memory, done again on its shadow; stored: the origin of an operand that is not clean.
+  void shared_moves(Task& t, const Instr& in);
+  // What an op that may have written to its buffers stored there is clean.
+  void clear_buffers(Task& t, const Instr& in, std::span<const MemoryOperand> buffers);
   // What an asynchronous copy brings (the shadow of the instruction's result) is on its way to a buffer; what
   // a TMA load or a store of the cluster brings (`undefined`: 1 for each element that is; empty: none) to the
   // second of its buffers, counted by the first.
@@ -52,7 +73,8 @@ class Shadows {
   void write(Task& t, const Instr& in, const MemoryOperand& to, const std::vector<uint8_t>& undefined);
   // Copies that a barrier counts have arrived.
   void complete_copies(Task& t, Slot barrier);
-  uint32_t new_origin(Task& t, const Instr& in, std::vector<int64_t> element, const char* what);
+  uint32_t new_origin(Task& t, const Instr& in, std::vector<int64_t> element, std::string what,
+                      uint32_t from = 0);
 
   std::vector<uint32_t> origin;  // by slot, 1 + index in origins; 0: not known
   std::vector<Origin> origins;
@@ -73,6 +95,7 @@ class Shadows {
 struct ProgramChecks : ProgramState {
   void begin(Program&) override {}
   std::unique_ptr<Shadows> shadows;
+  std::unique_ptr<Shadows> missing;  // of check="overflow"
   std::unique_ptr<ProgramState> race;
 };
 

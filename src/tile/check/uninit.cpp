@@ -7,7 +7,6 @@
 
 #include <triton_runner/ir/enums.h>
 
-#include "check/shadow.h"
 #include "check/substitute.h"
 #include "lowering.h"
 #include "machine/cluster.h"
@@ -17,33 +16,13 @@ namespace triton_runner::tile {
 
 using enum ir::Effect;
 
-// Of the instructions that access global memory through pointers their Access says more (any_access_of).
-UninitCheck::Family UninitCheck::family_of(const Instr& in) {
-  if (!in.op || in.run == run_release) return Family::kOther;
-  if (async_access_of(in).kind != AccessKind::kNone) return Family::kAsyncCopy;
-  if (any_access_of(in).kind != AccessKind::kNone) return Family::kAccess;
-  const ir::Effects does = in.op->effects();
-  if (does.any(kPasses) && in.num_results == in.num_operands) return Family::kCopies;
-  if (does.any(kForks)) return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
-  if (does.any(kTensorCore) && !does.any(kBarrier | kWaits)) return Family::kMatrix;
-  if (does.any(kBlock) && !does.any(kAsync | kWaits)) return Family::kDescriptor;
-  if (does.all(kCluster | kBufferWrites)) return Family::kSend;
-  if (does.all(kAsync | kBufferWrites) && !does.any(kGroup | kTensorCore)) return Family::kBarrierCopy;
-  if (does.all(kGroup | kBarrier)) return Family::kHandOver;
-  if (does.any(kGroup) && !does.any(kLoads)) return Family::kCopyWait;
-  if (does.all(kBarrier | kWaits)) return Family::kBarrier;
-  if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync)) return Family::kSharedMoves;
-  if (does.any(kMoves)) return Family::kMoves;
-  // A function is given one element of each operand, if its op does not say otherwise.
-  return does.any(kElementwise | kApplies) ? Family::kElementwise : Family::kOther;
-}
-
 UninitCheck::UninitCheck(const CheckedCode& code, const exec::Memory& memory) : code_(code), memory_(memory) {
   for (const Instr& in : code.code.instrs) {
     const Family family = family_of(in);
     const bool known = family == Family::kAccess || family == Family::kAsyncCopy || family == Family::kCopies;
-    families_.push_back(
-        {family, in.op && in.run != run_release && !known ? row_of(in.op->kind).shadow : nullptr});
+    families_.push_back({family,
+                         in.op && in.run != run_release && !known ? row_of(in.op->kind).shadow : nullptr,
+                         sinks_of(in, family, code.code)});
   }
 }
 
@@ -52,7 +31,8 @@ UninitCheck::~UninitCheck() = default;
 void UninitCheck::begin(Program& program) {
   auto& own = static_cast<ProgramChecks&>(*program.checks);
   if (!own.shadows) own.shadows = std::make_unique<Shadows>(code_.code, *program.worker->pool);
-  own.shadows->begin(program);
+  own.shadows->begin(program,
+                     std::byte{0xff});  // new shared memory has the pattern of its poison: all undefined
 }
 
 Shadows& UninitCheck::of(const Program& program) const {
@@ -66,14 +46,7 @@ bool UninitCheck::report(Task& t, const Instr& in, Slot s, std::vector<int64_t> 
   std::vector<std::string> notes;
   if (const uint32_t origin = p.origin[s]) {
     const Origin& o = p.origins[origin - 1];
-    std::string note = "it comes from " + place_text(*o.in->op, *t.code);
-    if (!o.element.empty()) {
-      note += ", element [";
-      for (size_t i = 0; i < o.element.size(); ++i) note += (i ? ", " : "") + std::to_string(o.element[i]);
-      note += "]";
-    }
-    if (!o.iteration.empty()) note += ", " + o.iteration;
-    notes.push_back(note + ": " + o.what);
+    notes.push_back("it comes from " + o.text(*t.code) + ": " + o.what);
   }
   trap_with_notes(t, in, exec::TrapKind::kUninitialized,
                   std::string(what) + " depends on a value that was never written", std::move(element),
@@ -81,88 +54,22 @@ bool UninitCheck::report(Task& t, const Instr& in, Slot s, std::vector<int64_t> 
   return false;
 }
 
-// Lanes of `s` that the mask leaves on must be defined. A mask of fewer elements than `s` is for all.
 bool UninitCheck::sink(Task& t, const Instr& in, Slot s, int64_t mask, const char* what) {
-  if (of(t).clean(s)) return true;
-  const TileType& type = t.type(s);
-  const uint8_t* on = nullptr;
-  if (mask != kNoSlot) {
-    const Slot m = static_cast<Slot>(mask);
-    if (t.is_uniform(m)) {
-      if (!t.bits(m)) return true;
-    } else {
-      on = static_cast<const uint8_t*>(t.dense(m));
-    }
-  }
-  const Lanes lanes = of(t).lanes(t, s);
-  for (int64_t i = 0; i < type.n; ++i)
-    if ((!on || on[i]) && lanes.bad(i)) return report(t, in, s, type.index_of(i), what);
-  return true;
-}
-
-// Whether it stores rows by their numbers: what it stores is looked at before it runs.
-static bool scatters_rows(const ir::Op& op) {
-  return op.effects().all(kBlock | kStores) && !op.does(kAsync) &&
-         Lowering::operand_index(op, "x_offsets") >= 0;
-}
-
-// The operand that says where a gather or a scatter goes, or -1.
-static int index_operand(const ir::Op& op) {
-  if (scatters_rows(op)) return -1;  // looked at with what it stores
-  const int rows = Lowering::operand_index(op, "x_offsets");
-  return rows >= 0                                         ? rows
-         : op.does(kBufferReads) || op.does(kBufferWrites) ? Lowering::operand_index(op, "indices")
-                                                           : -1;
+  const int64_t first = of(t).first_on(t, s, mask);
+  return first < 0 || report(t, in, s, t.type(s).index_of(first), what);
 }
 
 bool UninitCheck::before(Task& t, const Instr& in) {
-  const Family family = families_[&in - t.code->instrs.data()].family;
-  switch (family) {
-    case Family::kAccess:
-    case Family::kAsyncCopy: {
-      const Access a = any_access_of(in);
-      if (a.mask != kNoSlot && !sink(t, in, static_cast<Slot>(a.mask), kNoSlot, "the mask")) return false;
-      if (!sink(t, in, static_cast<Slot>(a.ptr), a.mask, "the address")) return false;
-      if (a.value != kNoSlot && !sink(t, in, static_cast<Slot>(a.value), a.mask, "what is stored"))
-        return false;
-      if (a.expected != kNoSlot && !sink(t, in, static_cast<Slot>(a.expected), kNoSlot, "the comparison"))
-        return false;
-      return a.kind != AccessKind::kAtomic || atomic_memory(t, in, a);
-    }
-    case Family::kDescriptor:
-    case Family::kSharedMoves:
-    case Family::kBarrier:
-    case Family::kBarrierCopy:
-    case Family::kSend:
-      for (uint32_t i = 0; i < in.num_operands; ++i)
-        if (!t.type(in.operand(i)).is_tensor && !sink(t, in, in.operand(i), kNoSlot, "where it goes"))
-          return false;
-      if (scatters_rows(*in.op))
-        for (uint32_t i = 1; i < in.num_operands; ++i)
-          if (!sink(t, in, in.operand(i), kNoSlot, i == 1 ? "the address" : "what is stored")) return false;
-      if (const int rows = index_operand(*in.op); rows >= 0)
-        return sink(t, in, in.operand(static_cast<uint32_t>(rows)), kNoSlot, "the address");
-      return true;
-    default:
-      break;
-  }
-  const ir::Effects does = in.op->effects();
-  if (in.op->kind == ir::OpKind::kFor) {
-    if (in.num_operands == 3 && in.target)
-      for (uint32_t i = 0; i < 3; ++i)
-        if (!sink(t, in, in.operand(i), kNoSlot, "how often the loop runs")) return false;
-  } else if (does.any(kReports) && Lowering::operand_index(*in.op, "condition") == 0) {
-    return sink(t, in, in.operand(0), kNoSlot, "the assertion");
-  } else if (does.any(kViews)) {
-    for (uint32_t i = 1; i < in.num_operands; ++i)
-      if (!sink(t, in, in.operand(i), kNoSlot, "the address")) return false;
-  } else if (does.all(kAsync | kBlock | kStores)) {
+  const Known& known = families_[&in - t.code->instrs.data()];
+  for (const Sink& s : known.sinks)
+    if (!sink(t, in, s.slot, s.mask, s.what)) return false;
+  const Access a = known.family == Family::kAccess ? any_access_of(in) : Access{};
+  if (a.kind == AccessKind::kAtomic) return atomic_memory(t, in, a);
+  if (in.op->effects().all(kAsync | kBlock | kStores) && known.family != Family::kAsyncCopy) {
     const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
     if (buffers.empty()) return true;
     const ir::Type& type = *in.op->operand(buffers[0].operand)->type;
     stored_ = of(t).read(t, in, buffers[0], type.num_elements());
-  } else if (does.any(kBranches) && in.target && in.num_results == 0 && in.num_operands == 1) {
-    return sink(t, in, in.operand(0), kNoSlot, "the branch");
   }
   return true;
 }
@@ -240,20 +147,10 @@ void UninitCheck::elementwise(Task& t, const Instr& in) {
 // Which elements of the results are undefined, where an operand is. False: their origins are known already.
 bool UninitCheck::follow(Task& t, const Instr& in, Family family, uint32_t origin) {
   Shadows& p = of(t);
-  switch (family) {
-    case Family::kMoves:
-      return p.run(t, in, {}), true;
-    case Family::kElementwise:
-      return elementwise(t, in), true;
-    case Family::kCopies:
-      return p.copies(in), false;
-    case Family::kFork:
-      for (uint32_t r = 0; r < in.num_results; ++r) p.copy(in.result(r), in.operand(r % in.num_operands));
-      return false;
-    default:
-      for (uint32_t r = 0; r < in.num_results; ++r) p.set_all(in.result(r), origin);
-      return false;
-  }
+  if (p.move(t, in, family)) return family == Family::kMoves;
+  if (family == Family::kElementwise) return elementwise(t, in), true;
+  for (uint32_t r = 0; r < in.num_results; ++r) p.set_all(in.result(r), origin);
+  return false;
 }
 
 // The origin of each result: of the operand that its first undefined element comes from, else `origin`.
@@ -316,7 +213,7 @@ void UninitCheck::lands(Task& t, const Instr& in, ir::GroupName buffer, ir::Grou
                         const std::vector<uint8_t>& undefined) {
   const MemoryOperand *to = code_.buffer_of(in, buffer), *counts = code_.buffer_of(in, barrier);
   if (!to || !counts) return;
-  const bool any = std::ranges::any_of(undefined, [](uint8_t x) { return x != 0; });
+  const bool any = any_set(undefined);
   for (Program* block : blocks_reached(t, in)) {
     Shadows& there = of(*block);
     if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
@@ -326,11 +223,12 @@ void UninitCheck::lands(Task& t, const Instr& in, ir::GroupName buffer, ir::Grou
 
 void UninitCheck::after(Task& t, const Instr& in) {
   Shadows& p = of(t);
-  const auto [family, rule] = families_[&in - t.code->instrs.data()];
+  const auto& [family, rule, sinks] = families_[&in - t.code->instrs.data()];
   if (!rule && through_memory(t, in, family)) return;
   bool dirty = false;
   for (uint32_t i = 0; i < in.num_operands && !dirty; ++i) dirty = !p.clean(in.operand(i));
-  if (!rule && family == Family::kOther && in.op) writes_elsewhere(t, in);
+  if (!rule && family == Family::kOther && in.op)  // it has no rule: what it may have stored is defined
+    p.clear_buffers(t, in, code_.buffers[&in - t.code->instrs.data()]);
   const bool asked =
       rule && (dirty || (in.num_operands == 0 && in.num_results > 0) ||
                in.op->effects().any(kAsync | kBufferReads | kBufferWrites | kLoads | kStores | kAtomics));

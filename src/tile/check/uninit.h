@@ -7,6 +7,7 @@
 #pragma once
 #include <triton_runner/machine/unwritten.h>
 
+#include "check/family.h"
 #include "check/shadow.h"
 #include "ops/access.h"
 
@@ -36,28 +37,10 @@ class UninitCheck {
 
  private:
   friend class ShadowRule;
-  enum class Family : uint8_t {
-    kOther,        // any operand: all of every result
-    kMoves,        // the same elements elsewhere: run on the shadows
-    kElementwise,  // the same element of any operand
-    kCopies,       // result i is operand i
-    kFork,
-    kAccess,       // through pointers
-    kDescriptor,   // through a tensor descriptor
-    kSharedMoves,  // elements between tiles and shared memory: run on the shadows
-    kAsyncCopy,    // global to shared memory, on its way until a wait
-    kCopyWait,     // what makes copies arrive: run on the shadows
-    kBarrierCopy,  // the same, until a barrier has counted its bytes
-    kHandOver,     // copies that arrive at a barrier
-    kBarrier,      // mbarriers: their bytes are not followed
-    kSend,         // elements to a buffer of a block of the cluster
-    kMatrix,       // products with operands in memory
-  };
-
-  static Family family_of(const Instr& in);
   struct Known {
     Family family;
     ShadowFn rule;  // of its op; null: what follows from the family
+    std::vector<Sink> sinks;
   };
   Shadows& of(const Task& t) const { return of(*t.program); }
   Shadows& of(const Program& program) const;
@@ -80,7 +63,6 @@ class UninitCheck {
   // Elements of a buffer are on their way, until the barrier has counted them.
   void lands(Task& t, const Instr& in, ir::GroupName buffer, ir::GroupName barrier,
              const std::vector<uint8_t>& undefined);
-  void writes_elsewhere(Task& t, const Instr& in);
 
   const CheckedCode& code_;
   std::vector<Known> families_;  // by instruction

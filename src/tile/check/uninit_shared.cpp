@@ -7,21 +7,10 @@
 
 namespace triton_runner::tile {
 
-// Reads and writes of shared memory, done again on its shadow. What nothing was stored to is found by the
-// pattern that new shared memory has.
+// What nothing was stored to is found by the pattern that new shared memory has.
 void UninitCheck::shared_moves(Task& t, const Instr& in) {
   Shadows& p = of(t);
-  std::vector<Slot> real;
-  for (uint32_t i = 0; i < in.num_operands; ++i) {
-    const TileType& type = t.type(in.operand(i));
-    const bool index = static_cast<int>(i) == Lowering::operand_index(*in.op, "indices");
-    if (!type.is_tensor || index) {
-      real.push_back(in.operand(i));
-    } else if (!p.clean(in.operand(i))) {
-      p.stored = p.origin[in.operand(i)];
-    }
-  }
-  p.run(t, in, std::move(real));
+  p.shared_moves(t, in);
   for (uint32_t r = 0; r < in.num_results; ++r) {
     const Slot s = in.result(r);
     const TileType& type = t.type(s);
@@ -44,6 +33,7 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
     std::vector<uint8_t> bad(n);
     const auto operand = static_cast<uint32_t>(Lowering::operand_index(*in.op, group));
     if (const MemoryOperand* b = code_.buffer_of(in, group)) return p.read(t, in, *b, n);
+    if (p.clean(in.operand(operand))) return bad;
     const Lanes lanes = p.lanes(t, in.operand(operand));
     for (int64_t i = 0; i < n; ++i) bad[i] = lanes.bad(i);
     return bad;
@@ -63,11 +53,14 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
   if (!on("pred")) return;
   const bool keep = in_memory ? on("use_d") : on("use_c");
   const std::vector<uint8_t> la = undefined("a", m * k), lb = undefined("b", b_rows * n);
-  std::vector<uint8_t> c(m * n), rows(m), columns(n);
+  std::vector<uint8_t> c(m * n);
   if (keep) c = in_memory ? undefined("d", m * n) : undefined("c", m * n);
-  for (int64_t i = 0; i < m * k; ++i) rows[i / k] |= la[i];
-  for (int64_t i = 0; i < b_rows * n; ++i) columns[i % n] |= lb[i];
-  for (int64_t e = 0; e < m * n; ++e) c[e] |= rows[e / n] | columns[e % n];
+  if (any_set(la) || any_set(lb)) {
+    std::vector<uint8_t> rows(m), columns(n);
+    for (int64_t i = 0; i < m * k; ++i) rows[i / k] |= la[i];
+    for (int64_t i = 0; i < b_rows * n; ++i) columns[i % n] |= lb[i];
+    for (int64_t e = 0; e < m * n; ++e) c[e] |= rows[e / n] | columns[e % n];
+  }
   if (in_memory) {
     if (const MemoryOperand* d = code_.buffer_of(in, "d")) p.write(t, in, *d, c);
     return;
@@ -75,9 +68,12 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
   uint32_t origin = p.stored;
   for (uint32_t i = 0; i < in.num_operands; ++i)
     if (t.type(in.operand(i)).size && !p.clean(in.operand(i))) origin = p.origin[in.operand(i)];
-  if (std::any_of(c.begin(), c.end(), [](uint8_t x) { return x != 0; }) && !origin)
-    origin = p.new_origin(t, in, {}, kNothingStored);
-  p.fill(t, in, [&](int64_t e) { return c[e] != 0; });
+  if (any_set(c)) {
+    if (!origin) origin = p.new_origin(t, in, {}, kNothingStored);
+    p.fill(t, in, [&](int64_t e) { return c[e] != 0; });
+  } else {
+    for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
+  }
   p.origin[in.result()] = origin;
 }
 
@@ -92,7 +88,7 @@ void UninitCheck::send(Task& t, const Instr& in) {
     const Lanes lanes = of(t).lanes(t, in.operand(0));
     for (size_t e = 0; e < undefined.size(); ++e) undefined[e] = lanes.bad(static_cast<int64_t>(e));
   }
-  const bool any = std::ranges::any_of(undefined, [](uint8_t x) { return x != 0; });
+  const bool any = any_set(undefined);
   for (Program* block : blocks_reached(t, in)) {
     Shadows& there = of(*block);
     if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
@@ -101,16 +97,6 @@ void UninitCheck::send(Task& t, const Instr& in) {
     else
       there.write(t, in, *to, undefined);
   }
-}
-
-// An op without a rule of its own may have written to its buffers: they are defined from here on.
-void UninitCheck::writes_elsewhere(Task& t, const Instr& in) {
-  for (const ir::Value& v : in.op->results)
-    if (v.type->kind == ir::TypeKind::kMemDesc) return;  // a view
-  using enum ir::Effect;
-  if (in.op->effects().any(kHint | kStores | kReports)) return;
-  for (const MemoryOperand& b : code_.buffers[&in - t.code->instrs.data()])
-    of(t).write(t, in, b, std::vector<uint8_t>(in.op->operand(b.operand)->type->num_elements()));
 }
 
 void UninitCheck::block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size) {

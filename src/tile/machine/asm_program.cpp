@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstring>
 
+#include <triton_runner/num/kernels.h>
+
 namespace triton_runner::tile {
 namespace {
 
@@ -74,9 +76,21 @@ int64_t first_element(const AsmProgram& a, const AsmValue& v, const AsmPort& p, 
                          : v.where[static_cast<size_t>(execution * v.a_thread + p.element)];
 }
 
+// Whether the port's registers hold the elements as they lie in memory.
+bool is_row(const AsmProgram& a, const AsmValue& v, const AsmPort& p, size_t size) {
+  return v.where.empty() && a.pack == 1 && p.bytes == size;
+}
+
 void read_port(const AsmProgram& a, const AsmPort& p, const PortSource& from, size_t size, std::byte* file,
                int64_t first, uint32_t n) {
   const AsmValue& v = a.operands[p.value];
+  if (is_row(a, v, p, size)) {
+    if (from.step == 0)
+      num::fill(file + p.place, from.bits, n, static_cast<int>(size));
+    else
+      std::memcpy(file + p.place, from.at + first * from.step, n * size);
+    return;
+  }
   for (uint32_t i = 0; i < n; ++i) {
     uint64_t value = 0;
     const int64_t at = first_element(a, v, p, first + i);
@@ -92,6 +106,10 @@ void read_port(const AsmProgram& a, const AsmPort& p, const PortSource& from, si
 void write_port(const AsmProgram& a, const AsmPort& p, std::byte* to, size_t size, const std::byte* file,
                 int64_t first, uint32_t n) {
   const AsmValue& v = a.results[p.value];
+  if (is_row(a, v, p, size)) {
+    std::memcpy(to + static_cast<size_t>(first) * size, file + p.place, n * size);
+    return;
+  }
   for (uint32_t i = 0; i < n; ++i) {
     const int64_t at = first_element(a, v, p, first + i);
     for (uint32_t e = 0; e < p.elements && at + e < v.elements; ++e)
@@ -100,10 +118,49 @@ void write_port(const AsmProgram& a, const AsmPort& p, std::byte* to, size_t siz
   }
 }
 
+// Under a guard, and only lanes that are on.
+void run_step(const AsmStep& s, ptx::Lanes& lanes, const int8_t* on, std::vector<int8_t>& mask) {
+  if (s.guard != ptx::kNoRegister) {
+    const auto* guard = reinterpret_cast<const int8_t*>(lanes.regs + s.guard);
+    for (uint32_t i = 0; i < lanes.count; ++i)
+      mask[i] = static_cast<int8_t>((guard[i] ^ s.flip) & (on ? on[i] : -1));
+    lanes.mask = mask.data();
+  } else {
+    lanes.mask = on;
+  }
+  if (s.run) s.run(lanes, s.operands);
+}
+
+// Lanes that went different ways go on in the order of the text, and together where they meet again.
+void execute_jumps(const AsmProgram& a, ptx::Lanes& lanes, std::vector<int8_t>& mask) {
+  const auto end = static_cast<uint32_t>(a.steps.size());
+  std::vector<uint32_t> at(lanes.count, 0);
+  std::vector<int8_t> on(lanes.count);
+  for (;;) {
+    const uint32_t first = *std::min_element(at.begin(), at.end());
+    if (first == end) return;
+    for (uint32_t i = 0; i < lanes.count; ++i) on[i] = at[i] == first ? -1 : 0;
+    uint32_t step = first;
+    for (bool more = true; more;) {
+      const AsmStep& s = a.steps[step];
+      run_step(s, lanes, on.data(), mask);
+      ++step;
+      if (!s.run)
+        for (uint32_t i = 0; i < lanes.count; ++i)
+          if (on[i]) at[i] = lanes.mask[i] ? s.to : step;
+      more = s.run && step < end && !a.steps[step].is_target;
+      if (!more && s.run)
+        for (uint32_t i = 0; i < lanes.count; ++i)
+          if (on[i]) at[i] = step;
+    }
+  }
+}
+
 void execute(const AsmProgram& a, std::byte* file, uint32_t n, std::vector<int8_t>& mask) {
   ptx::Lanes lanes;
   lanes.regs = file;
   lanes.count = (n + 31) & ~31u;
+  if (a.jumps) return execute_jumps(a, lanes, mask);
   for (const AsmStep& s : a.steps) {
     if (s.guard != ptx::kNoRegister) {
       const auto* guard = reinterpret_cast<const int8_t*>(file + s.guard);
@@ -148,6 +205,12 @@ const Instr* run_asm(Task& t, const Instr& in) {
   return next(in);
 }
 
+void flip_sign(ptx::Lanes& l, const ptx::Operands& o) {
+  const auto* a = l.reg<uint32_t>(o.a);
+  auto* d = l.reg<uint32_t>(o.d);
+  for (uint32_t i = 0; i < l.count; ++i) d[i] = a[i] ^ 0x80000000u;
+}
+
 void flip_predicate(ptx::Lanes& l, const ptx::Operands& o) {
   const auto* a = l.reg<int8_t>(o.a);
   auto* d = l.reg<int8_t>(o.d);
@@ -163,11 +226,22 @@ uint32_t AsmProgram::reserve(uint32_t bytes) {
 }
 
 Assembler::Assembler(Lowering& l, const ir::Op& op) : l_(l), op_(op), asm_(l.make<AsmProgram>()) {
-  read_constraints();
+  text_ = string_attr("asm_string");
+  read_constraints(string_attr("constraints"));
+}
+Assembler::Assembler(Lowering& l, const ir::Op& op, std::string constraints, std::string text,
+                     std::vector<Slot> operands)
+    : l_(l),
+      op_(op),
+      asm_(l.make<AsmProgram>()),
+      text_(std::move(text)),
+      operands_(std::move(operands)),
+      is_ours_(true) {
+  read_constraints(std::move(constraints));
 }
 
 bool Assembler::fail(std::string message, std::vector<std::string> notes) {
-  l_.error(op_, std::move(message), std::move(notes));
+  if (!is_ours_) l_.error(op_, std::move(message), std::move(notes));
   return false;
 }
 bool Assembler::fail(const base::Diagnostic& d) {
@@ -182,8 +256,8 @@ std::string Assembler::string_attr(std::string_view name) const {
 }
 
 // "=r,=&f,r,0", without those that say what is clobbered: ~{memory}.
-void Assembler::read_constraints() {
-  for (std::string text = string_attr("constraints"); !text.empty();) {
+void Assembler::read_constraints(std::string text) {
+  while (!text.empty()) {
     const size_t comma = text.find(',');
     std::string one = text.substr(0, comma);
     text = comma == std::string::npos ? "" : text.substr(comma + 1);
@@ -229,16 +303,19 @@ bool Assembler::add_port(bool is_result, uint32_t value, int64_t bytes, uint32_t
   return true;
 }
 
-void Assembler::finish() {
-  if (next_ != constraints_.size()) return void(fail("there are more constraints than operands and results"));
-  if (parse() && lower()) l_.emit(run_asm, op_, asm_);
+bool Assembler::finish() {
+  if (next_ != constraints_.size()) return fail("there are more constraints than operands and results");
+  if (!parse() || !lower()) return false;
+  l_.emit(run_asm, op_, slots_of(l_, op_.results), is_ours_ ? operands_ : slots_of(l_, op_.operand_uses),
+          asm_);
+  return true;
 }
 
 bool Assembler::parse() {
   std::vector<ptx::Register> given;
   for (size_t i = 0; i < names_.size(); ++i)
     if (ties_[i] == ~0u) given.push_back({names_[i], registers_[i].type});
-  const std::string text = string_attr("asm_string");
+  const std::string& text = text_;
   std::string body;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '$') {
@@ -377,6 +454,15 @@ static bool does_nothing(ptx::Opcode opcode) {
 
 bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction& in) {
   if (does_nothing(in.opcode)) return true;
+  if (is_ours_ && in.opcode == ptx::Opcode::kBra && in.operands.size() == 1 &&
+      in.operands[0].kind == ptx::OperandKind::kLabel) {
+    AsmStep jump;
+    if (in.guard >= 0)
+      jump.guard = places_[static_cast<size_t>(in.guard)], jump.flip = in.guard_negated ? -1 : 0;
+    jump.to = static_cast<uint32_t>(in.operands[0].integer);  // an instruction, as yet
+    asm_->steps.push_back(jump);
+    return asm_->jumps = true;
+  }
   const ptx::OpcodeRow& row = ptx::row(in.opcode);
   if (row.handler != "alu" && row.handler != "move") {
     const base::Diagnostic d =
@@ -418,6 +504,38 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   return !failed_;
 }
 
+uint32_t Assembler::minus(uint32_t place) {
+  AsmStep flip;
+  flip.run = flip_sign;
+  flip.operands.d = asm_->reserve(4), flip.operands.a = place;
+  asm_->steps.push_back(flip);
+  return flip.operands.d;
+}
+
+// As simt's ContractedCode does.
+bool Assembler::lower_sum(const ptx::Function& f, const ptx::Contraction& c) {
+  const ptx::Instruction &sum = f.body[c.add], &product = f.body[c.product];
+  const ptx::Mod type = sum.type(0);
+  if (type != ptx::Mod::kF32 || c.moved) return fail("a product that is not contracted here");
+  const auto operands = ptx::fused_operands(f, c);
+  const auto found = ptx::find_fused(*asm_->module, f, c, product.opcode == ptx::Opcode::kDiv);
+  if (!found) return fail(found.error());
+  AsmStep step;
+  step.run = found->run;
+  step.operands.d = place(operands[0], type);
+  step.operands.a = place(operands[1], type);
+  step.operands.b = place(operands[2], type);
+  step.operands.c = place(operands[3], type);
+  step.operands.small = found->small;
+  step.operands.imm = found->imm;
+  if (c.minus_product) step.operands.a = minus(step.operands.a);
+  if (c.minus_addend) step.operands.c = minus(step.operands.c);
+  if (sum.guard >= 0)
+    step.guard = places_[static_cast<size_t>(sum.guard)], step.flip = sum.guard_negated ? -1 : 0;
+  asm_->steps.push_back(step);
+  return !failed_;
+}
+
 bool Assembler::lower() {
   const ptx::Function& f = *asm_->module->functions()[0];
   for (const ptx::Register& r : f.registers) {
@@ -431,8 +549,21 @@ bool Assembler::lower() {
                           ? at
                           : asm_->reserve(static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8))));
   }
-  for (const ptx::Instruction& in : f.body)
-    if (!lower_instruction(f, in)) return false;
+  std::vector<ptx::Contraction> contractions;
+  if (is_ours_ && l_.hardware().contract) contractions = ptx::contractions(f, true);
+  std::vector<uint32_t> first_steps;
+  for (uint32_t i = 0; i < f.body.size(); ++i) {
+    first_steps.push_back(static_cast<uint32_t>(asm_->steps.size()));
+    const auto fused = std::ranges::find(contractions, i, &ptx::Contraction::add);
+    const bool ok = fused == contractions.end() ? lower_instruction(f, f.body[i]) : lower_sum(f, *fused);
+    if (!ok) return false;
+  }
+  first_steps.push_back(static_cast<uint32_t>(asm_->steps.size()));
+  for (AsmStep& step : asm_->steps) {
+    if (step.run) continue;
+    step.to = first_steps[step.to];
+    if (step.to < asm_->steps.size()) asm_->steps[step.to].is_target = true;
+  }
   return true;
 }
 

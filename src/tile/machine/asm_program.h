@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <triton_runner/ptx/alu.h>
+#include <triton_runner/ptx/contract.h>
 
 #include "lowering.h"
 
@@ -22,10 +23,12 @@ struct AsmPort {
   uint32_t elements = 1;  // in this register
 };
 struct AsmStep {
-  ptx::Handler run = nullptr;
+  ptx::Handler run = nullptr;  // null: a jump to step `to`
   ptx::Operands operands;
   uint32_t guard = ptx::kNoRegister;
   int8_t flip = 0;
+  bool is_target = false;  // of a jump
+  uint32_t to = 0;
 };
 // What the instructions read that is no operand: a number, nanoseconds, a coordinate of the program (`number`
 // is its axis) or an extent of the grid, or which thread executes.
@@ -63,6 +66,7 @@ struct AsmProgram {
   int64_t lanes = 0, threads = 0;  // of a warp and of a block, where it is known which thread executes
   std::vector<int32_t> thread;     // by execution; empty: executions are threads, in their order
   size_t file_bytes = 64;
+  bool jumps = false;
 
   uint32_t reserve(uint32_t bytes);
 };
@@ -71,6 +75,10 @@ struct AsmProgram {
 class Assembler {
  public:
   Assembler(Lowering& l, const ir::Op& op);
+  // An op that is no assembly, computed by this one from these operands; its products and sums are contracted as ptxas
+  // does, where that is asked for (Lowering::hardware).
+  Assembler(Lowering& l, const ir::Op& op, std::string constraints, std::string text,
+            std::vector<Slot> operands);
   AsmProgram& program() { return *asm_; }
   bool fail(std::string message, std::vector<std::string> notes = {});
 
@@ -78,17 +86,19 @@ class Assembler {
   // result or operand from `element` on; `element` is moved behind them.
   bool add_port(bool is_result, uint32_t value, int64_t bytes, uint32_t most, uint32_t& element);
   // The text, once every constraint has its port; then the instruction.
-  void finish();
+  bool finish();
   // Who may say which thread an execution is, asked where the text wants it; false: nobody can.
   std::function<bool()> find_threads;
 
  private:
   bool fail(const base::Diagnostic& d);
-  void read_constraints();
+  void read_constraints(std::string text);
   std::string string_attr(std::string_view name) const;
   bool parse();
   bool lower();
   bool lower_instruction(const ptx::Function& f, const ptx::Instruction& in);
+  bool lower_sum(const ptx::Function& f, const ptx::Contraction& c);
+  uint32_t minus(uint32_t place);
   uint32_t constant(uint64_t value, uint32_t bytes, AsmFill::Kind kind = AsmFill::kNumber);
   uint32_t place(const ptx::Operand& o, ptx::Mod type);
   uint32_t special(const ptx::Operand& o, uint32_t bytes);
@@ -96,6 +106,8 @@ class Assembler {
   Lowering& l_;
   const ir::Op& op_;
   AsmProgram* asm_;
+  std::string text_;
+  std::vector<Slot> operands_;
   std::vector<std::string> constraints_;
   size_t next_ = 0;
   std::vector<ptx::Register> registers_;
@@ -104,6 +116,12 @@ class Assembler {
   std::vector<uint32_t> places_;  // by register of the parsed function
   uint32_t carry_ = ptx::kNoRegister;
   bool failed_ = false;
+  bool is_ours_ = false;  // the text is not the op's: it may jump, and what is wrong with it is not reported
 };
+
+// Computes each element of `op`, whose operands and result have one shape, by a text of PTX: $0 is the result, $1 and so
+// on are the operands (the op's own, where none are named). False: the text has something that is not executed here.
+bool lower_as_ptx(Lowering& l, const ir::Op& op, std::string constraints, std::string text,
+                  std::vector<Slot> operands = {});
 
 }  // namespace triton_runner::tile

@@ -114,6 +114,24 @@ void lower_inline_asm(Lowering& l, const ir::Op& op) {
   if (read_ports(l, op, assembler)) assembler.finish();
 }
 
+bool lower_as_ptx(Lowering& l, const ir::Op& op, std::string constraints, std::string text,
+                  std::vector<Slot> operands) {
+  if (operands.empty()) operands = slots_of(l, op.operand_uses);
+  Assembler assembler(l, op, std::move(constraints), std::move(text), operands);
+  AsmProgram& program = assembler.program();
+  const TileType& result = *l.type_of(l.slot(op.result()));
+  program.executions = result.n;
+  auto add = [&](bool is_result, uint32_t value, const TileType& type) {
+    uint32_t element = 0;
+    (is_result ? program.results : program.operands).push_back({result.n, 1, {}});
+    return type.n == result.n && type.size > 0 && assembler.add_port(is_result, value, type.size, 1, element);
+  };
+  if (!add(true, 0, result)) return false;
+  for (uint32_t i = 0; i < operands.size(); ++i)
+    if (!add(false, i, *l.type_of(operands[i]))) return false;
+  return assembler.finish();
+}
+
 void lower_thread_asm(Lowering& l, const ir::Op& op) {
   Assembler assembler(l, op);
   if (read_thread_ports(l, op, assembler)) assembler.finish();

@@ -73,7 +73,7 @@ const Instr* run_load_result(Task& t, const Instr& in) {
         in, exec::TrapKind::kInvalid,
         "these 128 bits are no answer of clc_try_cancel: it was not waited for, or was overwritten");
   const auto& grid = t.worker->launch->options->grid;
-  const auto& [x, y, z] = answer.block;
+  const auto [x, y, z] = answer.block();
   t.set_uniform(in.result(), answer.is_cancelled() ? x + grid[0] * (y + grid[1] * z) : -1);
   return next(in);
 }

@@ -12,6 +12,7 @@
 #include "machine/nvidia.h"
 #include "machine/shared_state.h"
 #include "ops/dot.h"
+#include "ops/tensor_product.h"
 
 namespace triton_runner::tile {
 namespace {
@@ -76,6 +77,7 @@ struct WarpGroupDot {
   int c, use_c;
   int64_t m, n, k;
   num::Type result;
+  std::optional<TensorProduct> exact;  // as the tensor core adds
 };
 
 const Instr* run_warp_group_dot(Task& t, const Instr& in) {
@@ -84,7 +86,10 @@ const Instr* run_warp_group_dot(Task& t, const Instr& in) {
   const num::MatrixView a = reader.view(in, d.a), b = reader.view(in, d.b);
   const bool keep = d.use_c < 0 || t.bits(in.operand(d.use_c)) != 0;
   void* c = dot_accumulator(t, in, static_cast<uint32_t>(d.c), keep);
-  multiply_accumulate(t, c, d.n, d.result, a, b, d.m, d.n, d.k);
+  if (d.exact)
+    multiply(*d.exact, c, d.n, d.result, a, b, d.m, d.n, d.k);
+  else
+    multiply_accumulate(t, c, d.n, d.result, a, b, d.m, d.n, d.k);
   return next(in);
 }
 
@@ -104,6 +109,7 @@ const Instr* run_dot_wait(Task& t, const Instr& in) {
 struct Gen5Mma : Gen5 {
   MmaOperand a, b;
   bool is_unsigned;
+  std::optional<TensorProduct> exact;  // as the tensor core adds
 };
 
 // Bytes without a sign as i32, row by row.
@@ -133,7 +139,10 @@ const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
       a = widened(pool, a, g.m, g.k, wide[0]);
       b = widened(pool, b, g.k, g.n, wide[1]);
     }
-    multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+    if (g.exact)
+      multiply(*g.exact, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+    else
+      multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
     for (Buffer* buffer : wide)
       if (buffer) pool.release(buffer);
     state.write(*g.d, d, c);
@@ -171,6 +180,9 @@ void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   if (a_shape[0] != d->m || b_shape[0] != d->k || b_shape[1] != d->n)
     return l.error(op, "operands whose shapes do not match");
   if (!types_fit(l, op, d->a.type, d->b.type, d->result)) return;
+  if (l.hardware().on)
+    d->exact = tensor_product(l.hardware().capability, num::MmaUnit::kWgmma, d->a.type, d->b.type, d->result,
+                              d->k, 0, op.int_attr("maxNumImpreciseAcc", 0));
   l.emit(run_warp_group_dot, op, d);
 }
 
@@ -204,6 +216,9 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   g->result = d->element;
   if (!types_fit(l, op, g->a.type, g->b.type, g->result)) return;
   g->is_unsigned = op.attr("is_unsigned") && g->result == num::Type::kI32;
+  if (l.hardware().on)
+    g->exact = tensor_product(l.hardware().capability, num::MmaUnit::kTcgen05, g->a.type, g->b.type,
+                              g->result, g->k);
   find_operands(l, op, *g);
   l.emit(run_tc_gen5_mma, op, {}, slots_of(l, op.operand_uses), g);
 }

@@ -4,10 +4,14 @@
 #include <bit>
 #include <cstring>
 
+#include <triton_runner/layout/encoding.h>
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/kernels.h>
 
+#include <triton_runner/tile/encoding.h>
+
 #include "ops/memory.h"
+#include "ops/tensor_product.h"
 
 namespace triton_runner::tile {
 
@@ -76,8 +80,9 @@ namespace {
 struct DotData {
   num::Type a, b, c;
   int64_t batches, m, n, k;
-  int rank;                 // of the operands; 3 with a batch dimension, even of one
-  int64_t scale = kNoSlot;  // operand: what the accumulator is multiplied by, a repeated column
+  int rank;                              // of the operands; 3 with a batch dimension, even of one
+  int64_t scale = kNoSlot;               // operand: what the accumulator is multiplied by, a repeated column
+  std::optional<TensorProduct> exact{};  // as the tensor core adds
 };
 
 // The accumulator of a dot, and what its sums start from.
@@ -85,7 +90,7 @@ class Accumulator {
  public:
   Accumulator(Task& t, const Instr& in, const DotData& d) {
     const Slot c = in.operand(2), r = in.result();
-    const bool anywhere = d.c == num::Type::kF32;
+    const bool anywhere = d.c == num::Type::kF32 && !d.exact;
     if (d.scale != kNoSlot) {
       open_scaled(t, in, in.operand(static_cast<uint32_t>(d.scale)), anywhere);
     } else if (anywhere && t.is_uniform(c)) {
@@ -134,7 +139,10 @@ const Instr* run_dot(Task& t, const Instr& in) {
   int64_t matrix_bytes = d.m * d.n * t.type(in.result()).size;
   for (int64_t i = 0; i < d.batches; ++i) {
     if (i) a = matrix_view(t, in.operand(0), d.a, i), b = matrix_view(t, in.operand(1), d.b, i);
-    multiply_accumulate(t, c.data() + i * matrix_bytes, d.n, d.c, a, b, d.m, d.n, d.k, c.start());
+    if (d.exact)
+      multiply(*d.exact, c.data() + i * matrix_bytes, d.n, d.c, a, b, d.m, d.n, d.k);
+    else
+      multiply_accumulate(t, c.data() + i * matrix_bytes, d.n, d.c, a, b, d.m, d.n, d.k, c.start());
   }
   return next(in);
 }
@@ -353,6 +361,16 @@ void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t si
   dot.data = d;
 }
 
+// What mma.sync makes of it; none where the layouts say that no tensor core multiplies.
+static std::optional<TensorProduct> product_of_layouts(Lowering& l, const ir::Op& op, const DotData& d) {
+  const ir::Attr *result = op.result()->type->encoding, *a = op.operand(0)->type->encoding;
+  const auto mma = result ? encoding_of(*result) : base::failure("");
+  if (!mma || mma->kind != layout::EncodingKind::kNvidiaMma) return std::nullopt;
+  const auto operand = a ? encoding_of(*a) : base::failure("");
+  const int64_t width = operand && operand->kind == layout::EncodingKind::kDotOperand ? operand->k_width : 0;
+  return tensor_product(l.hardware().capability, num::MmaUnit::kMma, d.a, d.b, d.c, d.k, width);
+}
+
 void lower_dot(Lowering& l, const ir::Op& op) {
   const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))),
                  &c = *l.type_of(l.slot(op.result()));
@@ -376,6 +394,7 @@ void lower_dot(Lowering& l, const ir::Op& op) {
         c.shape[r + 1],
         a.shape[r + 1],
         a.rank};
+  if (l.hardware().on) d->exact = product_of_layouts(l, op, *d);
   l.emit(run_dot, op, d);
 }
 

@@ -158,6 +158,41 @@ const Instr* run_elementwise(Task& t, const Instr& in) {
   return next(in);
 }
 
+namespace {
+
+template <class T>
+void settle(std::byte* elements, int64_t n, T infinity, T nan) {
+  auto* e = reinterpret_cast<T*>(elements);
+  for (int64_t i = 0; i < n; ++i) e[i] = (e[i] & nan) > infinity ? nan : e[i];
+}
+
+}  // namespace
+
+void settle_nans(std::byte* elements, num::Type type, int64_t n) {
+  if (type == num::Type::kF32) settle<uint32_t>(elements, n, 0x7f800000u, 0x7fffffffu);
+  if (type == num::Type::kF16) settle<uint16_t>(elements, n, 0x7c00u, 0x7fffu);
+  if (type == num::Type::kBF16) settle<uint16_t>(elements, n, 0x7f80u, 0x7fffu);
+}
+
+const Instr* run_elementwise_as_target(Task& t, const Instr& in) {
+  run_elementwise(t, in);
+  const Slot r = in.result();
+  const TileType& ty = t.type(r);
+  Value& v = t.value(r);
+  if (v.form == Form::kUniform) {
+    alignas(8) std::byte element[8] = {};
+    std::memcpy(element, &v.bits, ty.size);
+    settle_nans(element, ty.element, 1);
+    t.set_uniform_from(r, element);
+    return next(in);
+  }
+  int64_t n = ty.n;
+  for (int d = 0; v.form == Form::kView && d < ty.rank; ++d)
+    if (v.stride[d] == 0) n /= ty.shape[static_cast<size_t>(d)];
+  settle_nans(v.buffer->data(), ty.element, n);
+  return next(in);
+}
+
 void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra) {
   const TileType* in = l.type_of(l.slot(op.operand(op.num_operands() - 1)));
   const TileType* out = l.type_of(l.slot(op.result()));
@@ -174,7 +209,10 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
 }
 
 void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f) {
-  lower_lazy(l, op, f, run_elementwise);
+  const bool chooses = &f == &num::elementwise_maxnumf || &f == &num::elementwise_minnumf ||
+                       &f == &num::elementwise_maximumf || &f == &num::elementwise_minimumf;
+  const bool computes = op.does(ir::Effect::kRounds) || chooses;
+  lower_lazy(l, op, f, l.hardware().on && computes ? run_elementwise_as_target : run_elementwise);
 }
 
 }  // namespace triton_runner::tile

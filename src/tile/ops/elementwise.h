@@ -24,6 +24,10 @@ struct ElementwiseData {
   int64_t extra = 0;  // the predicate of cmpi; whatever a lazy handler needs
 };
 const Instr* run_elementwise(Task& t, const Instr& in);
+// Makes the NaNs among elements that arithmetic gave those that the target gives: all ones but the sign.
+void settle_nans(std::byte* elements, num::Type type, int64_t n);
+// run_elementwise with such NaNs.
+const Instr* run_elementwise_as_target(Task& t, const Instr& in);
 // Of an instruction with such data: whether it computes f on elements of that type.
 inline bool is_functor(const Instr& in, const num::Elementwise& f, num::Type element) {
   return static_cast<const ElementwiseData*>(in.data)->kernel.loop == f.kernel(element, element).loop;

@@ -477,6 +477,8 @@ std::optional<int64_t> fold_select(Folder& f, const ir::Op& op) {
   return condition ? f.known(op.operand(*condition ? 1 : 2)) : std::nullopt;
 }
 
+bool adds_to_pointers(const Instr& in) { return in.run == run_addptr; }
+
 void emit_addptr(Lowering& l, const ir::Op& op, Slot result, Slot base, Slot offsets, int64_t element_bytes) {
   l.emit(run_addptr, op, {result}, {base, offsets},
          l.make<AddPtrData>(element_bytes, l.type_of(offsets)->element));

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include <triton_runner/exec/stopper.h>
 #include <triton_runner/ir/enums.h>
 #include <triton_runner/num/elementwise.h>
 
@@ -251,6 +252,7 @@ void lower_assert(Lowering& l, const ir::Op& op) {
 void lower_print(Lowering& l, const ir::Op& op) {
   auto* d = l.make<PrintData>();
   if (const ir::Attr* a = op.attr("prefix")) d->prefix = std::string(a->string);
+  if (d->prefix.starts_with(exec::kBreakpoint)) return;
   if (d->prefix.starts_with(exec::kMarker)) return l.mark(op, d->prefix);
   d->hex = op.int_attr("hex", 0) != 0;
   if (const ir::Attr* a = op.attr("isSigned"))

@@ -95,7 +95,7 @@ def test_the_code_for_the_device(package, program, fake, tmp_path, sm, code):  #
     assert "mismatch at element" in result.stderr  # the fake executes nothing
     seen = json.loads(log.read_text())
     (launch,) = seen["launches"]
-    assert launch["grid"] == [1, 1, 1] and launch["threads"] == 128
+    assert launch["grid"] == [1, 1, 1] and launch["block"] == [128, 1, 1]
     assert launch["params"][3] == (1000).to_bytes(4, "little").hex()
     assert seen["binary"] == code.startswith("cubin")
 

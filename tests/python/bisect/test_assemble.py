@@ -4,7 +4,9 @@ import json
 import os
 import stat
 import struct
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy
@@ -141,23 +143,34 @@ def test_a_bit_of_the_machine_code(tmp_path, store):
     (found,) = json.loads(run(written(tmp_path, PTX), *words, "--json").output)
     assert found["state"] == "different" and "STG" in found["place"]["sass"]
     assert found["place"]["maker"].startswith("IADD3") and "-" in found["place"]["maker"]
+    assert found["place"]["is_first"] and "with these the machine code is right" in found["place"]["said"]
     assert found["place"]["maker"].replace("-", "") == text
     assert found["place"]["maker_ptx"] == "add.s32 %r5, %r4, %r0;"
-    assert "what it stores is made by: IADD3" in run(tmp_path / "sum.ptx", *words).output
+    assert "the first that differs: IADD3" in run(tmp_path / "sum.ptx", *words).output
 
 
-def test_a_fault_of_ptxas(tmp_path, store):
-    """doc/solving_triton_issues/prmt-sign.md: a masked prmt loses the operand of which it takes the sign."""
-    path = Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues" / "prmt_sign.ptx"
+@pytest.mark.parametrize(
+    ("name", "made", "of"),
+    [
+        ("prmt_sign", "PRMT R5, RZ, 0x86, R5", "and.b32 %r3, %r2, 0xffff;"),
+        ("packed_add", "VIADD.16x2 R0, R2, 0x0", "add.s16x2 %r3, %r1, %r2;"),
+        ("abs_max", "VIMNMX3 R9, R2, R2, R5, !PT", "max.s32 %r5, %r4, %r2;"),
+    ],
+)
+def test_a_fault_of_ptxas(name, made, of, tmp_path, store):
+    """The assembler's faults of doc/solving_triton_issues: a masked prmt loses the operand of which it takes
+    the sign; a packed sum its constant; a maximum the absolute value."""
+    path = Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues" / f"{name}.ptx"
     words = ["--check", "--json", "--ptxas", "12.9", "--ptxas", "13.4", "--opt", "0", "--opt", "3"]
     found = {(one["ptxas"][:4], one["opt"]): one for one in json.loads(run(path, *words).output)}
     states = {key: one["state"] for key, one in found.items()}
     right = {("12.9", 0): "equal", ("13.4", 0): "equal", ("13.4", 3): "equal"}
     assert states == {**right, ("12.9", 3): "different"}
     place = found["12.9", 3]["place"]
-    assert (
-        place["maker"].startswith("PRMT R5, RZ, 0x86") and place["maker_ptx"] == "and.b32 %r3, %r2, 0xffff;"
-    )
+    assert place["is_first"] and (place["maker"], place["maker_ptx"]) == (made, of)
+    page = path.with_name(f"{name.replace('_', '-')}.md").read_text()
+    shown = run(path, *(word for word in words[:6] if word != "--json")).output
+    assert shown.replace(str(path), f"doc/solving_triton_issues/{name}.ptx") in page
 
 
 def test_results_are_kept(tmp_path, store, monkeypatch):
@@ -172,6 +185,44 @@ def test_results_are_kept(tmp_path, store, monkeypatch):
     monkeypatch.setattr(trials, "judged", lambda work: different)
     assert trials.run(chosen, with_, [None], "", 1) == first
     assert {one.result.state for one in trials.run(chosen, with_, [None], "", 1, again=True)} == {"different"}
+
+
+def many(folder, count: int):
+    """A folder of so many PTX texts, each of its own."""
+    folder.mkdir()
+    for i in range(count):
+        written(folder, PTX.replace("i32 7", f"i32 {7 + i}"), f"sum{i}.ptx")
+    return folder
+
+
+def test_goes_on_after_it_was_killed(tmp_path, store, monkeypatch):
+    folder = many(tmp_path / "there", 6)
+    words = [sys.executable, "-m", "triton_runner", "assemble", str(folder), "--check", "--jobs", "1"]
+    first = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    cells = tmp_path / "store" / "cells"
+    kept = lambda: len([path for path in cells.glob("*/*") if path.name[0] != "."])  # noqa: E731
+    while kept() < 2:
+        assert first.poll() is None
+        time.sleep(0.02)
+    first.kill()
+    first.wait()
+    there, tried, judged = kept(), [], trials.judged
+    assert there < 6
+    monkeypatch.setattr(trials, "judged", lambda work: tried.append(work) or judged(work))
+    found = trials.run(trials.subjects(str(folder)), [assemblers.default()], [None], "", 2, 1)
+    assert [one.result.state for one in found] == ["equal"] * 6 and len(tried) == 6 - there
+
+
+def test_on_a_cluster(tmp_path, store, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    folder = many(tmp_path / "there", 4)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options, local_directory=str(tmp_path / "dask")) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        done = run(folder, "--check", "--executor", address, "--json")
+    assert [one["state"] for one in json.loads(done.output)] == ["equal"] * 4, done.output
+    monkeypatch.setattr(trials, "judged", None)  # all are kept
+    assert "4 equal" in run(folder, "--check").output
 
 
 def test_a_case(tmp_path, store):

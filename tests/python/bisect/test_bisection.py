@@ -13,6 +13,7 @@ from bisecting import HEAD, INSTALLED, OTHERS, QUOTIENT, TWICE, judge, needs_ano
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._bisect import classes, search, splice  # noqa: E402
+from triton_runner._bisect.trial import Ran  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._memory.difference import difference, tolerance  # noqa: E402
 from triton_runner._memory.files import kind_of  # noqa: E402
@@ -53,6 +54,15 @@ def test_how_a_program_ends(tmp_path, end, status, verdict, why):
     got, said = judge(tmp_path, TWICE + end, "--timeout", "5", arguments=["125"])
     assert (got, said["verdict"], said["pass"]) == (status, verdict, None)
     assert [one["why"] for one in said["release"]["unknown"]] == ([why] if why else [])
+
+
+def test_a_relative_name_is_of_the_folder_of_the_caller(tmp_path, monkeypatch):
+    """The second search is answered by the worker of the first, which was started in another folder."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        pathlib.Path(f"{name}.py").write_text("")
+        assert triton_runner.bisect(f"{name}.py", versions=[INSTALLED]).verdict == "right", name
 
 
 @pytest.mark.long
@@ -246,14 +256,14 @@ def test_the_first_place_that_is_wrong(verdicts, found):
 
 
 def test_passes_of_two_releases_side_by_side():
-    mine, theirs = ([["make_ttir", name] for name in names] for names in ("abxcde", "abcyde"))
+    mine, theirs = ([Ran("make_ttir", name, True, None) for name in names] for names in ("abxcde", "abcyde"))
     assert splice._aligned(mine, theirs) == [(0, 0), (1, 1), (3, 2), (4, 4), (5, 5)]
     # Of 3.4 and 3.5: the same pass by another name.
     names = (
         "passes.ttgpuir.add_allocate_shared_memory",
         "nvidia.passes.ttgpuir.add_allocate_shared_memory_nv",
     )
-    mine, theirs = ([["make_llir", name], ["make_llir", "add_x"]] for name in names)
+    mine, theirs = ([Ran("make_llir", add, True, None) for add in (name, "add_x")] for name in names)
     assert splice._aligned(mine, theirs) == [(0, 0), (1, 1)]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
-from bisecting import GIVEN, INSTALLED, KERNEL, OTHERS, TWICE, judge, needs_another  # noqa: E402
+from bisecting import GIVEN, HEAD, INSTALLED, KERNEL, OTHERS, TWICE, judge, needs_another  # noqa: E402
 from triton_runner._bisect import assembler, search  # noqa: E402
 from triton_runner._worker import llvm_passes  # noqa: E402
 
@@ -123,6 +123,26 @@ def test_a_fault_of_the_assembler(tmp_path):
     assert said["confirmed_by"] == ["execution", "leave-out", *(["splice"] if OTHERS else [])]
     (seen,) = said["evidence"]
     assert (seen["element"], seen["got"], seen["want"], seen["than"]) == ([5], 11, 10, "at ptx")
+
+
+# An assembler that adds 6 where it should add 5.
+FAULTY = """#!/bin/bash
+for word in "$@"; do [[ "$word" == *.ptx ]] && sed -i 's/, 5;/, 6;/' "$word"; done
+exec {ptxas} "$@"
+"""
+
+
+def test_the_instruction_that_an_assembler_makes_wrong(tmp_path):
+    faulty = tmp_path / "ptxas"
+    with contextlib.closing(search.Release(INSTALLED, search.Program(""))) as release:
+        faulty.write_text(FAULTY.format(ptxas=assembler.ptxas(release)))
+    faulty.chmod(0o755)
+    plant = "".join(f"os.environ[{name!r}] = {str(faulty)!r}; " for name in assembler.instead(""))
+    program = HEAD.replace("VALUE", "index * 7 + 5") + "sys.exit(int((out != np.arange(64) * 7 + 5).any()))"
+    status, said = judge(tmp_path, f"import os; {plant}\n{program}", "--levels", "cubin")
+    assert (status, said["verdict"], said["level"]) == (1, "assembler", "cubin"), said
+    (first,) = [note for note in said["notes"] if note.startswith("the first that differs")]
+    assert "add.s32" in first and "right down to PTX, wrong as machine code" in said["notes"]
 
 
 # An assembler that leaves its mark in what it makes, of the installed release.

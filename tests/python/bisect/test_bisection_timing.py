@@ -10,6 +10,7 @@ triton = pytest.importorskip("triton")
 from bisecting import INSTALLED, OTHERS, TWICE, judge  # noqa: E402
 from triton_runner import ir  # noqa: E402
 from triton_runner._bisect import order, runs, splice, stores  # noqa: E402
+from triton_runner._bisect.trial import Kernel, Ran, Trial  # noqa: E402
 
 # A loop that is pipelined by two buffers; after the pipeliner both are one, so that the next copy overwrites
 # what is still to be read. The kernel is that of the page on the fault. PLANTED: in which release.
@@ -45,7 +46,7 @@ def test_without_the_fault_it_is_right_at_both_ends(tmp_path):
 
 
 def test_when_a_release_is_judged_again():
-    kernel = runs.Kernel("kernel", [], None)
+    kernel = Kernel("kernel", [], None)
     asked = {
         (): [EAGER, RACE],  # of kernels that nobody saw compiled
         (("shared", 0),): [],
@@ -53,11 +54,11 @@ def test_when_a_release_is_judged_again():
         (("asynchronous", True),): [EAGER, RACE],
     }
     for facts, wanted in asked.items():
-        trial = runs.Trial("right", kernels=[dataclasses.replace(kernel, **dict(facts))] if facts else [])
+        trial = Trial("right", kernels=[dataclasses.replace(kernel, **dict(facts))] if facts else [])
         assert [order.named(one) for one in order.conditions(trial)] == wanted
     copies = "it writes 0x0, where the same instruction puts another value for thread 1"
-    assert not order.is_fault(runs.Trial("wrong", copies, trap="data race"))
-    assert order.is_fault(runs.Trial("wrong", "nothing orders them", trap="data race"))
+    assert not order.is_fault(Trial("wrong", copies, trap="data race"))
+    assert order.is_fault(Trial("wrong", "nothing orders them", trap="data race"))
 
 
 MATMUL = """
@@ -95,7 +96,7 @@ def test_a_run_under_several_conditions(monkeypatch):
 
     def run(level, plan, variables, **more):
         ran.append(variables["X"])
-        return runs.Trial(ends[variables["X"]])
+        return Trial(ends[variables["X"]])
 
     monkeypatch.setattr(release, "_run", run)
     for names, verdict in {"ab": "wrong", "ac": "right", "ca": "right", "c": "unknown"}.items():
@@ -164,15 +165,15 @@ module {
 
 def test_an_op_that_only_the_right_release_gives_shared_memory(monkeypatch):
     """Then the conversion before it is what differs, not the allocation."""
-    allocation = runs.Ran("make_llir", "passes.ttgpuir.add_allocate_shared_memory", True, 0)
-    renamed = runs.Ran("make_llir", "nvidia.passes.ttgpuir.add_allocate_shared_memory_nv", True, 0)
+    allocation = Ran("make_llir", "passes.ttgpuir.add_allocate_shared_memory", True, 0)
+    renamed = Ran("make_llir", "nvidia.passes.ttgpuir.add_allocate_shared_memory_nv", True, 0)
     without, slotted = (SLOTS.replace("SLOT", one) for one in ("", "{allocation.offset = 0 : i32} "))
     for mine, lacking in ((without, ["tt.atomic_rmw"]), (slotted, [])):
         it = object.__new__(splice.Splice)
-        it._mine = [runs.Kernel("kernel", [allocation], None, texts=[mine])]
+        it._mine = [Kernel("kernel", [allocation], None, texts=[mine])]
         it.steps = splice.steps_of(it._mine)
-        theirs = [runs.Kernel("kernel", [renamed], None, texts=[slotted])]
-        monkeypatch.setattr(it, "after", lambda i, keep, made=theirs: runs.Trial("right", kernels=made))
+        theirs = [Kernel("kernel", [renamed], None, texts=[slotted])]
+        monkeypatch.setattr(it, "after", lambda i, keep, made=theirs: Trial("right", kernels=made))
         assert it.without_slot(0) == lacking
 
 

@@ -24,9 +24,12 @@ GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
 # What each verb is asked with; those that take no file are not in it.
 VERBS = {
     "bisect": ("--versions", versions.installed()),
+    "bits": (),
     "bundle": ("-o", "out.trcase"),
     "compare": (),
     "compile": ("-s", "*fp32"),
+    "configs": (),
+    "debug": ("-ex", "run"),
     "dump": (),
     "exec": ("--grid", "1"),
     "experiments": (),
@@ -37,6 +40,7 @@ VERBS = {
     "map": (),
     "opt": ("--pass", "add_cse"),
     "passes": ("-s", "*fp32"),
+    "profile": (),
     "reduce": (),
     "report": (),
     "resources": (),
@@ -111,11 +115,24 @@ def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
         (("experiments", "-t", "foo", "program.py"), "unknown target 'foo'"),
         (("bisect", "-t", "foo", "program.py"), "unknown target 'foo'"),
         (("verify", "-t", "foo", "program.py"), "unknown target 'foo'"),
+        (("bits", "--configs", "foo", "program.py"), "'foo' is not of the form NAME=VALUES"),
+        (("bits", "--invariant", "M", "--fusion", "program.py"), "--invariant varies the batch alone"),
+        (("bits", "program.py:kernel"), "needs a launch"),
         (("verify", "--check", "foo", "program.py"), "unknown check 'foo'"),
         (("verify", "--launches", "0", "program.py"), "0 is not in the range"),
+        (("verify", "--shapes", "program.py"), "program.py: expected program.py:function"),
+        (("verify", "--shapes", "none.py:f"), "no such file: none.py"),
+        (("verify", "--shapes", "--vary", "colours", "program.py:f"), "--vary colours: of sizes, layouts"),
+        (("verify", "--seed", "1", "program.py"), "--seed is of --shapes"),
+        (("verify", "--shapes", "--assembled", "p.py:f"), "--assembled means nothing with --shapes"),
         (("bench", "matmul", "--size", "foo"), "--size foo: expected numbers"),
         (("bench", "matmul", "--rounds", "0"), "0 is not in the range"),
         (("bench", "matmul", "--plot", "x.foo"), "its name says no kind of picture"),
+        (
+            ("passes", "--time", "--llvm", "--until", "cse", "k.ttir"),
+            "keeps no IR: leave out --until, --llvm",
+        ),
+        (("passes", "--time", "-"), "a dump has no times"),
         (("opt", "--pass", "coalesc", "k.ttir"), "the nearest: tritongpu-coalesce"),
         (("opt", "--pass", "add_cse", "k.ptx"), "k.ptx is PTX, and passes run on TTIR and TTGIR"),
         (("opt", "--pass", "add_buffer_ops", "-t", "cuda:90", "k.ttir"), "no pass of this compilation is"),
@@ -148,11 +165,15 @@ def kernel(x, N: tl.constexpr):
 """
 
 
-@pytest.mark.parametrize("verb", ["compile", "passes", "ledger", "compare"])
-def test_a_file_that_asks_for_its_device(verb, tmp_path):
-    """As Triton's tutorials do, when it is imported: in a worker too, where there is no GPU."""
-    (tmp_path / "kernels.py").write_text(AT_IMPORT.format(last=""))
-    words = [verb, f"{tmp_path / 'kernels.py'}:kernel", "-s", "*fp32:16, 64", "-t", "cuda:90"]
+@pytest.mark.parametrize(
+    "verb, last",
+    [("compile", ""), ("passes", ""), ("ledger", ""), ("compare", ""), ("compile", "raise SystemExit(1)")],
+)
+def test_a_file_that_asks_for_its_device(verb, last, tmp_path):
+    """As Triton's tutorials do, when it is imported: in a worker too, where there is no GPU. One that ends as
+    scripts do has its kernels by then."""
+    (tmp_path / "asking.py").write_text(AT_IMPORT.format(last=last))
+    words = [verb, f"{tmp_path / 'asking.py'}:kernel", "-s", "*fp32:16, 64", "-t", "cuda:90"]
     with mock.patch.dict(os.environ):
         answer = CliRunner().invoke(main, words)
     assert answer.exit_code == 0, answer.output
@@ -168,9 +189,9 @@ def test_a_file_that_asks_for_its_device(verb, tmp_path):
     ],
 )
 def test_a_file_that_raises(verb, last, why, tmp_path):
-    (tmp_path / "kernels.py").write_text(AT_IMPORT.format(last=last))
-    words = [verb, f"{tmp_path / 'kernels.py'}:kernel", "-s", "*fp32:16, 64", "-t", "cuda:90"]
+    (tmp_path / "asking.py").write_text(AT_IMPORT.format(last=last))
+    words = [verb, f"{tmp_path / 'asking.py'}:kernel", "-s", "*fp32:16, 64", "-t", "cuda:90"]
     with mock.patch.dict(os.environ):
         answer = CliRunner().invoke(main, words)
-    assert answer.exit_code == 2 and f"kernels.py{why}" in answer.stderr, answer.output
+    assert answer.exit_code == 2 and f"asking.py{why}" in answer.stderr, answer.output
     assert "__main__" in answer.stderr and answer.stderr.count("\n") == 2

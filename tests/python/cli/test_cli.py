@@ -195,9 +195,8 @@ def test_opcodes_of_ptx():
 def test_doctor():
     facts = json.loads(cli("doctor", "--json").stdout)
     assert facts["cores"] > 0 and facts["isa"] in ("avx512", "avx2", "portable") and "triton" in facts
-    expected = (
-        "device target level check oob mma fmad threads programs timeout shared shuffle perturb timing dump"
-    )
+    expected = "device target level check oob mma numerics fmad threads programs program timeout"
+    expected += " shared shuffle perturb timing dump"
     assert " ".join(facts["settings"]) == expected
 
 

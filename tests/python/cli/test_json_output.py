@@ -16,7 +16,10 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-WITHOUT = {"run": "prints what its program prints", "opt": "prints the IR"}
+WITHOUT = {
+    "run": "prints what its program prints",
+    "opt": "prints the IR",
+}
 KERNEL = ("program.py:double", "-s", "*i32:16, *i32:16, 64", "-t", "cuda:90")
 INSTALLED = importlib.metadata.version("triton")
 IR = str(ROOT / "examples/exec/add_kernel.ttir")
@@ -32,6 +35,7 @@ USES = {
     "versions": ("ls",),
     "passes": KERNEL,
     "bisect": ("--versions", INSTALLED, "program.py"),
+    "bits": ("--configs", "num_warps=1,4", "program.py"),
     "dev": ("--checkout", "checkout"),
     "compare": KERNEL,
     "assemble": (str(ROOT / "examples" / "guide" / "sum.ptx"),),
@@ -46,9 +50,12 @@ USES = {
                "--shape", "128"),
     "bundle": ("--kernel", "double", "--no-passes", "-o", "x.trcase", "program.py"),
     "verify": ("program.py",),
+    "configs": ("program.py",),
     "lockstep": ("--levels", "ttgir,ptx", "x.trcase"),
     "map": (IR,),
     "report": ("-o", "out.html", "program.py"),
+    "profile": ("program.py",),
+    "debug": ("-ex", "start", "program.py"),  # a line of JSON for each command
     "bench": ("--ab", IR, IR, *CALL, "--rounds", "1"),
     "reduce": ("--oracle", "registers>1", "-o", "reduced.ttir", IR, "-t", "cuda:90"),
 }  # fmt: skip

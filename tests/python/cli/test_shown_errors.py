@@ -61,7 +61,10 @@ def test_a_trap_shows_its_line(here):
         "trap.py:7:22: error: kernel 'add_kernel': out of bounds in tt.load, program (1, 0, 0)"
     )
     assert line == TRAP.splitlines()[6] and caret == " " * 21 + "^"
-    assert notes == ["  note: called at trap.py:10; --traceback shows all calls"]
+    assert notes == [
+        "  note: called at trap.py:10; --traceback shows all calls",
+        "  note: to look at it: triton-runner debug trap.py",
+    ]
 
 
 def test_a_trap_with_all_its_calls(here):
@@ -78,7 +81,21 @@ def test_other_exceptions_are_as_python_shows_them(here):
 def test_exec_shows_the_line_too(here):
     done = run("exec", EXEC / "add_kernel.ttir", *ADD[:6], "--arg", "f32[40]", "--arg", "64")
     assert done.returncode == 1 and "out of bounds in tt.store, program" in done.stderr
-    assert done.stderr.count("add_kernel") == 1 and "note: called at" not in done.stderr
+    assert done.stderr.count("'add_kernel'") == 1 and "note: called at" not in done.stderr
+    assert f"note: to look at it: triton-runner debug --grid 1 {EXEC}/add_kernel.ttir" in done.stderr
+
+
+def test_the_note_s_command_stops_at_the_trap(here):
+    said = run("run", "--check", "nan", "trap.py").stderr
+    command = said.split("note: to look at it: triton-runner ")[1].split()
+    assert command == ["debug", "--check", "nan", "trap.py"]
+    assert "trap: kernel 'add_kernel': out of bounds" in run("debug", "-ex", "run", *command[1:]).stdout
+
+
+@pytest.mark.parametrize("options", [("--shuffle", "3"), ("--quick",)])
+def test_a_trap_that_the_debugger_may_not_come_to(here, options):
+    said = run("run", *options, "trap.py").stderr
+    assert "out of bounds" in said and "to look at it" not in said
 
 
 # ---- messages in place of tracebacks

@@ -214,8 +214,9 @@ def test_the_driver_from_cpp(fake, tmp_path):  # noqa: F811
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, **driver})
     launches = json.loads(log.read_text())["launches"]
     assert len(launches) == 5
-    assert launches[0]["grid"] == [2, 1, 1] and launches[0]["threads"] == 128 and launches[0]["shared"] == 64
-    assert launches[0]["params"] == [(4096).to_bytes(8, "little").hex(), (7).to_bytes(4, "little").hex()]
+    first = launches[0]
+    assert (first["grid"], first["block"], first["shared"]) == ([2, 1, 1], [128, 1, 1], 64)
+    assert first["params"] == [(4096).to_bytes(8, "little").hex(), (7).to_bytes(4, "little").hex()]
 
 
 @pytest.mark.long

@@ -186,6 +186,45 @@ def test_results_that_differ_say_by_how_much(file):
     assert [len(rows) for rows in found["fail_if"].values()] == [1, 0]
 
 
+def test_levels_are_configurations(file):
+    found = told(f"{file}:scale", "-c", "BLOCK=64", *LAUNCH, "--configs", "level=ptx,cubin", "-t", "cuda:90")
+    assert [cell["config"]["level"] for cell in found["cells"]] == ["ptx", "cubin"]
+    assert found["cells"][1]["figures"]["equal"] is True and not found["cells"][1]["unrun"]
+    for words, why in (
+        (LAUNCH, "does not execute that"),
+        (["-s", "*fp32, *fp32, i32, fp32, 64"], "of a launch"),
+    ):
+        bad = run(
+            f"{file}:scale", "-c", "BLOCK=64", *words, "--configs", "level=sass", "-t", "cuda:90", check=2
+        )
+        assert why in bad.stderr
+
+
+def test_what_a_launch_executes_is_a_figure(file):
+    """500 f32 lie in 63 sectors, which are read and written: by four warps once, by one in four strides, each
+    of which touches all of them. The gate names the figures, so that they are counted."""
+    configs = ("--configs", "num_warps=1,4", "-c", "BLOCK=128", "-t", "cuda:90")
+    found = told(
+        f"{file}:scale",
+        *LAUNCH,
+        *configs,
+        "--fail-if",
+        "executed > base",
+        "--fail-if",
+        "conflicts > 0",
+        check=1,
+    )
+    one, four = (cell["figures"] for cell in found["cells"])
+    assert four["sectors"] == 2 * 63 and one["sectors"] == 4 * 2 * 63
+    assert one["conflicts"] == one["spilled"] == 0
+    assert 0 < one["executed"] < four["executed"]
+    assert [len(rows) for rows in found["fail_if"].values()] == [1, 0]
+    without = told(f"{file}:scale", *LAUNCH, *configs)["cells"][0]["figures"]
+    assert without["executed"] is None and without["registers"] == one["registers"]
+    done = run(f"{file}:scale", "-s", "*fp32, *fp32, i32, fp32", "-c", "BLOCK=64", "--counts", check=2)
+    assert "is counted in a launch" in done.stderr
+
+
 def test_a_trap_is_a_result(file):
     arguments = ["--arg", "f32[500]=rand", "--arg", "f32[500]", "--arg", "500", "--grid", "1"]
     found = told(

@@ -1,5 +1,6 @@
 """Lockstep: a bug that was put into one level's IR is pinned to the op that has it."""
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -213,20 +214,21 @@ def test_numpy_arguments_by_name_and_views_keep_their_storage():
 
 
 def test_the_same_run_without_a_recording_is_compared(monkeypatch):
-    from triton_runner._lockstep import lockstep
+    from triton_runner._artifact.relaunch import Relaunch
 
     found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
     assert found.unobserved == [] and found.diverged is None
-    unobserved = lockstep._Runner.unobserved
+    run = Relaunch.run
 
-    def otherwise(runner, run):
-        plain = unobserved(runner, run)
-        if run.level == "ttgir":
-            plain.outputs["c"][3, 4] += 100
-            plain.error = "kernel 'matmul': out of bounds in tt.load at x.py:1:2, program (0, 0, 0): far off"
-        return plain
+    def otherwise(launch, level, how, **more):
+        outcome = run(launch, level, how, **more)
+        if how != "ttgir, not recorded":
+            return outcome
+        outcome.arrays["c"][3, 4] += 100
+        trap = "kernel 'matmul': out of bounds in tt.load at x.py:1:2, program (0, 0, 0): far off"
+        return dataclasses.replace(outcome, trap=trap)
 
-    monkeypatch.setattr(lockstep._Runner, "unobserved", otherwise)
+    monkeypatch.setattr(Relaunch, "run", otherwise)
     found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
     assert [difference["name"] for difference in found.unobserved] == ["", "c"]
     assert found.unobserved[1]["elements"] == 1 and found.unobserved[1]["run"] == "ttgir, not recorded"
@@ -277,3 +279,32 @@ def test_products_in_parts_have_the_bits_of_ttgir(how):
     exact = a[1:3].astype(float) @ b[:, :7].astype(float) + c[1:3, :7]
     allowed = {"tf32x3": 1e-5, "bf16x3": 1e-3, "bf16x6": 1e-5}[how]
     assert numpy.abs(results[0][1:3, :7] - exact).max() < allowed
+
+
+@triton_runner.jit
+def halves(x, out, N: tl.constexpr):
+    index = tl.arange(0, N)
+    half = tl.load(x + index) * 0.5
+    tl.store(out + index, tl.maximum(half, 1.0))
+
+
+@pytest.mark.parametrize("is_faulty", [False, True])
+def test_values_of_machine_code(is_faulty, tmp_path):
+    """A cubin that was made of another text than the PTX of its lines stands for a fault of ptxas."""
+    from triton_runner._assemble import assemblers
+
+    given = [numpy.arange(128, dtype=numpy.float32), numpy.zeros(128, numpy.float32)]
+    sources = {"cubin": tmp_path / "halves.cubin"}
+    with triton_runner.using(device="cpu", target=TARGET):
+        ptx = halves.warmup(*given, N=128, grid=(1,)).asm["ptx"]
+        text = ptx.replace("0f3F000000", "0f3F400000") if is_faulty else ptx  # 0.5 and 0.75
+        assert (text != ptx) == is_faulty
+        sources["cubin"].write_bytes(assemblers.assemble(text, assemblers.default()))
+        levels = ["ttgir", "ptx", "cubin"]
+        found = triton_runner.lockstep(halves, given, {"N": 128}, grid=(1,), levels=levels, sources=sources)
+    assert found.compared["ttgir and cubin"] >= 3, str(found)
+    assert (found.diverged is not None) == is_faulty == bool(found.outputs), str(found)
+    if is_faulty:
+        assert (found.diverged.line, found.diverged.op) == (line_of("half = "), "arith.mulf")
+        assert found.diverged.other_level == "cubin" and found.diverged.numbers[1] == 0.75
+        assert found.dumps["cubin"][found.diverged.value].registers

@@ -149,6 +149,8 @@ def test_what_is_refused(change, match, isolate):
 def test_what_a_file_lacks(tmp_path):
     file = HERE / "kernels_for_compile.py"
     assert "uses_everything" in str(refused("has no kernel 'nothing'", f"{file}:nothing", **EVERYTHING))
+    gluon = pathlib.Path(__file__).parents[3] / "examples" / "gluon" / "async_copy.py"
+    assert "its kernels: " in str(refused("has no kernel 'nothing'", f"{gluon}:nothing", **EVERYTHING))
     refused("which of its kernels", file, **EVERYTHING)
     refused("no such file", f"{tmp_path}/none.py:k", **EVERYTHING)
     refused("cannot read", f"{tmp_path}/none.ttir")

@@ -27,7 +27,7 @@ EXAMPLES = {
 CASES = [
     (name, level)
     for name, (target, _) in EXAMPLES.items()
-    for level in (("ttgir", "ptx") if target.startswith("cuda:") else ("ttgir",))
+    for level in (("ttgir", "ptx", "cubin") if target.startswith("cuda:") else ("ttgir",))
 ]
 
 

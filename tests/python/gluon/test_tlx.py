@@ -39,7 +39,7 @@ def test_the_command_that_installs_it(kernels, monkeypatch):
 
 
 @pytest.mark.parametrize("check", ["race", "oob", "uninit"])
-@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx", "cubin"])
 @pytest.mark.parametrize("kernel", matrix.TLX)
 def test_the_artifacts_are_clean_under_the_checks(kernels, kernel, level, check):
     import importlib

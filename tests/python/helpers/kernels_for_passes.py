@@ -24,3 +24,15 @@ def fill(out, BLOCK: tl.constexpr):
 @triton_runner.jit
 def strided(out, stride, value, nothing, N: tl.constexpr):
     tl.store(out + tl.arange(0, N) * stride, value)
+
+
+@triton_runner.jit
+def scaled(a, a_scale, b, b_scale, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Without tensor cores for it (sm_75), Triton unrolls the product to multiply-adds."""
+    m, n, k, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K), tl.arange(0, K // 32)
+    left = tl.load(a + m[:, None] * K + k[None, :])
+    right = tl.load(b + k[:, None] * N + n[None, :])
+    left_scale = tl.load(a_scale + m[:, None] * (K // 32) + s[None, :])
+    right_scale = tl.load(b_scale + n[:, None] * (K // 32) + s[None, :])
+    total = tl.dot_scaled(left, left_scale, "e5m2", right, right_scale, "e5m2")
+    tl.store(c + m[:, None] * N + n[None, :], total)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import fake_build
 import pytest
+from suite.assembled import assemble
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -112,7 +114,7 @@ def test_every_level_reaches_the_driver(fake, artifacts, tmp_path, level):
     assert printed.splitlines()[-1] == "add_kernel cubin"
     assert seen["binary"]
     (launch,) = seen["launches"]
-    assert launch["grid"] == [3, 1, 1] and launch["threads"] == 128 and launch["attributes"] == []
+    assert launch["grid"] == [3, 1, 1] and launch["block"] == [128, 1, 1] and launch["attributes"] == []
     words = [int.from_bytes(bytes.fromhex(p), "little") for p in launch["params"]]
     assert words == [4096, 8192, 12288, 300, 0x3F000000, 0, 0]
 
@@ -243,6 +245,28 @@ def test_load_without_the_python_kernel(fake, artifacts, tmp_path):
     assert "add_kernel" in printed and "2 arguments do not fit" in printed
     (launch,) = seen["launches"]
     assert launch["grid"] == [2, 3, 1]
+
+
+def test_a_cubin_without_a_block_takes_that_of_load(fake, artifacts, tmp_path):
+    ptx = (artifacts / "90" / "add_kernel.ptx").read_text()
+    bare, count = re.subn(r"\n\.reqntid .*", "", ptx)
+    assert count == 1
+    cubin, _ = assemble(bare, "sm_90")
+    body = f"""
+        try:
+            triton_runner.load({str(cubin)!r}, device="cuda")
+        except triton_runner.DiagnosticError as error:
+            print(error)
+        for path in ({str(cubin)!r}, folder + "/add_kernel.ptx"):
+            kernel = triton_runner.load(path, device="cuda", block=(64, 2, 1), cluster=(2, 1, 1))
+            kernel[(2, 3)](x, y, out, 300, 0.5)
+    """
+    (tmp_path / "add_kernel.ptx").write_text(bare)
+    printed, seen = on_fake(fake, tmp_path, body, tmp_path)
+    assert "does not say how many threads a block has" in printed and "block=(128, 1, 1)" in printed
+    for launch in seen["launches"]:
+        assert launch["block"] == [64, 2, 1] and launch["grid"] == [4, 3, 1]
+    assert len(seen["launches"]) == 2
 
 
 def test_verify_runs_the_gpu_where_tensors_pretend_to_be_on_it(fake, tmp_path):

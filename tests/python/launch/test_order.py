@@ -1,5 +1,6 @@
 """The order of a launch: shuffle= at every level, the bits of one thread, the trap that threads report."""
 
+import pathlib
 import subprocess
 import sys
 import threading
@@ -12,7 +13,9 @@ torch = pytest.importorskip("torch")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from triton_runner import KernelTrap  # noqa: E402
+from triton_runner._launch import launchers  # noqa: E402
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 LEVELS = ("ttir", "ttgir", "ptx")
 
 
@@ -184,3 +187,48 @@ def test_a_program_that_waits_for_one_that_trapped_hides_nothing(level):
     for threads in (1, 4):
         trap = trap_of({2: 3, 5: 1, 7: 1}, 12, level, threads=threads, timeout=60)
         assert trap.kind == "out of bounds" and trap.program == (5, 0, 0)
+
+
+def test_launches_whose_bytes_depend_on_the_order_are_told_from_wrong_ones(monkeypatch):
+    """The state `order` of tests/gpu/machine_code.py."""
+    monkeypatch.syspath_prepend(ROOT / "tests" / "gpu")
+    import machine_code
+
+    found = []
+
+    def compare(call, go):
+        launch = machine_code.assembled_launch(call)
+        ours, theirs = launch.run("cubin"), launch.run("cubin", order=12345)
+        found.append(machine_code.Comparison("").explained(launch, ours, theirs))
+        theirs.blocks[0][0] ^= 1  # of the counter, which no order changes
+        found.append(machine_code.Comparison("", orders=3).explained(launch, ours, theirs))
+        return go()
+
+    counter, places = torch.zeros(1, dtype=torch.int32), torch.zeros(8, dtype=torch.int32)
+    with triton_runner.using(target="cuda:80"), launchers.observing(compare):
+        tickets[(8,)](counter, places)
+    assert found[0]["state"] == "order" and 1 <= found[0]["orders"] <= 16
+    assert "state" not in found[1] and 1 <= found[1]["unexplained"] <= found[1]["elements"]
+
+
+@triton_runner.jit
+def handed_over(flag, data, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    if tl.program_id(0) == 1:
+        tl.store(data + offsets, offsets)
+        tl.debug_barrier()
+        tl.atomic_xchg(flag, 1, sem="release")
+    else:
+        while tl.atomic_cas(flag, 1, 1, sem="acquire") != 1:
+            pass
+        tl.debug_barrier()
+        tl.store(out + offsets, tl.load(data + offsets))
+
+
+@pytest.mark.parametrize("check", [None, "race"])
+@pytest.mark.parametrize("level", [*LEVELS, "cubin"])
+def test_a_program_that_waits_for_a_later_one_is_set_aside(level, check):
+    flag, data, out = (torch.zeros(n, dtype=torch.int32) for n in (1, 256, 256))
+    with triton_runner.using(target="cuda:90", level=level, threads=1, check=check, timeout=120):
+        handed_over[(2,)](flag, data, out, BLOCK=256)
+    assert torch.equal(out, torch.arange(256, dtype=torch.int32))

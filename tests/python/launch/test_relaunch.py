@@ -255,6 +255,24 @@ def test_metadata_in_any_form(form, x, tmp_path):
         ours[(4,)](x, out, 2.0, 64, 3, **{**entry, "metadata_json": 7})
 
 
+def test_a_number_of_16_bits_keeps_its_type_down_to_the_cubin(x):
+    from triton_runner._artifact.relaunch import of_call
+    from triton_runner._launch.launchers import observing
+
+    @triton.jit
+    def scaled(x, y, half: tl.float16, brain: tl.bfloat16):
+        offsets = tl.arange(0, 16)
+        tl.store(y + offsets, tl.load(x + offsets) * half + brain)
+
+    seen, out = [], torch.zeros(16)
+    with observing(lambda call, go: seen.append(of_call(call)) or go()):
+        scaled[(1,)](x, out, 0.5, 3.0)
+    expected = (0.5 * x[:16] + 3).tolist()
+    assert out.tolist() == expected
+    for level in ("ptx", "cubin"):
+        assert seen[0].run(level).arrays["y"].tolist() == expected
+
+
 def test_nothing_warns(x):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

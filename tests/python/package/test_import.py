@@ -51,6 +51,18 @@ def test_import_takes_less_than_half_of_what_triton_takes():
     assert min(ratios) < 0.5, ratios
 
 
+def test_pickle_may_ask_every_module_for_a_name():
+    """As it does for objects without a module; torch's compiler makes the keys of its cache so."""
+    code = (
+        "import pickle, sys, triton_runner\n"
+        "from triton_runner import gluon, language, ptx, ir, testing, tlx, torch_utils\n"
+        "sys.modules['utlx_plugin'] = None\n"
+        "assert pickle.whichmodule(object(), 'a_name_of_nobody') == '__main__'\n"
+        "assert not hasattr(tlx, 'local_alloc') and hasattr(gluon, 'amd')\n"
+    )
+    assert child(code) == ""
+
+
 def test_public_names_have_docstrings():
     import triton_runner
 

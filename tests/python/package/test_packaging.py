@@ -30,6 +30,10 @@ import triton_runner
 assert str(pathlib.Path(triton_runner.__file__)).startswith(sys.prefix), triton_runner.__file__
 import importlib.metadata
 assert importlib.metadata.version("triton-runner") == triton_runner.__version__
+import triton_runner_pytest
+assert str(pathlib.Path(triton_runner_pytest.__file__)).startswith(sys.prefix), triton_runner_pytest.__file__
+(plugin,) = importlib.metadata.distribution("triton-runner").entry_points.select(group="pytest11")
+assert plugin.load() is triton_runner_pytest
 x, y = np.arange(64, dtype=np.float32), np.zeros(64, dtype=np.float32)
 kernel = triton_runner.load(sys.argv[1], device="cpu")
 kernel[(1,)](x, y, 64)

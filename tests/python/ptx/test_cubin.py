@@ -89,10 +89,11 @@ def test_verify():
     (launch,) = verdict.launches
     assert verdict.verdict == "right" and launch["levels"][-1] == "cubin"
     assert any(one["levels"] == ["ptx", "cubin"] and one["bits_equal"] for one in launch["bits"])
+    assert ("cubin", "check hazard") in {(one["level"], one["how"]) for one in launch["runs"]}
 
 
-def test_lockstep():
-    """The values of machine code are not compared; what it leaves is."""
+def test_lockstep_without_ttgir():
+    """Values are those of TTGIR: without it, what both leave in memory is compared."""
     x, y, out = inputs()
     with triton_runner.using(target=TARGET):
         found = triton_runner.lockstep(

@@ -12,12 +12,14 @@ import pytest
 
 pytest.importorskip("triton")
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.append(str(ROOT / "tests" / "sass"))
+sys.path += [str(ROOT / "tests" / "sass"), str(ROOT / "tests" / "differential")]
 
 import control_words as planting  # noqa: E402
 import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from kernels_for_tests import plain_add  # noqa: E402
+from random_ptx import generate_ptx  # noqa: E402
+from test_sass import assembled  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._assemble import hazards  # noqa: E402
 from triton_runner._base import tools  # noqa: E402
@@ -52,6 +54,16 @@ def test_planted_words_are_reported():
 def test_what_ptxas_makes_is_clean(name, target):
     for one in hazards.of_listing(made(name, planting.PTXAS, target)[1]):
         assert one.hazards == [] and one.instructions > one.unjudged
+
+
+@pytest.mark.parametrize("assembler", ["ptxas", "ptxas-blackwell"])
+def test_turing_is_clean(assembler):
+    """Random kernels for sm_75: their times are those of another generation."""
+    texts = [generate_ptx(seed, "sm_75") for seed in range(21)]
+    for text in [t for t in texts if "redux" not in t and "cp.async" not in t]:  # sm_75 has neither
+        _, listing = assembled(text, "sm_75", assembler)
+        for one in hazards.of_listing(listing):
+            assert one.hazards == [] and one.instructions > one.unjudged
 
 
 def test_a_changed_cubin_is_the_changed_listing():

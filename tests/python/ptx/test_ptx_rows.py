@@ -19,13 +19,20 @@ ALLOWED = {
     "src/ptx/print.cpp": ({"kBra"}, SYNTAX),
     "src/ptx/contract.cpp": (
         {"kMul", "kDiv", "kAdd", "kSub", "kNeg", "kMov", "kRem", "kSqrt", "kRsqrt", "kLd"}
-        | {"kMembar", "kFence", "kSetmaxnreg", "kBrkpt", "kShfl", "kWgmma"},
+        | {"kMembar", "kFence", "kSetmaxnreg", "kBrkpt", "kShfl", "kWgmma", "kFma"},
         CONTRACTION,
     ),
-    "src/simt/ptx/contract.cpp": ({"kDiv", "kMul", "kFma"}, CONTRACTION),
+    "src/simt/ptx/contract.cpp": ({"kDiv", "kMul"}, CONTRACTION),
+    "src/tile/machine/asm_program.cpp": ({"kDiv", "kBra"}, CONTRACTION),
     "src/simt/ptx/origin.cpp": (
         {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd"},
         "which operands an address may come of",
+    ),
+    "src/simt/ptx/exact.cpp": (
+        {"kAdd", "kSub", "kNeg", "kMul", "kMad", "kShl", "kShr", "kDiv", "kRem", "kMin", "kMax"}
+        | {"kAnd", "kOr", "kXor", "kNot", "kMov", "kCvt", "kCvta", "kSelp", "kSetp"}
+        | {"kLd", "kSt", "kShfl", "kRedux"},
+        "which rule of exact integers is an instruction's",
     ),
     "src/simt/ptx/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
     "src/probe/copies.cpp": ({"kSt"}, "lanes store a value each, which stmatrix and bulk stores do not"),

@@ -1,16 +1,14 @@
 """Machine code on the CPU: PTX and what ptxas makes of it give the same bytes."""
 
 import pathlib
-import subprocess
 
 import numpy as np
 import pytest
 import torch
-import triton
+from suite.assembled import assemble
 from triton_runner import _core
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-BIN = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
 
 # A loop that threads leave at different times, by two ways; 64-bit arithmetic; what has an opcode of its own.
 LOOPS = """
@@ -103,15 +101,10 @@ ROWS = f"""
 """
 
 
-def assemble(ptx: str, architecture: str, folder: pathlib.Path, ptxas: str = "ptxas"):
+def assembled(ptx: str, architecture: str, ptxas: str = "ptxas", opt: int = 3) -> tuple[bytes, str]:
     """(cubin, listing) of a PTX text."""
-    source, cubin = folder / "k.ptx", folder / "k.cubin"
-    source.write_text(ptx)
-    subprocess.run([BIN / ptxas, f"--gpu-name={architecture}", source, "-o", cubin], check=True)
-    shown = subprocess.run(
-        [BIN / "nvdisasm", "-c", "-hex", cubin], check=True, capture_output=True, text=True
-    )
-    return cubin.read_bytes(), shown.stdout
+    cubin, listing = assemble(ptx, architecture, ptxas, opt=opt)
+    return cubin.read_bytes(), listing.read_text()
 
 
 def launch(kernel, grid: int, values: list) -> list:
@@ -122,12 +115,12 @@ def launch(kernel, grid: int, values: list) -> list:
 
 
 def same_bytes(
-    ptx: str, architecture: str, folder, grid: int, block: int, values: list, ptxas="ptxas", hidden=0
+    ptx: str, architecture: str, grid: int, block: int, values: list, ptxas="ptxas", hidden=0
 ) -> None:
     """PTX and machine code leave the same bytes, and write something."""
     options = {"block": (block, 1, 1), "hidden_pointers": hidden}
     expected = launch(_core.load_simt(ptx, "k.ptx", "", [], options), grid, values)
-    cubin, listing = assemble(ptx, architecture, folder, ptxas)
+    cubin, listing = assembled(ptx, architecture, ptxas)
     kernel = _core.load_cubin(cubin, listing, "k.sass", "", [], options)
     assert kernel.level == "cubin"
     got = launch(kernel, grid, values)
@@ -140,32 +133,32 @@ def same_bytes(
 @pytest.mark.parametrize(
     "architecture, ptxas", [("sm_80", "ptxas"), ("sm_90", "ptxas"), ("sm_90", "ptxas-blackwell")]
 )
-def test_vector_add(architecture, ptxas, tmp_path):
+def test_vector_add(architecture, ptxas):
     ptx = (ROOT / "examples" / "exec" / "add_kernel.ptx").read_text()
     rng = np.random.default_rng(0)
     x, y, out = (torch.from_numpy(rng.standard_normal(5000).astype(np.float32)) for _ in range(3))
-    same_bytes(ptx, architecture, tmp_path, 5, 128, [x, y, out, 4800], ptxas, hidden=2)
+    same_bytes(ptx, architecture, 5, 128, [x, y, out, 4800], ptxas, hidden=2)
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
-def test_divergent_loop(architecture, tmp_path):
+def test_divergent_loop(architecture):
     rng = np.random.default_rng(1)
     a = torch.from_numpy(rng.integers(-(2**31), 2**31, 700).astype(np.int32))
-    same_bytes(LOOPS, architecture, tmp_path, 3, 224, [a, torch.zeros(700, dtype=torch.int32), 650])
+    same_bytes(LOOPS, architecture, 3, 224, [a, torch.zeros(700, dtype=torch.int32), 650])
 
 
 @pytest.mark.parametrize(
     "architecture, ptxas", [("sm_80", "ptxas"), ("sm_90", "ptxas"), ("sm_90", "ptxas-blackwell")]
 )
 @pytest.mark.parametrize("columns", [128, 100])
-def test_rows(architecture, ptxas, columns, tmp_path):
+def test_rows(architecture, ptxas, columns):
     rng = np.random.default_rng(2)
     a = torch.from_numpy((8 * rng.standard_normal(5 * columns)).astype(np.float32))
-    same_bytes(ROWS, architecture, tmp_path, 5, 128, [a, torch.zeros_like(a), columns], ptxas)
+    same_bytes(ROWS, architecture, 5, 128, [a, torch.zeros_like(a), columns], ptxas)
 
 
-def test_what_is_not_executed_is_refused_before_the_launch(tmp_path):
-    cubin, listing = assemble(LOOPS, "sm_80", tmp_path)
+def test_what_is_not_executed_is_refused_before_the_launch():
+    cubin, listing = assembled(LOOPS, "sm_80")
     listing = listing.replace("POPC R", "POPC.SIN R")
     with pytest.raises(Exception) as caught:
         _core.load_cubin(cubin, listing, "k.sass", "", [], {"block": (32, 1, 1)})
@@ -200,8 +193,8 @@ DONE:
 @pytest.mark.parametrize(
     "architecture, ptxas", [("sm_80", "ptxas"), ("sm_90", "ptxas"), ("sm_90", "ptxas-blackwell")]
 )
-def test_an_assertion_of_machine_code(architecture, ptxas, tmp_path):
-    cubin, listing = assemble(ASSERTS, architecture, tmp_path, ptxas)
+def test_an_assertion_of_machine_code(architecture, ptxas):
+    cubin, listing = assembled(ASSERTS, architecture, ptxas)
     kernel = _core.load_cubin(cubin, listing, "k.sass", "", [], {})
     with pytest.raises(Exception) as caught:
         kernel.launch((1, 1, 1), [(kernel.params[0].name, torch.zeros(32, dtype=torch.int32))])

@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 import torch
-from test_sass import assemble
+from test_sass import assembled
 from triton_runner import _core
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,6 +36,7 @@ WORDS = [0, 1, 2, 7, 15, 16, 31, 32, 33, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xF
 WORDS += [0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0xFFFFFF80, 0x3F800000, 0xBF800000, 0x7F800000]
 WORDS += [0xFF800000, 0x7FC00000, 0x7F800001, 0x00800000, 0x007FFFFF, 0x7F7FFFFF, 0x4F000000, 0xCF000000]
 WORDS += [0x40200000, 0xC2CFF1B5, 0x3C003C00, 0x7C00FC00, 0x7E007BFF, 0x00018001, 0x7F803F80, 0xFF80BF80]
+WORDS += [0x7FA5C3F1, 0xFFD5FC01, 0xFE017D55, 0x7FC1FFA3]  # NaNs that say something
 DOUBLES = [
     0.0,
     -0.0,
@@ -54,6 +55,10 @@ DOUBLES = [
 ]
 
 
+DOUBLES = np.array(DOUBLES).view(np.uint64).tolist()
+DOUBLES += [0x7FF8000012345678, 0xFFF0000000000001, 0x7FF4AAAA55555555]  # NaNs that say something
+
+
 def inputs() -> tuple[np.ndarray, np.ndarray]:
     """Three words and three of 64 bits a thread: ends of types beside each other, then random bits."""
     rng = np.random.default_rng(0)
@@ -66,7 +71,7 @@ def inputs() -> tuple[np.ndarray, np.ndarray]:
     words = np.concatenate([words, random])
     words = words[: len(words) // BLOCK * BLOCK]
     pairs = rng.integers(0, 2**64, (len(words), 3), np.uint64)
-    pairs[::2] = rng.choice(np.array(DOUBLES).view(np.uint64), pairs[::2].shape)
+    pairs[::2] = rng.choice(np.array(DOUBLES, np.uint64), pairs[::2].shape)
     pairs[::3] = rng.standard_normal(pairs[::3].shape).view(np.uint64)
     pairs[::7] = words[::7]
     return words, pairs
@@ -78,24 +83,26 @@ def groups(architecture: str, size: int = 24) -> list[list[str]]:
     out = []
     for line in (HERE / "sass_pairs.txt").read_text().splitlines():
         only, body = line.split(": ", 1) if line.startswith("sm_") else ("", line)
-        if line[0] != "#" and (not only or architecture in only.split(",")):
+        if line[0] != "#" and (not only or architecture.rstrip("a") in only.split(",")):
             out.append(body)
     return [out[k : k + size] for k in range(0, len(out), size)]
 
 
-def module(architecture: str, bodies: list[str]) -> str:
+def module(architecture: str, bodies: list[str], version: str = "8.7") -> str:
     kernels = []
     for number, body in enumerate(bodies):
         store = "" if "%O" in body else "cvt.u32.u16 %o, %ol; " if "%ol" in body else ""
         store += "" if "%O" in body else "mov.b64 %O, {%o, %o}; "
         store += "st.global.b64 [%d33], %O;"
         kernels.append(KERNEL.format(number=number, body=body, store=store))
-    return f".version 8.7\n.target {architecture}\n.address_size 64\n" + "".join(kernels)
+    return f".version {version}\n.target {architecture}\n.address_size 64\n" + "".join(kernels)
 
 
-def differing(architecture: str, ptxas: str, bodies: list[str], folder) -> list[str]:
-    ptx = module(architecture, bodies)
-    cubin, listing = assemble(ptx, architecture, folder, ptxas)
+def differing(
+    architecture: str, ptxas: str, bodies: list[str], opt: int = 3, version: str = "8.7"
+) -> list[str]:
+    ptx = module(architecture, bodies, version)
+    cubin, listing = assembled(ptx, architecture, ptxas, opt)
     words, pairs = (torch.from_numpy(x.view(x.dtype.str.replace("u", "i"))) for x in inputs())
     threads, options, out = len(words), {"block": (BLOCK, 1, 1), "contract": True}, []
     for number, body in enumerate(bodies):
@@ -120,12 +127,23 @@ def differing(architecture: str, ptxas: str, bodies: list[str], folder) -> list[
         ("sm_80", "ptxas"),
         ("sm_90", "ptxas"),
         ("sm_90", "ptxas-blackwell"),
-        ("sm_100", "ptxas-blackwell"),
-        ("sm_120", "ptxas-blackwell"),
+        ("sm_100a", "ptxas-blackwell"),
+        ("sm_120a", "ptxas-blackwell"),
     ],
 )
-def test_an_instruction_alone(architecture, ptxas, tmp_path):
+def test_an_instruction_alone(architecture, ptxas):
     wrong = []
     for bodies in groups(architecture):
-        wrong += differing(architecture, ptxas, bodies, tmp_path)
+        wrong += differing(architecture, ptxas, bodies)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100a"])
+def test_without_optimization(architecture):
+    """ptxas -O0 has instructions of its own: every 16th line, and those with local memory."""
+    bodies = [body for group in groups(architecture) for body in group]
+    chosen = [body for k, body in enumerate(bodies) if k % 16 == 0 or ".local" in body]
+    wrong = []
+    for k in range(0, len(chosen), 24):
+        wrong += differing(architecture, "ptxas-blackwell", chosen[k : k + 24], 0)
     assert not wrong, "\n".join(wrong)

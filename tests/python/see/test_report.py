@@ -170,6 +170,20 @@ def test_a_program_with_dumps(tmp_path):
     )
 
 
+def test_values_of_machine_code_stand_on_its_lines(tmp_path):
+    path = tmp_path / "add.py"
+    path.write_text(ADD)
+    words = f"report -o {tmp_path}/out.html --dump total --level cubin -t cuda:80".split()
+    run = subprocess.run([sys.executable, "-m", "triton_runner", *words, str(path)], capture_output=True)
+    assert run.returncode == 0, run.stderr
+    (kernel,) = pages.Read(tmp_path / "out.html").kernels
+    (lines,) = (level["text"].splitlines() for level in kernel["levels"] if level["name"] == "sass")
+    held = [(value, *place) for value in kernel["values"] for place in value["held"]]
+    assert held and all(value["level"] == "cubin" for value, *_ in held)
+    assert all(f" {register}" in lines[line - 1] for _, line, register in held)
+    assert all(value["at"] == ["sass", value["held"][0][0]] for value in kernel["values"])
+
+
 def test_values_of_both_arms_stand_on_their_own_lines(tmp_path):
     given = kernels_for_names.arguments(kernels_for_names.arms)
     with triton_runner.dumping(kernels_for_names.arms, "*", level="ttir") as dump:

@@ -24,7 +24,7 @@ function coloured(text, language) {
 }
 
 class CodeList {
-  // options: label; language; hueOf(line), costOf(line), classesOf(line), labelOf(line); onCurrent(line, how), onHover(line).
+  // options: label; language; hueOf(line), heatOf(line), costOf(line), classesOf(line), labelOf(line); onCurrent(line, how), onHover(line).
   constructor(options) {
     this.options = options;
     this.current = 0; // a line from 1; 0: none
@@ -76,7 +76,7 @@ class CodeList {
   }
 
   make(at) {
-    const line = this.shown[at] + 1, { hueOf, costOf, labelOf } = this.options;
+    const line = this.shown[at] + 1, { hueOf, heatOf, costOf, labelOf } = this.options;
     const row = element("div", {
       role: "option", id: `${this.id}-${line}`, "aria-posinset": at + 1, "aria-setsize": this.shown.length,
       "aria-selected": String(line === this.current),
@@ -85,7 +85,10 @@ class CodeList {
     const hue = hueOf?.(line), text = this.lines[line - 1];
     const mark = element("span", { class: "hue" });
     if (hue != null) mark.style.background = `hsl(${hue} 62% 58%)`;
-    row.append(element("span", { class: "number" }, String(labelOf ? labelOf(line) : line)), mark);
+    const number = element("span", { class: "number" }, String(labelOf ? labelOf(line) : line));
+    const heat = heatOf?.(line);
+    if (heat) number.style.background = `hsl(${Math.round(48 - 48 * heat)} 90% 55% / ${(0.12 + 0.6 * heat).toFixed(2)})`;
+    row.append(number, mark);
     if (costOf) row.append(element("span", { class: "cost" }, costOf(line)));
     row.append(element("span", { class: "text" }, coloured(text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text, this.options.language || "ir")));
     row.style.top = `${at * ROW}px`;

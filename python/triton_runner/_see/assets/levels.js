@@ -19,6 +19,7 @@ class Levels {
     this.lit = {}; // level: Set of lines; python: Map of line to 1 (through a call) or 2
     this.found = {};
     this.blamed = blame(kernel);
+    this.valued = valued(kernel);
     this.showsAll = false;
     this.file = kernel.mainFile;
     this.panes = new Map();
@@ -52,6 +53,7 @@ class Levels {
     const list = new CodeList({
       label: `${title} of ${this.kernel.name}`, language: name === "python" ? "python" : "ir",
       hueOf: (line) => this.hue(name, line),
+      heatOf: (line) => heatOf(this.kernel, name, line, this.file),
       costOf: name === "python" ? (line) => this.costs?.get(line)?.toLocaleString("en") || "" : null,
       classesOf: (line) => this.classes(name, line),
       marks: () => [
@@ -154,7 +156,7 @@ class Levels {
     const lit = this.lit[name];
     const how = name === "python" ? { 1: "lit2", 2: "lit" }[lit?.get(line)] || "" : lit?.has(line) ? "lit" : "";
     const blamed = this.blamed[name === "python" ? `python:${this.file}` : name]?.has(line) ? " blame" : "";
-    return `${how}${this.found[name]?.has(line) ? " hit" : ""}${blamed}`;
+    return `${how}${this.found[name]?.has(line) ? " hit" : ""}${blamed}${this.valued[name]?.has(line) ? " valued" : ""}`;
   }
 
   // What belongs to a line: {level: Set}, and of Python {line: 1 or 2}.
@@ -230,6 +232,9 @@ class Levels {
     if (counts.length) parts.push(element("span", {}, `  ·  ${counts.join(", ")}`));
     const said = kernel.opcodes[name]?.[kernel.levelNamed.get(name).rowAt.get(line)?.op];
     if (said) parts.push(element("div", { class: "opcode" }, said));
+    for (const [value, register] of this.valued[name]?.get(line) || [])
+      parts.push(element("div", { class: "held" }, `${register ? `${register}: ` : ""}${value.variable ? `${value.variable}, ` : ""}${value.name} `,
+        `from ${show(value.stats.min)} to ${show(value.stats.max)}${value.stats.nan ? `, ${value.stats.nan.toLocaleString("en")} NaN` : ""}${value.stats.inf ? `, ${value.stats.inf.toLocaleString("en")} Inf` : ""}`));
     for (const finding of blamed || []) parts.push(element("div", {}, `● ${finding.title}`));
     detail.replaceChildren(...parts);
   }
@@ -294,6 +299,20 @@ class Levels {
     pane.list.choose(line, "click");
     pane.list.box.focus();
   }
+}
+
+// {level: Map of line to [dumped value, the register that holds it or a part of it; "" of other levels]}
+function valued(kernel) {
+  const out = {};
+  const add = (name, line, value, register) => {
+    const lines = (out[name] ??= new Map());
+    lines.set(line, [...(lines.get(line) || []), [value, register]]);
+  };
+  for (const value of kernel.values) {
+    for (const [line, register] of value.held) add("sass", line, value, register);
+    if (value.at && value.at[0] !== "python" && !value.held.length) add(value.at[0], value.at[1], value, "");
+  }
+  return out;
 }
 
 // {level or "python:file": Map of line to findings}

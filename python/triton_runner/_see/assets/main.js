@@ -62,6 +62,7 @@ class Page {
     if (launches.length || tunings.length)
       this.add("Launches", null, () => launchesPanel(this.data, this), launches.length ? String(launches.length) : "");
     this.add("Resources", resourcesPanel(kernel, this), () => {});
+    if (kernel.profile) this.add("Profile", null, () => profilePanel(kernel, this));
     if (kernel.values.length) this.add("Values", null, () => valuesPanel(kernel, this), String(kernel.values.length));
     if (kernel.layouts.length) this.add("Layouts", null, () => layoutsPanel(kernel, this), String(kernel.layouts.length));
     if (kernel.findings.length) this.add("Findings", findingsPanel(kernel, this), () => {}, String(kernel.findings.length), "bad");

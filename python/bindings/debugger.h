@@ -1,0 +1,26 @@
+// A debugger of launches: the core's part, and the front end in Python that it calls.
+#pragma once
+#include <triton_runner/probe/debugger.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "bindings.h"
+
+namespace triton_runner::python {
+
+struct DebuggerObject {
+  DebuggerObject(nb::object begin, nb::object stop);
+
+  exec::Observer* begin(const exec::Kernel& kernel);
+  void end();  // raises what the front end raised
+  bool ask(const std::function<nb::object()>& front);
+
+  nb::object on_begin, on_stop;  // on_begin(level, kernel); on_stop(place, why, hits): False ends the launch
+  probe::Debugger debugger;
+  exec::Stopped* stopped = nullptr;  // while the front end is called
+  std::optional<nb::python_error> error;
+};
+
+}  // namespace triton_runner::python

@@ -1,0 +1,312 @@
+// _core.probe.Debugger: what a debugger's front end in Python sees of a launch that stands.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include <triton_runner/num/types.h>
+#include <triton_runner/tile/tile.h>
+
+#include "debugger.h"
+
+namespace triton_runner::python {
+
+using probe::Breakpoint;
+using probe::Condition;
+using probe::Debugger;
+using probe::DebugPlace;
+using Until = Debugger::Until;
+
+namespace {
+constexpr const char* kWhy[] = {"breakpoint", "statement", "step", "moment", "interrupt"};
+}
+
+// What the front end says, without the GIL around it; what it raises ends the launch.
+bool DebuggerObject::ask(const std::function<nb::object()>& front) {
+  nb::gil_scoped_acquire gil;
+  try {
+    return !front().is(nb::bool_(false));
+  } catch (nb::python_error& raised) {
+    error.emplace(std::move(raised));
+  }
+  return false;
+}
+
+DebuggerObject::DebuggerObject(nb::object begin, nb::object stop)
+    : on_begin(std::move(begin)),
+      on_stop(std::move(stop)),
+      debugger({[this](const std::string& kernel, const std::string& level) {
+                  return ask([&] { return on_begin(level, kernel); });
+                },
+                [this](uint32_t place, exec::Stopped& at, Debugger::Why why, const std::vector<int>& hits) {
+                  stopped = &at;
+                  const bool goes_on =
+                      ask([&] { return on_stop(place, kWhy[static_cast<size_t>(why)], hits); });
+                  stopped = nullptr;
+                  return goes_on;
+                }}) {}
+
+exec::Observer* DebuggerObject::begin(const exec::Kernel& kernel) {
+  unwrap(debugger.begin(tile::module_of(kernel), kernel.name(), kernel.level()));
+  return &debugger;
+}
+
+void DebuggerObject::end() {
+  if (!error) return;
+  nb::python_error raised = std::move(*error);
+  error.reset();
+  throw raised;
+}
+
+namespace {
+
+exec::StoppedLanes* lanes(DebuggerObject& self) { return dynamic_cast<exec::StoppedLanes*>(self.stopped); }
+
+exec::Stopped& standing(DebuggerObject& self) {
+  if (!self.stopped) raise(base::failure("the launch runs: values can be seen while it stands"));
+  return *self.stopped;
+}
+
+void init_parts(nb::module_& m) {
+  nb::class_<DebugPlace>(m, "DebugPlace", "Where a launch can stop: before an op or an instruction.")
+      .def_ro("name", &DebugPlace::name)
+      .def_ro("text", &DebugPlace::text)
+      .def_ro("at", &DebugPlace::at, "its line in the module's text")
+      .def_ro("function", &DebugPlace::function)
+      .def_ro("block", &DebugPlace::block, "places of one block of the module have one number")
+      .def_prop_ro("is_statement", [](const DebugPlace& p) { return p.marker != nullptr; })
+      .def_prop_ro(
+          "lines",
+          [](const DebugPlace& p) {
+            nb::list out;
+            for (const probe::Line& l : p.lines) out.append(nb::make_tuple(l.file, l.line, l.column));
+            return out;
+          },
+          "(file, line, column) in the program it was compiled from, callees first");
+  nb::enum_<Condition::Of>(m, "Of", "Which number of a value a condition is about.")
+      .value("ELEMENT", Condition::kElement)
+      .value("MAX", Condition::kMax)
+      .value("MIN", Condition::kMin)
+      .value("ANY", Condition::kAny)
+      .value("ALL", Condition::kAll)
+      .value("NAN", Condition::kNan)
+      .value("INF", Condition::kInf);
+  nb::enum_<Condition::Compare>(m, "Compare", "How a condition compares it.")
+      .value("LESS", Condition::kLess)
+      .value("LESS_EQUAL", Condition::kLessEqual)
+      .value("GREATER", Condition::kGreater)
+      .value("GREATER_EQUAL", Condition::kGreaterEqual)
+      .value("EQUAL", Condition::kEqual)
+      .value("UNEQUAL", Condition::kUnequal);
+  nb::class_<Condition>(m, "Condition", "acc.max() > 1e4, acc[3, 5] == 0: decided in the core.")
+      .def(nb::init<std::string, Condition::Of, std::vector<int64_t>, Condition::Compare, double>(),
+           nb::arg("value"), nb::arg("of"), nb::arg("index"), nb::arg("compare"), nb::arg("number"));
+  nb::class_<Breakpoint>(m, "Breakpoint", "Where and when a launch stops; no places: everywhere.")
+      .def(nb::init<int, std::vector<uint32_t>, std::array<int64_t, 3>, int64_t, int64_t,
+                    std::vector<Condition>, std::string, std::vector<int64_t>, int64_t, int64_t, bool>(),
+           nb::arg("number"), nb::arg("places"), nb::arg("program") = std::array<int64_t, 3>{-1, -1, -1},
+           nb::arg("task") = -1, nb::arg("iteration") = -1, nb::arg("conditions") = std::vector<Condition>{},
+           nb::arg("watch") = "", nb::arg("element") = std::vector<int64_t>{}, nb::arg("skip") = 0,
+           nb::arg("hits") = 0, nb::arg("first") = false);
+  nb::enum_<Until>(m, "Until", "Where a step ends.")
+      .value("NOTHING", Until::kNothing)
+      .value("OP", Until::kOp)
+      .value("LINE", Until::kLine);
+}
+
+void init_commands(nb::class_<DebuggerObject>& c) {
+  c.def_prop_ro("places", [](const DebuggerObject& d) { return d.debugger.places(); })
+      .def(
+          "set_lines",
+          [](DebuggerObject& d, std::vector<std::vector<int>> lines) {
+            d.debugger.set_lines(std::move(lines));
+          },
+          nb::arg("lines"), "Of each place the numbers of the lines that it stands on, callers first.")
+      .def(
+          "set_breakpoints",
+          [](DebuggerObject& d, std::vector<Breakpoint> all) { d.debugger.set_breakpoints(std::move(all)); },
+          nb::arg("breakpoints"), "All of them; those that were there keep their counts.")
+      .def(
+          "hits", [](const DebuggerObject& d, int number) { return d.debugger.hits(number); },
+          nb::arg("number"))
+      .def(
+          "focus", [](DebuggerObject& d, std::array<int64_t, 3> program) { d.debugger.focus(program); },
+          nb::arg("program"), "Stops are made in these programs only; -1: any.")
+      .def("go", [](DebuggerObject& d) { d.debugger.go(); })
+      .def(
+          "step",
+          [](DebuggerObject& d, Until until, int depth, int line) { d.debugger.step(until, depth, line); },
+          nb::arg("until"), nb::arg("depth") = 1 << 20, nb::arg("line") = -1)
+      .def(
+          "set_sparse", [](DebuggerObject& d, bool on) { d.debugger.set_sparse(on); }, nb::arg("on"),
+          "Said when a launch begins: it stops at places of breakpoints alone, and only what their "
+          "conditions name can "
+          "be seen there; the code between is what other launches run.")
+      .def(
+          "set_edits",
+          [](DebuggerObject& d, const std::vector<std::tuple<int64_t, size_t, nb::bytes>>& edits) {
+            std::vector<probe::Edit> out;
+            for (const auto& [moment, value, bytes] : edits) {
+              const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
+              out.push_back({moment, value, {data, data + bytes.size()}});
+            }
+            d.debugger.set_edits(std::move(out));
+          },
+          nb::arg("edits"),
+          "(moment, number of the value, elements): written when a launch comes there again.")
+      .def_prop_ro(
+          "visit", [](const DebuggerObject& d) { return d.debugger.visit(); },
+          "how many times the program and task had come to this place, which has a breakpoint")
+      .def(
+          "go_to_visit",
+          [](DebuggerObject& d, uint32_t place, std::array<int64_t, 3> program, size_t task, int64_t visit) {
+            d.debugger.go_to_visit(place, program, task, visit);
+          },
+          nb::arg("place"), nb::arg("program"), nb::arg("task"), nb::arg("visit"))
+      .def(
+          "go_to", [](DebuggerObject& d, int64_t moment) { d.debugger.go_to(moment); }, nb::arg("moment"))
+      .def(
+          "search",
+          [](DebuggerObject& d, Until what, int depth, int64_t moment) {
+            d.debugger.search(what, depth, moment);
+          },
+          nb::arg("what"), nb::arg("depth"), nb::arg("moment"),
+          "Goes on to that moment, and notes the last one before it at which an op or a line of the program "
+          "began, or a breakpoint was hit.")
+      .def_prop_ro("noted", [](const DebuggerObject& d) { return d.debugger.noted(); })
+      .def_prop_ro(
+          "moment", [](const DebuggerObject& d) { return d.debugger.moment(); },
+          "how many places the launch has come to")
+      .def("interrupt", [](DebuggerObject& d) { d.debugger.interrupt(); });
+}
+
+void init_state(nb::class_<DebuggerObject>& c) {
+  c.def_prop_ro("program", [](DebuggerObject& d) { return standing(d).program(); })
+      .def_prop_ro("task", [](DebuggerObject& d) { return standing(d).task(); })
+      .def_prop_ro("iterations", [](DebuggerObject& d) { return standing(d).iterations(); })
+      .def_prop_ro(
+          "calls",
+          [](DebuggerObject& d) {
+            std::vector<uint32_t> out;
+            for (const void* op : standing(d).calls()) out.push_back(d.debugger.place_of(op));
+            return out;
+          },
+          "the places of the calls that it is in, outermost first")
+      .def(
+          "values",
+          [](DebuggerObject& d) {
+            nb::list out;
+            const std::span<const void* const> values = standing(d).values();
+            for (size_t i = 0; i < values.size(); ++i) {
+              probe::Site site = d.debugger.site_of(values[i]);
+              if (lanes(d))  // registers have no type but that of what they hold
+                d.stopped->look(i, [&](const exec::Elements& e) {
+                  site.type = e.type;
+                  site.shape.assign(e.shape.begin(), e.shape.end());
+                });
+              out.append(std::move(site));
+            }
+            return out;
+          },
+          "The Site of each value in sight, the nearest definition first.")
+      .def(
+          "find",
+          [](DebuggerObject& d, const std::string& name) { return d.debugger.find(standing(d), name); },
+          nb::arg("name"), "The number of the nearest value with that name, or None.")
+      .def(
+          "mask_of", [](DebuggerObject& d, size_t value) { return d.debugger.mask_of(standing(d), value); },
+          nb::arg("value"),
+          "The number of the mask that a value was loaded under, where that is in sight, or None.")
+      .def(
+          "read",
+          [](DebuggerObject& d, size_t value) -> nb::object {
+            if (value >= standing(d).values().size()) throw nb::index_error();
+            nb::object out = nb::none();
+            standing(d).look(value, [&](const exec::Elements& e) {
+              size_t bytes = num::size_of(e.type);
+              for (int64_t extent : e.shape) bytes *= static_cast<size_t>(extent);
+              nb::object mask = nb::none();
+              if (!e.mask.empty()) mask = nb::bytes(e.mask.data(), e.mask.size());
+              out = nb::make_tuple(std::string(num::type_name(e.type)),
+                                   std::vector<int64_t>(e.shape.begin(), e.shape.end()),
+                                   nb::bytes(e.data, bytes), mask);
+            });
+            return out;
+          },
+          nb::arg("value"), "(type, shape, bytes, mask or None) of a value, or None: it is not computed yet.")
+      .def(
+          "write",
+          [](DebuggerObject& d, size_t value, nb::bytes elements) {
+            if (value >= standing(d).values().size()) throw nb::index_error();
+            const auto* data = reinterpret_cast<const std::byte*>(elements.c_str());
+            return standing(d).write(value, {data, elements.size()});
+          },
+          nb::arg("value"), nb::arg("elements"), "False: it cannot be written, or has another size.");
+}
+
+// None on the tile engine.
+void init_lanes(nb::class_<DebuggerObject>& c) {
+  c.def_prop_ro(
+       "threads",
+       [](DebuggerObject& d) -> nb::object {
+         const exec::StoppedLanes* at = lanes(d);
+         return at ? nb::object(nb::make_tuple(at->block(), at->first(), at->count())) : nb::none();
+       },
+       "(block in the cluster, first thread, how many) of those that stand here")
+      .def_prop_ro("shared",
+                   [](DebuggerObject& d) -> nb::object {
+                     exec::StoppedLanes* at = lanes(d);
+                     return at ? nb::object(nb::bytes(at->shared().data(), at->shared().size())) : nb::none();
+                   })
+      .def(
+          "write_shared",
+          [](DebuggerObject& d, size_t offset, nb::bytes bytes) {
+            exec::StoppedLanes* at = lanes(d);
+            if (!at || offset > at->shared().size() || bytes.size() > at->shared().size() - offset)
+              return false;
+            std::memcpy(at->shared().data() + offset, bytes.c_str(), bytes.size());
+            return true;
+          },
+          nb::arg("offset"), nb::arg("bytes"))
+      .def_prop_ro(
+          "paths",
+          [](DebuggerObject& d) -> nb::object {
+            const exec::StoppedLanes* at = lanes(d);
+            return at ? nb::cast(at->paths()) : nb::none();
+          },
+          "what each path of the cluster does")
+      .def_prop_ro(
+          "mbarriers",
+          [](DebuggerObject& d) -> nb::object {
+            const exec::StoppedLanes* at = lanes(d);
+            return at ? nb::cast(at->mbarriers()) : nb::none();
+          },
+          "(address in shared memory, what its phase lacks) of each");
+}
+
+}  // namespace
+
+void init_debugger(nb::module_& m) {
+  init_parts(m);
+  nb::class_<DebuggerObject> c(
+      m, "Debugger",
+      "Stops the launches under Options.debugger: begin(level, kernel) is called before each, stop(place, "
+      "breakpoints that are hit) where it stands; False ends the launch.");
+  c.def(nb::init<nb::object, nb::object>(), nb::arg("begin"), nb::arg("stop"))
+      .def(
+          "close",
+          [](DebuggerObject& d) {
+            d.on_begin = nb::none();
+            d.on_stop = nb::none();
+          },
+          "Lets go of the front end.");
+  init_commands(c);
+  init_state(c);
+  init_lanes(c);
+}
+
+}  // namespace triton_runner::python

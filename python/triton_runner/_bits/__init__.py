@@ -1,0 +1,1 @@
+"""Which configurations of a launch leave the same bits, and where and why two part."""

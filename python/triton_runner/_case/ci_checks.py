@@ -1,0 +1,69 @@
+"""The verdicts of verify() as what CI systems read: a check for each launch, an issue for each finding."""
+
+from __future__ import annotations
+
+from triton_runner._base.ci_files import Check, Issue, Suite
+from triton_runner._case.results import NONDETERMINISTIC, Finding, Judged
+from triton_runner._case.verdict import Verdict
+
+_STATES = {"right": "passed", NONDETERMINISTIC: "passed", "wrong": "failed", "unknown": "error"}
+# A sentence on each rule: the checks, and what verify compares.
+RULES = {
+    "oob": "An access outside of the memory that the kernel may touch.",
+    "trap": "A launch stopped: a deadlock, a failed assertion, an instruction that cannot run.",
+    "nan": "An operation makes a NaN of numbers that are none.",
+    "inf": "An operation makes an infinity of finite numbers.",
+    "nanload": "A load brings a NaN.",
+    "uninit": "A result depends on memory or a value that nothing has written.",
+    "race": "Two accesses to the same memory that nothing orders.",
+    "zerodiv": "An integer division by zero.",
+    "hints": "A promise to the compiler that does not hold, such as tl.multiple_of.",
+    "overflow": "An integer that overflowed decides an address, a mask, a branch or a stored index.",
+    "hazard": "Machine code reads a register before its value is there.",
+    "order": "Another order of the programs gives another result.",
+    "timing": "Asynchronous copies that land at another time give another result.",
+    "levels": "A level of the compilation gives another result than the one above it.",
+    "drift": "Levels differ, as far as rounding explains.",
+    "tail": "A store of TMA writes past the end of a dimension.",
+    "copies": "Threads that hold one element hold different values of it.",
+}  # fmt: skip
+
+
+def suite_of(verdict: Verdict, subject: str, version: str) -> Suite:
+    """The verdict on a program or a case. A program that fails by itself, or launches nothing, is a check of
+    its own."""
+    checks = [check_of(judged, verdict.strict) for judged in verdict.judged]
+    if verdict.program is not None and verdict.program["status"]:
+        why = f"the program itself ended with status {verdict.program['status']}"
+        checks.append(Check("exit status", subject, "failed" if checks else "error", why))
+    if not checks:
+        checks.append(Check("launches", subject, "error", "no kernel was launched"))
+    return Suite("verify", subject, version, tuple(checks), subject, verdict.status, RULES)
+
+
+def check_of(judged: Judged, strict: bool = False) -> Check:
+    """One launch. strict: an order of atomics that decides an output is a fault."""
+    grid = ", ".join(map(str, judged.grid))
+    state = "failed" if strict and judged.verdict == NONDETERMINISTIC else _STATES[judged.verdict]
+    faults = [finding for finding in judged.findings if finding.is_fault]
+    if state == "failed":
+        found = (faults or judged.findings)[0]
+        why = f"{found.check} at {', '.join(found.levels)}: {found.text.splitlines()[0]}"
+    elif state == "error":
+        why = "; ".join(dict.fromkeys(f"{run.level}: {run.why.splitlines()[0]}" for run in judged.not_run))
+        why = why or "a level could not be run"
+    else:
+        why = ""
+    issues = tuple(issue_of(finding, judged.kernel, strict) for finding in judged.findings)
+    name = f"{judged.kernel}[({grid})] {judged.target}"
+    return Check(name, judged.kernel, state, why, judged.seconds, issues)
+
+
+def issue_of(finding: Finding, kernel: str, strict: bool = False) -> Issue:
+    """A finding, with its whole report."""
+    is_error = finding.is_fault or (strict and finding.kind == NONDETERMINISTIC)
+    levels = f"at {', '.join(finding.levels)}: " if finding.levels else ""
+    return Issue(
+        finding.check, "error" if is_error else "warning", levels + finding.text, finding.file or "",
+        finding.line or 0, finding.column or 0, kernel,
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""The command `debug`, a terminal in which launches are stopped and looked at."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+
+import click
+
+from triton_runner import _settings
+from triton_runner._base.errors import fail
+from triton_runner._settings.options import ProgramOrFile, pretend_option, prints_aside, program_arguments
+
+_LEVELS = ("ttir", "ttgir", "ptx", "cubin")
+_SAME = ("device", "level", "target", "check", "threads")  # settings that the debugger has or can do without
+
+
+@click.command("debug", cls=ProgramOrFile)
+@click.option(
+    "--level", type=click.Choice(_LEVELS), default="ttir", show_default=True,
+    help="What is executed and shown.",
+)  # fmt: skip
+@click.option("--kernel", default="", help="Launches of this kernel only.")
+@click.option("--program", "at", help="Stops in this program of the grid only: 3 or 3,0,1; -1 is any.")
+@click.option("--check", default="", help="What these checks report is a stop, too: race, nan, uninit, ...")
+@click.option("--grid", help="Of a kernel's file: 4 or 4,2,1; its arguments stand after it, as for exec.")
+@click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
+@click.option("-ex", "--execute", "commands", multiple=True, help="Run this command; may be repeated.")
+@click.option("--command", "script", type=click.File(), help="Run the commands in a file, a line each.")
+@click.option(
+    "--dap",
+    is_flag=False,
+    flag_value="stdio",
+    metavar="[[HOST:]PORT]",
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, option, where: where and _serve(context, where),
+    help="An editor drives it by the Debug Adapter Protocol, here on standard input and output, or on a port "
+    "of this machine; its launch request names the program.",
+)
+@pretend_option
+@program_arguments
+def debug_command(
+    level, kernel, at, check, grid, target, commands, script, pretend_cuda, is_module, as_json, program,
+    arguments,
+):  # fmt: skip
+    """Debug the launches of PROGRAM, of a case (*.trcase), or of a kernel in a file, on the CPU.
+
+    A terminal takes commands (help lists them): break 42 if acc.max() > 1e4, run, print acc, step,
+    reverse-step,
+    last-write acc[3, 5]. --json answers each with a line of JSON. With -ex or --command it runs those and
+    ends. Exit status: that of the program, where it has ended.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner import _settings
+    from triton_runner._debug import target as targets
+    from triton_runner._debug import terminal
+    from triton_runner._debug.session import Session
+
+    what = targets.of(
+        program, arguments, grid=grid, kernel=kernel, is_module=is_module, pretend_cuda=pretend_cuda
+    )
+    lines = script.read().splitlines() if script else []
+    with os.fdopen(os.dup(1), "w") as out, _settings.using(target=target), prints_aside(as_json):
+        session = Session(what, level, kernel, program_of(at), check)
+        status = terminal.main(session, [*lines, *commands], out, as_json)
+    sys.exit(status)
+
+
+def _serve(context, where: str) -> None:
+    from triton_runner._debug.dap import serve  # it loads what the other verbs do without
+
+    context.exit(serve.main(where))
+
+
+def program_of(text: str | None) -> list[int] | None:
+    """[3, 0, 0] of "3" and of "3,0"."""
+    if not text:
+        return None
+    try:
+        axes = [int(axis) for axis in text.split(",")]
+    except ValueError:
+        axes = []
+    if not 1 <= len(axes) <= 3 or min(axes) < -1:
+        raise fail(f"--program {text!r} is none of a grid", "as in 3 or 3,0,1; -1 stands for any")
+    return [*axes, *[0] * (3 - len(axes))]
+
+
+def look(words: list[str], settings: dict, *others) -> list[str]:
+    """The note that says which command stops at a trap: of a program or file with its arguments, launched
+    with these settings. None where the debugger lacks one of them, or another option that was given."""
+    level = _settings.current().level or ""
+    if any(others) or any(value is not None and name not in _SAME for name, value in settings.items()):
+        return []
+    if level and level not in _LEVELS:
+        return []
+    options = {"--level": level, "--target": settings.get("target"), "--check": settings.get("check")}
+    shown = [word for name, value in options.items() if value for word in (name, value)]
+    return [f"to look at it: {shlex.join(['triton-runner', 'debug', *shown, *words])}"]
+
+
+COMMANDS = (debug_command,)

@@ -1,0 +1,1 @@
+"""A debugger of launches: stop, look, step, change, go back."""

@@ -1,0 +1,93 @@
+"""Conditions of breakpoints: what the core decides ("acc.max() > 1e4 and pid == 3"), and the rest, which is
+an expression of NumPy."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+
+from triton_runner import _core
+from triton_runner._base.errors import fail
+from triton_runner._core import probe
+
+_COMPARE = {
+    ast.Lt: "LESS", ast.LtE: "LESS_EQUAL", ast.Gt: "GREATER", ast.GtE: "GREATER_EQUAL", ast.Eq: "EQUAL",
+    ast.NotEq: "UNEQUAL",
+}  # fmt: skip
+_REDUCES = {"max": "MAX", "min": "MIN", "any": "ANY", "all": "ALL", "nan": "NAN", "inf": "INF"}
+OF_THE_LAUNCH = ("program", "iteration", "task")  # where it stands, in words of conditions
+_PERCENT = re.compile(r"%([\w.$]+)(#\d+)?")
+
+
+def identifiers(text: str) -> tuple[str, dict]:
+    """An expression in which "%12" is a name of Python, and what those names stand for."""
+    names: dict = {}
+
+    def name_of(match) -> str:
+        name = f"ir_{re.sub(r'[^0-9A-Za-z]', '_', match[0][1:])}"
+        names[name] = match[0]
+        return name
+
+    return _PERCENT.sub(name_of, text), names
+
+
+def split(what: str) -> tuple[str, list[int]]:
+    """("acc", [3, 5]) of "acc[3, 5]"."""
+    match = re.fullmatch(r"\s*([%\w.#$]+)\s*(?:\[([-\d,\s]+)\])?\s*", what)
+    if not match:
+        raise fail(f"{what!r} is no value and no element of one", 'as in "acc", "%12", "acc[3, 5]"')
+    return match[1], [int(i) for i in match[2].split(",") if i.strip()] if match[2] else []
+
+
+def parsed(text: str) -> tuple[list, str]:
+    """(conditions for the core, what is left for Python or "") of a breakpoint's condition."""
+    code, names = identifiers(text)
+    try:
+        tree = ast.parse(code.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise fail(
+            f"the condition {text!r} is no expression: {error.msg}", 'as in "acc.max() > 1e4"'
+        ) from None
+    terms = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    conditions, rest = [], []
+    for term in terms:
+        condition = _of(term, names)
+        conditions += [] if condition is None else [condition]
+        rest += [term] if condition is None else []
+    return conditions, " and ".join(f"({ast.unparse(term)})" for term in rest)
+
+
+def _of(term, names: dict):
+    """What the core decides; None: it is for Python."""
+    compare, number = "UNEQUAL", 0.0
+    if isinstance(term, ast.Compare):
+        if len(term.ops) != 1 or type(term.ops[0]) not in _COMPARE:
+            return None
+        compare = _COMPARE[type(term.ops[0])]
+        try:
+            number = float(ast.literal_eval(term.comparators[0]))
+        except (ValueError, TypeError, SyntaxError):
+            return None
+        term = term.left
+    of, index = "ELEMENT", []
+    if isinstance(term, ast.Call) and isinstance(term.func, ast.Attribute) and not term.args:
+        of, term = _REDUCES.get(term.func.attr, ""), term.func.value
+    elif isinstance(term, ast.Subscript):
+        try:
+            at = ast.literal_eval(term.slice)
+        except (ValueError, SyntaxError):
+            return None
+        index, term = [*at] if isinstance(at, tuple) else [at], term.value
+    if not of or not isinstance(term, ast.Name) or not all(isinstance(i, int) for i in index):
+        return None
+    if math.isnan(number) or term.id in OF_THE_LAUNCH:
+        return None
+    value = names.get(term.id, term.id)
+    return probe.Condition(value, getattr(probe.Of, of), index, getattr(probe.Compare, compare), number)
+
+
+def nearest(name: str, names) -> list[str]:
+    """Notes for a name that is not there."""
+    close = _core.probe.nearest_names(name, sorted(names))
+    return [f"did you mean {other!r}?" for other in close]

@@ -1,0 +1,92 @@
+"""What a session tells, as frozen dataclasses: the events of a program, and what stands where it stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """A line of the source in a function, innermost first in a list of them."""
+
+    function: str
+    file: str
+    line: int
+    column: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Stopped:
+    """A launch stands before an op or instruction.
+
+    - `reason`: "breakpoint", "statement" (dl.breakpoint), "step", "entry", "moment", "interrupt", "trap",
+      "beginning" (it was to go back, and nothing is before).
+    - `breakpoints`: the numbers of those that were hit.
+    - `task`: 0, or the number of a partition; at PTX and cubin the first thread in the block.
+    - `threads`: at PTX and cubin (block in the cluster, first thread, how many), else ().
+    - `op`, `text`, `at`: the op or instruction, as its text has it, and its line there.
+    - `moment`: how many places the launch had come to: the same in each run of it.
+    """
+
+    reason: str
+    kernel: str
+    level: str
+    launch: int
+    program: list[int]
+    task: int
+    iterations: list[int]
+    op: str
+    text: str
+    at: int
+    frames: list[Frame]
+    moment: int
+    place: int
+    breakpoints: list[int] = dataclasses.field(default_factory=list)
+    threads: list[int] = dataclasses.field(default_factory=list)
+    trap: str | None = None
+    hidden: int = 0  # frames of inlined functions that begin here: a step goes into them
+    event: str = "stopped"
+
+    @property
+    def file(self) -> str:
+        return self.frames[0].file if self.frames else ""
+
+    @property
+    def line(self) -> int:
+        return self.frames[0].line if self.frames else 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Exited:
+    """The program has ended. error: what it raised, in a line."""
+
+    status: int
+    error: str | None = None
+    event: str = "exited"
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """A value in sight: its own name and that of its Python variable, and what its op is."""
+
+    name: str
+    variable: str
+    type: str
+    shape: list[int]
+    op: str
+    line: int
+
+
+@dataclasses.dataclass(frozen=True)
+class BreakpointInfo:
+    """A breakpoint. places: how many places of the launch that stands, or last stood, it has."""
+
+    number: int
+    where: str
+    condition: str
+    program: list[int] | None
+    skip: int
+    temporary: bool
+    enabled: bool
+    hits: int
+    places: int

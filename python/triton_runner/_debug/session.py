@@ -1,0 +1,513 @@
+"""A session of the debugger: what a test, a terminal or an editor drives.
+
+The program runs on a thread of its own, which waits wherever a launch stands; whoever drives the session
+looks at the values from his own thread meanwhile. A launch runs on one thread and is deterministic, so that
+the count of the places that it has come to says where it stands, in each run: going back is running it again
+up to an earlier count, with its arguments put back.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import dataclasses
+import queue
+import threading
+
+from triton_runner import _settings
+from triton_runner._artifact import relaunch
+from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._core import probe
+from triton_runner._debug import target as targets
+from triton_runner._debug.breakpoints import Breakpoints, statements
+from triton_runner._debug.places import Places
+from triton_runner._debug.results import Exited, Frame, Stopped
+from triton_runner._debug.state import State
+from triton_runner._launch import launchers
+
+_WAIT = 5.0  # seconds for a program that is told to end
+
+
+class Ended(SystemExit):
+    """Unwinds the program when the session ends before it."""
+
+
+class Session:
+    """Stops the launches of a program, and shows and changes what stands.
+
+        with triton_runner.debug(lambda: kernel[grid](x, y, out, n), level="ttir") as session:
+            session.run_until("kernel.py:42", "acc.max() > 1e4")
+            session.value("acc")
+
+    - `resume()`, `run_until(where, condition)`, `step()`, `next()`, `out()`, `next_op()`, `next_iteration()`,
+      `next_program()`, `finish()` go on, and return where it stops next: a Stopped or Exited.
+    - `reverse_step()`, `reverse_next()`, `reverse_op()`, `reverse_resume()`, `last_write(what)` go back,
+      within a program.
+    - `break_at()`, `watch()`, `delete()`, `breakpoints`: where it stops.
+    - `value(name)`, `values()`, `set(name, value)`, `evaluate(expression)`, `where()`, `frames()`: what
+      stands there.
+    - `interrupt()`: stops a launch that runs, from another thread. `close()` ends the program.
+    """
+
+    def __init__(self, target, level: str = "ttir", kernel: str = "", program=None, check: str = ""):
+        if level not in targets.LEVELS:
+            raise fail(f"level {level!r} cannot be debugged", f"levels: {', '.join(targets.LEVELS)}")
+        self.target, self.level, self.kernel = target, level, kernel
+        self.focus = _program_of(program)
+        self.breakpoints = Breakpoints()
+        self.stopped: Stopped | Exited | None = None
+        self.launches: list[str] = []  # the names of the kernels that were launched
+        self._texts: list = []  # of each launch, by level
+        self.check = check
+        self._events: queue.SimpleQueue = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._debugger = probe.Debugger(self._begin, self._stop)
+        self._places: Places | None = None
+        self._ending = False
+        self._again = None  # what is told to a launch that is run again
+        self._returning = False  # this run goes to where the one before stood: statements do not stop it
+        self._trap: tuple | None = None  # (moment, text) of the trap that this launch ran into
+        self._stop_at_launch = False
+        self._depth = 0  # of the step that is under way
+        self._interrupting = False  # somebody waits for a stop: a launch that shows nothing may not notice
+        self._edits: list[tuple] = []  # (moment, number of the value, elements) that this launch was given
+        self._sparse = False  # this run of it stops at breakpoints alone, and shows nothing there
+        self._arrival: tuple | None = (
+            None  # (reason, breakpoints, their hits) of the stop that it is run again to
+        )
+
+    # ---- going on
+
+    def resume(self) -> Stopped | Exited:
+        """Goes on to the next breakpoint, or the program's end."""
+        return self._go(lambda debugger: debugger.go())
+
+    def start(self) -> Stopped | Exited:
+        """Goes to the first place of the next launch."""
+        self._stop_at_launch = True
+        return self.resume()
+
+    def run_until(self, where: str, condition: str = "", program=None, hit: int = 1) -> Stopped | Exited:
+        """Goes on to a place, or the next stop before it. hit: the how manyth time that it comes there."""
+        number = self.break_at(where, condition, program=program, skip=hit - 1, temporary=True).number
+        event = self.resume()
+        if number in self.breakpoints:
+            self.delete(number)
+        return event
+
+    def step(self) -> Stopped | Exited:
+        """To the next line of Python, into functions of the program's that are called; those of Triton's own
+        library are stepped over."""
+        if self._thread is None:
+            return self.start()
+        if isinstance(self.stopped, Stopped) and self.stopped.hidden:
+            whole = self._frames(self.stopped.place)
+            self.stopped = dataclasses.replace(self.stopped, frames=whole, hidden=0, reason="step")
+            return self.stopped
+        return self._step(1 << 20)
+
+    def next(self) -> Stopped | Exited:
+        """To the next line of Python, over functions that are called."""
+        return self._step(self.depth())
+
+    def out(self) -> Stopped | Exited:
+        """To the line after the call of this function."""
+        depth = self.depth() - 1
+        return self._step(depth) if depth else self.finish()
+
+    def _step(self, depth: int) -> Stopped | Exited:
+        frames = self._standing().frames
+        line = self.places.number(frames[0]) if frames and depth >= len(frames) else -1
+        self._depth = depth
+        return self._go(lambda debugger: debugger.step(probe.Until.LINE, depth, line))
+
+    def next_op(self) -> Stopped | Exited:
+        """To the next op or instruction."""
+        self._depth = 0
+        return self._go(lambda debugger: debugger.step(probe.Until.OP))
+
+    def next_iteration(self) -> Stopped | Exited:
+        """To this place in the next iteration, or the next stop before it."""
+        here = self._standing()
+        return self._until(places=[here.place], program=here.program, task=here.task)
+
+    def next_program(self) -> Stopped | Exited:
+        """To the first place of the next program."""
+        self._standing()
+        return self._until(places=[0])
+
+    def finish(self) -> Stopped | Exited:
+        """To the end of this program: the last place that it comes to."""
+        here = self._standing()
+        last = [i for i, p in enumerate(self.places.all) if p.name in _LAST and p.function == here.kernel]
+        return self._until(places=last, program=here.program)
+
+    def interrupt(self) -> None:
+        """Stops the launch that runs at the next place it comes to."""
+        self._interrupting = True
+        self._debugger.interrupt()
+
+    # ---- going back
+
+    def reverse_step(self) -> Stopped | Exited:
+        """To where the line of Python before this one began, in this program; into functions."""
+        return self._search(probe.Until.LINE)
+
+    def reverse_next(self) -> Stopped | Exited:
+        """The same, over functions that were called."""
+        return self._search(probe.Until.LINE, depth=self.depth())
+
+    def reverse_op(self) -> Stopped | Exited:
+        """To the op or instruction before this one, in this program."""
+        return self._search(probe.Until.OP)
+
+    def reverse_resume(self) -> Stopped | Exited:
+        """Back to the last stop at a breakpoint, in this program."""
+        return self._search(probe.Until.NOTHING)
+
+    def last_write(self, what: str) -> Stopped | Exited:
+        """Back to after the op that gave "acc" or "acc[3, 5]" the value it has."""
+        return self._search(probe.Until.NOTHING, [self.breakpoints.watching(what)])
+
+    def go_to(self, moment: int) -> Stopped | Exited:
+        """To the moment of an earlier stop of this launch, or of a later one."""
+        self._depth = 0
+        if moment > self._standing().moment:
+            return self._go(lambda debugger: debugger.go_to(moment))
+        self._edits = [edit for edit in self._edits if edit[0] <= moment]
+        return self._run_again(lambda debugger: debugger.go_to(moment))
+
+    # ---- where it stops
+
+    def break_at(self, where: str, condition: str = "", **how):
+        """Adds a breakpoint and returns it. where: "42", "kernel.py:42", an op or opcode ("tt.dot"), a value
+        ("%12"), a line of the text ("@57"), a function or kernel.
+
+        - `condition`: "acc.max() > 1e4", "k == 3 and acc[3, 5] == 0": an expression of NumPy.
+        - `program`: in this one only, -1 for any on an axis; `iteration`: of the innermost loop; `task`.
+        - `skip`: so many hits are left out. `temporary`: it goes after its first stop.
+        """
+        breakpoint_ = self.breakpoints.add(where, condition, **how)
+        self.refresh()
+        return breakpoint_
+
+    def watch(self, what: str, condition: str = "", **how):
+        """Adds a watchpoint: it stops after an op that changes "acc" or "acc[3, 5]"."""
+        breakpoint_ = self.breakpoints.add("", condition, watch=what, **how)
+        self.refresh()
+        return breakpoint_
+
+    def delete(self, number: int | None = None) -> None:
+        """Takes a breakpoint away, or all of them."""
+        self.breakpoints.delete(number)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """A launch that stands takes the breakpoints as they are now."""
+        if self._places is not None and isinstance(self.stopped, Stopped):
+            self._debugger.set_breakpoints(self.breakpoints.of_core(self._places))
+
+    # ---- what stands
+
+    @property
+    def state(self) -> State:
+        """The values of what stands. Raises DiagnosticError where nothing does."""
+        self._standing()
+        return State(self._debugger, self.places)
+
+    @property
+    def places(self) -> Places:
+        """The places of the launch that stands."""
+        if self._places is None:
+            raise fail("no launch has begun", "go on to one first: resume(), start()")
+        return self._places
+
+    def text(self, launch: int = -1) -> str:
+        """The text of a launch at the level that is executed; by default of the last one."""
+        if not -len(self._texts) <= launch < len(self._texts):
+            raise fail(f"there is no launch {launch}", f"launches so far: {len(self._texts)}, counted from 0")
+        return self._texts[launch][self.level]
+
+    def value(self, name: str):
+        """A value as an array of NumPy, by the name of its Python variable or by its own ("%12", "%r7")."""
+        return self.state.array(name)
+
+    def values(self) -> list:
+        """The Value of all that is in sight, the nearest definition first."""
+        return self.state.values()
+
+    def evaluate(self, expression: str):
+        """An expression of NumPy over the values: "acc[3, :].max()"."""
+        return self.state.evaluate(expression)
+
+    def set(self, what: str, value) -> None:
+        """Gives "acc" or "acc[3, 5]" another value, with which the launch goes on."""
+        self._edits.append((self._standing().moment, *self.state.set(what, value)))
+
+    def where(self) -> Stopped | Exited | None:
+        """Where it stands; None before the start."""
+        return self.stopped
+
+    def frames(self) -> list[Frame]:
+        """The lines that it stands on, innermost first."""
+        return self._standing().frames
+
+    def depth(self) -> int:
+        """How deep in calls it stands."""
+        return len(self._standing().frames)
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Ends the program where it stands, and the session."""
+        self._ending = True
+        if self._thread is not None and self._thread.is_alive():
+            self._debugger.interrupt()
+            self._orders.put(lambda debugger: False)
+            self._thread.join(_WAIT)
+        self._debugger.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+        return False
+
+    # ---- orders of the one who drives
+
+    def _standing(self) -> Stopped:
+        if not isinstance(self.stopped, Stopped):
+            ended = isinstance(self.stopped, Exited)
+            raise fail("the program has ended" if ended else "the program has not started")
+        return self.stopped
+
+    def _go(self, order) -> Stopped | Exited:
+        """Hands an order to the thread of the program, and waits for its next event."""
+        if self._ending:
+            raise fail("the session has ended", "begin another")
+        if isinstance(self.stopped, Exited):
+            raise fail("the program has ended", "begin another session to run it again")
+        if self._thread is None:
+            context = contextvars.copy_context()
+            self._thread = threading.Thread(target=context.run, args=(self._run,), daemon=True)
+            self._thread.start()
+        else:
+            self._orders.put(order)
+        self.stopped, interrupts = None, 0
+        while self.stopped is None:
+            try:
+                self.stopped = self._events.get()
+            except KeyboardInterrupt:
+                interrupts += 1
+                if interrupts > 1:  # no launch runs that could stop
+                    raise
+                self.interrupt()
+        return self.stopped
+
+    def _until(self, **where) -> Stopped | Exited:
+        number = self.breakpoints.add_inner(**where)
+        self.refresh()
+        try:
+            return self.resume()
+        finally:
+            self.breakpoints.delete(number)
+            self.refresh()
+
+    def _search(self, what, breakpoints=None, depth: int = 1 << 20) -> Stopped | Exited:
+        """Runs the launch again to find the moment before this one, and then once more up to it."""
+        here = self._standing()
+        self._depth = depth
+
+        def order(debugger) -> None:
+            every = what == probe.Until.NOTHING and breakpoints is None
+            own = self.breakpoints.of_core(self.places) + statements(self.places) if every else []
+            debugger.set_breakpoints(own if breakpoints is None else breakpoints)
+            debugger.search(what, depth, here.moment)
+
+        self._run_again(order)
+        noted = self._debugger.noted
+        if noted < 0:  # it stands where it stood
+            self.stopped = dataclasses.replace(self.stopped, reason="beginning")
+            return self.stopped
+        self._edits = [edit for edit in self._edits if edit[0] <= noted]
+        return self._run_again(lambda debugger: debugger.go_to(noted))
+
+    def _run_again(self, order) -> Stopped | Exited:
+        def again(debugger):
+            debugger.go()  # it notes where it stands
+            self._again, self._trap = order, None
+            return False
+
+        return self._go(again)
+
+    # ---- on the thread of the program
+
+    def _run(self) -> None:
+        status, error = 1, None
+        try:
+            with (
+                _settings.using(device="cpu", level=self.level, threads=1, check=self.check or None),
+                launchers.observing(self._observe),
+            ):
+                status = self.target.run()
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+        except BaseException as raised:
+            error = targets.ended(raised)
+        self._events.put(Exited(status, error))
+
+    def _observe(self, call: launchers.Call, go) -> None:
+        if self.kernel and self.kernel != call.name:
+            return go()
+        again = relaunch.of_call(call)
+        self.launches.append(call.name)
+        self._texts.append(again.texts)
+        held = again.arguments
+        self._trap = self._again = self._arrival = None
+        self._edits = []
+        while True:
+            trap = self._launch(go)
+            if self._ending:
+                raise Ended
+            if self._sparse and trap is not None and self._again is None:
+                self._look_closer(trap)
+            elif self._again is None and trap is not None and self._trap is None:
+                self._trap = (max(self._debugger.moment - 1, 0), trap)
+                self._again = lambda debugger: debugger.go_to(self._trap[0])
+            elif self._again is None:
+                if trap is not None:
+                    raise trap
+                return None
+            held.put_back()
+
+    def _look_closer(self, trap: KernelTrap) -> None:
+        """A run that shows nothing trapped: it is run again up to there."""
+        if trap.kind == "interrupted":
+            self._arrival = ("interrupt", [], {})
+            self._again = lambda debugger: debugger.go_to_visit(0, trap.program, 0, 1)
+        else:
+            self._again = lambda debugger: debugger.go()
+
+    def _launch(self, go) -> KernelTrap | None:
+        try:
+            with _settings.using(recorder=self._debugger):
+                go()
+        except KernelTrap as trap:
+            return trap
+        return None
+
+    def _begin(self, level: str, kernel: str):
+        """The core's call when a launch is about to run."""
+        debugger = self._debugger
+        self._places = Places(debugger.places, level, self._texts[-1])
+        debugger.set_lines(self._places.lines)
+        debugger.focus(self.focus)
+        self.breakpoints.begin()
+        debugger.set_edits(self._edits)
+        self._sparse = False
+        order, self._again = self._again, None
+        self._returning = order is not None
+        if order is not None:
+            order(debugger)
+            return True
+        debugger.set_breakpoints(self.breakpoints.of_core(self._places))
+        debugger.go()
+        if self._stop_at_launch:
+            debugger.go_to(0)
+        elif not self._interrupting and self.breakpoints.are_conditions():
+            self._sparse = True
+            debugger.set_sparse(True)
+        return not self._ending
+
+    def _stop(self, place: int, why: str, hits: list):
+        """The core's call where a launch stands. False ends it."""
+        debugger = self._debugger
+        if self._ending:
+            return False
+        if self._sparse:
+            return self._arrive(debugger, place, why, hits)
+        if why == "statement" and self._returning:
+            return True
+        self._returning = False
+        hits = self.breakpoints.holding(hits, State(debugger, self._places))
+        if why == "breakpoint" and not hits:
+            return True
+        if why == "moment":
+            counts = {}
+            if self._arrival is not None:
+                (why, hits, counts), self._arrival = self._arrival, None
+                hits = self.breakpoints.holding(hits, None)
+            debugger.set_breakpoints(self.breakpoints.of_core(self._places, counts))
+        if why == "interrupt":
+            self._interrupting, self._arrival = False, None
+        self._events.put(self._event(place, why, hits))
+        order = self._orders.get()
+        return order(debugger)
+
+    def _arrive(self, debugger, place: int, why: str, hits: list) -> bool:
+        """A run that shows nothing came to a stop: it ends, and is run again up to there."""
+        counts = {b.number: debugger.hits(b.number) for b in self.breakpoints}
+        at = (place, [*debugger.program], debugger.task, debugger.visit)
+        self._arrival = (why, hits, counts)
+        self._again = lambda again: again.go_to_visit(*at)
+        return False
+
+    def _event(self, place: int, why: str, hits: list) -> Stopped:
+        debugger, at = self._debugger, self._places.all[place]
+        frames, reason, trap = self._frames(place), why, None
+        depth = self._depth
+        if why not in ("step", "moment"):
+            depth = self.breakpoints.depth(hits, self._places, place)
+        hidden = max(len(frames) - depth, 0) if depth else 0
+        moment = debugger.moment - 1
+        if why == "moment" and self._stop_at_launch:
+            reason, self._stop_at_launch = "entry", False
+        elif why == "moment" and self._trap and moment == self._trap[0]:
+            reason, trap = "trap", str(self._trap[1])
+        elif hits:
+            reason = "breakpoint"
+        if self.breakpoints.stopped(hits):
+            debugger.set_breakpoints(self.breakpoints.of_core(self._places))
+        return Stopped(
+            reason, self.launches[-1], self._places.level, len(self.launches) - 1, [*debugger.program],
+            debugger.task, [*debugger.iterations], at.name, self._places.text(place), at.at, frames[hidden:],
+            moment, place, [number for number in hits if number > 0], [*(debugger.threads or ())], trap,
+            hidden,
+        )  # fmt: skip
+
+    def _frames(self, place: int) -> list[Frame]:
+        frames = [*self._places.frames[place]]
+        for call in reversed(self._debugger.calls):
+            frames += self._places.frames[call]
+        return frames
+
+
+_LAST = ("tt.return", "ret", "exit", "EXIT")
+
+
+def _program_of(program) -> list[int]:
+    """(x, y, z), -1 for any axis."""
+    if program is None:
+        return [-1, -1, -1]
+    axes = [*program] if isinstance(program, (tuple, list)) else [program]
+    if len(axes) > 3 or not all(isinstance(axis, int) and axis >= -1 for axis in axes):
+        raise fail(f"program {program!r} is none of a grid", "as in 3 or (3, 0, 1); -1 stands for any")
+    return [*axes, *[-1 if len(axes) == 0 else 0] * (3 - len(axes))]
+
+
+def debug(
+    target, *arguments, level: str = "ttir", kernel: str = "", program=None, check: str = "", grid=None,
+    pretend_cuda: bool = False,
+) -> Session:  # fmt: skip
+    """Debugs the launches of a program, on the CPU: a Session, which has not started yet.
+
+    - `target`: a function that launches, or the path of a Python program, of a case (*.trcase), or of a
+      kernel (x.ttir, x.ptx, ...) with `grid` and its `arguments` in the form of `triton-runner exec`.
+    - `level`: what is executed and shown: "ttir" (with the lines and variables of Python), "ttgir", "ptx",
+      "cubin".
+    - `kernel`: launches of this kernel only. `program`: stops in this program only.
+    - `check`: as for using(); what a check reports is a stop, too.
+    """
+    what = targets.of(target, arguments, grid=grid, kernel=kernel, pretend_cuda=pretend_cuda)
+    return Session(what, level, kernel, program, check)

@@ -1,0 +1,216 @@
+"""What stands as text: where, a value as a table with its mask and statistics, registers over all lanes,
+shared memory."""
+
+from __future__ import annotations
+
+import linecache
+import os
+
+import numpy
+
+from triton_runner._debug.results import Exited, Frame, Stopped
+
+_ROWS, _COLUMNS = 16, 8  # of a table; what is left out is dots
+_LANES = 32
+
+
+def where(event: Stopped | Exited) -> list[str]:
+    """Where the program stands, in two or three lines."""
+    if isinstance(event, Exited):
+        return [f"the program has ended: {event.error or f'status {event.status}'}"]
+    lines = [f"{_reason(event)}: {standing(event)}"]
+    if event.trap:
+        lines = [f"trap: {event.trap.splitlines()[0]}", f"before it: {standing(event)}"]
+    source = [source_line(event.frames[0])] if event.frames and event.level in ("ttir", "ttgir") else []
+    return [
+        *lines,
+        *[line for line in source if line],
+        f"  {event.level} {event.at:>4}  {event.text.strip()}",
+    ]
+
+
+def never_hit(breakpoint_) -> str:
+    """Of a breakpoint at which no launch stopped."""
+    what = breakpoint_.info().where + (f" if {breakpoint_.condition}" if breakpoint_.condition else "")
+    why = "" if breakpoint_.found or breakpoint_.watch else ": no launch has such a place"
+    return f"breakpoint {breakpoint_.number} ({what}) was never hit{why}"
+
+
+def _reason(event: Stopped) -> str:
+    if event.breakpoints:
+        return f"breakpoint {', '.join(map(str, event.breakpoints))}"
+    words = {
+        "statement": "dl.breakpoint", "moment": "stopped", "beginning": "nothing before it in this program",
+    }  # fmt: skip
+    return words.get(event.reason, event.reason)
+
+
+def standing(event: Stopped) -> str:
+    """ "add_kernel, program (3, 0, 0), iteration 2, kernel.py:27 in add_kernel"."""
+    parts = [event.kernel, f"program ({', '.join(map(str, event.program))})"]
+    if event.threads:
+        block, first, count = event.threads
+        parts += [f"block {block}"] * bool(block) + [_threads(first, count)]
+    elif event.task:
+        parts.append(f"partition {event.task}")
+    if event.iterations:
+        loops = ", ".join(map(str, event.iterations))
+        parts.append(f"iteration {loops}" if len(event.iterations) == 1 else f"iterations {loops}")
+    if event.frames:
+        parts.append(frame(event.frames[0]))
+    return ", ".join(parts)
+
+
+def _threads(first: int, count: int) -> str:
+    last = (first + count - 1) // 32
+    return f"warp {first // 32}" if last == first // 32 else f"warps {first // 32} to {last}"
+
+
+def frame(at: Frame) -> str:
+    return f"{os.path.basename(at.file)}:{at.line}" + (f" in {at.function}" if at.function else "")
+
+
+def frames(event: Stopped) -> list[str]:
+    """The lines that it stands on, innermost first."""
+    return [f"#{i}  {frame(at)}" for i, at in enumerate(event.frames)] or ["no line of the source is known"]
+
+
+def source_line(at: Frame) -> str:
+    text = linecache.getline(at.file, at.line).rstrip()
+    return f"  {at.line:>4}  {text}" if text else ""
+
+
+def listing(event: Stopped, around: int = 5) -> list[str]:
+    """The lines of the source around the one that it stands on."""
+    if not event.frames:
+        return ["no line of the source is known"]
+    at, lines = event.frames[0], []
+    for line in range(max(at.line - around, 1), at.line + around + 1):
+        text = linecache.getline(at.file, line)
+        if text:
+            lines.append(f"{'->' if line == at.line else '  '} {line:>4}  {text.rstrip()}".rstrip())
+    return lines or [f"{at.file} cannot be read"]
+
+
+def number(value) -> str:
+    """An element as a person reads it."""
+    if isinstance(value, (bool, numpy.bool_)):
+        return str(bool(value))
+    if isinstance(value, (int, numpy.integer)):
+        return str(int(value))
+    return f"{float(value):.6g}"
+
+
+def described(name: str, array, mask=None) -> list[str]:
+    """An array with its type, statistics and a table of its elements; of a scalar the number. mask: elements
+    that are there; others are dots."""
+    array = numpy.asarray(array)
+    if array.ndim == 0:
+        return [f"{name} = {number(array[()])}"]
+    shape = "x".join(map(str, array.shape))
+    return [f"{name} = {shape} {array.dtype}, {statistics(array, mask)}", *table(array, mask)]
+
+
+def statistics(array, mask=None) -> str:
+    """ "min -1.2, max 3.4, mean 0.1; 2 NaN; 12 masked"."""
+    there = array if mask is None else array[numpy.broadcast_to(mask, array.shape)]
+    if there.dtype == bool:
+        return f"{int(there.sum())} of {there.size} true"
+    values = there.astype("float64").ravel()
+    finite = values[numpy.isfinite(values)]
+    figures = {"min": numpy.min, "max": numpy.max, "mean": numpy.mean}
+    parts = [", ".join(f"{name} {number(of(finite))}" for name, of in figures.items())] * bool(finite.size)
+    missing = array.size - there.size
+    counts = {"NaN": numpy.isnan(values).sum(), "inf": numpy.isinf(values).sum(), "masked": missing}
+    return "; ".join([*parts, *(f"{count} {name}" for name, count in counts.items() if count)]) or "empty"
+
+
+def table(array, mask=None) -> list[str]:
+    """Rows and columns of the last two axes, with their numbers; the first and last of many."""
+    array = numpy.asarray(array)
+    if mask is not None:
+        mask = numpy.broadcast_to(mask, array.shape)
+    if array.ndim > 2:
+        flat = (-1, array.shape[-1])
+        array, mask = array.reshape(flat), None if mask is None else mask.reshape(flat)
+    if array.ndim == 1:
+        return _row(array, mask)
+    rows, columns = _some(array.shape[0], _ROWS), _some(array.shape[1], _COLUMNS)
+    cells = [["", *("..." if c is None else str(c) for c in columns)]]
+    for r in rows:
+        if r is None:
+            cells.append(["..."] + ["..."] * len(columns))
+        else:
+            cells.append([str(r), *(_cell(array, mask, r, c) for c in columns)])
+    return _aligned(cells)
+
+
+def _row(array, mask) -> list[str]:
+    """Elements of one axis, eight a line."""
+    starts = _some(-(-array.shape[0] // _COLUMNS), _ROWS)
+    cells = []
+    for start in starts:
+        if start is None:
+            cells.append(["..."])
+            continue
+        at = range(start * _COLUMNS, min((start + 1) * _COLUMNS, array.shape[0]))
+        cells.append(
+            [f"[{at[0]}]", *("." if mask is not None and not mask[i] else number(array[i]) for i in at)]
+        )
+    return _aligned(cells)
+
+
+def _cell(array, mask, r, c) -> str:
+    if c is None:
+        return "..."
+    return "." if mask is not None and not mask[r, c] else number(array[r, c])
+
+
+def _some(count: int, most: int) -> list:
+    if count <= most:
+        return [*range(count)]
+    return [*range(most - 2), None, count - 1]
+
+
+def _aligned(cells: list) -> list[str]:
+    width = max(len(row) for row in cells)
+    widths = [max((len(row[c]) for row in cells if c < len(row)), default=0) for c in range(width)]
+    return ["  " + "  ".join(text.rjust(widths[c]) for c, text in enumerate(row)) for row in cells]
+
+
+def lanes(name: str, array, mask, first: int, style: str = "") -> list[str]:
+    """A register over all lanes, a warp a line, eight lanes a row; threads that are elsewhere are dots."""
+    there = array if mask is None else array[mask]
+    if len(there) and (there == there[0]).all():
+        return [f"{name} = {element(there[0], style)} in all {len(there)} lanes, {array.dtype}"]
+    lines = [f"{name} = {array.dtype}, {statistics(array, mask)}"]
+    cells = []
+    for start in range(0, len(array), _COLUMNS):
+        lane = first + start
+        at = range(start, min(start + _COLUMNS, len(array)))
+        warp = f"warp {lane // _LANES}" if lane % _LANES == 0 else ""
+        shown = ["." if mask is not None and not mask[i] else element(array[i], style) for i in at]
+        cells.append([warp, f"[{lane % _LANES}]", *shown])
+    return [*lines, *_aligned(cells[: 4 * _ROWS])]
+
+
+def element(value, style: str) -> str:
+    """An element in a style: "x" its bits, "f" the bits as a float, "" as its type has it."""
+    bits = numpy.asarray(value)
+    if style == "x":
+        return hex(int.from_bytes(bits.tobytes(), "little"))
+    if style == "f" and bits.dtype.kind in "iu" and bits.dtype.itemsize in (2, 4, 8):
+        return number(bits.view(f"f{bits.dtype.itemsize}")[()])
+    return number(value)
+
+
+def memory(data: bytes, offset: int, kind: str, count: int) -> list[str]:
+    """Bytes of shared memory as elements of a type of NumPy."""
+    size = numpy.dtype(kind).itemsize
+    count = min(count, (len(data) - offset) // size)
+    array = numpy.frombuffer(data, kind, count, offset)
+    cells = []
+    for start in range(0, count, _COLUMNS):
+        row = array[start : start + _COLUMNS]
+        cells.append([f"0x{offset + start * size:x}", *(number(x) for x in row)])
+    return _aligned(cells) if cells else ["nothing is there"]

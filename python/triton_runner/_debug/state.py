@@ -1,0 +1,218 @@
+"""What stands: the values in sight, read as arrays, evaluated and changed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+
+import numpy
+
+from triton_runner._base.errors import fail
+from triton_runner._debug import conditions
+from triton_runner._debug.results import Value
+from triton_runner._dump.records import numpy_type
+from triton_runner._see.layout import layout
+
+
+class State:
+    """Reads and writes the values of a launch that stands."""
+
+    def __init__(self, debugger, places):
+        self._debugger, self._places = debugger, places
+        self._sites = None
+
+    @property
+    def sites(self) -> list:
+        if self._sites is None:
+            self._sites = self._debugger.values()
+        return self._sites
+
+    def values(self) -> list[Value]:
+        return [Value(s.value, s.variable, s.type, [*s.shape], s.op, s.line) for s in self.sites]
+
+    def variables(self) -> dict[str, int]:
+        """The nearest value of each Python variable, by its name."""
+        names: dict[str, int] = {}
+        for name in dict.fromkeys(site.variable for site in self.sites if site.variable):
+            number = self._debugger.find(name)
+            if number is not None:
+                names[name] = number
+        return names
+
+    def names(self) -> list[str]:
+        return [*self.variables(), *(site.value for site in self.sites)]
+
+    def number(self, name: str) -> int:
+        """The number of the nearest value with a name. Raises DiagnosticError where there is none."""
+        number = self._debugger.find(name)
+        if number is None and not name.startswith("%"):
+            number = next((i for i, site in enumerate(self.sites) if site.value == name), None)
+        if number is None:
+            raise fail(
+                f"no value {name!r} is in sight here",
+                *conditions.nearest(name, self.names()),
+                "those that are: " + ", ".join(self.variables() or [s.value for s in self.sites[:12]]),
+            )
+        return number
+
+    def is_named(self, name: str) -> bool:
+        """Whether a value in sight has that name."""
+        return self._debugger.find(name) is not None or any(site.value == name for site in self.sites)
+
+    def holders(self, what: str) -> list[dict]:
+        """Who holds an element, "acc[3, 5]": register, lane, warp and block; byte and bank of shared
+        memory."""
+        match = re.fullmatch(r"\s*([%\w.#$]+)\s*\[([-\d,\s]+)\]\s*", what)
+        if not match:
+            raise fail(f"{what!r} is no element of a value", 'as in "acc[3, 5]"')
+        site = self.sites[self.number(match[1])]
+        if not site.layout:
+            raise fail(f"{match[1]} has no layout at level {self._places.level}", "--level ttgir has layouts")
+        index = [int(i) for i in match[2].split(",")]
+        text = self._places.texts.get(self._places.level, "")  # which the encodings of its names stand in
+        held = layout(site.layout, [*site.shape], site.type, text)
+        if held.memory == "registers":
+            return held.holders(*index)
+        return [{name: int(table[tuple(index)]) for name, table in held.places.items()}]
+
+    def barriers(self) -> list[tuple[int, str]]:
+        """(address in shared memory, what its phase lacks) of each mbarrier of the block."""
+        return self._of_lanes("mbarriers")
+
+    def paths(self) -> list[str]:
+        """What each path of the block, a set of its threads, does."""
+        return self._of_lanes("paths")
+
+    def shared(self) -> bytes:
+        """The shared memory of the block."""
+        return self._of_lanes("shared")
+
+    def _of_lanes(self, name: str):
+        held = getattr(self._debugger, name)
+        if held is None:
+            raise fail(
+                f"level {self._places.level} has no threads to show", "--level ptx and --level cubin have"
+            )
+        return held
+
+    def read(self, number: int):
+        """(array, mask or None) of a value; masked: threads that are elsewhere."""
+        held = self._debugger.read(number)
+        if held is None:
+            raise fail(f"{self.sites[number].value} has not been computed here")
+        kind, shape, data, mask = held
+        array = numpy.frombuffer(data, numpy_type(kind)).reshape(shape)
+        return array, None if mask is None else numpy.frombuffer(mask, numpy.int8) != 0
+
+    def array(self, name: str):
+        """A value by its name; a scalar of one element as such."""
+        array, _ = self.read(self.number(name))
+        return array[()]
+
+    def mask(self, number: int):
+        """Where a value is there: the threads that are here, or the mask that it was loaded under; None:
+        all."""
+        _, mask = self.read(number)
+        loaded = self._debugger.mask_of(number)
+        if mask is None and loaded is not None:
+            mask = self.read(loaded)[0] != 0
+        return mask
+
+    def evaluate(self, expression: str):
+        """An expression of NumPy over the values."""
+        code, names = conditions.identifiers(expression)
+        try:
+            return eval(
+                code, {"__builtins__": {"__import__": __import__}}, _Names(self, names)
+            )  # what the user of the terminal types
+        except (SyntaxError, NameError) as error:
+            raise fail(f"{expression!r} cannot be evaluated: {error}") from None
+        except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+            if hasattr(error, "diagnostics"):
+                raise
+            raise fail(f"{expression!r} cannot be evaluated: {error}") from None
+
+    def holds(self, expression: str) -> bool:
+        """Whether a condition holds; one of a value that is not in sight does not."""
+        try:
+            return bool(numpy.any(self.evaluate(expression)))
+        except ValueError:
+            return False
+
+    def set(self, what: str, value) -> tuple[int, bytes]:
+        """Gives "acc", or elements of it ("acc[3, :]"), another value. Returns its number, and what it
+        holds."""
+        match = re.fullmatch(r"\s*([%\w.#$]+)\s*(?:\[(.*)\])?\s*", what)
+        if not match:
+            raise fail(f"{what!r} is no value and no part of one", 'as in "acc", "%12", "acc[3, 5]"')
+        number = self.number(match[1])
+        array, _ = self.read(number)
+        changed = array.copy()
+        try:
+            if match[2]:
+                changed[_index(match[2])] = value
+            else:
+                changed[...] = value
+        except (ValueError, TypeError, IndexError, SyntaxError) as error:
+            raise fail(f"{what} cannot be given {value!r}: {error}") from None
+        data = changed.tobytes()
+        if not self._debugger.write(number, data):
+            raise fail(
+                f"{match[1]} cannot be changed: it is the same for all programs of the launch",
+                "an argument or a constant: change what is computed from it",
+            )
+        return number, data
+
+
+def _index(text: str):
+    """The index that "3, :" stands for: numbers and slices."""
+    parts = ast.parse(f"x[{text}]", mode="eval").body.slice
+    parts = parts.elts if isinstance(parts, ast.Tuple) else [parts]
+
+    def of(part):
+        if isinstance(part, ast.Slice):
+            return slice(
+                *(
+                    None if end is None else ast.literal_eval(end)
+                    for end in (part.lower, part.upper, part.step)
+                )
+            )
+        return ast.literal_eval(part)
+
+    return tuple(of(part) for part in parts)
+
+
+class _Names(Mapping):
+    """The values by name, as an expression asks for them."""
+
+    def __init__(self, state: State, names: dict):
+        self._state, self._names = state, names
+
+    def __getitem__(self, name: str):
+        debugger = self._state._debugger
+        if name in ("np", "numpy"):
+            return numpy
+        if name in _FUNCTIONS:
+            return _FUNCTIONS[name]
+        try:
+            return self._state.array(self._names.get(name, name))
+        except ValueError:
+            if name in ("program", "iteration", "task"):
+                axes, loops = [*debugger.program], [*debugger.iterations]
+                at = {"program": axes[0] if axes[1:] == [0, 0] else tuple(axes), "task": debugger.task}
+                return at.get(name, loops[-1] if loops else None)
+            raise
+
+    def __iter__(self):
+        return iter(self._state.names())
+
+    def __len__(self):
+        return len(self._state.names())
+
+
+_FUNCTIONS = {
+    "abs": abs, "max": numpy.max, "min": numpy.min, "sum": numpy.sum, "any": numpy.any, "all": numpy.all,
+    "isnan": numpy.isnan, "isinf": numpy.isinf, "int": int, "float": float, "bool": bool, "len": len,
+    "True": True, "False": False,
+}  # fmt: skip

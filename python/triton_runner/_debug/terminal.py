@@ -1,0 +1,413 @@
+"""The debugger's terminal: a thin front of a Session. A command is a method whose docstring is its help; an
+empty line repeats the last one."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import re
+import sys
+
+import numpy
+
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.typed import as_json
+from triton_runner._debug import show
+from triton_runner._debug.results import Exited, Stopped
+from triton_runner._debug.session import Session
+
+PROMPT = "(tri) "
+_REPEATED = {"step", "next", "op", "continue", "reverse-step", "reverse-next", "reverse-op", "iteration"}
+# What people of other debuggers type.
+ALIASES = {
+    "b": "break", "tb": "tbreak", "c": "continue", "r": "run", "s": "step", "n": "next", "ni": "op",
+    "si": "op", "stepi": "op", "nexti": "op", "p": "print", "l": "list", "bt": "where", "w": "where",
+    "backtrace": "where", "d": "delete", "q": "quit", "exit": "quit", "i": "info", "h": "help", "rs":
+    "reverse-step",
+    "rn": "reverse-next", "rc": "reverse-continue", "rsi": "reverse-op", "fin": "finish", "up": "out", "u":
+    "until",
+}  # fmt: skip
+
+
+class Terminal:
+    """Runs commands on a session, and prints what they answer: text, or a line of JSON each."""
+
+    def __init__(self, session: Session, write, as_json: bool = False):
+        self.session, self.write, self.as_json = session, write, as_json
+        self.status = 0
+        self._last = ""
+        self._commands = {
+            name[3:].replace("_", "-"): getattr(self, name) for name in dir(self) if name.startswith("do_")
+        }
+
+    def run(self, lines) -> int:
+        """Runs commands until there are none, or one is "quit". Returns the exit status."""
+        for line in lines:
+            if self.command(line) is False:
+                break
+        return self.status
+
+    def command(self, line: str):
+        """Runs one command; False: it was "quit"."""
+        line = line.split("#")[0].strip() if line.lstrip().startswith("#") else line.strip()
+        line = line or self._last
+        name, _, rest = line.partition(" ")
+        name, _, style = name.partition("/")
+        self._last = line if ALIASES.get(name, name) in _REPEATED else ""
+        if not name:
+            return None
+        try:
+            run = self._commands.get(ALIASES.get(name, name)) or self._beginning(name)
+            return run(f"/{style} {rest}" if style else rest.strip())
+        except DiagnosticError as error:
+            self._answer({"error": error.message, "notes": error.notes}, str(error).split("\n"))
+        return None
+
+    def _beginning(self, name: str):
+        """The only command that begins so."""
+        named = sorted(n for n in self._commands if n.startswith(name))
+        if len(named) == 1:
+            return self._commands[named[0]]
+        if named:
+            raise fail(f"{name!r} may be any of {', '.join(named)}")
+        raise fail(f"there is no command {name!r}", "help lists them")
+
+    def _answer(self, data, lines: list[str]) -> None:
+        if self.as_json:
+            self.write(json.dumps(data, default=_plain))
+        else:
+            for line in lines:
+                self.write(line)
+
+    def _event(self, event: Stopped | Exited) -> None:
+        answer, lines = as_json(event), show.where(event)
+        if isinstance(event, Exited):
+            self.status = event.status
+            never = [b for b in self.session.breakpoints if b.enabled and not b.hits]
+            answer |= {"never_hit": [b.number for b in never]} if never else {}
+            lines += [show.never_hit(b) for b in never]
+        self._answer(answer, lines)
+
+    # ---- going on
+
+    def do_run(self, rest: str):
+        """run: starts the program, and stops at the first breakpoint"""
+        if self.session.where() is not None:
+            raise fail("the program runs already", "continue goes on")
+        self._event(self.session.resume())
+
+    def do_start(self, rest: str):
+        """start: goes to the first place of the next launch"""
+        self._event(self.session.start())
+
+    def do_continue(self, rest: str):
+        """continue: goes on to the next breakpoint"""
+        self._event(self.session.resume())
+
+    def do_until(self, rest: str):
+        """until WHERE [if CONDITION]: goes on to a place"""
+        where, condition, _ = _break(rest)
+        self._event(self.session.run_until(where, condition))
+
+    def do_step(self, rest: str):
+        """step [COUNT]: to the next line of Python, into functions"""
+        self._times(rest, self.session.step)
+
+    def do_next(self, rest: str):
+        """next [COUNT]: to the next line of Python, over functions"""
+        self._times(rest, self.session.next)
+
+    def do_op(self, rest: str):
+        """op [COUNT]: to the next op or instruction"""
+        self._times(rest, self.session.next_op)
+
+    def do_out(self, rest: str):
+        """out: to the line after the call of this function"""
+        self._event(self.session.out())
+
+    def do_iteration(self, rest: str):
+        """iteration [COUNT]: to this place in the next iteration"""
+        self._times(rest, self.session.next_iteration)
+
+    def do_program(self, rest: str):
+        """program: to the first place of the next program"""
+        self._event(self.session.next_program())
+
+    def do_finish(self, rest: str):
+        """finish: to the end of this program of the grid"""
+        self._event(self.session.finish())
+
+    def do_reverse_step(self, rest: str):
+        """reverse-step [COUNT]: back to the line of Python before this one"""
+        self._times(rest, self.session.reverse_step)
+
+    def do_reverse_next(self, rest: str):
+        """reverse-next [COUNT]: the same, over functions"""
+        self._times(rest, self.session.reverse_next)
+
+    def do_reverse_op(self, rest: str):
+        """reverse-op [COUNT]: back to the op or instruction before this one"""
+        self._times(rest, self.session.reverse_op)
+
+    def do_reverse_continue(self, rest: str):
+        """reverse-continue: back to the last stop at a breakpoint"""
+        self._event(self.session.reverse_resume())
+
+    def do_last_write(self, rest: str):
+        """last-write VALUE: back to after the op that gave acc or acc[3, 5] its value"""
+        self._event(self.session.last_write(rest))
+
+    def _times(self, rest: str, command) -> None:
+        count = _whole(rest or "1")
+        for _ in range(count):
+            event = command()
+            if isinstance(event, Exited) or event.reason not in ("step", "breakpoint", "moment"):
+                break
+        self._event(event)
+
+    # ---- where it stops
+
+    def do_break(self, rest: str, temporary: bool = False):
+        """break WHERE [program 3,0] [iteration 2] [skip N] [if CONDITION]: 42, kernel.py:42, tt.dot, %12,
+        @57, a function"""
+        where, condition, how = _break(rest)
+        self._added(self.session.break_at(where, condition, temporary=temporary, **how))
+
+    def do_tbreak(self, rest: str):
+        """tbreak WHERE ...: a breakpoint that goes after its first stop"""
+        self.do_break(rest, temporary=True)
+
+    def do_watch(self, rest: str):
+        """watch VALUE [program 3,0] [if CONDITION]: stops after an op that changes acc or acc[3, 5]"""
+        what, condition, how = _break(rest)
+        self._added(self.session.watch(what, condition, **how))
+
+    def _added(self, breakpoint_) -> None:
+        info = breakpoint_.info()
+        notes = []
+        if breakpoint_.moved_to:
+            notes = [f"  line {breakpoint_.where} has no code: it stops at {breakpoint_.moved_to}"]
+        elif isinstance(self.session.where(), Stopped) and not info.places and not breakpoint_.watch:
+            notes = ["  this launch has no such place: it waits for one that has"]
+        self._answer(as_json(info), [f"breakpoint {info.number}: {_described(info)}", *notes])
+
+    def do_delete(self, rest: str):
+        """delete [NUMBER]: takes a breakpoint away, or all"""
+        self.session.delete(_whole(rest) if rest else None)
+        self._answer({"deleted": rest or "all"}, [])
+
+    def do_info(self, rest: str):
+        """info breakpoints | values | programs | barriers | paths: what there is"""
+        name = rest.strip() or "breakpoints"
+        run = {
+            "breakpoints": self._breakpoints, "values": self._values, "variables": self._values,
+            "locals": self._values, "barriers": self._barriers, "paths": self._paths, "launches":
+            self._launches,
+        }  # fmt: skip
+        matching = [n for n in run if n.startswith(name)]
+        if not matching:
+            raise fail(f"info has no {name!r}", f"it has: {', '.join(run)}")
+        run[matching[0]]()
+
+    def _breakpoints(self) -> None:
+        infos = [b.info() for b in self.session.breakpoints]
+        lines = [f"{i.number}  {_described(i)}, hit {_times(i.hits)}" for i in infos] or ["no breakpoints"]
+        self._answer({"breakpoints": [as_json(i) for i in infos]}, lines)
+
+    def _values(self) -> None:
+        values = self.session.values()
+        lines, seen = [], set()
+        for v in values:
+            shown = v.variable or v.name
+            if shown in seen:
+                continue
+            seen.add(shown)
+            kind = "x".join(map(str, (*v.shape, v.type)))
+            lines.append(f"{shown:<16} {kind:<16} {v.name} = {v.op}".rstrip(" ="))
+        self._answer({"values": [as_json(v) for v in values]}, lines[:200])
+
+    def _barriers(self) -> None:
+        barriers = self.session.state.barriers()
+        lines = [f"mbarrier at shared 0x{at:x}: {text}" for at, text in barriers] or ["no mbarrier is set up"]
+        self._answer({"barriers": [{"at": at, "state": text} for at, text in barriers]}, lines)
+
+    def _paths(self) -> None:
+        paths = self.session.state.paths()
+        self._answer({"paths": paths}, paths)
+
+    def _launches(self) -> None:
+        launches = self.session.launches
+        runs = [(name, len([*run])) for name, run in itertools.groupby(launches)]  # autotuning has many
+        lines = [name if n == 1 else f"{name}, {_times(n)}" for name, n in runs]
+        self._answer({"launches": launches}, lines or ["no launch yet"])
+
+    # ---- what stands
+
+    def do_print(self, rest: str):
+        """print[/x|/f] EXPRESSION: a value as a table with its mask, acc[3, :], an expression of NumPy"""
+        style, rest = _style(rest)
+        if style not in ("", "x", "f"):
+            raise fail(f"print/{style}: there is no such format", "x: the bits, f: as a float")
+        if style and self.session.level not in ("ptx", "cubin"):
+            raise fail(f"print/{style} is of registers, at levels ptx and cubin", "print shows the value")
+        if not rest:
+            raise fail("print: which value?", "as in print acc, print acc[3, :], print %12, print acc.max()")
+        state = self.session.state
+        named = re.fullmatch(r"[%\w.#$]+", rest) and state.is_named(rest)
+        mask = None
+        if named:
+            number = state.number(rest)
+            array, mask = state.array(rest), state.mask(number)
+            threads = self.session.where().threads
+            if threads:
+                lines = show.lanes(rest, array, mask, threads[1], style)
+                return self._answer(_data(rest, array, mask), lines)
+        else:
+            array = state.evaluate(rest)
+        self._answer(_data(rest, array, mask), show.described(rest, array, mask))
+        return None
+
+    def do_set(self, rest: str):
+        """set VALUE = EXPRESSION: gives acc, acc[3, 5] or acc[3, :] another value"""
+        what, equals, value = rest.partition("=")
+        if not equals:
+            raise fail(f"set {rest}: expected VALUE = EXPRESSION", "as in set acc[3, 5] = 0")
+        self.session.set(what.strip(), self.session.evaluate(value.strip()))
+        self._answer({"set": what.strip()}, [])
+
+    def do_holds(self, rest: str):
+        """holds ELEMENT: who holds acc[3, 5]: register, lane, warp, or byte and bank of shared memory
+        (ttgir)"""
+        holders = self.session.state.holders(rest)
+        lines = [", ".join(f"{name} {at}" for name, at in holder.items()) for holder in holders]
+        self._answer({"holders": holders}, lines)
+
+    def do_where(self, rest: str):
+        """where: the lines that it stands on"""
+        event = self.session.where()
+        if not isinstance(event, Stopped):
+            raise fail("the program has ended" if event else "the program has not started", "run starts it")
+        self._answer(as_json(event), [show.standing(event), *show.frames(event)])
+
+    def do_list(self, rest: str):
+        """list: the source around the line"""
+        self.session.frames()
+        lines = show.listing(self.session.where())
+        self._answer({"lines": lines}, lines)
+
+    def do_text(self, rest: str):
+        """text: the ops or instructions around the one that it stands before"""
+        self.session.frames()
+        here, places = self.session.where().place, self.session.places.all
+        lines = [
+            f"{'->' if i == here else '  '} {places[i].at:>5}  {self.session.places.text(i)}"
+            for i in range(max(here - 5, 0), min(here + 6, len(places)))
+        ]
+        self._answer({"lines": lines}, lines)
+
+    def do_x(self, rest: str):
+        """x OFFSET [TYPE] [COUNT]: shared memory of the block (ptx, cubin): x 0x400 f4 16"""
+        words = rest.lstrip("/").split()
+        if not words:
+            raise fail("x: which offset?", "as in x 0x400 f4 16")
+        offset, kind = _whole(words[0]), words[1] if len(words) > 1 else "u4"
+        count = _whole(words[2]) if len(words) > 2 else 32
+        lines = show.memory(self.session.state.shared(), offset, _numpy_kind(kind), count)
+        self._answer({"lines": lines}, lines)
+
+    def do_help(self, rest: str):
+        """help: this list"""
+        lines = sorted(" ".join((run.__doc__ or "").split()) for run in self._commands.values())
+        self._answer({"commands": lines}, lines)
+
+    def do_quit(self, rest: str):
+        """quit: ends the program and the debugger"""
+        return False
+
+
+def read_lines(prompt: str):
+    """What a person types, until he ends the input; Ctrl-C clears the line."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 (it gives input() its history)
+    while True:
+        try:
+            yield input(prompt)
+        except KeyboardInterrupt:
+            print()
+        except EOFError:
+            return
+
+
+def echoed(lines, write):
+    """Commands of a script, each shown before it runs, as at a prompt."""
+    for line in lines:
+        write(f"{PROMPT}{line.rstrip()}")
+        yield line
+
+
+def _break(rest: str) -> tuple[str, str, dict]:
+    """("kernel.py:42", "acc.max() > 1", {"program": [3, 0]}) of what break is told."""
+    head, condition = rest, ""
+    if match := re.search(r"(?:^|\s)if\s+(.*)$", rest):
+        head, condition = rest[: match.start()], match[1].strip()
+    how: dict = {}
+    for name, value in re.findall(r"\b(program|iteration|skip|task)\s+([-\d,]+)", head):
+        how[name] = [_whole(axis) for axis in value.split(",")] if name == "program" else _whole(value)
+    where = re.sub(r"\b(program|iteration|skip|task)\s+[-\d,]+", "", head).strip()
+    if not where:
+        raise fail("where is it to stop?", "as in break 42, break kernel.py:42 if acc.max() > 1e4")
+    return where, condition, how
+
+
+def _described(info) -> str:
+    parts = [info.where or "everywhere"]
+    parts += [f"program {','.join(map(str, info.program))}"] if info.program else []
+    parts += [f"skip {info.skip}"] if info.skip else []
+    parts += ["temporary"] if info.temporary else []
+    return ", ".join(parts) + (f" if {info.condition}" if info.condition else "")
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text.strip(), 0)
+    except ValueError:
+        raise fail(f"{text.strip()!r} is no whole number") from None
+
+
+def _style(rest: str) -> tuple[str, str]:
+    match = re.match(r"/(\w)\s*(.*)", rest)
+    return (match[1], match[2].strip()) if match else ("", rest.strip())
+
+
+def _numpy_kind(kind: str) -> str:
+    if kind not in ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"):
+        raise fail(f"{kind!r} is no type of elements", "as in u4, i4, f2, f4")
+    return kind
+
+
+def _data(name: str, array, mask) -> dict:
+    array = numpy.asarray(array)
+    data = {"name": name, "shape": [*array.shape], "type": str(array.dtype), "value": array.tolist()}
+    return data if mask is None else {**data, "mask": numpy.asarray(mask).tolist()}
+
+
+def _plain(value):
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def main(session: Session, commands: list[str], out, as_json: bool) -> int:
+    """Runs a terminal on a file: with commands those alone, else what is typed. Returns the status."""
+
+    def write(line: str) -> None:
+        print(line, file=out, flush=True)
+
+    terminal = Terminal(session, write, as_json)
+    with session:
+        if commands:
+            return terminal.run(commands if as_json else echoed(commands, write))
+        return terminal.run(read_lines("" if as_json or not sys.stdin.isatty() else PROMPT))

@@ -1,0 +1,90 @@
+"""Runs a launch's machine code on the CPU while the engine counts what it executes.
+
+The arguments are copies at the addresses that a GPU's allocator would give them (multiples of 512 bytes): how
+many sectors a request touches depends on them. The program's own arguments stay as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy
+
+from triton_runner import _core, _settings
+from triton_runner._artifact.relaunch import Relaunch
+from triton_runner._base import tools
+from triton_runner._base.errors import fail
+from triton_runner._core import probe
+from triton_runner._launch.launchers import unseen
+
+ALIGNMENT = 512  # of what PyTorch's CUDA allocator gives; cudaMalloc: 256
+COUNTS = [name for name, *_ in probe.COUNTS]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Counted:
+    """What the engine counted. table: a row for each of `rows` (of _core.sass_instructions), a column for
+    each of COUNTS; by_warp: likewise, warps of a block; scale: by how much the counts were multiplied to be
+    those of all programs, or 1; agree: whether the programs that ran have equal counts."""
+
+    rows: list
+    listing: str
+    table: numpy.ndarray
+    by_warp: numpy.ndarray
+    collisions: dict
+    touched: tuple
+    programs: int
+    of: int
+    agree: bool
+    is_extrapolated: bool
+
+
+def programs_of(grid: tuple, sample: int | list | None) -> list | None:
+    """The programs of a sample, as places in the grid; None: all of them. A number: that many, spread over
+    the grid, the first and the last among them. Raises DiagnosticError for one that is not in the grid."""
+    total = grid[0] * grid[1] * grid[2]
+    if sample is None or (isinstance(sample, int) and sample >= total):
+        return None
+    if isinstance(sample, int):
+        if sample < 1:
+            raise fail(f"a sample of {sample} programs", "--programs takes a number of at least 1, or a list")
+        sample = sorted({i * (total - 1) // max(1, sample - 1) for i in range(sample)})
+    wrong = [number for number in sample if not 0 <= number < total]
+    if wrong:
+        raise fail(f"there is no program {wrong[0]}", f"the grid has {total:,}: 0 to {total - 1:,}")
+    return [(n % grid[0], n // grid[0] % grid[1], n // grid[0] // grid[1]) for n in dict.fromkeys(sample)]
+
+
+def counted(launch: Relaunch, sample=None, threads: int = 0, told=lambda text, done, total: None) -> Counted:
+    """Raises DiagnosticError for a launch without machine code, KernelTrap for one that stops."""
+    if not launch.target.startswith("cuda:"):
+        raise fail(
+            f"kernel '{launch.name}' is for {launch.target}, and the engine counts NVIDIA's machine code",
+            "--target cuda:90 compiles it for an H100",
+        )
+    grid = (*launch.grid, 1, 1)[:3]
+    places, observer = programs_of(grid, sample), probe.CountObserver()
+    copies = launch.arguments.copied("cpu", alignment=ALIGNMENT)
+    fixed = {"device": "cpu", "level": "cubin", "target": launch.target, "recorder": observer}
+    with unseen(), _settings.using(**fixed, threads=threads, programs=0, check="", shuffle=-1):
+        kernel = launch.kernel("cubin")
+        for number, place in enumerate(places or [()]):
+            told(launch.name, number if places else None, len(places) if places else None)
+            with _settings.using(program=",".join(map(str, place))):
+                kernel.launch(launch.grid, copies.named)
+    if observer.is_mixed:
+        raise fail(f"kernel '{launch.name}': its launches ran different machine code")
+    listing = tools.listing(launch.texts["cubin"])
+    return _of(observer, _core.sass_instructions(listing, launch.name), listing, grid, places is not None)
+
+
+def _of(observer, rows: list, listing: str, grid: tuple, is_sample: bool) -> Counted:
+    least, most = observer.spread
+    of, ran = grid[0] * grid[1] * grid[2], observer.programs
+    table, by_warp = observer.instructions.astype(numpy.int64), observer.by_warp.astype(numpy.int64)
+    agree = least == most
+    can = is_sample and agree and ran > 0 and not any((t * of % ran).any() for t in (table, by_warp))
+    if can:
+        table, by_warp = table * of // ran, by_warp * of // ran
+    collisions = {one["instruction"]: one for one in observer.collisions}
+    return Counted(rows, listing, table, by_warp, collisions, observer.touched, ran, of, agree, can)

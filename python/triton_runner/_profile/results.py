@@ -1,0 +1,157 @@
+"""The results of `profile`: what a launch executed, by instruction and by line, and the bounds that follow.
+
+The JSON of these is a format of its own (SCHEMA). Counts are those of `_core.probe.COUNTS`; zeros are left
+out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+SCHEMA = "triton-runner.profile/1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Collision:
+    """The worst bank conflict of an instruction: how many words meet in which bank; two of the threads, and
+    where in the block's shared memory they access; in which program."""
+
+    ways: int
+    bank: int
+    threads: list[int]
+    offsets: list[int]
+    program: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Instruction:
+    """An instruction of the machine code. ptx_line, ttgir_line: the lines that it was made from (0: not
+    known); file, line: of the program; pipe: "" where no source says; share: of all warp instructions."""
+
+    address: int
+    text: str
+    opcode: str
+    pipe: str
+    space: str
+    access: str
+    ptx_line: int
+    ttgir_line: int
+    file: str
+    line: int
+    share: float
+    counts: dict[str, int]
+    flops: int = 0
+    matrix_operations: int = 0
+    matrix_type: str = ""
+    collision: Collision | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """The least that a launch, or a line of it, takes because of one resource of the chip: cycles of an SM
+    and microseconds. A bound, not a prediction. about: what is counted and the rate that it is divided
+    by."""
+
+    name: str
+    cycles: float
+    microseconds: float
+    about: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A line of a level ("python", "ptx", "ttgir"): its text, its counts, its share of all warp instructions,
+    and which resource binds it most ("" without a chip). causes: what it pays for besides its work."""
+
+    level: str
+    file: str
+    line: int
+    text: str
+    share: float
+    counts: dict[str, int]
+    flops: int = 0
+    bound_by: str = ""
+    microseconds: float = 0.0
+    collision: Collision | None = None
+    causes: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Warps of a block that executed the same instructions equally often."""
+
+    warps: list[int]
+    instructions: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Roofline:
+    """Where a launch stands: its operations for each byte that has to come from memory, the chip's ratio at
+    which memory and arithmetic bind alike, and what binds."""
+
+    operations: int
+    bytes: int
+    intensity: float | None
+    ridge: float
+    bound_by: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """A launch.
+
+    - `programs`: how many ran; `of`: how many there are (in clusters: clusters). is_extrapolated: the counts
+      are those of all, because the programs that ran agree; else they are of those that ran.
+    - `counters`: by their names in `_core.probe.COUNTERS`; `opcodes`, `pipes`: warp instructions.
+    - `loaded_bytes`, `stored_bytes`: of global memory, each sector once, by the programs that ran.
+    - `flops`: of threads and matrices. `chip`, `bounds`, `roofline`: of a named chip.
+    """
+
+    kernel: str
+    launch: int
+    grid: list[int]
+    target: str
+    warps: int
+    programs: int
+    of: int
+    is_extrapolated: bool
+    counters: dict[str, int]
+    opcodes: dict[str, int]
+    pipes: dict[str, int]
+    flops: int
+    matrix_operations: dict[str, int]
+    loaded_bytes: int
+    stored_bytes: int
+    groups: list[Group]
+    registers: int | None
+    spills: int | None
+    shared: int | None
+    occupancy: dict | None
+    chip: str
+    bounds: list[Bound]
+    roofline: Roofline | None
+    lines: list[Line]
+    instructions: list[Instruction]
+    notes: list[str]
+    seconds: float
+
+    @property
+    def bound(self) -> Bound | None:
+        """The largest of the bounds."""
+        return self.bounds[0] if self.bounds else None
+
+    def lines_of(self, level: str = "python") -> list[Line]:
+        """The lines of a level, the largest share first."""
+        return [line for line in self.lines if line.level == level]
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """The launches that were profiled; left_out: how many were not; status: of the program; others: kernels
+    that were launched and not asked for."""
+
+    schema: str
+    launches: list[Launch]
+    left_out: int = 0
+    status: int = 0
+    others: list[str] = dataclasses.field(default_factory=list)

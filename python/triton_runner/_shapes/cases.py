@@ -1,0 +1,272 @@
+"""Which calls are tried, and in which order: a fixed one, so that a smaller budget is the beginning of a
+larger one. Families take turns; each varies one thing of the usual call, and the last ones vary all."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+
+from triton_runner._shapes.domain import Domain, Size, Tensor, expression
+
+FAMILIES = ("sizes", "layouts", "values", "dtypes", "huge")
+LAYOUTS = ("misaligned", "strided", "padded", "transposed", "expanded")
+VALUES = ("with NaN", "with infinities", "all positive", "all zero", "of wide range", "all equal")
+MOST_ELEMENTS = 1 << 20  # of a tensor
+_TURNS = ("sizes", "layouts", "sizes", "values", "sizes", "layouts", "sizes", "dtypes")
+_LONG = 70_001  # of a vector
+_HUGE = 1 << 31  # elements from which on 32 bits are too few
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A call: sizes by name, and what is not as usual. layouts: by path of a tensor; dtypes: by group;
+    repeated: it is made again with other elements in the same tensors; config: which of an autotuner's."""
+
+    sizes: dict
+    layouts: dict = dataclasses.field(default_factory=dict)
+    dtypes: dict = dataclasses.field(default_factory=dict)
+    values: str = ""
+    repeated: bool = False
+    huge: bool = False
+    config: int = 0
+    form: int = 0
+
+    def dtype(self, argument: Tensor) -> str:
+        return self.dtypes.get(argument.group, argument.dtypes[0])
+
+    def __str__(self) -> str:
+        words = [f"{name}={value}" for name, value in self.sizes.items()]
+        words += [f"{path} {layout}" for path, layout in self.layouts.items()]
+        words += self.dtypes.values()
+        words += [self.values] * bool(self.values)
+        words += ["called again"] * self.repeated + ["ghosts"] * self.huge
+        words += [f"configuration {self.config}"] * bool(self.config) + [f"form {self.form}"] * bool(
+            self.form
+        )
+        return ", ".join(words) or "as the program calls it"
+
+
+def cases(domains: list[Domain], families, seed: int, written: set):
+    """All cases, without end where sizes vary. written: paths of tensors that the function writes, whose
+    elements may not share memory; it is looked at as cases are drawn."""
+    known: set[str] = set()
+    of_forms = [_of_form(domain, number, families, seed, written) for number, domain in enumerate(domains)]
+    while of_forms:
+        for drawing in [*of_forms]:
+            case = next(drawing, None)
+            if case is None:
+                of_forms.remove(drawing)
+            elif (text := str(case)) not in known:
+                known.add(text)
+                yield case
+
+
+def _of_form(domain: Domain, form: int, families, seed: int, written: set):
+    usual = Case(domain.usual, form=form)
+    yield usual
+    yield dataclasses.replace(usual, repeated=True)
+    streams = {
+        "sizes": _sizes(domain, usual) if domain.sizes and not domain.frozen else iter(()),
+        "layouts": _layouts(domain, usual, written),
+        "values": _values(domain, usual),
+        "dtypes": _dtypes(domain, usual),
+    }
+    streams = {name: stream for name, stream in streams.items() if name in families}
+    if "huge" in families and not domain.frozen:
+        yield from _huge(domain, usual)
+    mixing = _mixed(domain, usual, families, random.Random(f"{seed} {form}"), written)
+    for number in itertools.count():
+        name = _TURNS[number % len(_TURNS)]
+        case = next(streams[name], None) if name in streams else None
+        if case is None and name in streams:
+            del streams[name]
+        if case is not None:
+            yield case
+        elif not streams and (case := next(mixing, None)) is None:
+            return
+        elif not streams:
+            yield case
+
+
+# --- families
+
+
+def _is_long(domain: Domain, name: str) -> bool:
+    """Whether a size is of vectors alone, which may be long at little cost."""
+    having = [one for one in domain.tensors().values() if any(name in expression(d).names for d in one.dims)]
+    return bool(having) and all(len(one.dims) == 1 for one in having)
+
+
+def _interesting(size: Size, is_long: bool):
+    """The values of a size that programs are wrong for, the most telling first."""
+    if size.only:
+        yield from size.only
+        return
+    usual = size.usual
+    first = [1, usual + 1, 0, usual - 1, 37, 2 * usual, 129, 3, 127, 1021, 2, 7, 33, 64, 257, 128, 17, 63]
+    powers = [around for power in (4, 8, 9, 10, 11, 12) for around in (2**power - 1, 2**power, 2**power + 1)]
+    more = [509, 5, 31, 65, 101, 1000, 2053, 4099, 10007, 65537]
+    ends = [size.low, size.high] * size.declared
+    seen = {usual}
+    long = [_LONG] * is_long
+    for value in [*ends[:1], *first[:4], *ends[1:], *long, *first[4:], *more, *powers]:
+        if value not in seen and size.takes(value):
+            seen.add(value)
+            yield value
+
+
+def _sizes(domain: Domain, usual: Case):
+    """One size after the other, and then several together."""
+    moving = {name: _interesting(size, _is_long(domain, name)) for name, size in domain.sizes.items()}
+    together = iter(([1], [0], [37, 53, 71, 19], [129, 65, 257, 33], [5, 3, 2, 7], [127, 255, 63, 31]))
+    for number in itertools.count():
+        for name in [*moving]:
+            value = next(moving[name], None)
+            if value is None:
+                del moving[name]
+                continue
+            yield from _possible(domain, usual, {name: value})
+        if number % 2 and len(domain.sizes) > 1 and (values := next(together, None)):
+            changed = dict(zip(domain.sizes, itertools.cycle(values)))
+            changed = {name: domain.sizes[name].only[0] if domain.sizes[name].only else value
+                       for name, value in changed.items()}  # fmt: skip
+            yield from _possible(domain, usual, changed)
+        if not moving:
+            return
+
+
+def _possible(domain: Domain, usual: Case, changed: dict):
+    """The case with other sizes, if these are in the domain; tensors that would be too large get smaller
+    in their other dimensions."""
+    sizes = {**usual.sizes, **changed}
+    while domain.fits(sizes) and domain.elements(sizes) > MOST_ELEMENTS:
+        name = max((n for n in sizes if n not in changed), key=lambda n: sizes[n], default=None)
+        if name is None or sizes[name] <= 1:
+            return
+        sizes[name] = max(sizes[name] // 2, 1)
+    if domain.fits(sizes):
+        yield dataclasses.replace(usual, sizes=sizes)
+
+
+def _layouts(domain: Domain, usual: Case, written: set):
+    """All tensors in one way, and then each alone, as a function may refuse one of them."""
+    for layout in LAYOUTS:
+        those = {
+            path: layout
+            for path, tensor in domain.tensors().items()
+            if _takes(domain, usual, path, tensor, layout, written)
+        }
+        if those:
+            yield dataclasses.replace(usual, layouts=those)
+    for layout in LAYOUTS:
+        for path, tensor in domain.tensors().items():
+            if _takes(domain, usual, path, tensor, layout, written):
+                yield dataclasses.replace(usual, layouts={path: layout})
+
+
+def _takes(domain: Domain, case: Case, path: str, tensor: Tensor, layout: str, written: set) -> bool:
+    """Whether a tensor may lie in that way, and would lie otherwise than usual."""
+    shape = tensor.shape(case.sizes)
+    several = [n for n in shape if n > 1]
+    if tensor.library == "numpy" or 0 in shape or not shape:
+        return False
+    if layout == "misaligned":
+        return not tensor.aligned
+    if tensor.contiguous:
+        return False
+    if layout == "expanded":
+        return bool(several) and path not in written and not tensor.spread and tensor.values.kept is None
+    return len(several) >= (1 if layout == "strided" else 2)
+
+
+def _values(domain: Domain, usual: Case):
+    drawn = [one for one in domain.tensors().values() if one.values.kept is None]
+    floats = [one for one in drawn if not one.dtypes[0].startswith(("i", "u"))]
+    for values in VALUES:
+        special = values in VALUES[:2]
+        if floats and not (special and any(one.values.is_finite for one in floats)):
+            yield dataclasses.replace(usual, values=values)
+    if floats and not domain.frozen:
+        for size in domain.sizes.values():  # long sums show what is added in too few bits
+            yield from _possible(
+                domain, dataclasses.replace(usual, values="all positive"), {size.name: min(size.high, 4099)}
+            )
+
+
+def _dtypes(domain: Domain, usual: Case):
+    groups: dict[str, tuple] = {}
+    for tensor in domain.tensors().values():
+        groups.setdefault(tensor.group, tensor.dtypes)
+    for group, kinds in groups.items():
+        for kind in kinds[1:]:
+            case = dataclasses.replace(usual, dtypes={group: kind})
+            yield case
+            if "all positive" and not kind.startswith(("i", "u")):
+                yield dataclasses.replace(case, values="all positive")
+
+
+def _huge(domain: Domain, usual: Case):
+    """Sizes at which a tensor has more elements than 32 bits count, one size after the other."""
+    for name, size in domain.sizes.items():
+        for tensor in domain.tensors().values():
+            sizes = {
+                other: min(value, 64) if other != name else value for other, value in usual.sizes.items()
+            }
+            sizes = sizes if domain.fits(sizes) else dict(usual.sizes)
+            one, two = ({**sizes, name: n} for n in (sizes[name], sizes[name] + 1))
+            if not domain.fits(two) and not domain.fits(one):
+                continue
+            grows = _count(tensor, two) - _count(tensor, one)
+            if grows <= 0:
+                continue
+            sizes[name] = min(_HUGE // grows + 4097, size.high)
+            if domain.fits(sizes) and _count(tensor, sizes) > _HUGE:
+                yield dataclasses.replace(usual, sizes=sizes, huge=True)
+                break
+    if len(domain.sizes) > 1 and all(size.declared for size in domain.sizes.values()):
+        sizes = {name: size.high for name, size in domain.sizes.items()}
+        if domain.fits(sizes) and domain.elements(sizes) > _HUGE:
+            yield dataclasses.replace(usual, sizes=sizes, huge=True)
+
+
+def _count(tensor: Tensor, sizes: dict) -> int:
+    count = 1
+    for extent in tensor.shape(sizes):
+        count *= extent
+    return count
+
+
+def _mixed(domain: Domain, usual: Case, families, chance: random.Random, written: set):
+    """Sizes, layouts, types and values drawn together; it ends where nothing new comes."""
+    fresh, known = 0, set()
+    groups = {tensor.group: tensor.dtypes for tensor in domain.tensors().values()}
+    while fresh < 50:
+        case = dataclasses.replace(usual, config=chance.randrange(16))
+        if "sizes" in families and domain.sizes and not domain.frozen:
+            drawn = {name: _drawn(size, chance) for name, size in domain.sizes.items()}
+            case = next(_possible(domain, case, drawn), None)
+        if case is not None and "layouts" in families and chance.random() < 0.5:
+            layouts = {
+                path: layout for path, tensor in domain.tensors().items()
+                if chance.random() < 0.4
+                and _takes(domain, case, path, tensor, layout := chance.choice(LAYOUTS), written)
+            }  # fmt: skip
+            case = dataclasses.replace(case, layouts=layouts)
+        if case is not None and "dtypes" in families and chance.random() < 0.3 and groups:
+            group = chance.choice([*groups])
+            kind = chance.choice(groups[group])
+            case = dataclasses.replace(case, dtypes={group: kind} if kind != groups[group][0] else {})
+        fresh += 1
+        if case is not None and (text := str(case)) not in known:
+            known.add(text)
+            fresh = 0
+            yield case
+
+
+def _drawn(size: Size, chance: random.Random) -> int:
+    if size.only:
+        return chance.choice(size.only)
+    high = min(size.high, max(2 * size.usual, 600))
+    near = min(high, max(size.low, 1) * 2 ** chance.randrange(12) + chance.randrange(-1, 2))
+    return chance.choice([max(near, size.low), chance.randint(size.low, max(high, size.low))])

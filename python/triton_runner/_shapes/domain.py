@@ -1,0 +1,240 @@
+"""What a function takes: its arguments, whose sizes are expressions of named sizes. Declarations and calls
+that a program made are both read into this form, and cases are drawn from it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import math
+import operator
+import re
+
+from triton_runner._base.errors import fail
+
+LARGEST = (1 << 31) - 1  # of a size of which nobody says more
+
+_OPERATORS = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Pow: operator.pow,
+}  # fmt: skip
+_FUNCTIONS = {"min": min, "max": max, "cdiv": lambda a, b: -(-a // b)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """A number that may vary. usual: what the calls had; only: all that it may be, where that is a list;
+    declared: somebody said in which range it is."""
+
+    name: str
+    usual: int = 64
+    low: int = 0
+    high: int = LARGEST
+    only: tuple = ()
+    declared: bool = False
+
+    def takes(self, value: int) -> bool:
+        return value in self.only if self.only else self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        if self.only:
+            return f"{self.name} in {', '.join(map(str, self.only))}"
+        if self.declared:
+            return f"{self.name} from {self.low} to {self.high}"
+        return f"{self.name} ({self.usual} in the program)"
+
+
+class Expression:
+    """A size as a text: "M", "2 * N + 1", "cdiv(K, 4)"."""
+
+    def __init__(self, text: str):
+        self.text = text.strip()
+        try:
+            self._tree = ast.parse(self.text, mode="eval").body
+            self.names = tuple(dict.fromkeys(self._names(self._tree)))
+        except (SyntaxError, ValueError):
+            message = f"{text!r} is not a size: expected a number, a name, or both with + - * // % ( )"
+            raise fail(message, 'as in "f32[M, 2 * N]"') from None
+
+    def _names(self, node):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            yield from self._names(node.left)
+            yield from self._names(node.right)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            yield from self._names(node.operand)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _FUNCTIONS and not node.keywords:
+            for argument in node.args:
+                yield from self._names(argument)
+        elif not (isinstance(node, ast.Constant) and type(node.value) in (int, float)):
+            raise ValueError(self.text)
+
+    def value(self, sizes: dict):
+        return self._value(self._tree, sizes)
+
+    def _value(self, node, sizes):
+        if isinstance(node, ast.Name):
+            return sizes[node.id]
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.UnaryOp):
+            return -self._value(node.operand, sizes)
+        if isinstance(node, ast.Call):
+            return _FUNCTIONS[node.func.id](*(self._value(one, sizes) for one in node.args))
+        return _OPERATORS[type(node.op)](self._value(node.left, sizes), self._value(node.right, sizes))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+expression = functools.lru_cache(maxsize=4096)(Expression)
+
+
+@dataclasses.dataclass(frozen=True)
+class Values:
+    """How the elements of a tensor are drawn. low, high: bounds as texts, of integers without high itself;
+    None: floats around 0, of any sign. kept: the elements themselves, for the sizes that the call had."""
+
+    low: str | None = None
+    high: str | None = None
+    scale: float = 1.0
+    is_finite: bool = False
+    kept: object = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """A tensor argument.
+
+    - `dims`: its sizes as texts. `dtypes`: the types that it may have, the usual one first; arguments of one
+      `group` change their type together.
+    - `contiguous`, `aligned`: strides are those of the shape; the address is a multiple of 16.
+    - `order`: its dimensions from the outermost in memory to the innermost; `spread`: those of stride 0.
+    """
+
+    dims: tuple
+    dtypes: tuple
+    group: str
+    values: Values = Values()
+    contiguous: bool = False
+    aligned: bool = False
+    order: tuple = ()
+    spread: tuple = ()
+    device: str = "cpu"
+    library: str = "torch"
+    grad: bool = False
+
+    def shape(self, sizes: dict) -> tuple:
+        return tuple(int(expression(dim).value(sizes)) for dim in self.dims)
+
+    def fits(self, sizes: dict) -> bool:
+        """Whether no dimension is negative, and integers have a number to be."""
+        shape = self.shape(sizes)
+        if self.dtypes[0][0] in "iu" and self.values.high is not None and math.prod(shape) > 0:
+            low, high = (expression(bound).value(sizes) for bound in (self.values.low, self.values.high))
+            if low >= high:
+                return False
+        return all(extent >= 0 for extent in shape)
+
+    def __str__(self) -> str:
+        words = f"{'|'.join(self.dtypes)}[{', '.join(self.dims)}]"
+        words += " contiguous" * self.contiguous + " aligned" * self.aligned
+        if self.values.high is not None:
+            words += f" in {_short(self.values.low)}..{_short(self.values.high)}"
+        return words + " as it was" * (self.values.kept is not None)
+
+
+def _short(bound: str) -> str:
+    return f"{float(bound):.3g}" if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", bound) else bound
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """A number that follows from the sizes."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclasses.dataclass(frozen=True)
+class Stride:
+    """The stride of another argument."""
+
+    of: str
+    dim: int
+
+    def __str__(self) -> str:
+        return f"{self.of}.stride({self.dim})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """A value that every call has."""
+
+    value: object
+
+    def __str__(self) -> str:
+        text = repr(self.value)
+        return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+@dataclasses.dataclass(frozen=True)
+class Several:
+    """A list or tuple of arguments."""
+
+    kind: type
+    items: tuple
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.items))}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class Domain:
+    """One form of the function's calls. arguments: by name, in order; starred: that of *args; keywords: of
+    **kwargs. frozen: sizes may not vary, as contents depend on them in a way that nobody knows."""
+
+    arguments: dict
+    sizes: dict
+    starred: str = ""
+    keywords: tuple = ()
+    frozen: bool = False
+
+    @property
+    def usual(self) -> dict[str, int]:
+        return {name: size.usual for name, size in self.sizes.items()}
+
+    @property
+    def declared(self) -> bool:
+        return all(size.declared for size in self.sizes.values())
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by their path: "x", "xs[0]"."""
+        return dict(_tensors(self.arguments.items()))
+
+    def elements(self, sizes: dict) -> int:
+        """The elements of the largest tensor."""
+        return max((math.prod(one.shape(sizes)) for one in self.tensors().values()), default=0)
+
+    def fits(self, sizes: dict) -> bool:
+        """Whether all sizes are in their ranges, and no dimension is negative."""
+        if not all(self.sizes[name].takes(value) for name, value in sizes.items()):
+            return False
+        try:
+            return all(one.fits(sizes) for one in self.tensors().values())
+        except ZeroDivisionError:
+            return False
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}: {value}" for name, value in self.arguments.items())
+
+
+def _tensors(pairs):
+    for path, argument in pairs:
+        if isinstance(argument, Tensor):
+            yield path, argument
+        elif isinstance(argument, Several):
+            yield from _tensors((f"{path}[{i}]", item) for i, item in enumerate(argument.items))

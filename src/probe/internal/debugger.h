@@ -1,0 +1,195 @@
+// The part of a debugger that has to be quick: it is told of every place that a launch comes to, counts, and decides in
+// the core whether that is a stop: a step that ends, a breakpoint whose condition holds, a value that has changed. Only
+// then is the front end called.
+#pragma once
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include <triton_runner/base/result.h>
+#include <triton_runner/exec/stop_token.h>
+#include <triton_runner/exec/stopper.h>
+#include <triton_runner/ir/module.h>
+#include <triton_runner/probe/recording.h>
+
+namespace triton_runner::probe {
+
+using Program = std::array<int64_t, 3>;
+
+using Line = exec::InstructionSite::Line;
+
+// Where a launch can stop: before an op or an instruction.
+struct DebugPlace {
+  std::string name, text;        // "tt.load"; as the module writes it
+  int at = 0;                    // its line in the module's text
+  std::string function;          // of the module
+  uint32_t block = 0;            // places of one block of the module have one number
+  const void* marker = nullptr;  // of what dl.breakpoint left: its condition, an ir::Value
+  std::vector<Line> lines;       // in the program it was compiled from, callees first
+};
+
+// "acc.max() > 1e4", "acc[3, 5] == 0".
+struct Condition {
+  enum Of : uint8_t { kElement, kMax, kMin, kAny, kAll, kNan, kInf };  // kAny, kAll: an element other than 0
+  enum Compare : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kUnequal };
+  std::string value;  // a Python variable, or "%12"; a register
+  Of of = kElement;
+  std::vector<int64_t> index;  // kElement; empty: of a scalar
+  Compare compare = kUnequal;
+  double number = 0;
+};
+
+struct Breakpoint {
+  int number = 0;
+  std::vector<uint32_t> places;                // empty: everywhere
+  std::array<int64_t, 3> program{-1, -1, -1};  // -1: any
+  int64_t task = -1;
+  int64_t iteration = -1;             // of the innermost loop
+  std::vector<Condition> conditions;  // all of them hold
+  std::string watch;  // a value that has to have changed since the program last came to a place; empty: none
+  std::vector<int64_t> element;  // of it; empty: any
+  int64_t skip = 0;              // so many hits are left out
+  int64_t hits = 0;              // that it has had, when it is new
+  bool first = false;            // watch: that it comes in sight counts, too
+};
+
+// Whether a condition holds; none where the value is not there.
+std::optional<bool> holds(const Condition& condition, const exec::Elements& elements);
+
+// What a value was given at a moment, for launches that are run again.
+struct Edit {
+  int64_t moment;
+  size_t value;  // in sight there
+  std::vector<std::byte> elements;
+};
+
+class Debugger final : public exec::Stopper {
+ public:
+  // When it stops next, breakpoints aside.
+  enum class Until : uint8_t { kNothing, kOp, kLine, kMoment, kVisit };
+  // Why it stands, breakpoints aside.
+  enum class Why : uint8_t { kBreakpoint, kStatement, kStep, kMoment, kInterrupt };
+  struct Front {
+    // The launch is about to run, and its places are known. False: it does not.
+    std::function<bool(const std::string& kernel, const std::string& level)> begin;
+    // It stands at `place`, and what it was told before still holds. False: it is to end.
+    std::function<bool(uint32_t place, exec::Stopped& stopped, Why why, const std::vector<int>& hits)> stop;
+  };
+
+  explicit Debugger(Front front) : front_(std::move(front)) {}
+
+  // Before each launch; of the SIMT engine without a module.
+  base::Status begin(std::shared_ptr<const ir::Module> module, const std::string& kernel,
+                     const std::string& level);
+  const std::vector<DebugPlace>& places() const { return places_; }
+
+  // Of each place the numbers of the lines that it stands on, callers first. A step by line ends where the one at its
+  // depth is another.
+  void set_lines(std::vector<std::vector<int>> lines) {
+    lines_ = std::move(lines), lines_.resize(places_.size());
+  }
+  void set_breakpoints(std::vector<Breakpoint> breakpoints);
+  int64_t hits(int number) const;
+  // Stops are made in these programs only (-1: any).
+  void focus(const Program& program) { focus_ = program; }
+
+  // ---- what comes next, said while it stands
+  void go();
+  // line: which one it stands on, where that is not the innermost; -1: that.
+  void step(Until until, int most_depth, int line);
+  // Stops stand only at places of breakpoints: said when it begins.
+  void set_sparse(bool sparse) { sparse_ = sparse; }
+  void set_edits(std::vector<Edit> edits) { edits_ = std::move(edits); }
+  // How many times the program and task had come to where it stands.
+  int64_t visit() const { return visit_; }
+  // To the visit of that number (from 1) of a place.
+  void go_to_visit(uint32_t place, const Program& program, size_t task, int64_t visit);
+  void go_to(int64_t moment) { until_ = Until::kMoment, moment_wanted_ = moment; }
+  void interrupt();
+  exec::StopToken& token() { return token_; }  // of a sparse launch
+  // Does not stop before that moment, but notes the last one of the program and task that it stood in at which a
+  // breakpoint is hit, or (kOp, kLine) an op or a line begins.
+  void search(Until what, int most_depth, int64_t moment);
+  int64_t noted() const { return noted_; }    // -1: none
+  int64_t moment() const { return moment_; }  // places that the launch has come to
+
+  // What a value is called: "acc" (empty: it is of no variable), "%12"; what is known of it.
+  std::string variable_of(const void* value) const;
+  std::string name_of(const void* value) const;
+  Site site_of(const void* value) const;
+  // The number of the mask that a value was loaded under, or its op stores under, where that is in sight.
+  std::optional<size_t> mask_of(exec::Stopped& stopped, size_t value) const;
+  // The number of the nearest value in sight with that name; of a variable what an assignment gave in the end, and none
+  // of the values on the way to it.
+  std::optional<size_t> find(exec::Stopped& stopped, const std::string& name);
+
+  uint32_t place_of(const void* op) override;
+  uint32_t add_place(const exec::InstructionSite& site) override;
+  bool ready(const std::string& kernel, const std::string& level) override;
+  bool is_sparse() const override { return sparse_; }
+  bool keeps(const void* value) const override;
+  bool on_stop(uint32_t place, exec::Stopped& stopped) override;
+
+ private:
+  struct Kept {
+    Breakpoint breakpoint;
+    int64_t hits = 0;
+    std::map<std::pair<Program, size_t>, std::vector<std::byte>> last;  // of the watched value
+  };
+  bool is_step_over(uint32_t place, const exec::Stopped& stopped) const;
+  int line_at(uint32_t place, const exec::Stopped& stopped) const;
+  bool begins(uint32_t place, const exec::Stopped& stopped);
+  bool is_hit(Kept& kept, uint32_t place, exec::Stopped& stopped);
+  bool is_assigned(const void* value, const std::string& name) const;
+  bool says_stop(const DebugPlace& place, exec::Stopped& stopped) const;
+  void stand();
+  int statement_line(const void* value) const;
+  bool is_armed(uint32_t place) const { return !armed_[place].empty() || places_[place].marker; }
+  bool has_changed(Kept& kept, exec::Stopped& stopped);
+  void add_places(const ir::Region& region, const std::string& function, std::vector<const ir::Op*>& calls);
+
+  Front front_;
+  std::shared_ptr<const ir::Module> module_;
+  std::vector<DebugPlace> places_;
+  std::unordered_map<const void*, uint32_t> numbers_;
+  uint32_t blocks_ = 0;
+  std::vector<std::vector<int>> lines_;
+  std::vector<Kept> breakpoints_;
+  std::vector<std::vector<uint32_t>> armed_;  // a place each: which of them
+  std::vector<uint32_t> everywhere_;
+  Program focus_{-1, -1, -1};
+  Until until_ = Until::kNothing;
+  bool searches_ = false, sparse_ = false, is_ready_ = false;
+  exec::StopToken token_;
+  std::vector<Edit> edits_;
+  size_t next_edit_ = 0;
+  std::map<std::tuple<uint32_t, Program, size_t>, int64_t> visits_;  // of places with breakpoints
+  int64_t visit_ = 0, visit_wanted_ = 0, visits_seen_ = 0;
+  uint32_t place_wanted_ = 0;
+  Until searched_ = Until::kNothing;
+  int last_line_ = -1;
+  std::vector<int64_t> last_iterations_;
+  std::atomic<bool> interrupted_{false};
+  int64_t moment_ = 0, moment_wanted_ = -1, noted_ = -1;
+  // Where it stands, and where it stood when it was told to go on.
+  uint32_t here_ = 0, from_ = 0;
+  exec::Stopped* stopped_ = nullptr;
+  Program from_program_{};
+  size_t from_task_ = 0;
+  std::vector<int64_t> from_iterations_;
+  int most_depth_ = 0, from_line_ = -1;
+  mutable std::unordered_map<const void*, std::string> variables_;
+  std::map<std::tuple<const void*, std::string, int>, const void*> statements_;
+  bool is_ttir_ = false;
+  std::map<std::pair<const void*, std::string>, std::optional<size_t>>
+      found_;  // by what is in sight, and name
+};
+
+}  // namespace triton_runner::probe

@@ -1,0 +1,20 @@
+// What contraction asks of functions of f32 (hardware/elementwise.cpp).
+#pragma once
+#include <optional>
+
+#include "lowering.h"
+
+namespace triton_runner::tile {
+
+// The f32 that a constant has in all of its elements.
+std::optional<float> constant_of(const ir::Value* v);
+bool hardware_divf(Lowering& l, const ir::Op& op);
+// The number that a division by a constant multiplies with: ptxas inverts it, if both are normal numbers.
+std::optional<float> reciprocal(const ir::Op& division);
+// The PTX of $0 = $1 / $2 + $3.
+std::string quotient_text(const ir::Op& division);
+bool hardware_library(Lowering& l, const ir::Op& op);
+// Whether its function of the target's library has jumps, and what follows is another stretch of code.
+bool library_jumps(Lowering& l, const ir::Op& op);
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,137 @@
+// Debuggers: launches with an exec::Stopper run code in which a stop stands before each op that it wants. Where it wants
+// all of them, nothing is fused, computed once for all programs or released, so that whatever is in sight can be shown
+// and set; where it wants a few (Stopper::is_sparse), a stop is a reader of the values that it keeps.
+#include <algorithm>
+#include <cstring>
+
+#include <triton_runner/exec/stopper.h>
+
+#include "lowering.h"
+#include "machine/memdesc.h"
+#include "machine/shared_state.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct Stop {
+  uint32_t place;
+  std::vector<const ir::Op*> calls;
+  // Of each value in sight, the nearest first.
+  std::vector<const void*> values;
+  std::vector<Slot> slots;
+  std::vector<const MemPlan*> plans;  // of buffers in shared or tensor memory; else null
+  std::vector<num::Type> elements;    // of those
+  std::vector<uint8_t> fixed;         // set once for all programs
+};
+
+class StoppedTask final : public exec::Stopped {
+ public:
+  StoppedTask(Task& task, const Instr& in) : task_(task), in_(in), stop_(in.as<Stop>()) {}
+
+  std::array<int64_t, 3> program() const override { return task_.program->id; }
+  size_t task() const override {
+    const std::deque<Task>& all = task_.program->tasks;
+    return static_cast<size_t>(
+        std::find_if(all.begin(), all.end(), [&](const Task& t) { return &t == &task_; }) - all.begin());
+  }
+  std::vector<int64_t> iterations() const override {
+    std::vector<int64_t> iterations;
+    for (uint32_t loop = in_.loop; loop; loop = task_.code->loops[loop - 1].parent)
+      iterations.push_back(task_.values[task_.code->loops[loop - 1].counter].bits);
+    std::reverse(iterations.begin(), iterations.end());
+    return iterations;
+  }
+  std::vector<const void*> calls() const override { return {stop_.calls.begin(), stop_.calls.end()}; }
+  std::span<const void* const> values() const override { return stop_.values; }
+
+  bool look(size_t value, const std::function<void(const exec::Elements&)>& take) override {
+    const Slot s = stop_.slots[value];
+    const TileType& type = task_.type(s);
+    if (task_.value(s).form == Form::kNone) return false;
+    if (const MemPlan* plan = stop_.plans[value]) {
+      Buffer* elements = SharedState::of(task_).read_planned(*plan, mem_desc(task_, s));
+      const auto& shape = static_cast<const ir::Value*>(stop_.values[value])->type->shape;
+      take({stop_.elements[value], shape, elements->data()});
+      task_.worker->pool->release(elements);
+      return true;
+    }
+    if (type.size == 0) return false;
+    const Look elements(task_, s);
+    take({type.element, type.shape, elements.data()});
+    return true;
+  }
+
+  bool write(size_t value, std::span<const std::byte> elements) override {
+    const Slot s = stop_.slots[value];
+    const TileType& type = task_.type(s);
+    if (stop_.fixed[value] || task_.value(s).form == Form::kNone) return false;
+    if (const MemPlan* plan = stop_.plans[value]) {
+      if (static_cast<int64_t>(elements.size()) != plan->bytes()) return false;
+      Buffer* written = task_.worker->pool->allocate(elements.size());
+      std::memcpy(written->data(), elements.data(), elements.size());
+      SharedState::of(task_).write(*plan, mem_desc(task_, s), written);
+      return true;
+    }
+    if (type.size == 0 || static_cast<int64_t>(elements.size()) != type.bytes) return false;
+    if (!type.is_tensor) return task_.set_uniform_from(s, elements.data()), true;
+    std::memcpy(task_.new_dense(s), elements.data(), elements.size());
+    return true;
+  }
+
+ private:
+  Task& task_;
+  const Instr& in_;
+  const Stop& stop_;
+};
+
+const Instr* run_stop(Task& t, const Instr& in) {
+  StoppedTask stopped(t, in);
+  auto* stopper = static_cast<exec::Stopper*>(t.worker->launch->options->observer);
+  if (stopper->on_stop(in.as<Stop>().place, stopped)) return next(in);
+  return t.trap(in, exec::TrapKind::kInterrupted, "the debugger ended the launch");
+}
+
+}  // namespace
+
+void Lowering::observe_for(exec::Observer* observer) {
+  observer_ = observer;
+  stopper_ = dynamic_cast<exec::Stopper*>(observer);
+}
+
+bool Lowering::is_dense() const { return stopper_ && !stopper_->is_sparse(); }
+
+void Lowering::show(std::span<ir::Value> values) {
+  if (lanes_ > 0) return;
+  for (ir::Value& v : values) {
+    const bool buffer = v.type->kind == ir::TypeKind::kMemDesc;
+    const ir::Op& op = v.defining_op ? *v.defining_op : *v.block->region->parent;
+    const MemView* view = buffer ? mem_view(*this, v, op) : nullptr;
+    visible_ = make<Visible>(&v, slot(&v), view, view ? make<MemPlan>(*view) : nullptr, visible_);
+  }
+}
+
+void Lowering::stop_before(const ir::Op& op) {
+  const uint32_t place = lanes_ > 0 ? exec::Stopper::kNowhere : stopper_->place_of(&op);
+  if (place == exec::Stopper::kNowhere) return;
+  auto* stop = make<Stop>();
+  stop->place = place;
+  stop->calls = call_ops_;
+  for (const Visible* seen = visible_; seen; seen = seen->before) {
+    if (!seen->plan && type_of(seen->slot)->size == 0) continue;  // tokens and descriptors have no elements
+    if (!is_dense() && !stopper_->keeps(seen->value)) continue;
+    stop->values.push_back(seen->value);
+    stop->slots.push_back(seen->slot);
+    stop->plans.push_back(seen->plan);
+    stop->elements.push_back(seen->view ? seen->view->element : num::Type{});
+    stop->fixed.push_back(kept_[seen->slot]);
+  }
+  // An op of its own, as of a probe (observe.cpp).
+  auto* look = make<ir::Op>();
+  look->kind = ir::OpKind::kUnknown;
+  look->name = op.name;
+  look->loc = op.loc;
+  look->text = op.text;
+  emit(run_stop, *look, {}, is_dense() ? std::vector<Slot>{} : stop->slots, stop);
+}
+
+}  // namespace triton_runner::tile

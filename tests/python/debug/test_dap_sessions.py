@@ -1,0 +1,60 @@
+"""Golden sessions by the Debug Adapter Protocol: a file of sessions/*.dap has requests, a line each after >,
+and below each the messages that answer it: responses after <, events after *. UPDATE_SESSIONS=1
+writes them."""
+
+import json
+import os
+import re
+
+import pytest
+
+pytest.importorskip("triton")
+from dap_editor import GOING, HERE, Editor, lines_of
+
+SESSIONS = sorted((HERE / "sessions").glob("*.dap"))
+UNSTABLE = ("process", "thread")  # numbers of processes
+
+
+def answered(editor, line: str) -> list[str]:
+    """The messages up to the response, and of requests that go on up to where they stop."""
+    command, _, text = line.removeprefix("> ").partition(" ")
+    arguments = json.loads(text.replace("$HERE", str(HERE)) or "{}")
+    start = len(editor.messages)
+    response = editor.ask(command, **arguments)
+    if command in GOING and response["success"]:
+        editor.stop()
+    if command == "launch" and response["success"]:
+        editor.wait(lambda m: m.get("event") == "process")
+    shown = [line for m in editor.messages[start:] if m.get("event") not in UNSTABLE for line in lines_of(m)]
+    shown = [re.sub(r"0x[0-9a-f]{6,}", "0x...", line.replace(f"{HERE}/", "")) for line in shown]
+    return [line.replace(f"{HERE.parents[2]}/", "") for line in shown]
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_session(path):
+    expected = path.read_text()
+    output: list[str] = []
+    with Editor() as editor:
+        for line in expected.splitlines():
+            if line.startswith((">", "#")):
+                output.append(line)
+            if line.startswith(">"):
+                output += answered(editor, line)
+    text = "\n".join(output) + "\n"
+    if os.environ.get("UPDATE_SESSIONS"):
+        path.write_text(text)
+    assert text == expected
+
+
+def test_a_level_s_text_takes_breakpoints():
+    with Editor() as editor:
+        stopped = editor.launch("programs.py", level="ttgir", kernel="row_sums", stopOnEntry=True)
+        thread = {"threadId": stopped["body"]["threadId"]}
+        frame = editor.body("stackTrace", **thread)["stackFrames"][-1]
+        text = editor.body("source", **frame["source"])["content"].splitlines()
+        assert frame["name"].rpartition(" ")[2] in text[frame["line"] - 1]
+        line = next(number for number, row in enumerate(text, 1) if "tt.store" in row)
+        editor.body("setBreakpoints", source=frame["source"], breakpoints=[{"line": line}])
+        assert editor.go("continue", **thread)["body"]["reason"] == "breakpoint"
+        assert editor.body("stackTrace", **thread)["stackFrames"][-1]["line"] == line
+        assert editor.close() == 0

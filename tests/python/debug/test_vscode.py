@@ -1,0 +1,108 @@
+"""The extension for Visual Studio Code: its manifest, the package that is made of it, and its script, which
+runs in Node with a stand-in of the editor."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+import zipfile
+
+import pytest
+import tomllib
+from triton_runner._debug.dap import life
+from triton_runner._debug.target import LEVELS
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SOURCE = ROOT / "editors" / "vscode"
+sys.path.append(str(ROOT / "tools"))
+import vsix  # noqa: E402
+
+PACKAGE = json.loads((SOURCE / "package.json").read_text())
+DEBUGGER = PACKAGE["contributes"]["debuggers"][0]
+ATTRIBUTES = DEBUGGER["configurationAttributes"]["launch"]["properties"]
+EDITOR_ONLY = {"python"}  # what the extension itself reads
+
+
+def test_versions_are_that_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert PACKAGE["version"] == project["version"]
+
+
+def test_attributes_are_those_of_the_launch_request():
+    assert set(ATTRIBUTES) - EDITOR_ONLY == set(life.LAUNCH)
+    assert ATTRIBUTES["level"]["enum"] == list(LEVELS)
+    assert all(attribute["description"].endswith(".") for attribute in ATTRIBUTES.values())
+
+
+def test_configurations_use_attributes_that_there_are():
+    snippets = [snippet["body"] for snippet in DEBUGGER["configurationSnippets"]]
+    for configuration in [*DEBUGGER["initialConfigurations"], *snippets]:
+        assert configuration["type"] == DEBUGGER["type"] == "triton"
+        assert set(configuration) - {"type", "request", "name"} <= set(ATTRIBUTES)
+
+
+def test_breakpoints_are_of_languages_that_are_known():
+    own = {language["id"] for language in PACKAGE["contributes"]["languages"]} | {"python"}
+    assert (
+        {row["language"] for row in PACKAGE["contributes"]["breakpoints"]}
+        == own
+        == set(DEBUGGER["languages"])
+    )
+
+
+def test_package(tmp_path):
+    path = vsix.write(tmp_path)
+    assert path.name == f"triton-runner-{PACKAGE['version']}.vsix"
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        texts = {name: archive.read(name).decode() for name in archive.namelist()}
+    manifest = ET.fromstring(texts["extension.vsixmanifest"])
+    space = {"v": manifest.tag.partition("}")[0].removeprefix("{")}
+    identity = manifest.find("v:Metadata/v:Identity", space)
+    assert identity.get("Id") == PACKAGE["name"] and identity.get("Version") == PACKAGE["version"]
+    for asset in manifest.findall("v:Assets/v:Asset", space):
+        assert asset.get("Path") in texts
+    assert manifest.find("v:Metadata/v:License", space).text in texts
+    assert f"extension/{PACKAGE['main'].removeprefix('./')}" in texts
+    types = {row.get("Extension") for row in ET.fromstring(texts["[Content_Types].xml"])}
+    assert {f".{name.rpartition('.')[2]}" for name in texts} - {".xml"} <= types
+    assert vsix.write(tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+STAND_IN = pathlib.Path(__file__).with_name("vscode_stand_in.js")
+
+
+def run_in_node(**settings) -> dict:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("the extension's script needs Node to run")
+    command = [node, str(STAND_IN), str(SOURCE / "extension.js"), json.dumps(settings)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_script_starts_the_debugger():
+    out = run_in_node(configuration={"python": "/opt/python", "cwd": "/work"}, python="/other")
+    words = ["-m", "triton_runner", "debug", "--dap"]
+    assert out["descriptor"] == {"command": "/opt/python", "args": words, "options": {"cwd": "/work"}}
+    assert out["count"] == 2
+
+
+@pytest.mark.parametrize(
+    "settings, python",
+    [({"python": "/set/python", "interpreter": "/chosen/python"}, "/set/python"),
+     ({"interpreter": "/chosen/python"}, "/chosen/python"), ({}, "python3")],
+    ids=["of the settings", "of the Python extension", "of the system"],
+)  # fmt: skip
+def test_the_script_chooses_the_python(settings, python):
+    assert run_in_node(**settings)["descriptor"]["command"] == python
+
+
+def test_the_script_completes_a_configuration():
+    out = run_in_node(language="python")
+    assert out["empty"]["type"] == "triton" and out["empty"]["program"] == "${file}"
+    assert out["checked"] and "needs a program" in out["error"] and out["kept"]["program"] == "x.py"
+    assert "type" not in run_in_node(language="cpp")["empty"]

@@ -1,0 +1,367 @@
+"""verify --shapes: what a function takes, which calls are tried, what is found, and how small it gets."""
+
+import json
+import subprocess
+import sys
+from typing import Annotated
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
+from test_results import faults_of  # noqa: E402
+from triton_runner import DiagnosticError  # noqa: E402
+from triton_runner._base.typed import schema  # noqa: E402
+from triton_runner._shapes import cases, compared, declared, inputs  # noqa: E402
+from triton_runner._shapes.calls import Recorder  # noqa: E402
+from triton_runner._shapes.domain import Kept, Number, Stride, expression  # noqa: E402
+from triton_runner._shapes.generalised import domains, moderate  # noqa: E402
+from triton_runner._shapes.results import Shapes  # noqa: E402
+from triton_runner._shapes.shapes import Options, verify_shapes  # noqa: E402
+from triton_runner.testing import dims  # noqa: E402
+
+HEAD = """
+import torch, triton, triton.language as tl
+from triton_runner.testing import dims
+
+@triton.jit
+def kernel(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, at < n) * 2, at < n)
+
+def double(x):
+    if x.dim() != 1:
+        raise ValueError("not a vector")
+    out = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
+    return out
+
+def contiguous(x):
+    return double(x.contiguous())
+
+def reference(x):
+    return x * 2
+"""
+MAIN = """
+if __name__ == "__main__":
+    assert torch.equal(double(torch.ones(128)), 2 * torch.ones(128))
+    contiguous(torch.randn(128))
+"""
+
+
+@pytest.fixture
+def judged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def verify(text: str, function: str, reference: str = "reference", most: int = 25, **options):
+        (tmp_path / "program.py").write_text(HEAD + text + MAIN)
+        named = f"program.py:{reference}" if reference else ""
+        return verify_shapes(f"program.py:{function}", (), Options(named, most=most, **options))
+
+    return verify
+
+
+def kinds(result) -> list[str]:
+    return [found.fault.kind for found in result.faults]
+
+
+# --- what a function takes
+
+
+def recorded(tmp_path, text: str, name: str = "f"):
+    path = tmp_path / "calls.py"
+    path.write_text("import torch\n" + text)
+    with Recorder(str(path), name) as recorder:
+        exec(compile(path.read_text(), str(path), "exec"), {})
+    return recorder.calls
+
+
+def test_dimensions_that_are_equal_in_all_calls_are_one_size(tmp_path):
+    calls = recorded(
+        tmp_path,
+        "def f(a, b, n, flag=True): pass\n"
+        "f(torch.ones(4, 8), torch.ones(8, 4), 8)\nf(torch.ones(4, 16), torch.ones(16, 4), 16)\n"
+        "f(torch.ones(4, 16), torch.ones(16, 4), 16)\n",
+    )
+    assert len(calls) == 2
+    (domain,) = domains(calls, True)
+    a, b = domain.tensors().values()
+    assert (a.dims, b.dims) == (("M", "n"), ("n", "M"))
+    assert (domain.arguments["n"], domain.arguments["flag"]) == (Number("n"), Kept(True))
+    assert domain.usual == {"M": 4, "n": 8}
+
+
+def test_numbers_that_are_strides_follow_them_and_blocks_stay(tmp_path):
+    text = "def f(x, stride, BLOCK): pass\nf(torch.ones(6, 10)[:, :7], 10, 7)\n"
+    (domain,) = domains(recorded(tmp_path, text), True)
+    assert domain.arguments["stride"] == Stride("x", 0)
+    assert domain.arguments["BLOCK"] == Kept(7)
+
+
+def test_a_multiple_stays_one_unless_a_reference_refuses(tmp_path):
+    calls = recorded(tmp_path, "def f(x, y): pass\nf(torch.ones(5), torch.ones(20))\n")
+    assert domains(calls, False)[0].tensors()["y"].dims == ("4 * M",)
+    assert domains(calls, True)[0].tensors()["y"].dims == ("N",)
+
+
+def test_indices_stay_indices_and_offsets_keep_the_sizes(tmp_path):
+    text = (
+        "def f(x, index, starts=None): pass\n"
+        "f(torch.ones(9, 100), torch.tensor([0, 8, 3]))\n"
+        "f(torch.ones(9, 100), torch.tensor([0, 8, 3]), torch.tensor([0, 4, 9]))\n"
+    )
+    plain, ragged = domains(recorded(tmp_path, text), True)
+    values = plain.tensors()["index"].values
+    assert (values.low, values.high) == ("0", "M")
+    assert not plain.frozen and ragged.frozen
+    made = inputs.made(ragged, cases.Case(ragged.usual), 0)
+    assert made.tensors["starts"].tolist() == [0, 4, 9]
+
+
+def test_forms_of_calls_and_methods(tmp_path):
+    text = (
+        "class A:\n    @staticmethod\n    def f(x, *more, bias=None, **named): pass\n"
+        "A.f(torch.ones(5))\nA.f(torch.ones(6), torch.ones(6), 1, bias=torch.ones(6), scale=2.0)\n"
+    )
+    forms = domains(recorded(tmp_path, text, "A.f"), True)
+    assert len(forms) == 2
+    made = inputs.made(forms[1], cases.Case({"M": 3}), 0)
+    assert [len(value) if hasattr(value, "shape") else value for value in made.positional] == [3, 3, 1]
+    assert len(made.named["bias"]) == 3 and made.named["scale"] == 2.0
+
+
+def test_declarations():
+    index = "i64[M] in 0..N"
+
+    @dims(M=(0, 50), N=[16, 32], x="f16|f32[M, 2 * N] contiguous in 0..1", n="M * N")
+    def f(x, index: index, n, w: Annotated[torch.Tensor, "float[N] finite"], eps=1e-5):
+        pass
+
+    domain = declared.domain(f, declared.of_function(f), None, "cpu")
+    x, _, w = domain.tensors().values()
+    assert x.dtypes == ("f16", "f32") and x.contiguous and (x.values.low, x.values.high) == ("0", "1")
+    assert w.dtypes == ("f32", "f16", "bf16") and w.values.is_finite
+    assert domain.fits({"M": 50, "N": 32}) and not domain.fits({"M": 51, "N": 32})
+    assert not domain.fits({"M": 1, "N": 17}) and domain.declared
+    assert not index_of_nothing().fits({"M": 1, "N": 0}) and index_of_nothing().fits({"M": 0, "N": 0})
+    made = inputs.made(domain, cases.Case({"M": 3, "N": 16}), 0)
+    assert [*made.positional[0].shape] == [3, 32] and made.positional[2:3] == [48]
+    assert made.tensors["index"].max() < 16 and domain.arguments["eps"] == Kept(1e-5)
+
+
+def index_of_nothing():
+    def f(x, index):
+        pass
+
+    return declared.domain(f, {"x": "f32[N]", "index": "i64[M] in 0..N"}, None, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"x": "f99[M]"}, "is not a tensor"),
+        ({"x": "f32[M; N]"}, "is not a size"),
+        ({"x": "f32[M] round"}, "unknown word 'round'"),
+        ({"x": "f32[M]", "M": (5, 1)}, "is not a range"),
+        ({"x": "f32[M]", "M": 5}, "expected a range"),
+        ({"x": "f32[M]", "K": (0, 5)}, "the size 'K' is declared"),
+        ({"y": "f32[M]"}, "'y' is declared"),
+        ({}, "nothing says what"),
+    ],
+)
+def test_declarations_that_say_nothing(given, message):
+    def f(x):
+        pass
+
+    with pytest.raises(DiagnosticError, match=message):
+        declared.domain(f, given, None, "cpu")
+
+
+def test_texts_of_options():
+    assert declared.of_texts(["M=0..50", "N=16,32", "x=f32[M, N]"]) == {
+        "M": (0, 50), "N": [16, 32], "x": "f32[M, N]"
+    }  # fmt: skip
+    with pytest.raises(DiagnosticError, match="expected NAME="):
+        declared.of_texts(["50"])
+
+
+def test_sizes_are_computed_and_nothing_else():
+    assert expression("cdiv(M, 4) + min(2 * N, 7) % 5 - 1").value({"M": 9, "N": 2}) == 6
+    for text in ("__import__('os')", "M.x", "M if N else 1", "open(M)", "[M]"):
+        with pytest.raises(DiagnosticError):
+            expression(text)
+
+
+# --- calls
+
+
+@pytest.mark.parametrize(
+    ("layout", "strides", "offset"),
+    [("", (5, 1), 0), ("strided", (10, 2), 0), ("padded", (8, 1), 0), ("transposed", (1, 4), 0),
+     ("expanded", (0, 1), 0), ("misaligned", (5, 1), 2)],
+)  # fmt: skip
+def test_layouts(layout, strides, offset, tmp_path):
+    (domain,) = domains(
+        recorded(tmp_path, "def f(x): pass\nf(torch.ones(4, 5, dtype=torch.float16))\n"), True
+    )
+    made = inputs.made(domain, cases.Case(domain.usual, {"x": layout} if layout else {}), 0).tensors["x"]
+    assert (made.stride(), made.storage_offset()) == (strides, offset)
+    assert not made.isnan().any()
+    if layout != "expanded":
+        plain = inputs.made(domain, cases.Case(domain.usual), 0).tensors["x"]
+        assert torch.equal(made, plain)
+
+
+def test_cases_are_the_same_each_time_and_begin_alike(tmp_path):
+    text = "def f(x, y): pass\nf(torch.ones(64, 32), torch.ones(32))\n"
+    drawn = []
+    for _ in range(2):
+        forms = [moderate(one, 1 << 20) for one in domains(recorded(tmp_path, text), True)]
+        stream = cases.cases(forms, cases.FAMILIES[:4], 0, set())
+        drawn.append([str(next(stream)) for _ in range(120)])
+    assert drawn[0] == drawn[1] and len({*drawn[0]}) == 120
+    first = drawn[0][:40]
+    assert "M=64, N=32, x strided, y strided" in first
+    assert first[0] == "M=64, N=32" and "M=64, N=32, called again" in first
+    assert {"M=1, N=32", "M=64, N=33", "M=0, N=32", "M=64, N=32, f16"} <= {*first}
+    assert any("NaN" in text for text in first)
+
+
+def test_comparison_by_the_table_then_by_opinions():
+    want = np.float32([1000, 1, 2])
+    near, far = want + np.float32([0.01, 0, 0]), want + np.float32([0, 0.5, 0])
+    opinions = compared.Opinions({"f32"}, lambda: None, lambda: [])
+    assert compared.compare({"r": want}, {"r": near}, opinions) == ""
+    assert "element [1] is 1.5 and should be 1" in compared.compare({"r": want}, {"r": far}, opinions)
+    exact = compared.Opinions({"f32"}, lambda: {"r": np.float64([1000, 1.4, 2])}, lambda: [])
+    assert compared.compare({"r": want}, {"r": far}, exact) == ""
+    moved = compared.Opinions({"f32"}, lambda: None, lambda: [{"r": far + np.float32([0, 0.4, 0])}])
+    assert compared.compare({"r": want}, {"r": far}, moved) == ""
+    assert "the shape (3,)" in compared.compare({"r": want[:2]}, {"r": want}, opinions)
+    lost = compared.compare({"r": np.float32([np.nan])}, {"r": np.float32([0])}, opinions)
+    assert "should be nan" in lost
+
+
+# --- functions
+
+
+def test_a_right_function(judged):
+    result = judged("", "contiguous")
+    assert (result.verdict, result.status, kinds(result), result.hints) == ("right", 0, [], [])
+    assert result.forms[0]["arguments"] == {"x": "f32|f16|bf16[M]"}
+    assert {call.state for call in result.calls} == {"right"}
+    data = json.loads(json.dumps(result.to_dict()))
+    assert data["reference"] == "program.py:reference" and faults_of(data, schema(Shapes)) == []
+
+
+def test_contiguous_strides_that_are_not_so_are_made_small(judged):
+    result = judged("", "double", vary=("sizes", "layouts"))
+    assert (result.verdict, kinds(result)) == ("wrong", ["result", "oob"])
+    found, expanded = result.faults
+    assert found.sizes == {"M": 2} and found.layouts == {"x": "strided"}
+    assert expanded.sizes == {"M": 2} and expanded.layouts == {"x": "expanded"}
+    assert "M=" in found.first and found.tries > 1
+
+
+def test_an_access_out_of_bounds_needs_no_reference(judged):
+    wrong = "def wrong(x):\n    out = torch.empty_like(x)\n"
+    wrong += "    kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel() + (x.numel() != 128), BLOCK=64)\n"
+    wrong += "    return out\nif __name__ == '__main__': wrong(torch.ones(128))\n"
+    result = judged(wrong, "wrong", "", most=8)
+    assert (result.verdict, result.reference, {*kinds(result)}) == ("wrong", None, {"oob"})
+    assert result.faults[0].sizes == {"M": 1} and result.faults[0].fault.line == 8
+    data = json.loads(json.dumps(result.to_dict()))
+    assert data["reference"] is None and faults_of(data, schema(Shapes)) == []
+
+
+def test_tails_that_nobody_writes_need_no_reference(judged):
+    wrong = "def wrong(x):\n    out = torch.empty_like(x)\n    kernel[(x.numel() // 64,)](x, out, x.numel(), "
+    wrong += "BLOCK=64)\n    return out\nif __name__ == '__main__': wrong(torch.ones(128))\n"
+    result = judged(wrong, "wrong", "", most=8, vary=("sizes",))
+    assert kinds(result) == ["unwritten"] and result.faults[0].sizes == {"M": 1}
+
+
+def test_what_is_refused_or_outside_is_no_fault(judged):
+    text = "def even(x):\n    if x.numel() % 2: raise ValueError('odd')\n    return contiguous(x)\n"
+    text += "def some(x):\n    assert x.numel() != 0\n    return x * 2\n"
+    text += "if __name__ == '__main__': even(torch.ones(128))\n"
+    result = judged(text, "even", "some")
+    assert result.verdict == "right"
+    assert {call.state for call in result.calls} == {"right", "refused", "outside"}
+    assert all(call.sizes["M"] % 2 for call in result.calls if call.state == "refused")
+
+
+def test_an_error_for_declared_sizes_is_one(judged):
+    text = "@dims(n=(1, 200), x='f32[n]')\ndef fails(x):\n"
+    text += "    return contiguous(x) if x.numel() != 129 else [][1]\n"
+    result = judged(text, "fails", vary=("sizes",), most=12)
+    assert kinds(result) == ["error"] and "IndexError" in result.faults[0].fault.message
+    undeclared = judged(
+        text.replace("@dims(n=(1, 200), x='f32[n]')\n", "") + "fails(torch.ones(128))\n", "fails"
+    )
+    assert undeclared.verdict == "right" and "error" in {call.state for call in undeclared.calls}
+
+
+def test_sizes_too_large_to_have(judged):
+    text = "@dims(n=(1, 1 << 33), x='f32[n]')\ndef large(x):\n    return double(x)\n"
+    result = judged(text, "large", most=3)
+    assert len(result.faults) == 1 and result.faults[0].fault.kind in ("oob", "overflow")
+    assert result.faults[0].sizes["n"] > 2**31 - 64 and "ghosts" in result.faults[0].case
+
+
+TRICKS = {
+    "same": ("def same(x):\n    double(x)\n    return x\n", "returns its input", "same"),
+    "kept": (
+        "KEPT = {}\ndef kept(x):\n    if x.data_ptr() not in KEPT: KEPT[x.data_ptr()] = double(x)\n"
+        "    return KEPT[x.data_ptr()]\n", "", "reference",
+    ),
+    "torchs": ("def torchs(x):\n    return x * 2\n", "no kernel", "reference"),
+    "idle": ("def idle(x):\n    double(x)\n    return x * 2\n", "idle kernels", "reference"),
+    "some": (
+        "def some(x):\n    return double(x) if x.numel() == 128 else x * 2\n", "no kernel", "reference",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_tricks(name, judged):
+    text, hint, reference = TRICKS[name]
+    text += f"if __name__ == '__main__': {name}(torch.ones(128))\n"
+    result = judged(text, name, "" if reference == "same" else reference, most=4, vary=("sizes",))
+    assert hint in [one.kind for one in result.hints] or {*kinds(result)} & {"repeat", "result"}
+
+
+def test_a_clock_that_is_another(tmp_path):
+    text = "import time\ntime.perf_counter = lambda: 0.0\n"
+    (tmp_path / "program.py").write_text(HEAD + text + MAIN)
+    command = [sys.executable, "-m", "triton_runner", "verify", "--shapes", "--cases", "1", "--seed", "7"]
+    done = subprocess.run([*command, "program.py:double"], cwd=tmp_path, capture_output=True, text=True)
+    assert "hint, clock: it replaces time.perf_counter" in done.stdout, done.stderr
+    assert done.stdout.endswith("seed 7\nverdict: right (no reference)\n") and done.returncode == 0
+
+
+def test_calls_of_a_file_of_tests(tmp_path):
+    (tmp_path / "program.py").write_text(HEAD)
+    (tmp_path / "test_program.py").write_text(
+        "import torch, program\n\ndef test_double():\n    program.contiguous(torch.randn(64, 4)[0])\n"
+    )
+    command = [sys.executable, "-m", "triton_runner", "verify", "--shapes", "--json", "--cases", "2"]
+    command += ["--calls", "test_program.py", "--reference", "program.py:reference", "program.py:contiguous"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    result = json.loads(done.stdout)
+    assert (result["verdict"], result["source"]) == ("right", "a call of test_program.py"), done.stderr
+    assert result["program"] == {"name": "test_program.py", "status": 0}
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [("program.py", "expected program.py:function"), ("none.py:f", "no such file"),
+     ("program.py:nothing", "its functions: double, contiguous, reference"),
+     ("program.py:kernel", "is a kernel")],
+)  # fmt: skip
+def test_what_is_no_function(what, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text(HEAD + MAIN)
+    with pytest.raises(DiagnosticError, match=message):
+        verify_shapes(what)
