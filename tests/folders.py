@@ -1,7 +1,8 @@
 """Includes lead down among the folders of src/tile (doc/internals/tile-engine.md) and among the layers of
 src/simt (doc/internals/simt.md), where only the front ends know PTX; triton_runner.h includes every public
 header: what it does without is for src/<folder>/internal. The folders of src are kept apart by their include
-directories. tests/lint.py calls check()."""
+directories. The modules that the Python tests share are imported by their bare names, so that a name is given
+once. tests/lint.py calls check()."""
 
 import graphlib
 import pathlib
@@ -10,6 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TILE, SIMT, PUBLIC = ROOT / "src" / "tile", ROOT / "src" / "simt", ROOT / "include"
+TESTS = ROOT / "tests"
 ALONE = {"triton_runner/deploy/tvm_ffi.h"}  # only libraries for TVM-FFI include it
 
 # What the files of a folder may include of the others; the core is the root.
@@ -94,6 +96,20 @@ def reached(name: str, seen: set[str]) -> set[str]:
     return seen
 
 
+def names_given_twice() -> list[str]:
+    """Modules that the Python tests share, and a script in a folder that some tests put on the path has the same
+    name: which of them is imported depends on the tests that a process ran before."""
+    files = [*TESTS.glob("*.py"), *TESTS.glob("*/*.py"), *(ROOT / "tools").glob("*.py")]
+    scripts = {path.name: path for path in files if path.parent != TESTS / "python"}
+    shared = [path for path in TESTS.glob("python/*/*.py") if not path.name.startswith(("test_", "__"))]
+    wrong = []
+    for path in sorted(shared):
+        other = scripts.setdefault(path.name, path)
+        if other != path:
+            wrong.append(f"{path.relative_to(ROOT)}: {other.relative_to(ROOT)} has that name: give it another")
+    return wrong
+
+
 def check() -> list[str]:
     """What is wrong, a line each."""
     known = reached("triton_runner/triton_runner.h", set()) | ALONE
@@ -114,7 +130,7 @@ def check() -> list[str]:
                 wrong.append(
                     f"{name}: includes {included}, which is above it (MAY_INCLUDE): move what both need down"
                 )
-    return wrong + check_simt()
+    return wrong + check_simt() + names_given_twice()
 
 
 if __name__ == "__main__":

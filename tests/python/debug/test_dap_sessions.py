@@ -48,7 +48,7 @@ def test_session(path):
 
 def test_a_level_s_text_takes_breakpoints():
     with Editor() as editor:
-        stopped = editor.launch("programs.py", level="ttgir", kernel="row_sums", stopOnEntry=True)
+        stopped = editor.launch("debugged.py", level="ttgir", kernel="row_sums", stopOnEntry=True)
         thread = {"threadId": stopped["body"]["threadId"]}
         frame = editor.body("stackTrace", **thread)["stackFrames"][-1]
         text = editor.body("source", **frame["source"])["content"].splitlines()

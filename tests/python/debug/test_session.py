@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-import programs
+import debugged
 import torch
 import triton_runner
 from triton_runner._debug import conditions
@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).parent
 def sums_of(x):
     """row_sums of an array, its result."""
     out = torch.zeros(x.shape[0])
-    return out, lambda: programs.row_sums[(x.shape[0],)](x, out, x.shape[1], x.shape[1], BLOCK=8)
+    return out, lambda: debugged.row_sums[(x.shape[0],)](x, out, x.shape[1], x.shape[1], BLOCK=8)
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_programs_and_iterations(rows):
 
 
 def test_a_trap_is_a_stop_before_it():
-    with triton_runner.debug(programs.past) as session:
+    with triton_runner.debug(debugged.past) as session:
         stop = session.resume()
         assert stop.reason == "trap" and stop.program == [2, 0, 0] and stop.op == "tt.load"
         assert "out of bounds" in stop.trap

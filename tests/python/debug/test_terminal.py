@@ -14,7 +14,7 @@ pytest.importorskip("triton")
 
 HERE = pathlib.Path(__file__).parent
 COMMAND = [sys.executable, "-m", "triton_runner", "debug"]
-PROGRAM = str(HERE / "programs.py")
+PROGRAM = str(HERE / "debugged.py")
 SPINS = """
 import torch, triton, triton.language as tl
 
