@@ -1,8 +1,8 @@
 """How long a launch takes on a chip: one SM is replayed from what its programs did.
 
-The programs of one SM (each `sms`-th of the grid, as blocks are dealt) run on the CPU while the engine keeps what
-each warp does in order; the core replays them (src/replay). Where an SM has more programs than were run, what
-follows goes on at the pace that the replay has come to.
+The programs of one SM (each `sms`-th of the grid, as blocks are dealt) run on the CPU while the engine keeps
+what each warp does in order; the core replays them (src/replay). Where an SM has more programs than were run,
+what follows goes on at the pace that the replay has come to.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class _Dealt:
 
 
 def estimate(launch: Relaunch, *, chip: str, programs: int | None = None) -> Estimate:
-    """The time of a launch on a chip. programs: how many programs of an SM run at most. Raises DiagnosticError for
-    a chip without timings and for launches that cannot be replayed."""
+    """The time of a launch on a chip. programs: how many programs of an SM run at most. Raises
+    DiagnosticError for a chip without timings and for launches that cannot be replayed."""
     started = time.perf_counter()
     numbers = timing.parameters(chip)
     subject = subject_of(launch, chips.chip_named(chip), programs)
@@ -96,7 +96,8 @@ def estimate_of(
     return Estimate(
         subject.kernel, chip.name, round(cycles, 1), round(seconds * 1e6, 3), _bound(busy, stalls), kind,
         timing.error_of(chip, kind), round(dealt.waves, 3), dealt.resident, len(what.programs), subject.total,
-        stalls, busy, result["dram_bytes"] * dealt.active, round(time.perf_counter() - started, 3), _notes(chip),
+        stalls, busy, result["dram_bytes"] * dealt.active, round(time.perf_counter() - started, 3),
+        _notes(chip),
     )  # fmt: skip
 
 
@@ -117,7 +118,7 @@ def _deal(chip: chips.Chip, total: int, blocks: int) -> _Dealt:
 def _sample(dealt: _Dealt, sms: int, total: int, most: int | None) -> list[int]:
     """The programs of an SM that run: the first ones."""
     most = most or max(2, min(_MOST_PROGRAMS, 2 * dealt.resident))
-    return [number for number in range(0, total, sms)][: min(most, dealt.programs)]
+    return list(range(0, total, sms))[: min(most, dealt.programs)]
 
 
 def _replayed(subject: Subject, dealt: _Dealt, numbers: dict):

@@ -1,11 +1,11 @@
-"""What the replay of an SM has to know of a chip (`_core.probe.REPLAY_PARAMETERS`), each number with its source.
+"""What the replay of an SM has to know of a chip (`_core.probe.REPLAY_PARAMETERS`), with its sources.
 
 Sources:
 
 - [rates] chips.py: threads of a cycle and SM by pipe, matrix operations by type; an SM has four parts.
 - [luo] Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture through Microbenchmarking
-  and Multiple Level Analysis" (arXiv 2402.13499): latencies of L1, shared memory, L2 and memory; throughput of
-  mma and wgmma, which is 62 % of the peak for mma on the H100.
+  and Multiple Level Analysis" (arXiv 2402.13499): latencies of L1, shared memory, L2 and memory; throughput
+  of mma and wgmma, which is 62 % of the peak for mma on the H100.
 - [huerta] Huerta et al., "Analyzing Modern NVIDIA GPU Cores" (MICRO 2025, arXiv 2503.20481; an A6000): queues
   of requests, reads of registers, constants.
 - [estimate] ours, not measured yet.
@@ -53,8 +53,8 @@ ERRORS: dict[str, dict[str, float]] = {}
 
 
 def parameters(chip: str, clock: float = 0.0) -> dict[str, float]:
-    """A number for each parameter of the replay. clock: in Hz, where it is not the highest. Raises DiagnosticError
-    for a chip that is not in the table."""
+    """A number for each parameter of the replay. clock: in Hz, where it is not the highest. Raises
+    DiagnosticError for a chip that is not in the table."""
     known = chip_named(chip, TIMINGS)
     reached = _REACHED * known.memory / (clock or known.clock)
     out = {**TIMINGS[chip], "dram_bytes": reached}

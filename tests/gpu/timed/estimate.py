@@ -1,12 +1,12 @@
-"""The launches of launches.py, estimated and compared with what measure.py measured of them.
+"""The launches of launches.py, estimated, beside what measure.py measured of them.
 
-    python tests/gpu/timed/estimate.py trace OUT [--only TEXT] [--part 0/2]   runs some programs of each; Triton 3.6
-    python tests/gpu/timed/estimate.py compare OUT MEASURED                   replays them: a line each, and the table
-    python tests/gpu/timed/estimate.py fit OUT MEASURED                       the parameters, on FITTED alone
+    estimate.py trace OUT [--only TEXT] [--part 0/2]    runs some programs of each; needs Triton 3.6
+    estimate.py compare OUT MEASURED [--results FILE]   replays them: errors by kind, groups
 
-`trace` writes a file a launch (cubin, trace, grid), so that the others need no Triton. Pairs are by (item, kernel,
-nth), where the machine code is the measured one. Kernels of FITTED are what parameters may be fitted on: at most a
-fifth of all. The others are the test.
+`trace` writes a file a launch (listing, trace, grid), so that `compare` needs no Triton; it runs under
+`triton-runner run --device cpu --level cubin --target cuda:90 --pretend-cuda`. Pairs are by (item, kernel,
+nth), where the machine code is the measured one. FITTED are the kernels that parameters may be fitted on: at
+most a fifth of all. The others are the test.
 """
 
 import argparse
@@ -20,8 +20,10 @@ import sys
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Items, by how their names begin.
-FITTED = ("nothing", "add", "copy_strided", "chase", "matmul 4096", "softmax", "transpose")
+FITTED = (
+    "nothing", "add", "chase", "copy_strided", "special", "polynomial", "doubles", "gather", "row_sum",
+    "product", "chunk_fwd_kernel_o", "cumulative", "sort_rows", "attention_delta",
+)  # fmt: skip
 
 
 def trace(options) -> None:
@@ -92,7 +94,7 @@ class Pair:
 
     @property
     def is_fitted(self) -> bool:
-        return self.item.startswith(FITTED)
+        return self.kernel in FITTED
 
 
 def pairs(options) -> list[Pair]:
@@ -189,14 +191,13 @@ def compare(options) -> None:
         row = {
             "item": pair.item, "kernel": pair.kernel, "nth": pair.nth, "cycles": pair.cycles,
             "estimate": one.cycles, "error": round(one.cycles / pair.cycles - 1, 4), "kind": one.kind,
-            "bound_by": one.bound_by, "us": round(pair.cycles / pair.clock * 1e6, 2), "fitted": pair.is_fitted,
+            "bound_by": one.bound_by, "us": round(pair.cycles / pair.clock * 1e6, 2),
+            "fitted": pair.is_fitted,
         }  # fmt: skip
         rows.append(row)
         if options.verbose:
-            print(
-                f"{row['error']:>+7.1%} {pair.cycles:>11,.0f} {one.kind:<14} {one.bound_by[:28]:<28} {pair.item}",
-                flush=True,
-            )
+            about = f"{one.kind:<14} {one.bound_by[:28]:<28} {pair.item} {pair.kernel}"
+            print(f"{row['error']:>+7.1%} {pair.cycles:>11,.0f} {about}", flush=True)
     test = [row for row in rows if not row["fitted"]]
     result = {"chip": options.chip, "test": table(test), "fitted": table([r for r in rows if r["fitted"]])}
     print(json.dumps(result, indent=1))
