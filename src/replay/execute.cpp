@@ -49,6 +49,10 @@ void Sm::execute(Warp& warp, const Op& op, double at) {
     case Kind::kProduct:
     case Kind::kGroupProduct:
       return product(warp, op, at);
+    case Kind::kGroupArrive: {
+      BlockBarrier& group = slots_[warp.slot].barriers[16 + warp.number / 4 % 8];
+      return meet(warp, group, 4 * 32, at + 1, true);
+    }
     case Kind::kGroups:
     case Kind::kGroupWait:
       return;
@@ -83,7 +87,7 @@ double Sm::access(Warp& warp, const Op& op, double at, const TraceEvent& event) 
     const uint64_t line = memory_.moved(packed >> 4, warp.repeat);
     const auto sectors = static_cast<uint32_t>(packed & 15);
     // The tags are looked up line by line, the data of a request then move together.
-    const double begin = memory_.shared.take(at, 1);
+    const double begin = memory_.shared.take(at, 1 / chip_.l1_tags);
     double one;
     if (event.kind == TraceEvent::kLocal) {
       const uint64_t own =
@@ -131,17 +135,21 @@ void Sm::bulk_copy(Warp& warp, const Op& op, double at, std::span<const TraceEve
 
 void Sm::barrier(Warp& warp, const Op& op, double at, const TraceEvent& event) {
   Slot& slot = slots_[warp.slot];
-  BlockBarrier& b = slot.barriers[event.at % 16];
-  b.arrived += 32;
   const uint32_t wanted = event.value ? event.value : slot.alive * 32;
-  const bool opens = b.arrived >= wanted;
   const double open = barrier_unit_.take(at, chip_.barrier_interval) + chip_.barrier_latency;
+  meet(warp, slot.barriers[event.at % 16], wanted, open, !op.arrives_only);
+}
+
+// The warp comes to a barrier of so many threads, which is open at `open` if it is the last one.
+void Sm::meet(Warp& warp, BlockBarrier& b, uint32_t wanted, double open, bool waits) {
+  b.arrived += 32;
+  const bool opens = b.arrived >= wanted;
   if (opens) {
     const std::vector<uint32_t> waiting = std::move(b.waiting);
     b = {};
     for (uint32_t w : waiting) wake(warps_[w], open, Reason::k_barrier);
   }
-  if (op.arrives_only) return;
+  if (!waits) return;
   hold(warp, opens ? open : kNever, Reason::k_barrier);
   if (!opens) b.waiting.push_back(warp.slot * warps_of_block_ + warp.number);
 }

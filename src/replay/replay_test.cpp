@@ -24,7 +24,8 @@ replay::Parameters chip() {
   p.hmma_f16 = 512, p.hmma_tf32 = 256, p.hmma_8bit = 1024, p.dmma = 64;
   p.gmma_f16 = 1024, p.gmma_tf32 = 512, p.gmma_8bit = 2048;
   p.shared_bytes = 128, p.l1_bytes = 128, p.l2_sm_bytes = 64, p.l2_bytes = 6400, p.l2_atomics = 100;
-  p.dram_bytes = 1600, p.tma_bytes = 128, p.tma_interval = 8, p.l1_size = 256 << 10, p.l2_size = 32 << 20;
+  p.l1_tags = 1, p.l2_requests = 100, p.l2_line_atomics = 1, p.l2_merged = 1, p.l2_size = 32 << 20;
+  p.dram_bytes = 1600, p.tma_bytes = 128, p.tma_interval = 8, p.l1_size = 256 << 10;
   return p;
 }
 

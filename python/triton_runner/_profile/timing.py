@@ -22,29 +22,31 @@ _HOPPER = {
     "xu_interval": 8,
     "uniform_interval": 2,  # [estimate]
     "lsu_interval": 4, "lsu_queue": 5,  # [huerta]
-    "xu_latency": 23, "fp64_latency": 16, "special_latency": 30,  # [estimate]
+    "xu_latency": 17, "fp64_latency": 16, "special_latency": 30,  # [estimate]
     "constant_latency": 29,  # [huerta]
     "constant_miss": 200,  # [estimate]
     "shuffle_latency": 24,  # [huerta]
-    "shared_latency": 29, "l1_latency": 40, "l2_latency": 263, "dram_latency": 478,  # [luo]
+    "shared_latency": 23, "l1_latency": 31, "l2_latency": 277,  # [micro]
+    "dram_latency": 800,  # [fit]
     "shared_atomic_latency": 60, "atomic_latency": 320,  # [estimate]
     "read_latency": 11,  # [huerta]
-    "barrier_latency": 12, "barrier_interval": 2, "mbarrier_latency": 24, "fence_latency": 400,  # [estimate]
-    "tma_latency": 170, "copy_latency": 10, "branch_cycles": 8,  # [estimate]
-    "hmma_latency": 33, "gmma_latency": 32,  # [luo]
+    "barrier_latency": 12, "barrier_interval": 2, "mbarrier_latency": 12, "fence_latency": 400,  # [estimate]
+    "tma_latency": 30, "copy_latency": 10, "branch_cycles": 8,  # [estimate]
+    "hmma_latency": 24, "gmma_latency": 32,  # [luo]
     # [luo]: 62 % of the peak for mma; [rates] for wgmma
     "hmma_f16": 640, "hmma_tf32": 320, "hmma_8bit": 1280, "dmma": 64,
     "gmma_f16": 1024, "gmma_tf32": 512, "gmma_8bit": 2048,
     "shared_bytes": 128, "l1_bytes": 128,  # [luo]
-    "l2_sm_bytes": 64, "l2_bytes": 4000, "l2_atomics": 96,  # [estimate]
-    "tma_bytes": 128, "tma_interval": 16,  # [estimate]
-    "l1_size": 256 << 10, "l2_size": 40 << 20,  # whitepaper; [estimate]
-    "code_latency": 300, "code_ahead": 3,  # [estimate]
-    "launch_cycles": 2600, "block_cycles": 250, "block_interval": 1.18,  # [estimate]
+    "l2_sm_bytes": 72, "l2_bytes": 5600, "l2_requests": 72, "l1_tags": 4,  # [micro]
+    "l2_merged": 1.3, "l2_atomics": 31, "l2_line_atomics": 0.055, "dram_partial": 40,  # [fit]
+    "tma_bytes": 109, "tma_interval": 16,  # [estimate]
+    "l1_size": 256 << 10, "l2_size": 50e6,  # whitepaper
+    "code_latency": 150, "code_ahead": 15,  # [estimate]
+    "launch_cycles": 2585, "block_cycles": 100, "block_interval": 1.18,  # [estimate]
 }  # fmt: skip
 
 # What of a chip's memory bandwidth (chips.py) can be reached. [estimate]
-_REACHED = 0.92
+_REACHED = 0.94
 
 TIMINGS = {"h100": _HOPPER, "h200": _HOPPER}
 

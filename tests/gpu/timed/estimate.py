@@ -53,7 +53,7 @@ def trace(options) -> None:
         what = subject.what
         fields |= {
             "item": item, "nth": nth, "grid": list(launch.grid), "listing": what.listing,
-            "code": code_of(launch.texts["cubin"], launch.name), "programs": what.programs,
+            "code": code_of(launch.texts["cubin"], launch.name),
             "memory": what.memory, "trace": probe.trace_bytes(what.observer),
         }  # fmt: skip
         path.write_bytes(pickle.dumps(fields))
@@ -111,14 +111,15 @@ def pairs(options) -> list[Pair]:
             continue
         fields = pickle.loads(path.read_bytes())
         row = measured.get((fields["item"], fields["kernel"], fields["nth"]))
-        if row is None or not row.get("ncu") or row["code"] != fields["code"]:
+        grid = (fields["grid"] + [1, 1])[:3]
+        if row is None or not row.get("ncu") or row["code"] != fields["code"] or row["grid"] != grid:
             other += 1
             continue
         observer = probe.CountObserver()
         probe.give_trace(observer, fields["trace"])
         listing = fields["listing"]
         rows = _core.sass_instructions(listing, fields["kernel"])
-        what = Traced(observer, rows, listing, fields["programs"], fields["memory"])
+        what = Traced(observer, rows, listing, fields["memory"])
         subject = Subject(fields["kernel"], fields["total"], fields["blocks"], fields["shared"], what)
         out.append(Pair(fields["item"], fields["kernel"], fields["nth"], subject, row))
     print(f"{len(out)} pairs; {other} without a measurement of the same machine code", flush=True)
