@@ -25,8 +25,9 @@ void Sm::execute(Warp& warp, const Op& op, double at) {
       return set(warp, op, at, begin + op.latency);
     case Kind::kConstant:
       return set(warp, op, at, std::max(at, constant(op, at)) + op.latency);
-    case Kind::kRequest:
     case Kind::kThreadCopy:
+      return thread_copy(warp, op, begin, events);
+    case Kind::kRequest:
       for (const TraceEvent& event : events) request(warp, op, begin, event);
       if (events.empty()) set(warp, op, at, begin + op.latency);
       return;
@@ -67,16 +68,25 @@ void Sm::request(Warp& warp, const Op& op, double at, const TraceEvent& event) {
   if (event.kind == TraceEvent::kShared) {
     const double begin = memory_.shared.take(at, std::max<uint8_t>(1, event.wavefronts));
     done = begin + op.latency + std::max(0, event.wavefronts - 1);
-    if (op.kind == Kind::kThreadCopy) return;  // written when the data come
   } else {
     done = access(warp, op, at, event);
   }
-  if (op.kind == Kind::kThreadCopy) {
-    done += chip_.copy_latency;
-    warp.copies = std::max(warp.copies, done);
-  }
   if (op.stores && event.kind == TraceEvent::kGlobal) warp.stores = std::max(warp.stores, done);
   set(warp, op, at, op.stores ? at + chip_.read_latency : done);
+}
+
+// Each line goes to shared memory by itself when it comes, in as many wavefronts as the request has at least.
+void Sm::thread_copy(Warp& warp, const Op& op, double at, std::span<const TraceEvent> events) {
+  double done = at, wavefronts = 0;
+  for (const TraceEvent& event : events) {
+    if (event.kind == TraceEvent::kShared) wavefronts = std::max<double>(wavefronts, event.wavefronts);
+    if (event.kind != TraceEvent::kGlobal) continue;
+    wavefronts = std::max(wavefronts, event.lines / chip_.l1_tags);
+    done = std::max(done, access(warp, op, at, event) + chip_.copy_latency);
+  }
+  memory_.shared.take(at, wavefronts);
+  warp.copies = std::max(warp.copies, done);
+  set(warp, op, at, done);
 }
 
 // When the last of the sectors is there, or written.

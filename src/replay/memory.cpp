@@ -102,7 +102,8 @@ double Memory::below(double at, uint64_t line, uint32_t sectors, bool is_first) 
   l2_sectors += n;
   const double share = share_of(line & 0xffffffffffffu);
   const double begin = port(at, sectors, share);
-  const double ready = begin + chip_.l2_latency;
+  const double place = static_cast<double>(mixed(line) >> 40) / (1 << 23) - 1;  // -1 to 1
+  const double ready = begin + chip_.l2_latency + chip_.l2_spread * place;
   Lines::Line& known = seen_.at(line);
   // What came since, of this SM and of those that do the same, is as much as L2 holds.
   if (brought_ - known.seen > chip_.l2_size / active_) known.sectors = 0;
@@ -117,7 +118,7 @@ double Memory::below(double at, uint64_t line, uint32_t sectors, bool is_first) 
   skipped_ += 1 / share;
   const bool waits = is_first || skipped_ >= 1;
   if (skipped_ >= 1) skipped_ -= 1;
-  if (waits) known.ready = std::max(known.ready, from + chip_.dram_latency);
+  if (waits) known.ready = std::max(known.ready, from + chip_.dram_latency + chip_.dram_spread * place);
   known.sectors |= static_cast<uint8_t>(fresh);
   return std::max(ready, known.ready);
 }
@@ -154,7 +155,8 @@ double Memory::update(double at, uint64_t line, uint32_t sectors) {
   const double begin = atomics.take(at, active_ / chip_.l2_atomics);
   const double there = below(begin, line, sectors, true) - chip_.l2_latency;
   Lines::Line& known = seen_.at(line);
-  known.free = std::max(known.free, there) + active_ / chip_.l2_line_atomics;
+  const double others = std::min(active_, share_of(line & 0xffffffffffffu));  // SMs that update it too
+  known.free = std::max(known.free, there) + others / chip_.l2_line_atomics;
   const double ready = known.free + chip_.atomic_latency;
   last_store = std::max(last_store, ready);
   return ready;

@@ -118,7 +118,7 @@ uint32_t Sm::pick(size_t part, double* at) {
     const Op& op = ops_[warp.instruction];
     if (op.pipe == kNoPipe) return chosen;
     const double room = op.pipe == kLsu                  ? chip_.lsu_queue * op.interval
-                        : op.kind == Kind::kGroupProduct ? kNever
+                        : op.kind == Kind::kGroupProduct ? chip_.gmma_queue * op.interval
                                                          : 0;
     const double open = pipes_[part][op.pipe].free - room;
     if (open <= now) return chosen;

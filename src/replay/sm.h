@@ -86,6 +86,7 @@ class Sm {
   void segment(const Warp& warp, Reason reason, double begin, double end);
   void execute(Warp& warp, const Op& op, double at);
   void request(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
+  void thread_copy(Warp& warp, const Op& op, double at, std::span<const exec::TraceEvent> events);
   double access(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
   void bulk_copy(Warp& warp, const Op& op, double at, std::span<const exec::TraceEvent> events);
   void barrier(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
