@@ -11,6 +11,7 @@ import venv
 
 import numpy
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -37,7 +38,8 @@ if __name__ == "__main__":
 
 
 def run(*words, python=sys.executable, **environment):
-    return subprocess.run(
+    warmed = python == sys.executable and not environment
+    return (warm if warmed else subprocess).run(
         [str(python), "-W", "ignore", "-m", "triton_runner", *map(str, words)],
         capture_output=True, text=True, stdin=subprocess.DEVNULL, env=os.environ | environment,
     )  # fmt: skip
