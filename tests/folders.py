@@ -31,7 +31,7 @@ ON_TOP = {"schedule", "kernel", "observe", "stop"}  # files of the root that are
 SIMT_LAYERS = (
     ("code", "source simd tables code arguments spaces"),
     ("state", "block matrix/tensor_memory exec operand_data"),
-    ("checks", "check count access"),
+    ("checks", "check count trace access"),
     ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
     ("operations", "matrix async stop"),
     ("front ends", "ptx sass"),
