@@ -47,7 +47,7 @@ class Session:
       within a program.
     - `break_at()`, `watch()`, `delete()`, `breakpoints`: where it stops.
     - `value(name)`, `values()`, `set(name, value)`, `evaluate(expression)`, `where()`, `frames()`: what
-      stands there.
+      stands there. `compare(level, release)`: which values differ, up to here.
     - `interrupt()`: stops a launch that runs, from another thread. `close()` ends the program.
     """
 

@@ -389,18 +389,13 @@ def _that_matter(differences, flow: Flow, compared: set, outputs_differ: bool) -
     """The differences that affect a later value or an output. The others come from passes that rightly
     compute something in another way."""
     differing = {first[3][0].name for first in differences}
-    reaches: dict[str, bool] = {}
-
-    def matters(name: str) -> bool:
-        if name not in reaches:
-            reaches[name] = False  # while its readers are examined: a value does not depend on itself
-            readers, stored = flow.readers(name, compared)
-            reaches[name] = (outputs_differ and (stored or not readers)) or any(
-                matters(reader) for reader in readers if reader in differing
-            )
-        return reaches[name]
-
-    return [first for first in differences if matters(first[3][0].name)]
+    read = {name: flow.readers(name, compared) for name in differing}
+    matter: set[str] = set()
+    more = {n for n, (readers, stored) in read.items() if outputs_differ and (stored or not readers)}
+    while more:  # and what goes into one of them
+        matter |= more
+        more = {n for n, (readers, _) in read.items() if readers & matter} - matter
+    return [first for first in differences if first[3][0].name in matter]
 
 
 def _exact(a, b) -> bool:
