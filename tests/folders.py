@@ -106,8 +106,8 @@ def names_given_twice() -> list[str]:
     for path in sorted(shared):
         other = scripts.setdefault(path.name, path)
         if other != path:
-            path, other = path.relative_to(ROOT), other.relative_to(ROOT)
-            wrong.append(f"{path}: {other} has that name: give it another")
+            here, there = path.relative_to(ROOT), other.relative_to(ROOT)
+            wrong.append(f"{here}: {there} has that name: give it another")
     return wrong
 
 
