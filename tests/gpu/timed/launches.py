@@ -568,3 +568,36 @@ if importlib.util.find_spec("fla"):
         "parallel_attn",
     ]:
         item(f"fla {name}", fla, name)
+
+# ---- Gluon
+
+
+def gluon_add(device, rows, columns, block, depth, warps):
+    import gluon_kernels as kernels
+
+    x, y, out = (randn(device, rows, columns) for _ in range(3))
+    descriptors = [kernels.described(tensor, block) for tensor in (x, y, out.clone())]
+    kernels.partitioned_add[(rows // block[0],)](*descriptors, DEPTH=depth, num_warps=warps, maxnreg=128)
+
+
+def gluon_product(device, kernel, size, block_m, block_n, block_k, depth, warps):
+    import gluon_kernels as kernels
+
+    half = torch.float16
+    a, b, out = (randn(device, size, size, dtype=half) for _ in range(3))
+    shapes = [block_m, block_k], [block_k, block_n], [block_m, block_n]
+    descriptors = [
+        kernels.described(tensor, shape) for tensor, shape in zip((a, b, out.clone()), shapes, strict=True)
+    ]
+    tiles = size // block_m, size // block_n
+    grid = (min(132, tiles[0] * tiles[1]),) if kernel == "persistent" else tiles
+    more = {} if kernel == "persistent" else {"maxnreg": 168}
+    getattr(kernels, kernel)[grid](*descriptors, DEPTH=depth, num_warps=warps, **more)
+
+
+item("gluon_add 8192x4096", gluon_add, 8192, 4096, [32, 64], 3, 4)
+item("gluon_add 4096x16384", gluon_add, 4096, 16384, [16, 128], 4, 4)
+for kernel in ("persistent", "partitioned_product"):
+    for config in ((128, 128, 64, 4, 4), (128, 256, 64, 3, 8), (64, 128, 64, 4, 4), (128, 64, 64, 4, 4)):
+        name = f"gluon_{kernel} 2048 @ {'x'.join(map(str, config[:3]))} d{config[3]} w{config[4]}"
+        item(name, gluon_product, kernel, 2048, *config)
