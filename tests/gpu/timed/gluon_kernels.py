@@ -1,5 +1,5 @@
-"""Gluon kernels of the timed launches (Triton 3.6 on, sm_90): a persistent product through TMA and wgmma, a sum
-whose partitions load, add and store, a product whose first warp loads."""
+"""Gluon kernels of the timed launches (Triton 3.6 on, sm_90): a persistent product through TMA and
+wgmma, a sum whose partitions load, add and store, a product one of whose warps loads."""
 
 import torch
 from triton.experimental import gluon
