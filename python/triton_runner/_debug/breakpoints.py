@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from triton_runner._base.errors import fail
 from triton_runner._core import probe
-from triton_runner._debug import conditions
+from triton_runner._debug import conditions, parts
 from triton_runner._debug.places import Places, check_where, line_of
 from triton_runner._debug.results import BreakpointInfo
+from triton_runner._dump.axes import program_of
 
 
 @dataclasses.dataclass
@@ -61,11 +62,9 @@ class Breakpoints:
         return self._all[number]
 
     def add(self, where: str, condition: str = "", *, program=None, watch: str = "", **how) -> Breakpoint:
-        if program is not None:
-            axes = [*program] if isinstance(program, (tuple, list)) else [program]
-            program = [*axes, *[0] * (3 - len(axes))]
+        program = None if program is None else [*program_of(program)]
         if watch:
-            conditions.split(watch)
+            parts.element(watch)
         else:
             where = check_where(where)
         if condition:
@@ -112,14 +111,14 @@ class Breakpoints:
         tests, expression = conditions.parsed(b.condition) if b.condition else ([], "")
         if expression:
             self._expressions[b.number] = expression
-        name, element = conditions.split(b.watch) if b.watch else ("", [])
+        watched = parts.element(b.watch) if b.watch else parts.Part("")
         where = b.places if b.places is not None else [] if b.watch else self._places(b, places)
         b.found = len(where)
         if not where and not b.watch:
             return None
         return probe.Breakpoint(
             b.number, where, program=b.program or [-1, -1, -1], task=b.task, iteration=b.iteration,
-            conditions=tests, watch=name, element=element, skip=0 if expression else b.skip,
+            conditions=tests, watch=watched.name, element=[*watched.index], skip=0 if expression else b.skip,
             hits=hits,
         )  # fmt: skip
 
@@ -132,8 +131,8 @@ class Breakpoints:
 
     def watching(self, what: str):
         """A watchpoint of the core that nobody asked for by name."""
-        name, element = conditions.split(what)
-        return probe.Breakpoint(-(1 << 20), [], watch=name, element=element, first=True)
+        part = parts.element(what)
+        return probe.Breakpoint(-(1 << 20), [], watch=part.name, element=[*part.index], first=True)
 
     def holding(self, hits: list, state) -> list:
         """Those of the hits whose expressions hold too."""

@@ -212,11 +212,15 @@ class Arguments:
         """Whether all of it lies on a device."""
         return all(_is_device(owner) == (device != "cpu") for *_, owner in self._blocks)
 
-    def copied(self, device: str = "", allocate: Callable | None = None, alignment: int = 0) -> Arguments:
-        """The arguments in copies of the blocks as they are now: where they lie, or on another device. There
-        they are tensors where they were or the device is a GPU, or lie in what allocate(nbytes) gives. The
-        addresses of blocks are multiples of `alignment`, where one is given."""
-        blocks = [_aligned(data, alignment) for data in self.live()] if alignment else self.taken()
+    def copied(
+        self, device: str = "", allocate: Callable | None = None, alignment: int = 0, first: bool = False
+    ) -> Arguments:
+        """The arguments in copies of the blocks as they are now; first: as they were at first. They lie where
+        the arguments do, or on another device. There they are tensors where they were or the device is a GPU,
+        or lie in what allocate(nbytes) gives. The addresses of blocks are multiples of `alignment`, where one
+        is given."""
+        held = self.saved if first else self.live()
+        blocks = [_aligned(data, alignment) if alignment else data.copy() for data in held]
         on_gpu = any(_is_device(owner) for *_, owner in self._blocks) if not device else device != "cpu"
         tensors: dict = {}  # of the blocks, or memory on a GPU
 

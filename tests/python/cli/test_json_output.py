@@ -10,6 +10,7 @@ import sys
 
 import corpus
 import pytest
+import warm
 from triton_runner._cli import main
 
 pytest.importorskip("torch")
@@ -55,6 +56,7 @@ USES = {
     "map": (IR,),
     "report": ("-o", "out.html", "program.py"),
     "profile": ("program.py",),
+    "tune": ("--chip", "h200", "--num-warps", "1,4", "program.py"),
     "debug": ("-ex", "start", "program.py"),  # a line of JSON for each command
     "bench": ("--ab", IR, IR, *CALL, "--rounds", "1"),
     "reduce": ("--oracle", "registers>1", "-o", "reduced.ttir", IR, "-t", "cuda:90"),
@@ -97,7 +99,7 @@ def case(folder):
 
 def ran(arguments, folder):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_RUNNER")}
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "triton_runner", *map(str, arguments)],
         cwd=folder, env=clean, capture_output=True, text=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip
