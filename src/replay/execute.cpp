@@ -94,7 +94,7 @@ double Sm::access(Warp& warp, const Op& op, double at, const TraceEvent& event) 
   double done = at;
   for (uint32_t k = 0; k < event.lines; ++k) {
     const uint64_t packed = warp.trace->lines[event.first + k];
-    const uint64_t line = memory_.moved(packed >> 4, warp.repeat);
+    const uint64_t line = memory_.place_of(packed >> 4, warp.repeat);
     const auto sectors = static_cast<uint32_t>(packed & 15);
     // The tags are looked up line by line, the data of a request then move together.
     const double begin = memory_.shared.take(at, 1 / chip_.l1_tags);
@@ -126,7 +126,7 @@ void Sm::bulk_copy(Warp& warp, const Op& op, double at, std::span<const TraceEve
     const double begin = copy_engine_.take(at, std::max(chip_.tma_interval, data->value / chip_.tma_bytes));
     for (uint32_t k = 0; k < data->lines; ++k) {
       const uint64_t packed = warp.trace->lines[data->first + k];
-      const uint64_t line = memory_.moved(packed >> 4, warp.repeat);
+      const uint64_t line = memory_.place_of(packed >> 4, warp.repeat);
       const auto sectors = static_cast<uint32_t>(packed & 15);
       const double arrives = begin + k * exec::kLineBytes / chip_.tma_bytes;
       done = std::max(done, op.stores ? memory_.store(arrives, line, sectors)

@@ -9,6 +9,9 @@ namespace {
 constexpr double kSector = 32;
 constexpr uint32_t kWhole = 15;  // all sectors of a line
 
+constexpr uint64_t kLines = uint64_t{1} << 36, kRegions = 1 << 12;  // of a place
+constexpr double kShared = 1.5;  // programs that read a line, from which on it is shared
+
 // Memory gives halves of lines.
 uint32_t halves_of(uint32_t sectors) { return (sectors & 3 ? 3u : 0u) | (sectors & 12 ? 12u : 0u); }
 
@@ -57,7 +60,7 @@ Memory::Memory(const Parameters& chip, const Setup& setup) : chip_(chip), region
 
 // A line's way to L2: by its bytes, and by the request that it is.
 double Memory::port(double at, uint32_t sectors, double share) {
-  const double merged = share > 1.5 ? chip_.l2_merged : 1;
+  const double merged = share > kShared ? chip_.l2_merged : 1;
   const double cycles = std::max(bytes_of(sectors) / l2_rate_, 1 / l2_requests_) / merged;
   return l2.take(at, std::max(cycles, bytes_of(sectors) / chip_.l2_sm_bytes));
 }
@@ -69,17 +72,22 @@ double Memory::reach(double at, uint32_t sectors, double part) {
   return dram.take(at, (bytes + lost) * part / dram_rate_);
 }
 
-double Memory::share_of(uint64_t line) const {
+// The part of a place that says which region (0: none), which line of it, and which program's it is.
+uint64_t Memory::place_of(uint64_t line, uint32_t repeat) const {
   const uint64_t address = line * exec::kLineBytes + exec::kLineBytes / 2;
-  auto holds = [&](const Region& r) { return address >= r.begin && address < r.end; };
-  if (last_region_ < regions_.size() && holds(regions_[last_region_])) return regions_[last_region_].share;
-  for (size_t i = 0; i < regions_.size(); ++i)
-    if (holds(regions_[i])) return regions_[last_region_ = i].share;
-  return 1;
+  auto holds = [&](size_t r) { return address >= regions_[r].begin && address < regions_[r].end; };
+  size_t r = last_region_;
+  if (r >= regions_.size() || !holds(r))
+    for (r = 0; r < regions_.size() && !holds(r);) ++r;
+  if (r == regions_.size()) return line % kLines;
+  last_region_ = r;
+  const uint64_t place = (r + 1) * kLines + (line - regions_[r].begin / exec::kLineBytes);
+  return repeat && regions_[r].share < kShared ? place | uint64_t{repeat} << 48 : place;
 }
 
-uint64_t Memory::moved(uint64_t line, uint32_t repeat) const {
-  return repeat && share_of(line) < 1.5 ? line | uint64_t{repeat} << 48 : line;
+double Memory::share_of(uint64_t place) const {
+  const uint64_t r = place / kLines % kRegions;
+  return r > 0 && r <= regions_.size() ? regions_[r - 1].share : 1;
 }
 
 Memory::Tag& Memory::tag(uint64_t line, bool* is_there) {
@@ -100,7 +108,7 @@ Memory::Tag& Memory::tag(uint64_t line, bool* is_there) {
 double Memory::below(double at, uint64_t line, uint32_t sectors, bool is_first) {
   const int n = std::popcount(sectors);
   l2_sectors += n;
-  const double share = share_of(line & 0xffffffffffffu);
+  const double share = share_of(line);
   const double begin = port(at, sectors, share);
   const double place = static_cast<double>(mixed(line) >> 40) / (1 << 23) - 1;  // -1 to 1
   const double ready = begin + chip_.l2_latency + chip_.l2_spread * place;
@@ -155,7 +163,7 @@ double Memory::update(double at, uint64_t line, uint32_t sectors) {
   const double begin = atomics.take(at, active_ / chip_.l2_atomics);
   const double there = below(begin, line, sectors, true) - chip_.l2_latency;
   Lines::Line& known = seen_.at(line);
-  const double others = std::min(active_, share_of(line & 0xffffffffffffu));  // SMs that update it too
+  const double others = std::min(active_, share_of(line));  // SMs that update it too
   known.free = std::max(known.free, there) + others / chip_.l2_line_atomics;
   const double ready = known.free + chip_.atomic_latency;
   last_store = std::max(last_store, ready);

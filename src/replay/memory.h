@@ -45,8 +45,9 @@ class Memory {
   double update(double at, uint64_t line, uint32_t sectors);
   // Of a thread's own memory, which stays in L1 as long as it has room.
   double local(double at, uint64_t line, uint32_t sectors, bool stores);
-  // The same data of another program that was not traced: what programs share keeps its place.
-  uint64_t moved(uint64_t line, uint32_t repeat) const;
+  // What the other functions take as a line: the same wherever the arguments' memory lies. repeat: of a program that was not
+  // traced, in whose stead another one is replayed again; what programs share keeps its place.
+  uint64_t place_of(uint64_t line, uint32_t repeat) const;
 
   Queue l1, l2, dram, atomics, shared;
   double dram_bytes = 0, last_store = 0;

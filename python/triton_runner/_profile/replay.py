@@ -27,6 +27,7 @@ _NAMES = [name for name, _ in probe.REPLAY_REASONS]
 _MOST_PROGRAMS, _WAVES = 16, 3  # that run, and waves of blocks of an SM that are replayed at most
 _MOST = 1 << 26  # steps and requests of a trace
 _SPREAD = 16  # programs of the whole grid that run where programs differ
+_EQUAL = 1.03  # the largest program by the smallest, up to which they count as equal
 _BUSY = 0.6  # of the time: a resource that binds
 
 
@@ -132,7 +133,7 @@ def _spread(total: int, most: int) -> list[int]:
 def _replayed(subject: Subject, dealt: _Dealt, numbers: dict):
     """What the core says, and the SM's cycles for all of its programs."""
     sizes = subject.what.sizes
-    if len(set(sizes.values())) > 1:
+    if max(sizes.values()) > _EQUAL * min(sizes.values()):
         return _replayed_uneven(subject, dealt, numbers)
     ran = [*sizes]
     count = min(dealt.programs, max(len(ran), _WAVES * dealt.resident))

@@ -24,25 +24,25 @@ _HOPPER = {
     "lsu_interval": 4, "lsu_queue": 5,  # [huerta]
     "xu_latency": 17, "fp64_latency": 16, "special_latency": 30,  # [estimate]
     "constant_latency": 29,  # [huerta]
-    "constant_miss": 200,  # [estimate]
+    "constant_miss": 500,  # [estimate]
     "shuffle_latency": 24,  # [huerta]
     "shared_latency": 23, "l1_latency": 31, "l2_latency": 277,  # [micro]
-    "dram_latency": 850, "l2_spread": 60, "dram_spread": 100,  # [fit]
+    "dram_latency": 850, "l2_spread": 60, "dram_spread": 200,  # [fit]
     "shared_atomic_latency": 60, "atomic_latency": 320,  # [estimate]
     "read_latency": 11,  # [huerta]
     "barrier_latency": 12, "barrier_interval": 2, "mbarrier_latency": 12, "fence_latency": 400,  # [estimate]
     "tma_latency": 30, "copy_latency": 10, "branch_cycles": 8,  # [estimate]
-    "hmma_latency": 24, "gmma_latency": 32, "gmma_queue": 1,  # [luo]
+    "hmma_latency": 24, "gmma_latency": 32, "gmma_queue": 2,  # [luo]
     # [luo]: 62 % of the peak for mma; [rates] for wgmma
     "hmma_f16": 640, "hmma_tf32": 320, "hmma_8bit": 1280, "dmma": 64,
     "gmma_f16": 1024, "gmma_tf32": 512, "gmma_8bit": 2048,
     "shared_bytes": 128, "l1_bytes": 128,  # [luo]
     "l2_sm_bytes": 72, "l2_bytes": 5600, "l2_requests": 60, "l1_tags": 2,  # [micro]
-    "l2_merged": 1.2, "l2_atomics": 31, "l2_line_atomics": 0.05, "dram_partial": 32,  # [fit]
+    "l2_merged": 1.6, "l2_atomics": 31, "l2_line_atomics": 0.05, "dram_partial": 32,  # [fit]
     "tma_bytes": 109, "tma_interval": 16,  # [estimate]
     "l1_size": 256 << 10, "l2_size": 50e6,  # whitepaper
-    "code_latency": 250, "code_ahead": 15,  # [estimate]
-    "launch_cycles": 2700, "block_cycles": 100, "block_interval": 1.18,  # [estimate]
+    "code_latency": 400, "code_ahead": 15,  # [estimate]
+    "launch_cycles": 2550, "block_cycles": 100, "block_interval": 1.18,  # [estimate]
 }  # fmt: skip
 
 # What of a chip's memory bandwidth (chips.py) can be reached. [estimate]
