@@ -85,8 +85,8 @@ class Traced:
 
 
 def traced(launch: Relaunch, programs: list[int], more: list[int], most: int) -> Traced:
-    """A trace of programs, by number: so many steps and requests at most. more: those that run too if programs
-    differ in size, of which the first three are looked at. Raises as counted()."""
+    """A trace of programs, by number: so many steps and requests at most. more: those that run too if
+    programs differ in size, of which the first three are looked at. Raises as counted()."""
     observer = probe.CountObserver()
     observer.keep_trace(most)
     grid, tell = (*launch.grid, 1, 1)[:3], lambda text, done, total: None

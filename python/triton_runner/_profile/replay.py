@@ -148,8 +148,8 @@ def _replayed(subject: Subject, dealt: _Dealt, numbers: dict):
 
 
 def _replayed_uneven(subject: Subject, dealt: _Dealt, numbers: dict):
-    """Programs differ: those of the whole grid are replayed on an SM, and then all are dealt to the SMs as these
-    get free, each with the time of one of its kind."""
+    """Programs differ: those of the whole grid are replayed on an SM, and then all are dealt to the SMs as
+    these get free, each with the time of one of them."""
     sizes = subject.what.sizes
     ran = [number for number in _spread(subject.total, _SPREAD) if number in sizes] or [*sizes]
     if subject.total <= len(sizes):

@@ -1,6 +1,7 @@
 """Estimates of a launch's time: what moves them, what is refused, how they are shown."""
 
 import json
+import pathlib
 
 import pytest
 
@@ -16,7 +17,7 @@ from triton_runner._cli import main
 from triton_runner._core import probe
 from triton_runner._lockstep.subject import launch_of
 from triton_runner._profile import chips, timing
-from triton_runner._profile.replay import _spread, estimate, estimate_of, subject_of
+from triton_runner._profile.replay import KINDS, _spread, estimate, estimate_of, subject_of
 from triton_runner._profile.results import Profile
 
 ADD = ["--arg", "f32[4096]=1", "--arg", "f32[4096]=2", "--arg", "f32[4096]", "--arg", "4096"]
@@ -35,7 +36,9 @@ def added(blocks: int):
 def test_a_stream_takes_the_time_of_its_bytes():
     big = estimate(added(1320), chip="h200")
     assert (big.kind, big.bound_by, big.of) == ("under 5 us", "memory", 1320)
-    assert big.dram_bytes == pytest.approx(1320 * 3 * 4096)  # ten programs an SM, each loads two and stores one
+    assert big.dram_bytes == pytest.approx(
+        1320 * 3 * 4096
+    )  # ten programs an SM, each loads two and stores one
     assert (big.blocks_per_sm, big.waves) == (10, 1.0)
     numbers = timing.parameters("h200")
     subject = subject_of(added(5280), chips.CHIPS["h200"])
@@ -58,7 +61,9 @@ def test_programs_that_differ_end_with_the_largest():
 
 def test_a_spread_covers_each_dimension_of_a_grid():
     numbers = _spread(16 * 32, 16)
-    assert len(set(numbers)) == 16 and len({n % 16 for n in numbers}) > 8 and len({n // 16 for n in numbers}) > 8
+    assert (
+        len(set(numbers)) == 16 and len({n % 16 for n in numbers}) > 8 and len({n // 16 for n in numbers}) > 8
+    )
     assert _spread(3, 16) and set(_spread(3, 16)) <= {0, 1, 2}
 
 
@@ -87,7 +92,21 @@ def test_the_verb_shows_the_estimate_and_its_error():
     where = f"{__file__.replace('test_replay', 'kernels_for_profiles')}:add"
     call = ["profile", "--chip", "h200", "--replay", where, *ADD, "-c", "BLOCK=1024", "--grid", "4"]
     answer = CliRunner().invoke(main, call)
-    assert answer.exit_code == 0 and "estimate on h200:" in answer.stdout and "under 5 us: +-" in answer.stdout
-    (one,) = typed.of_json(Profile, json.loads(CliRunner().invoke(main, [*call[:4], "--json", *call[4:]]).stdout)).launches
+    assert (
+        answer.exit_code == 0 and "estimate on h200:" in answer.stdout and "under 5 us: +-" in answer.stdout
+    )
+    (one,) = typed.of_json(
+        Profile, json.loads(CliRunner().invoke(main, [*call[:4], "--json", *call[4:]]).stdout)
+    ).launches
     assert one.estimate.error == timing.ERRORS["h200"]["under 5 us"]
     assert 0 < sum(stall.share for stall in one.estimate.stalls) <= 1.0
+
+
+def test_errors_are_those_that_were_measured():
+    measured = json.loads(
+        (pathlib.Path(__file__).resolve().parents[3] / "results" / "timed.json").read_text()
+    )
+    for chip, errors in timing.ERRORS.items():
+        rows = {row[0]: float(row[3].rstrip("%")) / 100 for row in measured[chip]["table"]["rows"]}
+        assert set(errors) == set(KINDS)
+        assert all(errors[kind] == pytest.approx(rows[kind], abs=1e-9) for kind in KINDS)
