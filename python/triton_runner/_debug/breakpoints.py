@@ -129,6 +129,10 @@ class Breakpoints:
             where = places.named(line)
         return where
 
+    def at(self, place: int, places: Places) -> list[int]:
+        """The numbers of those that stop at a place."""
+        return [b.number for b in self if b.enabled and not b.watch and place in self._places(b, places)]
+
     def watching(self, what: str):
         """A watchpoint of the core that nobody asked for by name."""
         part = parts.element(what)

@@ -174,7 +174,18 @@ class Session:
 
     def reverse_resume(self) -> Stopped | Exited:
         """Back to the last stop at a breakpoint, in this program."""
-        return self._search(probe.Until.NOTHING)
+        event = self._search(probe.Until.NOTHING)
+        if not isinstance(event, Stopped) or event.reason == "beginning":
+            return event
+        hits = self.breakpoints.at(event.place, self.places)
+        frames = self._frames(event.place)
+        depth = self.breakpoints.depth(hits, self.places, event.place)
+        hidden = max(len(frames) - depth, 0) if depth else 0
+        reason = "breakpoint" if hits else "statement"
+        self.stopped = dataclasses.replace(
+            event, reason=reason, breakpoints=hits, frames=frames[hidden:], hidden=hidden
+        )
+        return self.stopped
 
     def last_write(self, what: str) -> Stopped | Exited:
         """Back to after the op that gave "acc" or "acc[3, 5]" the value it has."""
@@ -390,7 +401,7 @@ class Session:
         self._run_again(order)
         noted = self._debugger.noted
         if noted < 0:  # it stands where it stood
-            self.stopped = dataclasses.replace(self.stopped, reason="beginning")
+            self.stopped = dataclasses.replace(here, reason="beginning", breakpoints=[])
             return self.stopped
         self._edits = [edit for edit in self._edits if edit[0] <= noted]
         return self._run_again(lambda debugger: debugger.go_to(noted))

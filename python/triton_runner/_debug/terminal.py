@@ -62,17 +62,19 @@ class Terminal:
         if not name:
             return None
         try:
-            run = self._commands.get(ALIASES.get(name, name)) or self._beginning(name)
+            run = self._commands[self.named(name)]
             return run(f"/{style} {rest}" if style else rest.strip())
         except DiagnosticError as error:
             self._answer({"error": error.message, "notes": error.notes}, str(error).split("\n"))
         return None
 
-    def _beginning(self, name: str):
-        """The only command that begins so."""
+    def named(self, name: str) -> str:
+        """The command of a name, of another debugger's name for it, or the only one that begins so."""
+        if (own := ALIASES.get(name, name)) in self._commands:
+            return own
         named = sorted(n for n in self._commands if n.startswith(name))
         if len(named) == 1:
-            return self._commands[named[0]]
+            return named[0]
         if named:
             raise fail(f"{name!r} may be any of {', '.join(named)}")
         raise fail(f"there is no command {name!r}", "help lists them")
@@ -345,6 +347,21 @@ class Terminal:
     def do_quit(self, rest: str):
         """quit: ends the program and the debugger"""
         return False
+
+
+# Commands that only look: what an editor's console runs, too.
+LOOKS = ("compare", "heat", "help", "holds", "info", "list", "print", "text", "where", "x")
+
+
+def looked(session: Session, line: str) -> list[str]:
+    """What a command that only looks answers."""
+    lines: list[str] = []
+    terminal = Terminal(session, lines.append)
+    name = terminal.named(line.partition(" ")[0].partition("/")[0])
+    if name not in LOOKS:
+        raise fail(f"{name} is not a command of the console", f"those that are: {', '.join(LOOKS)}")
+    terminal.command(line)
+    return lines
 
 
 def read_lines(prompt: str, read):
