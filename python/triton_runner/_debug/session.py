@@ -27,7 +27,7 @@ from triton_runner._debug.state import State
 from triton_runner._dump.axes import program_of
 from triton_runner._launch import launchers
 
-_WAIT = 5.0  # seconds for a program that is told to end
+_WAIT = 5.0  # seconds that a program has to end by itself
 
 
 class Ended(SystemExit):
@@ -64,6 +64,8 @@ class Session:
         self.stopped: Stopped | Exited | None = None
         self.stops = 0  # how often it has stopped
         self.launches: list[str] = []  # the names of the kernels that were launched
+        self.passed: list[str] = []  # of those that `kernel` leaves out
+        self.grids: list[tuple] = []  # of each launch
         self._texts: list = []  # of each launch, by level
         self._call: tuple | None = None  # (Call, Relaunch) of the last launch
         self._counted: list[int] = []  # breakpoints whose hits are kept up to the next moment,
@@ -75,7 +77,7 @@ class Session:
         self._debugger = probe.Debugger(self._begin, self._stop)
         self._places: Places | None = None
         self._ending = False
-        self._again = None  # what is told to a launch that is run again
+        self._again = None  # called with the debugger when the launch begins again
         self._returning = False  # this run goes to where the one before stood: statements do not stop it
         self._trap: tuple | None = None  # (moment, text) of the trap that this launch ran into
         self._stop_at_launch = False
@@ -432,10 +434,12 @@ class Session:
 
     def _observe(self, call: launchers.Call, go) -> None:
         if self.kernel and self.kernel != call.name:
+            self.passed.append(call.name)
             return go()
         again = relaunch.of_call(call)
         self.launches.append(call.name)
         self._call = (call, again)
+        self.grids.append(again.grid)
         self._texts.append(again.texts)
         held = again.arguments
         self._trap = self._again = self._arrival = None

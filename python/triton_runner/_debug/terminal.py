@@ -95,7 +95,8 @@ class Terminal:
             self.status = event.status
             never = [b for b in self.session.breakpoints if b.enabled and not b.hits]
             answer |= {"never_hit": [b.number for b in never]} if never else {}
-            lines += [show.never_hit(b) for b in never]
+            lines += [*show.without_launches(self.session)]
+            lines += [show.never_hit(b, self.session) for b in never]
         self._answer(answer, lines)
 
     # ---- going on
@@ -320,7 +321,7 @@ class Terminal:
         self._answer({"lines": lines}, lines)
 
     def do_text(self, rest: str):
-        """text: the ops or instructions around the one that it stands before"""
+        """text: the ops or instructions around the next one"""
         self.session.frames()
         here, places = self.session.where().place, self.session.places.all
         lines = [
@@ -380,7 +381,7 @@ def echoed(lines, write):
 
 
 def _break(rest: str) -> tuple[str, str, dict]:
-    """("kernel.py:42", "acc.max() > 1", {"program": [3, 0]}) of what break is told."""
+    """("kernel.py:42", "acc.max() > 1", {"program": [3, 0]}) of the arguments of break."""
     head, condition = rest, ""
     if match := re.search(r"(?:^|\s)if\s+(.*)$", rest):
         head, condition = rest[: match.start()], match[1].strip()
@@ -460,5 +461,6 @@ def main(session: Session, commands: list[str], out, as_json: bool, read, record
     with session, recording.written() if recording else contextlib.nullcontext():
         if commands:
             return terminal.run(commands if as_json else echoed(commands, write))
-        prompt = "" if as_json or not sys.stdin.isatty() else PROMPT
+        is_typed = sys.stdin is not None and sys.stdin.isatty()
+        prompt = PROMPT if is_typed and not as_json else ""
         return terminal.run(read_lines(prompt, lambda shown: read(shown, session)))
