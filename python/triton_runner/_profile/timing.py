@@ -48,7 +48,7 @@ _REACHED = 0.92
 
 TIMINGS = {"h100": _HOPPER, "h200": _HOPPER}
 
-# The mean absolute error of estimates on the chip by kind, which tests/gpu/timed.py measured.
+# The mean absolute error of estimates on the chip by kind, which tests/gpu/timed/estimate.py measured.
 ERRORS: dict[str, dict[str, float]] = {}
 
 
