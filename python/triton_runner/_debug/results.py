@@ -17,7 +17,7 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Stopped:
-    """A launch stands before an op or instruction.
+    """A launch has stopped; `op` is the next op or instruction.
 
     - `reason`: "breakpoint", "statement" (dl.breakpoint), "step", "entry", "moment", "interrupt", "trap",
       "beginning" (it was to go back, and nothing is before).

@@ -27,7 +27,7 @@ from triton_runner._debug.state import State
 from triton_runner._dump.axes import program_of
 from triton_runner._launch import launchers
 
-_WAIT = 5.0  # seconds for a program that is told to end
+_WAIT = 5.0  # seconds that a program has to end by itself
 
 
 class Ended(SystemExit):
@@ -64,6 +64,8 @@ class Session:
         self.stopped: Stopped | Exited | None = None
         self.stops = 0  # how often it has stopped
         self.launches: list[str] = []  # the names of the kernels that were launched
+        self.passed: list[str] = []  # of those that `kernel` leaves out
+        self.grids: list[tuple] = []  # of each launch
         self._texts: list = []  # of each launch, by level
         self._call: tuple | None = None  # (Call, Relaunch) of the last launch
         self._counted: list[int] = []  # breakpoints whose hits are kept up to the next moment,
@@ -75,7 +77,7 @@ class Session:
         self._debugger = probe.Debugger(self._begin, self._stop)
         self._places: Places | None = None
         self._ending = False
-        self._again = None  # what is told to a launch that is run again
+        self._again = None  # called with the debugger when the launch begins again
         self._returning = False  # this run goes to where the one before stood: statements do not stop it
         self._trap: tuple | None = None  # (moment, text) of the trap that this launch ran into
         self._stop_at_launch = False
@@ -174,7 +176,18 @@ class Session:
 
     def reverse_resume(self) -> Stopped | Exited:
         """Back to the last stop at a breakpoint, in this program."""
-        return self._search(probe.Until.NOTHING)
+        event = self._search(probe.Until.NOTHING)
+        if not isinstance(event, Stopped) or event.reason == "beginning":
+            return event
+        hits = self.breakpoints.at(event.place, self.places)
+        frames = self._frames(event.place)
+        depth = self.breakpoints.depth(hits, self.places, event.place)
+        hidden = max(len(frames) - depth, 0) if depth else 0
+        reason = "breakpoint" if hits else "statement"
+        self.stopped = dataclasses.replace(
+            event, reason=reason, breakpoints=hits, frames=frames[hidden:], hidden=hidden
+        )
+        return self.stopped
 
     def last_write(self, what: str) -> Stopped | Exited:
         """Back to after the op that gave "acc" or "acc[3, 5]" the value it has."""
@@ -390,7 +403,7 @@ class Session:
         self._run_again(order)
         noted = self._debugger.noted
         if noted < 0:  # it stands where it stood
-            self.stopped = dataclasses.replace(self.stopped, reason="beginning")
+            self.stopped = dataclasses.replace(here, reason="beginning", breakpoints=[])
             return self.stopped
         self._edits = [edit for edit in self._edits if edit[0] <= noted]
         return self._run_again(lambda debugger: debugger.go_to(noted))
@@ -421,10 +434,12 @@ class Session:
 
     def _observe(self, call: launchers.Call, go) -> None:
         if self.kernel and self.kernel != call.name:
+            self.passed.append(call.name)
             return go()
         again = relaunch.of_call(call)
         self.launches.append(call.name)
         self._call = (call, again)
+        self.grids.append(again.grid)
         self._texts.append(again.texts)
         held = again.arguments
         self._trap = self._again = self._arrival = None

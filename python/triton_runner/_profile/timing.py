@@ -3,7 +3,8 @@
 - [rates] chips.py: threads of a cycle and SM by pipe, matrix operations by type; an SM has four parts.
 - [micro] tests/gpu/timed/micro.cu on an H200 and an H100 (results/timed.json has what it said).
 - [luo] Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture through Microbenchmarking"
-  (arXiv 2402.13499): mma reaches 62 % of the peak on an H100, wgmma all of it; shared memory's width.
+  (arXiv 2402.13499): mma reaches 62 % of the peak on an H100, wgmma all of it, and mma all of it on an A100;
+  shared memory's width; latencies of an A100 by those of an H100.
 - [huerta] Huerta et al., "Analyzing Modern NVIDIA GPU Cores" (MICRO 2025, arXiv 2503.20481; an A6000): queues
   of requests, reads of registers, constants.
 - [fit] the launches of an H200 that tests/gpu/timed/estimate.py calls FITTED, and what ncu counts of them.
@@ -50,9 +51,21 @@ _HOPPER = {
 # What of a chip's memory bandwidth (chips.py) can be reached. [micro]: 1 GiB
 _REACHED = 0.94
 
+# Nothing of it was measured: the rates of chips.py, and the H100's latencies in the ratio that [luo] gives.
+_AMPERE = _HOPPER | {
+    "fma_interval": 2, "fp64_interval": 4,  # [rates]
+    "hmma_f16": 512, "hmma_tf32": 256, "hmma_8bit": 1024, "dmma": 32,  # [rates]
+    "l1_latency": _HOPPER["l1_latency"] * 37.9 / 40.7,  # [luo]
+    "l2_latency": _HOPPER["l2_latency"] * 261.5 / 263,  # [luo]
+    "dram_latency": _HOPPER["dram_latency"] * 466.3 / 478.8,  # [luo]
+    "l2_sm_bytes": 64, "l2_bytes": 5120,  # whitepaper
+    "l1_size": 192 << 10, "l2_size": 40e6,  # whitepaper
+}  # fmt: skip
+
 TIMINGS = {
     "h100": _HOPPER | {"launch_cycles": 4050},  # nothing, on an H100
     "h200": _HOPPER,
+    "a100": _AMPERE,
 }
 
 # The mean absolute error of estimates by kind, of launches that nothing was fitted on: results/timed.json.

@@ -9,8 +9,8 @@ from triton_runner._tune.results import SCHEMA, Ranking, Tuning
 
 
 class Program(asked.Watching):
-    """names: of these kernels only; most: launches, each kernel, autotuning key and grid once; grid: values by
-    option that are tried in all combinations."""
+    """names: of these kernels only; most: launches, each kernel, autotuning key and grid once; grid: values
+    by option that are tried in all combinations."""
 
     def __init__(self, ranker: Ranker, names=(), most: int = 4, grid: dict | None = None):
         super().__init__()

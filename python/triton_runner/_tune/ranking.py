@@ -33,7 +33,8 @@ class Ranker:
         self.number = 0  # launches so far
 
     def rank(self, launch: asked.Asked, grid: dict | None = None) -> Ranking:
-        """grid: values by option that are tried in all combinations, beside the launch's own configurations."""
+        """grid: values by option, of which all combinations are tried with each of the launch's own
+        configurations."""
         subjects = [self._subject(launch, *variant) for variant in launch.variants(grid or {})]
         rows = [row for row, _ in subjects]
         order = [i for i, (row, subject) in enumerate(subjects) if subject is not None]
@@ -70,7 +71,7 @@ class Ranker:
             return self._failed(options, error), None
 
     def _least(self, subject: Relaunch) -> float:
-        """The bound of a launch in microseconds, without memory's, for which all programs would have to run."""
+        """The bound of a launch in microseconds; not that of memory, for which all programs have to run."""
         what = counted(subject, _PROGRAMS)
         if not what.is_extrapolated and what.programs < what.of:
             return 0.0  # its programs differ

@@ -1,5 +1,5 @@
-"""The results of `tune`: the configurations of a launch by their estimated time on a chip, and how much slower
-than the best the choice is expected to be.
+"""The results of `tune`: the configurations of a launch by their estimated time on a chip, and how much
+slower than the best the choice is expected to be.
 
 The JSON of these is a format of its own (SCHEMA).
 """
@@ -44,8 +44,8 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Ranking:
-    """The configurations of one launch: the fastest first, then those that were pruned, then those that do not
-    run. regret: by how much the chosen one is expected to be slower than the best, 0.05 for 5 %."""
+    """The configurations of one launch: the fastest first, then those that were pruned, then those that do
+    not run. regret: by how much the chosen one is expected to be slower than the best, 0.05 for 5 %."""
 
     kernel: str
     launch: int

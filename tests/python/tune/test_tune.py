@@ -1,4 +1,4 @@
-"""tune and autotune(chip=): the order of configurations, what is left out, the choice, and what it may cost."""
+"""tune and autotune(chip=): the order of configurations, what is left out, the choice, what it may cost."""
 
 import json
 

@@ -9,7 +9,7 @@ import numpy
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import MLIR
-from triton_runner._debug import parts, show
+from triton_runner._debug import parts, show, terminal
 from triton_runner._debug.dap import texts
 from triton_runner._debug.dap.variables import Children, row, text_of
 
@@ -160,10 +160,14 @@ def _evaluated(session, text: str):
 
 
 def evaluate(adapter, arguments) -> dict:
-    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one."""
+    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one, and after ":" stands a
+    command of the terminal that looks: ":compare ttgir"."""
     text, context = arguments.text("expression"), arguments.text("context", "")
     session = adapter.session
     as_hex = _as_hex(arguments)
+    if context == "repl" and text.lstrip().startswith(":"):
+        lines = terminal.looked(session, text.strip()[1:].strip())
+        return {"result": "\n".join(lines), "variablesReference": 0}
     if context == "repl" and (assigned := parts.assignment(text)):
         changed = _changed(adapter, *assigned)
         return {"result": changed.pop("value"), **changed}
