@@ -21,7 +21,7 @@ struct Queue {
 class Lines {
  public:
   struct Line {
-    uint64_t key = 0;  // number + 1; 0: none
+    uint64_t key = 0;            // number + 1; 0: none
     double ready = 0, free = 0;  // of what is read; of atomics
     double seen = 0;             // bytes that had been brought to L2 when it was used last
     uint8_t sectors = 0, written = 0;
