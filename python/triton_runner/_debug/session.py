@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
+import functools
 import queue
+import re
 import threading
 
 from triton_runner import _settings
@@ -18,11 +20,15 @@ from triton_runner._artifact import relaunch
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._core import probe
 from triton_runner._debug import target as targets
+from triton_runner._debug import machine
 from triton_runner._debug.breakpoints import Breakpoints, statements
+from triton_runner._debug.constants import constants_of
+from triton_runner._debug.focus import Focus
 from triton_runner._debug.places import Places
 from triton_runner._debug.results import Exited, Frame, Stopped
 from triton_runner._debug.state import State
 from triton_runner._launch import launchers
+from triton_runner._memory import uninit
 
 _WAIT = 5.0  # seconds for a program that is told to end
 
@@ -31,7 +37,7 @@ class Ended(SystemExit):
     """Unwinds the program when the session ends before it."""
 
 
-class Session:
+class Session(Focus):
     """Stops the launches of a program, and shows and changes what stands.
 
         with triton_runner.debug(lambda: kernel[grid](x, y, out, n), level="ttir") as session:
@@ -45,6 +51,7 @@ class Session:
     - `break_at()`, `watch()`, `delete()`, `breakpoints`: where it stops.
     - `value(name)`, `values()`, `set(name, value)`, `evaluate(expression)`, `where()`, `frames()`: what
       stands there.
+    - `focus_on()`, `freeze()`: which programs and threads stop, and which get no turn.
     - `interrupt()`: stops a launch that runs, from another thread. `close()` ends the program.
     """
 
@@ -65,9 +72,13 @@ class Session:
         self._places: Places | None = None
         self._ending = False
         self._again = None  # what is told to a launch that is run again
+        self._start = -1  # the moment that the next run has to begin before; -1: none
         self._returning = False  # this run goes to where the one before stood: statements do not stop it
         self._trap: tuple | None = None  # (moment, text) of the trap that this launch ran into
         self._stop_at_launch = False
+        self.constants: dict = {}  # constexprs of the launch, by name
+        self._grids: dict = {}  # of the kernels that were launched
+        self._is_in_grid = False  # whether any of them had the program
         self._depth = 0  # of the step that is under way
         self._interrupting = False  # somebody waits for a stop: a launch that shows nothing may not notice
         self._edits: list[tuple] = []  # (moment, number of the value, elements) that this launch was given
@@ -131,16 +142,23 @@ class Session:
         here = self._standing()
         return self._until(places=[here.place], program=here.program, task=here.task)
 
+    def next_barrier(self) -> Stopped | Exited:
+        """To the next op or instruction of this task that waits for others."""
+        here = self._standing()
+        places = [i for i, p in enumerate(self.places.all) if _WAITS.search(p.name)]
+        return self._until(places=places, program=here.program, task=here.task)
+
     def next_program(self) -> Stopped | Exited:
         """To the first place of the next program."""
         self._standing()
         return self._until(places=[0])
 
     def finish(self) -> Stopped | Exited:
-        """To the end of this program: the last place that it comes to."""
+        """To the end of this program: the last place that it comes to; of threads: to theirs."""
         here = self._standing()
         last = [i for i, p in enumerate(self.places.all) if p.name in _LAST and p.function == here.kernel]
-        return self._until(places=last, program=here.program)
+        task = here.task if here.threads else -1
+        return self._until(places=last, program=here.program, task=task)
 
     def interrupt(self) -> None:
         """Stops the launch that runs at the next place it comes to."""
@@ -174,8 +192,7 @@ class Session:
         self._depth = 0
         if moment > self._standing().moment:
             return self._go(lambda debugger: debugger.go_to(moment))
-        self._edits = [edit for edit in self._edits if edit[0] <= moment]
-        return self._run_again(lambda debugger: debugger.go_to(moment))
+        return self._back_to(moment)
 
     # ---- where it stops
 
@@ -192,8 +209,11 @@ class Session:
         return breakpoint_
 
     def watch(self, what: str, condition: str = "", **how):
-        """Adds a watchpoint: it stops after an op that changes "acc" or "acc[3, 5]"."""
-        breakpoint_ = self.breakpoints.add("", condition, watch=what, **how)
+        """Adds a watchpoint: it stops after an op that changes "acc" or "acc[3, 5]"; memory: "*x_ptr + 40",
+        "shared 0x40 bytes 8"; or the phase of an mbarrier: "barrier full", "barrier 0x230"."""
+        what = what.strip()
+        memory = self.state.watched(what) if machine.is_memory(what) else None
+        breakpoint_ = self.breakpoints.add("", condition, watch=what, memory=memory, **how)
         self.refresh()
         return breakpoint_
 
@@ -213,7 +233,7 @@ class Session:
     def state(self) -> State:
         """The values of what stands. Raises DiagnosticError where nothing does."""
         self._standing()
-        return State(self._debugger, self.places)
+        return State(self._debugger, self.places, self.constants, self.threads)
 
     @property
     def places(self) -> Places:
@@ -242,7 +262,7 @@ class Session:
 
     def set(self, what: str, value) -> None:
         """Gives "acc" or "acc[3, 5]" another value, with which the launch goes on."""
-        self._edits.append((self._standing().moment, *self.state.set(what, value)))
+        self._edits.append((self._standing().moment, probe.EditKind.WRITE, *self.state.set(what, value)))
 
     def where(self) -> Stopped | Exited | None:
         """Where it stands; None before the start."""
@@ -315,28 +335,51 @@ class Session:
             self.refresh()
 
     def _search(self, what, breakpoints=None, depth: int = 1 << 20) -> Stopped | Exited:
-        """Runs the launch again to find the moment before this one, and then once more up to it."""
+        """Runs the program again to find the moment before this one, from the last part of it back to the
+        first, and then once more up to that moment."""
         here = self._standing()
-        self._depth = depth
+        self._depth, last, start, late = depth, here.moment, here.moment - 1, None
+        while True:
+            order = functools.partial(self._look_back, what, breakpoints, depth, last, late is not None)
+            event = self._run_again(order, start, stands=late is None)
+            if isinstance(event, Exited):
+                return event
+            noted, late = self._debugger.noted, self._debugger.late
+            if noted >= 0:
+                return self._back_to(noted)
+            if late is None:
+                break
+            last, start = self._debugger.unsure + 1 or last, late - 1
+        if self.stopped.moment != here.moment:
+            self._go(lambda debugger: debugger.go_to(here.moment))
+        self.stopped = dataclasses.replace(self.stopped, reason="beginning")  # it stands where it stood
+        return self.stopped
 
-        def order(debugger) -> None:
-            every = what == probe.Until.NOTHING and breakpoints is None
-            own = self.breakpoints.of_core(self.places) + statements(self.places) if every else []
-            debugger.set_breakpoints(own if breakpoints is None else breakpoints)
-            debugger.search(what, depth, here.moment)
+    def _look_back(self, what, breakpoints, depth: int, last: int, further: bool, debugger) -> None:
+        """The order to look for moments before `last`. further: those of the task of the search before."""
+        every = what == probe.Until.NOTHING and breakpoints is None
+        own = self.breakpoints.of_core(self.places) + statements(self.places) if every else []
+        debugger.set_breakpoints(own if breakpoints is None else breakpoints)
+        debugger.search(what, depth, last, further)
 
-        self._run_again(order)
-        noted = self._debugger.noted
-        if noted < 0:  # it stands where it stood
-            self.stopped = dataclasses.replace(self.stopped, reason="beginning")
-            return self.stopped
-        self._edits = [edit for edit in self._edits if edit[0] <= noted]
-        return self._run_again(lambda debugger: debugger.go_to(noted))
+    def _back_to(self, moment: int) -> Stopped | Exited:
+        self._edits = [edit for edit in self._edits if edit[0] <= moment]
+        return self._run_again(lambda debugger: debugger.go_to(moment), moment)
 
-    def _run_again(self, order) -> Stopped | Exited:
+    def _run_again(self, order, start: int = -1, stands: bool = True) -> Stopped | Exited:
+        """Goes back to a moment that is not after `start` (-1: this program's begin, or before), and on from
+        there by an order."""
+
         def again(debugger):
-            debugger.go()  # it notes where it stands
-            self._again, self._trap = order, None
+            self._trap = None
+            if stands:
+                debugger.go()  # it notes where it stands
+            if debugger.go_back(start):
+                self._returning = True
+                debugger.set_edits(self._edits)
+                order(debugger)
+                return True
+            self._again, self._start = order, start
             return False
 
         return self._go(again)
@@ -355,18 +398,32 @@ class Session:
             status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
         except BaseException as raised:
             error = targets.ended(raised)
+        if self._grids and not self._is_in_grid and error is None:
+            grids = ", ".join(f"{name} has {' x '.join(map(str, g))}" for name, g in self._grids.items())
+            status, error = 2, f"no launch had program ({', '.join(map(str, self.focus))}): {grids}"
         self._events.put(Exited(status, error))
 
     def _observe(self, call: launchers.Call, go) -> None:
         if self.kernel and self.kernel != call.name:
             return go()
-        again = relaunch.of_call(call)
+        again = relaunch.of_call(call, keep=False)
         self.launches.append(call.name)
+        self.constants = constants_of(call)
+        self._is_in_grid |= all(at < n for at, n in zip(self.focus, again.grid, strict=True))
+        self._grids.setdefault(call.name, again.grid)
         self._texts.append(again.texts)
-        held = again.arguments
         self._trap = self._again = self._arrival = None
-        self._edits = []
+        self._edits, undefined = [], uninit.snapshot()
+        self._debugger.begin_launch()
+        try:
+            self._launches_again(go, undefined)
+        finally:
+            self._debugger.end_launch()
+
+    def _launches_again(self, go, undefined) -> None:
+        """Runs a launch, and runs it again as often as somebody goes back in it."""
         while True:
+            self._start = -1
             trap = self._launch(go)
             if self._ending:
                 raise Ended
@@ -374,12 +431,14 @@ class Session:
                 self._look_closer(trap)
             elif self._again is None and trap is not None and self._trap is None:
                 self._trap = (max(self._debugger.moment - 1, 0), trap)
+                self._start = self._trap[0]
                 self._again = lambda debugger: debugger.go_to(self._trap[0])
             elif self._again is None:
                 if trap is not None:
                     raise trap
                 return None
-            held.put_back()
+            self._debugger.put_back(self._start)
+            uninit.put_back(undefined)
 
     def _look_closer(self, trap: KernelTrap) -> None:
         """A run that shows nothing trapped: it is run again up to there."""
@@ -391,7 +450,7 @@ class Session:
 
     def _launch(self, go) -> KernelTrap | None:
         try:
-            with _settings.using(recorder=self._debugger):
+            with _settings.using(debugger=self._debugger):
                 go()
         except KernelTrap as trap:
             return trap
@@ -402,7 +461,7 @@ class Session:
         debugger = self._debugger
         self._places = Places(debugger.places, level, self._texts[-1])
         debugger.set_lines(self._places.lines)
-        debugger.focus(self.focus)
+        debugger.focus(self.focus, self._task)
         self.breakpoints.begin()
         debugger.set_edits(self._edits)
         self._sparse = False
@@ -430,7 +489,7 @@ class Session:
         if why == "statement" and self._returning:
             return True
         self._returning = False
-        hits = self.breakpoints.holding(hits, State(debugger, self._places))
+        hits = self.breakpoints.holding(hits, State(debugger, self._places, self.constants))
         if why == "breakpoint" and not hits:
             return True
         if why == "moment":
@@ -483,6 +542,7 @@ class Session:
         return frames
 
 
+_WAITS = re.compile(r"barrier|^bar\.|^BAR|^SYNCS|^DEPBAR|wait", re.IGNORECASE)
 _LAST = ("tt.return", "ret", "exit", "EXIT")
 
 
