@@ -31,7 +31,7 @@ ON_TOP = {"schedule", "kernel", "observe", "stop"}  # files of the root that are
 SIMT_LAYERS = (
     ("code", "source simd tables code arguments spaces"),
     ("state", "block matrix/tensor_memory exec operand_data"),
-    ("checks", "check count access"),
+    ("checks", "check count trace access"),
     ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
     ("operations", "matrix async stop"),
     ("front ends", "ptx sass"),
@@ -97,8 +97,8 @@ def reached(name: str, seen: set[str]) -> set[str]:
 
 
 def names_given_twice() -> list[str]:
-    """Modules that the Python tests share, and a script in a folder that some tests put on the path has the same
-    name: which of them is imported depends on the tests that a process ran before."""
+    """Modules that the Python tests share, and a script in a folder that some tests put on the path has the
+    same name: which of them is imported depends on the tests that a process ran before."""
     files = [*TESTS.glob("*.py"), *TESTS.glob("*/*.py"), *(ROOT / "tools").glob("*.py")]
     scripts = {path.name: path for path in files if path.parent != TESTS / "python"}
     shared = [path for path in TESTS.glob("python/*/*.py") if not path.name.startswith(("test_", "__"))]
@@ -106,7 +106,8 @@ def names_given_twice() -> list[str]:
     for path in sorted(shared):
         other = scripts.setdefault(path.name, path)
         if other != path:
-            wrong.append(f"{path.relative_to(ROOT)}: {other.relative_to(ROOT)} has that name: give it another")
+            here, there = path.relative_to(ROOT), other.relative_to(ROOT)
+            wrong.append(f"{here}: {there} has that name: give it another")
     return wrong
 
 

@@ -156,6 +156,7 @@ void init_probe(nb::module_& core) {
   init_recording(m);
   init_registers(m);
   init_counts(m);
+  init_replay(m);
   init_probe_insert(m);
   init_probe_sass(m);
   init_debugger(m);

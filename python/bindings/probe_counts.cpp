@@ -60,6 +60,16 @@ void init_counts(nb::module_& m) {
       "Counts what the launches of one cubin execute, under Options.registers. The sums do not depend on the "
       "number of threads.")
       .def(nb::init<>())
+      .def("keep_trace", &exec::CountObserver::keep_trace, nb::arg("most"),
+           "What later launches do is kept in order too, for replay(): so many steps and requests at most.")
+      .def_prop_ro(
+          "traced",
+          [](const exec::CountObserver& o) {
+            std::vector<int64_t> out;
+            for (const auto& [program, warps] : o.trace().blocks) out.push_back(program);
+            return out;
+          },
+          "The programs of which there is a trace.")
       .def_prop_ro("is_mixed", &exec::CountObserver::is_mixed,
                    "Whether launches of different kernels came: not all of them are in the sums.")
       .def_prop_ro(

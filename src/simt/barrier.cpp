@@ -1,6 +1,7 @@
 // Barriers of a block, of a cluster and of a warp.
 #include "barrier.h"
 
+#include "count.h"
 #include "divergence.h"
 
 namespace triton_runner::simt {
@@ -24,6 +25,9 @@ bool barrier_operands(Exec& x, const Operands& in, uint32_t* barrier, uint32_t* 
            lane);
     return false;
   }
+  if (Counting* counting = x.worker->counting)
+    for (uint32_t i = 0; i < x.count; ++i)
+      if (x.on(i)) counting->barrier(x, in, i, exec::TraceEvent::kBarrier, *barrier, *expected);
   return true;
 }
 

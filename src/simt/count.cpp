@@ -33,6 +33,8 @@ Counting::Counting(const Launch& launch, exec::CountObserver& observer)
   sums_.begin(plan_.as.size(), launch.code->threads / 32);
   stretch_warps_.resize(plan_.stretches.size() * sums_.warps);
   stretch_threads_.resize(plan_.stretches.size());
+  if (observer.keeps_trace())
+    trace_ = std::make_unique<Tracing>(plan_.stretches, sums_.warps, observer.trace().most);
 }
 
 Counting::~Counting() {
@@ -51,6 +53,7 @@ Counting::~Counting() {
     }
   }
   observer_.add(sums_);
+  if (trace_) observer_.add(trace_->taken());
 }
 
 void Counting::end(Cluster& cluster) {
@@ -66,6 +69,7 @@ void Counting::stretch(const Exec& x, uint32_t number) {
     const uint32_t on = on_bits(x.mask, w);
     if (!on) continue;
     ++by_warp[(x.first + w) / 32], ++warps;
+    if (trace_) trace_->step(x.program(), (x.first + w) / 32, number);
     threads += static_cast<uint64_t>(std::popcount(on));
   }
   stretch_threads_[number] += threads;
@@ -82,6 +86,8 @@ void Counting::guard(const Exec& x, uint32_t instruction, const int8_t* predicat
   for (uint32_t w = 0; w < x.count; w += 32) {
     const uint32_t on = on_bits(x.mask, w), holds = on_bits(predicate, w),
                    meant = on & (flip ? ~holds : holds);
+    if (!meant && on && trace_)
+      trace_->add(x.program(), (x.first + w) / 32, instruction, exec::TraceEvent::kOff);
     if (!meant) continue;
     ++taken;
     divergent += meant != on;
@@ -106,6 +112,8 @@ void Counting::access(const Exec& x, const Operands& in, Space space, uint32_t l
     case CountAs::kCopyOut:
       if (space == Space::kShared && write == (plan_.as[instruction] == CountAs::kCopyIn))
         add(cluster, instruction, Count::kCopiedBytes, bytes);
+      if (trace_)
+        trace_->copy(x.program(), (x.first + lane) / 32, instruction, space == Space::kGlobal, at, bytes);
       if (space == Space::kGlobal && bytes > 0) {  // a row of a box, or all of a plain copy
         add(cluster, instruction, Count::kGlobalBytes, bytes);
         add(cluster, instruction, Count::kGlobalSectors, (at + bytes - 1) / kSector - at / kSector + 1);
@@ -145,19 +153,27 @@ void Counting::finish(Request& request, Space space) {
       for (uint32_t k = 0; k < request.count; ++k)
         for (uint64_t word = request.at[k] / 4; word <= (request.at[k] + request.bytes - 1) / 4; ++word)
           sectors[n++] = word * 4 + request.lanes[k] / 8;
+      n = distinct(sectors.data(), sectors.data() + n);
       add(cluster, instruction, Count::kLocalRequests, 1);
-      add(cluster, instruction, Count::kLocalSectors, distinct(sectors.data(), sectors.data() + n));
+      add(cluster, instruction, Count::kLocalSectors, n);
+      if (trace_)
+        trace_->request(request.program, request.warp, instruction, exec::TraceEvent::kLocal,
+                        {sectors.data(), n}, bytes);
       break;
     default:
       for (uint32_t k = 0; k < request.count; ++k)
         for (uint64_t s = request.at[k] / kSector; s <= (request.at[k] + request.bytes - 1) / kSector; ++s)
           sectors[n++] = s;
+      n = distinct(sectors.data(), sectors.data() + n);
       add(cluster, instruction, Count::kGlobalRequests, 1);
-      add(cluster, instruction, Count::kGlobalSectors, distinct(sectors.data(), sectors.data() + n));
+      add(cluster, instruction, Count::kGlobalSectors, n);
       add(cluster, instruction, Count::kGlobalBytes, bytes);
       for (uint32_t k = 0; k < request.count; ++k)
         (request.write ? sums_.stored : sums_.loaded)
             .add(request.at[k] / kSector, (request.at[k] + request.bytes - 1) / kSector);
+      if (trace_)
+        trace_->request(request.program, request.warp, instruction, exec::TraceEvent::kGlobal,
+                        {sectors.data(), n}, bytes);
   }
   request.in = nullptr;
 }
@@ -199,8 +215,19 @@ void Counting::finish_shared(const Request& request) {
   add(cluster, request.instruction, Count::kSharedWavefronts, wavefronts);
   add(cluster, request.instruction, Count::kSharedLeast, least);
   add(cluster, request.instruction, Count::kSharedBytes, uint64_t{request.bytes} * request.count);
+  if (trace_)
+    trace_->add(request.program, request.warp, request.instruction, exec::TraceEvent::kShared).wavefronts =
+        static_cast<uint8_t>(std::min<uint64_t>(wavefronts, 255));
   exec::Collision& kept = sums_.collisions[request.instruction];
   if (worst.ways > 1 && worst.goes_before(kept)) kept = worst;
+}
+
+void Counting::barrier(const Exec& x, const Operands& in, uint32_t lane, exec::TraceEvent::Kind kind,
+                       uint32_t at, uint64_t value) {
+  const Source* source = instr_of(in).source;
+  if (trace_ && source)
+    trace_->barrier(x.program(), (x.first + lane) / 32, source->index, kind, at,
+                    static_cast<uint32_t>(value));
 }
 
 void Counting::finish_all() {

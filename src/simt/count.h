@@ -9,6 +9,7 @@
 #include <triton_runner/exec/count_observer.h>
 
 #include "exec.h"
+#include "trace.h"
 
 namespace triton_runner::simt {
 
@@ -43,6 +44,9 @@ class Counting {
   // a thread's local memory.
   void access(const Exec& x, const Operands& in, Space space, uint32_t lane, uint64_t at, uint32_t bytes,
               bool write);
+  // Thread `lane` does something to the barrier `at`: events of barriers (exec::TraceEvent), where a trace is kept.
+  void barrier(const Exec& x, const Operands& in, uint32_t lane, exec::TraceEvent::Kind kind, uint32_t at,
+               uint64_t value);
 
  private:
   // The threads of a warp that ask one space for memory by one instruction.
@@ -66,6 +70,7 @@ class Counting {
   const CountPlan& plan_;
   exec::CountObserver& observer_;
   exec::Counts sums_;
+  std::unique_ptr<Tracing> trace_;                         // null: it is not kept
   std::vector<uint64_t> stretch_warps_, stretch_threads_;  // by stretch (and warp of the block)
   std::array<Request, 3> requests_;                        // by Space: global, shared, local
 };

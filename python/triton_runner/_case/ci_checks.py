@@ -26,6 +26,8 @@ RULES = {
     "drift": "Levels differ, as far as rounding explains.",
     "tail": "A store of TMA writes past the end of a dimension.",
     "copies": "Threads that hold one element hold different values of it.",
+    "conflicts": "Bank conflicts of shared memory that bind the launch.",
+    "spills": "Registers that are stored to memory and loaded in what runs often.",
 }  # fmt: skip
 
 

@@ -48,12 +48,14 @@ def checks_of(names: str | None) -> tuple:
 
 
 class Judging:
-    """The judgement of one launch: all its runs, and the findings of each. levels: those that run."""
+    """The judgement of one launch: all its runs, and the findings of each. levels: those that run;
+    costs(launch): what it is sure to lose time to (_profile/costs.py)."""
 
     def __init__(
-        self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, levels=None
-    ):
-        self.launch, self.checks, self.say = launch, tuple(checks), say
+        self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, levels=None,
+        costs=None,
+    ):  # fmt: skip
+        self.launch, self.checks, self.say, self._costs = launch, tuple(checks), say, costs
         self.levels = launch.levels if levels is None else levels
         self.findings = severity.Findings(strict)
         self.runs: list[Ran] = []
@@ -72,6 +74,7 @@ class Judging:
         self.other_timings()
         self.on_gpu()
         self.between_levels()
+        self.lost_time()
         return self.judged(started)
 
     def checked(self) -> Judged:
@@ -196,6 +199,14 @@ class Judging:
         elif run := self.run("", device=gpu):
             self.plain[run.level] = run
 
+    def lost_time(self) -> None:
+        """Warns of what costs time, where the launch is right."""
+        if self._costs is None or any(finding.is_fault for finding in self.findings):
+            return
+        self.say(f"{self.launch.name}: counted")
+        for cost in self._costs(self.launch):
+            self.findings.cost(cost)
+
     # --- between levels
 
     def between_levels(self) -> None:
@@ -290,11 +301,12 @@ def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits
 
 
 def judge(
-    launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False
-) -> Judged:
+    launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False,
+    costs=None,
+) -> Judged:  # fmt: skip
     """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
     launch = dataclasses.replace(launch, assembled=assembled)
-    return Judging(launch, checks, strict, say).verdict()
+    return Judging(launch, checks, strict, say, costs=costs).verdict()
 
 
 def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda text: None) -> Judged:

@@ -118,6 +118,16 @@ class Findings(list):
         )
         self[-1] = self[-1].warned(why, self._strict)
 
+    def cost(self, cost) -> None:
+        """Adds what the launch is sure to lose time to: a warning, with `strict` too, because it is right."""
+        text = "\n".join([cost.message, *cost.notes])
+        self.append(
+            Finding(
+                cost.kind, "warning", ["cubin"], "cost", cost.message, cost.file, cost.line, "", text,
+                notes=cost.notes or None,
+            )
+        )  # fmt: skip
+
     def say(self, text: str) -> None:
         """Sets the note of the last finding."""
         self[-1] = dataclasses.replace(self[-1], notes=[text])

@@ -129,9 +129,11 @@ def verify(
     return Verdict(judged, strict=strict)
 
 
-def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing, assembled=False) -> Verdict:
+def of_case(
+    path, checks=judge.CHECKS, strict: bool = False, say=_nothing, assembled=False, costs=None
+) -> Verdict:
     """The verdict on the launch of a case."""
-    judged = judge.judge(case.open_case(path).subject, checks, strict, say, assembled)
+    judged = judge.judge(case.open_case(path).subject, checks, strict, say, assembled, costs)
     return Verdict([judged], strict=strict)
 
 
@@ -171,10 +173,11 @@ class Program:
         strict: bool = False,
         say=_nothing,
         assembled=False,
+        costs=None,
     ):
         self._checks, self._strict = checks, strict
         self._selection = Selection(
-            lambda call: judge.judge(of_call(call), checks, strict, say, assembled), names, most
+            lambda call: judge.judge(of_call(call), checks, strict, say, assembled, costs), names, most
         )
 
     def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> Verdict:

@@ -22,6 +22,7 @@ from triton_runner._settings.options import (
 
 @click.command("profile", cls=ProgramOrFile)
 @click.option("--chip", default="", help="Add the bounds of a chip: h100, h100-pcie, h200, a100.")
+@click.option("--replay", is_flag=True, help="Add an estimate of the time on the chip, with its error.")
 @click.option("--programs", help="A sample: 16 of the grid, or a list of their numbers: 0,5,9.")
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
 @click.option("--launches", "most", type=click.IntRange(1), default=4, help="At most so many launches (4).")
@@ -37,14 +38,15 @@ from triton_runner._settings.options import (
 @pretend_option
 @program_arguments
 def profile_command(
-    chip, programs, names, most, level, shown, target, args, constexprs, grid, pretend_cuda, is_module,
-    as_json, program, arguments,
+    chip, replay, programs, names, most, level, shown, target, args, constexprs, grid, pretend_cuda,
+    is_module, as_json, program, arguments,
 ):  # fmt: skip
     """Count what the kernels that PROGRAM launches execute, by line, in their machine code.
 
     The machine code runs on the CPU: no GPU is needed. PROGRAM may be a case or kernel.py:name. With --chip
-    it says the least time that each resource of the chip allows, which is a bound and no prediction. Options
-    stand before PROGRAM. Exit status: 0, 1 a kernel stopped, 2 bad usage, 125 no launch.
+    it says the least time that each resource of the chip allows, which is a bound and no prediction; with
+    --replay, how long the launch is estimated to take. Options stand before PROGRAM. Exit status: 0, 1 a
+    kernel stopped, 2 bad usage, 125 no launch.
     """
     # The other verbs do without what it loads.
     from triton_runner import _settings
@@ -54,7 +56,7 @@ def profile_command(
     target = target or _settings.current().target or (f"cuda:{known.capability}" if known else None)
     with _settings.using(target=target), prints_aside(as_json), telling(bar=True) as told:
         check_settings("cubin")
-        options = {"programs": _sample(programs), "chip": chip, "told": told}
+        options = {"programs": _sample(programs), "chip": chip, "replay": replay, "told": told}
         if is_program(program) or is_module:
             check_program(program, is_module)
             result = _of_program(names, most, options, program, arguments, is_module, pretend_cuda)

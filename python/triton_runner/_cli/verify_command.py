@@ -52,13 +52,14 @@ def verify_command(
 
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
     other times; levels (and a GPU, if one is there) are compared bit for bit. What a check reports and no
-    output depends on is a warning. Options stand before PROGRAM, or anywhere beside a case. Exit status: 0
-    right or nondeterministic (the order of atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage,
-    125 where a level could not be run.
+    output depends on is a warning, and so are bank conflicts and spills that are sure to cost time. Options
+    stand before PROGRAM, or anywhere beside a case. Exit status: 0 right or nondeterministic (the order of
+    atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage, 125 where a level could not be run.
     """
     # The other verbs do without what it loads.
     from triton_runner import _settings
     from triton_runner._case import case, ci_checks, judge, verdict
+    from triton_runner._profile.costs import costs
 
     ci = {"junit": junit, "sarif": sarif, "github": github}
     check_ci(**ci)
@@ -71,9 +72,9 @@ def verify_command(
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
         if case.is_case(program):
-            result = verdict.of_case(program, check_names, strict, say, assembled)
+            result = verdict.of_case(program, check_names, strict, say, assembled, costs)
         else:
-            judging = verdict.Program(names, most, check_names, strict, say, assembled)
+            judging = verdict.Program(names, most, check_names, strict, say, assembled, costs)
             result = judging.run(program, arguments, is_module, pretend_cuda)
     if as_json:
         print_json(result.to_dict())

@@ -60,10 +60,11 @@ CHIPS = {
 }
 
 
-def chip_named(name: str) -> Chip:
-    """Raises DiagnosticError for a chip whose limits are not in the table."""
-    if name not in CHIPS:
-        raise fail(f"unknown chip {name!r}", f"chips: {', '.join(CHIPS)}")
+def chip_named(name: str, known: dict | None = None) -> Chip:
+    """Raises DiagnosticError for a chip that is not in the table, or not among those `known`."""
+    known = known if known is not None else CHIPS
+    if name not in known:
+        raise fail(f"unknown chip {name!r}", f"chips: {', '.join(known)}")
     return CHIPS[name]
 
 

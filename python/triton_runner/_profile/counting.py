@@ -7,6 +7,7 @@ many sectors a request touches depends on them. The program's own arguments stay
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy
 
@@ -16,6 +17,7 @@ from triton_runner._base import tools
 from triton_runner._base.errors import fail
 from triton_runner._core import probe
 from triton_runner._launch.launchers import unseen
+from triton_runner._memory.arguments import Arguments
 
 ALIGNMENT = 512  # of what PyTorch's CUDA allocator gives; cudaMalloc: 256
 COUNTS = [name for name, *_ in probe.COUNTS]
@@ -57,13 +59,43 @@ def programs_of(grid: tuple, sample: int | list | None) -> list | None:
 
 def counted(launch: Relaunch, sample=None, threads: int = 0, told=lambda text, done, total: None) -> Counted:
     """Raises DiagnosticError for a launch without machine code, KernelTrap for one that stops."""
+    grid = (*launch.grid, 1, 1)[:3]
+    places, observer = programs_of(grid, sample), probe.CountObserver()
+    _run(launch, observer, places, threads, told)
+    listing = tools.listing(launch.texts["cubin"])
+    return _of(observer, _core.sass_instructions(listing, launch.name), listing, grid, places is not None)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Traced:
+    """What warps of these programs did in order, kept by the observer. rows: as Counted has them; memory:
+    (address, bytes) of each block of the arguments' memory as the programs saw it."""
+
+    observer: probe.CountObserver
+    rows: list
+    listing: str
+    programs: list[int]
+    memory: list[tuple[int, int]]
+
+
+def traced(launch: Relaunch, programs: list[int], most: int) -> Traced:
+    """A trace of programs, by number: so many steps and requests at most. Raises as counted()."""
+    observer = probe.CountObserver()
+    observer.keep_trace(most)
+    grid = (*launch.grid, 1, 1)[:3]
+    copies = _run(launch, observer, programs_of(grid, programs), 0, lambda text, done, total: None)
+    listing = tools.listing(launch.texts["cubin"])
+    memory = [(copies.address(i), data.nbytes) for i, data in enumerate(copies.live())]
+    return Traced(observer, _core.sass_instructions(listing, launch.name), listing, observer.traced, memory)
+
+
+def _run(launch: Relaunch, observer, places: list | None, threads: int, told) -> Arguments:
+    """Launches these programs on copies of the arguments, which it gives back."""
     if not launch.target.startswith("cuda:"):
         raise fail(
             f"kernel '{launch.name}' is for {launch.target}, and the engine counts NVIDIA's machine code",
             "--target cuda:90 compiles it for an H100",
         )
-    grid = (*launch.grid, 1, 1)[:3]
-    places, observer = programs_of(grid, sample), probe.CountObserver()
     copies = launch.arguments.copied("cpu", alignment=ALIGNMENT)
     fixed = {"device": "cpu", "level": "cubin", "target": launch.target, "recorder": observer}
     with unseen(), _settings.using(**fixed, threads=threads, programs=0, check="", shuffle=-1):
@@ -74,8 +106,21 @@ def counted(launch: Relaunch, sample=None, threads: int = 0, told=lambda text, d
                 kernel.launch(launch.grid, copies.named)
     if observer.is_mixed:
         raise fail(f"kernel '{launch.name}': its launches ran different machine code")
-    listing = tools.listing(launch.texts["cubin"])
-    return _of(observer, _core.sass_instructions(listing, launch.name), listing, grid, places is not None)
+    return copies
+
+
+class Binary:
+    """A launch as resources() takes it."""
+
+    def __init__(self, launch: Relaunch):
+        self.name, self.metadata = launch.name, launch.metadata
+        self.asm = {"cubin": launch.texts["cubin"]}
+
+
+def blocks_of(launch: Relaunch) -> int:
+    """Blocks of a program: a cluster's blocks are on several SMs."""
+    dims = launch.cluster or launch.metadata.get("cluster_dims") or (launch.metadata.get("num_ctas") or 1,)
+    return math.prod(int(extent) for extent in dims)
 
 
 def _of(observer, rows: list, listing: str, grid: tuple, is_sample: bool) -> Counted:

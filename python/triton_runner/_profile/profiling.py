@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import os
 import time
 from collections.abc import Sequence
@@ -11,11 +11,12 @@ from triton_runner import _settings
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.loading import load
 from triton_runner._artifact.relaunch import Relaunch
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._compiler.resources import resources
 from triton_runner._lockstep.subject import launch_of, shaped
 from triton_runner._profile import bounds, chips, counters, lines
-from triton_runner._profile.counting import Counted, counted
+from triton_runner._profile.counting import Binary, Counted, blocks_of, counted
+from triton_runner._profile.replay import estimate
 from triton_runner._profile.results import Group, Instruction, Launch
 from triton_runner._see.source_map import SourceMap
 
@@ -24,7 +25,7 @@ _FEWEST_WARPS = 3  # groups of single warps are no groups
 
 def profile(
     kernel, args, constexprs=None, *, grid, target: str = "", programs: int | Sequence[int] | None = None,
-    chip: str = "",
+    chip: str = "", replay: bool = False,
 ) -> Launch:  # fmt: skip
     """Runs a launch's machine code on the CPU and counts what it executes: instructions, sectors, bank
     conflicts, matrix operations, by instruction and by line. The arguments stay as they are.
@@ -37,6 +38,8 @@ def profile(
       counts. By default all run.
     - `chip`: adds the bounds of a chip (`h100`, `h200`, `a100`): the least time by each of its resources,
       which is no prediction.
+    - `replay`: adds `estimate`, the time on the chip by the replay of one of its SMs, with the error that was
+      measured for launches of its kind.
 
     Raises DiagnosticError, and KernelTrap for a launch that stops.
     """
@@ -48,18 +51,20 @@ def profile(
         launch = launch_of(kernel, args, dict(constexprs or {}), grid)
     if isinstance(kernel, ArtifactKernel):
         launch = shaped(launch, kernel)
-    return counted_launch(launch, programs=programs, chip=chip)
+    return counted_launch(launch, programs=programs, chip=chip, replay=replay)
 
 
 def counted_launch(
-    launch: Relaunch, *, programs=None, chip: str = "", number: int = 0, threads: int = 0,
-    told=lambda text, done=None, total=None: None,
+    launch: Relaunch, *, programs=None, chip: str = "", replay: bool = False, number: int = 0,
+    threads: int = 0, told=lambda text, done=None, total=None: None,
 ) -> Launch:  # fmt: skip
     """profile() of a Relaunch. number: which of a program's launches it is."""
     started, notes = time.perf_counter(), []
     known = chips.chip_named(chip) if chip else None
     if known:
         chips.check_target(known, launch.target)
+    elif replay:
+        raise fail("a replay needs a chip", "chip='h200' (--chip h200) replays an H200")
     what = counted(launch, programs, threads, told)
     told(f"{launch.name}: lines")
     map_ = lines.map_of(launch, notes)
@@ -69,7 +74,12 @@ def counted_launch(
         notes.append(
             f"the counts are those of the {what.programs:,} programs that ran, not of all {what.of:,}: {why}"
         )
-    return _launch(launch, what, every, map_, known, number, notes, started)
+    estimated = None
+    if replay:
+        told(f"{launch.name}: replay")
+        estimated = estimate(launch, chip=chip)
+    made = _launch(launch, what, every, map_, known, number, notes, started)
+    return dataclasses.replace(made, estimate=estimated)
 
 
 def _launch(
@@ -85,7 +95,7 @@ def _launch(
     if chip:
         deal = bounds.dealt(
             chip, ran, what.by_warp.shape[1], needs and needs.occupancy and needs.occupancy["blocks"],
-            what.agree and _blocks_of(launch) == 1,
+            what.agree and blocks_of(launch) == 1,
         )  # fmt: skip
         moved = (loaded, stored) if what.programs == what.of else (0, 0)
         limits = bounds.of_launch(every, chip, deal, *moved)
@@ -111,25 +121,11 @@ def _needs(launch: Relaunch, map_: SourceMap | None, notes: list[str]):
     """The Resources of the machine code; None, with a note: they are not known."""
     try:
         return resources(
-            _Binary(launch), launch.metadata, name=launch.name, listing=map_ and map_.levels["sass"].text
+            Binary(launch), launch.metadata, name=launch.name, listing=map_ and map_.levels["sass"].text
         )
     except DiagnosticError as error:
         notes.append(f"no resources: {error.message}")
         return None
-
-
-def _blocks_of(launch: Relaunch) -> int:
-    """Blocks of a program: a cluster's blocks are on several SMs."""
-    dims = launch.cluster or launch.metadata.get("cluster_dims") or (launch.metadata.get("num_ctas") or 1,)
-    return math.prod(int(extent) for extent in dims)
-
-
-class _Binary:
-    """A launch as resources() takes it."""
-
-    def __init__(self, launch: Relaunch):
-        self.name, self.metadata = launch.name, launch.metadata
-        self.asm = {"cubin": launch.texts["cubin"]}
 
 
 def _by(every: list[Instruction], field: str) -> dict[str, int]:

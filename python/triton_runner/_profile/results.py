@@ -97,6 +97,49 @@ class Roofline:
 
 
 @dataclasses.dataclass(frozen=True)
+class Stall:
+    """Why warps did not issue an instruction: the reason, its share of the warps' time; the instruction and
+    the line of the program that it comes from."""
+
+    reason: str
+    share: float
+    address: int
+    text: str
+    file: str
+    line: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """How long a launch takes on a chip.
+
+    - `cycles`, `microseconds`: from its start to its end, caches empty, at the chip's highest clock.
+    - `bound_by`: the resource that is busy for most of the time, or what warps wait for most.
+    - `kind`: "under 5 us", "memory-bound", "tensor cores" or "latency-bound". `error`: the mean absolute
+      error that was measured for it, 0.1 for 10 %; None: the chip was not measured.
+    - `waves`: programs of an SM by those that it holds at once. `programs`: how many ran, of how many.
+    - `stalls`: the largest share first. `busy`: the part of the time that each resource was at work.
+    """
+
+    kernel: str
+    chip: str
+    cycles: float
+    microseconds: float
+    bound_by: str
+    kind: str
+    error: float | None
+    waves: float
+    blocks_per_sm: int
+    programs: int
+    of: int
+    stalls: list[Stall]
+    busy: dict[str, float]
+    dram_bytes: float
+    seconds: float
+    notes: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
 class Launch:
     """A launch.
 
@@ -105,6 +148,7 @@ class Launch:
     - `counters`: by their names in `_core.probe.COUNTERS`; `opcodes`, `pipes`: warp instructions.
     - `loaded_bytes`, `stored_bytes`: of global memory, each sector once, by the programs that ran.
     - `flops`: of threads and matrices. `chip`, `bounds`, `roofline`: of a named chip.
+    - `estimate`: of its time on the chip, where it was asked for.
     """
 
     kernel: str
@@ -134,6 +178,7 @@ class Launch:
     instructions: list[Instruction]
     notes: list[str]
     seconds: float
+    estimate: Estimate | None = None
 
     @property
     def bound(self) -> Bound | None:

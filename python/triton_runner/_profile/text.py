@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from triton_runner._profile.counters import COUNTERS
 from triton_runner._profile.lines import short
-from triton_runner._profile.results import Instruction, Launch, Profile
+from triton_runner._profile.results import Estimate, Instruction, Launch, Profile
 
-_LINES, _INSTRUCTIONS, _WIDTH = 12, 12, 60
+_LINES, _INSTRUCTIONS, _STALLS, _WIDTH = 12, 12, 5, 60
 
 
 def text_of(result: Profile, level: str = "python", most: int = _LINES) -> str:
@@ -41,6 +41,7 @@ def _launch(one: Launch, level: str, most: int) -> Iterator[str]:
     for group in one.groups:
         yield f"  warps {_ranges(group.warps):<20}{group.instructions:>16,} warps' instructions"
     yield from _bounds(one)
+    yield from _estimate(one.estimate) if one.estimate else ()
     yield ""
     yield from _instructions(one, most) if level == "sass" else _lines(one, level, most)
     yield from (f"note: {note}" for note in one.notes)
@@ -63,6 +64,21 @@ def _work(one: Launch) -> Iterator[str]:
             f"  {one.registers} registers, {one.spills} spilled, {one.shared:,} bytes of shared memory; "
             f"{o['warps']} of {o['most_warps']} warps on an SM, limited by {' and '.join(o['limits'])}"
         )
+
+
+def _estimate(one: Estimate) -> Iterator[str]:
+    error = "its error was not measured" if one.error is None else f"+- {one.error:.0%}, as measured"
+    yield (
+        f"  estimate on {one.chip}: {one.microseconds:,.2f} us, {one.cycles:,.0f} cycles "
+        f"({one.kind}: {error}), bound by {one.bound_by}"
+    )
+    busy = ", ".join(f"{name} {part:.0%}" for name, part in one.busy.items())
+    yield f"    {one.waves:g} waves of {one.blocks_per_sm} blocks an SM; at work: {busy}"
+    for stall in one.stalls[:_STALLS]:
+        where = f"{short(stall.file)}:{stall.line}" if stall.file else ""
+        about = f"waits for {stall.reason:<24} {stall.address:>#6x} {stall.text[:40]:<40}"
+        yield f"    {stall.share:>6.1%} {about} {where}"
+    yield from (f"    note: {note}" for note in one.notes)
 
 
 def _bounds(one: Launch) -> Iterator[str]:

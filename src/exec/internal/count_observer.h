@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <triton_runner/exec/register_observer.h>
+#include <triton_runner/exec/trace.h>
 
 namespace triton_runner::exec {
 
@@ -130,6 +131,18 @@ class CountObserver final : public RegisterObserver {
     else
       is_mixed_ = true;
   }
+  // What launches that follow do is kept in order, too: so many steps, events and lines at most (exec::Trace).
+  void keep_trace(uint64_t most) { trace_.most = most; }
+  bool keeps_trace() const { return trace_.most > 0; }
+  void add(Trace&& part) {
+    std::lock_guard lock(mutex_);
+    if (trace_.stretches.empty()) trace_.stretches = std::move(part.stretches);
+    trace_.blocks.merge(part.blocks);
+    trace_.size += part.size;
+    trace_.is_cut |= part.is_cut || trace_.size > trace_.most;
+  }
+  const Trace& trace() const { return trace_; }
+  void give_trace(Trace&& trace) { trace_ = std::move(trace); }
   const Counts& counts() const { return counts_; }
   bool is_mixed() const {
     return is_mixed_;
@@ -137,6 +150,7 @@ class CountObserver final : public RegisterObserver {
 
  private:
   Counts counts_;
+  Trace trace_;
   bool is_mixed_ = false;
   std::mutex mutex_;
 };

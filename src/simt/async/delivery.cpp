@@ -3,6 +3,7 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
+#include "count.h"
 
 namespace triton_runner::simt {
 
@@ -12,6 +13,8 @@ bool Delivery::add(Exec& x, uint32_t address, uint32_t barrier, uint32_t bytes, 
   auto add = [&](uint32_t to, uint32_t signal) {
     std::byte* at = x.shared(*in_, lane_, to, bytes, true);
     if (!at || !mbarrier_valid(x, *in_, lane_, signal)) return false;
+    if (x.worker->counting)
+      x.worker->counting->barrier(x, *in_, lane_, exec::TraceEvent::kComplete, signal, counted);
     to_.push_back({at, x.cta->cluster->cta_of(to), to & kOffsetMask, signal});
     return true;
   };

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "check/check.h"
+#include "count.h"
 
 namespace triton_runner::simt {
 
@@ -50,6 +51,11 @@ std::optional<Mbarrier> read(Exec& x, const Operands& in, uint32_t lane, uint32_
              ": it was not initialized, was invalidated, or other stores wrote over it",
          lane, kSharedWindow | address, 8);
   return std::nullopt;
+}
+
+void note(const Exec& x, const Operands& in, uint32_t lane, exec::TraceEvent::Kind kind, uint32_t address,
+          uint64_t value) {
+  if (x.worker->counting) x.worker->counting->barrier(x, in, lane, kind, address, value);
 }
 
 // Reads the barrier, lets `change` alter it (which gives a message if it must not), and ends the phase if
@@ -171,6 +177,7 @@ void run_mbarrier_init(Lanes& lanes, const Operands& in) {
     if (!at) return false;
     const Mbarrier m = Mbarrier::of(count);
     std::memcpy(at, &m, sizeof m);
+    note(x, in, i, exec::TraceEvent::kInit, address, count);
     if (x.launch().options->observer)
       x.cta->part<UsedMbarriers>(Cta::kMbarrier).at.insert(address & kOffsetMask);
     return true;
@@ -202,6 +209,8 @@ void run_mbarrier_arrive(Lanes& lanes, const Operands& in) {
     const uint32_t address = op.address.shared_at(x, in, i);
     if (address == kNoRegister) return false;
     uint64_t state = 0;
+    if (arrival.expect_tx) note(x, in, i, exec::TraceEvent::kExpect, address, arrival.expect_tx);
+    note(x, in, i, exec::TraceEvent::kArrive, address, arrival.count);
     if (!mbarrier_arrive(x, in, i, address, arrival, &state)) return false;
     if (in.d != kNoRegister) x.reg<uint64_t>(in.d)[i] = state;
     return true;
@@ -213,7 +222,9 @@ void run_mbarrier_expect_tx(Lanes& lanes, const Operands& in) {
   const auto& op = *static_cast<const MbarrierPlan*>(in.data);
   each_lane(x, [&](uint32_t i) {
     const uint32_t address = op.address.shared_at(x, in, i);
-    return address != kNoRegister && mbarrier_expect_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
+    if (address == kNoRegister) return false;
+    note(x, in, i, exec::TraceEvent::kExpect, address, x.reg<uint32_t>(op.value)[i]);
+    return mbarrier_expect_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
   });
 }
 
@@ -259,6 +270,7 @@ bool test(Exec& x, const Operands& in, bool* any) {
       last = address, last_value = value;
     }
     d[i] = result ? -1 : 0;
+    if (result && op.parity) note(x, in, i, exec::TraceEvent::kWait, address, value & 1);
     if (result && x.worker->checks) x.worker->checks->acquire(x, i, address);
     *any |= result != 0;
   }

@@ -2,10 +2,10 @@
 once share a byte), and its registers against a count by hand."""
 
 import json
-import subprocess
 import sys
 
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
@@ -144,7 +144,7 @@ def test_command_line(file):
         "cuda:90",
     ]
     command += [f"-c{name}={value}" for name, value in PRODUCT[1].items()]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    told = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    text = warm.run(command, capture_output=True, text=True, check=True).stdout
+    told = json.loads(warm.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
     assert f"{told['shared']} bytes of shared memory" in text and "TritonGPUPipeline" in text
     assert f"at most {told['registers']['words']} live at once" in text

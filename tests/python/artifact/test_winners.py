@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import textwrap
 
@@ -10,6 +9,7 @@ import pytest
 import triton
 import triton.language as tl
 import triton_runner
+import warm
 from triton_runner._jit import winners
 
 torch = pytest.importorskip("torch")
@@ -45,7 +45,7 @@ print(len(timed), *(type(kernel).__name__ for kernel in kernels))
 def launched(folder, n=100, **environment):
     program = folder.parent / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, program, folder, str(n)], capture_output=True, text=True,
         env={**os.environ, "TRITON_RUNNER_PROD": "1", **environment})  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 from bisecting import HEAD, INSTALLED, TWICE, judge  # noqa: E402
@@ -66,7 +67,7 @@ def test_the_same_page_on_a_busy_machine(tmp_path):
         for threads in ("", "4"):
             command = [sys.executable, "-m", "triton_runner", "bisect", "--versions", INSTALLED, "program.py"]
             environment = {**os.environ, **({"TRITON_RUNNER_THREADS": threads} if threads else {})}
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+            done = warm.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
             pages.add(done.stdout)
     assert len(pages) == 1 and "nondeterministic" in pages.pop()
 

@@ -3,10 +3,10 @@ assembler's faults are in test_assemble.py."""
 
 import pathlib
 import re
-import subprocess
 import sys
 
 import pytest
+import warm
 
 pytest.importorskip("triton")
 from triton_runner._compiler import versions
@@ -47,7 +47,7 @@ def test_a_case(command, output):
     if missing:
         pytest.skip(f"not there: Triton {', '.join(missing)} (triton-runner versions add)")
     arguments = [word.strip('"') for word in words[1:]]
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-m", "triton_runner", *arguments], cwd=ROOT, capture_output=True, text=True
     )
     shown = done.stdout.replace(f"{ROOT}/", "")

@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import struct
-import subprocess
 import sys
 import zipfile
 from unittest import mock
@@ -14,6 +13,7 @@ from unittest import mock
 import numpy
 import pages
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
@@ -184,7 +184,7 @@ def test_a_case_is_judged_and_compared(case_file):
 
 def test_the_program_of_a_case_runs_alone(case_file, tmp_path):
     folder = triton_runner.open_case(case_file).archive.extract(tmp_path / "there")
-    run = lambda *more: subprocess.run(  # noqa: E731
+    run = lambda *more: warm.run(  # noqa: E731
         [sys.executable, "repro.py", *more], cwd=folder, capture_output=True, text=True
     )
     done = run("--level", "ttgir")

@@ -3,13 +3,13 @@ warp and with four; and kernels in which all copies agree."""
 
 import dataclasses
 import pathlib
-import subprocess
 import sys
 
 import pytest
 import torch
 import triton
 import triton.language as tl
+import warm
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._case import copies
@@ -233,7 +233,7 @@ def test_the_page_shows_what_its_script_prints():
     """At PTX the rows have several sums with fusion, and one without."""
     command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", "ptx"]
     script = FOLDER / "copies_of_a_sum.py"
-    done = subprocess.run([*command, str(script)], capture_output=True, text=True)
+    done = warm.run([*command, str(script)], capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith("enable_fp_fusion")]
     assert done.returncode == 0 and len(lines) == 2, done.stderr
     page = (FOLDER / "7264-copies-of-a-sum.md").read_text()

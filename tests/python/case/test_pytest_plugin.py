@@ -9,11 +9,14 @@ import sys
 
 import kernels_in_text
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-KERNELS = kernels_in_text.TEXT.replace("import torch", "import pytest, torch") + """
+KERNELS = (
+    kernels_in_text.TEXT.replace("import torch", "import pytest, torch")
+    + """
 def race():
     racy[(2,)](torch.zeros(64, dtype=torch.int32, device=DEVICE), N=64)
 
@@ -23,6 +26,7 @@ def right(n=64):
     assert torch.equal(out, x + x)
 
 """
+)
 SUITE = (
     'DEVICE = "cpu"\n'
     + KERNELS
@@ -107,7 +111,7 @@ def run(folder, *options, program=""):
     # Of two kernels with the same text the cache knows one, with the file of the first.
     clean["TRITON_CACHE_DIR"] = str(folder / "cache")
     command = ["-m", "pytest", "-p", "triton_runner_pytest", "-p", "no:cacheprovider", "-q", *options]
-    done = subprocess.run(
+    done = (subprocess if program else warm).run(
         [sys.executable, *(["-c", program] if program else command)],
         cwd=folder, env=clean, capture_output=True, text=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip

@@ -2,12 +2,12 @@
 
 import inspect
 import os
-import subprocess
 import sys
 import textwrap
 
 import numpy as np
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
@@ -192,7 +192,7 @@ def test_load_takes_check_and_shuffle():
 
 
 def command(*arguments, **environment):
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "triton_runner", *arguments],
         capture_output=True,
         text=True,

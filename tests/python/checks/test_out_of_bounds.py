@@ -2,11 +2,11 @@
 the pointer and the loops."""
 
 import json
-import subprocess
 import sys
 import textwrap
 
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
@@ -169,7 +169,7 @@ def test_run_reports_at_the_end(tmp_path):
         "report",
         str(script),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stdout.splitlines()[-1] == "40.0"
     assert "24 accesses out of bounds at 2 places" in done.stderr and "double.py:7" in done.stderr
 
@@ -189,12 +189,8 @@ def test_exec_says_so(tmp_path):
     file.write_text(text)
     base = [sys.executable, "-m", "triton_runner", "exec", str(file), "--grid", "1", "--json"]
     reports = ["--oob", "report"]
-    done = subprocess.run(
-        [*base, *reports, "--arg", "i32[6]=zeros"], capture_output=True, text=True, check=False
-    )
+    done = warm.run([*base, *reports, "--arg", "i32[6]=zeros"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "2 accesses out of bounds at 1 place" in done.stderr
     assert json.loads(done.stdout)["changed"]
-    done = subprocess.run(
-        [*base, *reports, "--arg", "i32[8]=zeros"], capture_output=True, text=True, check=False
-    )
+    done = warm.run([*base, *reports, "--arg", "i32[8]=zeros"], capture_output=True, text=True, check=False)
     assert done.returncode == 0

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import warm
 
 pytest.importorskip("triton")
 
@@ -57,7 +58,7 @@ COPY = """module {
 
 def cli(*arguments, cwd=None):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_RUNNER")}
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-W", "ignore", "-m", "triton_runner", *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd,
         env=clean | {"PYTHONWARNINGS": "ignore"},
@@ -205,11 +206,11 @@ def test_cache(variable, cache, tmp_path, script):
     clean = {k: v for k, v in os.environ.items() if k not in ("TRITON_CACHE_DIR", "TRITON_HOME")}
     clean |= {variable: str(tmp_path / "cache"), "TRITON_RUNNER_DEVICE": "cpu"}
     command = [sys.executable, "-W", "ignore", "-m", "triton_runner"]
-    subprocess.run([*command, "run", str(script)], env=clean, check=True, stdout=subprocess.PIPE)
-    listed = json.loads(subprocess.check_output([*command, "cache", "--json"], env=clean))
+    warm.run([*command, "run", str(script)], env=clean, check=True, stdout=subprocess.PIPE)
+    listed = json.loads(warm.run([*command, "cache", "--json"], env=clean, stdout=subprocess.PIPE).stdout)
     assert [entry["kernel"] for entry in listed["entries"]] == ["add"]
     assert listed["entries"][0]["levels"] == ["ttir"]
-    subprocess.run([*command, "cache", "--clear"], env=clean, check=True, stdout=subprocess.PIPE)
+    warm.run([*command, "cache", "--clear"], env=clean, check=True, stdout=subprocess.PIPE)
     assert not list((tmp_path / "cache" / cache).iterdir())
 
 
@@ -217,7 +218,7 @@ def test_the_first_page_of_help_fits_a_screen():
     from triton_runner import _cli
     from triton_runner._cli import help
 
-    done = subprocess.run([sys.executable, "-m", "triton_runner", "--help"], capture_output=True, text=True)
+    done = warm.run([sys.executable, "-m", "triton_runner", "--help"], capture_output=True, text=True)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and len(lines) <= 24 and max(map(len, lines)) <= 80
     listed = [name for names in help.GROUPS.values() for name in names.split()]

@@ -8,6 +8,7 @@ from unittest import mock
 
 import click
 import pytest
+import warm
 
 pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
@@ -171,7 +172,6 @@ def test_passes_save_says_one_line(here):
 
 
 def test_no_notice_of_fp_fusion(here):
-    import subprocess
     import sys
 
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_DEFAULT_FP_FUSION"}
@@ -180,7 +180,5 @@ def test_no_notice_of_fp_fusion(here):
         [start],
         ["-m", "triton_runner", "compile", KERNEL, "-t", "cuda:90", "-s", "*f32, *f32, *f32, i32, 64"],
     ):
-        done = subprocess.run(
-            [sys.executable, *map(str, command)], env=environment, capture_output=True, text=True
-        )
+        done = warm.run([sys.executable, *map(str, command)], env=environment, capture_output=True, text=True)
         assert done.returncode == 0 and "FP_FUSION" not in done.stderr, done.stderr

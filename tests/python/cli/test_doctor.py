@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 from click.testing import CliRunner  # noqa: E402
@@ -45,7 +46,7 @@ def test_every_variable_that_a_release_reads_is_known(folder):
 
 def run(*arguments, status=0, **variables):
     command = [sys.executable, "-m", "triton_runner", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+    done = warm.run(command, capture_output=True, text=True, env={**os.environ, **variables})
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
@@ -135,7 +136,7 @@ def test_cache_explains_why_there_are_two(tmp_path):
     assert first["others"][0]["differs"] == {"num_warps": [8, 4]}
     text = run("cache", "explain", Path(first["path"]).name[:12], **variables)
     assert "num_warps: 8 here, 4 there" in text
-    assert "no kernel has 'zzzz'" in subprocess.run(
+    assert "no kernel has 'zzzz'" in warm.run(
         [sys.executable, "-m", "triton_runner", "cache", "explain", "zzzz"],
         capture_output=True, text=True, env={**os.environ, **variables},
     ).stderr  # fmt: skip

@@ -10,6 +10,7 @@ import sys
 
 import corpus
 import pytest
+import warm
 from triton_runner._cli import main
 
 pytest.importorskip("torch")
@@ -97,7 +98,7 @@ def case(folder):
 
 def ran(arguments, folder):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_RUNNER")}
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "triton_runner", *map(str, arguments)],
         cwd=folder, env=clean, capture_output=True, text=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip

@@ -11,6 +11,7 @@ import venv
 
 import numpy
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -36,8 +37,10 @@ if __name__ == "__main__":
 """
 
 
-def run(*words, python=sys.executable, **environment):
-    return subprocess.run(
+def run(*words, python=sys.executable, starts=False, **environment):
+    """starts: in a process of its own."""
+    warmed = python == sys.executable and not environment and not starts
+    return (warm if warmed else subprocess).run(
         [str(python), "-W", "ignore", "-m", "triton_runner", *map(str, words)],
         capture_output=True, text=True, stdin=subprocess.DEVNULL, env=os.environ | environment,
     )  # fmt: skip
@@ -280,5 +283,5 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("options", [(), ("--pretend-cuda",)], ids=["cpu", "cuda"])
 def test_processes_that_are_spawned(options, here):
     (here / "spawns.py").write_text(SPAWNS.format(device="'cuda'" if options else "'cpu'"))
-    done = run("run", *options, "spawns.py")
+    done = run("run", *options, "spawns.py", starts=True)
     assert done.stdout == "spawn [0.0, 1.0, 2.0]\nforkserver [0.0, 1.0, 2.0]\n", done.stdout + done.stderr

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -69,7 +70,7 @@ def test_whole_or_not_at_all(places):
 
 def test_a_device_stays_one():
     words = ["opt", "--pass", "add_cse", "-t", "cuda:90", IR, "--output", "/dev/stdout"]
-    done = subprocess.run([sys.executable, "-m", "triton_runner", *words], capture_output=True, text=True)
+    done = warm.run([sys.executable, "-m", "triton_runner", *words], capture_output=True, text=True)
     assert done.returncode == 0 and "tt.func public @add_kernel" in done.stdout, done.stderr
     write_file("/dev/null", "x")
     assert not os.path.isfile("/dev/null")
@@ -96,7 +97,7 @@ def test_a_text_that_is_none(places):
 
 def test_a_disk_that_is_full():
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
+        done = warm.run(
             [sys.executable, "-m", "triton_runner", "ops"], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 2 and done.stderr == "error: No space left on device\n"

@@ -9,6 +9,7 @@ import sys
 
 import numpy
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -57,7 +58,7 @@ def test_a_side_that_cannot_be_launched(tmp_path):
     )
     side = f"{tmp_path / 'k.py'}:k"
     command = [sys.executable, "-m", "triton_runner", "bench", "--device", "cpu", "--ab", side, side]
-    done = subprocess.run([*command, "--grid", "1"], capture_output=True, text=True)
+    done = warm.run([*command, "--grid", "1"], capture_output=True, text=True)
     assert done.returncode == 2 and f"--ab {side}: TypeError" in done.stderr, done.stderr
     assert "--arg is given once a parameter" in done.stderr
 
@@ -116,7 +117,7 @@ def test_clocks_of_a_gpu(tmp_path, monkeypatch):
 
 
 def bench(*arguments, script=("-m", "triton_runner", "bench")):
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, *script, *arguments], capture_output=True, text=True, cwd=ROOT,
         env={**os.environ, "TRITON_RUNNER_DEVICE": "cpu"},
     )  # fmt: skip

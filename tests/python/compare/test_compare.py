@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy
 import psutil
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
@@ -61,7 +62,7 @@ def file(tmp_path, monkeypatch):
 
 def run(*arguments, check=None, **options):
     command = [sys.executable, "-m", "triton_runner", "compare", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, **options)
+    done = warm.run(command, capture_output=True, text=True, **options)
     assert check is None or done.returncode == check, done.stderr + done.stdout
     return done
 

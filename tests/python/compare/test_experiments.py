@@ -1,10 +1,10 @@
 """experiments: what makes a fault go away, of a program whose fault is known."""
 
 import json
-import subprocess
 import sys
 
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -30,7 +30,7 @@ sys.exit(0 if (out == 0).all() == (sys.argv[1] == "separate") else 1)
 
 def run(program, *arguments, status):
     command = [sys.executable, "-m", "triton_runner", "experiments", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = warm.run(command, capture_output=True, text=True)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 

@@ -2,10 +2,10 @@
 
 import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
+import warm
 
 pytest.importorskip("triton")
 
@@ -28,7 +28,7 @@ if not keywords:
 def printed(folder, *arguments, **environment) -> str:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_RUNNER")}
     clean |= {"TRITON_CACHE_DIR": str(folder / "cache"), "TRITON_RUNNER_DEVICE": "cpu"}
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM, HELPERS, *arguments],
         cwd=folder,
         env=clean | environment,

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 from triton_runner import ir
 from triton_runner._cli import op_listing
 
@@ -21,7 +22,7 @@ TABLE = {row["name"]: row for row in op_listing.table()}
 
 def cli(*arguments):
     command = [sys.executable, "-m", "triton_runner", "ops", *arguments]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return warm.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def case_of(tested: str) -> Path:

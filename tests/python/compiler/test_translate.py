@@ -3,12 +3,12 @@ has no counterpart is named."""
 
 import pathlib
 import re
-import subprocess
 import sys
 
 import corpus
 import numpy as np
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
@@ -256,7 +256,7 @@ def test_launch_bounds_of_llir_move_to_the_metadata():
 
 def cli(*arguments):
     command = [sys.executable, "-m", "triton_runner", "translate", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True)
+    return warm.run(command, capture_output=True, text=True)
 
 
 def test_translate_on_the_command_line(tmp_path):

@@ -13,6 +13,7 @@ import time
 import zipfile
 
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import kernels_for_compile as kernels  # noqa: E402
@@ -230,7 +231,7 @@ def test_a_folder_that_holds_another_release_is_told(index):
 
 def cli(*arguments):
     command = [sys.executable, "-m", "triton_runner", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True)
+    return warm.run(command, capture_output=True, text=True)
 
 
 KERNEL = pathlib.Path(__file__).parents[1] / "helpers" / "kernels_for_tests.py"

@@ -41,11 +41,11 @@ class Gone(Exception):
 class Editor:
     """A session, from `initialize` on. messages: all that came, as they came."""
 
-    def __init__(self, connection=None, cwd=HERE, env=None):
+    def __init__(self, connection=None, cwd=HERE, env=None, command=COMMAND):
         self.process = None
         if connection is None:
             self.process = subprocess.Popen(
-                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
                 env={**os.environ, **(env or {})},
             )  # fmt: skip
             self._in, self._out = self.process.stdin.fileno(), self.process.stdout.fileno()

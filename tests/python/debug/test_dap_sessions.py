@@ -7,9 +7,10 @@ import os
 import re
 
 import pytest
+import warm
 
 pytest.importorskip("triton")
-from dap_editor import GOING, HERE, Editor, lines_of
+from dap_editor import COMMAND, GOING, HERE, Editor, lines_of
 
 SESSIONS = sorted((HERE / "sessions").glob("*.dap"))
 UNSTABLE = ("process", "thread")  # numbers of processes
@@ -34,7 +35,7 @@ def answered(editor, line: str) -> list[str]:
 def test_session(path):
     expected = path.read_text()
     output: list[str] = []
-    with Editor() as editor:
+    with Editor(command=[*warm.python(), *COMMAND[1:]]) as editor:
         for line in expected.splitlines():
             if line.startswith((">", "#")):
                 output.append(line)
@@ -47,7 +48,7 @@ def test_session(path):
 
 
 def test_a_level_s_text_takes_breakpoints():
-    with Editor() as editor:
+    with Editor(command=[*warm.python(), *COMMAND[1:]]) as editor:
         stopped = editor.launch("debugged.py", level="ttgir", kernel="row_sums", stopOnEntry=True)
         thread = {"threadId": stopped["body"]["threadId"]}
         frame = editor.body("stackTrace", **thread)["stackFrames"][-1]

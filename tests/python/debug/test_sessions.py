@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -58,7 +59,7 @@ def by_command(words: list[str], commands: list[str]) -> str:
     """The same of a process of its own: what it prints, and its exit status."""
     executed = [word for command in commands for word in ("-ex", command)]
     debug = [sys.executable, "-m", "triton_runner", "debug", *words[:-1], *executed, words[-1]]
-    done = subprocess.run(debug, stdout=subprocess.PIPE, text=True, timeout=60, cwd=HERE)
+    done = warm.run(debug, stdout=subprocess.PIPE, text=True, timeout=60, cwd=HERE)
     return f"{done.stdout}exit status {done.returncode}\n"
 
 

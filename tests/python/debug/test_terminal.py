@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -30,7 +31,7 @@ spins[(1,)](torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
 
 
 def run(*words, text: str | None = None):
-    return subprocess.run([*COMMAND, *words], input=text, capture_output=True, text=True, timeout=60)
+    return warm.run([*COMMAND, *words], input=text, capture_output=True, text=True, timeout=60)
 
 
 def test_json_is_a_line_each(tmp_path):

@@ -2,12 +2,12 @@
 
 import json
 import pathlib
-import subprocess
 import sys
 
 import ml_dtypes
 import numpy
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
@@ -336,7 +336,7 @@ scale[(2,)](x, out, BLOCK=32)
 
 
 def command(*arguments):
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-W", "ignore", "-m", "triton_runner", "dump", "--device", "cpu", *arguments],
         capture_output=True, text=True,
     )  # fmt: skip

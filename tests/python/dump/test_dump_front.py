@@ -3,10 +3,10 @@
 import json
 import re
 import runpy
-import subprocess
 import sys
 
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
@@ -18,7 +18,7 @@ IR_NAMES_VARIABLES = tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 5
 
 
 def command(*arguments):
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-W", "ignore", "-m", "triton_runner", "dump", "--device", "cpu", *arguments],
         capture_output=True, text=True,
     )  # fmt: skip

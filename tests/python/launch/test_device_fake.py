@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import fake_build
 import pytest
+import warm
 from suite.assembled import assemble
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,7 +78,7 @@ def run_program(program: str, *arguments, **environment):
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(program)
         file.flush()
-        result = subprocess.run(
+        result = warm.run(
             [sys.executable, file.name, *map(str, arguments)], env={**os.environ, **environment}, text=True,
             capture_output=True)  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -285,7 +285,7 @@ def test_verify_runs_the_gpu_where_tensors_pretend_to_be_on_it(fake, tmp_path):
     command = [sys.executable, "-m", "triton_runner", "verify", "--pretend-cuda", tmp_path / "program.py"]
     fakes = {"LD_LIBRARY_PATH": str(fake), "FAKE_CUDA_LOG": str(log), "FAKE_CUDA_PARAMS": "8,8,8,8"}
     environment = {**os.environ, **fakes, "TRITON_RUNNER_DEVICE": "cpu"}
-    result = subprocess.run(command, env=environment, text=True, capture_output=True)
+    result = warm.run(command, env=environment, text=True, capture_output=True)
     assert result.returncode == 1, result.stderr
     message = "cubin gives another result than ptx in 'out': 64 of 64 elements differ, by at most 2.0"
     assert message in result.stdout

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import warm
 
 pytest.importorskip("triton")
 
@@ -23,7 +24,7 @@ add[(1,)](x, x, x, 64, BLOCK=32)
 
 def run(cache, program=PROGRAM, **environment):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON_ALWAYS", "TRITON_RUNNER"))}
-    done = subprocess.run(
+    done = warm.run(
         [sys.executable, "-W", "ignore", "-c", program, str(pathlib.Path(__file__).parents[1] / "helpers")],
         env=clean | {"TRITON_CACHE_DIR": str(cache), "TRITON_RUNNER_DEVICE": "cpu"} | environment,
         stdout=subprocess.PIPE,

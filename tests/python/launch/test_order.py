@@ -1,12 +1,12 @@
 """The order of a launch: shuffle= at every level, the bits of one thread, the trap that threads report."""
 
 import pathlib
-import subprocess
 import sys
 import threading
 
 import numpy as np
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
@@ -123,7 +123,7 @@ def test_exec_takes_shuffle_at_ptx(tmp_path):
     def printed(*options):
         command = [sys.executable, "-m", "triton_runner", "exec", str(path), "--grid", "40", *options]
         command += ["--arg", "i32[1]=zeros", "--arg", "i32[40]=zeros"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = warm.run(command, capture_output=True, text=True, check=True)
         return done.stdout.splitlines()[1:]
 
     first = printed("--shuffle", "2")

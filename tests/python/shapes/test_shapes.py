@@ -1,12 +1,12 @@
 """verify --shapes: what a function takes, which calls are tried, what is found, and how small it gets."""
 
 import json
-import subprocess
 import sys
 from typing import Annotated
 
 import numpy as np
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -336,7 +336,7 @@ def test_a_clock_that_is_another(tmp_path):
     text = "import time\ntime.perf_counter = lambda: 0.0\n"
     (tmp_path / "program.py").write_text(HEAD + text + MAIN)
     command = [sys.executable, "-m", "triton_runner", "verify", "--shapes", "--cases", "1", "--seed", "7"]
-    done = subprocess.run([*command, "program.py:double"], cwd=tmp_path, capture_output=True, text=True)
+    done = warm.run([*command, "program.py:double"], cwd=tmp_path, capture_output=True, text=True)
     assert "hint, clock: it replaces time.perf_counter" in done.stdout, done.stderr
     assert done.stdout.endswith("seed 7\nverdict: right (no reference)\n") and done.returncode == 0
 
@@ -348,7 +348,7 @@ def test_calls_of_a_file_of_tests(tmp_path):
     )
     command = [sys.executable, "-m", "triton_runner", "verify", "--shapes", "--json", "--cases", "2"]
     command += ["--calls", "test_program.py", "--reference", "program.py:reference", "program.py:contiguous"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = warm.run(command, cwd=tmp_path, capture_output=True, text=True)
     result = json.loads(done.stdout)
     assert (result["verdict"], result["source"]) == ("right", "a call of test_program.py"), done.stderr
     assert result["program"] == {"name": "test_program.py", "status": 0}

@@ -1,0 +1,190 @@
+"""How long a launch takes on a chip: one SM is replayed from what its programs did.
+
+The programs of one SM (each `sms`-th of the grid, as blocks are dealt) run on the CPU while the engine keeps
+what each warp does in order; the core replays them (src/replay). Where an SM has more programs than were run,
+what follows goes on at the pace that the replay has come to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections import defaultdict
+
+from triton_runner._artifact.relaunch import Relaunch
+from triton_runner._base.errors import fail
+from triton_runner._compiler.resources import resources
+from triton_runner._core import probe
+from triton_runner._profile import chips, timing
+from triton_runner._profile.counting import Binary, Traced, blocks_of, traced
+from triton_runner._profile.results import Estimate, Stall
+
+KINDS = ("under 5 us", "memory-bound", "tensor cores", "latency-bound")
+_REASONS = [text for _, text in probe.REPLAY_REASONS]
+_NAMES = [name for name, _ in probe.REPLAY_REASONS]
+_MOST_PROGRAMS, _WAVES = 16, 3  # that run, and waves of blocks of an SM that are replayed at most
+_MOST = 1 << 26  # steps and requests of a trace
+_BUSY = 0.6  # of the time: a resource that binds
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Subject:
+    """What an estimate needs of a launch: how many programs it has, how many of them an SM holds, the shared
+    memory of each, and the trace of some."""
+
+    kernel: str
+    total: int
+    blocks: int
+    shared: int
+    what: Traced
+
+
+@dataclasses.dataclass(frozen=True)
+class _Dealt:
+    """What an SM gets: how many programs, how many at once, how many SMs have some."""
+
+    programs: int
+    resident: int
+    active: int
+
+    @property
+    def waves(self) -> float:
+        return self.programs / self.resident
+
+
+def estimate(launch: Relaunch, *, chip: str, programs: int | None = None) -> Estimate:
+    """The time of a launch on a chip. programs: how many programs of an SM run at most. Raises
+    DiagnosticError for a chip without timings and for launches that cannot be replayed."""
+    started = time.perf_counter()
+    numbers = timing.parameters(chip)
+    subject = subject_of(launch, chips.chip_named(chip), programs)
+    return estimate_of(subject, chips.chip_named(chip), numbers, started)
+
+
+def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) -> Subject:
+    """Runs some programs of the launch. Raises as estimate()."""
+    chips.check_target(chip, launch.target)
+    if blocks_of(launch) > 1:
+        raise fail(
+            f"kernel '{launch.name}' launches clusters of {blocks_of(launch)} blocks",
+            "the replay of an SM does not know what the cluster's other SMs do",
+        )
+    needs = resources(Binary(launch), launch.metadata, name=launch.name)
+    if not needs.occupancy:
+        raise fail("how many blocks an SM holds is not known", "give the metadata with the shared memory")
+    total = math.prod(launch.grid)
+    if not total:
+        raise fail(f"kernel '{launch.name}' is launched with an empty grid")
+    blocks = needs.occupancy["blocks"]
+    what = traced(launch, _sample(_deal(chip, total, blocks), chip.sms, total, programs), _MOST)
+    shared = (needs.static_shared or 0) + (needs.dynamic_shared or 0)
+    return Subject(launch.name, total, blocks, shared, what)
+
+
+def estimate_of(
+    subject: Subject, chip: chips.Chip, numbers: dict[str, float], started: float = 0.0
+) -> Estimate:
+    """numbers: of the chip, by parameter."""
+    what, dealt = subject.what, _deal(chip, subject.total, subject.blocks)
+    result, cycles = _replayed(subject, dealt, numbers)
+    cycles += numbers["launch_cycles"]
+    seconds = cycles / chip.clock
+    busy = _busy(result)
+    kind = _kind(seconds, busy)
+    stalls = _stalls(result, what)
+    return Estimate(
+        subject.kernel, chip.name, round(cycles, 1), round(seconds * 1e6, 3), _bound(busy, stalls), kind,
+        timing.error_of(chip, kind), round(dealt.waves, 3), dealt.resident, len(what.programs), subject.total,
+        stalls, busy, result["dram_bytes"] * dealt.active, round(time.perf_counter() - started, 3),
+        _notes(chip),
+    )  # fmt: skip
+
+
+def _notes(chip: chips.Chip) -> list[str]:
+    return (
+        []
+        if timing.ERRORS.get(chip.name)
+        else [f"no estimate for {chip.name} was compared with the chip yet"]
+    )
+
+
+def _deal(chip: chips.Chip, total: int, blocks: int) -> _Dealt:
+    active = max(1, min(chip.sms, total))
+    programs = math.ceil(total / active)
+    return _Dealt(programs, max(1, min(blocks, programs)), active)
+
+
+def _sample(dealt: _Dealt, sms: int, total: int, most: int | None) -> list[int]:
+    """The programs of an SM that run: the first ones."""
+    most = most or max(2, min(_MOST_PROGRAMS, 2 * dealt.resident))
+    return list(range(0, total, sms))[: min(most, dealt.programs)]
+
+
+def _replayed(subject: Subject, dealt: _Dealt, numbers: dict):
+    """What the core says, and the SM's cycles for all of its programs."""
+    what = subject.what
+    count = min(dealt.programs, max(len(what.programs), _WAVES * dealt.resident))
+    order = [what.programs[i % len(what.programs)] for i in range(count)]
+    result = probe.replay(
+        what.observer, what.listing, subject.kernel, numbers, order, dealt.resident, dealt.active,
+        subject.shared * dealt.resident, _regions(what, subject.total),
+    )  # fmt: skip
+    cycles = result["cycles"]
+    if dealt.programs > count:
+        ends = sorted(result["ends"])
+        first = ends[dealt.resident - 1]
+        pace = (ends[-1] - first) / max(1, count - dealt.resident)
+        cycles += pace * (dealt.programs - count)
+    return result, cycles
+
+
+def _regions(what: Traced, total: int) -> list[tuple[int, int, float]]:
+    """(first address, end, how many programs share a byte) of each block of the arguments' memory."""
+    plain = [(begin, begin + size, 1.0) for begin, size in what.memory]
+    out = []
+    for (begin, end, _), (each, together) in zip(plain, probe.footprints(what.observer, plain), strict=True):
+        of_all = each / len(what.programs) * total
+        there = min(end - begin, of_all) if len(what.programs) < total else together
+        out.append((begin, end, max(1.0, of_all / there) if there else 1.0))
+    return out
+
+
+def _busy(result: dict) -> dict[str, float]:
+    """The part of the replayed time that each resource was at work."""
+    whole = max(1.0, result["cycles"])
+    names = {"memory": "dram", "L2": "l2", "tensor": "tensor", "shared memory": "shared", "issue": "issue"}
+    busy = {name: round(min(1.0, result[key] / whole), 4) for name, key in names.items()}
+    return dict(sorted(busy.items(), key=lambda item: -item[1]))
+
+
+def _kind(seconds: float, busy: dict[str, float]) -> str:
+    if seconds < 5e-6:
+        return KINDS[0]
+    if max(busy["memory"], busy["L2"]) >= 0.5:
+        return KINDS[1]
+    return KINDS[2] if busy["tensor"] >= 0.25 else KINDS[3]
+
+
+def _bound(busy: dict[str, float], stalls: list[Stall]) -> str:
+    name, part = next(iter(busy.items()))
+    if part >= _BUSY or not stalls:
+        return name
+    first = stalls[0]
+    return f"{first.reason}, line {first.line}" if first.line else first.reason
+
+
+def _stalls(result: dict, what: Traced) -> list[Stall]:
+    out: dict[tuple, float] = defaultdict(float)
+    for instruction, reason, cycles in result["stalls"]:
+        if _NAMES[reason] != "selected":
+            out[instruction, reason] += cycles
+    whole = sum(cycles for *_, cycles in result["stalls"]) or 1.0
+    stalls = []
+    for (instruction, reason), cycles in sorted(out.items(), key=lambda item: -item[1]):
+        row = what.rows[instruction]
+        file, _, line = row["program"].rpartition(":")
+        number = int(line) if line.isdigit() else 0
+        share = round(cycles / whole, 4)
+        stalls.append(Stall(_REASONS[reason], share, row["address"], row["text"], file, number))
+    return stalls

@@ -1,0 +1,18 @@
+// Which bytes of global memory the traced programs read and write, for what the others that were not traced share.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <triton_runner/replay/replay.h>
+
+namespace triton_runner::replay {
+
+struct Footprint {
+  uint64_t each = 0;      // bytes, each once a program, of all traced programs
+  uint64_t together = 0;  // each once
+};
+// Of each of the regions.
+std::vector<Footprint> footprints(const exec::Trace& trace, std::span<const Region> regions);
+
+}  // namespace triton_runner::replay
