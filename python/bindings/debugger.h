@@ -20,7 +20,7 @@ struct DebuggerObject {
   nb::object on_begin, on_stop;  // on_begin(level, kernel); on_stop(place, why, hits): False ends the launch
   probe::Debugger debugger;
   exec::Stopped* stopped = nullptr;  // while the front end is called
-  bool repeats = false;              // the next run is of the same launch: it is recorded in the place of the last one
+  bool repeats = false;  // the next run is of the same launch: it is recorded in the place of the last one
   std::optional<nb::python_error> error;
 };
 

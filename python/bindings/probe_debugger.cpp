@@ -50,8 +50,7 @@ DebuggerObject::DebuggerObject(nb::object begin, nb::object stop)
                   return goes_on;
                 }}) {}
 
-exec::Observer* DebuggerObject::begin(const exec::Kernel& kernel,
-                                      std::span<const exec::Allocation> memory) {
+exec::Observer* DebuggerObject::begin(const exec::Kernel& kernel, std::span<const exec::Allocation> memory) {
   debugger.hold(memory);
   unwrap(debugger.begin(tile::module_of(kernel), kernel.name(), kernel.level()));
   return &debugger;
@@ -112,11 +111,13 @@ void init_parts(nb::module_& m) {
   nb::class_<Condition>(m, "Condition", "acc.max() > 1e4, acc[3, 5] == 0: decided in the core.")
       .def(nb::init<std::string, Condition::Of, std::vector<int64_t>, Condition::Compare, double>(),
            nb::arg("value"), nb::arg("of"), nb::arg("index"), nb::arg("compare"), nb::arg("number"));
-  nb::enum_<probe::WatchedMemory::Space>(m, "Space", "Where memory is that is watched; BARRIER: an mbarrier's phase.")
+  nb::enum_<probe::WatchedMemory::Space>(m, "Space",
+                                         "Where memory is that is watched; BARRIER: an mbarrier's phase.")
       .value("GLOBAL", probe::WatchedMemory::kGlobal)
       .value("SHARED", probe::WatchedMemory::kShared)
       .value("BARRIER", probe::WatchedMemory::kBarrier);
-  nb::class_<probe::WatchedMemory>(m, "WatchedMemory", "Bytes of global memory, or of a block's shared memory.")
+  nb::class_<probe::WatchedMemory>(m, "WatchedMemory",
+                                   "Bytes of global memory, or of a block's shared memory.")
       .def(nb::init<probe::WatchedMemory::Space, uint64_t, uint64_t>(), nb::arg("space"), nb::arg("at"),
            nb::arg("bytes"));
   nb::enum_<probe::Edit::Kind>(m, "EditKind", "What somebody changes while a launch stands.")
@@ -131,8 +132,7 @@ void init_parts(nb::module_& m) {
            nb::arg("number"), nb::arg("places"), nb::arg("program") = std::array<int64_t, 3>{-1, -1, -1},
            nb::arg("task") = -1, nb::arg("iteration") = -1, nb::arg("conditions") = std::vector<Condition>{},
            nb::arg("watch") = "", nb::arg("element") = std::vector<int64_t>{}, nb::arg("skip") = 0,
-           nb::arg("hits") = 0, nb::arg("first") = false,
-           nb::arg("memory") = probe::WatchedMemory{});
+           nb::arg("hits") = 0, nb::arg("first") = false, nb::arg("memory") = probe::WatchedMemory{});
   nb::enum_<Until>(m, "Until", "Where a step ends.")
       .value("NOTHING", Until::kNothing)
       .value("OP", Until::kOp)
@@ -159,7 +159,8 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           [](DebuggerObject& d, std::array<int64_t, 3> program, int64_t task) {
             d.debugger.focus(program, task);
           },
-          nb::arg("program"), nb::arg("task") = -1, "Stops are made in these programs, and in this task, only; -1: any.")
+          nb::arg("program"), nb::arg("task") = -1,
+          "Stops are made in these programs, and in this task, only; -1: any.")
       .def("go", [](DebuggerObject& d) { d.debugger.go(); })
       .def(
           "step",
@@ -172,9 +173,11 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           "be seen there; the code between is what other launches run.")
       .def(
           "set_edits",
-          [](DebuggerObject& d, const std::vector<std::tuple<int64_t, probe::Edit::Kind, size_t, nb::bytes>>& edits) {
+          [](DebuggerObject& d,
+             const std::vector<std::tuple<int64_t, probe::Edit::Kind, size_t, nb::bytes>>& edits) {
             std::vector<probe::Edit> out;
-            for (const auto& [moment, kind, what, bytes] : edits) out.push_back(made_edit(moment, kind, what, bytes));
+            for (const auto& [moment, kind, what, bytes] : edits)
+              out.push_back(made_edit(moment, kind, what, bytes));
             d.debugger.set_edits(std::move(out));
           },
           nb::arg("edits"),
@@ -184,10 +187,14 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           [](DebuggerObject& d, probe::Edit::Kind kind, size_t what, nb::bytes bytes) {
             return Debugger::edit(standing(d), made_edit(0, kind, what, bytes));
           },
-          nb::arg("kind"), nb::arg("what"), nb::arg("bytes"), "Does one now. False: it cannot be.")
-      .def_prop_ro(
-          "visit", [](const DebuggerObject& d) { return d.debugger.visit(); },
-          "how many times the program and task had come to this place, which has a breakpoint")
+          nb::arg("kind"), nb::arg("what"), nb::arg("bytes"), "Does one now. False: it cannot be.");
+}
+
+// Going back, and what runs a launch again.
+void init_again(nb::class_<DebuggerObject>& c) {
+  c.def_prop_ro(
+       "visit", [](const DebuggerObject& d) { return d.debugger.visit(); },
+       "how many times the program and task had come to this place, which has a breakpoint")
       .def(
           "go_to_visit",
           [](DebuggerObject& d, uint32_t place, std::array<int64_t, 3> program, size_t task, int64_t visit) {
@@ -217,8 +224,9 @@ void init_commands(nb::class_<DebuggerObject>& c) {
              d.debugger.begin_launch();
              d.repeats = false;
            })
-      .def("end_launch", [](DebuggerObject& d) { d.debugger.end_launch(); },
-           "What a launch wrote is kept between the two, by the core.")
+      .def(
+          "end_launch", [](DebuggerObject& d) { d.debugger.end_launch(); },
+          "What a launch wrote is kept between the two, by the core.")
       .def(
           "put_back",
           [](DebuggerObject& d, int64_t moment) {
@@ -235,7 +243,8 @@ void init_commands(nb::class_<DebuggerObject>& c) {
       .def(
           "go_back", [](DebuggerObject& d, int64_t moment) { return d.debugger.go_back(moment); },
           nb::arg("moment"),
-          "While it stands: it goes on from the last moment not after this one that was kept. False: there is "
+          "While it stands: it goes on from the last moment not after this one that was kept. False: there "
+          "is "
           "none.")
       .def_prop_ro(
           "moment", [](const DebuggerObject& d) { return d.debugger.moment(); },
@@ -296,7 +305,8 @@ void init_state(nb::class_<DebuggerObject>& c) {
             });
             return out;
           },
-          nb::arg("value"), "(type, shape, bytes, mask or None) of a value, or None: it is not computed yet.");
+          nb::arg("value"),
+          "(type, shape, bytes, mask or None) of a value, or None: it is not computed yet.");
 }
 
 // None on the tile engine.
@@ -308,14 +318,15 @@ void init_lanes(nb::class_<DebuggerObject>& c) {
          return at ? nb::object(nb::make_tuple(at->block(), at->first(), at->count())) : nb::none();
        },
        "(block in the cluster, first thread, how many) of those that stand here")
-      .def_prop_ro("tensor_memory",
-                   [](DebuggerObject& d) -> nb::object {
-                     const exec::StoppedLanes* at = lanes(d);
-                     if (!at || at->tensor_memory().empty()) return nb::none();
-                     const std::span<const uint32_t> words = at->tensor_memory();
-                     return nb::bytes(words.data(), words.size_bytes());
-                   },
-                   "128 words of 32 bits a column, or None: the block has allocated none")
+      .def_prop_ro(
+          "tensor_memory",
+          [](DebuggerObject& d) -> nb::object {
+            const exec::StoppedLanes* at = lanes(d);
+            if (!at || at->tensor_memory().empty()) return nb::none();
+            const std::span<const uint32_t> words = at->tensor_memory();
+            return nb::bytes(words.data(), words.size_bytes());
+          },
+          "128 words of 32 bits a column, or None: the block has allocated none")
       .def_prop_ro(
           "tensor_columns",
           [](DebuggerObject& d) {
@@ -384,6 +395,7 @@ void init_debugger(nb::module_& m) {
           },
           "Lets go of the front end.");
   init_commands(c);
+  init_again(c);
   init_state(c);
   init_lanes(c);
   init_machine(c);

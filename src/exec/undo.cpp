@@ -128,8 +128,8 @@ void UndoLog::protect() {
 
 bool UndoLog::open_chunk(Region& r, size_t c) {
   const uint64_t at = r.first + c * r.chunk, bytes = std::min(r.chunk, r.last - at);
-  void* memory = ::mmap(nullptr, sizeof(Saved) + bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      ::mmap(nullptr, sizeof(Saved) + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   auto* saved = new (memory) Saved{marks_.back().saved, at, bytes};
   std::memcpy(saved->data(), host(at), bytes);

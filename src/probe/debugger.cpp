@@ -470,8 +470,10 @@ bool Debugger::on_stop(uint32_t place, exec::Stopped& stopped) {
     const bool here = stopped.program() == from_program_ && stopped.is_of(from_task_);
     if (here && (begins(place, stopped) || !hits.empty())) {
       // After a moment that was kept, the first place of the task may have begun before it.
-      if (unsure_ < 0 && late()) unsure_ = now;
-      else noted_ = now;
+      if (unsure_ < 0 && late())
+        unsure_ = now;
+      else
+        noted_ = now;
     }
     return true;
   }

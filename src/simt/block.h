@@ -76,9 +76,7 @@ struct CtaPart {
 };
 template <class T>
 struct CopiedPart : CtaPart {
-  std::unique_ptr<CtaPart> copy() const override {
-    return std::make_unique<T>(static_cast<const T&>(*this));
-  }
+  std::unique_ptr<CtaPart> copy() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
 };
 
 // The memory of a block: registers, shared, local.

@@ -80,8 +80,8 @@ struct Code : Target {
   void (*begin_parameters)(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) = nullptr;
   uint32_t reserved_shared = 0;  // bytes that the system has in a block's shared memory, before all others
   std::vector<SharedVariable> shared_variables;
-  uint32_t static_shared = 0;    // bytes of .shared variables; dynamic shared memory follows
-  uint32_t local_bytes = 0;      // a thread, of .local variables and of .param variables of calls
+  uint32_t static_shared = 0;  // bytes of .shared variables; dynamic shared memory follows
+  uint32_t local_bytes = 0;    // a thread, of .local variables and of .param variables of calls
   bool dynamic_shared = false;
   // Atomic operations on 16 bits are written as such on the words around them: memory ends at whole words.
   bool whole_words = false;

@@ -46,12 +46,12 @@ struct Worker {
   Launch* launch = nullptr;
   machine::Taker* clusters = nullptr;  // of the grid
   exec::MemoryView memory;
-  std::vector<int8_t> guard_mask;  // scratch of guarded instructions
-  uint64_t global_spins = 0;       // volatile, acquiring and atomic accesses to global memory
-  int64_t steps = 0;               // instructions, counted at backward jumps
-  Checks* checks = nullptr;        // of a checked launch
-  Counting* counting = nullptr;    // of a launch that counts
-  size_t only_spun = 0;            // looks, one after the other, that found nothing but spins
+  std::vector<int8_t> guard_mask;            // scratch of guarded instructions
+  uint64_t global_spins = 0;                 // volatile, acquiring and atomic accesses to global memory
+  int64_t steps = 0;                         // instructions, counted at backward jumps
+  Checks* checks = nullptr;                  // of a checked launch
+  Counting* counting = nullptr;              // of a launch that counts
+  size_t only_spun = 0;                      // looks, one after the other, that found nothing but spins
   std::shared_ptr<exec::Snapshot> restored;  // a debugger has the cluster go on from there (snapshot.cpp)
   // The path that then goes on, and how far it may.
   struct Resume {

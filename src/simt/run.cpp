@@ -221,7 +221,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
 
   Outcome run_cta(Cta& cta) {
     while (!cta.paths.empty()) {
-      Path* s = worker_.resume ? cta.paths[worker_.resume->path].get()
+      Path* s = worker_.resume          ? cta.paths[worker_.resume->path].get()
                 : cta.paths.size() == 1 ? cta.paths[0].get()
                                         : choose(cta);
       if (!s || !is_ready(cta, *s)) return Outcome::kBlocked;
@@ -278,7 +278,8 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     if (should_stop(x)) return Outcome::kStopped;
     if (x.path) ++x.path->penalty;
     // Others may be ready at each look, yet wait for the same: after some looks they had their turns.
-    const bool others_first = !launch_.shuffle && worker_.only_spun <= cta.paths.size() && others_ready(cta, x.path);
+    const bool others_first =
+        !launch_.shuffle && worker_.only_spun <= cta.paths.size() && others_ready(cta, x.path);
     if (!spins_only || others_first) return Outcome::kGoesOn;
     worker_.only_spun = 0;
     return Outcome::kSpinning;

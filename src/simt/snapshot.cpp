@@ -34,8 +34,9 @@ struct KeptCluster final : exec::Snapshot {
 };
 
 KeptBlock kept_block(const Cta& cta) {
-  KeptBlock b{{}, {}, cta.alive, cta.alive_count, cta.barriers, cta.cluster_tickets, cta.was_refused, cta.fuel,
-          cta.spins, {}};
+  KeptBlock b{
+      {},       {},        cta.alive, cta.alive_count, cta.barriers, cta.cluster_tickets, cta.was_refused,
+      cta.fuel, cta.spins, {}};
   const std::span<std::byte> all = cta.memory->all();
   b.memory.assign(all.begin(), all.end());
   for (const auto& path : cta.paths) b.paths.push_back(*path);

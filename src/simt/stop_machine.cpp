@@ -104,7 +104,8 @@ std::vector<std::string> copies_of(Exec& x) {
       if (part) part->list(all);
   std::vector<std::string> out;
   for (auto& [text, at] : all)
-    out.push_back(text + (at && at->source ? ", issued at " + instruction_location(x.code(), *at->source) : ""));
+    out.push_back(text +
+                  (at && at->source ? ", issued at " + instruction_location(x.code(), *at->source) : ""));
   return out;
 }
 

@@ -41,11 +41,11 @@ std::vector<std::string> tasks_of(const Task& here, const Instr& at) {
     std::string line = p.tasks.size() > 1 ? partition_name(p, t) : "the program";
     if (t.outcome != Outcome::kFinished && pc && pc->op)
       line += " at " + location_of(*pc->op, *t.code->module).str();
-    line += t.frozen                            ? ": frozen"
-            : &t == &here                       ? ": is here"
-            : t.outcome == Outcome::kFinished   ? ": has ended"
-            : t.outcome == Outcome::kBlocked    ? ": waits in " + std::string(pc && pc->op ? pc->op->name : "")
-                                                : ": can go on";
+    line += t.frozen                          ? ": frozen"
+            : &t == &here                     ? ": is here"
+            : t.outcome == Outcome::kFinished ? ": has ended"
+            : t.outcome == Outcome::kBlocked  ? ": waits in " + std::string(pc && pc->op ? pc->op->name : "")
+                                              : ": can go on";
     out.push_back(std::move(line));
   }
   return out;

@@ -145,7 +145,9 @@ class MachineCommands:
             block, head = int(match[1]), match[2]
         words = re.sub(r"\b(warps?|partitions?)\b|,", " ", head).split()
         if on and not words:
-            raise fail("freeze: which warp or partition?", "as in freeze 2, freeze 0-3, freeze block 1 warp 2")
+            raise fail(
+                "freeze: which warp or partition?", "as in freeze 2, freeze 0-3, freeze block 1 warp 2"
+            )
         changed = self.session.freeze([n for word in words for n in _range(word)] or None, block, on)
         self._answer({"frozen" if on else "thawed": changed}, [])
 

@@ -77,7 +77,9 @@ class Stopped {
   // What each task or path does: "warps 0 to 3 at k.ptx:12:3: waits for ...".
   virtual std::vector<std::string> paths() { return {}; }
   virtual std::vector<StoppedBarrier> barriers() { return {}; }
-  virtual std::vector<std::string> copies() { return {}; }  // and other asynchronous operations under way, oldest first
+  virtual std::vector<std::string> copies() {
+    return {};
+  }  // and other asynchronous operations under way, oldest first
   virtual std::vector<StoppedBuffer> buffers() { return {}; }
   // (name, text) of tensor descriptors.
   virtual std::vector<std::pair<std::string, std::string>> descriptors() { return {}; }
@@ -97,7 +99,8 @@ class StoppedLanes : public Stopped {
   virtual uint64_t shared_bytes() const = 0;
   // words[column * 128 + lane] of tensor memory; empty: the block has allocated none.
   virtual std::span<const uint32_t> tensor_memory() const = 0;
-  virtual std::vector<std::pair<uint32_t, uint32_t>> tensor_columns() const = 0;  // [first, last) that are allocated
+  virtual std::vector<std::pair<uint32_t, uint32_t>> tensor_columns()
+      const = 0;  // [first, last) that are allocated
 };
 
 // An instruction that the SIMT engine lowers.

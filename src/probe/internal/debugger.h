@@ -102,8 +102,8 @@ class Debugger final : public exec::Stopper {
   const std::vector<DebugPlace>& places() const { return places_; }
 
   // ---- running a launch again, from its start or from a later program: what it writes is kept meanwhile
-  void begin_launch();                                        // one that has not run yet
-  void hold(std::span<const exec::Allocation> memory);        // before each run
+  void begin_launch();                                  // one that has not run yet
+  void hold(std::span<const exec::Allocation> memory);  // before each run
   // After a run that ended on its way: the next one begins where that moment is still to come (-1: with the last program
   // that it can), and memory is what it was there.
   void put_back(int64_t moment);
@@ -149,7 +149,7 @@ class Debugger final : public exec::Stopper {
   // Does not stop before that moment, but notes the last one of the program and task that it stood in at which a
   // breakpoint is hit, or (kOp, kLine) an op or a line begins. further: of those that the search before was of.
   void search(Until what, int most_depth, int64_t moment, bool further);
-  int64_t noted() const { return noted_; }    // -1: none
+  int64_t noted() const { return noted_; }  // -1: none
   // The first moment of the task after one that was kept: of what was before it the search knows nothing. -1: none.
   int64_t unsure() const { return unsure_; }
   int64_t moment() const { return moment_; }  // places that the launch has come to
@@ -229,7 +229,7 @@ class Debugger final : public exec::Stopper {
   exec::UndoLog log_;  // marks: first_, start_ where that is another, and of each of kept_
   Start first_, start_;
   size_t starts_ = 1;
-  std::vector<Moment> kept_;  // of the program, by moment
+  std::vector<Moment> kept_;                                                   // of the program, by moment
   double keep_first_ = 0.1, keep_every_ = 0, keep_next_ = 0, start_next_ = 0;  // seconds; of steady_seconds()
   int64_t began_ = 0, unsure_ = -1;
   std::vector<Edit> edits_;

@@ -419,7 +419,9 @@ namespace {
 // ---- commit
 
 struct CommitOp : AsyncOp {
-  std::string text() const override { return "commit, of which the mbarrier at " + shared_text(address) + " is told"; }
+  std::string text() const override {
+    return "commit, of which the mbarrier at " + shared_text(address) + " is told";
+  }
   const Instr* at() const override { return instr; }
   const Instr* instr;
   Cta* cta;

@@ -57,9 +57,9 @@ struct Wgmma : CopiedPart<Wgmma> {
   void list(std::vector<std::pair<std::string, const Instr*>>& out) const override {
     for (size_t w = 0; w < warps.size(); ++w)
       for (size_t i = warps[w].done; i < warps[w].products.size(); ++i)
-        out.emplace_back("product of warp " + std::to_string(w) + ", group " +
-                             std::to_string(warps[w].products[i].group),
-                         warps[w].products[i].instr);
+        out.emplace_back(
+            "product of warp " + std::to_string(w) + ", group " + std::to_string(warps[w].products[i].group),
+            warps[w].products[i].instr);
   }
 };
 Wgmma& part_of(Cta& cta) { return cta.part<Wgmma>(Cta::kWgmma); }

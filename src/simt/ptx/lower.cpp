@@ -270,7 +270,8 @@ bool Lowering::lower_variables() {
     }
     code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(v.align, 1u)));
     offsets_[&v] = code.static_shared;
-    code.shared_variables.push_back({std::string(v.name), code.static_shared, static_cast<uint32_t>(v.bytes)});
+    code.shared_variables.push_back(
+        {std::string(v.name), code.static_shared, static_cast<uint32_t>(v.bytes)});
     code.static_shared += static_cast<uint32_t>(std::min<uint64_t>(v.bytes, kOffsetMask));
   };
   for (const ptx::Variable& v : module.variables()) place_shared(v);

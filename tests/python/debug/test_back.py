@@ -1,5 +1,5 @@
-"""Going back: each moment of a launch is what it was on the way there, whether its program goes on from what was
-kept of it or the launch runs again; memory too."""
+"""Going back: each moment of a launch is what it was on the way there, whether its program goes on from what
+was kept of it or the launch runs again; memory too."""
 
 import numpy
 import pytest
