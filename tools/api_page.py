@@ -38,12 +38,13 @@ The objects that the functions of the [Python API](api.md) return, from their do
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
-    "Compiling": ("compile", "compare", "export", "passes", "bisect", "resources", "ledger"),
+    "Compiling": ("compile", "export", "passes", "bisect", "resources", "ledger"),
     "Looking inside": (
         "dumping",
         "dumps",
         "debug",
         "lockstep",
+        "compare",
         "profile",
         "source_map",
         "report",

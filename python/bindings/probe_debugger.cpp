@@ -228,6 +228,14 @@ void init_again(nb::class_<DebuggerObject>& c) {
           "end_launch", [](DebuggerObject& d) { d.debugger.end_launch(); },
           "What a launch wrote is kept between the two, by the core.")
       .def(
+          "original",
+          [](const DebuggerObject& d, uint64_t address, size_t bytes) {
+            nb::bytearray out(static_cast<const void*>(nullptr), bytes);
+            d.debugger.read_first(address, {static_cast<std::byte*>(out.data()), bytes});
+            return out;
+          },
+          nb::arg("address"), nb::arg("bytes"), "What memory was before the launch.")
+      .def(
           "put_back",
           [](DebuggerObject& d, int64_t moment) {
             d.debugger.put_back(moment);

@@ -201,6 +201,22 @@ void UndoLog::put_back(size_t mark) {
   protect();
 }
 
+void UndoLog::read_first(uint64_t address, std::span<std::byte> out) const {
+  std::memcpy(out.data(), host(address), out.size());
+  const auto put = [&](uint64_t at, const std::byte* data, uint64_t bytes) {
+    const uint64_t low = std::max(at, address), high = std::min(at + bytes, address + out.size());
+    if (low < high) std::memcpy(out.data() + (low - address), data + (low - at), high - low);
+  };
+  for (size_t m = marks_.size(); m-- > 0;) {
+    for (Saved* s = marks_[m].saved; s; s = s->next) put(s->address, s->data(), s->bytes);
+    for (size_t i = 0; i < regions_.size(); ++i) {
+      const std::vector<std::byte>&head = marks_[m].edges[2 * i], &tail = marks_[m].edges[2 * i + 1];
+      put(regions_[i].begin, head.data(), head.size());
+      put(regions_[i].end - tail.size(), tail.data(), tail.size());
+    }
+  }
+}
+
 void UndoLog::merge(size_t mark) {
   Mark& into = marks_[mark - 1];
   Saved* later = marks_[mark].saved;
@@ -220,11 +236,6 @@ void UndoLog::merge(size_t mark) {
     later = next;
   }
   marks_.erase(marks_.begin() + static_cast<ptrdiff_t>(mark));
-}
-
-void UndoLog::drop_before(size_t mark) {
-  for (size_t i = 0; i < mark; ++i) free_all(marks_[i].saved);
-  marks_.erase(marks_.begin(), marks_.begin() + static_cast<ptrdiff_t>(mark));
 }
 
 void UndoLog::end() {

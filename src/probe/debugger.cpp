@@ -133,7 +133,7 @@ base::Status Debugger::begin(std::shared_ptr<const ir::Module> module, const std
   numbers_.clear();
   variables_.clear();
   found_.clear();
-  moment_ = began_ = start_.moment;
+  moment_ = began_ = starts_.back().moment;
   unsure_ = -1;
   is_ready_ = sparse_ = false;
   is_ttir_ = level == "ttir";

@@ -23,8 +23,8 @@ double seconds() {
 
 void Debugger::begin_launch() {
   log_.end();
-  first_ = start_ = {};
-  starts_ = 1;
+  starts_.assign(1, {});
+  counted_ = 0;
 }
 
 void Debugger::hold(std::span<const exec::Allocation> memory) {
@@ -37,14 +37,12 @@ void Debugger::end_launch() { log_.end(); }
 
 void Debugger::put_back(int64_t moment) {
   if (sparse_) {  // which did not count: moments are those since its last start
-    log_.drop_before(starts_ - 1);
-    first_ = start_ = {start_.unit, 0};
-    starts_ = 1;
-  } else if (moment >= 0 && moment < start_.moment) {
-    start_ = first_;
-    starts_ = 1;
+    counted_ = starts_.size() - 1;
+    starts_.back().moment = 0;
+  } else if (moment >= 0 && moment < starts_.back().moment && starts_.size() > counted_ + 1) {
+    starts_.pop_back();
   }
-  log_.put_back(starts_ - 1);
+  log_.put_back(starts_.size() - 1);
 }
 
 void Debugger::on_unit(int64_t unit, bool alone) {
@@ -53,17 +51,20 @@ void Debugger::on_unit(int64_t unit, bool alone) {
   keep_next_ = now + keep_every_;
   const bool skips = std::any_of(breakpoints_.begin(), breakpoints_.end(),
                                  [](const Kept& k) { return k.breakpoint.skip > 0; });
-  if (!alone || skips || recorder_ || !log_.is_on() || unit <= start_.unit || now < start_next_) return;
-  if (starts_ == 2) log_.merge(1);
+  if (!alone || skips || recorder_ || !log_.is_on() || unit <= starts_.back().unit || now < start_next_)
+    return;
+  if (starts_.size() > counted_ + 1) {
+    log_.merge(starts_.size() - 1);
+    starts_.pop_back();
+  }
   log_.mark();
-  starts_ = 2;
-  start_ = {unit, moment_};
+  starts_.push_back({unit, moment_});
   start_next_ = now + kStartEvery;
 }
 
 void Debugger::on_turn_end() {
   kept_.clear();
-  while (log_.marks() > starts_) log_.merge(log_.marks() - 1);
+  while (log_.marks() > starts_.size()) log_.merge(log_.marks() - 1);
 }
 
 void Debugger::keep(exec::Stopped& stopped, int64_t moment) {

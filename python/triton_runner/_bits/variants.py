@@ -7,16 +7,15 @@ import dataclasses
 import itertools
 
 from triton_runner import _settings
-from triton_runner._artifact.relaunch import Relaunch, of_call
+from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._bits.compare import Variant
 from triton_runner._case.asked import Asked, refused
-from triton_runner._compiler import compile as compiler
 from triton_runner._compiler import versions
-from triton_runner._launch.launchers import Call, observing
+from triton_runner._compiler.of_release import of_release
+from triton_runner._launch.launchers import observing
 
 _WARPS = (1, 2, 4, 8)
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +87,7 @@ def _compiled(launch: Asked, options: dict, hook, target: str, release: str) -> 
             return Variant(named, state="not run", text="it launches nothing")
         call, relaunch = calls[-1]
         if release and release != versions.installed():
-            relaunch = _of_release(call, relaunch, release)
+            relaunch = of_release(call, relaunch, release)
     except DiagnosticError as error:
         return Variant(named, state="compiler error", text=error.message)
     except Exception as error:  # whatever a compiler raises
@@ -106,29 +105,6 @@ def _share_arguments(launch: Asked, compiled: list[Variant]) -> None:
         mine, first = one.launch.arguments.named, ready[0].launch.arguments
         if [(name, id(value)) for name, value in mine] == [(name, id(value)) for name, value in first.named]:
             one.launch = dataclasses.replace(one.launch, arguments=first)
-
-
-def _of_release(call: Call, relaunch: Relaunch, release: str) -> Relaunch:
-    """The launch as another release compiles it."""
-    source, function = call.kernel.src, call.function
-
-    def name_of(key) -> str:
-        key = key[0] if isinstance(key, tuple) else key
-        return key if isinstance(key, str) else function.arg_names[key]
-
-    constants = {name_of(key): value for key, value in source.constants.items()}
-    signature = {name: kind for name, kind in source.signature.items() if kind != "constexpr"}
-    attrs = {name_of(key): value for key, value in (source.attrs or {}).items()}
-    metadata = relaunch.metadata
-    options = {name: metadata[name] for name in _OPTIONS if metadata.get(name) is not None}
-    lowest = "ptx" if relaunch.target.startswith("cuda") else "ttgir"
-    made = compiler.compile(
-        function, signature, constants, target=relaunch.target, to=lowest, options=options, attrs=attrs,
-        triton=release,
-    )  # fmt: skip
-    return dataclasses.replace(
-        relaunch, texts=made.asm, metadata_of=lambda: {**made.metadata, "name": made.name}, entry="ttir"
-    )
 
 
 def _fused(launch: Asked, one: Variant) -> list[Variant]:

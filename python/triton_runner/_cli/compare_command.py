@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.ci_options import check_ci, ci_options, of_comparison, write_ci
 from triton_runner._cli.compile_command import constants
@@ -45,6 +46,7 @@ from triton_runner._settings.options import json_option, print_json
     "--show", multiple=True, metavar="OPCODE", help="A column more: how often it stands in the code."
 )
 @click.option("--counts", is_flag=True, help="Count what each launch executes in its machine code.")
+@click.option("--chip", metavar="NAME", help="Estimate each launch's cycles on h200, ... and what binds it.")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Processes at once; else as many as cores.")
 @click.option("--executor", metavar="dask://HOST:PORT", help="Measure on a Dask cluster.")
 @click.option("--store", type=click.Path(file_okay=False), help="The folder of finished cells.")
@@ -53,7 +55,7 @@ from triton_runner._settings.options import json_option, print_json
 @json_option
 def compare_command(
     kernel, versions, targets, configs, signature, constexprs, args, grid, base, conditions, show, counts,
-    jobs, executor, store, timeout, as_json, **ci,
+    chip, jobs, executor, store, timeout, as_json, **ci,
 ):  # fmt: skip
     """Compare KERNEL (kernel.py:name, an IR file, or a case, *.trcase) with itself: releases, targets,
     configurations.
@@ -66,10 +68,16 @@ def compare_command(
     from triton_runner._artifact.shell_arguments import parse_argument
     from triton_runner._case.case import is_case, open_case
     from triton_runner._compare import comparison, expression, measure, table
+    from triton_runner._profile import timing
+    from triton_runner._profile.chips import chip_named
 
     parsed = [expression.parse(text, "--fail-if", measure.FIGURES) for text in conditions]
     named = {leaf[1] for node in parsed for leaf in expression.named(node) if leaf[0] == "name"}
     counts = counts or bool(named.intersection(measure.COUNTED))
+    if chip:
+        targets = targets or f"cuda:{chip_named(chip, timing.TIMINGS).capability}"
+    elif unnamed := named.intersection(measure.ESTIMATED):
+        raise fail(f"--fail-if names {min(unnamed)}, which needs a chip", "--chip h200")
     check_ci(**ci)
     if base and not base.endswith(".json"):
         base = base.replace("triton=", "release=")
@@ -85,8 +93,8 @@ def compare_command(
             targets = targets or case.target
         result = comparison.compare(
             **launch, signature=signature, versions=versions, targets=targets, configs=list(configs) or None,
-            base=base, jobs=jobs, executor=executor, store=store, timeout=timeout,
-            counts=counts, told=lambda cell, kept, total: report(cell.name, next(done), total),
+            base=base, jobs=jobs, executor=executor, store=store, timeout=timeout, counts=counts,
+            chip=chip or "", told=lambda cell, kept, total: report(cell.name, next(done), total),
         )  # fmt: skip
     failing = {text: result.failing(text) for text in conditions}
     failed = [row for row in result if row.error]

@@ -10,7 +10,13 @@ import click
 
 from triton_runner import _settings
 from triton_runner._base.errors import fail
-from triton_runner._settings.options import ProgramOrFile, pretend_option, prints_aside, program_arguments
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    check_program,
+    pretend_option,
+    prints_aside,
+    program_arguments,
+)
 
 _LEVELS = ("ttir", "ttgir", "ptx", "cubin")
 _SAME = ("device", "level", "target", "check", "threads")  # settings that the debugger has or can do without
@@ -24,10 +30,13 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
 @click.option("--kernel", default="", help="Launches of this kernel only.")
 @click.option("--program", "at", help="Stops in this program of the grid only: 3 or 3,0,1; -1 is any.")
 @click.option("--check", default="", help="What these checks report is a stop, too: race, nan, uninit, ...")
-@click.option("--grid", help="Of a kernel's file: 4 or 4,2,1; its arguments stand after it, as for exec.")
+@click.option("--grid", help='Of a kernel: 4 or 4,2,1; of kernel.py:NAME also "cdiv(M, BLOCK), 2".')
+@click.option("--arg", "args", multiple=True, help="Of a kernel: one a parameter, in order, as for exec.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:NAME: NAME=VALUE.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
 @click.option("-ex", "--execute", "commands", multiple=True, help="Run this command; may be repeated.")
 @click.option("--command", "script", type=click.File(), help="Run the commands in a file, a line each.")
+@click.option("--record", metavar="FILE.svg", help="Write what is shown as an animated picture.")
 @click.option(
     "--dap",
     is_flag=False,
@@ -42,10 +51,10 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
 @pretend_option
 @program_arguments
 def debug_command(
-    level, kernel, at, check, grid, target, commands, script, pretend_cuda, is_module, as_json, program,
-    arguments,
+    level, kernel, at, check, grid, args, constexprs, target, commands, script, record, pretend_cuda,
+    is_module, as_json, program, arguments,
 ):  # fmt: skip
-    """Debug the launches of PROGRAM, of a case (*.trcase), or of a kernel in a file, on the CPU.
+    """Debug the launches of PROGRAM, a case (*.trcase), a kernel's file or kernel.py:NAME, on the CPU.
 
     A terminal takes commands (help lists them): break 42 if acc.max() > 1e4, run, print acc, step,
     reverse-step,
@@ -56,35 +65,50 @@ def debug_command(
     from triton_runner import _settings
     from triton_runner._debug import target as targets
     from triton_runner._debug import terminal
+    from triton_runner._debug.recording import Recording
     from triton_runner._debug.session import Session
+    from triton_runner._debug.stage import CtrlC, MainThread
 
-    what = targets.of(
-        program, arguments, grid=grid, kernel=kernel, is_module=is_module, pretend_cuda=pretend_cuda
-    )
+    if program.rpartition(":")[0].endswith(".py"):
+        what = targets.of(_launching(program, [*args, *arguments], constexprs, grid))
+    else:
+        what = targets.of(
+            program, [*args, *arguments], grid=grid, kernel=kernel, is_module=is_module,
+            pretend_cuda=pretend_cuda,
+        )  # fmt: skip
     lines = script.read().splitlines() if script else []
     with os.fdopen(os.dup(1), "w") as out, _settings.using(target=target), prints_aside(as_json):
-        session = Session(what, level, kernel, program_of(at), check)
-        status = terminal.main(session, [*lines, *commands], out, as_json)
+        main, recording = MainThread(), Recording(record) if record else None
+        session = Session(what, level, kernel, at or None, check, main.start)
+        with CtrlC(session):
+            status = main.serve(
+                lambda: terminal.main(session, [*lines, *commands], out, as_json, main.read, recording)
+            )
     sys.exit(status)
+
+
+def _launching(name: str, args: list[str], constexprs, grid: str | None):
+    """A function that launches kernel.py:NAME."""
+    # Other targets do without it.
+    from triton_runner._artifact.shell_arguments import parse_argument
+    from triton_runner._bits import kernel
+    from triton_runner._cli.compile_command import constants
+
+    check_program(name.rpartition(":")[0], False)
+    if not args or not grid:
+        raise fail(
+            f"{name} is a kernel, and needs a launch", "give its arguments (--arg) and its grid (--grid)"
+        )
+    values = [parse_argument(text) for text in args]
+    launched = kernel.Given(name, values, grid, constants(constexprs, "--constexpr"))
+    _, named, launch = kernel.launching(launched)
+    return lambda: launch(**named)
 
 
 def _serve(context, where: str) -> None:
     from triton_runner._debug.dap import serve  # it loads what the other verbs do without
 
     context.exit(serve.main(where))
-
-
-def program_of(text: str | None) -> list[int] | None:
-    """[3, 0, 0] of "3" and of "3,0"."""
-    if not text:
-        return None
-    try:
-        axes = [int(axis) for axis in text.split(",")]
-    except ValueError:
-        axes = []
-    if not 1 <= len(axes) <= 3 or min(axes) < -1:
-        raise fail(f"--program {text!r} is none of a grid", "as in 3 or 3,0,1; -1 stands for any")
-    return [*axes, *[0] * (3 - len(axes))]
 
 
 def look(words: list[str], settings: dict, *others) -> list[str]:

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import itertools
 import os
+from pathlib import Path
 
 from triton_runner import _core
 from triton_runner._base import environment
@@ -80,6 +81,7 @@ class Subject:
     timeout: float | None
     store: store.Store
     counts: bool = False  # each launch's machine code is counted too
+    chip: str = ""  # on which its time is estimated
 
     def __post_init__(self):
         self.function = None  # a Kernel, where it is one of Python
@@ -91,10 +93,9 @@ class Subject:
                 self.function = kernels.of_file(path, name, self.store)
         if self.function is None and (self.args is not None or self.constexprs):
             raise fail("arguments and constexprs are of kernels in Python", "give kernel.py:name")
-        if self.counts and self.args is None:
-            raise fail(
-                "what a launch executes is counted in a launch", "give its arguments (--arg) and its grid"
-            )
+        if (self.counts or self.chip) and self.args is None:
+            what = "what a launch executes is counted" if self.counts else "the time of a launch is estimated"
+            raise fail(f"{what} in a launch", "give its arguments (--arg) and its grid")
         if self.args is not None and self.signature:
             raise fail("the arguments (--arg) already say the types", "leave the signature (-s) out")
         if self.args is not None and self.grid is None:
@@ -133,6 +134,7 @@ class Subject:
             passed = [v for n, v in self.values.items() if kinds[n] and not kinds[n].endswith(":1")]
             launch = {"arguments": passed, "grid": self._grid({**constants, **options}), "level": level}
             launch |= {"counts": True} if self.counts else {}
+            launch |= {"chip": {"name": self.chip, "by": _estimator_digest()}} if self.chip else {}
         if self.function is None:
             request = compiler.request_of(self.kernel, None, None, target, None, last, options, None)
         else:
@@ -193,6 +195,13 @@ def _runner_digest() -> str:
     """What this package's own figures and results depend on: its core."""
     with open(_core.__file__, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()[:16]
+
+
+@functools.cache
+def _estimator_digest() -> str:
+    """What an estimate depends on besides: the chips' parameters, and how they are used."""
+    place = Path(__file__).parents[1] / "_profile"
+    return store.key_of([(place / f"{name}.py").read_text() for name in ("chips", "timing", "replay")])
 
 
 def all_cells(subject: Subject, releases, targets, configs, gpu: str = "") -> list[Cell]:

@@ -34,7 +34,8 @@ class Measured:
     - `trap`: the fault that stopped its launch; `unrun`: why it was not launched.
     - `outputs`: type, shape and hash of each array after the launch.
     - `files`: a hash of the text of each level.
-    - `base`: the row that this one is compared with, or None; `is_base`: it is the row itself.
+    - `notes`: sentences on the figures. `base`: the row that this one is compared with, or None; `is_base`:
+      it is the row itself.
     """
 
     release: str
@@ -51,6 +52,7 @@ class Measured:
     pass_name: str | None
     files: dict
     outputs: list | None
+    notes: list = dataclasses.field(default_factory=list)
     base: Measured | None = None
     is_base: bool = False
 
@@ -83,7 +85,8 @@ _SAID = {"mix": "instructions", "pass_name": "pass"}  # what JSON calls some of 
 def _of_json(said: dict) -> Measured:
     """The row that as_dict() gave, without its base."""
     names = [field.name for field in dataclasses.fields(Measured) if field.name not in ("base", "is_base")]
-    return Measured(**{name: said[_SAID.get(name, name)] for name in names})
+    found = {name: said[_SAID.get(name, name)] for name in names if name != "notes"}
+    return Measured(**found, notes=said.get("notes", []))  # earlier runs have none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +156,7 @@ def compare(
     kernel, args=None, *, grid=None, signature=None, constexprs: dict | None = None,
     versions: str | list | None = None, targets: str | list | None = None, configs: str | list | None = None,
     base=None, jobs: int | None = None, executor: str | None = None, store=None,
-    timeout: float | None = None, counts: bool = False, told=None,
+    timeout: float | None = None, counts: bool = False, chip: str = "", told=None,
 ) -> Comparison:  # fmt: skip
     """Compiles a kernel with several releases, for several targets, in several configurations, in processes
     side by side, and compares registers, memory, instructions, occupancy, time, and what the CPU computes.
@@ -172,11 +175,13 @@ def compare(
     - `jobs`: the number of processes (by default the number of cores); `executor`: "dask://host:port".
     - `store`: a folder that keeps finished cells; a cell with a known kernel, release, target, configuration
       and launch is not measured again. `timeout`: the most seconds that a cell may take.
-    - `counts`: also counts what each launch executes. `told(cell, from_store, total)` is called when a cell
+    - `counts`: also counts what each launch executes. `chip`: also estimates its time on a chip (`h200`) by
+      the replay of an SM, as `profile(chip=, replay=True)` does: `cycles`, `microseconds`, `bound_by`.
+    - `told(cell, from_store, total)` is called when a cell
       is finished.
     """
     place = store if isinstance(store, Store) else Store(store)
-    subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place, counts)
+    subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place, counts, chip)
     releases = _releases(versions)
     target_names = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
     chosen = _configs(configs)
@@ -231,7 +236,7 @@ def _row(cell: Cell, result: measure.Result | None) -> Measured:
     figures = {**dict.fromkeys(measure.FIGURES), **data.figures}
     return Measured(
         cell.release, cell.target, cell.config, figures, data.mix, data.ptx, data.error, cell.gap,
-        data.trap, data.unrun, data.stage, data.pass_, data.files, data.outputs,
+        data.trap, data.unrun, data.stage, data.pass_, data.files, data.outputs, data.notes,
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def run(request, note=lambda stage: None):
         return _on_gpu(request, values, grid)
     observer = _core.probe.CountObserver() if request.get("counts") else None
     try:
-        with _file_of(request) as path:
+        with file_of(request) as path:
             kernel = load(path, request["metadata"], "cpu", target=request["target"])
             with _settings.using(recorder=observer):
                 kernel[grid](*values)
@@ -41,7 +41,7 @@ def run(request, note=lambda stage: None):
 
 
 @contextlib.contextmanager
-def _file_of(request):
+def file_of(request):
     """The path of a file with a binary, or the text itself."""
     if isinstance(request["text"], str):
         yield request["text"]
@@ -67,7 +67,7 @@ def _on_gpu(request, values, grid):
         flat = torch.from_numpy(value.reshape(-1).view("uint8")).cuda()
         return flat.view(getattr(torch, str(value.dtype))).reshape(value.shape)
 
-    with _file_of(request) as path:
+    with file_of(request) as path:
         kernel = load(path, request["metadata"])
     tensors = [on_device(value) for value in values]
     return {"milliseconds": testing.do_bench(lambda: kernel[grid](*tensors), return_mode="median")}

@@ -20,6 +20,8 @@ from triton_runner._core import ptx
 
 # Of FIGURES those that a counted launch gives.
 COUNTED = ("executed", "sectors", "wavefronts", "conflicts", "spilled")
+# And those of a launch that is replayed on a chip.
+ESTIMATED = ("cycles", "microseconds", "bound_by")
 # The figures of a cell, as tables and expressions name them.
 FIGURES = {
     "registers": "registers of a thread (VGPRs on AMD)",
@@ -39,6 +41,9 @@ FIGURES = {
     "wavefronts": "wavefronts of its accesses to shared memory",
     "conflicts": "those of them that bank conflicts add",
     "spilled": "sectors of local memory that its spills touch",
+    "cycles": "cycles that a launch takes on a chip, estimated (--chip)",
+    "microseconds": "the same at the chip's highest clock",
+    "bound_by": "what binds it there",
     "seconds": "time of the compilation",
     "milliseconds": "time of a launch, where there is a GPU of the target",
     "equal": "whether the CPU computes the base's bits",
@@ -147,7 +152,7 @@ def _measured(cell: dict) -> Result:
     result = _compiled(compilation)
     if cell["launch"] is None:
         return result
-    binary = compilation.level in ("cubin", "hsaco")
+    binary, chip = compilation.level in ("cubin", "hsaco"), cell["launch"].get("chip")
     metadata = {**compilation.metadata, "name": compilation.name}
     launch = {**cell["launch"], "target": compilation.target, "metadata": metadata}
     what = f"the launch of {request['label']} for {compilation.target}"
@@ -173,6 +178,9 @@ def _measured(cell: dict) -> Result:
     result = dataclasses.replace(result, **fields)
     if launch.get("counts") and compilation.level == "cubin" and "outputs" in fields:
         result = _counted(result, lambda: ask(text=compilation.asm["cubin"], level="cubin"))
+    if chip and compilation.level == "cubin" and "outputs" in fields:
+        job = {"do": "_profile.estimate_job", "chip": chip["name"]}
+        result = _estimated(result, lambda: ask(text=compilation.asm["cubin"], level="cubin", **job))
     if binary and cell["gpu"]:
         with _one_at_a_time:
             answer = ask(text=compilation.asm[compilation.level], level=compilation.level, gpu=True)
@@ -181,14 +189,31 @@ def _measured(cell: dict) -> Result:
     return result
 
 
-def _counted(result: Result, ask) -> Result:
-    """The result with the figures of its machine code, counted on the CPU; or a note why there are none."""
+def _answer(ask) -> dict:
+    """What a worker answers; where it died of the request, why."""
     try:
-        answer = ask()
+        return ask()
     except WorkerError as error:
         if error.ended == "killed":
             raise
-        answer = {"unrun": error.message}
+        return {"unrun": error.message}
+
+
+def _estimated(result: Result, ask) -> Result:
+    """The result with its time on a chip and a note on the error; or a note why there is none."""
+    answer = _answer(ask)
+    if "estimate" not in answer:
+        return dataclasses.replace(result, notes=[*result.notes, f"no cycles: {answer['unrun']}"])
+    it = answer["estimate"]
+    error = "was not measured" if it["error"] is None else f"is {it['error']:.0%} on average"
+    note = f"cycles are estimates for {it['chip']}: their error {error} for launches like this ({it['kind']})"
+    figures = {**result.figures, **{name: it[name] for name in ESTIMATED}}
+    return dataclasses.replace(result, figures=figures, notes=[*result.notes, note])
+
+
+def _counted(result: Result, ask) -> Result:
+    """The result with the figures of its machine code, counted on the CPU; or a note why there are none."""
+    answer = _answer(ask)
     if "counts" not in answer:
         why = answer.get("trap") or answer.get("unrun")
         return dataclasses.replace(result, notes=[*result.notes, f"nothing is counted: {why}"])

@@ -15,11 +15,11 @@ _COLUMNS = (
     ("regs", "registers"), ("spills", "spills"), ("shared", "shared"), ("local", "local"), ("code", "code"),
     ("instr", "instructions"), ("occup.", "occupancy"), ("waves", "waves"), ("executed", "executed"),
     ("sectors", "sectors"), ("wavefr.", "wavefronts"), ("conflicts", "conflicts"), ("spilled", "spilled"),
-    ("compile", "seconds"),
+    ("cycles", "cycles"), ("us", "microseconds"), ("bound by", "bound_by"), ("compile", "seconds"),
     ("GPU ms", "milliseconds"), ("result", None),
 )  # fmt: skip
 _WORSE_WHEN_MORE = ("registers", "spills", "shared", "local", "code", "instructions", "milliseconds",
-    "executed", "sectors", "wavefronts", "conflicts", "spilled",
+    "executed", "sectors", "wavefronts", "conflicts", "spilled", "cycles", "microseconds",
 )  # fmt: skip
 
 
@@ -38,6 +38,8 @@ def _text(row: Measured, name: str) -> str:
         return f"{value:.0%}"
     if name == "seconds":
         return f"{value:.2f} s"
+    if name in ("cycles", "microseconds"):
+        return f"{value:,.0f}" if name == "cycles" else f"{value:.3g}"
     return short(value)
 
 
@@ -108,7 +110,13 @@ def lines(comparison: Comparison, shown=()) -> list[str]:
     for texts, note in marked:
         line = " ".join(text.ljust(w) for text, w in zip(texts, widths, strict=False))
         out.append(f"{line} {note}".rstrip() if note else line.rstrip())
-    return out
+    return [*out, *notes_of(comparison)]
+
+
+def notes_of(comparison: Comparison) -> list[str]:
+    """Each note once."""
+    notes = dict.fromkeys(note for row in comparison for note in row.notes)
+    return [f"note: {_first(note)}" for note in notes]
 
 
 def show(comparison: Comparison, shown=()) -> None:
@@ -128,3 +136,4 @@ def show(comparison: Comparison, shown=()) -> None:
             *styled, *([Text(note, style="dim" if note.startswith("no") else "red")] if note else [])
         )
     Console().print(table)
+    print("\n".join(notes_of(comparison)))

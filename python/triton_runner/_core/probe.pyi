@@ -298,6 +298,15 @@ class CountObserver(RegisterObserver):
 
     def __init__(self) -> None: ...
 
+    def keep_trace(self, most: int) -> None:
+        """
+        What later launches do is kept in order too, for replay(): so many steps and requests at most.
+        """
+
+    @property
+    def traced(self) -> list[int]:
+        """The programs of which there is a trace."""
+
     @property
     def is_mixed(self) -> bool:
         """
@@ -335,6 +344,26 @@ class CountObserver(RegisterObserver):
         """
         Sectors of global memory that the launch loads, and those that it stores to or updates: each counts once.
         """
+
+REPLAY_PARAMETERS: tuple = ...
+
+REPLAY_REASONS: tuple = ...
+
+def replay(observer: CountObserver, listing: str, name: str, chip: dict, programs: Sequence[int], resident: int, active: int, shared: int, regions: Sequence[tuple[int, int, float]], timeline: int = 0) -> dict:
+    """
+    Replays programs of an observer's trace on one SM: cycles, when each of them ends, stalls by instruction, and what was busy. `chip`: a number for each of REPLAY_PARAMETERS.
+    """
+
+def trace_bytes(observer: CountObserver) -> bytes:
+    """The trace of an observer as bytes, for give_trace()."""
+
+def give_trace(observer: CountObserver, bytes: bytes) -> None:
+    """An observer gets the trace that trace_bytes() wrote."""
+
+def footprints(observer: CountObserver, regions: Sequence[tuple[int, int, float]]) -> list[tuple[int, int]]:
+    """
+    Of each region the bytes that the traced programs touch: each once a program, and each once.
+    """
 
 class Insertion:
     """A module with stores (or markers) put in, and where they store."""

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from triton_runner._base.errors import fail
 from triton_runner._core import probe
-from triton_runner._debug import conditions
+from triton_runner._debug import conditions, parts
 from triton_runner._debug.machine import Memory
 from triton_runner._debug.places import Places, check_where, line_of
 from triton_runner._debug.results import BreakpointInfo
+from triton_runner._dump.axes import program_of
 
 
 @dataclasses.dataclass
@@ -63,12 +64,10 @@ class Breakpoints:
         return self._all[number]
 
     def add(self, where: str, condition: str = "", *, program=None, watch: str = "", **how) -> Breakpoint:
-        if program is not None:
-            axes = [*program] if isinstance(program, (tuple, list)) else [program]
-            program = [*axes, *[0] * (3 - len(axes))]
+        program = None if program is None else [*program_of(program)]
         if watch:
             if how.get("memory") is None:
-                conditions.split(watch)
+                parts.element(watch)
         else:
             where = check_where(where)
         if condition:
@@ -115,8 +114,7 @@ class Breakpoints:
         tests, expression = conditions.parsed(b.condition) if b.condition else ([], "")
         if expression:
             self._expressions[b.number] = expression
-        is_value = b.watch and b.memory is None
-        name, element = conditions.split(b.watch) if is_value else ("", [])
+        watched = parts.element(b.watch) if b.watch and b.memory is None else parts.Part("")
         memory = {"memory": _memory_of_core(b.memory)} if b.memory else {}
         where = b.places if b.places is not None else [] if b.watch else self._places(b, places)
         b.found = len(where)
@@ -124,7 +122,7 @@ class Breakpoints:
             return None
         return probe.Breakpoint(
             b.number, where, program=b.program or [-1, -1, -1], task=b.task, iteration=b.iteration,
-            conditions=tests, watch=name, element=element, skip=0 if expression else b.skip,
+            conditions=tests, watch=watched.name, element=[*watched.index], skip=0 if expression else b.skip,
             hits=hits, **memory,
         )  # fmt: skip
 
@@ -137,8 +135,8 @@ class Breakpoints:
 
     def watching(self, what: str):
         """A watchpoint of the core that nobody asked for by name."""
-        name, element = conditions.split(what)
-        return probe.Breakpoint(-(1 << 20), [], watch=name, element=element, first=True)
+        part = parts.element(what)
+        return probe.Breakpoint(-(1 << 20), [], watch=part.name, element=[*part.index], first=True)
 
     def holding(self, hits: list, state) -> list:
         """Those of the hits whose expressions hold too."""

@@ -32,14 +32,6 @@ def identifiers(text: str) -> tuple[str, dict]:
     return _PERCENT.sub(name_of, text), names
 
 
-def split(what: str) -> tuple[str, list[int]]:
-    """("acc", [3, 5]) of "acc[3, 5]"."""
-    match = re.fullmatch(r"\s*([%\w.#$]+)\s*(?:\[([-\d,\s]+)\])?\s*", what)
-    if not match:
-        raise fail(f"{what!r} is no value and no element of one", 'as in "acc", "%12", "acc[3, 5]"')
-    return match[1], [int(i) for i in match[2].split(",") if i.strip()] if match[2] else []
-
-
 def parsed(text: str) -> tuple[list, str]:
     """(conditions for the core, what is left for Python or "") of a breakpoint's condition."""
     code, names = identifiers(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triton_runner._base.errors import fail
 from triton_runner._core import probe
+from triton_runner._dump.axes import program_of
 
 _WARP = 32
 
@@ -17,7 +18,7 @@ class Focus:
     def focus_on(self, program=None, warp=None, lane=None, partition=None) -> None:
         """Stops in a program alone ("3,0"; -1 is any), in a warp, a thread of it, or a partition. Registers
         are then shown of these alone. What is left out is all."""
-        self.focus = [-1, -1, -1] if program is None else _axes(program)
+        self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         if lane is not None and warp is None:
             warp = 0 if self.threads is None else self.threads.start // _WARP
         if lane is not None and not 0 <= lane < _WARP:
@@ -63,14 +64,3 @@ class Focus:
         """The number of its first thread in the cluster."""
         size = self._debugger.block_threads
         return block * size + warp * _WARP if 0 <= warp * _WARP < size else None
-
-
-def _axes(program) -> list[int]:
-    text = program if isinstance(program, str) else ",".join(map(str, program))
-    try:
-        axes = [int(axis) for axis in text.split(",")]
-    except ValueError:
-        axes = []
-    if not 1 <= len(axes) <= 3 or min(axes) < -1:
-        raise fail(f"program {program!r} is none of a grid", "as in 3 or 3,0,1; -1 stands for any")
-    return [*axes, *[0] * (3 - len(axes))]

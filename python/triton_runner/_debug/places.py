@@ -10,24 +10,31 @@ from triton_runner._base.errors import fail
 from triton_runner._base.markers import BREAKPOINT
 from triton_runner._debug.results import Frame
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LIBRARY = "triton/language/"  # tl.sum and its like: a step goes over them
 
 
 @functools.lru_cache(maxsize=64)
-def _functions(file: str) -> tuple:
-    """(first line, last line, name) of the functions of a source, inner ones last."""
+def _blocks(file: str, kinds: tuple) -> tuple:
+    """(first line, last line, name) of the statements of some kinds in a source, inner ones last."""
     try:
         with open(file, encoding="utf-8") as source:
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError):
         return ()
-    defs = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    return tuple(sorted((d.lineno, d.end_lineno or d.lineno, d.name) for d in defs))
+    those = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    return tuple(sorted((n.lineno, n.end_lineno or n.lineno, getattr(n, "name", "")) for n in those))
 
 
 def function_at(file: str, line: int) -> str:
     """The name of the function around a line; "" where there is none."""
-    return next((name for a, b, name in reversed(_functions(file)) if a <= line <= b), "")
+    return next((name for a, b, name in reversed(_blocks(file, _FUNCTIONS)) if a <= line <= b), "")
+
+
+def is_in_loop(file: str, line: int, frames: list[Frame]) -> bool:
+    """Whether some frames are inside of the loop that begins on a line."""
+    end = next((last for first, last, _ in _blocks(file, (ast.For, ast.While)) if first == line), line - 1)
+    return any(frame.file == file and line <= frame.line <= end for frame in frames)
 
 
 class Places:

@@ -111,3 +111,36 @@ class BreakpointInfo:
     enabled: bool
     hits: int
     places: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Differing:
+    """The first record of a value in which two sides differ: its line and variable, its names on both sides,
+    the iteration, the element, both numbers, the largest error, how many elements differ, all in words."""
+
+    file: str
+    line: int
+    variable: str
+    value: str
+    other_value: str
+    iteration: list[int]
+    element: list[int]
+    number: float | int | str
+    other_number: float | int | str
+    max_error: float | str
+    elements: int
+    of: int
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """What compare() finds in a program of the grid: compared values, those that differ in the order of
+    execution, notes."""
+
+    side: str
+    other: str
+    program: list[int]
+    values: int
+    differences: list[Differing]
+    notes: list[str]

@@ -13,20 +13,22 @@ import dataclasses
 import functools
 import queue
 import re
-import threading
 
 from triton_runner import _settings
 from triton_runner._artifact import relaunch
 from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._base.levels import MLIR
+from triton_runner._compiler.of_release import of_release
 from triton_runner._core import probe
+from triton_runner._debug import comparing, machine, stage
 from triton_runner._debug import target as targets
-from triton_runner._debug import machine
 from triton_runner._debug.breakpoints import Breakpoints, statements
 from triton_runner._debug.constants import constants_of
 from triton_runner._debug.focus import Focus
 from triton_runner._debug.places import Places
-from triton_runner._debug.results import Exited, Frame, Stopped
+from triton_runner._debug.results import Compared, Exited, Frame, Stopped
 from triton_runner._debug.state import State
+from triton_runner._dump.axes import program_of
 from triton_runner._launch import launchers
 from triton_runner._memory import uninit
 
@@ -50,24 +52,32 @@ class Session(Focus):
       within a program.
     - `break_at()`, `watch()`, `delete()`, `breakpoints`: where it stops.
     - `value(name)`, `values()`, `set(name, value)`, `evaluate(expression)`, `where()`, `frames()`: what
-      stands there.
+      stands there. `compare(level, release)`: which values differ, up to here.
     - `focus_on()`, `freeze()`: which programs and threads stop, and which get no turn.
     - `interrupt()`: stops a launch that runs, from another thread. `close()` ends the program.
     """
 
-    def __init__(self, target, level: str = "ttir", kernel: str = "", program=None, check: str = ""):
+    def __init__(
+        self, target, level: str = "ttir", kernel: str = "", program=None, check: str = "",
+        start=stage.on_a_thread,
+    ):  # fmt: skip
+        """start(run): runs the program somewhere, and returns what has is_alive() and join() of a thread."""
         if level not in targets.LEVELS:
             raise fail(f"level {level!r} cannot be debugged", f"levels: {', '.join(targets.LEVELS)}")
         self.target, self.level, self.kernel = target, level, kernel
-        self.focus = _program_of(program)
+        self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         self.breakpoints = Breakpoints()
         self.stopped: Stopped | Exited | None = None
+        self.stops = 0  # how often it has stopped
         self.launches: list[str] = []  # the names of the kernels that were launched
         self._texts: list = []  # of each launch, by level
+        self._call: tuple | None = None  # (Call, Relaunch) of the last launch
+        self._counted: list[int] = []  # breakpoints whose hits are kept up to the next moment,
+        self._visits: list[int] = []  # which are these
         self.check = check
         self._events: queue.SimpleQueue = queue.SimpleQueue()
         self._orders: queue.SimpleQueue = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._start_program, self._thread = start, None
         self._debugger = probe.Debugger(self._begin, self._stop)
         self._places: Places | None = None
         self._ending = False
@@ -185,6 +195,7 @@ class Session(Focus):
 
     def last_write(self, what: str) -> Stopped | Exited:
         """Back to after the op that gave "acc" or "acc[3, 5]" the value it has."""
+        self.state.shown(what)  # it is there, and has the element
         return self._search(probe.Until.NOTHING, [self.breakpoints.watching(what)])
 
     def go_to(self, moment: int) -> Stopped | Exited:
@@ -264,6 +275,47 @@ class Session(Focus):
         """Gives "acc" or "acc[3, 5]" another value, with which the launch goes on."""
         self._edits.append((self._standing().moment, probe.EditKind.WRITE, *self.state.set(what, value)))
 
+    def compare(self, level: str = "", release: str = "", tolerance: float | None = None) -> Compared:
+        """Which values of this program differ, up to here, from those of another level, or of what another
+        release of Triton compiles ("3.4.0"). Both are run again, without what set() changed. tolerance: for
+        floats, as for lockstep()."""
+        here = self._standing()
+        call, launch = self._call
+        launch.arguments.keep(self._debugger.original)  # which was not copied for each launch
+        sides = comparing.sides_of(
+            launch, self.level, level, release, lambda own, other: of_release(call, own, other)
+        )
+        until = self._computed(here)
+        return comparing.compared(dataclasses.replace(sides[0], until=until), sides[1], here, tolerance)
+
+    def _computed(self, here: Stopped):
+        """Which records of the values of this program were computed up to here."""
+        if self.level in MLIR:
+            calls = self._debugger.calls  # of a function: what was before its call
+            at = self.places.all[calls[0]].at if calls else here.at
+            return comparing.Before(self.text(), here.kernel, at, here.iterations)
+        lines = comparing.places_by_line(self.places)
+        visits = zip(lines, self.visits(list(lines.values())), strict=True)
+        return comparing.Counted(dict(visits), here.frames)
+
+    def visits(self, groups: list[list[int]]) -> list[int]:
+        """How often this program has come to each of several groups of places up to here. It is run again."""
+        here = self._standing()
+        numbers = [-(3 << 20) - number for number in range(len(groups))]
+        pairs = zip(numbers, groups, strict=True)
+        counters = [probe.Breakpoint(n, places, program=here.program) for n, places in pairs]
+
+        def order(debugger) -> None:
+            debugger.set_breakpoints(counters)
+            debugger.search(probe.Until.NOTHING, 1 << 20, here.moment)
+
+        self._counted = numbers
+        try:
+            self._run_again(order)
+        finally:
+            self._counted, self.stopped = [], here
+        return self._visits
+
     def where(self) -> Stopped | Exited | None:
         """Where it stands; None before the start."""
         return self.stopped
@@ -283,7 +335,7 @@ class Session(Focus):
         self._ending = True
         if self._thread is not None and self._thread.is_alive():
             self._debugger.interrupt()
-            self._orders.put(lambda debugger: False)
+            self._order(lambda debugger: False)
             self._thread.join(_WAIT)
         self._debugger.close()
 
@@ -310,20 +362,30 @@ class Session(Focus):
             raise fail("the program has ended", "begin another session to run it again")
         if self._thread is None:
             context = contextvars.copy_context()
-            self._thread = threading.Thread(target=context.run, args=(self._run,), daemon=True)
-            self._thread.start()
+            self._thread = self._start_program(lambda: context.run(self._run))
         else:
-            self._orders.put(order)
+            self._order(order)
         self.stopped, interrupts = None, 0
         while self.stopped is None:
             try:
                 self.stopped = self._events.get()
+                self.stops += 1
             except KeyboardInterrupt:
                 interrupts += 1
                 if interrupts > 1:  # no launch runs that could stop
                     raise
                 self.interrupt()
         return self.stopped
+
+    def _order(self, call, is_aside: bool = False) -> None:
+        self._orders.put((call, is_aside))
+
+    def aside(self, call) -> bool:
+        """Has the program's thread do something while the launch stands. False: none does."""
+        stands = isinstance(self.stopped, Stopped) and not self._ending
+        if stands:
+            self._order(call, is_aside=True)
+        return stands
 
     def _until(self, **where) -> Stopped | Exited:
         number = self.breakpoints.add_inner(**where)
@@ -411,6 +473,7 @@ class Session(Focus):
         self.constants = constants_of(call)
         self._is_in_grid |= all(at < n for at, n in zip(self.focus, again.grid, strict=True))
         self._grids.setdefault(call.name, again.grid)
+        self._call = (call, again)
         self._texts.append(again.texts)
         self._trap = self._again = self._arrival = None
         self._edits, undefined = [], uninit.snapshot()
@@ -493,6 +556,7 @@ class Session(Focus):
         if why == "breakpoint" and not hits:
             return True
         if why == "moment":
+            self._visits = [debugger.hits(number) for number in self._counted]
             counts = {}
             if self._arrival is not None:
                 (why, hits, counts), self._arrival = self._arrival, None
@@ -501,8 +565,11 @@ class Session(Focus):
         if why == "interrupt":
             self._interrupting, self._arrival = False, None
         self._events.put(self._event(place, why, hits))
-        order = self._orders.get()
-        return order(debugger)
+        while True:
+            order, is_aside = self._orders.get()
+            if not is_aside:
+                return order(debugger)
+            order()
 
     def _arrive(self, debugger, place: int, why: str, hits: list) -> bool:
         """A run that shows nothing came to a stop: it ends, and is run again up to there."""
@@ -525,7 +592,7 @@ class Session(Focus):
         elif why == "moment" and self._trap and moment == self._trap[0]:
             reason, trap = "trap", str(self._trap[1])
         elif hits:
-            reason = "breakpoint"
+            reason = "breakpoint" if max(hits) > 0 else "step"
         if self.breakpoints.stopped(hits):
             debugger.set_breakpoints(self.breakpoints.of_core(self._places))
         return Stopped(
@@ -544,16 +611,6 @@ class Session(Focus):
 
 _WAITS = re.compile(r"barrier|^bar\.|^BAR|^SYNCS|^DEPBAR|wait", re.IGNORECASE)
 _LAST = ("tt.return", "ret", "exit", "EXIT")
-
-
-def _program_of(program) -> list[int]:
-    """(x, y, z), -1 for any axis."""
-    if program is None:
-        return [-1, -1, -1]
-    axes = [*program] if isinstance(program, (tuple, list)) else [program]
-    if len(axes) > 3 or not all(isinstance(axis, int) and axis >= -1 for axis in axes):
-        raise fail(f"program {program!r} is none of a grid", "as in 3 or (3, 0, 1); -1 stands for any")
-    return [*axes, *[-1 if len(axes) == 0 else 0] * (3 - len(axes))]
 
 
 def debug(

@@ -8,10 +8,11 @@ import os
 
 import numpy
 
-from triton_runner._debug.results import Exited, Frame, Stopped
+from triton_runner._debug.results import Compared, Exited, Frame, Stopped
 
 _ROWS, _COLUMNS = 16, 8  # of a table; what is left out is dots
 _LANES = 32
+_TEXT = 240  # characters of an op
 
 
 def where(event: Stopped | Exited) -> list[str]:
@@ -25,8 +26,28 @@ def where(event: Stopped | Exited) -> list[str]:
     return [
         *lines,
         *[line for line in source if line],
-        f"  {event.level} {event.at:>4}  {event.text.strip()}",
+        f"  {event.level} {event.at:>4}  {_shortened(event.text.strip())}",
     ]
+
+
+def _shortened(text: str) -> str:
+    """An op or instruction in a line; `text` shows it whole."""
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 3]}..."
+
+
+def compared(result: Compared) -> list[str]:
+    """The first value that differs in full, the others in a line each."""
+    count, first = len(result.differences), result.differences[:1]
+    how_many = f"{count} of them {'differs' if count == 1 else 'differ'}" if count else "none differs"
+    lines = [f"{result.side} | {result.other}: {result.values} values, up to here {how_many}"]
+    lines += [line for one in first for line in one.text.splitlines()]
+    for one in result.differences[1:_ROWS]:
+        name = f"'{one.variable}'" if one.variable else one.value
+        lines.append(
+            f"then {name}, line {one.line}: {one.elements} of {one.of} elements, by at most "
+            f"{one.max_error if isinstance(one.max_error, str) else number(one.max_error)}"
+        )
+    return [*lines, *(f"note: {note}" for note in result.notes)]
 
 
 def never_hit(breakpoint_) -> str:

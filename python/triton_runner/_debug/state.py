@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Mapping
 
 import numpy
 
 from triton_runner._base.errors import fail
 from triton_runner._core import probe
-from triton_runner._debug import conditions
+from triton_runner._debug import conditions, parts
 from triton_runner._debug.machine import Machine
 from triton_runner._debug.results import Value
 from triton_runner._dump.records import numpy_type
@@ -73,18 +71,18 @@ class State(Machine):
     def holders(self, what: str) -> list[dict]:
         """Who holds an element, "acc[3, 5]": register, lane, warp and block; byte and bank of shared
         memory."""
-        match = re.fullmatch(r"\s*([%\w.#$]+)\s*\[([-\d,\s]+)\]\s*", what)
-        if not match:
-            raise fail(f"{what!r} is no element of a value", 'as in "acc[3, 5]"')
-        site = self.sites[self.number(match[1])]
+        part = parts.element(what)
+        if not part.index:
+            raise fail(f"{what!r} is not an element of a value", 'as in "acc[3, 5]"')
+        site = self.sites[self.number(part.name)]
         if not site.layout:
-            raise fail(f"{match[1]} has no layout at level {self._places.level}", "--level ttgir has layouts")
-        index = [int(i) for i in match[2].split(",")]
+            level = self._places.level
+            raise fail(f"{part.name} has no layout at level {level}", "--level ttgir has layouts")
         text = self._places.texts.get(self._places.level, "")  # which the encodings of its names stand in
         held = layout(site.layout, [*site.shape], site.type, text)
         if held.memory == "registers":
-            return held.holders(*index)
-        return [{name: int(table[tuple(index)]) for name, table in held.places.items()}]
+            return held.holders(*part.index)
+        return [{name: int(table[part.index]) for name, table in held.places.items()}]
 
     def read(self, number: int):
         """(array, mask or None) of a value; masked: threads that are elsewhere."""
@@ -114,6 +112,18 @@ class State(Machine):
             mask = self.read(loaded)[0] != 0
         return mask
 
+    def shown(self, expression: str):
+        """(array, mask or None) of an expression; a value or a part of one has the value's mask."""
+        part = parts.part_of(expression)
+        if part is None or not self.is_named(part.name):
+            return self.evaluate(expression), None
+        try:
+            array, mask = self.array(part.name), self.mask(self.number(part.name))
+            mask = None if mask is None else numpy.broadcast_to(mask, array.shape)
+            return part.of(array), part.of(mask)
+        except IndexError as error:
+            raise fail(f"{expression!r} cannot be evaluated: {error}") from None
+
     def evaluate(self, expression: str):
         """An expression of NumPy over the values."""
         code, names = conditions.identifiers(expression)
@@ -138,44 +148,21 @@ class State(Machine):
     def set(self, what: str, value) -> tuple[int, bytes]:
         """Gives "acc", or elements of it ("acc[3, :]"), another value. Returns its number, and what it
         holds."""
-        match = re.fullmatch(r"\s*([%\w.#$]+)\s*(?:\[(.*)\])?\s*", what)
-        if not match:
-            raise fail(f"{what!r} is no value and no part of one", 'as in "acc", "%12", "acc[3, 5]"')
-        number = self.number(match[1])
+        part = parts.part(what)
+        number = self.number(part.name)
         array, _ = self.read(number)
         changed = array.copy()
         try:
-            if match[2]:
-                changed[_index(match[2])] = value
-            else:
-                changed[...] = value
-        except (ValueError, TypeError, IndexError, SyntaxError) as error:
+            changed[part.index or ...] = value
+        except (ValueError, TypeError, IndexError) as error:
             raise fail(f"{what} cannot be given {value!r}: {error}") from None
         data = changed.tobytes()
         if not self._debugger.edit(probe.EditKind.WRITE, number, data):
             raise fail(
-                f"{match[1]} cannot be changed: it is the same for all programs of the launch",
+                f"{part.name} cannot be changed: it is the same for all programs of the launch",
                 "an argument or a constant: change what is computed from it",
             )
         return number, data
-
-
-def _index(text: str):
-    """The index that "3, :" stands for: numbers and slices."""
-    parts = ast.parse(f"x[{text}]", mode="eval").body.slice
-    parts = parts.elts if isinstance(parts, ast.Tuple) else [parts]
-
-    def of(part):
-        if isinstance(part, ast.Slice):
-            return slice(
-                *(
-                    None if end is None else ast.literal_eval(end)
-                    for end in (part.lower, part.upper, part.step)
-                )
-            )
-        return ast.literal_eval(part)
-
-    return tuple(of(part) for part in parts)
 
 
 class _Names(Mapping):

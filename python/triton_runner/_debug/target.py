@@ -69,5 +69,7 @@ def _of_artifact(file: str, arguments, grid, name: str) -> Target:
 
 def ended(error: BaseException) -> str:
     """A line that says what a program raised."""
-    first = str(error).split("\n")[0]
+    lines = [line.strip() for line in str(error).split("\n") if line.strip(" ^")] or [""]
+    # Of an error in a kernel's source the first line is its place, and the last what is wrong.
+    first = " ".join([lines[0], lines[-1]] if lines[0].endswith(":") else lines[:1])
     return first if isinstance(error, KernelTrap) else f"{type(error).__name__}: {first}"

@@ -4,6 +4,7 @@ empty line repeats the last one."""
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import re
@@ -13,7 +14,7 @@ import numpy
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.typed import as_json
-from triton_runner._debug import show
+from triton_runner._debug import heat, show
 from triton_runner._debug.results import Exited, Stopped
 from triton_runner._debug.session import Session
 from triton_runner._debug.terminal_machine import MachineCommands
@@ -34,8 +35,9 @@ ALIASES = {
 class Terminal(MachineCommands):
     """Runs commands on a session, and prints what they answer: text, or a line of JSON each."""
 
-    def __init__(self, session: Session, write, as_json: bool = False):
-        self.session, self.write, self.as_json = session, write, as_json
+    def __init__(self, session: Session, write, as_json: bool = False, console=None, recording=None):
+        self.session, self.write, self.as_json, self.recording = session, write, as_json, recording
+        self._console = console  # of rich, where lines may have colours
         self.status = 0
         self._last = ""
         self._commands = {
@@ -47,6 +49,8 @@ class Terminal(MachineCommands):
         has_any = False
         for line in lines:
             has_any = True
+            if self.recording:
+                self.recording.command(f"{PROMPT}{line.rstrip()}")
             if self.command(line) is False:
                 break
         if not has_any and not sys.stdin.isatty():
@@ -81,7 +85,10 @@ class Terminal(MachineCommands):
             raise fail(f"{name!r} may be any of {', '.join(named)}")
         raise fail(f"there is no command {name!r}", "help lists them")
 
-    def _answer(self, data, lines: list[str]) -> None:
+    def _answer(self, data, lines: list[str], pictured: list[str] | None = None) -> None:
+        """Prints what a command answers. pictured: its lines in a recording."""
+        if self.recording:
+            self.recording.answer(lines if pictured is None else pictured)
         if self.as_json:
             self.write(json.dumps(data, default=_plain))
         else:
@@ -257,19 +264,33 @@ class Terminal(MachineCommands):
         if not rest:
             raise fail("print: which value?", "as in print acc, print acc[3, :], print %12, print acc.max()")
         state = self.session.state
-        named = re.fullmatch(r"[%\w.#$]+", rest) and state.is_named(rest)
-        mask = None
-        if named:
-            number = state.number(rest)
-            array, mask = state.array(rest), state.mask(number)
-            threads = self.session.where().threads
-            if threads:
-                lines = show.lanes(rest, array, mask, threads[1], style)
-                return self._answer(_data(rest, array, mask), lines)
+        array, mask = state.shown(rest)
+        threads = self.session.where().threads
+        if threads and state.is_named(rest):
+            lines = show.lanes(rest, array, mask, threads[1], style)
         else:
-            array = state.evaluate(rest)
-        self._answer(_data(rest, array, mask), show.described(rest, array, mask))
-        return None
+            lines = show.described(rest, array, mask)
+        self._answer(_data(rest, array, mask), lines)
+
+    def do_heat(self, rest: str):
+        """heat EXPRESSION: a value as a map of colours, or of digits where there are none"""
+        if not rest:
+            raise fail("heat: which value?", "as in heat acc, heat acc[3, :]")
+        shown = heat.heat_of(rest, *self.session.state.shown(rest))
+        data = {"name": rest, "block": shown.block, "levels": shown.levels.round(4).tolist()}
+        data |= {"nan": shown.nan.tolist(), "masked": shown.masked.tolist()}
+        pictured = shown.lines(_console()) if self.recording else None
+        self._answer(data, shown.lines(self._console), pictured)
+
+    def do_compare(self, rest: str):
+        """compare LEVEL | RELEASE [tolerance 0]: which values differ, up to here, from another level, or from
+        what another release compiles: compare ttgir, compare 3.4.0"""
+        head, _, tolerance = rest.partition("tolerance")
+        words = head.split()
+        release = next((word for word in words if word[0].isdigit()), "")
+        level = next((word for word in words if word != release), "")
+        result = self.session.compare(level, release, _number(tolerance) if tolerance.strip() else None)
+        self._answer(as_json(result), show.compared(result))
 
     def do_set(self, rest: str):
         """set VALUE = EXPRESSION: gives acc, acc[3, 5] or acc[3, :] another value"""
@@ -319,17 +340,12 @@ class Terminal(MachineCommands):
         return False
 
 
-def read_lines(prompt: str):
-    """What a person types, until he ends the input; Ctrl-C clears the line."""
+def read_lines(prompt: str, read):
+    """What a person types, until he ends the input. read(prompt): a line, None at the end."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 (it gives input() its history)
-    while True:
-        try:
-            yield input(prompt)
-        except KeyboardInterrupt:
-            print()
-        except EOFError:
-            return
+    while (line := read(prompt)) is not None:
+        yield line
 
 
 def echoed(lines, write):
@@ -346,7 +362,7 @@ def _break(rest: str) -> tuple[str, str, dict]:
         head, condition = rest[: match.start()], match[1].strip()
     how: dict = {}
     for name, value in re.findall(r"\b(program|iteration|skip|task)\s+([-\d,]+)", head):
-        how[name] = [_whole(axis) for axis in value.split(",")] if name == "program" else _whole(value)
+        how[name] = value if name == "program" else _whole(value)
     where = re.sub(r"\b(program|iteration|skip|task)\s+[-\d,]+", "", head).strip()
     if not where:
         raise fail("where is it to stop?", "as in break 42, break kernel.py:42 if acc.max() > 1e4")
@@ -372,6 +388,13 @@ def _whole(text: str) -> int:
         raise fail(f"{text.strip()!r} is no whole number") from None
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise fail(f"{text.strip()!r} is not a number") from None
+
+
 def _style(rest: str) -> tuple[str, str]:
     match = re.match(r"/(\w)\s*(.*)", rest)
     return (match[1], match[2].strip()) if match else ("", rest.strip())
@@ -387,14 +410,25 @@ def _plain(value):
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def main(session: Session, commands: list[str], out, as_json: bool) -> int:
-    """Runs a terminal on a file: with commands those alone, else what is typed. Returns the status."""
+def _console(out=None):
+    """A console of rich for a terminal; without one that of a recording, which has all colours."""
+    from rich.console import Console  # a pipe does without it
+
+    if out is None:
+        return Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False)
+    return Console(file=out, highlight=False)
+
+
+def main(session: Session, commands: list[str], out, as_json: bool, read, recording=None) -> int:
+    """Runs a terminal on a file: with commands those alone, else what is typed, by read(prompt). Returns the
+    status."""
 
     def write(line: str) -> None:
         print(line, file=out, flush=True)
 
-    terminal = Terminal(session, write, as_json)
-    with session:
+    terminal = Terminal(session, write, as_json, _console(out) if out.isatty() else None, recording)
+    with session, recording.written() if recording else contextlib.nullcontext():
         if commands:
             return terminal.run(commands if as_json else echoed(commands, write))
-        return terminal.run(read_lines("" if as_json or not sys.stdin.isatty() else PROMPT))
+        prompt = "" if as_json or not sys.stdin.isatty() else PROMPT
+        return terminal.run(read_lines(prompt, lambda shown: read(shown, session)))

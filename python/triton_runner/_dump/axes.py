@@ -21,13 +21,18 @@ def programs_of(programs) -> tuple:
     if programs is None:
         return ()
     listed = list(programs) if isinstance(programs, (list, range, set)) else [programs]
-    result = []
-    for program in listed:
-        axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
-        if not 1 <= len(axes) <= 3 or not all(isinstance(a, int) and a >= -1 for a in axes):
-            raise fail(
-                f"programs={programs!r}: {program!r} is not a program",
-                "a program is a number or a tuple, as in programs=[(0, 1), (2, 0)]; -1 is any",
-            )
-        result.append((*axes, 0, 0)[:3])
-    return tuple(result)
+    return tuple(program_of(program, "programs") for program in listed)
+
+
+def program_of(program, name: str = "program") -> tuple:
+    """(x, y, z) of a program as a person writes it: 3, "3", "3,0", (3, 0). -1 is any; axes that are left out
+    are 0."""
+    axes = program.split(",") if isinstance(program, str) else program
+    axes = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    try:
+        numbers = tuple(int(axis) if isinstance(axis, str) else axis for axis in axes)
+    except ValueError:
+        numbers = ()
+    if not 1 <= len(numbers) <= 3 or not all(isinstance(n, int) and n >= -1 for n in numbers):
+        raise fail(f"{name}: {program!r} is not a program", "as in 3, (3, 0) or \"3,0,1\"; -1 is any")
+    return (*numbers, 0, 0)[:3]

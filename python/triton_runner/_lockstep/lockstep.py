@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import json
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy
@@ -164,6 +165,32 @@ def of_launch(launch: Relaunch, levels: tuple, *, tolerance=None, programs=None,
     return _compared(Subject(launch), plan, {}, tolerance, wanted)
 
 
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """A run of compared_sides(): its name, a launch and a level. until(values, record, nth): whether a value
+    whose nth record is the first that differs is among the differences."""
+
+    name: str
+    launch: Relaunch
+    level: str
+    until: Callable | None = None
+
+
+def compared_sides(sides: list[Side], *, tolerance=None, programs=None, max_bytes=None):
+    """Runs two sides on the CPU: ([Divergence], how many values were compared, their runs)."""
+    wanted, runs = {"programs": programs, "max_bytes": max_bytes}, []
+    for side in sides:
+        own = [run for run in runs if run.launch is side.launch]
+        plan = [(level, "cpu", level) for level in ("ttgir", side.level)]
+        run = _Run(side.name, "cpu", side.level, side.launch, {}, until=side.until)
+        if side.level not in MLIR and not any(run.level == "ttgir" for run in own):
+            above = _Run(f"{side.name}, its ttgir", "cpu", "ttgir", side.launch, {})
+            own.append(_recorded(above, [], plan, wanted))
+        runs.append(_recorded(run, own, plan, wanted))
+    differences, compared = _compare(*runs, tolerance)
+    return differences, compared, runs
+
+
 def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: dict) -> Lockstep:
     """plan: (name, device, level) of each run; settings: of Relaunch.run; wanted: of the records."""
     launch = subject.launch
@@ -218,6 +245,7 @@ class _Run:
     text: str = ""
     flow: Flow | None = None
     polled: set = dataclasses.field(default_factory=set)
+    until: Callable | None = None  # of a Side
 
     def launched(self, record=None):
         """The kernel as it ran."""
@@ -298,7 +326,9 @@ def _sequence(group: list[Values]) -> dict:
 def _compare(a, b, tolerance):
     """The values of two runs that differ, each with its first differing record, in the first run's order of
     execution; and the number of compared values."""
-    pairs = counterparts(a, b)
+    across = a.device == b.device and a.launch is not b.launch
+    by_place = across or "ttir" in (a.level, b.level)
+    pairs = counterparts(a, b, across)
     exact = _exact(a, b)
     found = []
     for number, (mine, theirs) in enumerate(pairs):
@@ -309,16 +339,18 @@ def _compare(a, b, tolerance):
             first = _first_record(p, q, allowed)
             if first is None:
                 continue
-            if a.level == "ttir" and _runs_ahead(p, q, allowed):
+            if by_place and _runs_ahead(p, q, allowed):
                 continue
             found.append((program[::-1], first[0], number, first[1:]))
             break
     found.sort(key=lambda f: f[:3])
-    if (a.level == "ttir" or b.level == "cubin") and found and a.flow is not None:
+    if (by_place or b.level == "cubin") and found and a.flow is not None:
         changed = b.error is not None or any(difference(x, b.outputs[n]) for n, x in a.outputs.items())
         found = _that_matter(found, a.flow, {v.name for group, _ in pairs for v in group}, changed)
     differences = [
-        Divergence((a.name, va), (b.name, vb), i, *difference) for _, _, _, (va, i, vb, difference) in found
+        Divergence((a.name, va), (b.name, vb), i, *difference)
+        for _, _, _, (va, i, vb, j, nth, difference) in found
+        if (a.until is None or a.until(va, i, nth)) and (b.until is None or b.until(vb, j, nth))
     ]
     return differences, len(pairs)
 
@@ -333,11 +365,12 @@ def _as_stored(x, y, run):
 
 
 def _first_record(x, y, allowed):
-    """(order, values, record, other values, difference) of the first records that differ."""
-    for (at, va, i), (_, vb, j) in zip(x, y, strict=False):
+    """(order, values, record, other values, their record, how many records were before, difference) of the
+    first records that differ."""
+    for nth, ((at, va, i), (_, vb, j)) in enumerate(zip(x, y, strict=False)):
         difference = _first(va, i, vb, j, allowed) or _first_copy(va, i, vb, j, allowed)
         if difference is not None:
-            return at, va, i, vb, difference
+            return at, va, i, vb, j, nth, difference
     return None
 
 
@@ -356,18 +389,13 @@ def _that_matter(differences, flow: Flow, compared: set, outputs_differ: bool) -
     """The differences that affect a later value or an output. The others come from passes that rightly
     compute something in another way."""
     differing = {first[3][0].name for first in differences}
-    reaches: dict[str, bool] = {}
-
-    def matters(name: str) -> bool:
-        if name not in reaches:
-            reaches[name] = False  # while its readers are examined: a value does not depend on itself
-            readers, stored = flow.readers(name, compared)
-            reaches[name] = (outputs_differ and (stored or not readers)) or any(
-                matters(reader) for reader in readers if reader in differing
-            )
-        return reaches[name]
-
-    return [first for first in differences if matters(first[3][0].name)]
+    read = {name: flow.readers(name, compared) for name in differing}
+    matter: set[str] = set()
+    more = {n for n, (readers, stored) in read.items() if outputs_differ and (stored or not readers)}
+    while more:  # and what goes into one of them
+        matter |= more
+        more = {n for n, (readers, _) in read.items() if readers & matter} - matter
+    return [first for first in differences if first[3][0].name in matter]
 
 
 def _exact(a, b) -> bool:

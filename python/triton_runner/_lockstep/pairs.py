@@ -25,9 +25,11 @@ def _key(values: Values):
     return values.stack, op, values.shape, values.type, depth
 
 
-def counterparts(a, b):
+def counterparts(a, b, across_releases: bool = False):
     """[(values of a, values of b)] that correspond: by definition if both run the same text, else by location
     and op. Values inside loops that wait are left out, because their iterations differ from run to run."""
+    if across_releases:
+        return _across_releases(a, b)
     if a.level != "ttir" and b.level != "ttir":
         theirs = {v.name: v for v in b.dump if takes_part(v, b.polled)}
         pairs = [(v, theirs.get(v.name)) for v in a.dump if takes_part(v, a.polled) and comparable(v)]
@@ -45,6 +47,36 @@ def counterparts(a, b):
             else:
                 pairs.append((some, others))
     return pairs
+
+
+def _across_releases(a, b):
+    """Columns, and lines of Triton's own library, differ from release to release. Values of one op on one
+    line of the program correspond, where both have equally many of these; of the others the last of a line,
+    shape and type, whichever op it is of: a sum may have become a product."""
+    pairs = []
+    mine, theirs = ([v for v in run.dump if _is_somewhere(v, run)] for run in (a, b))
+    for key, is_last in ((_key_of_line, False), (lambda v: _key_of_line(v)[:-1], True)):
+        groups: list[dict] = [{}, {}]
+        for held, values in zip(groups, (mine, theirs), strict=True):
+            for v in values:
+                held.setdefault(key(v), []).append(v)
+        for name in groups[0].keys() & groups[1].keys():
+            some, others = (held[name][-1:] if is_last else held[name] for held in groups)
+            if len(some) == len(others):
+                pairs += [([v], [w]) for v, w in zip(some, others, strict=True)]
+        known = {id(v) for pair in pairs for side in pair for v in side}
+        mine, theirs = ([v for v in values if id(v) not in known] for values in (mine, theirs))
+    return pairs
+
+
+def _is_somewhere(values: Values, run) -> bool:
+    return takes_part(values, run.polled) and bool(values.file) and comparable(values)
+
+
+def _key_of_line(values: Values):
+    lines = [re.sub(r":\d+$", "", place) for place in values.stack.split(" < ")]
+    own = [line for line in lines if line.startswith(f"{values.file.rpartition('/')[2]}:")]
+    return tuple(own or lines), values.shape, values.type, values.loops, _SAME.get(values.op) or values.op
 
 
 def takes_part(values: Values, polled: set) -> bool:

@@ -174,6 +174,11 @@ class Arguments:
         """Where a block lies."""
         return self._blocks[block][0]
 
+    def keep(self, first_of: Callable) -> None:
+        """What the blocks held at first: first_of(address, nbytes)."""
+        blocks = [first_of(address, size) for address, size, *_ in self._blocks]
+        self.first = ([numpy.frombuffer(data, numpy.uint8) for data in blocks], {})
+
     def live(self) -> list[numpy.ndarray]:
         """The bytes of the blocks in place; of a GPU's copies of them."""
         return [
@@ -212,11 +217,15 @@ class Arguments:
         """Whether all of it lies on a device."""
         return all(_is_device(owner) == (device != "cpu") for *_, owner in self._blocks)
 
-    def copied(self, device: str = "", allocate: Callable | None = None, alignment: int = 0) -> Arguments:
-        """The arguments in copies of the blocks as they are now: where they lie, or on another device. There
-        they are tensors where they were or the device is a GPU, or lie in what allocate(nbytes) gives. The
-        addresses of blocks are multiples of `alignment`, where one is given."""
-        blocks = [_aligned(data, alignment) for data in self.live()] if alignment else self.taken()
+    def copied(
+        self, device: str = "", allocate: Callable | None = None, alignment: int = 0, first: bool = False
+    ) -> Arguments:
+        """The arguments in copies of the blocks as they are now; first: as they were at first. They lie where
+        the arguments do, or on another device. There they are tensors where they were or the device is a GPU,
+        or lie in what allocate(nbytes) gives. The addresses of blocks are multiples of `alignment`, where one
+        is given."""
+        held = self.saved if first else self.live()
+        blocks = [_aligned(data, alignment) if alignment else data.copy() for data in held]
         on_gpu = any(_is_device(owner) for *_, owner in self._blocks) if not device else device != "cpu"
         tensors: dict = {}  # of the blocks, or memory on a GPU
 

@@ -30,9 +30,9 @@ class UndoLog {
   void put_back(size_t mark);
   // Forgets a mark, not the first; what it saved is of the one before.
   void merge(size_t mark);
-  // Forgets those before a mark, which becomes the first.
-  void drop_before(size_t mark);
   void end();  // forgets all of them
+  // What [address, address + out.size()) was at mark 0.
+  void read_first(uint64_t address, std::span<std::byte> out) const;
 
   uint64_t saved_bytes() const;
 

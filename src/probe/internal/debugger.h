@@ -108,6 +108,8 @@ class Debugger final : public exec::Stopper {
   // that it can), and memory is what it was there.
   void put_back(int64_t moment);
   void end_launch();
+  // What memory was before the launch.
+  void read_first(uint64_t address, std::span<std::byte> out) const { log_.read_first(address, out); }
   // How often what a program is gets kept, in seconds; 0, for tests: at each place.
   void keep_every(double seconds) { keep_first_ = seconds; }
   // While it stands: it goes on from an earlier moment of its program, the last one not after `moment` that was kept.
@@ -115,7 +117,7 @@ class Debugger final : public exec::Stopper {
   bool go_back(int64_t moment);
   // The moment that it then went on from; none where a run has its program's begin.
   std::optional<int64_t> late() const {
-    return began_ > start_.moment ? std::optional(began_) : std::nullopt;
+    return began_ > starts_.back().moment ? std::optional(began_) : std::nullopt;
   }
 
   // Of each place the numbers of the lines that it stands on, callers first. A step by line ends where the one at its
@@ -173,7 +175,7 @@ class Debugger final : public exec::Stopper {
   bool wants(const exec::ValueSite& site) override { return recorder_ && recorder_->wants(site); }
   void on_value(const exec::ValueEvent& event) override { recorder_->on_value(event); }
   void on_thaw() override { thawed_ = true; }
-  int64_t first_unit() const override { return start_.unit; }
+  int64_t first_unit() const override { return starts_.back().unit; }
   void on_unit(int64_t unit, bool alone) override;
   void on_turn_end() override;
 
@@ -193,7 +195,7 @@ class Debugger final : public exec::Stopper {
   };
   void keep(exec::Stopped& stopped, int64_t moment);
   void keep_fewer();
-  size_t mark_of(size_t snapshot) const { return starts_ + snapshot; }
+  size_t mark_of(size_t snapshot) const { return starts_.size() + snapshot; }
   bool is_step_over(uint32_t place, const exec::Stopped& stopped) const;
   int line_at(uint32_t place, const exec::Stopped& stopped) const;
   bool begins(uint32_t place, const exec::Stopped& stopped);
@@ -226,10 +228,10 @@ class Debugger final : public exec::Stopper {
   Until until_ = Until::kNothing;
   bool searches_ = false, sparse_ = false, is_ready_ = false;
   exec::StopToken token_;
-  exec::UndoLog log_;  // marks: first_, start_ where that is another, and of each of kept_
-  Start first_, start_;
-  size_t starts_ = 1;
-  std::vector<Moment> kept_;                                                   // of the program, by moment
+  exec::UndoLog log_;  // marks: the launch's begin, others of starts_, and of each of kept_
+  std::vector<Start> starts_{1};
+  size_t counted_ = 0;        // the one from which moments count
+  std::vector<Moment> kept_;  // of the program, by moment
   double keep_first_ = 0.1, keep_every_ = 0, keep_next_ = 0, start_next_ = 0;  // seconds; of steady_seconds()
   int64_t began_ = 0, unsure_ = -1;
   std::vector<Edit> edits_;

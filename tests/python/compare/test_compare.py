@@ -15,10 +15,12 @@ import numpy
 import psutil
 import pytest
 import warm
+from click.testing import CliRunner
 
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
+from triton_runner._cli import main  # noqa: E402
 from triton_runner._compare import cells, expression, store, table  # noqa: E402
 from triton_runner._compiler.constants import constant  # noqa: E402
 
@@ -224,6 +226,37 @@ def test_what_a_launch_executes_is_a_figure(file):
     assert without["executed"] is None and without["registers"] == one["registers"]
     done = run(f"{file}:scale", "-s", "*fp32, *fp32, i32, fp32", "-c", "BLOCK=64", "--counts", check=2)
     assert "is counted in a launch" in done.stderr
+
+
+def test_the_time_on_a_chip_is_a_figure(file):
+    """Four times as many elements for each program take longer; the same launch is as long as its base."""
+    x, y = numpy.zeros(1 << 16, numpy.float32), numpy.zeros(1, numpy.float32)
+    found = triton_runner.compare(
+        f"{file}:total", [x, y, 1 << 14], grid=1, targets="cuda:90", chip="h200",
+        configs=[{"BLOCK": 1024}, {"BLOCK": 1024, "num_warps": 8}, {"BLOCK": 64, "num_warps": 1}], jobs=1,
+    )  # fmt: skip
+    base, _, few = (row.figures for row in found)
+    assert base["cycles"] > 2000 and base["microseconds"] > 1 and base["bound_by"]
+    assert few["cycles"] > 2 * base["cycles"]
+    failing = [row.name for row, _ in found.failing("cycles > 1.5 * base")]
+    assert failing == [found.rows[2].name] and found.failing("cycles > 1.05 * base")
+    assert "cycles*" not in str(found).splitlines()[0] and "note: cycles are estimates for h200" in str(found)
+    (again,) = triton_runner.compare(
+        f"{file}:total", [x, y, 1 << 14], grid=1, targets="cuda:80", chip="h200", configs=[{"BLOCK": 64}]
+    )
+    assert again.figures["cycles"] is None and "no cycles" in again.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--chip", "h2000"], "unknown chip 'h2000'"),
+        (["--fail-if", "cycles > base"], "names cycles, which needs a chip"),
+    ],
+)
+def test_chips_that_are_none(file, words, why):
+    answer = CliRunner().invoke(main, ["compare", f"{file}:scale", "-c", "BLOCK=64", *LAUNCH, *words])
+    assert answer.exit_code == 2 and why in answer.stderr
 
 
 def test_a_trap_is_a_result(file):

@@ -16,6 +16,7 @@ import warm
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 import triton_runner
+from triton_runner import _settings
 from triton_runner._debug import target as targets
 from triton_runner._debug import terminal
 from triton_runner._debug.session import Session
@@ -50,7 +51,10 @@ def shown(header: str, commands: list[str], folder) -> str:
     program = [int(axis) for axis in options.pop("program").split(",")] if "program" in options else None
     target = target_of(name, folder, arguments.split(), options.pop("grid", None))
     lines: list[str] = []
-    with Session(target, program=program, **options) as session:
+    with (
+        _settings.using(target=options.pop("target", None)),
+        Session(target, program=program, **options) as session,
+    ):
         terminal.Terminal(session, lines.append).run(terminal.echoed(commands, lines.append))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -68,7 +72,8 @@ def test_session(path, tmp_path):
     header, _, expected = path.read_text().partition("\n")
     commands = re.findall(r"^\(tri\) ?(.*)$", expected, re.M)
     output = shown(header, commands, tmp_path)
-    output = re.sub(r"0x[0-9a-f]{9,}", "0x...", output.replace(f"{HERE}/", ""))
+    output = output.replace(f"{HERE}/", "").replace(f"{HERE.parents[2]}/", "")
+    output = re.sub(r"0x[0-9a-f]{9,}", "0x...", output)
     output = re.sub(r"\bc\w{50,}\.py", "inductor.py", output)
     if os.environ.get("UPDATE_SESSIONS"):
         path.write_text(f"{header}\n{output}")

@@ -1,17 +1,20 @@
 """The debugger's command: JSON a line each, a script of commands, a closed input, Ctrl-C, bad commands."""
 
+import contextlib
 import json
 import pathlib
 import signal
 import subprocess
 import sys
 import time
+from xml.etree import ElementTree
 
 import pytest
 import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
+from triton_runner._cli.debug_command import debug_command
 
 HERE = pathlib.Path(__file__).parent
 COMMAND = [sys.executable, "-m", "triton_runner", "debug"]
@@ -80,3 +83,67 @@ def test_ctrl_c_stops_a_launch(tmp_path):
     output, _ = process.communicate(timeout=30)
     assert "interrupt: spins, program (0, 0, 0)" in output
     assert process.returncode == 0
+
+
+HANDLES = """
+import signal, sys, threading, time
+signal.signal(signal.SIGUSR1, lambda *signal: print("handled"))
+import debugged
+debugged.main()
+signal.raise_signal(signal.SIGUSR1)
+print("on the main thread:", threading.current_thread() is threading.main_thread(), flush=True)
+try:
+    while True:
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    print("interrupted")
+    sys.exit(5)
+"""
+
+
+def test_ctrl_c_twice_is_the_program_s(tmp_path):
+    """Which runs on the main thread, with handlers of its own."""
+    program = tmp_path / "handles.py"
+    program.write_text(f"import sys\nsys.path.insert(0, {str(HERE)!r})\n{HANDLES}")
+    commands = ("-ex", "break 22 program 1 iteration 1", "-ex", "run", "-ex", "continue", "-ex", "where")
+    process = subprocess.Popen([*COMMAND, *commands, str(program)], stdout=subprocess.PIPE, text=True)
+    before = ""
+    while "main thread" not in before:
+        before += process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert "breakpoint 1: row_sums" in before and "handled" in before
+    assert "on the main thread: True" in before
+    assert "interrupted\n" in output and "the program has ended: status 5" in output
+    assert process.returncode == 5
+
+
+def debugs(capfd, *words) -> str:
+    """The output of the command in this process."""
+    with contextlib.suppress(SystemExit):
+        debug_command.main(words, standalone_mode=False)
+    return capfd.readouterr().out
+
+
+def test_a_kernel_with_its_arguments(tmp_path, capfd):
+    record = tmp_path / "session.svg"
+    launch = ("--grid", "4", "--arg", "f32[4,20]=iota", "--arg", "f32[4]", "--arg", "20", "--arg", "20")
+    commands = ("-ex", "break 22 program 1 iteration 2", "-ex", "run", "-ex", "heat x", "-ex", "print x[:5]")
+    words = ("--record", str(record), *launch, "-c", "BLOCK=8", *commands)
+    output = debugs(capfd, *words, f"{PROGRAM}:row_sums")
+    assert "0369...." in output and "[0]  36  37  38  39  ." in output
+    picture = record.read_text()
+    screens = ElementTree.fromstring(picture)
+    texts = [text.text for text in screens.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "(tri) break 22 program 1 iteration 2" and "(tri) heat x" in texts
+    assert '<path fill="#440154"' in picture and '<path fill="#fde725"' in picture  # both ends of the scale
+    steps = next(screens.iter("{http://www.w3.org/2000/svg}animateTransform"))
+    times = steps.get("keyTimes").split(";")
+    assert len(times) == len(steps.get("values").split(";")) == 8 and [*times] == sorted(times, key=float)
+
+
+def test_a_kernel_without_a_grid():
+    with pytest.raises(ValueError, match="row_sums is a kernel, and needs a launch"):
+        debugs(None, "--arg", "1", "-ex", "run", f"{PROGRAM}:row_sums")

@@ -25,6 +25,7 @@ from triton_runner._debug.dap.transport import Decoder, encoded, event, refusal
 from triton_runner._debug.dap.variables import Variables
 from triton_runner._debug.results import Exited, Stopped
 from triton_runner._debug.session import Session
+from triton_runner._debug.stage import MainThread, on_a_thread
 
 _PATIENCE = 1.0  # seconds for a program that is told to end
 
@@ -53,7 +54,9 @@ class Client:
 class Adapter:
     """The state of a debugging session, of which the handlers of requests are functions."""
 
-    def __init__(self, channel: socket.socket):
+    def __init__(self, channel: socket.socket, start=on_a_thread):
+        """start: of the Session, where the program runs."""
+        self.start_program = start
         self._channel, self._writing = channel, threading.Lock()
         self.client: Client | None = None
         self.session: Session | None = None
@@ -194,13 +197,12 @@ class Adapter:
         return happened
 
     def _close(self) -> None:
-        """Ends the program; and what it started, this process included."""
+        """Ends the program, and what it started, this process included."""
         if self.session is not None and not self.events.ended.is_set():
             self._shut()
         flush()
         with contextlib.suppress(OSError):
             self._channel.close()
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         with contextlib.suppress(OSError):
             os.killpg(0, signal.SIGTERM)
 
@@ -222,4 +224,5 @@ def serve(channel: socket.socket) -> None:
         for fd in (1, 2)
     )
     sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
-    Adapter(channel).serve()
+    main = MainThread()
+    main.serve(lambda: Adapter(channel, main.start).serve())

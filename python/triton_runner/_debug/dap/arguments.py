@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triton_runner._base.errors import fail
+from triton_runner._dump.axes import program_of
 
 _MISSING = object()
 
@@ -65,15 +66,4 @@ class Arguments:
     def program(self, name: str) -> list[int] | None:
         """A program of the grid: 3, "3,0" or [3, 0]."""
         value = self._get(name, (int, str, list), "a program of the grid", None)
-        axes = value if isinstance(value, list) else str(value).split(",") if value not in (None, "") else []
-        try:
-            numbers = [int(axis) for axis in axes]
-        except (TypeError, ValueError):
-            numbers = [-2]
-        if not numbers:
-            return None
-        if len(numbers) > 3 or min(numbers) < -1:
-            raise fail(
-                f"'{name}' {value!r} is no program of a grid", "as in 3 or [3, 0, 1]; -1 stands for any"
-            )
-        return [*numbers, *[0] * (3 - len(numbers))]
+        return None if value in (None, "", []) else [*program_of(value, f"'{name}'")]

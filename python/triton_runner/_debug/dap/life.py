@@ -34,7 +34,7 @@ def launch(adapter, arguments) -> dict:
     what = {name: read(arguments, name) for name, read in LAUNCH.items()}
     adapter.settings = {"target": what["target"]}
     with _settings.using(check=what["check"] or None, **adapter.settings):
-        session = _session(what)
+        session = _session(what, adapter.start_program)
     adapter.no_debug = arguments.flag("noDebug")
     adapter.stop_on_entry = what["stopOnEntry"]
     adapter.checks = [check for check in what["check"].split(",") if check]
@@ -48,7 +48,7 @@ def launch(adapter, arguments) -> dict:
     return {}
 
 
-def _session(what: dict) -> Session:
+def _session(what: dict, start) -> Session:
     """The session of a program, in its folder and environment."""
     program, module = what["program"], what["module"]
     if bool(program) == bool(module):
@@ -65,7 +65,7 @@ def _session(what: dict) -> Session:
         module or os.path.abspath(program), what["args"], grid=what["grid"], is_module=bool(module),
         pretend_cuda=what["pretendCuda"],
     )  # fmt: skip
-    return Session(target, what["level"], what["kernel"], what["focus"])
+    return Session(target, what["level"], what["kernel"], what["focus"], start=start)
 
 
 def attach(adapter, arguments) -> dict:

@@ -9,11 +9,9 @@ import numpy
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import MLIR
-from triton_runner._debug import show
+from triton_runner._debug import parts, show
 from triton_runner._debug.dap import texts
 from triton_runner._debug.dap.variables import Children, row, text_of
-
-_ASSIGNMENT = re.compile(r"\s*([%\w.#$]+(?:\s*\[[^\[\]]*\])?)\s*=(?!=)\s*(.+)", re.DOTALL)
 
 
 def threads(adapter, arguments) -> dict:
@@ -179,8 +177,8 @@ def evaluate(adapter, arguments) -> dict:
     text, context = arguments.text("expression"), arguments.text("context", "")
     session = adapter.session
     as_hex = _as_hex(arguments)
-    if context == "repl" and (match := _ASSIGNMENT.fullmatch(text)):
-        changed = _changed(adapter, match[1], match[2])
+    if context == "repl" and (assigned := parts.assignment(text)):
+        changed = _changed(adapter, *assigned)
         return {"result": changed.pop("value"), **changed}
     state, name = session.state, text.strip()
     value = state.evaluate(text)
@@ -189,7 +187,8 @@ def evaluate(adapter, arguments) -> dict:
     if state.is_named(name):
         shown = _value(adapter, state, name, state.number(name), as_hex)
     elif isinstance(value, (numpy.ndarray, numpy.generic, int, float)):
-        part = text if _is_part(text) else ""
+        part = parts.part_of(text)
+        part = text if part and part.is_element else ""
         shown = adapter.variables.value(text, value, part, as_hex=as_hex)
     else:
         return {"result": str(value), "variablesReference": 0}
@@ -201,11 +200,6 @@ def _whole(value) -> str:
     """All elements of a value, up to a size."""
     array = numpy.asarray(value)
     return numpy.array2string(array, threshold=1 << 16) if array.ndim else text_of(array)
-
-
-def _is_part(text: str) -> bool:
-    """Whether an expression is a value or a part of one, which can be changed."""
-    return re.fullmatch(r"[%\w.#$]+(\[[-\d,\s]+\])?", text.strip()) is not None
 
 
 def completions(adapter, arguments) -> dict:
