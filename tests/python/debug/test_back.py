@@ -49,7 +49,7 @@ def test_a_search_goes_from_the_last_part_to_the_first():
     x, out = torch.arange(4 * 160, dtype=torch.float32).reshape(4, 160), torch.zeros(4)
     with triton_runner.debug(lambda: debugged.row_sums[(4,)](x, out, 160, 160, BLOCK=8)) as session:
         session._debugger.keep_every(0)
-        session.run_until("23", program=2)
+        session.run_until("22", "start == 152", program=2)
         offsets = session.last_write("offsets")
         assert (offsets.program, offsets.iterations) == ([2, 0, 0], [19])
         row = session.last_write("row")
