@@ -17,7 +17,7 @@ LAYERS = (
     ("subjects", "_compiler _dump _pretend"),
     ("views", "_compare _jit _lockstep _see language"),
     ("cases", "_case _profile bench gluon"),
-    ("searches", "_assemble _bisect _bits _debug _reduce _shapes"),
+    ("searches", "_assemble _bisect _bits _debug _reduce _shapes _tune"),
     ("commands", "_cli triton_runner"),
 )
 FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most

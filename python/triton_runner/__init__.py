@@ -12,7 +12,7 @@ import importlib.util
 # Public name: the module that has it.
 _NAMES = {
     "jit": "_jit.jit",  # in place of triton.jit: kernels from Python or from an artifact, on the CPU or a GPU
-    "autotune": "_jit.jit",  # triton.autotune for such kernels
+    "autotune": "_tune.api",  # triton.autotune for such kernels
     # a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source
     "load": "_artifact.loading",
     # context manager: device=, target=, level=, check=, oob=, mma=, numerics=, fmad=, threads=, timeout=,

@@ -25,7 +25,6 @@ from ._compiler.resources import resources as resources
 from ._debug.session import debug as debug
 from ._dump.dumping import dumping as dumping
 from ._dump.session import dumps as dumps
-from ._jit.jit import autotune as autotune
 from ._jit.jit import configure_autotune_backend as configure_autotune_backend
 from ._jit.jit import configure_jit_backend as configure_jit_backend
 from ._jit.jit import jit as jit
@@ -43,5 +42,6 @@ from ._see.layout import layout as layout
 from ._see.report import report as report
 from ._see.source_map import source_map as source_map
 from ._settings import using as using
+from ._tune.api import autotune as autotune
 
 __version__: str

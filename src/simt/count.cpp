@@ -20,6 +20,24 @@ uint32_t on_bits(const int8_t* mask, uint32_t from) {
   return bits;
 }
 
+// Sectors of an atomic request: one has to be passed as often as threads update the same address in it, as an H200 counts
+// them (l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum). Sorts the addresses.
+uint64_t passes(uint64_t* begin, uint64_t* end) {
+  std::sort(begin, end);
+  uint64_t sum = 0;
+  for (const uint64_t* at = begin; at != end;) {
+    const uint64_t sector = *at / kSector;
+    uint64_t most = 0;
+    while (at != end && *at / kSector == sector) {
+      const uint64_t* first = at;
+      while (at != end && *at == *first) ++at;
+      most = std::max(most, static_cast<uint64_t>(at - first));
+    }
+    sum += most;
+  }
+  return sum;
+}
+
 // How many different numbers there are; sorts them.
 uint64_t distinct(uint64_t* begin, uint64_t* end) {
   std::sort(begin, end);
@@ -121,6 +139,7 @@ void Counting::access(const Exec& x, const Operands& in, Space space, uint32_t l
       }
       return;
     case CountAs::kRequests:
+    case CountAs::kUpdates:
       break;
   }
   Request& request = requests_[static_cast<size_t>(space)];
@@ -166,7 +185,10 @@ void Counting::finish(Request& request, Space space) {
           sectors[n++] = s;
       n = distinct(sectors.data(), sectors.data() + n);
       add(cluster, instruction, Count::kGlobalRequests, 1);
-      add(cluster, instruction, Count::kGlobalSectors, n);
+      add(cluster, instruction, Count::kGlobalSectors,
+          plan_.as[instruction] == CountAs::kUpdates
+              ? passes(request.at.data(), request.at.data() + request.count)
+              : n);
       add(cluster, instruction, Count::kGlobalBytes, bytes);
       for (uint32_t k = 0; k < request.count; ++k)
         (request.write ? sums_.stored : sums_.loaded)

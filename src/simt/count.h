@@ -17,6 +17,7 @@ namespace triton_runner::simt {
 enum class CountAs : uint8_t {
   kNothing,   // mbarriers, tensor maps, operands of products
   kRequests,  // of the threads of a warp
+  kUpdates,   // atomic ones of the threads of a warp
   kCopyIn,    // bytes that the copy engine writes to shared memory
   kCopyOut,   // bytes that it reads there
 };

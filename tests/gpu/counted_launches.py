@@ -71,7 +71,8 @@ def steps_of(x, out, BLOCK: tl.constexpr):
 
 
 def floats(*shape, dtype=torch.float32):
-    return torch.randn(*shape, dtype=torch.float32, device=DEVICE).to(dtype)
+    """The same ones on both devices."""
+    return torch.randn(*shape, dtype=torch.float32).to(DEVICE, dtype)
 
 
 def main() -> int:
@@ -86,7 +87,7 @@ def main() -> int:
             floats(blocks, 100 * blocks), floats(blocks, 100 * blocks), 100 * blocks, BLOCK=4096
         )
         bins = torch.zeros(64, dtype=torch.int32, device=DEVICE)
-        numbers = torch.randint(0, 64, (n,), dtype=torch.int32, device=DEVICE)
+        numbers = torch.randint(0, 64, (n,), dtype=torch.int32).to(DEVICE)
         counted[(blocks,)](numbers, bins, n, BLOCK=1024)
         assert int(bins.sum()) == n
         values = torch.arange(1, blocks * 128 + 1, dtype=torch.int32, device=DEVICE)

@@ -22,6 +22,7 @@ import collections
 import csv
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -31,10 +32,12 @@ from triton_runner._profile.counters import COUNTERS
 METRICS = {row.metric: row for row in COUNTERS.values() if row.metric}
 
 
-def ncu_command(ncu: str, program: str, arguments=()) -> list[str]:
+def ncu_command(ncu: str, program: str, kernels) -> list[str]:
+    """Of these kernels alone: torch's own take most of the time. The card's clocks stay as they are."""
     return [
-        ncu, "--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(METRICS),
-        sys.executable, program, *arguments,
+        ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
+        "--kernel-name-base", "function", "--kernel-name", f"regex:^({'|'.join(sorted(kernels))})$",
+        "--metrics", ",".join(METRICS), sys.executable, program,
     ]  # fmt: skip
 
 
@@ -120,7 +123,8 @@ def profiled(program: str, options) -> dict:
         *(word for name in options.kernel for word in ("--kernel", name)),
         "--target", options.target, program,
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True)
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "TRITON_RUNNER_DEVICE": "cpu"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode not in (0, 1):
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout)
@@ -140,11 +144,14 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     rows = []
     for program in options.programs:
+        profile = profiled(program, options)
+        kernels = {launch["kernel"] for launch in profile["launches"]}
         texts = [pathlib.Path(path).read_text() for path in options.csv]
         for _ in range(0 if texts else options.runs):
-            done = subprocess.run(ncu_command(options.ncu, program), capture_output=True, text=True)
-            texts.append(done.stdout)
-        rows += compared(profiled(program, options), [read_csv(text) for text in texts])
+            command = ncu_command(options.ncu, program, kernels)
+            texts.append(subprocess.run(command, capture_output=True, text=True).stdout)
+            (options.out / f"{pathlib.Path(program).stem}.{len(texts)}.csv").write_text(texts[-1])
+        rows += compared(profile, [read_csv(text) for text in texts])
     with open(options.out / "counters.jsonl", "w") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     print(table(rows))

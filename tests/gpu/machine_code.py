@@ -5,7 +5,8 @@
 Runs the subjects of tests/right (`programs`, `examples`, a library: all of them without a PART) and the tests
 in DIR, Triton's own of the language, and compares each of their launches: a JSON line a launch in
 OUT/launches.jsonl, then the counts. --against ptx compares with the PTX engine, which needs no GPU.
---checks race,uninit compares what these checks say of the machine code and of the PTX instead.
+--checks race,uninit compares what these checks say of the machine code and of the PTX instead. --level ttgir
+compares TTGIR with a GPU's rounding (numerics="hardware") in place of the machine code.
 
 | state | what it is |
 |---|---|
@@ -43,6 +44,7 @@ class Comparison:
     """Compares launches, and passes each on.
 
     - `rows`: the file that a launch's line is added to; `against`: "cuda" or "ptx"; `checks`: as check=;
+    - `level`: what is compared, "cubin" or "ttgir";
     - `launches`: of a cubin that are compared; `programs`: the most in one of them;
     - `orders`: the most that are tried where bytes differ.
     """
@@ -50,6 +52,7 @@ class Comparison:
     rows: str
     against: str = "cuda"
     checks: str = ""
+    level: str = "cubin"
     launches: int = 2
     programs: int = 512
     orders: int = 16
@@ -82,9 +85,12 @@ class Comparison:
         if programs > self.programs:
             return {**row, "state": "left out", "why": f"{programs} programs"}
         started = time.perf_counter()
-        ours = launch.run("cubin", checks=self.checks or None)
+        ours = self.run(launch, checks=self.checks or None)
         row["seconds"] = round(time.perf_counter() - started, 3)
         return {**row, **(self.reports(launch, ours) if self.checks else self.bytes(launch, ours))}
+
+    def run(self, launch, **how):
+        return launch.run(self.level, numerics="hardware" if self.level == "ttgir" else None, **how)
 
     def reports(self, launch, ours) -> dict:
         """What checks say of the machine code and of the PTX."""
@@ -112,7 +118,7 @@ class Comparison:
         count = lambda: sum(int(where.sum()) for where in left.values())  # noqa: E731
         row, of = {}, count()
         for seed in range(1, self.orders + 1):
-            other = launch.run("cubin", order=seed)
+            other = self.run(launch, order=seed)
             if other.trap:
                 row["why"] = f"in order {seed}: {text_of(other.trap)}"
                 break
@@ -204,6 +210,7 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--against", default="cuda", choices=["cuda", "ptx"])
+    parser.add_argument("--level", default="cubin", choices=["cubin", "ttgir"])
     parser.add_argument("--launches", type=int, default=2, help="of a cubin that are compared")
     parser.add_argument(
         "--programs", type=int, default=512, help="launches of more are left out: each takes milliseconds"
@@ -221,7 +228,7 @@ def main() -> int:
 
     options.out.mkdir(parents=True, exist_ok=True)
     rows = (options.out / "launches.jsonl").resolve()
-    chosen = ("against", "checks", "launches", "programs", "orders")
+    chosen = ("against", "checks", "level", "launches", "programs", "orders")
     settings = {name: getattr(options, name) for name in chosen}
     environment = {SETTINGS: json.dumps({"rows": str(rows), **settings})}
     cases = [] if options.tests and not options.parts else subject_cases(options, environment)

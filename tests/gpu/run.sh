@@ -5,7 +5,7 @@
 # PARTS="rules" early uses of wgmma and ends of TMA stores, PARTS="right" right programs under verify (RIGHT="fla liger_kernel"),
 # PARTS="machine-code" each launch's cubin on the SIMT engine beside the GPU (CODE="fla conch", TESTS=a folder of Triton's own),
 # PARTS="hazards" planted control words (HAZARDS=the folder that hazards.py made),
-# PARTS="counters" the counters of profile beside ncu (PROGRAMS="a.py b.py"),
+# (ARGS="--level ttgir": TTGIR with a GPU's rounding), PARTS="counters" the counters of profile beside ncu (PROGRAMS="a.py b.py"),
 # PARTS="launch" what launches cost, kernels of every level beside Triton's, and examples/compile.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
@@ -66,7 +66,7 @@ if [ "${PARTS:-all}" = right ]; then
 fi
 if [ "${PARTS:-all}" = machine-code ]; then
   [ -z "${TESTS:-}" ] || TRITON_RUNNER_DEVICE=cpu timeout "${LIMIT:-300}" "$python" tests/gpu/machine_code.py "$out" --tests "$TESTS" --jobs "${JOBS:-14}" ${ARGS:-}
-  TRITON_RUNNER_DEVICE=cpu timeout "${LIMIT:-300}" "$python" tests/gpu/machine_code.py "$out" ${CODE:-programs examples} --jobs "${JOBS:-14}" || status=1
+  TRITON_RUNNER_DEVICE=cpu timeout "${LIMIT:-300}" "$python" tests/gpu/machine_code.py "$out" ${CODE:-programs examples} --jobs "${JOBS:-14}" ${ARGS:-} || status=1
   exit $status
 fi
 if [ "${PARTS:-all}" = hazards ]; then

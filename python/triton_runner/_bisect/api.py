@@ -52,7 +52,7 @@ class Bisection:
 def bisect(
     program, args=None, *, oracle=None, grid=(1,), constexprs: dict | None = None,
     options: dict | None = None, arguments=(), versions: str | list | None = None, target: str = "cuda:90",
-    pretend_cuda: bool = False, timeout: float = 300.0, levels=None, say=None,
+    pretend_cuda: bool = False, timeout: float = 300.0, levels=None, chip: str = "", say=None,
 ) -> Bisection:  # fmt: skip
     """Finds the release, the level and the compiler pass that make a program or a kernel wrong, with no GPU.
 
@@ -60,8 +60,9 @@ def bisect(
       125 for unknown); or a kernel: "kernel.py:name", or a JIT function that a file defines.
     - `args`: for a kernel: arrays, numbers, and texts as for `exec` ("f32[64,64]=rand"); `grid`,
       `constexprs`, `options` (num_warps, ...): the rest of its launch.
-    - `oracle`: for a kernel: "wrong", "shared>1536", "regs>64", "spills>0", "instr:ldmatrix<30", the path of
-      a program, or a function that receives the list of arrays after the launch and returns whether they are
+    - `oracle`: for a kernel: "wrong", "shared>1536", "regs>64", "spills>0", "instr:ldmatrix<30", "slower" (by
+      5 % than the first of the releases, or "slower>1.2": the estimated time on `chip`), the path of a
+      program, or a function that receives the list of arrays after the launch and returns whether they are
       right.
     - `versions`: "3.0.0..3.9.0", "all", or a list; by default the installed releases.
     - `levels`: the levels to execute, of "source", "ttir", "ttgir", "ptx", "cubin"; the lowest one decides
@@ -73,14 +74,14 @@ def bisect(
     """
     given = program_of(
         program, args, oracle=oracle, grid=grid, constexprs=constexprs, options=options, arguments=arguments,
-        target=target, pretend_cuda=pretend_cuda, timeout=timeout, levels=levels,
+        target=target, pretend_cuda=pretend_cuda, timeout=timeout, levels=levels, chip=chip,
     )  # fmt: skip
     return Bisection(found(given, versions, say or _silent), given)
 
 
 def program_of(
     program, args, *, oracle, grid, constexprs, options, arguments, target, pretend_cuda, timeout, levels,
-    is_module=False,
+    is_module=False, chip="",
 ) -> Program:  # fmt: skip
     """What bisection runs, of the arguments of bisect()."""
     if not isinstance(program, (str, os.PathLike)):
@@ -103,7 +104,7 @@ def program_of(
         if callable(oracle):
             judge, how = oracle, Oracle("callable")
         else:
-            how = kernel.oracle(oracle or "wrong")
+            how = kernel.oracle(oracle or "wrong", chip, target)
         constants = {key: portable.constant(v, f"constexpr {key!r}") if not isinstance(v, dict) else v
                      for key, v in (constexprs or {}).items()}  # fmt: skip
         shape = parse_grid(grid) if isinstance(grid, str) else grid

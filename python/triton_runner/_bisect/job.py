@@ -40,11 +40,11 @@ def run(request, note=lambda stage: None):
         launches.install(request["launches"].get("keep"))
     sys.argv = [request["program"], *request["arguments"]]
     sys.path.insert(0, request["folder"])
-    verdict, why, trap, place = "right", "", None, None
+    verdict, why, trap, place, measured = "right", "", None, None, None
     partings = [] if request.get("partings") else None
     try:
         with _captured(request.get("capture")), _machine(request.get("machine"), partings):
-            verdict, why = _run(request)
+            verdict, why, measured = _run(request)
     except SystemExit as stop:
         verdict, why = _of_status(stop.code)
     except AssertionError as error:
@@ -64,8 +64,9 @@ def run(request, note=lambda stage: None):
         verdict, why = "unknown", reason or "%s: %s" % (type(error).__name__, error)
     kernels = [_described(recorder, plans.keep) for recorder in plans.recorded]
     watched = launches and trial.Launches(launches.seen, launches.kept)
+    own = _own_files(request)
     return trial.Trial(
-        verdict, why, "", kernels, watched, choices, _own_files(request), trap, place, partings or []
+        verdict, why, "", kernels, watched, choices, own, trap, place, partings or [], measured
     )
 
 
@@ -116,7 +117,7 @@ def _run(request):
         runpy.run_module(request["program"], run_name="__main__", alter_sys=True)
     else:
         runpy.run_path(request["program"], run_name="__main__")
-    return "right", ""
+    return "right", "", None
 
 
 def _captured(case):

@@ -2,12 +2,14 @@
 kernel computes, or the resources that its code needs.
 
 An oracle defines what is wrong: "wrong" (other values than a reference), "shared>1536", "regs>64",
-"spills>0", "instr:ldmatrix<30" (of PTX; of machine code in capitals, "instr:HMMA<8"), or the path of a
-program, which is given the folder of what was compiled and exits as a bisected program does.
+"spills>0", "instr:ldmatrix<30" (of PTX; of machine code in capitals, "instr:HMMA<8"), "cycles>9000" and
+"slower" (the estimated time on a chip, beside that of the first release), or the path of a program, which is
+given the folder of what was compiled and exits as a bisected program does.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import os
 import re
@@ -17,27 +19,36 @@ import tempfile
 
 import numpy
 
+from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import fail
 from triton_runner._bisect import classes
 from triton_runner._bisect.results import KernelLaunch, Oracle
 from triton_runner._compiler import abilities
+from triton_runner._launch.launchers import observing
 from triton_runner._memory.arguments import unpacked
 from triton_runner._memory.arrays import wrap
+from triton_runner._profile import chips, timing
 from triton_runner._worker import job
 
 _COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
-_MEASURE = re.compile(r"(shared|regs|spills|instr:(?P<name>[\w.]+)|time)(?P<compare>[<>]=?)(?P<bound>[\d.]+)")
-_FORMS = "oracles: wrong, shared>N, regs>N, spills>N, instr:ldmatrix<N, PROGRAM"
+_MEASURE = re.compile(
+    r"(shared|regs|spills|instr:(?P<name>[\w.]+)|cycles|slower|time)(?P<compare>[<>]=?)(?P<bound>[\d.]+)"
+)
+_FORMS = "oracles: wrong, shared>N, regs>N, spills>N, instr:ldmatrix<N, slower, cycles>N, PROGRAM"
+_ESTIMATED = ("slower", "cycles")
+_SLOWER = 1.05  # than the first release, where nobody says by how much
 
 
-def oracle(text: str) -> Oracle:
-    """The oracle that a text describes. Raises DiagnosticError."""
+def oracle(text: str, chip: str = "", target: str = "") -> Oracle:
+    """The oracle that a text describes. chip: on which cycles are estimated. Raises DiagnosticError."""
     if text == "wrong":
         return Oracle("wrong")
+    if text.startswith(_ESTIMATED):
+        return _of_time(text, chip, target)
     if text.split(">")[0].split("<")[0] == "time":
         raise fail(
             f"--oracle {text}: time is measured on a GPU, and bisection compiles for one without using it",
-            "`triton-runner compare` times each release where a GPU is",
+            "--oracle slower --chip h200 estimates it; `triton-runner compare` times releases where a GPU is",
         )
     if match := _MEASURE.fullmatch(text):
         kind = "instr" if match["name"] else match[1]
@@ -47,8 +58,27 @@ def oracle(text: str) -> Oracle:
     raise fail(f"--oracle {text!r} is neither an oracle nor a file", _FORMS)
 
 
-def judge(name: str, told: dict) -> tuple[str, str]:
-    """Launches or compiles the kernel, in a worker. Returns the verdict and the reason."""
+def _of_time(text: str, chip: str, target: str) -> Oracle:
+    """An oracle of the estimated time. "slower": its bound is known when the first release was judged."""
+    if not chip:
+        raise fail(f"--oracle {text}: cycles are estimated for a chip", "--chip h200")
+    chips.check_target(chips.chip_named(chip, timing.TIMINGS), target)
+    if text == "slower":
+        return Oracle("slower", None, ">", _SLOWER, chip=chip)
+    if match := _MEASURE.fullmatch(text):
+        return Oracle(match[1], None, match["compare"], float(match["bound"]), chip=chip)
+    raise fail(f"--oracle {text!r} is no measure", "as in: slower, slower>1.2, cycles>9000")
+
+
+def than(oracle: Oracle, version: str, cycles: float) -> Oracle:
+    """The oracle "slower", now that a release has so many cycles."""
+    bound = oracle.bound * cycles
+    return dataclasses.replace(oracle, kind="cycles", bound=bound, than=version, base=cycles)
+
+
+def judge(name: str, told: dict) -> tuple[str, str, float | None]:
+    """Launches or compiles the kernel, in a worker. Returns the verdict, the reason, and the number that was
+    measured."""
     from triton_runner._artifact.shell_arguments import parse_argument  # the parent process does without both
 
     launch = KernelLaunch.of(told)
@@ -68,7 +98,9 @@ def judge(name: str, told: dict) -> tuple[str, str]:
     grid = tuple(launch.grid)
     if launch.oracle.kind in ("wrong", "callable"):
         function[grid](**everything)
-        return _compared(values, launch.reference)
+        return *_compared(values, launch.reference), None
+    if launch.oracle.kind in _ESTIMATED:
+        return _estimated(lambda: function[grid](**everything), launch.oracle)
     return _measured(function.warmup(grid=grid, **everything), launch.oracle)
 
 
@@ -101,13 +133,30 @@ def _compared(values, reference) -> tuple[str, str]:
     return "right", ""
 
 
-def _measured(compiled, judged_by: Oracle) -> tuple[str, str]:
+def _measured(compiled, judged_by: Oracle) -> tuple[str, str, float | None]:
     if judged_by.kind == "program":
-        return _by_program(compiled, judged_by.path)
+        return *_by_program(compiled, judged_by.path), None
     value = _figure(compiled, judged_by)
     is_wrong = _COMPARISONS[judged_by.compare](value, judged_by.bound)
     name = f"instr:{judged_by.name}" if judged_by.name else judged_by.kind
-    return "wrong" if is_wrong else "right", f"{name} is {value}"
+    return "wrong" if is_wrong else "right", f"{name} is {value}", value
+
+
+def _estimated(launch, judged_by: Oracle) -> tuple[str, str, float]:
+    """The launch replayed on the chip. "slower" before there is something to compare with: only its time."""
+    from triton_runner._profile.replay import estimate  # other oracles do without
+
+    calls = []
+    with observing(lambda call, go: calls.append(of_call(call))):
+        launch()
+    it = estimate(calls[-1], chip=judged_by.chip)
+    why = f"{it.cycles:,.0f} cycles on {it.chip}, bound by {it.bound_by}"
+    if judged_by.kind == "slower":
+        return "right", why, it.cycles
+    if judged_by.than:
+        why += f"; {it.cycles / judged_by.base:.2f} times those of Triton {judged_by.than}"
+    is_wrong = _COMPARISONS[judged_by.compare](it.cycles, judged_by.bound)
+    return "wrong" if is_wrong else "right", why, it.cycles
 
 
 def _figure(compiled, judged_by: Oracle):

@@ -14,16 +14,22 @@ MEANS = ("execution", "leave-out", "splice")
 @dataclasses.dataclass(frozen=True)
 class Oracle:
     """What decides that a kernel is wrong: "wrong", "callable", "program" with its path, or a measure and its
-    bound. name: the instruction that is counted."""
+    bound. name: the instruction that is counted; chip: on which cycles are estimated; than: of "cycles", the
+    release with so many cycles (`base`), of which `bound` is a multiple."""
 
     kind: str
     name: str | None = None
     compare: str | None = None
     bound: float | None = None
     path: str | None = None
+    chip: str | None = None
+    than: str | None = None
+    base: float | None = None
 
     def __str__(self) -> str:
         """The oracle as the user wrote it, without folders."""
+        if self.than:
+            return f"slower>{self.bound / self.base:g}"
         if self.compare:
             return f"{f'instr:{self.name}' if self.name else self.kind}{self.compare}{self.bound:g}"
         return os.path.basename(self.path) if self.path else self.kind

@@ -15,7 +15,7 @@ import os
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.paths import check_program
-from triton_runner._bisect import evidence, order, stores
+from triton_runner._bisect import evidence, kernel, order, stores
 from triton_runner._bisect.fault import Search, of_assembler
 from triton_runner._bisect.results import CompilerFault, Evidence, Found, Releases, Unjudged
 from triton_runner._bisect.runs import Program, Release
@@ -55,6 +55,8 @@ class _Bisection:
     def found(self) -> Found:
         if self.program.launch and self.program.launch.oracle.kind == "wrong":
             self.program = self._with_reference()
+        if self.program.launch and self.program.launch.oracle.kind == "slower":
+            self.program = self._with_time()
         self._judge_releases()
         assembled = self._assembled()
         decided = self._in_other_orders()
@@ -112,6 +114,16 @@ class _Bisection:
             raise fail(f"{self.program.name} cannot be run by Triton {version}: {why}")
         reference = {name: packed(array) for name, array in trial.launches.kept.items()}
         return dataclasses.replace(self.program, launch=dataclasses.replace(launch, reference=reference))
+
+    def _with_time(self) -> Program:
+        """The program, judged by the time that the first release's code takes."""
+        version, launch = self.wanted[0], self.program.launch
+        with contextlib.closing(Release(version, self.program, self.say)) as release:
+            trial = release.at(self.program.lowest)
+        if trial.measured is None:
+            raise fail(f"{self.program.name} cannot be timed as Triton {version} compiles it: {trial.why}")
+        oracle = kernel.than(launch.oracle, version, trial.measured)
+        return dataclasses.replace(self.program, launch=dataclasses.replace(launch, oracle=oracle))
 
     def _judge_releases(self) -> None:
         """How the program ends in each, at the lowest level."""

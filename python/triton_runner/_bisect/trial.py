@@ -91,8 +91,8 @@ class Place:
 class Trial:
     """The result of a run: "right", "wrong" or "unknown" and the reason, its output, the kernels that it
     compiled, its launches on request, the configuration of each autotuned kernel, the files imported from the
-    program's folder, the kind and place of the trap that stopped it, and sentences that say where machine
-    code parts from PTX."""
+    program's folder, the kind and place of the trap that stopped it, sentences that say where machine code
+    parts from PTX, and the number that a measure of the code gave."""
 
     verdict: str
     why: str = ""
@@ -104,6 +104,7 @@ class Trial:
     trap: str | None = None
     place: Place | None = None
     partings: list = dataclasses.field(default_factory=list)
+    measured: float | None = None
 
     @property
     def first_why(self) -> str:

@@ -101,20 +101,12 @@ class Program(asked.Watching):
 
     def _one(self, launch: Asked, number: int, options: dict, hook) -> tuple:
         """The row of a configuration, and its judgement if it could be launched."""
-        calls, name = [], launch.name
-        try:
-            with observing(lambda call, go: calls.append(of_call(call))):
-                launch.go((options, hook))
-        except DiagnosticError:  # what is asked for, and not a compiler
-            raise
-        except Exception as error:  # whatever a compiler raises
-            return Configuration(name, number, options, *asked.refused(error)), None
-        if not calls:
-            return Configuration(name, number, options, "unknown", "it launches nothing"), None
+        name = launch.name
         self._say(f"{name}: {asked.words(options)}")
-        if needs := _too_much(calls[-1]):
-            return Configuration(name, number, options, "out of shared memory", needs), None
-        judging = judge.Judging(calls[-1], self._checks, say=self._say)
+        state, text, subject = captured(launch, options, hook)
+        if subject is None:
+            return Configuration(name, number, options, state, text), None
+        judging = judge.Judging(subject, self._checks, say=self._say)
         judged = judging.verdict()
         return Configuration(name, number, options, *_state(judged), judged.seconds, judged), judging
 
@@ -135,6 +127,23 @@ class Program(asked.Watching):
             )
             row = dataclasses.replace(row, state="wrong" if odd else "drift", text=text)
         return row, first
+
+
+def captured(launch: Asked, options: dict, hook) -> tuple[str, str, Relaunch | None]:
+    """A launch in a configuration, which does not run; None, with (state, text): it is not compiled, or does
+    not fit."""
+    calls = []
+    try:
+        with observing(lambda call, go: calls.append(of_call(call))):
+            launch.go((options, hook))
+    except DiagnosticError:  # what is asked for, and not a compiler
+        raise
+    except Exception as error:  # whatever a compiler raises
+        return *asked.refused(error), None
+    if not calls:
+        return "unknown", "it launches nothing", None
+    needs = _too_much(calls[-1])
+    return ("out of shared memory", needs, None) if needs else ("", "", calls[-1])
 
 
 def _too_much(launch: Relaunch) -> str:

@@ -1,6 +1,6 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
-assemble, map, report, profile.
+assemble, map, report, profile, tune.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -37,6 +37,7 @@ from triton_runner._cli import (
     profile_command,
     reduce_command,
     report_command,
+    tune_command,
     verify_command,
 )
 from triton_runner._cli import compile_command as compiler_commands
@@ -418,6 +419,7 @@ for _module in (
     compiler_commands,
     passes_command,
     profile_command,
+    tune_command,
     bisect_command,
     bits_command,
     dev_command,

@@ -74,9 +74,10 @@ class _Command(ProgramOrFile):
 @click.option(
     "--oracle",
     help="Of a kernel, what is wrong: wrong (other values than the newest front end's TTIR gives), shared>N, "
-    "regs>N, spills>N, instr:ldmatrix<N (PTX; HMMA, in capitals: machine code), or a program that is given "
-    "the folder of the kernel's levels.",
+    "regs>N, spills>N, instr:ldmatrix<N (PTX; HMMA, in capitals: machine code), slower or slower>1.2 (than "
+    "the first release, estimated for --chip), or a program that is given the folder of the kernel's levels.",
 )  # fmt: skip
+@click.option("--chip", default="", help="Of a kernel: the chip whose time --oracle slower estimates: h200.")
 @click.option("--args", "values", help='Of a kernel: "f32[64,64]=rand, f32[64,64], 64", as for exec.')
 @click.option("--grid", default="1", show_default=True, help="Of a kernel: 4, or 4,2,1.")
 @click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of a kernel: NAME=VALUE.")
@@ -84,8 +85,8 @@ class _Command(ProgramOrFile):
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bisect_command(
-    wanted, levels, target, pretend_cuda, timeout, file, save, is_module, oracle, values, grid, constexprs,
-    options, program, arguments, **ci,
+    wanted, levels, target, pretend_cuda, timeout, file, save, is_module, oracle, chip, values, grid,
+    constexprs, options, program, arguments, **ci,
 ):  # fmt: skip
     """Find the release, the level and the compiler pass that make PROGRAM wrong, with no GPU.
 
@@ -116,7 +117,7 @@ def bisect_command(
             program, job.split_signature(values) if values else None, oracle=oracle, grid=grid,
             constexprs=constants(constexprs, "--constexpr"), options=constants(options, "--option"),
             arguments=arguments, is_module=is_module, pretend_cuda=pretend_cuda, target=target,
-            timeout=timeout, levels=levels.split(",") if levels else None,
+            timeout=timeout, levels=levels.split(",") if levels else None, chip=chip,
         )  # fmt: skip
         with telling("releases", bar=True) as report:
             result = api.found(subject, wanted, lambda text, done=(): report(text, *done))

@@ -19,7 +19,7 @@ GROUPS = {
     "compile": "compile passes opt translate versions",
     "find": "bisect bits compare configs assemble experiments reduce",
     "carry": "bundle export cache",
-    "measure": "bench profile",
+    "measure": "bench profile tune",
     "set up": "doctor env dev",
 }
 

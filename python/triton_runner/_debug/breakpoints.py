@@ -34,6 +34,7 @@ class Breakpoint:
     seen: int = 0  # hits of this launch, where Python counts them
     moved_to: str = ""  # the line that has code, where its own has none
     found: int = 0  # places in the launch
+    was_found: bool = False  # whether a launch had places
     stops: Callable | None = None  # asked at a hit, with the state and the count of hits; False: it goes on
 
     def info(self) -> BreakpointInfo:
@@ -95,13 +96,13 @@ class Breakpoints:
             b.seen = 0
 
     def of_core(self, places: Places, hits: dict | None = None) -> list:
-        """What the core is told for a launch with these places. hits: how often it has counted each
+        """The breakpoints of the core for a launch with these places. hits: how often it has counted each
         already."""
         self._expressions.clear()
-        told = [
+        those = [
             self._of_core(b, places, (hits or {}).get(b.number, 0)) for b in self._all.values() if b.enabled
         ]
-        return [breakpoint_ for breakpoint_ in told if breakpoint_ is not None]
+        return [breakpoint_ for breakpoint_ in those if breakpoint_ is not None]
 
     def are_conditions(self) -> bool:
         """Whether the core decides on all of them by values that it compares at their places. After
@@ -118,6 +119,7 @@ class Breakpoints:
         memory = {"memory": _memory_of_core(b.memory)} if b.memory else {}
         where = b.places if b.places is not None else [] if b.watch else self._places(b, places)
         b.found = len(where)
+        b.was_found |= bool(where)
         if not where and not b.watch:
             return None
         return probe.Breakpoint(
@@ -132,6 +134,10 @@ class Breakpoints:
             b.moved_to = line
             where = places.named(line)
         return where
+
+    def at(self, place: int, places: Places) -> list[int]:
+        """The numbers of those that stop at a place."""
+        return [b.number for b in self if b.enabled and not b.watch and place in self._places(b, places)]
 
     def watching(self, what: str):
         """A watchpoint of the core that nobody asked for by name."""

@@ -41,8 +41,8 @@ class Focus:
         return out
 
     def freeze(self, numbers: list[int] | int | None, block: int = 0, on: bool = True) -> list[int]:
-        """Warps of a block of the cluster, or partitions, get no turn until they are thawed (on=False; without
-        numbers: all of the block). Returns those that changed.
+        """Warps of a block of the cluster, or partitions, get no turn until they are thawed (on=False;
+        without numbers: all of the block). Returns those that changed.
 
         The others run on. Where none of them can, what is frozen is thawed, and the launch stops.
         """

@@ -13,6 +13,7 @@ from triton_runner._debug.heat import UPPER
 
 _COLUMNS, _ROWS = 100, 24  # of the screen
 _WIDTH, _HEIGHT, _EDGE = 8.4, 18, 12  # of a character, of a line, around the screen
+_FURTHER = "    "  # before what is left of a line that is too long
 _TYPED, _READ, _LINE, _LAST = 0.9, 1.3, 0.22, 4.0  # seconds: a command, its answer, a line of it, the end
 _STYLE = "text{font:14px ui-monospace,Menlo,Consolas,monospace;fill:#d4d4d4;white-space:pre}.p{fill:#7ec8ff}"
 
@@ -35,7 +36,7 @@ class Recording:
             self._add(lines, _READ + _LINE * min(len(lines), _ROWS))
 
     def _add(self, lines: list[str], seconds: float) -> None:
-        self.lines += lines
+        self.lines += [part for line in lines for part in _broken(line)]
         self.stops.append((len(self.lines), seconds))
 
     @contextlib.contextmanager
@@ -76,6 +77,15 @@ class Recording:
         )
 
 
+def _broken(line: str) -> list[str]:
+    """A line in pieces that fit on the screen."""
+    if UPPER in line or len(line) <= _COLUMNS:
+        return [line]
+    room = _COLUMNS - len(_FURTHER)
+    rest = line[_COLUMNS:]
+    return [line[:_COLUMNS], *(_FURTHER + rest[at : at + room] for at in range(0, len(rest), room))]
+
+
 def _above(count: int) -> int:
     """How far the lines are moved where `count` of them are to be seen."""
     return (_ROWS - count) * _HEIGHT
@@ -86,11 +96,10 @@ def _row(text, number: int) -> str:
     top = number * _HEIGHT
     if UPPER in text.plain:
         return "".join(_cells(text, top))
-    shown = text.plain if len(text.plain) <= _COLUMNS else f"{text.plain[: _COLUMNS - 3]}..."
-    if not shown.strip():
+    if not text.plain.strip():
         return ""
-    name = ' class="p"' if shown.startswith("(tri) ") else ""
-    return f'<text{name} y="{top + 13}">{html.escape(shown)}</text>'
+    name = ' class="p"' if text.plain.startswith("(tri) ") else ""
+    return f'<text{name} y="{top + 13}">{html.escape(text.plain)}</text>'
 
 
 def _cells(text, top: int):

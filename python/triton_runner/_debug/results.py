@@ -17,10 +17,11 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Stopped:
-    """A launch stands before an op or instruction.
+    """A launch has stopped; `op` is the next op or instruction.
 
     - `reason`: "breakpoint", "statement" (dl.breakpoint), "step", "entry", "moment", "interrupt", "trap",
-      "beginning" (it was to go back, and nothing is before), "thawed" (nothing but what was frozen could go on).
+      "beginning" (it was to go back, and nothing is before), "thawed" (nothing but what was frozen could go
+      on).
     - `breakpoints`: the numbers of those that were hit.
     - `task`: 0, or the number of a partition; at PTX and cubin the first thread in the block.
     - `threads`: at PTX and cubin (block in the cluster, first thread, how many), else ().
@@ -79,7 +80,7 @@ class Value:
 
 @dataclasses.dataclass(frozen=True)
 class Barrier:
-    """An mbarrier: its address in the shared memory of a block, what its phase lacks, and who waits for it."""
+    """An mbarrier: its address in the shared memory of a block, what its phase lacks, who waits for it."""
 
     at: int
     state: str

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
-import functools
 import queue
 import re
 
@@ -22,7 +21,8 @@ from triton_runner._compiler.of_release import of_release
 from triton_runner._core import probe
 from triton_runner._debug import comparing, machine, stage
 from triton_runner._debug import target as targets
-from triton_runner._debug.breakpoints import Breakpoints, statements
+from triton_runner._debug.back import Back
+from triton_runner._debug.breakpoints import Breakpoints
 from triton_runner._debug.constants import constants_of
 from triton_runner._debug.focus import Focus
 from triton_runner._debug.places import Places
@@ -32,14 +32,14 @@ from triton_runner._dump.axes import program_of
 from triton_runner._launch import launchers
 from triton_runner._memory import uninit
 
-_WAIT = 5.0  # seconds for a program that is told to end
+_WAIT = 5.0  # seconds that a program has to end by itself
 
 
 class Ended(SystemExit):
     """Unwinds the program when the session ends before it."""
 
 
-class Session(Focus):
+class Session(Back, Focus):
     """Stops the launches of a program, and shows and changes what stands.
 
         with triton_runner.debug(lambda: kernel[grid](x, y, out, n), level="ttir") as session:
@@ -70,6 +70,8 @@ class Session(Focus):
         self.stopped: Stopped | Exited | None = None
         self.stops = 0  # how often it has stopped
         self.launches: list[str] = []  # the names of the kernels that were launched
+        self.passed: list[str] = []  # of those that `kernel` leaves out
+        self.grids: list[tuple] = []  # of each launch
         self._texts: list = []  # of each launch, by level
         self._call: tuple | None = None  # (Call, Relaunch) of the last launch
         self._counted: list[int] = []  # breakpoints whose hits are kept up to the next moment,
@@ -81,14 +83,12 @@ class Session(Focus):
         self._debugger = probe.Debugger(self._begin, self._stop)
         self._places: Places | None = None
         self._ending = False
-        self._again = None  # what is told to a launch that is run again
+        self._again = None  # called with the debugger when the launch begins again
         self._start = -1  # the moment that the next run has to begin before; -1: none
         self._returning = False  # this run goes to where the one before stood: statements do not stop it
         self._trap: tuple | None = None  # (moment, text) of the trap that this launch ran into
         self._stop_at_launch = False
         self.constants: dict = {}  # constexprs of the launch, by name
-        self._grids: dict = {}  # of the kernels that were launched
-        self._is_in_grid = False  # whether any of them had the program
         self._depth = 0  # of the step that is under way
         self._interrupting = False  # somebody waits for a stop: a launch that shows nothing may not notice
         self._edits: list[tuple] = []  # (moment, number of the value, elements) that this launch was given
@@ -174,36 +174,6 @@ class Session(Focus):
         """Stops the launch that runs at the next place it comes to."""
         self._interrupting = True
         self._debugger.interrupt()
-
-    # ---- going back
-
-    def reverse_step(self) -> Stopped | Exited:
-        """To where the line of Python before this one began, in this program; into functions."""
-        return self._search(probe.Until.LINE)
-
-    def reverse_next(self) -> Stopped | Exited:
-        """The same, over functions that were called."""
-        return self._search(probe.Until.LINE, depth=self.depth())
-
-    def reverse_op(self) -> Stopped | Exited:
-        """To the op or instruction before this one, in this program."""
-        return self._search(probe.Until.OP)
-
-    def reverse_resume(self) -> Stopped | Exited:
-        """Back to the last stop at a breakpoint, in this program."""
-        return self._search(probe.Until.NOTHING)
-
-    def last_write(self, what: str) -> Stopped | Exited:
-        """Back to after the op that gave "acc" or "acc[3, 5]" the value it has."""
-        self.state.shown(what)  # it is there, and has the element
-        return self._search(probe.Until.NOTHING, [self.breakpoints.watching(what)])
-
-    def go_to(self, moment: int) -> Stopped | Exited:
-        """To the moment of an earlier stop of this launch, or of a later one."""
-        self._depth = 0
-        if moment > self._standing().moment:
-            return self._go(lambda debugger: debugger.go_to(moment))
-        return self._back_to(moment)
 
     # ---- where it stops
 
@@ -396,56 +366,6 @@ class Session(Focus):
             self.breakpoints.delete(number)
             self.refresh()
 
-    def _search(self, what, breakpoints=None, depth: int = 1 << 20) -> Stopped | Exited:
-        """Runs the program again to find the moment before this one, from the last part of it back to the
-        first, and then once more up to that moment."""
-        here = self._standing()
-        self._depth, last, start, late = depth, here.moment, here.moment - 1, None
-        while True:
-            order = functools.partial(self._look_back, what, breakpoints, depth, last, late is not None)
-            event = self._run_again(order, start, stands=late is None)
-            if isinstance(event, Exited):
-                return event
-            noted, late = self._debugger.noted, self._debugger.late
-            if noted >= 0:
-                return self._back_to(noted)
-            if late is None:
-                break
-            last, start = self._debugger.unsure + 1 or last, late - 1
-        if self.stopped.moment != here.moment:
-            self._go(lambda debugger: debugger.go_to(here.moment))
-        self.stopped = dataclasses.replace(self.stopped, reason="beginning")  # it stands where it stood
-        return self.stopped
-
-    def _look_back(self, what, breakpoints, depth: int, last: int, further: bool, debugger) -> None:
-        """The order to look for moments before `last`. further: those of the task of the search before."""
-        every = what == probe.Until.NOTHING and breakpoints is None
-        own = self.breakpoints.of_core(self.places) + statements(self.places) if every else []
-        debugger.set_breakpoints(own if breakpoints is None else breakpoints)
-        debugger.search(what, depth, last, further)
-
-    def _back_to(self, moment: int) -> Stopped | Exited:
-        self._edits = [edit for edit in self._edits if edit[0] <= moment]
-        return self._run_again(lambda debugger: debugger.go_to(moment), moment)
-
-    def _run_again(self, order, start: int = -1, stands: bool = True) -> Stopped | Exited:
-        """Goes back to a moment that is not after `start` (-1: this program's begin, or before), and on from
-        there by an order."""
-
-        def again(debugger):
-            self._trap = None
-            if stands:
-                debugger.go()  # it notes where it stands
-            if debugger.go_back(start):
-                self._returning = True
-                debugger.set_edits(self._edits)
-                order(debugger)
-                return True
-            self._again, self._start = order, start
-            return False
-
-        return self._go(again)
-
     # ---- on the thread of the program
 
     def _run(self) -> None:
@@ -460,20 +380,24 @@ class Session(Focus):
             status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
         except BaseException as raised:
             error = targets.ended(raised)
-        if self._grids and not self._is_in_grid and error is None:
-            grids = ", ".join(f"{name} has {' x '.join(map(str, g))}" for name, g in self._grids.items())
+        if error is None and self.grids and not any(map(self._is_in_focus, self.grids)):
+            of = dict(zip(self.launches, self.grids, strict=True))
+            grids = ", ".join(f"{name} has {' x '.join(map(str, grid))}" for name, grid in of.items())
             status, error = 2, f"no launch had program ({', '.join(map(str, self.focus))}): {grids}"
         self._events.put(Exited(status, error))
 
+    def _is_in_focus(self, grid: tuple) -> bool:
+        return all(axis < extent for axis, extent in zip(self.focus, grid, strict=True))
+
     def _observe(self, call: launchers.Call, go) -> None:
         if self.kernel and self.kernel != call.name:
+            self.passed.append(call.name)
             return go()
         again = relaunch.of_call(call, keep=False)
         self.launches.append(call.name)
         self.constants = constants_of(call)
-        self._is_in_grid |= all(at < n for at, n in zip(self.focus, again.grid, strict=True))
-        self._grids.setdefault(call.name, again.grid)
         self._call = (call, again)
+        self.grids.append(again.grid)
         self._texts.append(again.texts)
         self._trap = self._again = self._arrival = None
         self._edits, undefined = [], uninit.snapshot()

@@ -50,11 +50,40 @@ def compared(result: Compared) -> list[str]:
     return [*lines, *(f"note: {note}" for note in result.notes)]
 
 
-def never_hit(breakpoint_) -> str:
+def without_launches(session) -> list[str]:
+    """Of a program that has ended: that it launched nothing that could stop."""
+    if session.launches:
+        return []
+    others = ", ".join(dict.fromkeys(session.passed))
+    if others:
+        return [f"no kernel {session.kernel!r} was launched: only {others}"]
+    return ["no kernel was launched in this process"]
+
+
+def never_hit(breakpoint_, session) -> str:
     """Of a breakpoint at which no launch stopped."""
     what = breakpoint_.info().where + (f" if {breakpoint_.condition}" if breakpoint_.condition else "")
-    why = "" if breakpoint_.found or breakpoint_.watch else ": no launch has such a place"
-    return f"breakpoint {breakpoint_.number} ({what}) was never hit{why}"
+    return f"breakpoint {breakpoint_.number} ({what}) was never hit{_why_not(breakpoint_, session)}"
+
+
+def _why_not(breakpoint_, session) -> str:
+    if not session.launches:
+        return ""
+    if not breakpoint_.was_found and not breakpoint_.watch:
+        return ": no launch has such a place"
+    for program in (breakpoint_.program, session.focus):
+        if program and not any(_is_in(program, grid) for grid in session.grids):
+            largest = max(session.grids, key=lambda grid: grid[0] * grid[1] * grid[2])
+            return f": no launch has program ({_axes(program)}), the largest grid is ({_axes(largest)})"
+    return ""
+
+
+def _is_in(program, grid) -> bool:
+    return all(axis < extent for axis, extent in zip(program, grid, strict=True))
+
+
+def _axes(numbers) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _reason(event: Stopped) -> str:
@@ -69,7 +98,7 @@ def _reason(event: Stopped) -> str:
 
 def standing(event: Stopped) -> str:
     """ "add_kernel, program (3, 0, 0), iteration 2, kernel.py:27 in add_kernel"."""
-    parts = [event.kernel, f"program ({', '.join(map(str, event.program))})"]
+    parts = [event.kernel, f"program ({_axes(event.program)})"]
     if event.threads:
         block, first, count = event.threads
         parts += [f"block {block}"] * bool(block) + [_threads(first, count)]

@@ -94,6 +94,8 @@ def _end_process(status: int | None) -> None:
 
 def _typed(prompt: str) -> str | None:
     """Ctrl-C clears the line."""
+    if sys.stdin is None:  # it was closed
+        return None
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return input(prompt)
@@ -101,6 +103,8 @@ def _typed(prompt: str) -> str | None:
         print()
         return ""
     except EOFError:
+        if prompt:
+            print()
         return None
     finally:
         signal.signal(signal.SIGINT, before)
@@ -117,16 +121,16 @@ class CtrlC:
         self._pressed = self._handled = 0  # since the last stop
 
     def __enter__(self):
-        ours, self._told = socket.socketpair()
-        self._told.setblocking(False)
+        ours, self._signals = socket.socketpair()
+        self._signals.setblocking(False)
         self._before = signal.signal(signal.SIGINT, self._handle)
-        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._watch, args=(ours,), daemon=True).start()
         return self
 
     def __exit__(self, *error):
         signal.set_wakeup_fd(-1)
-        self._told.close()
+        self._signals.close()
         signal.signal(signal.SIGINT, self._before)
         return False
 

@@ -53,7 +53,7 @@ class Terminal(MachineCommands):
                 self.recording.command(f"{PROMPT}{line.rstrip()}")
             if self.command(line) is False:
                 break
-        if not has_any and not sys.stdin.isatty():
+        if not has_any and not (sys.stdin and sys.stdin.isatty()):
             raise fail(
                 "standard input ended before the first command, so that nothing was run",
                 "-ex COMMAND or --command FILE give commands: -ex 'break 42' -ex run -ex 'print acc'",
@@ -70,17 +70,19 @@ class Terminal(MachineCommands):
         if not name:
             return None
         try:
-            run = self._commands.get(ALIASES.get(name, name)) or self._beginning(name)
+            run = self._commands[self.named(name)]
             return run(f"/{style} {rest}" if style else rest.strip())
         except DiagnosticError as error:
             self._answer({"error": error.message, "notes": error.notes}, str(error).split("\n"))
         return None
 
-    def _beginning(self, name: str):
-        """The only command that begins so."""
+    def named(self, name: str) -> str:
+        """The command of a name, of another debugger's name for it, or the only one that begins so."""
+        if (own := ALIASES.get(name, name)) in self._commands:
+            return own
         named = sorted(n for n in self._commands if n.startswith(name))
         if len(named) == 1:
-            return self._commands[named[0]]
+            return named[0]
         if named:
             raise fail(f"{name!r} may be any of {', '.join(named)}")
         raise fail(f"there is no command {name!r}", "help lists them")
@@ -101,7 +103,8 @@ class Terminal(MachineCommands):
             self.status = event.status
             never = [b for b in self.session.breakpoints if b.enabled and not b.hits]
             answer |= {"never_hit": [b.number for b in never]} if never else {}
-            lines += [show.never_hit(b) for b in never]
+            lines += [*show.without_launches(self.session)]
+            lines += [show.never_hit(b, self.session) for b in never]
         self._answer(answer, lines)
 
     # ---- going on
@@ -321,7 +324,7 @@ class Terminal(MachineCommands):
         self._answer({"lines": lines}, lines)
 
     def do_text(self, rest: str):
-        """text: the ops or instructions around the one that it stands before"""
+        """text: the ops or instructions around the next one"""
         self.session.frames()
         here, places = self.session.where().place, self.session.places.all
         lines = [
@@ -340,6 +343,21 @@ class Terminal(MachineCommands):
         return False
 
 
+# Commands that only look: what an editor's console runs, too.
+LOOKS = ("compare", "heat", "help", "holds", "info", "list", "print", "text", "where", "x")
+
+
+def looked(session: Session, line: str) -> list[str]:
+    """What a command that only looks answers."""
+    lines: list[str] = []
+    terminal = Terminal(session, lines.append)
+    name = terminal.named(line.partition(" ")[0].partition("/")[0])
+    if name not in LOOKS:
+        raise fail(f"{name} is not a command of the console", f"those that are: {', '.join(LOOKS)}")
+    terminal.command(line)
+    return lines
+
+
 def read_lines(prompt: str, read):
     """What a person types, until he ends the input. read(prompt): a line, None at the end."""
     with contextlib.suppress(ImportError):
@@ -356,7 +374,7 @@ def echoed(lines, write):
 
 
 def _break(rest: str) -> tuple[str, str, dict]:
-    """("kernel.py:42", "acc.max() > 1", {"program": [3, 0]}) of what break is told."""
+    """("kernel.py:42", "acc.max() > 1", {"program": [3, 0]}) of the arguments of break."""
     head, condition = rest, ""
     if match := re.search(r"(?:^|\s)if\s+(.*)$", rest):
         head, condition = rest[: match.start()], match[1].strip()
@@ -430,5 +448,6 @@ def main(session: Session, commands: list[str], out, as_json: bool, read, record
     with session, recording.written() if recording else contextlib.nullcontext():
         if commands:
             return terminal.run(commands if as_json else echoed(commands, write))
-        prompt = "" if as_json or not sys.stdin.isatty() else PROMPT
+        is_typed = sys.stdin is not None and sys.stdin.isatty()
+        prompt = PROMPT if is_typed and not as_json else ""
         return terminal.run(read_lines(prompt, lambda shown: read(shown, session)))

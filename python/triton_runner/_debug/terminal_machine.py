@@ -117,7 +117,7 @@ class MachineCommands:
         left = _TARGET.sub("", rest).strip()
         if left == "all":
             self.session.focus_on()
-        elif left or not words and rest:
+        elif left or (not words and rest):
             raise fail(f"focus {rest}: on what?", "as in focus program 3,0 warp 2 lane 5, focus all")
         elif words:
             self.session.focus_on(

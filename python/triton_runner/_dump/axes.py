@@ -34,5 +34,5 @@ def program_of(program, name: str = "program") -> tuple:
     except ValueError:
         numbers = ()
     if not 1 <= len(numbers) <= 3 or not all(isinstance(n, int) and n >= -1 for n in numbers):
-        raise fail(f"{name}: {program!r} is not a program", "as in 3, (3, 0) or \"3,0,1\"; -1 is any")
+        raise fail(f"{name}: {program!r} is not a program", 'as in 3, (3, 0) or "3,0,1"; -1 is any')
     return (*numbers, 0, 0)[:3]

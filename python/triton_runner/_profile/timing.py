@@ -5,7 +5,7 @@ Sources:
 - [rates] chips.py: threads of a cycle and SM by pipe, matrix operations by type; an SM has four parts.
 - [luo] Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture through Microbenchmarking
   and Multiple Level Analysis" (arXiv 2402.13499): latencies of L1, shared memory, L2 and memory; throughput
-  of mma and wgmma, which is 62 % of the peak for mma on the H100.
+  of mma and wgmma, which is 62 % of the peak for mma on the H100; all of that for the A100.
 - [huerta] Huerta et al., "Analyzing Modern NVIDIA GPU Cores" (MICRO 2025, arXiv 2503.20481; an A6000): queues
   of requests, reads of registers, constants.
 - [estimate] ours, not measured yet.
@@ -46,9 +46,20 @@ _HOPPER = {
 # What of a chip's memory bandwidth (chips.py) can be reached. [estimate]
 _REACHED = 0.92
 
-TIMINGS = {"h100": _HOPPER, "h200": _HOPPER}
+# Nothing of it was measured: the rates of chips.py, and the H100's latencies in the ratio that [luo] gives.
+_AMPERE = _HOPPER | {
+    "fma_interval": 2, "fp64_interval": 4,  # [rates]
+    "hmma_f16": 512, "hmma_tf32": 256, "hmma_8bit": 1024, "dmma": 32,  # [rates]
+    "l1_latency": _HOPPER["l1_latency"] * 37.9 / 40.7,  # [luo]
+    "l2_latency": _HOPPER["l2_latency"] * 261.5 / 263,  # [luo]
+    "dram_latency": _HOPPER["dram_latency"] * 466.3 / 478.8,  # [luo]
+    "l2_sm_bytes": 64, "l2_bytes": 5120,  # whitepaper
+    "l1_size": 192 << 10, "l2_size": 40e6,  # whitepaper
+}  # fmt: skip
 
-# The mean absolute error of estimates on the chip by kind, which tests/gpu/timed.py measured.
+TIMINGS = {"h100": _HOPPER, "h200": _HOPPER, "a100": _AMPERE}
+
+# The mean absolute error of estimates on the chip by kind, which tests/gpu/timed/estimate.py measured.
 ERRORS: dict[str, dict[str, float]] = {}
 
 

@@ -18,9 +18,10 @@ CountAs count_as(const sass::Instruction& in, const sass::Row& row) {
   if (in.name == "UTMALDG") return CountAs::kCopyIn;
   if (in.name == "UBLKCP") return in.mods[0] == "G" ? CountAs::kCopyOut : CountAs::kCopyIn;
   if (in.name == "UTMASTG" || in.name == "UTMAREDG" || in.name == "UBLKRED") return CountAs::kCopyOut;
-  const bool accesses =
-      row.does(ptx::Effect::kReads) || row.does(ptx::Effect::kWrites) || row.does(ptx::Effect::kUpdates);
-  return accesses && !row.does(ptx::Effect::kObjects) ? CountAs::kRequests : CountAs::kNothing;
+  if (row.does(ptx::Effect::kObjects)) return CountAs::kNothing;
+  if (row.does(ptx::Effect::kUpdates)) return CountAs::kUpdates;
+  return row.does(ptx::Effect::kReads) || row.does(ptx::Effect::kWrites) ? CountAs::kRequests
+                                                                         : CountAs::kNothing;
 }
 
 }  // namespace

@@ -1,13 +1,7 @@
-"""The launches whose time on a GPU is measured (measure.py) and estimated (estimate.py). ITEMS gives each its
-name, and its group if it is one configuration of several for one problem: `group` is what comes before " @ ".
+"""The launches whose time on a GPU is measured (measure.py) and estimated (estimate.py): of this project's
+kernels here, of libraries and Gluon in library_launches.py. Configurations of one problem are a group, whose
+name comes before " @ "."""
 
-An item is a function that makes its arguments on a device and launches; every launch in it counts, by the
-order in which they come. Nothing here looks at results: an engine may leave out what a launch does.
-"""
-
-import contextlib
-import functools
-import importlib.util
 import pathlib
 import sys
 
@@ -17,53 +11,7 @@ import triton
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[2] / "examples")]
 import small_kernels as small  # noqa: E402
-from triton.runtime.autotuner import Autotuner  # noqa: E402
-
-M = 1 << 20
-ITEMS: dict = {}
-
-
-def item(name: str, function, *args, **kwargs) -> None:
-    assert name not in ITEMS, name
-    ITEMS[name] = lambda device: function(device, *args, **kwargs)
-
-
-def first_configuration(init):
-    """An autotuned kernel of a library runs as its first configuration, so that nothing else is launched."""
-
-    @functools.wraps(init)
-    def begin(self, fn, arg_names, configs, *args, **kwargs):
-        init(self, fn, arg_names, configs[:1], *args, **kwargs)
-
-    return begin
-
-
-Autotuner.__init__ = first_configuration(Autotuner.__init__)
-
-
-@functools.cache
-def randn(device: str, *shape, dtype=torch.float32):
-    """Numbers of a shape; kept, as arguments of other launches may be the same."""
-    if device == "cpu":  # what they are does not matter to most, and making them takes long
-        few = torch.randn(min(M, torch.Size(shape).numel()), generator=torch.Generator().manual_seed(0))
-        return (
-            few.repeat(-(-torch.Size(shape).numel() // few.numel()))[: torch.Size(shape).numel()]
-            .reshape(shape)
-            .to(dtype)
-        )
-    return torch.randn(*shape, device=device).to(dtype)
-
-
-def empty(device: str, *shape, dtype=torch.float32):
-    return torch.zeros(*shape, device=device, dtype=dtype)
-
-
-@functools.cache
-def integers(device: str, high: int, *shape, dtype=torch.int32):
-    """The same on each device: they are addresses."""
-    generator = torch.Generator().manual_seed(high)
-    return torch.randint(0, high, shape, dtype=dtype, generator=generator).to(device)
-
+from items import ITEMS, M, empty, integers, item, randn  # noqa: E402
 
 # ---- launching, elementwise, gathers, atomics
 
@@ -459,112 +407,6 @@ for part in ("delta", "dkdv", "dq"):
     item(f"attention_backward {part} 16x2048x64", attention_backward, 16, 2048, 64, 64, part)
 item("attention_backward dkdv 32", attention_backward, 32, 1024, 64, 32, "dkdv")
 
-# ---- libraries: each operator forward and backward, every launch of it
+import library_launches  # noqa: E402, F401
 
-
-def differentiated(function, *values):
-    values = [v.detach().requires_grad_() if torch.is_floating_point(v) else v for v in values]
-    out = function(*values)
-    for one in out if isinstance(out, tuple) else (out,):
-        if isinstance(one, torch.Tensor) and one.requires_grad:
-            with contextlib.suppress(NotImplementedError):
-                one.backward(torch.ones_like(one), retain_graph=True)
-            break
-
-
-def liger(device, name):
-    import liger_kernel.ops as ops
-
-    bf16 = torch.bfloat16
-    x, y = randn(device, 2048, 4096, dtype=bf16), randn(device, 2048, 4095 + 1, dtype=bf16)
-    w, b = randn(device, 4096, dtype=bf16), randn(device, 4096, dtype=bf16)
-    logits = randn(device, 1024, 32000)
-    target = integers(device, 32000, 1024).long()
-    q, k = randn(device, 2, 32, 2048, 128, dtype=bf16), randn(device, 2, 8, 2048, 128, dtype=bf16)
-    cos = sin = randn(device, 1, 2048, 128)
-    logs = torch.log_softmax(randn(device, 1024, 8192), -1)
-    calls = {
-        "rms_norm": lambda: differentiated(lambda x, w: ops.LigerRMSNormFunction.apply(x, w, 1e-6), x, w),
-        "add_rms_norm": lambda: differentiated(
-            lambda x, y, w: ops.LigerFusedAddRMSNormFunction.apply(x, y, w, 1e-6), x, y, w
-        ),
-        "layer_norm": lambda: differentiated(
-            lambda x, w, b: ops.LigerLayerNormFunction.apply(x, w, b, 1e-5), x, w, b
-        ),
-        "geglu": lambda: differentiated(ops.LigerGELUMulFunction.apply, x, y),
-        "swiglu": lambda: differentiated(ops.LigerSiLUMulFunction.apply, x, y),
-        "softmax": lambda: differentiated(ops.LigerSoftmaxFunction.apply, x),
-        "sparsemax": lambda: differentiated(
-            lambda x: ops.LigerSparsemaxFunction.apply(x, -1), randn(device, 512, 2048)
-        ),
-        "cross_entropy": lambda: differentiated(
-            lambda x: ops.LigerCrossEntropyFunction.apply(x, target, None, -100)[0], logits
-        ),
-        "rope": lambda: differentiated(lambda q, k: ops.LigerRopeFunction.apply(q, k, cos, sin), q, k),
-        "jsd": lambda: differentiated(lambda a, c: ops.LigerJSDFunction.apply(a, c), logs, logs),
-        "kl_div": lambda: differentiated(lambda a: ops.LigerKLDivLossFunction.apply(a, logs.exp()), logs),
-        "group_norm": lambda: differentiated(
-            lambda x, w, b: ops.LigerGroupNormFunction.apply(x, w, b, 256, 32, 1e-5),
-            randn(device, 16, 256, 32, 32), randn(device, 256), randn(device, 256),
-        ),
-        "dyt": lambda: differentiated(
-            lambda x, a, w, b: ops.LigerDyTFunction.apply(x, a, w, b), x, randn(device, 1), w, b
-        ),
-        "tvd": lambda: differentiated(lambda a: ops.LigerTVDLossFunction.apply(a, logs.exp()), logs.exp()),
-    }  # fmt: skip
-    calls[name]()
-
-
-for name in [
-    "rms_norm",
-    "add_rms_norm",
-    "layer_norm",
-    "geglu",
-    "swiglu",
-    "softmax",
-    "sparsemax",
-    "cross_entropy",
-    "rope",
-    "jsd",
-    "kl_div",
-    "group_norm",
-    "dyt",
-    "tvd",
-]:
-    item(f"liger {name}", liger, name)
-
-
-def fla(device, name):
-    import fla.ops as ops
-
-    batch, length, heads, dim = 2, 2048, 16, 64
-    shape = batch, length, heads, dim
-    half = torch.bfloat16
-    q, v = randn(device, *shape, dtype=half), randn(device, *shape, dtype=half) + 0
-    k = torch.nn.functional.normalize(randn(device, *shape, dtype=half), dim=-1)
-    beta = torch.sigmoid(randn(device, *shape[:3], dtype=half))
-    gates = torch.nn.functional.logsigmoid(randn(device, *shape)).to(half)
-    gate = torch.nn.functional.logsigmoid(randn(device, *shape[:3]))
-    calls = {
-        "linear_attn": lambda: ops.chunk_linear_attn(q, k, v, normalize=False),
-        "retention": lambda: ops.chunk_retention(q, k, v),
-        "gla": lambda: ops.chunk_gla(q, k, v, gates),
-        "simple_gla": lambda: ops.chunk_simple_gla(q, k, v, gate),
-        "delta_rule": lambda: ops.chunk_delta_rule(q, k, v, beta),
-        "gated_delta_rule": lambda: ops.chunk_gated_delta_rule(q, k, v, gate, beta),
-        "parallel_attn": lambda: ops.parallel_attn(q, k, v),
-    }
-    calls[name]()
-
-
-if importlib.util.find_spec("fla"):
-    for name in [
-        "linear_attn",
-        "retention",
-        "gla",
-        "simple_gla",
-        "delta_rule",
-        "gated_delta_rule",
-        "parallel_attn",
-    ]:
-        item(f"fla {name}", fla, name)
+__all__ = ["ITEMS", "randn"]

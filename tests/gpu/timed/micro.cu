@@ -125,7 +125,7 @@ double cycles(Chain chain, int blocks, int threads) {
     if (n == 12345) memory[threadIdx.x] = uint32_t(sum);                                   \
     if (threadIdx.x == 0) out[0] = end - begin;                                            \
   }
-// Their results are used: the assembler leaves out loads whose results are not, volatile or not.
+// Loads are volatile, and their results are used: the assembler merges and leaves out others.
 #define SHARED_AT uint32_t at = uint32_t(__cvta_generic_to_shared(shared))
 
 RATE(r_ffma, float, , asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(x[i])))
@@ -137,26 +137,18 @@ RATE(r_ex2, float, , asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i])))
 RATE(r_cvt, int, , asm volatile("{.reg .f32 f; cvt.rn.f32.s32 f, %0; mov.b32 %0, f;}" : "+r"(x[i])))
 RATE(r_popc, int, , asm volatile("popc.b32 %0, %0;" : "+r"(x[i])))
 RATE(r_shfl, int, , asm volatile("shfl.sync.idx.b32 %0, %0, %0, 31, -1;" : "+r"(x[i])))
-RATE(r_lds, int, SHARED_AT + threadIdx.x % 32 * 4, asm volatile("{.reg .b32 t; ld.shared.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at + 4096 * i)))
-RATE(r_lds2, int, SHARED_AT + threadIdx.x % 32 * 8, asm volatile("{.reg .b32 t; ld.shared.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at + 4096 * i)))
-RATE(r_lds8, int, SHARED_AT + threadIdx.x % 32 * 32, asm volatile("{.reg .b32 t; ld.shared.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at + 4096 * i)))
-RATE(r_lds32, int, SHARED_AT + threadIdx.x % 32 * 128, asm volatile("{.reg .b32 t; ld.shared.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at + 4096 * i)))
+RATE(r_lds, int, SHARED_AT + threadIdx.x % 32 * 4, asm volatile("{.reg .b32 t; ld.volatile.shared.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at + 4096 * i)))
+RATE(r_lds2, int, SHARED_AT + threadIdx.x % 32 * 8, asm volatile("{.reg .b32 t; ld.volatile.shared.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at + 4096 * i)))
+RATE(r_lds8, int, SHARED_AT + threadIdx.x % 32 * 32, asm volatile("{.reg .b32 t; ld.volatile.shared.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at + 4096 * i)))
+RATE(r_lds32, int, SHARED_AT + threadIdx.x % 32 * 128, asm volatile("{.reg .b32 t; ld.volatile.shared.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at + 4096 * i)))
 RATE(r_lds128, int, SHARED_AT + threadIdx.x % 32 * 16,
-     asm volatile("{.reg .b32 t, a, b, c; ld.shared.v4.b32 {t, a, b, c}, [%1]; lop3.b32 %0, t, a, b, 0x96; xor.b32 %0, %0, c;}" : "+r"(x[i]) : "r"(at + 512 * i)))
+     asm volatile("{.reg .b32 t, a, b, c; ld.volatile.shared.v4.b32 {t, a, b, c}, [%1]; lop3.b32 %0, t, a, b, 0x96; xor.b32 %0, %0, c;}" : "+r"(x[i]) : "r"(at + 512 * i)))
 RATE(r_sts, int, SHARED_AT + threadIdx.x % 32 * 4, asm volatile("st.shared.b32 [%1], %0;" :: "r"(x[i]), "r"(at + 4096 * i) : "memory"))
 RATE(r_sts128, int, SHARED_AT + threadIdx.x % 32 * 16,
      asm volatile("st.shared.v4.b32 [%1], {%0, %0, %0, %0};" :: "r"(x[i]), "r"(at + 512 * i) : "memory"))
 RATE(r_ldmatrix, int, SHARED_AT + threadIdx.x % 32 * 16,
      asm volatile("{.reg .b32 t, a, b, c; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {t, a, b, c}, [%1]; lop3.b32 %0, t, a, b, 0x96; xor.b32 %0, %0, c;}" : "+r"(x[i]) : "r"(at + 512 * i)))
 RATE(r_atoms, int, SHARED_AT + threadIdx.x * 4, asm volatile("{.reg .b32 t; atom.shared.add.u32 t, [%1], 1; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "r"(at)))
-RATE(r_ldg_l1, int, uint32_t* at = memory + threadIdx.x, asm volatile("{.reg .b32 t; ld.global.ca.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "l"(at + 1024 * i) : "memory"))
-RATE(r_ldg128_l1, int, uint32_t* at = memory + threadIdx.x * 4,
-     asm volatile("{.reg .b32 t, a, b, c; ld.global.ca.v4.b32 {t, a, b, c}, [%1]; lop3.b32 %0, t, a, b, 0x96; xor.b32 %0, %0, c;}" : "+r"(x[i]) : "l"(at + 4096 * i) : "memory"))
-RATE(r_ldg_l2, int, uint32_t* at = memory + threadIdx.x + blockIdx.x * 1024,
-     asm volatile("{.reg .b32 t; ld.global.cg.b32 t, [%1]; xor.b32 %0, %0, t;}" : "+r"(x[i]) : "l"(at + (i + k % 4 * 8) * 262144) : "memory"))
-RATE(r_ldg128_l2, int, uint32_t* at = memory + threadIdx.x * 4 + blockIdx.x * 4096,
-     asm volatile("{.reg .b32 t, a, b, c; ld.global.cg.v4.b32 {t, a, b, c}, [%1]; lop3.b32 %0, t, a, b, 0x96; xor.b32 %0, %0, c;}"
-                  : "+r"(x[i]) : "l"(at + i * 1048576) : "memory"))
 RATE(r_mma_f16, float, float y = 0; float z = 0; float w = 0,
      asm volatile("{.reg .f32 a, b, c; mov.f32 a, %0; mov.f32 b, %0; mov.f32 c, %0; "
                   "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,a,b,c}, {%1,%1,%1,%1}, {%1,%1}, {%0,a,b,c};}"
@@ -293,10 +285,7 @@ int main() {
   for (int warps : {1, 4, 8, 16, 32}) print(#name " " + std::to_string(warps), rate(name, 32 * warps), "warps/cycle/SM")
   RATES(r_ffma); RATES(r_imad); RATES(r_iadd); RATES(r_lop); RATES(r_dfma); RATES(r_ex2); RATES(r_cvt); RATES(r_popc);
   RATES(r_shfl); RATES(r_lds); RATES(r_lds2); RATES(r_lds8); RATES(r_lds32); RATES(r_lds128); RATES(r_sts); RATES(r_sts128);
-  RATES(r_ldmatrix); RATES(r_atoms); RATES(r_ldg_l1); RATES(r_ldg128_l1); RATES(r_mma_f16);
-  for (int blocks : {1, 8, 132})
-    print("r_ldg128_l2 32 of " + std::to_string(blocks), 512 * rate(r_ldg128_l2, 1024, blocks), "bytes/cycle/SM"),
-        print("r_ldg_l2 32 of " + std::to_string(blocks), 128 * rate(r_ldg_l2, 1024, blocks), "bytes/cycle/SM");
+  RATES(r_ldmatrix); RATES(r_atoms); RATES(r_mma_f16);
   for (size_t kib : {8, 64, 128, 512, 4096, 16384, 24576, 32768, 49152, 65536, 262144, 1048576})
     print("chase " + std::to_string(kib) + " KiB", chased(kib << 10, kib < 4096 ? 128 : 256, 4096), "cycles");
   print("chase 1 GiB by 4 KiB", chased(size_t{1} << 30, 4096 + 128, 4096), "cycles");

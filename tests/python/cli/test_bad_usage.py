@@ -46,6 +46,7 @@ VERBS = {
     "resources": (),
     "run": (),
     "translate": ("--to", "3.9.0"),
+    "tune": ("--chip", "h200"),
     "verify": (),
 }
 # What a verb may take all the same: a module with nothing in it, and a text of which the page says that it

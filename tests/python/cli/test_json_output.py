@@ -56,6 +56,7 @@ USES = {
     "map": (IR,),
     "report": ("-o", "out.html", "program.py"),
     "profile": ("program.py",),
+    "tune": ("--chip", "h200", "--num-warps", "1,4", "program.py"),
     "debug": ("-ex", "start", "program.py"),  # a line of JSON for each command
     "bench": ("--ab", IR, IR, *CALL, "--rounds", "1"),
     "reduce": ("--oracle", "registers>1", "-o", "reduced.ttir", IR, "-t", "cuda:90"),

@@ -1,35 +1,35 @@
-"""Kernels of Gluon for the golden sessions: two groups of warps that hand a buffer to each other, and a copy that
-goes on by itself."""
+"""Two groups of warps of a kernel in Gluon, which hand a buffer to each other; without SAYS the reader never
+says that it has read, and both wait for ever."""
 
 import torch
-import triton_runner
+from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.ampere import async_copy
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
-from triton_runner import gluon
 
 
 @gluon.jit
-def produce(x_ptr, buffer, full, empty, steps, layout: gl.constexpr):
+def fill(x_ptr, buffer, full, empty, steps, layout: gl.constexpr):
     offsets = gl.arange(0, 128, layout)
     for step in range(steps):
         mbarrier.wait(empty, (step & 1) ^ 1)
-        buffer.store(gl.load(x_ptr + step * 128 + offsets))
+        x = gl.load(x_ptr + step * 128 + offsets)
+        buffer.store(x)
         mbarrier.arrive(full)
 
 
 @gluon.jit
-def consume(out_ptr, buffer, full, empty, steps, layout: gl.constexpr):
+def drain(out_ptr, buffer, full, empty, steps, SAYS: gl.constexpr, layout: gl.constexpr):
     acc = gl.zeros([128], gl.float32, layout)
     for step in range(steps):
         mbarrier.wait(full, step & 1)
         acc += buffer.load(layout)
-        mbarrier.arrive(empty)
+        if SAYS:
+            mbarrier.arrive(empty)
     gl.store(out_ptr + gl.arange(0, 128, layout), acc)
 
 
 @gluon.jit
-def column_sums(x_ptr, out_ptr, steps):
+def in_groups(x_ptr, out_ptr, steps, SAYS: gl.constexpr):
     layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
     shared: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
     buffer = gl.allocate_shared_memory(gl.float32, [128], shared)
@@ -38,35 +38,21 @@ def column_sums(x_ptr, out_ptr, steps):
     mbarrier.init(empty, count=1)
     gl.warp_specialize(
         [
-            (consume, (out_ptr, buffer, full, empty, steps, layout)),
-            (produce, (x_ptr, buffer, full, empty, steps, layout)),
+            (drain, (out_ptr, buffer, full, empty, steps, SAYS, layout)),
+            (fill, (x_ptr, buffer, full, empty, steps, layout)),
         ],
         [4],
         [24],
     )
 
 
-@gluon.jit
-def copied(x_ptr, out_ptr):
-    layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
-    shared: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
-    buffer = gl.allocate_shared_memory(gl.float32, [128], shared)
-    offsets = gl.arange(0, 128, layout)
-    async_copy.async_load(buffer, x_ptr + offsets)
-    async_copy.commit_group()
-    async_copy.wait_group(0)
-    gl.store(out_ptr + offsets, buffer.load(layout))
+def groups(says=True):
+    in_groups[(1,)](torch.ones(4, 128), torch.zeros(128), 4, SAYS=says, num_warps=4, maxnreg=128)
 
 
-def sums() -> None:
-    x, out = torch.arange(4 * 128, dtype=torch.float32).reshape(4, 128), torch.zeros(128)
-    with triton_runner.using(target="cuda:90"):
-        column_sums[(1,)](x, out, 4, num_warps=4, maxnreg=128)
-    assert torch.equal(out, x.sum(0)), out
+def deadlock():
+    groups(says=False)
 
 
-def copies() -> None:
-    x, out = torch.arange(128, dtype=torch.float32), torch.zeros(128)
-    with triton_runner.using(target="cuda:90"):
-        copied[(1,)](x, out)
-    assert torch.equal(out, x), out
+if __name__ == "__main__":
+    deadlock()

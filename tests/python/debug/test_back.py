@@ -7,12 +7,12 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 import debugged
-import debugged_groups
+import debugged_machine
 import torch
 import triton_runner
 from triton_runner._debug.results import Exited, Stopped
 
-LAUNCHES = {"main": debugged.main, "sums": debugged_groups.sums, "copies": debugged_groups.copies}
+LAUNCHES = {"main": debugged.main, "sums": debugged_machine.sums, "copies": debugged_machine.copies}
 
 
 def standing(session) -> tuple:

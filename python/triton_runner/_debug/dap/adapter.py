@@ -27,7 +27,7 @@ from triton_runner._debug.results import Exited, Stopped
 from triton_runner._debug.session import Session
 from triton_runner._debug.stage import MainThread, on_a_thread
 
-_PATIENCE = 1.0  # seconds for a program that is told to end
+_PATIENCE = 1.0  # seconds that a program has to end by itself
 
 
 class Client:
@@ -182,7 +182,7 @@ class Adapter:
             call = self._orders.get()
             try:
                 happened = self._changed(call())
-                while not self.events.is_told(happened):
+                while not self.events.is_shown(happened):
                     again = happened.reason == "interrupt"  # the order has not come to its end
                     happened = self._changed(call() if again else self.session.resume())
             except Exception as error:  # the editor hears of it, and the launch stands where it stood

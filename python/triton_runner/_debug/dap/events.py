@@ -23,7 +23,7 @@ _REASONS = {
 
 
 class Events:
-    """Decides what of a session's events is told, and how."""
+    """Decides which events of a session the client gets, and how."""
 
     def __init__(self, adapter):
         self._adapter = adapter
@@ -35,13 +35,13 @@ class Events:
 
     # ---- on the thread that drives
 
-    def is_told(self, happened: Stopped | Exited) -> bool:
+    def is_shown(self, happened: Stopped | Exited) -> bool:
         """Whether the client hears of it; if not, the session goes on."""
         if isinstance(happened, Exited):
             return True
         if happened.reason == "interrupt":
-            told, self.pausing = self.pausing, False
-            return told
+            pausing, self.pausing = self.pausing, False
+            return pausing
         return self.traps or happened.reason != "trap"
 
     def log(self, line: str, point) -> None:
@@ -86,7 +86,7 @@ class Events:
     # ---- threads
 
     def thread_of(self, stopped: Stopped) -> int:
-        """The number of the program or partition that stands, told to the client when it is new."""
+        """The number of the program or partition that stands; the client gets an event when it is new."""
         if stopped.launch != self._launch:
             for number in self._threads.values():
                 self._adapter.tell("thread", reason="exited", threadId=number)

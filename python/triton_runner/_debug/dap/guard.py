@@ -17,7 +17,7 @@ import time
 from triton_runner._debug.dap.transport import Decoder, Malformed, checked_request, encoded, event, refusal
 
 _READ = 1 << 16
-_PATIENCE = 3.0  # seconds for an adapter that is told to end
+_PATIENCE = 3.0  # seconds that an adapter has to end by itself
 _ENDING = ("disconnect", "terminate")
 
 
@@ -246,7 +246,7 @@ def _become_adapter(ours, theirs, pipes, client: tuple, serve) -> None:
             os.close(fd)
         serve(theirs)
         status = 0
-    except BaseException as error:  # its last words: what was told to end by a signal has none
+    except BaseException as error:  # its last words; killed by a signal it has none
         text = f"triton-runner: the debugger failed: {type(error).__name__}: {error}\n"
         with contextlib.suppress(OSError):
             os.write(2, text.encode("utf-8", "replace"))

@@ -9,7 +9,7 @@ import numpy
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import MLIR
-from triton_runner._debug import parts, show
+from triton_runner._debug import parts, show, terminal
 from triton_runner._debug.dap import texts
 from triton_runner._debug.dap.variables import Children, row, text_of
 
@@ -48,9 +48,6 @@ def scopes(adapter, arguments) -> dict:
     for number, site in enumerate(state.sites):
         sites.setdefault(site.value, number)  # the nearest of a name
     rows = [_values_scope(adapter, "Variables", names, "locals")] if names else []
-    if state.constants:
-        constants = [row(name, str(value)) for name, value in state.constants.items()]
-        rows.append(_scope(adapter, "Constants", Children(lambda _: constants)))
     if adapter.standing().level in MLIR:
         rows.append(_values_scope(adapter, "IR values", sites))
         if state.buffers():
@@ -60,6 +57,9 @@ def scopes(adapter, arguments) -> dict:
         if state.shared():
             rows.append(_scope(adapter, "Shared memory", Children(lambda _: _shared(state))))
     rows.append(_scope(adapter, "Launch", Children(lambda _: _launch(adapter))))
+    if state.constants:
+        constants = [row(name, str(value)) for name, value in state.constants.items()]
+        rows.append(_scope(adapter, "Constants", Children(lambda _: constants)))
     return {"scopes": rows}
 
 
@@ -173,10 +173,14 @@ def _evaluated(session, text: str):
 
 
 def evaluate(adapter, arguments) -> dict:
-    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one."""
+    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one, and after ":" stands a
+    command of the terminal that looks: ":compare ttgir"."""
     text, context = arguments.text("expression"), arguments.text("context", "")
     session = adapter.session
     as_hex = _as_hex(arguments)
+    if context == "repl" and text.lstrip().startswith(":"):
+        lines = terminal.looked(session, text.strip()[1:].strip())
+        return {"result": "\n".join(lines), "variablesReference": 0}
     if context == "repl" and (assigned := parts.assignment(text)):
         changed = _changed(adapter, *assigned)
         return {"result": changed.pop("value"), **changed}

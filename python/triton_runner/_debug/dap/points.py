@@ -42,7 +42,7 @@ class Point:
     every: int = 0
     is_once: bool = False
     why: str = ""  # it cannot be set
-    told: tuple = ()
+    sent: tuple = ()
 
     @property
     def key(self) -> tuple:
@@ -133,7 +133,7 @@ class Points:
     def described(self, point: Point, session, line) -> dict:
         """A breakpoint of the protocol. line: the editor's number of a line of ours."""
         verified, at, why = self._state(point, session)
-        point.told = (verified, at)
+        point.sent = (verified, at)
         out: dict = {"id": point.id, "verified": verified}
         if why:
             out["message"] = why
@@ -148,7 +148,7 @@ class Points:
         return [
             self.described(point, session, line)
             for point in self
-            if point.id and self._state(point, session)[:2] != point.told
+            if point.id and self._state(point, session)[:2] != point.sent
         ]
 
     @staticmethod
@@ -162,7 +162,7 @@ class Points:
         if point.kind == "data":
             return True, 0, ""
         if not own.info().places:
-            had = bool(point.told and point.told[0])  # in an earlier launch
+            had = bool(point.sent and point.sent[0])  # in an earlier launch
             return had, point.line, "" if had else "waits for a launch of a kernel with this place"
         moved = own.moved_to.rpartition(":")[2] if own.moved_to else ""
         return True, int(moved) if moved and point.line else point.line, ""

@@ -1,0 +1,99 @@
+"""The command `tune`, which ranks configurations of kernels for a chip."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from triton_runner._base import typed
+from triton_runner._base.errors import fail
+from triton_runner._base.progress import telling
+from triton_runner._cli.configs_command import Numbers
+from triton_runner._settings.options import (
+    ProgramOrFile,
+    check_program,
+    check_settings,
+    is_program,
+    pretend_option,
+    print_json,
+    prints_aside,
+    program_arguments,
+)
+
+
+@click.command("tune", cls=ProgramOrFile)
+@click.option("--chip", required=True, help="The chip whose time is estimated: h100, h200.")
+@click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
+@click.option("--launches", "most", type=click.IntRange(1), default=4, help="At most so many launches (4).")
+@click.option("--top", type=click.IntRange(1), default=3, help="So many of the first a GPU times (3).")
+@click.option("--num-warps", type=Numbers(), help="Try each of these: 1,2,4,8.")
+@click.option("--num-stages", type=Numbers(), help="Try each of these: 1,2,3.")
+@click.option("--arg", "--args", "args", multiple=True, help="Of kernel.py:name: one for each parameter.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE.")
+@click.option("--grid", help='Of kernel.py:name: 4, or "cdiv(M, BLOCK), 2" over parameters.')
+@pretend_option
+@program_arguments
+def tune_command(
+    chip, names, most, top, num_warps, num_stages, args, constexprs, grid, pretend_cuda, is_module, as_json,
+    program, arguments,
+):  # fmt: skip
+    """Rank the configurations of the kernels that PROGRAM launches by their estimated time on a chip.
+
+    Those of an autotuner, with all combinations of the options that are given. PROGRAM may be kernel.py:name.
+    No GPU is needed; one of the chip's kind times the first ones. The program goes on with the configuration
+    that is chosen. Options stand before PROGRAM. Exit status: the program's, 1 no configuration runs, 2 bad
+    usage, 125 nothing to rank.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner import _settings
+    from triton_runner._profile import timing
+    from triton_runner._profile.chips import chip_named
+    from triton_runner._tune import text
+    from triton_runner._tune.program import Program
+    from triton_runner._tune.ranking import Ranker
+
+    target = f"cuda:{chip_named(chip, timing.TIMINGS).capability}"
+    values = {"num_warps": num_warps, "num_stages": num_stages}
+    values = {name: numbers for name, numbers in values.items() if numbers}
+    with _settings.using(target=target), prints_aside(as_json), telling() as say:
+        check_settings("cubin")
+        tuning = Program(Ranker(chip, top, say), names, most, values)
+        if is_program(program) or is_module:
+            check_program(program, is_module)
+            result = tuning.tuned(program, arguments, is_module, pretend_cuda)
+        else:
+            result = _of_kernel(tuning, program, args, constexprs, grid)
+    if as_json:
+        print_json(typed.as_json(result))
+    else:
+        click.echo(text.text_of(result))
+    sys.exit(result.exit_status)
+
+
+def _of_kernel(tuning, program: str, args, constexprs, grid):
+    """Of kernel.py:name with its arguments."""
+    # The same.
+    from triton_runner import _settings
+    from triton_runner._artifact.shell_arguments import parse_argument
+    from triton_runner._bits import kernel
+    from triton_runner._cli.compile_command import constants
+
+    path, _, _ = program.rpartition(":")
+    if not path.endswith(".py"):
+        raise fail(f"{program} is neither a program nor kernel.py:name")
+    check_program(path, False)
+    if not args or not grid:
+        raise fail(
+            f"{program} is a kernel, and needs a launch", "give its arguments (--arg) and its grid (--grid)"
+        )
+    values = [parse_argument(text) for text in args]
+    given = kernel.Given(program, values, grid, constants(constexprs, "--constexpr"))
+    with _settings.using(threads=1):
+        _, named, launch = kernel.launching(given)
+        with tuning.watching():
+            launch(**named)
+    return tuning.result(0)
+
+
+COMMANDS = (tune_command,)

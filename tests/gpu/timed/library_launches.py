@@ -1,0 +1,151 @@
+"""Launches of libraries, each operator forward and (liger) backward, and of Gluon kernels. A library
+that is not installed is left out."""
+
+import contextlib
+import importlib.util
+
+import torch
+from items import integers, item, randn
+
+# ---- libraries
+
+
+def differentiated(function, *values):
+    values = [v.detach().requires_grad_() if torch.is_floating_point(v) else v for v in values]
+    out = function(*values)
+    for one in out if isinstance(out, tuple) else (out,):
+        if isinstance(one, torch.Tensor) and one.requires_grad:
+            with contextlib.suppress(NotImplementedError):
+                one.backward(torch.ones_like(one), retain_graph=True)
+            break
+
+
+def liger(device, name):
+    import liger_kernel.ops as ops
+
+    bf16 = torch.bfloat16
+    x, y = randn(device, 2048, 4096, dtype=bf16), randn(device, 2048, 4095 + 1, dtype=bf16)
+    w, b = randn(device, 4096, dtype=bf16), randn(device, 4096, dtype=bf16)
+    logits = randn(device, 1024, 32000)
+    target = integers(device, 32000, 1024).long()
+    q, k = randn(device, 2, 32, 2048, 128, dtype=bf16), randn(device, 2, 8, 2048, 128, dtype=bf16)
+    cos = sin = randn(device, 1, 2048, 128)
+    logs = torch.log_softmax(randn(device, 1024, 8192), -1)
+    calls = {
+        "rms_norm": lambda: differentiated(lambda x, w: ops.LigerRMSNormFunction.apply(x, w, 1e-6), x, w),
+        "add_rms_norm": lambda: differentiated(
+            lambda x, y, w: ops.LigerFusedAddRMSNormFunction.apply(x, y, w, 1e-6), x, y, w
+        ),
+        "layer_norm": lambda: differentiated(
+            lambda x, w, b: ops.LigerLayerNormFunction.apply(x, w, b, 1e-5), x, w, b
+        ),
+        "geglu": lambda: differentiated(ops.LigerGELUMulFunction.apply, x, y),
+        "swiglu": lambda: differentiated(ops.LigerSiLUMulFunction.apply, x, y),
+        "softmax": lambda: differentiated(ops.LigerSoftmaxFunction.apply, x),
+        "sparsemax": lambda: differentiated(
+            lambda x: ops.LigerSparsemaxFunction.apply(x, -1), randn(device, 512, 2048)
+        ),
+        "cross_entropy": lambda: differentiated(
+            lambda x: ops.LigerCrossEntropyFunction.apply(x, target, None, -100)[0], logits
+        ),
+        "rope": lambda: differentiated(lambda q, k: ops.LigerRopeFunction.apply(q, k, cos, sin), q, k),
+        "jsd": lambda: differentiated(lambda a, c: ops.LigerJSDFunction.apply(a, c), logs, logs),
+        "kl_div": lambda: differentiated(lambda a: ops.LigerKLDivLossFunction.apply(a, logs.exp()), logs),
+        "group_norm": lambda: differentiated(
+            lambda x, w, b: ops.LigerGroupNormFunction.apply(x, w, b, 256, 32, 1e-5),
+            randn(device, 16, 256, 32, 32), randn(device, 256), randn(device, 256),
+        ),
+        "dyt": lambda: differentiated(
+            lambda x, a, w, b: ops.LigerDyTFunction.apply(x, a, w, b), x, randn(device, 1), w, b
+        ),
+        "tvd": lambda: differentiated(lambda a: ops.LigerTVDLossFunction.apply(a, logs.exp()), logs.exp()),
+    }  # fmt: skip
+    calls[name]()
+
+
+for name in [
+    "rms_norm",
+    "add_rms_norm",
+    "layer_norm",
+    "geglu",
+    "swiglu",
+    "softmax",
+    "sparsemax",
+    "cross_entropy",
+    "rope",
+    "jsd",
+    "kl_div",
+    "group_norm",
+    "dyt",
+    "tvd",
+]:
+    item(f"liger {name}", liger, name)
+
+
+def fla(device, name):
+    import fla.ops as ops
+
+    batch, length, heads, dim = 2, 2048, 16, 64
+    shape = batch, length, heads, dim
+    half = torch.bfloat16
+    q, v = randn(device, *shape, dtype=half), randn(device, *shape, dtype=half) + 0
+    k = torch.nn.functional.normalize(randn(device, *shape, dtype=half), dim=-1)
+    beta = torch.sigmoid(randn(device, *shape[:3], dtype=half))
+    gates = torch.nn.functional.logsigmoid(randn(device, *shape)).to(half)
+    gate = torch.nn.functional.logsigmoid(randn(device, *shape[:3]))
+    calls = {
+        "linear_attn": lambda: ops.chunk_linear_attn(q, k, v, normalize=False),
+        "retention": lambda: ops.chunk_retention(q, k, v),
+        "gla": lambda: ops.chunk_gla(q, k, v, gates),
+        "simple_gla": lambda: ops.chunk_simple_gla(q, k, v, gate),
+        "delta_rule": lambda: ops.chunk_delta_rule(q, k, v, beta),
+        "gated_delta_rule": lambda: ops.chunk_gated_delta_rule(q, k, v, gate, beta),
+        "parallel_attn": lambda: ops.parallel_attn(q, k, v),
+    }
+    calls[name]()
+
+
+if importlib.util.find_spec("fla"):
+    for name in [
+        "linear_attn",
+        "retention",
+        "gla",
+        "simple_gla",
+        "delta_rule",
+        "gated_delta_rule",
+        "parallel_attn",
+    ]:
+        item(f"fla {name}", fla, name)
+
+# ---- Gluon
+
+
+def gluon_add(device, rows, columns, block, depth, warps):
+    import gluon_kernels as kernels
+
+    x, y, out = (randn(device, rows, columns) for _ in range(3))
+    descriptors = [kernels.described(tensor, block) for tensor in (x, y, out.clone())]
+    kernels.partitioned_add[(rows // block[0],)](*descriptors, DEPTH=depth, num_warps=warps, maxnreg=128)
+
+
+def gluon_product(device, kernel, size, block_m, block_n, block_k, depth, warps):
+    import gluon_kernels as kernels
+
+    half = torch.float16
+    a, b, out = (randn(device, size, size, dtype=half) for _ in range(3))
+    shapes = [block_m, block_k], [block_k, block_n], [block_m, block_n]
+    descriptors = [
+        kernels.described(tensor, shape) for tensor, shape in zip((a, b, out.clone()), shapes, strict=True)
+    ]
+    tiles = size // block_m, size // block_n
+    grid = (min(132, tiles[0] * tiles[1]),) if kernel == "persistent" else tiles
+    more = {} if kernel == "persistent" else {"maxnreg": 168}
+    getattr(kernels, kernel)[grid](*descriptors, DEPTH=depth, num_warps=warps, **more)
+
+
+item("gluon_add 8192x4096", gluon_add, 8192, 4096, [32, 64], 3, 4)
+item("gluon_add 4096x16384", gluon_add, 4096, 16384, [16, 128], 4, 4)
+for kernel in ("persistent", "partitioned_product"):
+    for config in ((128, 128, 64, 4, 4), (128, 256, 64, 3, 8), (64, 128, 64, 4, 4), (128, 64, 64, 4, 4)):
+        name = f"gluon_{kernel} 2048 @ {'x'.join(map(str, config[:3]))} d{config[3]} w{config[4]}"
+        item(name, gluon_product, kernel, 2048, *config)
