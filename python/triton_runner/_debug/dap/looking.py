@@ -57,9 +57,6 @@ def scopes(adapter, arguments) -> dict:
         if state.shared():
             rows.append(_scope(adapter, "Shared memory", Children(lambda _: _shared(state))))
     rows.append(_scope(adapter, "Launch", Children(lambda _: _launch(adapter))))
-    if state.constants:
-        constants = [row(name, str(value)) for name, value in state.constants.items()]
-        rows.append(_scope(adapter, "Constants", Children(lambda _: constants)))
     return {"scopes": rows}
 
 
@@ -118,6 +115,7 @@ def _launch(adapter) -> list[dict]:
         "trap": stopped.trap or "",
     }  # fmt: skip
     out = [row(name, text) for name, text in rows.items() if text]
+    out += [row(f"constexpr {name}", str(value)) for name, value in adapter.session.constants.items()]
     if stopped.threads or stopped.task:
         out += [row(f"path {i}", text) for i, text in enumerate(adapter.session.state.paths())]
     return out
