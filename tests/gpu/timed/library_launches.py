@@ -117,6 +117,61 @@ if importlib.util.find_spec("fla"):
     ]:
         item(f"fla {name}", fla, name)
 
+
+def gems(device, name):
+    from flag_gems import ops
+
+    x, w = randn(device, 4096, 4096), randn(device, 4096)
+    a, b = randn(device, 2048, 2048, dtype=torch.bfloat16), randn(device, 2048, 2048, dtype=torch.bfloat16)
+    few = randn(device, 16, 512, 512, dtype=torch.float16)
+    image = randn(device, 16, 64, 56, 56)
+    index = integers(device, 4096, 4096).long()
+    scale, shift = randn(device, 64), randn(device, 64)
+    calls = {
+        "gelu": lambda: ops.gelu(x),
+        "tanh": lambda: ops.tanh(a),
+        "pow": lambda: ops.pow_tensor_tensor(x.abs(), x),
+        "where": lambda: ops.where_self(x > 0, x, w.expand(4096, 4096)),
+        "masked_fill": lambda: ops.masked_fill(x, x > 0, 0.0),
+        "softmax": lambda: ops.softmax(x, 1),
+        "log_softmax": lambda: ops.log_softmax(x[:, :1000].contiguous(), 1),
+        "layer_norm": lambda: ops.layer_norm(x, (4096,), w, w),
+        "rms_norm": lambda: ops.rms_norm(x, (4096,), w),
+        "group_norm": lambda: ops.group_norm(image, scale, shift, 16, 64, 56 * 56, 8, 1e-5),
+        "batch_norm": lambda: ops.batch_norm(image, scale, shift, scale, shift, True, 0.1, 1e-5),
+        "sum": lambda: ops.sum(x),
+        "sum_dim 0": lambda: ops.sum_dim(x, [0]),
+        "sum_dim 1": lambda: ops.sum_dim(x, [1]),
+        "amax": lambda: ops.amax(x, [1]),
+        "argmax": lambda: ops.argmax(x, 1),
+        "var_mean": lambda: ops.var_mean(x, [1]),
+        "cumsum": lambda: ops.cumsum(x, 1),
+        "mm": lambda: ops.mm(a, b),
+        "bmm": lambda: ops.bmm(few, few),
+        "addmm": lambda: ops.addmm(a, a, b),
+        "mv": lambda: ops.mv(x, w),
+        "index_select": lambda: ops.index_select(x, 0, index),
+        "gather": lambda: ops.gather(x, 1, integers(device, 4096, 4096, 1024).long()),
+        "flip": lambda: ops.flip(x, (0,)),
+        "tril": lambda: ops.tril(x),
+        "cat": lambda: ops.cat((x, x), 1),
+        "max_pool2d": lambda: ops.max_pool2d_with_indices(image, [2, 2]),
+        "conv2d": lambda: ops.conv2d(image, randn(device, 64, 64, 3, 3)),
+        "topk": lambda: ops.topk(x, 5),
+    }
+    calls[name]()
+
+
+if importlib.util.find_spec("flag_gems"):
+    for name in (
+        "gelu", "tanh", "pow", "where", "masked_fill", "softmax", "log_softmax", "layer_norm", "rms_norm",
+        "group_norm", "batch_norm", "sum", "sum_dim 0", "sum_dim 1", "amax", "argmax", "var_mean", "cumsum",
+        "mm", "bmm", "addmm", "mv", "index_select", "gather", "flip", "tril", "cat", "max_pool2d", "conv2d",
+        "topk",
+    ):  # fmt: skip
+        item(f"gems {name}", gems, name)
+
+
 # ---- Gluon
 
 
