@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import fail
@@ -25,7 +26,9 @@ _MOST_NOTES = 4
 def compared(mine: Side, other: Side, here: Stopped, tolerance: float | None) -> Compared:
     """The result for two sides, of which `mine` is that of the stop."""
     sides = sorted((mine, other), key=lambda side: ON_CPU.index(side.level))
-    differences, count, runs = compared_sides(sides, programs=[tuple(here.program)], tolerance=tolerance)
+    with warnings.catch_warnings():  # of the launch, which has had them
+        warnings.simplefilter("ignore")
+        differences, count, runs = compared_sides(sides, programs=[tuple(here.program)], tolerance=tolerance)
     notes = [f"{run.name} stopped: {run.error}" for run in runs if run.error]
     notes += [f"{run.name}: {note}" for run in runs for note in run.dump.notes[:_MOST_NOTES]]
     return Compared(mine.name, other.name, here.program, count, [_differing(d) for d in differences], notes)

@@ -16,6 +16,7 @@ import re
 from triton_runner import _core, _settings
 from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.markers import without_markers
 from triton_runner._base.recent import Recent
 from triton_runner._base.releases import installed
 from triton_runner._core import probe
@@ -74,6 +75,7 @@ class Code:
 
     def compile(self, text: str, level: str) -> str:
         """The PTX of another text of the kernel's TTGIR or LLIR."""
+        text = without_markers(text, level, f"{self.name}.{level}")  # as the launch's own PTX is compiled
         return self.compiled.recompile(text, level, "ptx")
 
     @functools.cached_property

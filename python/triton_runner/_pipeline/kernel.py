@@ -12,7 +12,8 @@ from triton.runtime.errors import OutOfResources
 
 from triton_runner import _core
 from triton_runner._base.lazy import LazyAsm
-from triton_runner._base.levels import LEVELS, binary_level, is_above, levels_below
+from triton_runner._base.levels import LEVELS, MLIR, binary_level, is_above, levels_below
+from triton_runner._base.markers import without_markers
 from triton_runner._base.releases import installed
 from triton_runner._launch import simt
 from triton_runner._launch.launchers import launcher, signature
@@ -106,8 +107,11 @@ def _make_class(base):
         def _complete(self, to):
             target = compiled_for(self.runner_metadata)
             if to not in self._completed:
+                text = self.asm[self.runner_level]
+                if to not in MLIR:  # statements for our engines, which other code would print
+                    text = without_markers(text, self.runner_level, self.name)
                 self._completed[to] = compile_onward(
-                    self.asm[self.runner_level],
+                    text,
                     self.runner_level,
                     to,
                     target,
