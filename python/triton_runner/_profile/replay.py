@@ -166,11 +166,39 @@ def _replayed_uneven(subject: Subject, dealt: _Dealt, numbers: dict):
     return result, max(free)
 
 
-def _run(subject: Subject, dealt: _Dealt, numbers: dict, order: list[int]) -> dict:
+@dataclasses.dataclass(frozen=True)
+class Segment:
+    """What a warp of a block did from one cycle to another: it issued ("issuing"), or waited, at the
+    instruction of an address."""
+
+    block: int
+    warp: int
+    reason: str
+    address: int
+    begin: float
+    end: float
+
+
+def timeline(launch: Relaunch, *, chip: str, blocks: int = 1) -> list[Segment]:
+    """What the warps of an SM's first blocks do, one after the other. Raises as estimate()."""
+    known = chips.chip_named(chip)
+    numbers, subject = timing.parameters(chip), subject_of(launch, known)
+    dealt = _deal(known, subject.total, subject.blocks)
+    order = [*subject.what.sizes][: dealt.resident]
+    rows = subject.what.rows
+    return [
+        Segment(block, warp, _REASONS[reason], rows[instruction]["address"], begin, end)
+        for block, warp, reason, instruction, begin, end in _run(subject, dealt, numbers, order, blocks)[
+            "segments"
+        ]
+    ]
+
+
+def _run(subject: Subject, dealt: _Dealt, numbers: dict, order: list[int], blocks: int = 0) -> dict:
     what = subject.what
     return probe.replay(
         what.observer, what.listing, subject.kernel, numbers, order, dealt.resident, dealt.active,
-        subject.shared * dealt.resident, _regions(what, subject.total),
+        subject.shared * dealt.resident, _regions(what, subject.total), blocks,
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Estimates of a launch's time: what moves them, what is refused, how they are shown."""
 
+import itertools
 import json
 import pathlib
 
@@ -17,7 +18,7 @@ from triton_runner._cli import main
 from triton_runner._core import probe
 from triton_runner._lockstep.subject import launch_of
 from triton_runner._profile import chips, timing
-from triton_runner._profile.replay import KINDS, _spread, estimate, estimate_of, subject_of
+from triton_runner._profile.replay import KINDS, _spread, estimate, estimate_of, subject_of, timeline
 from triton_runner._profile.results import Profile
 
 ADD = ["--arg", "f32[4096]=1", "--arg", "f32[4096]=2", "--arg", "f32[4096]", "--arg", "4096"]
@@ -56,6 +57,14 @@ def test_programs_that_differ_end_with_the_largest():
     assert eight.programs == 8 and eight.blocks_per_sm == 1
     # Program 7 waits for memory once more at least.
     assert eight.cycles - one.cycles > timing.parameters("h200")["dram_latency"]
+
+
+def test_a_timeline_has_no_gaps():
+    segments = timeline(added(2), chip="h200")
+    assert {(one.block, one.warp) for one in segments} == {(0, warp) for warp in range(4)}
+    of_warp = [one for one in segments if one.warp == 0]
+    assert all(a.end == b.begin and a.begin < a.end for a, b in itertools.pairwise(of_warp))
+    assert sum(one.reason == "issuing" for one in of_warp) == len({one.address for one in of_warp})
 
 
 def test_a_spread_covers_each_dimension_of_a_grid():
