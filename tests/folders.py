@@ -24,7 +24,8 @@ MAY_INCLUDE = {
     "check": {"trace", "ops", "machine"},
     "hardware": {"trace", "ops", "machine"},
 }
-ON_TOP = {"schedule", "kernel", "observe", "stop"}  # files of the root that are above all folders
+# Files of the root that are above all folders.
+ON_TOP = {"schedule", "kernel", "observe", "stop", "stop_machine", "snapshot"}
 
 # The layers of src/simt from the bottom up: files with their headers, folders. A file includes its own layer
 # and those below it. doc/internals/simt.md has the same table.
@@ -33,7 +34,7 @@ SIMT_LAYERS = (
     ("state", "block matrix/tensor_memory exec operand_data"),
     ("checks", "check count trace access"),
     ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
-    ("operations", "matrix async stop"),
+    ("operations", "matrix async snapshot stop_machine stop"),
     ("front ends", "ptx sass"),
     ("launch", "run kernel"),
 )

@@ -277,13 +277,17 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
       forget_undefined(arguments);
     }
   }
+  DebuggerObject* debugger = options.debugger.get();
+  if (debugger && std::exchange(debugger->repeats, false) && options.recorder &&
+      options.recorder->records(kernel) && !options.recorder->recordings.empty())
+    options.recorder->recordings.pop_back();
   Recorded recorded(options.recorder.get(), kernel, grid);
   launch_options.observer =
       options.registers ? static_cast<exec::Observer*>(options.registers.get()) : recorded.observer();
   Interruptible interruptible;
   launch_options.stop = interruptible.token();
-  DebuggerObject* debugger = options.debugger.get();
-  if (exec::Observer* stopper = debugger ? debugger->begin(kernel) : nullptr) {
+  if (debugger) debugger->debugger.record_for(recorded.observer());
+  if (exec::Observer* stopper = debugger ? debugger->begin(kernel, memory) : nullptr) {
     launch_options.observer = stopper;
     launch_options.stop = &debugger->debugger.token();  // Ctrl-C is the debugger's
   }

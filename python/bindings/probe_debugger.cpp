@@ -22,7 +22,7 @@ using probe::DebugPlace;
 using Until = Debugger::Until;
 
 namespace {
-constexpr const char* kWhy[] = {"breakpoint", "statement", "step", "moment", "interrupt"};
+constexpr const char* kWhy[] = {"breakpoint", "statement", "step", "moment", "interrupt", "thawed"};
 }
 
 // What the front end says, without the GIL around it; what it raises ends the launch.
@@ -50,7 +50,8 @@ DebuggerObject::DebuggerObject(nb::object begin, nb::object stop)
                   return goes_on;
                 }}) {}
 
-exec::Observer* DebuggerObject::begin(const exec::Kernel& kernel) {
+exec::Observer* DebuggerObject::begin(const exec::Kernel& kernel, std::span<const exec::Allocation> memory) {
+  debugger.hold(memory);
   unwrap(debugger.begin(tile::module_of(kernel), kernel.name(), kernel.level()));
   return &debugger;
 }
@@ -69,6 +70,11 @@ exec::StoppedLanes* lanes(DebuggerObject& self) { return dynamic_cast<exec::Stop
 exec::Stopped& standing(DebuggerObject& self) {
   if (!self.stopped) raise(base::failure("the launch runs: values can be seen while it stands"));
   return *self.stopped;
+}
+
+probe::Edit made_edit(int64_t moment, probe::Edit::Kind kind, size_t what, const nb::bytes& bytes) {
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
+  return {moment, kind, what, {data, data + bytes.size()}};
 }
 
 void init_parts(nb::module_& m) {
@@ -105,13 +111,28 @@ void init_parts(nb::module_& m) {
   nb::class_<Condition>(m, "Condition", "acc.max() > 1e4, acc[3, 5] == 0: decided in the core.")
       .def(nb::init<std::string, Condition::Of, std::vector<int64_t>, Condition::Compare, double>(),
            nb::arg("value"), nb::arg("of"), nb::arg("index"), nb::arg("compare"), nb::arg("number"));
+  nb::enum_<probe::WatchedMemory::Space>(m, "Space",
+                                         "Where memory is that is watched; BARRIER: an mbarrier's phase.")
+      .value("GLOBAL", probe::WatchedMemory::kGlobal)
+      .value("SHARED", probe::WatchedMemory::kShared)
+      .value("BARRIER", probe::WatchedMemory::kBarrier);
+  nb::class_<probe::WatchedMemory>(m, "WatchedMemory",
+                                   "Bytes of global memory, or of a block's shared memory.")
+      .def(nb::init<probe::WatchedMemory::Space, uint64_t, uint64_t>(), nb::arg("space"), nb::arg("at"),
+           nb::arg("bytes"));
+  nb::enum_<probe::Edit::Kind>(m, "EditKind", "What somebody changes while a launch stands.")
+      .value("WRITE", probe::Edit::kWrite)
+      .value("WRITE_SHARED", probe::Edit::kWriteShared)
+      .value("FREEZE", probe::Edit::kFreeze)
+      .value("THAW", probe::Edit::kThaw);
   nb::class_<Breakpoint>(m, "Breakpoint", "Where and when a launch stops; no places: everywhere.")
       .def(nb::init<int, std::vector<uint32_t>, std::array<int64_t, 3>, int64_t, int64_t,
-                    std::vector<Condition>, std::string, std::vector<int64_t>, int64_t, int64_t, bool>(),
+                    std::vector<Condition>, std::string, std::vector<int64_t>, int64_t, int64_t, bool,
+                    probe::WatchedMemory>(),
            nb::arg("number"), nb::arg("places"), nb::arg("program") = std::array<int64_t, 3>{-1, -1, -1},
            nb::arg("task") = -1, nb::arg("iteration") = -1, nb::arg("conditions") = std::vector<Condition>{},
            nb::arg("watch") = "", nb::arg("element") = std::vector<int64_t>{}, nb::arg("skip") = 0,
-           nb::arg("hits") = 0, nb::arg("first") = false);
+           nb::arg("hits") = 0, nb::arg("first") = false, nb::arg("memory") = probe::WatchedMemory{});
   nb::enum_<Until>(m, "Until", "Where a step ends.")
       .value("NOTHING", Until::kNothing)
       .value("OP", Until::kOp)
@@ -134,8 +155,12 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           "hits", [](const DebuggerObject& d, int number) { return d.debugger.hits(number); },
           nb::arg("number"))
       .def(
-          "focus", [](DebuggerObject& d, std::array<int64_t, 3> program) { d.debugger.focus(program); },
-          nb::arg("program"), "Stops are made in these programs only; -1: any.")
+          "focus",
+          [](DebuggerObject& d, std::array<int64_t, 3> program, int64_t task) {
+            d.debugger.focus(program, task);
+          },
+          nb::arg("program"), nb::arg("task") = -1,
+          "Stops are made in these programs, and in this task, only; -1: any.")
       .def("go", [](DebuggerObject& d) { d.debugger.go(); })
       .def(
           "step",
@@ -148,19 +173,28 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           "be seen there; the code between is what other launches run.")
       .def(
           "set_edits",
-          [](DebuggerObject& d, const std::vector<std::tuple<int64_t, size_t, nb::bytes>>& edits) {
+          [](DebuggerObject& d,
+             const std::vector<std::tuple<int64_t, probe::Edit::Kind, size_t, nb::bytes>>& edits) {
             std::vector<probe::Edit> out;
-            for (const auto& [moment, value, bytes] : edits) {
-              const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
-              out.push_back({moment, value, {data, data + bytes.size()}});
-            }
+            for (const auto& [moment, kind, what, bytes] : edits)
+              out.push_back(made_edit(moment, kind, what, bytes));
             d.debugger.set_edits(std::move(out));
           },
           nb::arg("edits"),
-          "(moment, number of the value, elements): written when a launch comes there again.")
-      .def_prop_ro(
-          "visit", [](const DebuggerObject& d) { return d.debugger.visit(); },
-          "how many times the program and task had come to this place, which has a breakpoint")
+          "(moment, kind, number of the value, offset or task, bytes): done when a launch comes there again.")
+      .def(
+          "edit",
+          [](DebuggerObject& d, probe::Edit::Kind kind, size_t what, nb::bytes bytes) {
+            return Debugger::edit(standing(d), made_edit(0, kind, what, bytes));
+          },
+          nb::arg("kind"), nb::arg("what"), nb::arg("bytes"), "Does one now. False: it cannot be.");
+}
+
+// Going back, and what runs a launch again.
+void init_again(nb::class_<DebuggerObject>& c) {
+  c.def_prop_ro(
+       "visit", [](const DebuggerObject& d) { return d.debugger.visit(); },
+       "how many times the program and task had come to this place, which has a breakpoint")
       .def(
           "go_to_visit",
           [](DebuggerObject& d, uint32_t place, std::array<int64_t, 3> program, size_t task, int64_t visit) {
@@ -171,13 +205,55 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           "go_to", [](DebuggerObject& d, int64_t moment) { d.debugger.go_to(moment); }, nb::arg("moment"))
       .def(
           "search",
-          [](DebuggerObject& d, Until what, int depth, int64_t moment) {
-            d.debugger.search(what, depth, moment);
+          [](DebuggerObject& d, Until what, int depth, int64_t moment, bool further) {
+            d.debugger.search(what, depth, moment, further);
           },
-          nb::arg("what"), nb::arg("depth"), nb::arg("moment"),
+          nb::arg("what"), nb::arg("depth"), nb::arg("moment"), nb::arg("further") = false,
           "Goes on to that moment, and notes the last one before it at which an op or a line of the program "
-          "began, or a breakpoint was hit.")
-      .def_prop_ro("noted", [](const DebuggerObject& d) { return d.debugger.noted(); })
+          "began, or a breakpoint was hit. further: of the task that the search before was of.")
+      .def_prop_ro(
+          "noted", [](const DebuggerObject& d) { return d.debugger.noted(); }, "the moment, or -1: none")
+      .def_prop_ro(
+          "unsure", [](const DebuggerObject& d) { return d.debugger.unsure(); },
+          "the first moment of which a search that began late does not know whether it is one, or -1")
+      .def_prop_ro(
+          "late", [](const DebuggerObject& d) -> std::optional<int64_t> { return d.debugger.late(); },
+          "the moment that this run began with, where it is not its first, or None")
+      .def("begin_launch",
+           [](DebuggerObject& d) {
+             d.debugger.begin_launch();
+             d.repeats = false;
+           })
+      .def(
+          "end_launch", [](DebuggerObject& d) { d.debugger.end_launch(); },
+          "What a launch wrote is kept between the two, by the core.")
+      .def(
+          "original",
+          [](const DebuggerObject& d, uint64_t address, size_t bytes) {
+            nb::bytearray out(static_cast<const void*>(nullptr), bytes);
+            d.debugger.read_first(address, {static_cast<std::byte*>(out.data()), bytes});
+            return out;
+          },
+          nb::arg("address"), nb::arg("bytes"), "What memory was before the launch.")
+      .def(
+          "put_back",
+          [](DebuggerObject& d, int64_t moment) {
+            d.debugger.put_back(moment);
+            d.repeats = true;
+          },
+          nb::arg("moment"),
+          "Before the launch is run again: memory is as it was where that moment is still to come (-1: as "
+          "late as it can begin), and there the next run begins.")
+      .def(
+          "keep_every", [](DebuggerObject& d, double seconds) { d.debugger.keep_every(seconds); },
+          nb::arg("seconds"),
+          "How often what a program is gets kept, for go_back(); 0, for tests: at each place.")
+      .def(
+          "go_back", [](DebuggerObject& d, int64_t moment) { return d.debugger.go_back(moment); },
+          nb::arg("moment"),
+          "While it stands: it goes on from the last moment not after this one that was kept. False: there "
+          "is "
+          "none.")
       .def_prop_ro(
           "moment", [](const DebuggerObject& d) { return d.debugger.moment(); },
           "how many places the launch has come to")
@@ -237,15 +313,8 @@ void init_state(nb::class_<DebuggerObject>& c) {
             });
             return out;
           },
-          nb::arg("value"), "(type, shape, bytes, mask or None) of a value, or None: it is not computed yet.")
-      .def(
-          "write",
-          [](DebuggerObject& d, size_t value, nb::bytes elements) {
-            if (value >= standing(d).values().size()) throw nb::index_error();
-            const auto* data = reinterpret_cast<const std::byte*>(elements.c_str());
-            return standing(d).write(value, {data, elements.size()});
-          },
-          nb::arg("value"), nb::arg("elements"), "False: it cannot be written, or has another size.");
+          nb::arg("value"),
+          "(type, shape, bytes, mask or None) of a value, or None: it is not computed yet.");
 }
 
 // None on the tile engine.
@@ -257,35 +326,64 @@ void init_lanes(nb::class_<DebuggerObject>& c) {
          return at ? nb::object(nb::make_tuple(at->block(), at->first(), at->count())) : nb::none();
        },
        "(block in the cluster, first thread, how many) of those that stand here")
-      .def_prop_ro("shared",
-                   [](DebuggerObject& d) -> nb::object {
-                     exec::StoppedLanes* at = lanes(d);
-                     return at ? nb::object(nb::bytes(at->shared().data(), at->shared().size())) : nb::none();
-                   })
-      .def(
-          "write_shared",
-          [](DebuggerObject& d, size_t offset, nb::bytes bytes) {
-            exec::StoppedLanes* at = lanes(d);
-            if (!at || offset > at->shared().size() || bytes.size() > at->shared().size() - offset)
-              return false;
-            std::memcpy(at->shared().data() + offset, bytes.c_str(), bytes.size());
-            return true;
-          },
-          nb::arg("offset"), nb::arg("bytes"))
       .def_prop_ro(
-          "paths",
+          "tensor_memory",
           [](DebuggerObject& d) -> nb::object {
             const exec::StoppedLanes* at = lanes(d);
-            return at ? nb::cast(at->paths()) : nb::none();
+            if (!at || at->tensor_memory().empty()) return nb::none();
+            const std::span<const uint32_t> words = at->tensor_memory();
+            return nb::bytes(words.data(), words.size_bytes());
           },
-          "what each path of the cluster does")
+          "128 words of 32 bits a column, or None: the block has allocated none")
       .def_prop_ro(
-          "mbarriers",
-          [](DebuggerObject& d) -> nb::object {
+          "tensor_columns",
+          [](DebuggerObject& d) {
             const exec::StoppedLanes* at = lanes(d);
-            return at ? nb::cast(at->mbarriers()) : nb::none();
+            return at ? at->tensor_columns() : std::vector<std::pair<uint32_t, uint32_t>>{};
           },
-          "(address in shared memory, what its phase lacks) of each");
+          "[first, last) of those that are allocated")
+      .def_prop_ro("block_threads", [](DebuggerObject& d) { return lanes(d) ? lanes(d)->threads() : 0; })
+      .def_prop_ro("shared_bytes", [](DebuggerObject& d) -> std::optional<uint64_t> {
+        const exec::StoppedLanes* at = lanes(d);
+        return at ? std::optional(at->shared_bytes()) : std::nullopt;
+      });
+}
+
+void init_machine(nb::class_<DebuggerObject>& c) {
+  c.def(
+       "shared",
+       [](DebuggerObject& d, uint64_t at, uint64_t bytes) -> nb::object {
+         const std::byte* data = standing(d).shared(at, bytes);
+         return data ? nb::object(nb::bytes(data, bytes)) : nb::none();
+       },
+       nb::arg("at"), nb::arg("bytes"), "Bytes of the block's shared memory, or None: it has not so many.")
+      .def_prop_ro(
+          "paths", [](DebuggerObject& d) { return standing(d).paths(); },
+          "what each task or path of the program does")
+      .def_prop_ro(
+          "barriers",
+          [](DebuggerObject& d) {
+            nb::list out;
+            for (const exec::StoppedBarrier& b : standing(d).barriers())
+              out.append(nb::make_tuple(b.block, b.at, b.text, b.waiting));
+            return out;
+          },
+          "(block, address in shared memory, what its phase lacks, who waits) of each mbarrier")
+      .def_prop_ro(
+          "copies", [](DebuggerObject& d) { return standing(d).copies(); },
+          "asynchronous operations under way, oldest first")
+      .def_prop_ro(
+          "buffers",
+          [](DebuggerObject& d) {
+            nb::list out;
+            for (const exec::StoppedBuffer& b : standing(d).buffers())
+              out.append(nb::make_tuple(b.value, b.name, b.in_tensor_memory, b.at, b.bytes));
+            return out;
+          },
+          "(number of the value or None, name of the variable, whether in tensor memory, address, bytes)")
+      .def_prop_ro(
+          "descriptors", [](DebuggerObject& d) { return standing(d).descriptors(); },
+          "(name, text) of tensor descriptors");
 }
 
 }  // namespace
@@ -305,8 +403,10 @@ void init_debugger(nb::module_& m) {
           },
           "Lets go of the front end.");
   init_commands(c);
+  init_again(c);
   init_state(c);
   init_lanes(c);
+  init_machine(c);
 }
 
 }  // namespace triton_runner::python

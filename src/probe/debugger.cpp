@@ -4,12 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include <triton_runner/ir/text.h>
 #include <triton_runner/num/reduce.h>
 #include <triton_runner/num/types.h>
 #include <triton_runner/probe/select.h>
 
+#include "elements.h"
 #include "names.h"
 
 namespace triton_runner::probe {
@@ -39,24 +41,6 @@ bool compares(double a, Condition::Compare how, double b) {
       return a != b;
   }
   return false;
-}
-
-int64_t count_of(const exec::Elements& e) {
-  int64_t n = 1;
-  for (int64_t extent : e.shape) n *= extent;
-  return n;
-}
-
-// Row-major; none where the index is not one of the shape's.
-std::optional<int64_t> place_in(const std::vector<int64_t>& index, std::span<const int64_t> shape) {
-  if (index.size() != shape.size()) return std::nullopt;
-  int64_t at = 0;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    const int64_t i = index[d] < 0 ? index[d] + shape[d] : index[d];
-    if (i < 0 || i >= shape[d]) return std::nullopt;
-    at = at * shape[d] + i;
-  }
-  return at;
 }
 
 // The largest (sign 1) or smallest (-1) element; NaN where there is one, as NumPy has it.
@@ -149,7 +133,8 @@ base::Status Debugger::begin(std::shared_ptr<const ir::Module> module, const std
   numbers_.clear();
   variables_.clear();
   found_.clear();
-  moment_ = 0;
+  moment_ = began_ = starts_.back().moment;
+  unsure_ = -1;
   is_ready_ = sparse_ = false;
   is_ttir_ = level == "ttir";
   statements_.clear();
@@ -178,6 +163,7 @@ base::Status Debugger::begin(std::shared_ptr<const ir::Module> module, const std
 bool Debugger::ready(const std::string& kernel, const std::string& level) {
   set_lines({});
   set_breakpoints({});
+  thawed_ = false;
   visits_.clear();
   next_edit_ = 0;
   visits_seen_ = 0;
@@ -380,28 +366,6 @@ uint32_t Debugger::place_of(const void* op) {
   return at == numbers_.end() || (sparse_ && !is_armed(at->second)) ? kNowhere : at->second;
 }
 
-bool Debugger::has_changed(Kept& kept, exec::Stopped& stopped) {
-  const std::optional<size_t> value = find(stopped, kept.breakpoint.watch);
-  if (!value && kept.breakpoint.first) kept.last.erase({stopped.program(), stopped.task()});
-  if (!value) return false;
-  std::vector<std::byte>* last = &kept.last[{stopped.program(), stopped.task()}];
-  bool changed = false;
-  stopped.look(*value, [&](const exec::Elements& e) {
-    const size_t size = num::size_of(e.type);
-    const std::byte* from = e.data;
-    size_t bytes = static_cast<size_t>(count_of(e)) * size;
-    if (!kept.breakpoint.element.empty()) {
-      const auto at = place_in(kept.breakpoint.element, e.shape);
-      if (!at) return;
-      from += static_cast<size_t>(*at) * size, bytes = size;
-    }
-    changed = kept.breakpoint.first && last->empty();
-    changed |= !last->empty() && (last->size() != bytes || std::memcmp(last->data(), from, bytes) != 0);
-    if (changed || last->empty()) last->assign(from, from + bytes);
-  });
-  return changed;
-}
-
 // Whether the condition of a dl.breakpoint holds: of any element.
 bool Debugger::says_stop(const DebugPlace& place, exec::Stopped& stopped) const {
   const std::span<const void* const> values = stopped.values();
@@ -427,12 +391,13 @@ std::optional<size_t> Debugger::mask_of(exec::Stopped& stopped, size_t value) co
 bool Debugger::is_hit(Kept& kept, uint32_t, exec::Stopped& stopped) {
   const Breakpoint& b = kept.breakpoint;
   if (!is_in(stopped.program(), b.program)) return false;
-  if (b.task >= 0 && b.task != static_cast<int64_t>(stopped.task())) return false;
+  if (b.task >= 0 && !stopped.is_of(static_cast<size_t>(b.task))) return false;
   if (b.iteration >= 0) {
     const std::vector<int64_t> iterations = stopped.iterations();
     if (iterations.empty() || iterations.back() != b.iteration) return false;
   }
   if (!b.watch.empty() && !has_changed(kept, stopped)) return false;
+  if (b.memory.space != WatchedMemory::kNone && !memory_has_changed(kept, stopped)) return false;
   for (const Condition& c : b.conditions) {
     const std::optional<size_t> value = find(stopped, c.value);
     bool yes = false;
@@ -443,6 +408,11 @@ bool Debugger::is_hit(Kept& kept, uint32_t, exec::Stopped& stopped) {
   return ++kept.hits > b.skip;
 }
 
+bool Debugger::is_in_focus(const exec::Stopped& stopped) const {
+  return is_in(stopped.program(), focus_) &&
+         (focus_task_ < 0 || stopped.is_of(static_cast<size_t>(focus_task_)));
+}
+
 bool Debugger::is_step_over(uint32_t place, const exec::Stopped& stopped) const {
   if (stopped.program() != from_program_) return place == 0 && moment_ > 1;  // the next program begins
   if (!stopped.is_of(from_task_)) return false;
@@ -451,13 +421,13 @@ bool Debugger::is_step_over(uint32_t place, const exec::Stopped& stopped) const 
   return line >= 0 && (line != from_line_ || stopped.iterations() != from_iterations_);
 }
 
-void Debugger::search(Until what, int most_depth, int64_t moment) {
-  stand();
+void Debugger::search(Until what, int most_depth, int64_t moment, bool further) {
+  if (!further) stand();
   until_ = Until::kMoment;
   moment_wanted_ = moment;
   searched_ = what;
   most_depth_ = most_depth;
-  noted_ = last_line_ = -1;
+  noted_ = last_line_ = unsure_ = -1;
   searches_ = true;
 }
 
@@ -476,12 +446,14 @@ bool Debugger::begins(uint32_t place, const exec::Stopped& stopped) {
 bool Debugger::on_stop(uint32_t place, exec::Stopped& stopped) {
   const int64_t now = moment_++;
   Why why = Why::kBreakpoint;
+  if (!sparse_ && ((now & 15) == 0 || keep_first_ == 0)) keep(stopped, now);
   if (interrupted_.load(std::memory_order_relaxed) && interrupted_.exchange(false)) why = Why::kInterrupt;
   for (; next_edit_ < edits_.size() && edits_[next_edit_].moment <= now; ++next_edit_)
-    if (edits_[next_edit_].moment == now)
-      stopped.write(edits_[next_edit_].value, edits_[next_edit_].elements);
+    if (edits_[next_edit_].moment == now) edit(stopped, edits_[next_edit_]);
   std::vector<int> hits;
-  const bool in_focus = is_in(stopped.program(), focus_);
+  const bool in_focus = is_in_focus(stopped);
+  const bool returns = until_ == Until::kMoment || until_ == Until::kVisit;
+  if (std::exchange(thawed_, false) && !returns) why = Why::kThawed;
   if (in_focus && (until_ == Until::kOp || until_ == Until::kLine) && is_step_over(place, stopped))
     why = Why::kStep;
   if (in_focus && places_[place].marker && says_stop(places_[place], stopped)) why = Why::kStatement;
@@ -496,7 +468,13 @@ bool Debugger::on_stop(uint32_t place, exec::Stopped& stopped) {
         if (is_hit(breakpoints_[i], place, stopped)) hits.push_back(breakpoints_[i].breakpoint.number);
   if (searches_ && now < moment_wanted_) {
     const bool here = stopped.program() == from_program_ && stopped.is_of(from_task_);
-    if (here && (begins(place, stopped) || !hits.empty())) noted_ = now;
+    if (here && (begins(place, stopped) || !hits.empty())) {
+      // After a moment that was kept, the first place of the task may have begun before it.
+      if (unsure_ < 0 && late())
+        unsure_ = now;
+      else
+        noted_ = now;
+    }
     return true;
   }
   if (why == Why::kBreakpoint && hits.empty()) return true;

@@ -13,6 +13,7 @@ CtaMemory::CtaMemory(uint64_t register_bytes, uint64_t shared_bytes, uint64_t lo
     : bytes_(new std::byte[rounded(register_bytes) + rounded(shared_bytes) + rounded(local_bytes) + 64]()),
       base_(reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(bytes_.get()) + 63) & ~uintptr_t{63})),
       shared_at_(rounded(register_bytes)),
-      local_at_(shared_at_ + rounded(shared_bytes)) {}
+      local_at_(shared_at_ + rounded(shared_bytes)),
+      size_(local_at_ + rounded(local_bytes)) {}
 
 }  // namespace triton_runner::simt

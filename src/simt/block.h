@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <triton_runner/exec/count_observer.h>
@@ -40,6 +43,7 @@ struct Path {
   uint64_t seen_event = 0;  // kPoll: Cluster::events when it went to wait
   bool timed_out = false;   // the mbarrier.try_wait it is at gives false now
   uint32_t penalty = 0;     // turns that it gave up while looping
+  bool frozen = false;      // it gets no turn: a debugger's wish
 };
 
 // bar.sync / barrier.cta: 16 a block.
@@ -49,11 +53,15 @@ struct Barrier : machine::NamedBarrier {
 
 // An operation that goes on while its threads do: a bulk copy, a tensor-core product. Run when somebody
 // waits.
+// It stays as it was issued: those that a debugger keeps are shared.
 struct AsyncOp {
   virtual ~AsyncOp() = default;
   virtual void complete(Cluster& cluster) = 0;
   // A product or copy of tcgen05, which later commits tell of.
   virtual bool is_tensor_core() const { return false; }
+  // For a debugger: what it does, and its instruction.
+  virtual std::string text() const = 0;
+  virtual const Instr* at() const = 0;
   // A commit of these that tells the mbarrier at that address.
   virtual bool tells(uint32_t) const { return false; }
 };
@@ -62,6 +70,13 @@ struct AsyncOp {
 struct CtaPart {
   virtual ~CtaPart() = default;
   virtual void begin(Cta&) {}  // a new block starts in this Cta
+  virtual std::unique_ptr<CtaPart> copy() const = 0;
+  // For a debugger: adds what is under way, with its instruction.
+  virtual void list(std::vector<std::pair<std::string, const Instr*>>&) const {}
+};
+template <class T>
+struct CopiedPart : CtaPart {
+  std::unique_ptr<CtaPart> copy() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
 };
 
 // The memory of a block: registers, shared, local.
@@ -71,11 +86,12 @@ class CtaMemory {
   std::byte* regs() const { return base_; }
   std::byte* shared() const { return base_ + shared_at_; }
   std::byte* local() const { return base_ + local_at_; }
+  std::span<std::byte> all() const { return {base_, size_}; }
 
  private:
   std::unique_ptr<std::byte[]> bytes_;
   std::byte* base_;
-  uint64_t shared_at_, local_at_;
+  uint64_t shared_at_, local_at_, size_;
 };
 
 struct Cta {
@@ -117,12 +133,18 @@ struct Cluster {
   Worker* worker = nullptr;
   int64_t number = 0;  // in the grid's order
   std::vector<std::unique_ptr<Cta>> ctas;
-  machine::AsyncQueue<std::unique_ptr<AsyncOp>> async;  // agents are the threads of its blocks
+  machine::AsyncQueue<std::shared_ptr<AsyncOp>> async;  // agents are the threads of its blocks
   uint64_t events = 0;              // something that a kPoll path may wait for has happened
   uint32_t timeouts = 0;            // of waits, since the last event
   uint64_t timeouts_since = 0;      // that event
   machine::ClusterBarrier barrier;  // of threads
   exec::Tally tally{};              // of a launch that counts, since the cluster began
+  // The round in which each block has a turn: whose is next, and what was so when it began or was found since.
+  struct Round {
+    uint64_t events = 0;
+    bool finished = true, spinning = false;
+    size_t next = 0;
+  } round;
   // Writes the operation down, and completes as many as the launch's timing says.
   void issue(std::unique_ptr<AsyncOp> op, uint32_t agent = machine::kNoAgent);
   bool complete_oldest();  // false: nothing is under way

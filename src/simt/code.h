@@ -53,6 +53,12 @@ struct Target {
 
 struct CountPlan;
 
+// A .shared variable; without bytes: the dynamic shared memory.
+struct SharedVariable {
+  std::string name;
+  uint32_t at, bytes;
+};
+
 struct Code : Target {
   std::string level = "ptx";
   std::shared_ptr<const Listing> listing;
@@ -73,8 +79,9 @@ struct Code : Target {
   // Writes what a launch's parameters begin with where they are a constant bank: block, grid, windows.
   void (*begin_parameters)(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) = nullptr;
   uint32_t reserved_shared = 0;  // bytes that the system has in a block's shared memory, before all others
-  uint32_t static_shared = 0;    // bytes of .shared variables; dynamic shared memory follows
-  uint32_t local_bytes = 0;      // a thread, of .local variables and of .param variables of calls
+  std::vector<SharedVariable> shared_variables;
+  uint32_t static_shared = 0;  // bytes of .shared variables; dynamic shared memory follows
+  uint32_t local_bytes = 0;    // a thread, of .local variables and of .param variables of calls
   bool dynamic_shared = false;
   // Atomic operations on 16 bits are written as such on the words around them: memory ends at whole words.
   bool whole_words = false;

@@ -18,6 +18,7 @@ Path& fresh_path(Cta& cta) {
     Path& s = *cta.paths.back();
     s.state = PathState::kReady;
     s.penalty = 0;
+    s.frozen = false;
   }
   return *cta.paths.back();
 }
@@ -236,6 +237,32 @@ void merge(Cta& cta, Path& a, Path& b) {
   a.timed_out |= b.timed_out;
   assign(a, low, high - low, mask.data());
   remove_path(cta, b);
+}
+
+bool freeze_warp(Cta& cta, uint32_t warp, bool on) {
+  const uint32_t first = warp * 32;
+  std::vector<Path*> all;
+  for (auto& s : cta.paths)
+    if (s->first <= first && first < s->first + s->count) all.push_back(s.get());
+  bool any = false;
+  for (Path* s : all) {
+    std::vector<int8_t> ours(s->count), others(s->count);
+    for (uint32_t i = 0; i < s->count; ++i)
+      if (s->full || s->mask[i]) ((s->first + i) / 32 == warp ? ours : others)[i] = -1;
+    const auto is_on = [](int8_t m) { return m != 0; };
+    if (std::none_of(ours.begin(), ours.end(), is_on)) continue;
+    any = true;
+    if (std::none_of(others.begin(), others.end(), is_on) || s->frozen == on) {
+      s->frozen = on;
+      continue;
+    }
+    Path& own = fresh_path(cta);
+    own = *s;
+    own.frozen = on;
+    assign(own, s->first, s->count, ours.data());
+    assign(*s, s->first, s->count, others.data());
+  }
+  return any;
 }
 
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected) {

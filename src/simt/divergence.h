@@ -28,6 +28,8 @@ void begin_paths(Cta& cta);
 
 // Gives what waits for threads that will never come another look.
 void recheck(Cta& cta);
+// A warp's threads get no turn until they are thawed; they become paths of their own. False: none of them is alive.
+bool freeze_warp(Cta& cta, uint32_t warp, bool on);
 // bar.sync: `count` threads arrive (0: as many as live). True: the barrier is complete, and all who waited in
 // it are ready behind it.
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected);

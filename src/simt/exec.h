@@ -22,6 +22,8 @@ class ArgumentPlan;
 class Checks;
 class Counting;
 
+constexpr int32_t kFuel = 1024;  // backward jumps between looks at the clock
+
 struct Launch : machine::Grid {
   const Code* code = nullptr;
   std::vector<std::byte> params;  // of the entry, param_bytes
@@ -44,11 +46,21 @@ struct Worker {
   Launch* launch = nullptr;
   machine::Taker* clusters = nullptr;  // of the grid
   exec::MemoryView memory;
-  std::vector<int8_t> guard_mask;  // scratch of guarded instructions
-  uint64_t global_spins = 0;       // volatile, acquiring and atomic accesses to global memory
-  int64_t steps = 0;               // instructions, counted at backward jumps
-  Checks* checks = nullptr;        // of a checked launch
-  Counting* counting = nullptr;    // of a launch that counts
+  std::vector<int8_t> guard_mask;            // scratch of guarded instructions
+  uint64_t global_spins = 0;                 // volatile, acquiring and atomic accesses to global memory
+  int64_t steps = 0;                         // instructions, counted at backward jumps
+  Checks* checks = nullptr;                  // of a checked launch
+  Counting* counting = nullptr;              // of a launch that counts
+  size_t only_spun = 0;                      // looks, one after the other, that found nothing but spins
+  std::shared_ptr<exec::Snapshot> restored;  // a debugger has the cluster go on from there (snapshot.cpp)
+  // The path that then goes on, and how far it may.
+  struct Resume {
+    size_t path;
+    const Instr* limit;
+    int32_t fuel;
+    uint64_t spins;
+  };
+  std::optional<Resume> resume;
   bool each_access =
       false;  // either looks at what each thread accesses: nothing goes past Exec::global and shared
   // Where accesses that may not be go, in a launch that goes on after them: to zeros, and to what nobody
@@ -60,6 +72,7 @@ struct Worker {
 struct Exec : Lanes {
   const Instr* pc = nullptr;     // the next instruction
   const Instr* limit = nullptr;  // the run loop leaves at or past it
+  uint64_t spins_before = 0;     // Worker::global_spins when it began
   Path* path = nullptr;
   Cta* cta = nullptr;
   Worker* worker = nullptr;

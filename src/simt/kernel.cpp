@@ -109,7 +109,9 @@ class SimtKernel final : public exec::Kernel {
     launch.begin(options, memory, exec::programs_of(options));
     launch.counter = counter_of(options.observer);
     launch.fast_mma = options.mma == exec::Mma::kFast;
+    launch.keeps_state = launch.counter || std::ranges::any_of(code.globals, &Code::Global::writable);
     launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard)) != 0;
+    launch.keeps_state |= launch.checked;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (launch.checked || launch.shuffle) workers = 1;
     if (stopper) workers = 1;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <triton_runner/machine/grid_worker.h>
 #include <triton_runner/num/types.h>
@@ -24,7 +25,6 @@ namespace {
 
 using machine::Step;
 
-constexpr int32_t kFuel = 1024;         // backward jumps between looks at the clock
 constexpr uint32_t kTimeouts = 64;      // of waits without anything else that happens
 constexpr uint64_t kTurn = 16;          // instructions of a turn of a shuffled launch, on average
 constexpr uint64_t kSpinsOfFuel = 512;  // so many accesses that a spinning loop makes, in that time: it spins
@@ -92,6 +92,8 @@ Step step_of(Outcome o) {
 }
 
 bool is_ready(const Cta& cta, const Path& s) {
+  if (s.frozen) [[unlikely]]
+    return false;
   return s.state == PathState::kReady || (s.state == PathState::kPoll && s.seen_event != cta.cluster->events);
 }
 
@@ -219,10 +221,12 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
 
   Outcome run_cta(Cta& cta) {
     while (!cta.paths.empty()) {
-      Path* s = cta.paths.size() == 1 ? cta.paths[0].get() : choose(cta);
+      Path* s = worker_.resume          ? cta.paths[worker_.resume->path].get()
+                : cta.paths.size() == 1 ? cta.paths[0].get()
+                                        : choose(cta);
       if (!s || !is_ready(cta, *s)) return Outcome::kBlocked;
       const Outcome o = run_some(cta, *s, ~uint64_t{0});
-      if (o != Outcome::kGoesOn) return o;
+      if (o != Outcome::kGoesOn || worker_.resume) return o;
     }
     return Outcome::kFinished;
   }
@@ -230,7 +234,16 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
   // Runs a path until the scheduler has to look, in a shuffled launch at most `turn` instructions of it.
   Outcome run_some(Cta& cta, Path& s, uint64_t turn) {
     Exec x;
-    x.limit = gather(cta, s);
+    x.fuel = kFuel;
+    x.spins_before = worker_.global_spins;
+    if (worker_.resume) [[unlikely]] {
+      x.limit = worker_.resume->limit;
+      x.fuel = worker_.resume->fuel;
+      x.spins_before -= worker_.resume->spins;
+      worker_.resume.reset();
+    } else {
+      x.limit = gather(cta, s);
+    }
     s.state = PathState::kReady;
     x.regs = cta.regs;
     x.first = s.first;
@@ -240,18 +253,18 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     x.path = &s;
     x.cta = &cta;
     x.worker = &worker_;
-    x.fuel = kFuel;
-    const uint64_t spins_before = worker_.global_spins;
     if (checks_) [[unlikely]]
       run_path_checked(x, tables_, *checks_, turn);
     else if (launch_.shuffle) [[unlikely]]
       run_path<true>(x, tables_, turn);
     else
       run_path<false>(x, tables_, turn);
+    if (worker_.resume) [[unlikely]]
+      return Outcome::kGoesOn;
     if (x.path) x.path->pc = x.pc;
     // Loops with several paths leave at every turn: their fuel is the block's.
     cta.fuel -= kFuel - x.fuel;
-    cta.spins += worker_.global_spins - spins_before;
+    cta.spins += worker_.global_spins - x.spins_before;
     if (launch_.stops(*cta.cluster)) return Outcome::kStopped;
     if (cta.fuel > 0) return Outcome::kGoesOn;
     cta.fuel = kFuel;
@@ -260,14 +273,15 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
         launch_.shuffle ? (code_.threads + 31) / 32 : std::max<size_t>(cta.paths.size(), 1);
     const bool spins_only = cta.spins * jumps >= kSpinsOfFuel;
     cta.spins = 0;
-    only_spun_ = spins_only ? only_spun_ + 1 : 0;
+    worker_.only_spun = spins_only ? worker_.only_spun + 1 : 0;
     if (!spins_only) launch_.progress.changed();
     if (should_stop(x)) return Outcome::kStopped;
     if (x.path) ++x.path->penalty;
     // Others may be ready at each look, yet wait for the same: after some looks they had their turns.
-    const bool others_first = !launch_.shuffle && only_spun_ <= cta.paths.size() && others_ready(cta, x.path);
+    const bool others_first =
+        !launch_.shuffle && worker_.only_spun <= cta.paths.size() && others_ready(cta, x.path);
     if (!spins_only || others_first) return Outcome::kGoesOn;
-    only_spun_ = 0;
+    worker_.only_spun = 0;
     return Outcome::kSpinning;
   }
 
@@ -322,34 +336,55 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
 
   Outcome run_cluster(Cluster& cluster) {
     for (;;) {
-      const uint64_t events = cluster.events;
-      bool finished = true, spinning = false;
-      for (auto& cta : cluster.ctas) {
-        if (cta->paths.empty()) continue;
-        Outcome o = run_cta(*cta);
-        if (o == Outcome::kStopped) return o;
-        finished = finished && o == Outcome::kFinished;
-        spinning = spinning || o == Outcome::kSpinning;
-      }
-      if (finished || (events == cluster.events && !spinning)) {
-        const Outcome o = go_on(cluster, finished);
+      Cluster::Round& round = cluster.round;
+      round = {.events = cluster.events};
+      if (!run_round(cluster)) return Outcome::kStopped;
+      if (round.finished || (round.events == cluster.events && !round.spinning)) {
+        const Outcome o = go_on(cluster, round.finished);
         if (o == Outcome::kGoesOn) continue;
         return o;
       }
-      if (spinning) {
+      if (round.spinning) {
         cluster.complete_oldest();
         return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kSpinning;
       }
     }
   }
 
+  // Each block has a turn. False: the launch stops.
+  bool run_round(Cluster& cluster) {
+    Cluster::Round& round = cluster.round;
+    while (round.next < cluster.ctas.size()) {
+      Cta& cta = *cluster.ctas[round.next];
+      if (!cta.paths.empty()) {
+        const Outcome o = run_cta(cta);
+        if (o == Outcome::kStopped) return false;
+        if (worker_.resume) continue;  // with the block that stood then
+        round.finished = round.finished && o == Outcome::kFinished;
+        round.spinning = round.spinning || o == Outcome::kSpinning;
+      }
+      ++round.next;
+    }
+    return true;
+  }
+
   // Nothing of the cluster can run: what is pending completes, or waits end. kGoesOn: something can run now.
   Outcome go_on(Cluster& cluster, bool finished) {
     if (cluster.complete_oldest()) return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kGoesOn;
     if (finished) return Outcome::kFinished;
+    if (thaw(cluster)) return Outcome::kGoesOn;
     if (time_out(cluster)) return Outcome::kGoesOn;
     report_deadlock(cluster);
     return Outcome::kStopped;
+  }
+
+  // Where nothing else can go on, what a debugger froze does. False: nothing is frozen.
+  bool thaw(Cluster& cluster) {
+    bool any = false;
+    for (auto& cta : cluster.ctas)
+      for (auto& s : cta->paths) any |= std::exchange(s->frozen, false);
+    if (any) launch_.stopper->on_thaw();
+    return any;
   }
 
   // Nobody gets on: waits that may give up do, a number of times. False: none is left.
@@ -375,7 +410,6 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
   Worker worker_;
   std::unique_ptr<Checks> checks_;
   std::unique_ptr<Counting> counting_;
-  size_t only_spun_ = 0;  // looks, one after the other, that found nothing but spins
 };
 
 void GridWorker::report_deadlock(Cluster& cluster) {

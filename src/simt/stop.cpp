@@ -7,15 +7,21 @@
 #include <triton_runner/exec/stopper.h>
 #include <triton_runner/num/types.h>
 
-#include "async/mbarrier.h"
 #include "divergence.h"
+#include "snapshot.h"
+#include "stop_machine.h"
 
 namespace triton_runner::simt {
 namespace {
 
 class Standing final : public exec::StoppedLanes {
  public:
-  Standing(Exec& x, const StopRegisters& registers) : x_(x), registers_(registers) {}
+  Standing(Exec& x, const Instr& in)
+      : x_(x), in_(in), registers_(*static_cast<const StopPlace*>(in.data)->registers) {}
+  std::shared_ptr<exec::Snapshot> snapshot() override { return snapshot_of(x_, in_); }
+  void restore(std::shared_ptr<exec::Snapshot> snapshot) override {
+    x_.worker->restored = std::move(snapshot);
+  }
   std::array<int64_t, 3> program() const override { return program_of(*x_.cta); }
   size_t task() const override {
     uint32_t i = 0;
@@ -50,9 +56,30 @@ class Standing final : public exec::StoppedLanes {
   uint32_t block() const override { return x_.cta->rank; }
   uint32_t first() const override { return x_.first; }
   uint32_t count() const override { return x_.count; }
-  std::span<std::byte> shared() override { return {x_.cta->shared, x_.cta->shared_bytes}; }
-  std::vector<std::string> paths() const override;
-  std::vector<std::pair<uint32_t, std::string>> mbarriers() const override;
+  uint32_t threads() const override { return x_.code().threads; }
+  uint64_t shared_bytes() const override { return x_.cta->shared_bytes; }
+  std::span<const uint32_t> tensor_memory() const override { return tensor_words(*x_.cta); }
+  std::vector<std::pair<uint32_t, uint32_t>> tensor_columns() const override {
+    return allocated_columns(*x_.cta);
+  }
+  std::vector<std::string> paths() override { return paths_of(x_); }
+  std::vector<exec::StoppedBarrier> barriers() override { return barriers_of(x_); }
+  std::vector<std::string> copies() override { return copies_of(x_); }
+  std::vector<exec::StoppedBuffer> buffers() override { return buffers_of(*x_.cta); }
+  std::vector<std::pair<std::string, std::string>> descriptors() override { return descriptors_of(x_); }
+  std::byte* shared(uint64_t at, uint64_t bytes) override {
+    const uint64_t all = x_.cta->shared_bytes;
+    return at <= all && bytes <= all - at ? x_.cta->shared + at : nullptr;
+  }
+  bool freeze(size_t thread, bool on) override {
+    const auto& blocks = x_.cta->cluster->ctas;
+    const size_t rank = thread / x_.code().threads;
+    if (rank >= blocks.size()) return false;
+    if (x_.path) x_.path->pc = x_.pc;  // it has stopped here, and goes on behind it
+    if (!freeze_warp(*blocks[rank], static_cast<uint32_t>(thread % x_.code().threads) / 32, on)) return false;
+    x_.leave();
+    return true;
+  }
 
  private:
   // Of a thread in the cluster.
@@ -61,54 +88,20 @@ class Standing final : public exec::StoppedLanes {
     return x_.regs + registers_.offsets[value] + uint64_t{num::size_of(registers_.types[value])} * x_.first;
   }
   Exec& x_;
+  const Instr& in_;
   const StopRegisters& registers_;
 };
-
-std::string what_it_does(Cta& cta, const Path& path) {
-  if (path.state == PathState::kReady) return "can go on";
-  if (path.state == PathState::kWarpSync) return "waits for the other threads of its warps";
-  if (path.state == PathState::kPoll) return describe_mbarrier_wait(cta, path);
-  const Barrier& barrier = cta.barriers[path.barrier];
-  return "waits in barrier " + std::to_string(path.barrier) + ", where " + std::to_string(barrier.arrived) +
-         " of " + std::to_string(barrier.expected ? barrier.expected : cta.alive_count) +
-         " threads have arrived";
-}
-
-std::vector<std::string> Standing::paths() const {
-  std::vector<std::string> out;
-  for (auto& cta : x_.cta->cluster->ctas)
-    for (auto& path : cta->paths) {
-      const bool here = path.get() == x_.path;
-      const Instr* pc = here ? x_.pc : path->pc;
-      std::string line = x_.cta->cluster->ctas.size() > 1 ? "block " + std::to_string(cta->rank) + ", " : "";
-      line += threads_of(*path);
-      if (pc->source) line += " at " + instruction_location(x_.code(), *pc->source);
-      const std::string does = here ? "is here" : what_it_does(*cta, *path);
-      out.push_back(line + ": " + (does.empty() ? "waits for an event" : does));
-    }
-  return out;
-}
-
-std::vector<std::pair<uint32_t, std::string>> Standing::mbarriers() const {
-  std::vector<std::pair<uint32_t, std::string>> out;
-  for (const uint32_t at : used_mbarriers(*x_.cta))
-    if (at + sizeof(machine::Mbarrier) <= x_.cta->shared_bytes) {
-      machine::Mbarrier barrier;
-      std::memcpy(&barrier, x_.cta->shared + at, sizeof barrier);
-      if (barrier.is_there()) out.emplace_back(at, barrier.text());
-    }
-  return out;
-}
 
 }  // namespace
 
 void stop_lanes(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const auto& place = *static_cast<const StopPlace*>(in.data);
-  Standing standing(x, *place.registers);
+  Standing standing(x, instr_of(in));
   auto* stopper = static_cast<exec::Stopper*>(x.launch().options->observer);
   if (!stopper->on_stop(place.place, standing))
-    x.trap(in, exec::TrapKind::kInterrupted, "the debugger ended the launch");
+    return x.trap(in, exec::TrapKind::kInterrupted, "the debugger ended the launch");
+  if (x.worker->restored) restore_cluster(x);
 }
 
 }  // namespace triton_runner::simt

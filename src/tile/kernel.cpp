@@ -56,6 +56,7 @@ class TileKernel final : public exec::Kernel {
       const CheckedCode& code = with_probes ? *with_probes : checked_code();
       checks.emplace(code, options, memory, launch.shuffle ? &*launch.shuffle : nullptr);
       launch.checks = &*checks;
+      launch.keeps_state = true;
       launch.code = &code.code;
     } else if (options.observer) {
       with_probes = made_code(options.observer, false, options.numerics);

@@ -11,6 +11,7 @@
 
 #include "check/check.h"
 #include "machine/tensor_desc.h"
+#include "snapshot.h"
 #include "trace/location.h"
 
 namespace triton_runner::tile {
@@ -71,6 +72,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
     Task& t = p.tasks[0];
     t.pc = code_.entry;
     t.outcome = Outcome::kRunning;
+    t.frozen = false;
     t.spun_at = nullptr;
     if (t.should_stop()) [[unlikely]] {
       t.stopped(*code_.entry);
@@ -199,30 +201,39 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
 
   Step step(Program& p) {
     if (p.led) [[unlikely]]
-      return step_tasks(p);
+      return step_tasks(p, {});
+    Step done = step_from(p, {});
+    while (p.restored) [[unlikely]] {
+      restore_program(p);
+      done = step_from(p, p.round);
+    }
+    return done;
+  }
+
+  Step step_from(Program& p, const Program::Round& round) {
     if (p.tasks.size() == 1) {
       Task& t = p.tasks[0];
       run_task(t);
       if (t.outcome == Outcome::kFinished) return Step::kFinished;
+      if (p.restored) return Step::kGoesOn;
       if (t.outcome == Outcome::kYielded) return poll(t);
       if (t.outcome == Outcome::kTrapped) return Step::kStopped;
     }
-    return step_tasks(p);
+    return step_tasks(p, round);
   }
 
-  // What the tasks did in their turns.
-  struct Turns {
-    bool all_done = true, any_yield = false, any_progress = false;
-  };
-
-  // Each task of a program gets a turn. False: one trapped.
-  bool take_turns(Program& p, Turns& seen) {
+  // Each task of a program gets a turn, the round's next first. False: one trapped, or the program goes back.
+  bool take_turns(Program& p, Program::Round& seen) {
     size_t turn = launch_.checks ? launch_.checks->first_turn(p.tasks.size()) : 0;
-    for (size_t i = 0; i < p.tasks.size(); ++i) {
-      Task& t = p.tasks[(i + turn) % p.tasks.size()];
+    for (; seen.next < p.tasks.size(); ++seen.next) {
+      Task& t = p.tasks[(seen.next + turn) % p.tasks.size()];
       if (t.outcome == Outcome::kFinished) continue;
+      if (t.frozen) [[unlikely]] {
+        seen.all_done = false;
+        continue;
+      }
       run_task(t);
-      if (t.outcome == Outcome::kTrapped) return false;
+      if (t.outcome == Outcome::kTrapped || p.restored) return false;
       seen.any_yield |= t.outcome == Outcome::kYielded;
       seen.any_progress |= t.progressed;
       seen.all_done &= t.outcome == Outcome::kFinished;
@@ -232,18 +243,28 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
 
   // Several tasks, of one program or of those of a cluster: all get a turn; blocked ones look again after
   // others ran.
-  Step step_tasks(Program& p) {
+  Step step_tasks(Program& p, const Program::Round& round) {
     const size_t blocks = p.led ? p.led->blocks.size() : 1;
-    for (;;) {
-      Turns seen;
+    Program::Round& seen = p.round;
+    for (seen = round;; seen = {}) {
       const size_t first = launch_.checks && blocks > 1 ? launch_.checks->first_turn(blocks) : 0;
-      for (size_t i = 0; i < blocks; ++i)
+      for (size_t i = 0; i < blocks; ++i) {
+        if (i > 0) seen.next = 0;
         if (!take_turns(p.led ? *p.led->blocks[(first + i) % blocks] : p, seen)) return Step::kStopped;
+      }
       if (seen.all_done) return Step::kFinished;
       if (launch_.stops(p.number)) return Step::kStopped;
       if (seen.any_yield) return poll(p.tasks[0]);
-      if (!seen.any_progress) return deadlock(p);
+      if (!seen.any_progress && !thaw(p)) return deadlock(p);
     }
+  }
+
+  // Where nothing else can go on, what a debugger froze does. False: nothing is frozen.
+  bool thaw(Program& p) {
+    bool any = false;
+    for (Task& t : p.tasks) any |= std::exchange(t.frozen, false);
+    if (any) launch_.stopper->on_thaw();
+    return any;
   }
 
   Step poll(Task& t) {

@@ -9,6 +9,8 @@
 #include "lowering.h"
 #include "machine/memdesc.h"
 #include "machine/shared_state.h"
+#include "snapshot.h"
+#include "stop_machine.h"
 
 namespace triton_runner::tile {
 namespace {
@@ -22,12 +24,17 @@ struct Stop {
   std::vector<const MemPlan*> plans;  // of buffers in shared or tensor memory; else null
   std::vector<num::Type> elements;    // of those
   std::vector<uint8_t> fixed;         // set once for all programs
+  std::vector<std::pair<const ir::Value*, Slot>> descriptors;
 };
 
 class StoppedTask final : public exec::Stopped {
  public:
   StoppedTask(Task& task, const Instr& in) : task_(task), in_(in), stop_(in.as<Stop>()) {}
 
+  std::shared_ptr<exec::Snapshot> snapshot() override { return snapshot_of(task_, in_); }
+  void restore(std::shared_ptr<exec::Snapshot> snapshot) override {
+    task_.program->restored = std::move(snapshot);
+  }
   std::array<int64_t, 3> program() const override { return task_.program->id; }
   size_t task() const override {
     const std::deque<Task>& all = task_.program->tasks;
@@ -78,6 +85,37 @@ class StoppedTask final : public exec::Stopped {
     return true;
   }
 
+  std::vector<std::string> paths() override { return tasks_of(task_, in_); }
+  std::vector<exec::StoppedBarrier> barriers() override { return barriers_of(task_); }
+  std::vector<std::string> copies() override { return copies_of(*task_.program); }
+  std::vector<exec::StoppedBuffer> buffers() override {
+    std::vector<exec::StoppedBuffer> out;
+    for (size_t i = 0; i < stop_.slots.size(); ++i) {
+      const MemPlan* plan = stop_.plans[i];
+      if (!plan || task_.value(stop_.slots[i]).form == Form::kNone) continue;
+      const MemDesc d = mem_desc(task_, stop_.slots[i]);
+      const auto bytes = static_cast<uint64_t>(plan->in_tensor_memory() ? plan->span() : plan->bytes());
+      out.push_back({i, "", plan->in_tensor_memory(), d.base, bytes});
+    }
+    return out;
+  }
+  std::vector<std::pair<std::string, std::string>> descriptors() override {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const auto& [value, slot] : stop_.descriptors)
+      if (task_.value(slot).form == Form::kObject)
+        out.emplace_back(std::string(value->name), descriptor_text(task_, slot));
+    return out;
+  }
+  std::byte* shared(uint64_t at, uint64_t bytes) override {
+    return shared_bytes_of(*task_.program, at, bytes);
+  }
+  bool freeze(size_t task, bool on) override {
+    std::deque<Task>& all = task_.program->tasks;
+    if (task >= all.size() || all.size() < 2 || task_.program->cluster) return false;
+    all[task].frozen = on;
+    return true;
+  }
+
  private:
   Task& task_;
   const Instr& in_;
@@ -87,7 +125,8 @@ class StoppedTask final : public exec::Stopped {
 const Instr* run_stop(Task& t, const Instr& in) {
   StoppedTask stopped(t, in);
   auto* stopper = static_cast<exec::Stopper*>(t.worker->launch->options->observer);
-  if (stopper->on_stop(in.as<Stop>().place, stopped)) return next(in);
+  if (stopper->on_stop(in.as<Stop>().place, stopped))
+    return t.program->restored ? t.yield_to(&in) : t.frozen ? t.block(*next(in)) : next(in);
   return t.trap(in, exec::TrapKind::kInterrupted, "the debugger ended the launch");
 }
 
@@ -117,6 +156,8 @@ void Lowering::stop_before(const ir::Op& op) {
   stop->place = place;
   stop->calls = call_ops_;
   for (const Visible* seen = visible_; seen; seen = seen->before) {
+    if (seen->value->type->kind == ir::TypeKind::kTensorDesc && is_dense())
+      stop->descriptors.emplace_back(seen->value, seen->slot);
     if (!seen->plan && type_of(seen->slot)->size == 0) continue;  // tokens and descriptors have no elements
     if (!is_dense() && !stopper_->keeps(seen->value)) continue;
     stop->values.push_back(seen->value);

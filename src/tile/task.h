@@ -57,6 +57,7 @@ struct Task {
   const Instr* pc = nullptr;
   Outcome outcome = Outcome::kRunning;
   uint32_t polls = 0;
+  bool frozen = false;      // it gets no turn: a debugger's wish
   bool progressed = false;  // the last run_task did more than find that it is still blocked
 
   // ---- operands
@@ -181,6 +182,11 @@ struct ProgramState {
 };
 
 struct Program {
+  // A round in which each task has a turn: whose is next, and what those before it did.
+  struct Round {
+    bool all_done = true, any_yield = false, any_progress = false;
+    size_t next = 0;
+  };
   std::array<int64_t, 3> id{};
   int64_t linear = 0;
   int64_t number = 0;  // its turn in the grid's order: linear, or the number of its cluster
@@ -197,6 +203,8 @@ struct Program {
   uint64_t cluster_ticket = 0;           // of its last arrival at the cluster's barrier
   std::unique_ptr<Cluster> led;          // of the first of them
   int turns = 0;                         // of a shuffled launch, since it last did no more than spin
+  Round round;
+  std::shared_ptr<exec::Snapshot> restored;  // a debugger has the program go on from there (snapshot.cpp)
 
   std::byte* shared_memory() { return shared->data(); }
   // A further task of this program, run from `entry`, sharing the slots; its handlers end it with finish().

@@ -166,8 +166,8 @@ def called(order=None, timing=None, checks=None, perturb=None, **settings) -> st
     return ", ".join(f"{word} {value}" for word, value in words.items() if value) or "plain"
 
 
-def of_call(call: Call) -> Relaunch:
-    """A launch that is about to run."""
+def of_call(call: Call, keep: bool = True) -> Relaunch:
+    """A launch that is about to run. keep: with what its arguments hold now."""
     compiled, entry = compiled_of(call.kernel), compiled_of(call.kernel).entry
 
     def metadata() -> dict:
@@ -178,6 +178,7 @@ def of_call(call: Call) -> Relaunch:
         entry = "ttir" if compiled.has("ttir") else "ttgir"
     own = [(name, value.base if isinstance(value, ArrayArgument) else value) for name, value in call.named]
     return Relaunch(
-        compiled.name, compiled.target, compiled.asm, metadata, entry, axes_of(call.grid), Arguments(own),
+        compiled.name, compiled.target, compiled.asm, metadata, entry, axes_of(call.grid),
+        Arguments(own, keep),
         compiled.block, compiled.cluster,
     )  # fmt: skip

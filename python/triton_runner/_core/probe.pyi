@@ -354,11 +354,6 @@ def replay(observer: CountObserver, listing: str, name: str, chip: dict, program
     Replays programs of an observer's trace on one SM: cycles, when each of them ends, stalls by instruction, and what was busy. `chip`: a number for each of REPLAY_PARAMETERS.
     """
 
-def traced_instructions(observer: CountObserver) -> dict:
-    """
-    Of each program of an observer's trace, how many instructions its warps executed.
-    """
-
 def trace_bytes(observer: CountObserver) -> bytes:
     """The trace of an observer as bytes, for give_trace()."""
 
@@ -560,10 +555,35 @@ class Condition:
 
     def __init__(self, value: str, of: Of, index: Sequence[int], compare: Compare, number: float) -> None: ...
 
+class Space(enum.Enum):
+    """Where memory is that is watched; BARRIER: an mbarrier's phase."""
+
+    GLOBAL = 1
+
+    SHARED = 2
+
+    BARRIER = 3
+
+class WatchedMemory:
+    """Bytes of global memory, or of a block's shared memory."""
+
+    def __init__(self, space: Space, at: int, bytes: int) -> None: ...
+
+class EditKind(enum.Enum):
+    """What somebody changes while a launch stands."""
+
+    WRITE = 0
+
+    WRITE_SHARED = 1
+
+    FREEZE = 2
+
+    THAW = 3
+
 class Breakpoint:
     """Where and when a launch stops; no places: everywhere."""
 
-    def __init__(self, number: int, places: Sequence[int], program: Sequence[int] = [-1, -1, -1], task: int = -1, iteration: int = -1, conditions: Sequence[Condition] = [], watch: str = '', element: Sequence[int] = [], skip: int = 0, hits: int = 0, first: bool = False) -> None: ...
+    def __init__(self, number: int, places: Sequence[int], program: Sequence[int] = [-1, -1, -1], task: int = -1, iteration: int = -1, conditions: Sequence[Condition] = [], watch: str = '', element: Sequence[int] = [], skip: int = 0, hits: int = 0, first: bool = False, memory: WatchedMemory = ...) -> None: ...
 
 class Until(enum.Enum):
     """Where a step ends."""
@@ -597,8 +617,8 @@ class Debugger:
 
     def hits(self, number: int) -> int: ...
 
-    def focus(self, program: Sequence[int]) -> None:
-        """Stops are made in these programs only; -1: any."""
+    def focus(self, program: Sequence[int], task: int = -1) -> None:
+        """Stops are made in these programs, and in this task, only; -1: any."""
 
     def go(self) -> None: ...
 
@@ -609,10 +629,13 @@ class Debugger:
         Said when a launch begins: it stops at places of breakpoints alone, and only what their conditions name can be seen there; the code between is what other launches run.
         """
 
-    def set_edits(self, edits: Sequence[tuple[int, int, bytes]]) -> None:
+    def set_edits(self, edits: Sequence[tuple[int, EditKind, int, bytes]]) -> None:
         """
-        (moment, number of the value, elements): written when a launch comes there again.
+        (moment, kind, number of the value, offset or task, bytes): done when a launch comes there again.
         """
+
+    def edit(self, kind: EditKind, what: int, bytes: bytes) -> bool:
+        """Does one now. False: it cannot be."""
 
     @property
     def visit(self) -> int:
@@ -624,13 +647,49 @@ class Debugger:
 
     def go_to(self, moment: int) -> None: ...
 
-    def search(self, what: Until, depth: int, moment: int) -> None:
+    def search(self, what: Until, depth: int, moment: int, further: bool = False) -> None:
         """
-        Goes on to that moment, and notes the last one before it at which an op or a line of the program began, or a breakpoint was hit.
+        Goes on to that moment, and notes the last one before it at which an op or a line of the program began, or a breakpoint was hit. further: of the task that the search before was of.
         """
 
     @property
-    def noted(self) -> int: ...
+    def noted(self) -> int:
+        """the moment, or -1: none"""
+
+    @property
+    def unsure(self) -> int:
+        """
+        the first moment of which a search that began late does not know whether it is one, or -1
+        """
+
+    @property
+    def late(self) -> int | None:
+        """
+        the moment that this run began with, where it is not its first, or None
+        """
+
+    def begin_launch(self) -> None: ...
+
+    def end_launch(self) -> None:
+        """What a launch wrote is kept between the two, by the core."""
+
+    def original(self, address: int, bytes: int) -> bytearray:
+        """What memory was before the launch."""
+
+    def put_back(self, moment: int) -> None:
+        """
+        Before the launch is run again: memory is as it was where that moment is still to come (-1: as late as it can begin), and there the next run begins.
+        """
+
+    def keep_every(self, seconds: float) -> None:
+        """
+        How often what a program is gets kept, for go_back(); 0, for tests: at each place.
+        """
+
+    def go_back(self, moment: int) -> bool:
+        """
+        While it stands: it goes on from the last moment not after this one that was kept. False: there is none.
+        """
 
     @property
     def moment(self) -> int:
@@ -667,9 +726,6 @@ class Debugger:
         (type, shape, bytes, mask or None) of a value, or None: it is not computed yet.
         """
 
-    def write(self, value: int, elements: bytes) -> bool:
-        """False: it cannot be written, or has another size."""
-
     @property
     def threads(self) -> object:
         """
@@ -677,17 +733,45 @@ class Debugger:
         """
 
     @property
-    def shared(self) -> object: ...
-
-    def write_shared(self, offset: int, bytes: bytes) -> bool: ...
-
-    @property
-    def paths(self) -> object:
-        """what each path of the cluster does"""
+    def tensor_memory(self) -> object:
+        """128 words of 32 bits a column, or None: the block has allocated none"""
 
     @property
-    def mbarriers(self) -> object:
-        """(address in shared memory, what its phase lacks) of each"""
+    def tensor_columns(self) -> list[tuple[int, int]]:
+        """[first, last) of those that are allocated"""
+
+    @property
+    def block_threads(self) -> int: ...
+
+    @property
+    def shared_bytes(self) -> int | None: ...
+
+    def shared(self, at: int, bytes: int) -> object:
+        """Bytes of the block's shared memory, or None: it has not so many."""
+
+    @property
+    def paths(self) -> list[str]:
+        """what each task or path of the program does"""
+
+    @property
+    def barriers(self) -> list:
+        """
+        (block, address in shared memory, what its phase lacks, who waits) of each mbarrier
+        """
+
+    @property
+    def copies(self) -> list[str]:
+        """asynchronous operations under way, oldest first"""
+
+    @property
+    def buffers(self) -> list:
+        """
+        (number of the value or None, name of the variable, whether in tensor memory, address, bytes)
+        """
+
+    @property
+    def descriptors(self) -> list[tuple[str, str]]:
+        """(name, text) of tensor descriptors"""
 
 class Recorder:
     """

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from triton_runner._base.errors import fail
 from triton_runner._core import probe
 from triton_runner._debug import conditions, parts
+from triton_runner._debug.machine import Memory
 from triton_runner._debug.places import Places, check_where, line_of
 from triton_runner._debug.results import BreakpointInfo
 from triton_runner._dump.axes import program_of
@@ -27,6 +28,7 @@ class Breakpoint:
     temporary: bool = False
     enabled: bool = True
     watch: str = ""
+    memory: Memory | None = None  # which the watchpoint is of
     places: list[int] | None = None  # of an inner one
     hits: int = 0
     seen: int = 0  # hits of this launch, where Python counts them
@@ -65,7 +67,8 @@ class Breakpoints:
     def add(self, where: str, condition: str = "", *, program=None, watch: str = "", **how) -> Breakpoint:
         program = None if program is None else [*program_of(program)]
         if watch:
-            parts.element(watch)
+            if how.get("memory") is None:
+                parts.element(watch)
         else:
             where = check_where(where)
         if condition:
@@ -112,7 +115,8 @@ class Breakpoints:
         tests, expression = conditions.parsed(b.condition) if b.condition else ([], "")
         if expression:
             self._expressions[b.number] = expression
-        watched = parts.element(b.watch) if b.watch else parts.Part("")
+        watched = parts.element(b.watch) if b.watch and b.memory is None else parts.Part("")
+        memory = {"memory": _memory_of_core(b.memory)} if b.memory else {}
         where = b.places if b.places is not None else [] if b.watch else self._places(b, places)
         b.found = len(where)
         b.was_found |= bool(where)
@@ -121,7 +125,7 @@ class Breakpoints:
         return probe.Breakpoint(
             b.number, where, program=b.program or [-1, -1, -1], task=b.task, iteration=b.iteration,
             conditions=tests, watch=watched.name, element=[*watched.index], skip=0 if expression else b.skip,
-            hits=hits,
+            hits=hits, **memory,
         )  # fmt: skip
 
     def _places(self, b: Breakpoint, places: Places) -> list[int]:
@@ -174,6 +178,10 @@ class Breakpoints:
         for number in gone:
             del self._all[number]
         return bool(gone)
+
+
+def _memory_of_core(memory: Memory):
+    return probe.WatchedMemory(getattr(probe.Space, memory.space.upper()), memory.at, memory.bytes)
 
 
 def statements(places: Places) -> list:

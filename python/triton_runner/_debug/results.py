@@ -20,7 +20,8 @@ class Stopped:
     """A launch has stopped; `op` is the next op or instruction.
 
     - `reason`: "breakpoint", "statement" (dl.breakpoint), "step", "entry", "moment", "interrupt", "trap",
-      "beginning" (it was to go back, and nothing is before).
+      "beginning" (it was to go back, and nothing is before), "thawed" (nothing but what was frozen could go
+      on).
     - `breakpoints`: the numbers of those that were hit.
     - `task`: 0, or the number of a partition; at PTX and cubin the first thread in the block.
     - `threads`: at PTX and cubin (block in the cluster, first thread, how many), else ().
@@ -75,6 +76,27 @@ class Value:
     shape: list[int]
     op: str
     line: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Barrier:
+    """An mbarrier: its address in the shared memory of a block, what its phase lacks, who waits for it."""
+
+    at: int
+    state: str
+    waiting: list[str]
+    block: int = 0
+    name: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Buffer:
+    """A buffer in shared or tensor memory ("shared", "tensor"); of tensor memory bytes along each lane."""
+
+    name: str
+    space: str
+    at: int
+    bytes: int
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextvars
 import dataclasses
 import queue
+import re
 
 from triton_runner import _settings
 from triton_runner._artifact import relaunch
@@ -18,14 +19,18 @@ from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import MLIR
 from triton_runner._compiler.of_release import of_release
 from triton_runner._core import probe
-from triton_runner._debug import comparing, stage
+from triton_runner._debug import comparing, machine, stage
 from triton_runner._debug import target as targets
-from triton_runner._debug.breakpoints import Breakpoints, statements
+from triton_runner._debug.back import Back
+from triton_runner._debug.breakpoints import Breakpoints
+from triton_runner._debug.constants import constants_of
+from triton_runner._debug.focus import Focus
 from triton_runner._debug.places import Places
 from triton_runner._debug.results import Compared, Exited, Frame, Stopped
 from triton_runner._debug.state import State
 from triton_runner._dump.axes import program_of
 from triton_runner._launch import launchers
+from triton_runner._memory import uninit
 
 _WAIT = 5.0  # seconds that a program has to end by itself
 
@@ -34,7 +39,7 @@ class Ended(SystemExit):
     """Unwinds the program when the session ends before it."""
 
 
-class Session:
+class Session(Back, Focus):
     """Stops the launches of a program, and shows and changes what stands.
 
         with triton_runner.debug(lambda: kernel[grid](x, y, out, n), level="ttir") as session:
@@ -48,6 +53,7 @@ class Session:
     - `break_at()`, `watch()`, `delete()`, `breakpoints`: where it stops.
     - `value(name)`, `values()`, `set(name, value)`, `evaluate(expression)`, `where()`, `frames()`: what
       stands there. `compare(level, release)`: which values differ, up to here.
+    - `focus_on()`, `freeze()`: which programs and threads stop, and which get no turn.
     - `interrupt()`: stops a launch that runs, from another thread. `close()` ends the program.
     """
 
@@ -78,9 +84,11 @@ class Session:
         self._places: Places | None = None
         self._ending = False
         self._again = None  # called with the debugger when the launch begins again
+        self._start = -1  # the moment that the next run has to begin before; -1: none
         self._returning = False  # this run goes to where the one before stood: statements do not stop it
         self._trap: tuple | None = None  # (moment, text) of the trap that this launch ran into
         self._stop_at_launch = False
+        self.constants: dict = {}  # constexprs of the launch, by name
         self._depth = 0  # of the step that is under way
         self._interrupting = False  # somebody waits for a stop: a launch that shows nothing may not notice
         self._edits: list[tuple] = []  # (moment, number of the value, elements) that this launch was given
@@ -144,63 +152,28 @@ class Session:
         here = self._standing()
         return self._until(places=[here.place], program=here.program, task=here.task)
 
+    def next_barrier(self) -> Stopped | Exited:
+        """To the next op or instruction of this task that waits for others."""
+        here = self._standing()
+        places = [i for i, p in enumerate(self.places.all) if _WAITS.search(p.name)]
+        return self._until(places=places, program=here.program, task=here.task)
+
     def next_program(self) -> Stopped | Exited:
         """To the first place of the next program."""
         self._standing()
         return self._until(places=[0])
 
     def finish(self) -> Stopped | Exited:
-        """To the end of this program: the last place that it comes to."""
+        """To the end of this program: the last place that it comes to; of threads: to theirs."""
         here = self._standing()
         last = [i for i, p in enumerate(self.places.all) if p.name in _LAST and p.function == here.kernel]
-        return self._until(places=last, program=here.program)
+        task = here.task if here.threads else -1
+        return self._until(places=last, program=here.program, task=task)
 
     def interrupt(self) -> None:
         """Stops the launch that runs at the next place it comes to."""
         self._interrupting = True
         self._debugger.interrupt()
-
-    # ---- going back
-
-    def reverse_step(self) -> Stopped | Exited:
-        """To where the line of Python before this one began, in this program; into functions."""
-        return self._search(probe.Until.LINE)
-
-    def reverse_next(self) -> Stopped | Exited:
-        """The same, over functions that were called."""
-        return self._search(probe.Until.LINE, depth=self.depth())
-
-    def reverse_op(self) -> Stopped | Exited:
-        """To the op or instruction before this one, in this program."""
-        return self._search(probe.Until.OP)
-
-    def reverse_resume(self) -> Stopped | Exited:
-        """Back to the last stop at a breakpoint, in this program."""
-        event = self._search(probe.Until.NOTHING)
-        if not isinstance(event, Stopped) or event.reason == "beginning":
-            return event
-        hits = self.breakpoints.at(event.place, self.places)
-        frames = self._frames(event.place)
-        depth = self.breakpoints.depth(hits, self.places, event.place)
-        hidden = max(len(frames) - depth, 0) if depth else 0
-        reason = "breakpoint" if hits else "statement"
-        self.stopped = dataclasses.replace(
-            event, reason=reason, breakpoints=hits, frames=frames[hidden:], hidden=hidden
-        )
-        return self.stopped
-
-    def last_write(self, what: str) -> Stopped | Exited:
-        """Back to after the op that gave "acc" or "acc[3, 5]" the value it has."""
-        self.state.shown(what)  # it is there, and has the element
-        return self._search(probe.Until.NOTHING, [self.breakpoints.watching(what)])
-
-    def go_to(self, moment: int) -> Stopped | Exited:
-        """To the moment of an earlier stop of this launch, or of a later one."""
-        self._depth = 0
-        if moment > self._standing().moment:
-            return self._go(lambda debugger: debugger.go_to(moment))
-        self._edits = [edit for edit in self._edits if edit[0] <= moment]
-        return self._run_again(lambda debugger: debugger.go_to(moment))
 
     # ---- where it stops
 
@@ -217,8 +190,11 @@ class Session:
         return breakpoint_
 
     def watch(self, what: str, condition: str = "", **how):
-        """Adds a watchpoint: it stops after an op that changes "acc" or "acc[3, 5]"."""
-        breakpoint_ = self.breakpoints.add("", condition, watch=what, **how)
+        """Adds a watchpoint: it stops after an op that changes "acc" or "acc[3, 5]"; memory: "*x_ptr + 40",
+        "shared 0x40 bytes 8"; or the phase of an mbarrier: "barrier full", "barrier 0x230"."""
+        what = what.strip()
+        memory = self.state.watched(what) if machine.is_memory(what) else None
+        breakpoint_ = self.breakpoints.add("", condition, watch=what, memory=memory, **how)
         self.refresh()
         return breakpoint_
 
@@ -238,7 +214,7 @@ class Session:
     def state(self) -> State:
         """The values of what stands. Raises DiagnosticError where nothing does."""
         self._standing()
-        return State(self._debugger, self.places)
+        return State(self._debugger, self.places, self.constants, self.threads)
 
     @property
     def places(self) -> Places:
@@ -267,7 +243,7 @@ class Session:
 
     def set(self, what: str, value) -> None:
         """Gives "acc" or "acc[3, 5]" another value, with which the launch goes on."""
-        self._edits.append((self._standing().moment, *self.state.set(what, value)))
+        self._edits.append((self._standing().moment, probe.EditKind.WRITE, *self.state.set(what, value)))
 
     def compare(self, level: str = "", release: str = "", tolerance: float | None = None) -> Compared:
         """Which values of this program differ, up to here, from those of another level, or of what another
@@ -275,6 +251,7 @@ class Session:
         floats, as for lockstep()."""
         here = self._standing()
         call, launch = self._call
+        launch.arguments.keep(self._debugger.original)  # which was not copied for each launch
         sides = comparing.sides_of(
             launch, self.level, level, release, lambda own, other: of_release(call, own, other)
         )
@@ -389,33 +366,6 @@ class Session:
             self.breakpoints.delete(number)
             self.refresh()
 
-    def _search(self, what, breakpoints=None, depth: int = 1 << 20) -> Stopped | Exited:
-        """Runs the launch again to find the moment before this one, and then once more up to it."""
-        here = self._standing()
-        self._depth = depth
-
-        def order(debugger) -> None:
-            every = what == probe.Until.NOTHING and breakpoints is None
-            own = self.breakpoints.of_core(self.places) + statements(self.places) if every else []
-            debugger.set_breakpoints(own if breakpoints is None else breakpoints)
-            debugger.search(what, depth, here.moment)
-
-        self._run_again(order)
-        noted = self._debugger.noted
-        if noted < 0:  # it stands where it stood
-            self.stopped = dataclasses.replace(here, reason="beginning", breakpoints=[])
-            return self.stopped
-        self._edits = [edit for edit in self._edits if edit[0] <= noted]
-        return self._run_again(lambda debugger: debugger.go_to(noted))
-
-    def _run_again(self, order) -> Stopped | Exited:
-        def again(debugger):
-            debugger.go()  # it notes where it stands
-            self._again, self._trap = order, None
-            return False
-
-        return self._go(again)
-
     # ---- on the thread of the program
 
     def _run(self) -> None:
@@ -430,21 +380,37 @@ class Session:
             status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
         except BaseException as raised:
             error = targets.ended(raised)
+        if error is None and self.grids and not any(map(self._is_in_focus, self.grids)):
+            of = dict(zip(self.launches, self.grids, strict=True))
+            grids = ", ".join(f"{name} has {' x '.join(map(str, grid))}" for name, grid in of.items())
+            status, error = 2, f"no launch had program ({', '.join(map(str, self.focus))}): {grids}"
         self._events.put(Exited(status, error))
+
+    def _is_in_focus(self, grid: tuple) -> bool:
+        return all(axis < extent for axis, extent in zip(self.focus, grid, strict=True))
 
     def _observe(self, call: launchers.Call, go) -> None:
         if self.kernel and self.kernel != call.name:
             self.passed.append(call.name)
             return go()
-        again = relaunch.of_call(call)
+        again = relaunch.of_call(call, keep=False)
         self.launches.append(call.name)
+        self.constants = constants_of(call)
         self._call = (call, again)
         self.grids.append(again.grid)
         self._texts.append(again.texts)
-        held = again.arguments
         self._trap = self._again = self._arrival = None
-        self._edits = []
+        self._edits, undefined = [], uninit.snapshot()
+        self._debugger.begin_launch()
+        try:
+            self._launches_again(go, undefined)
+        finally:
+            self._debugger.end_launch()
+
+    def _launches_again(self, go, undefined) -> None:
+        """Runs a launch, and runs it again as often as somebody goes back in it."""
         while True:
+            self._start = -1
             trap = self._launch(go)
             if self._ending:
                 raise Ended
@@ -452,12 +418,14 @@ class Session:
                 self._look_closer(trap)
             elif self._again is None and trap is not None and self._trap is None:
                 self._trap = (max(self._debugger.moment - 1, 0), trap)
+                self._start = self._trap[0]
                 self._again = lambda debugger: debugger.go_to(self._trap[0])
             elif self._again is None:
                 if trap is not None:
                     raise trap
                 return None
-            held.put_back()
+            self._debugger.put_back(self._start)
+            uninit.put_back(undefined)
 
     def _look_closer(self, trap: KernelTrap) -> None:
         """A run that shows nothing trapped: it is run again up to there."""
@@ -469,7 +437,7 @@ class Session:
 
     def _launch(self, go) -> KernelTrap | None:
         try:
-            with _settings.using(recorder=self._debugger):
+            with _settings.using(debugger=self._debugger):
                 go()
         except KernelTrap as trap:
             return trap
@@ -480,7 +448,7 @@ class Session:
         debugger = self._debugger
         self._places = Places(debugger.places, level, self._texts[-1])
         debugger.set_lines(self._places.lines)
-        debugger.focus(self.focus)
+        debugger.focus(self.focus, self._task)
         self.breakpoints.begin()
         debugger.set_edits(self._edits)
         self._sparse = False
@@ -508,7 +476,7 @@ class Session:
         if why == "statement" and self._returning:
             return True
         self._returning = False
-        hits = self.breakpoints.holding(hits, State(debugger, self._places))
+        hits = self.breakpoints.holding(hits, State(debugger, self._places, self.constants))
         if why == "breakpoint" and not hits:
             return True
         if why == "moment":
@@ -565,6 +533,7 @@ class Session:
         return frames
 
 
+_WAITS = re.compile(r"barrier|^bar\.|^BAR|^SYNCS|^DEPBAR|wait", re.IGNORECASE)
 _LAST = ("tt.return", "ret", "exit", "EXIT")
 
 

@@ -91,6 +91,7 @@ def _reason(event: Stopped) -> str:
         return f"breakpoint {', '.join(map(str, event.breakpoints))}"
     words = {
         "statement": "dl.breakpoint", "moment": "stopped", "beginning": "nothing before it in this program",
+        "thawed": "all else waits, so that what was frozen goes on",
     }  # fmt: skip
     return words.get(event.reason, event.reason)
 
@@ -231,12 +232,19 @@ def _aligned(cells: list) -> list[str]:
 def lanes(name: str, array, mask, first: int, style: str = "") -> list[str]:
     """A register over all lanes, a warp a line, eight lanes a row; threads that are elsewhere are dots."""
     there = array if mask is None else array[mask]
+    if len(there) == 1:
+        at = first + (0 if mask is None else int(numpy.flatnonzero(mask)[0]))
+        where_ = f"lane {at % _LANES} of warp {at // _LANES}"
+        return [f"{name} = {element(there[0], style)} in {where_}, {array.dtype}"]
     if len(there) and (there == there[0]).all():
         return [f"{name} = {element(there[0], style)} in all {len(there)} lanes, {array.dtype}"]
     lines = [f"{name} = {array.dtype}, {statistics(array, mask)}"]
     cells = []
     for start in range(0, len(array), _COLUMNS):
         lane = first + start
+        of_warp = start - lane % _LANES
+        if mask is not None and not mask[max(of_warp, 0) : of_warp + _LANES].any():
+            continue
         at = range(start, min(start + _COLUMNS, len(array)))
         warp = f"warp {lane // _LANES}" if lane % _LANES == 0 else ""
         shown = ["." if mask is not None and not mask[i] else element(array[i], style) for i in at]
@@ -254,13 +262,55 @@ def element(value, style: str) -> str:
     return number(value)
 
 
-def memory(data: bytes, offset: int, kind: str, count: int) -> list[str]:
-    """Bytes of shared memory as elements of a type of NumPy."""
+def register(name: str, array, mask=None) -> str:
+    """A register over the lanes that are here, in a line."""
+    there = array if mask is None else array[mask]
+    if len(there) and (there == there[0]).all():
+        return f"{name:<8} {number(there[0])} in all {len(there)} lanes"
+    shown = "  ".join(number(value) for value in there[:8])
+    return f"{name:<8} {shown}{' ...' if len(there) > 8 else ''}"
+
+
+def predicate(name: str, array, mask, first: int) -> list[str]:
+    """A predicate, a warp a line and a digit a lane, the first lane first; a dot where a thread is
+    elsewhere."""
+    there = array if mask is None else array[mask]
+    if len(there) and (there == there[0]).all():
+        return [register(name, array, mask)]
+    lines = []
+    for start in range(0, len(array), _LANES):
+        at = range(start, min(start + _LANES, len(array)))
+        digits = "".join("." if mask is not None and not mask[i] else str(int(array[i])) for i in at)
+        if digits.strip("."):
+            lines.append(f"{name if not lines else '':<8} warp {(first + start) // _LANES}  {digits}")
+    return lines
+
+
+def barrier(held) -> str:
+    """ "full, mbarrier at shared 0x230: phase 0: 1 arrival and 0 bytes are missing; warps 4 to 7 wait"."""
+    place = f"mbarrier at shared 0x{held.at:x}" + (f" of block {held.block}" if held.block else "")
+    name = f"{held.name}, " if held.name else ""
+    waits = f"; {', '.join(held.waiting)} {'wait' if _are_several(held.waiting) else 'waits'}"
+    return f"{name}{place}: {held.state}" + (waits if held.waiting else "")
+
+
+def _are_several(who: list[str]) -> bool:
+    return len(who) > 1 or any("warps" in one for one in who)
+
+
+def buffer(held) -> str:
+    """ "a_smem           shared 0x400, 4096 bytes"."""
+    of = "bytes" if held.space == "shared" else "bytes along each lane"
+    return f"{held.name:<16} {held.space} 0x{held.at:x}, {held.bytes} {of}"
+
+
+def memory(data: bytes, offset: int, kind: str, count: int, base: int = 0) -> list[str]:
+    """Bytes of shared memory as elements of a type of NumPy. base: the address of the first of them."""
     size = numpy.dtype(kind).itemsize
     count = min(count, (len(data) - offset) // size)
     array = numpy.frombuffer(data, kind, count, offset)
     cells = []
     for start in range(0, count, _COLUMNS):
         row = array[start : start + _COLUMNS]
-        cells.append([f"0x{offset + start * size:x}", *(number(x) for x in row)])
+        cells.append([f"0x{base + offset + start * size:x}", *(number(x) for x in row)])
     return _aligned(cells) if cells else ["nothing is there"]

@@ -7,18 +7,25 @@ from collections.abc import Mapping
 import numpy
 
 from triton_runner._base.errors import fail
+from triton_runner._core import probe
 from triton_runner._debug import conditions, parts
+from triton_runner._debug.machine import Machine
 from triton_runner._debug.results import Value
 from triton_runner._dump.records import numpy_type
 from triton_runner._see.layout import layout
 
 
-class State:
-    """Reads and writes the values of a launch that stands."""
+class State(Machine):
+    """Reads and writes the values of a launch that stands.
 
-    def __init__(self, debugger, places):
+    - `constants`: of Python, by name: constexprs of the kernel.
+    - `threads`: of a block, those that are shown; None: all.
+    """
+
+    def __init__(self, debugger, places, constants=None, threads: range | None = None):
         self._debugger, self._places = debugger, places
         self._sites = None
+        self.constants, self._threads = constants or {}, threads
 
     @property
     def sites(self) -> list:
@@ -39,17 +46,20 @@ class State:
         return names
 
     def names(self) -> list[str]:
-        return [*self.variables(), *(site.value for site in self.sites)]
+        return [*self.variables(), *self.constants, *(site.value for site in self.sites)]
 
     def number(self, name: str) -> int:
         """The number of the nearest value with a name. Raises DiagnosticError where there is none."""
         number = self._debugger.find(name)
         if number is None and not name.startswith("%"):
             number = next((i for i, site in enumerate(self.sites) if site.value == name), None)
+        if number is None and name in self.constants:
+            raise fail(f"{name} is a constexpr: the kernel was compiled with {self.constants[name]!r}")
         if number is None:
+            names = [other for other in self.names() if other not in self.constants]
             raise fail(
                 f"no value {name!r} is in sight here",
-                *conditions.nearest(name, self.names()),
+                *conditions.nearest(name, names),
                 "those that are: " + ", ".join(self.variables() or [s.value for s in self.sites[:12]]),
             )
         return number
@@ -74,26 +84,6 @@ class State:
             return held.holders(*part.index)
         return [{name: int(table[part.index]) for name, table in held.places.items()}]
 
-    def barriers(self) -> list[tuple[int, str]]:
-        """(address in shared memory, what its phase lacks) of each mbarrier of the block."""
-        return self._of_lanes("mbarriers")
-
-    def paths(self) -> list[str]:
-        """What each path of the block, a set of its threads, does."""
-        return self._of_lanes("paths")
-
-    def shared(self) -> bytes:
-        """The shared memory of the block."""
-        return self._of_lanes("shared")
-
-    def _of_lanes(self, name: str):
-        held = getattr(self._debugger, name)
-        if held is None:
-            raise fail(
-                f"level {self._places.level} has no threads to show", "--level ptx and --level cubin have"
-            )
-        return held
-
     def read(self, number: int):
         """(array, mask or None) of a value; masked: threads that are elsewhere."""
         held = self._debugger.read(number)
@@ -101,7 +91,12 @@ class State:
             raise fail(f"{self.sites[number].value} has not been computed here")
         kind, shape, data, mask = held
         array = numpy.frombuffer(data, numpy_type(kind)).reshape(shape)
-        return array, None if mask is None else numpy.frombuffer(mask, numpy.int8) != 0
+        there = None if mask is None else numpy.frombuffer(mask, numpy.int8) != 0
+        if self._threads is not None and self._debugger.threads is not None:
+            numbers = self._debugger.threads[1] + numpy.arange(len(array))
+            shown = (numbers >= self._threads.start) & (numbers < self._threads.stop)
+            there = shown if there is None else there & shown
+        return array, there
 
     def array(self, name: str):
         """A value by its name; a scalar of one element as such."""
@@ -162,7 +157,7 @@ class State:
         except (ValueError, TypeError, IndexError) as error:
             raise fail(f"{what} cannot be given {value!r}: {error}") from None
         data = changed.tobytes()
-        if not self._debugger.write(number, data):
+        if not self._debugger.edit(probe.EditKind.WRITE, number, data):
             raise fail(
                 f"{part.name} cannot be changed: it is the same for all programs of the launch",
                 "an argument or a constant: change what is computed from it",
@@ -185,6 +180,8 @@ class _Names(Mapping):
         try:
             return self._state.array(self._names.get(name, name))
         except ValueError:
+            if name in self._state.constants:
+                return self._state.constants[name]
             if name in ("program", "iteration", "task"):
                 axes, loops = [*debugger.program], [*debugger.iterations]
                 at = {"program": axes[0] if axes[1:] == [0, 0] else tuple(axes), "task": debugger.task}

@@ -17,6 +17,7 @@ from triton_runner._base.typed import as_json
 from triton_runner._debug import heat, show
 from triton_runner._debug.results import Exited, Stopped
 from triton_runner._debug.session import Session
+from triton_runner._debug.terminal_machine import MachineCommands
 
 PROMPT = "(tri) "
 _REPEATED = {"step", "next", "op", "continue", "reverse-step", "reverse-next", "reverse-op", "iteration"}
@@ -31,7 +32,7 @@ ALIASES = {
 }  # fmt: skip
 
 
-class Terminal:
+class Terminal(MachineCommands):
     """Runs commands on a session, and prints what they answer: text, or a line of JSON each."""
 
     def __init__(self, session: Session, write, as_json: bool = False, console=None, recording=None):
@@ -45,11 +46,18 @@ class Terminal:
 
     def run(self, lines) -> int:
         """Runs commands until there are none, or one is "quit". Returns the exit status."""
+        has_any = False
         for line in lines:
+            has_any = True
             if self.recording:
                 self.recording.command(f"{PROMPT}{line.rstrip()}")
             if self.command(line) is False:
                 break
+        if not has_any and not (sys.stdin and sys.stdin.isatty()):
+            raise fail(
+                "standard input ended before the first command, so that nothing was run",
+                "-ex COMMAND or --command FILE give commands: -ex 'break 42' -ex run -ex 'print acc'",
+            )
         return self.status
 
     def command(self, line: str):
@@ -189,7 +197,8 @@ class Terminal:
         self.do_break(rest, temporary=True)
 
     def do_watch(self, rest: str):
-        """watch VALUE [program 3,0] [if CONDITION]: stops after an op that changes acc or acc[3, 5]"""
+        """watch VALUE [program 3,0] [if CONDITION]: stops after an op that changes acc or acc[3, 5]; memory:
+        *x_ptr + 40 [bytes 8], shared 0x40; the phase of an mbarrier: barrier full"""
         what, condition, how = _break(rest)
         self._added(self.session.watch(what, condition, **how))
 
@@ -208,12 +217,12 @@ class Terminal:
         self._answer({"deleted": rest or "all"}, [])
 
     def do_info(self, rest: str):
-        """info breakpoints | values | programs | barriers | paths: what there is"""
+        """info breakpoints | values | launches | barriers | paths | copies | descriptors | shared | focus:
+        what there is"""
         name = rest.strip() or "breakpoints"
         run = {
             "breakpoints": self._breakpoints, "values": self._values, "variables": self._values,
-            "locals": self._values, "barriers": self._barriers, "paths": self._paths, "launches":
-            self._launches,
+            "locals": self._values, "launches": self._launches, **self.machine_info(),
         }  # fmt: skip
         matching = [n for n in run if n.startswith(name)]
         if not matching:
@@ -235,16 +244,10 @@ class Terminal:
             seen.add(shown)
             kind = "x".join(map(str, (*v.shape, v.type)))
             lines.append(f"{shown:<16} {kind:<16} {v.name} = {v.op}".rstrip(" ="))
-        self._answer({"values": [as_json(v) for v in values]}, lines[:200])
-
-    def _barriers(self) -> None:
-        barriers = self.session.state.barriers()
-        lines = [f"mbarrier at shared 0x{at:x}: {text}" for at, text in barriers] or ["no mbarrier is set up"]
-        self._answer({"barriers": [{"at": at, "state": text} for at, text in barriers]}, lines)
-
-    def _paths(self) -> None:
-        paths = self.session.state.paths()
-        self._answer({"paths": paths}, paths)
+        constants = self.session.constants
+        lines += [f"{name:<16} constexpr        {value}" for name, value in constants.items()]
+        data = {"values": [as_json(v) for v in values], "constants": constants}
+        self._answer(data, lines[:200])
 
     def _launches(self) -> None:
         launches = self.session.launches
@@ -330,16 +333,6 @@ class Terminal:
         ]
         self._answer({"lines": lines}, lines)
 
-    def do_x(self, rest: str):
-        """x OFFSET [TYPE] [COUNT]: shared memory of the block (ptx, cubin): x 0x400 f4 16"""
-        words = rest.lstrip("/").split()
-        if not words:
-            raise fail("x: which offset?", "as in x 0x400 f4 16")
-        offset, kind = _whole(words[0]), words[1] if len(words) > 1 else "u4"
-        count = _whole(words[2]) if len(words) > 2 else 32
-        lines = show.memory(self.session.state.shared(), offset, _numpy_kind(kind), count)
-        self._answer({"lines": lines}, lines)
-
     def do_help(self, rest: str):
         """help: this list"""
         lines = sorted(" ".join((run.__doc__ or "").split()) for run in self._commands.values())
@@ -423,12 +416,6 @@ def _number(text: str) -> float:
 def _style(rest: str) -> tuple[str, str]:
     match = re.match(r"/(\w)\s*(.*)", rest)
     return (match[1], match[2].strip()) if match else ("", rest.strip())
-
-
-def _numpy_kind(kind: str) -> str:
-    if kind not in ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"):
-        raise fail(f"{kind!r} is no type of elements", "as in u4, i4, f2, f4")
-    return kind
 
 
 def _data(name: str, array, mask) -> dict:

@@ -174,6 +174,11 @@ class Arguments:
         """Where a block lies."""
         return self._blocks[block][0]
 
+    def keep(self, first_of: Callable) -> None:
+        """What the blocks held at first: first_of(address, nbytes)."""
+        blocks = [first_of(address, size) for address, size, *_ in self._blocks]
+        self.first = ([numpy.frombuffer(data, numpy.uint8) for data in blocks], {})
+
     def live(self) -> list[numpy.ndarray]:
         """The bytes of the blocks in place; of a GPU's copies of them."""
         return [

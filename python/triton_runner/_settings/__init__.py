@@ -60,7 +60,8 @@ class Settings:
     dump: bool = True
     replace: tuple = ()  # (kernel's name, path or text of what is launched in its place)
     substitute: object = None  # a Substitution: what checks report gets a number, and the launch goes on
-    recorder: object = None  # a _core.probe.Recorder, RegisterObserver or Debugger of launches
+    recorder: object = None  # a _core.probe.Recorder or RegisterObserver of launches
+    debugger: object = None  # a _core.probe.Debugger of them
 
     def __post_init__(self):
         if self.device not in DEVICES:
@@ -129,10 +130,9 @@ class Settings:
         options.timing = str(self.timing)
         if isinstance(self.recorder, _core.probe.RegisterObserver):
             options.registers = self.recorder
-        elif isinstance(self.recorder, _core.probe.Debugger):
-            options.debugger = self.recorder
         else:
             options.recorder = self.recorder
+        options.debugger = self.debugger
         return options
 
     @property
@@ -192,7 +192,7 @@ _environment: Settings | None = None
 
 def shown() -> dict:
     """The settings in force that a user can set."""
-    inner = ("strict_grid", "exact_tails", "replace", "recorder", "substitute")
+    inner = ("strict_grid", "exact_tails", "replace", "recorder", "debugger", "substitute")
     settings = current()
     return {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name not in inner}
 
@@ -208,7 +208,8 @@ def current() -> Settings:
 
 def is_recording() -> bool:
     """Whether launches are recorded now, by dumping(): within its block settings are others."""
-    return current().recorder is not None
+    settings = current()
+    return settings.recorder is not None or settings.debugger is not None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -257,11 +258,11 @@ class using:
     def __init__(self, **settings):
         unknown = [name for name in settings if name not in _FIELDS]
         if unknown:
-            public = ", ".join(sorted(_FIELDS - {"strict_grid", "recorder"}))
+            public = ", ".join(sorted(_FIELDS - {"strict_grid", "recorder", "debugger"}))
             raise TypeError(f"using() has no setting {unknown[0]!r}; it has {public}")
         if settings.get("replace") is not None:
             settings["replace"] = tuple((name, os.fspath(text)) for name, text in settings["replace"].items())
-        objects = ("recorder", "replace", "substitute")
+        objects = ("recorder", "debugger", "replace", "substitute")
         odd = [
             name
             for name, value in settings.items()
@@ -277,7 +278,7 @@ class using:
     def settings(self) -> Settings:
         """Those that are in force inside."""
         # A recorder is of one block: a cache would keep it, and what it recorded.
-        own = {"recorder", "substitute"} & {name for name, _ in self._changes}
+        own = {"recorder", "debugger", "substitute"} & {name for name, _ in self._changes}
         replaced = _replaced.__wrapped__ if own else _replaced
         return replaced(current(), self._changes)
 

@@ -14,6 +14,7 @@
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/memory.h>
 #include <triton_runner/exec/order.h>
+#include <triton_runner/exec/stopper.h>
 #include <triton_runner/machine/progress.h>
 
 namespace triton_runner::machine {
@@ -35,6 +36,8 @@ struct Grid {
 
   const exec::LaunchOptions* options = nullptr;
   const exec::Memory* memory = nullptr;
+  exec::Stopper* stopper = nullptr;  // of a launch under a debugger
+  bool keeps_state = false;          // more than global memory goes from one unit to the next
   int64_t num_units = 0;
   int64_t first_unit = 0;  // its number; 0 unless one program alone is asked for
   int workers = 1;
@@ -72,6 +75,12 @@ class Taker {
   }
   // Whether there are units that may start. In the grid's order none does after one that may not.
   bool has_more() const;
+  // Which it takes next, to go back to; of a launch with one worker.
+  struct Place {
+    int64_t taken, end, next;
+  };
+  Place place() const { return {taken_, end_, grid_.next_unit.load(std::memory_order_relaxed)}; }
+  void go_back(const Place& to) { taken_ = to.taken, end_ = to.end, grid_.next_unit = to.next; }
 
  private:
   bool take_some();

@@ -65,7 +65,7 @@ class GridWorker {
         continue;
       }
       for (size_t i = active_.size(); i-- > 0;)
-        if (leaves(i, engine().step(*active_[i]))) rounds = 0;
+        if (leaves(i, step(*active_[i]))) rounds = 0;
       if (++rounds <= Engine::kPatience || taker_.has_more())
         waiter_.busy();
       else if (nobody_gets_on())
@@ -103,27 +103,37 @@ class GridWorker {
       unit = std::move(idle_.back());
       idle_.pop_back();
     }
-    const bool ready = begin(*unit);
+    const bool ready = begin(*unit, active_.size());
     (ready ? active_ : idle_).push_back(std::move(unit));
     return ready;
   }
 
-  bool begin(U& unit) {
+  // others: units that are under way.
+  bool begin(U& unit, size_t others) {
     const int64_t number = taker_.take();
+    if (grid_.stopper && number >= 0) [[unlikely]]
+      grid_.stopper->on_unit(number - grid_.first_unit, others == 0 && !grid_.keeps_state && !grid_.shuffle);
     return number >= 0 && engine().begin(unit, number);
+  }
+
+  Step step(U& unit) {
+    const Step done = engine().step(unit);
+    if (grid_.stopper) [[unlikely]]
+      grid_.stopper->on_turn_end();
+    return done;
   }
 
   // Runs the last of active_, and the next units of the grid in its place, until one stops or spins or none is left.
   void run_straight() {
     U& unit = *active_.back();
-    Step step;
-    while ((step = engine().step(unit)) == Step::kFinished) {
+    Step done;
+    while ((done = step(unit)) == Step::kFinished) {
       end(unit);
-      if (begin(unit)) continue;
+      if (begin(unit, active_.size() - 1)) continue;
       retire(active_.size() - 1);
       return;
     }
-    leaves(active_.size() - 1, step);
+    leaves(active_.size() - 1, done);
   }
 
   void end(U& unit) {

@@ -16,6 +16,7 @@
 #include <triton_runner/base/result.h>
 #include <triton_runner/exec/stop_token.h>
 #include <triton_runner/exec/stopper.h>
+#include <triton_runner/exec/undo.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/probe/recording.h>
 
@@ -46,6 +47,13 @@ struct Condition {
   double number = 0;
 };
 
+// Memory that is watched.
+struct WatchedMemory {
+  enum Space : uint8_t { kNone, kGlobal, kShared, kBarrier };  // kBarrier: the phase of the mbarrier there
+  Space space = kNone;
+  uint64_t at = 0, bytes = 0;
+};
+
 struct Breakpoint {
   int number = 0;
   std::vector<uint32_t> places;                // empty: everywhere
@@ -58,15 +66,18 @@ struct Breakpoint {
   int64_t skip = 0;              // so many hits are left out
   int64_t hits = 0;              // that it has had, when it is new
   bool first = false;            // watch: that it comes in sight counts, too
+  WatchedMemory memory{};        // the same of memory
 };
 
 // Whether a condition holds; none where the value is not there.
 std::optional<bool> holds(const Condition& condition, const exec::Elements& elements);
 
-// What a value was given at a moment, for launches that are run again.
+// What somebody changed at a moment, for launches that are run again.
 struct Edit {
+  enum Kind : uint8_t { kWrite, kWriteShared, kFreeze, kThaw };
   int64_t moment;
-  size_t value;  // in sight there
+  Kind kind;
+  size_t what;  // a value in sight there; where in shared memory; a task
   std::vector<std::byte> elements;
 };
 
@@ -75,7 +86,7 @@ class Debugger final : public exec::Stopper {
   // When it stops next, breakpoints aside.
   enum class Until : uint8_t { kNothing, kOp, kLine, kMoment, kVisit };
   // Why it stands, breakpoints aside.
-  enum class Why : uint8_t { kBreakpoint, kStatement, kStep, kMoment, kInterrupt };
+  enum class Why : uint8_t { kBreakpoint, kStatement, kStep, kMoment, kInterrupt, kThawed };
   struct Front {
     // The launch is about to run, and its places are known. False: it does not.
     std::function<bool(const std::string& kernel, const std::string& level)> begin;
@@ -90,6 +101,25 @@ class Debugger final : public exec::Stopper {
                      const std::string& level);
   const std::vector<DebugPlace>& places() const { return places_; }
 
+  // ---- running a launch again, from its start or from a later program: what it writes is kept meanwhile
+  void begin_launch();                                  // one that has not run yet
+  void hold(std::span<const exec::Allocation> memory);  // before each run
+  // After a run that ended on its way: the next one begins where that moment is still to come (-1: with the last program
+  // that it can), and memory is what it was there.
+  void put_back(int64_t moment);
+  void end_launch();
+  // What memory was before the launch.
+  void read_first(uint64_t address, std::span<std::byte> out) const { log_.read_first(address, out); }
+  // How often what a program is gets kept, in seconds; 0, for tests: at each place.
+  void keep_every(double seconds) { keep_first_ = seconds; }
+  // While it stands: it goes on from an earlier moment of its program, the last one not after `moment` that was kept.
+  // False: there is none.
+  bool go_back(int64_t moment);
+  // The moment that it then went on from; none where a run has its program's begin.
+  std::optional<int64_t> late() const {
+    return began_ > starts_.back().moment ? std::optional(began_) : std::nullopt;
+  }
+
   // Of each place the numbers of the lines that it stands on, callers first. A step by line ends where the one at its
   // depth is another.
   void set_lines(std::vector<std::vector<int>> lines) {
@@ -97,8 +127,12 @@ class Debugger final : public exec::Stopper {
   }
   void set_breakpoints(std::vector<Breakpoint> breakpoints);
   int64_t hits(int number) const;
-  // Stops are made in these programs only (-1: any).
-  void focus(const Program& program) { focus_ = program; }
+  // Stops are made in these programs only (-1: any), and in that task (of threads: where it is one of them).
+  void focus(const Program& program, int64_t task = -1) { focus_ = program, focus_task_ = task; }
+  // Changes what stands, now. False: it cannot be.
+  static bool edit(exec::Stopped& stopped, const Edit& edit);
+  // Who records values meanwhile, or null. Then each run begins with the launch's first program.
+  void record_for(exec::Observer* recorder) { recorder_ = recorder; }
 
   // ---- what comes next, said while it stands
   void go();
@@ -106,7 +140,7 @@ class Debugger final : public exec::Stopper {
   void step(Until until, int most_depth, int line);
   // Stops stand only at places of breakpoints: said when it begins.
   void set_sparse(bool sparse) { sparse_ = sparse; }
-  void set_edits(std::vector<Edit> edits) { edits_ = std::move(edits); }
+  void set_edits(std::vector<Edit> edits);
   // How many times the program and task had come to where it stands.
   int64_t visit() const { return visit_; }
   // To the visit of that number (from 1) of a place.
@@ -115,9 +149,11 @@ class Debugger final : public exec::Stopper {
   void interrupt();
   exec::StopToken& token() { return token_; }  // of a sparse launch
   // Does not stop before that moment, but notes the last one of the program and task that it stood in at which a
-  // breakpoint is hit, or (kOp, kLine) an op or a line begins.
-  void search(Until what, int most_depth, int64_t moment);
-  int64_t noted() const { return noted_; }    // -1: none
+  // breakpoint is hit, or (kOp, kLine) an op or a line begins. further: of those that the search before was of.
+  void search(Until what, int most_depth, int64_t moment, bool further);
+  int64_t noted() const { return noted_; }  // -1: none
+  // The first moment of the task after one that was kept: of what was before it the search knows nothing. -1: none.
+  int64_t unsure() const { return unsure_; }
   int64_t moment() const { return moment_; }  // places that the launch has come to
 
   // What a value is called: "acc" (empty: it is of no variable), "%12"; what is known of it.
@@ -136,6 +172,12 @@ class Debugger final : public exec::Stopper {
   bool is_sparse() const override { return sparse_; }
   bool keeps(const void* value) const override;
   bool on_stop(uint32_t place, exec::Stopped& stopped) override;
+  bool wants(const exec::ValueSite& site) override { return recorder_ && recorder_->wants(site); }
+  void on_value(const exec::ValueEvent& event) override { recorder_->on_value(event); }
+  void on_thaw() override { thawed_ = true; }
+  int64_t first_unit() const override { return starts_.back().unit; }
+  void on_unit(int64_t unit, bool alone) override;
+  void on_turn_end() override;
 
  private:
   struct Kept {
@@ -143,6 +185,17 @@ class Debugger final : public exec::Stopper {
     int64_t hits = 0;
     std::map<std::pair<Program, size_t>, std::vector<std::byte>> last;  // of the watched value
   };
+  // Where a run of the launch may begin: a program, and how many places were before it.
+  struct Start {
+    int64_t unit = 0, moment = 0;
+  };
+  struct Moment {
+    std::shared_ptr<exec::Snapshot> snapshot;
+    int64_t moment;
+  };
+  void keep(exec::Stopped& stopped, int64_t moment);
+  void keep_fewer();
+  size_t mark_of(size_t snapshot) const { return starts_.size() + snapshot; }
   bool is_step_over(uint32_t place, const exec::Stopped& stopped) const;
   int line_at(uint32_t place, const exec::Stopped& stopped) const;
   bool begins(uint32_t place, const exec::Stopped& stopped);
@@ -153,6 +206,9 @@ class Debugger final : public exec::Stopper {
   int statement_line(const void* value) const;
   bool is_armed(uint32_t place) const { return !armed_[place].empty() || places_[place].marker; }
   bool has_changed(Kept& kept, exec::Stopped& stopped);
+  bool is_other(Kept& kept, const std::pair<Program, size_t>& owner, std::span<const std::byte> now) const;
+  bool memory_has_changed(Kept& kept, exec::Stopped& stopped);
+  bool is_in_focus(const exec::Stopped& stopped) const;
   void add_places(const ir::Region& region, const std::string& function, std::vector<const ir::Op*>& calls);
 
   Front front_;
@@ -165,9 +221,19 @@ class Debugger final : public exec::Stopper {
   std::vector<std::vector<uint32_t>> armed_;  // a place each: which of them
   std::vector<uint32_t> everywhere_;
   Program focus_{-1, -1, -1};
+  int64_t focus_task_ = -1;
+  exec::Observer* recorder_ = nullptr;
+  bool thawed_ = false;
+  std::vector<exec::Allocation> memory_;  // of the launch
   Until until_ = Until::kNothing;
   bool searches_ = false, sparse_ = false, is_ready_ = false;
   exec::StopToken token_;
+  exec::UndoLog log_;  // marks: the launch's begin, others of starts_, and of each of kept_
+  std::vector<Start> starts_{1};
+  size_t counted_ = 0;        // the one from which moments count
+  std::vector<Moment> kept_;  // of the program, by moment
+  double keep_first_ = 0.1, keep_every_ = 0, keep_next_ = 0, start_next_ = 0;  // seconds; of steady_seconds()
+  int64_t began_ = 0, unsure_ = -1;
   std::vector<Edit> edits_;
   size_t next_edit_ = 0;
   std::map<std::tuple<uint32_t, Program, size_t>, int64_t> visits_;  // of places with breakpoints

@@ -34,6 +34,11 @@ bool BulkStore::issue(Exec& x, const Operands& in, uint32_t lane, uint32_t from,
   return true;
 }
 
+std::string BulkStore::text() const {
+  return "store of " + std::to_string(bytes_) + " bytes from " + shared_text(offset_) + ", group " +
+         std::to_string(group_) + " of its thread";
+}
+
 void BulkStore::complete(Cluster&) {
   write(at_ - offset_, offset_);
   Exec x = late_exec(*cta_);

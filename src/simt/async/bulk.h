@@ -14,6 +14,8 @@ class BulkStore : public AsyncOp {
   static bool issue(Exec& x, const Operands& in, uint32_t lane, uint32_t from, uint32_t bytes,
                     std::unique_ptr<BulkStore> store);
   void complete(Cluster& cluster) final;
+  std::string text() const final;
+  const Instr* at() const final { return in_; }
 
  protected:
   virtual void write(const std::byte* block, uint32_t offset) = 0;  // all bytes, from a block's shared memory
@@ -34,7 +36,7 @@ struct BulkRead {
   uint64_t group;
   uint32_t time;
 };
-struct BulkReads : CtaPart, std::vector<BulkRead> {
+struct BulkReads : CopiedPart<BulkReads>, std::vector<BulkRead> {
   void begin(Cta&) override { clear(); }
 };
 

@@ -25,6 +25,17 @@ bool CpAsync::are_same(uint32_t first, uint32_t count) const {
   return is_same_ || same(commits.data() + first, count);
 }
 
+void CpAsync::list(std::vector<std::pair<std::string, const Instr*>>& out) const {
+  for (const Batch& b : batches_) {
+    const size_t copies = b.each ? b.count : b.copies.size();
+    if (copies == 0) continue;
+    const uint32_t bytes = b.each ? b.each : b.copies[0].bytes;
+    out.emplace_back("copy of " + std::to_string(bytes) + " bytes by each of " + std::to_string(copies) +
+                         " threads to shared memory, group " + std::to_string(b.group),
+                     b.in);
+  }
+}
+
 void CpAsync::begin(Cta& cta) {
   while (!batches_.empty()) recycle(batches_.size() - 1);
   commits.assign(cta.code->threads, 0);
@@ -313,6 +324,10 @@ namespace {
 
 // The threads' copies so far, then their arrivals.
 struct CopiesThenArrive : AsyncOp {
+  std::string text() const override {
+    return "arrivals at " + shared_text(addresses.empty() ? 0 : addresses[0]) + " after the copies before";
+  }
+  const Instr* at() const override { return in; }
   Cta* cta;
   const Instr* in;
   uint64_t before;

@@ -12,7 +12,7 @@
 
 namespace triton_runner::simt {
 
-class CpAsync : public CtaPart {
+class CpAsync : public CopiedPart<CpAsync> {
  public:
   struct Copy {
     std::byte* to;
@@ -35,6 +35,7 @@ class CpAsync : public CtaPart {
   };
 
   void begin(Cta& cta) override;
+  void list(std::vector<std::pair<std::string, const Instr*>>& out) const override;
   // Gets the threads' copies, all of them with commits[thread] == group.
   Batch& add(uint32_t group);
   void commit(const Lanes& threads);

@@ -28,6 +28,15 @@ bool Delivery::add(Exec& x, uint32_t address, uint32_t barrier, uint32_t bytes, 
   return true;
 }
 
+std::string Delivery::text() const {
+  std::string out = "copy of " + std::to_string(bytes_) + " bytes to ";
+  for (const Place& p : to_)
+    out +=
+        (&p == to_.data() ? "" : ", ") + shared_text(p.cta ? p.cta->rank << kRankShift | p.offset : p.offset);
+  return to_.empty() ? out + "nothing"
+                     : out + ", of which the mbarrier at " + shared_text(to_[0].barrier) + " is told";
+}
+
 void Delivery::complete(Cluster&) {
   if (cta_->alive_count == 0) return;
   Exec x = late_exec(*cta_);

@@ -19,6 +19,8 @@ class Delivery : public AsyncOp {
   bool add(Exec& x, uint32_t address, uint32_t barrier, uint32_t bytes, uint32_t counted,
            std::optional<uint32_t> blocks = std::nullopt, bool pair = false);
   void complete(Cluster&) final;
+  std::string text() const final;
+  const Instr* at() const final { return in_; }
 
  protected:
   virtual void write(std::byte* block, uint32_t offset) = 0;  // all bytes, into a block's shared memory

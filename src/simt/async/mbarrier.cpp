@@ -130,12 +130,27 @@ void each_lane(Exec& x, F f) {
 
 namespace {
 
-struct UsedMbarriers : CtaPart {
+struct UsedMbarriers : CopiedPart<UsedMbarriers> {
   std::set<uint32_t> at;
   void begin(Cta&) override { at.clear(); }
 };
 
 }  // namespace
+
+std::string shared_text(uint32_t address) {
+  const uint32_t rank = address >> kRankShift;
+  return "shared " + hex(address & kOffsetMask) + (rank ? " of block " + std::to_string(rank) : "");
+}
+
+std::optional<uint32_t> awaited_mbarrier(Cta& cta, const Path& path) {
+  if (!path.pc || path.pc->run != run_mbarrier_try_wait) return std::nullopt;
+  Exec x = late_exec(cta);
+  x.first = path.first;
+  x.count = path.count;
+  uint32_t lane = 0;
+  while (!path.full && lane + 1 < path.count && !path.mask[lane]) ++lane;
+  return static_cast<uint32_t>(static_cast<const MbarrierPlan*>(path.pc->data)->address.at(x, lane));
+}
 
 std::vector<uint32_t> used_mbarriers(const Cta& cta) {
   const auto& used = cta.parts[Cta::kMbarrier];

@@ -1,5 +1,6 @@
 // mbarriers by threads and by what completes later: checked, with traps, and events of the cluster.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,13 @@ void run_mbarrier_test_wait(Lanes& l, const Operands& in);  // d: the predicate
 void run_mbarrier_try_wait(Lanes& l, const Operands& in);
 void run_mbarrier_pending_count(Lanes& l, const Operands& in);  // d: of state a; no plan
 
+// "shared 0x230", "shared 0x230 of block 1"
+std::string shared_text(uint32_t address);
 // Where the block has set up barriers, under an observer.
 std::vector<uint32_t> used_mbarriers(const Cta& cta);
 bool waits_at_mbarrier(const Path& path);  // in mbarrier.try_wait
+// Its address, of a path that stands there.
+std::optional<uint32_t> awaited_mbarrier(Cta& cta, const Path& path);
 // What such a path does: "waits for a phase of the mbarrier at shared address 0x10 with
 // parity 0 to end (phase 0: 1 arrival and 512 bytes are missing)"; empty for others.
 std::string describe_mbarrier_wait(Cta& cta, const Path& path);

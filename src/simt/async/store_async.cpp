@@ -11,6 +11,12 @@ namespace triton_runner::simt {
 namespace {
 
 struct Stores : AsyncOp {
+  std::string text() const override {
+    return std::to_string(all.size()) + " stores of " + std::to_string(plan->bytes()) +
+           " bytes to shared memory, of which " +
+           (all.empty() ? "nobody" : "the mbarrier at " + shared_text(all[0].barrier)) + " is told";
+  }
+  const Instr* at() const override { return in; }
   struct One {
     std::byte* at;
     std::array<uint64_t, 4> values;

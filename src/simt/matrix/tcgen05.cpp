@@ -34,7 +34,7 @@ Cta* pair_of(Cta& cta) {
 void shift_rows(Cta& cta, uint32_t address, uint32_t lanes) {
   for (uint32_t column = tensor_column(address); column < tensor_column(address) + 8; ++column)
     for (uint32_t first = tensor_lane(address); first < tensor_lane(address) + lanes; first += 32) {
-      uint32_t* words = tensor_memory(cta).words.get() + column * kTensorLanes + first;
+      uint32_t* words = tensor_memory(cta).words.data() + column * kTensorLanes + first;
       std::memmove(words, words + 1, 31 * sizeof *words);
     }
 }
@@ -189,7 +189,7 @@ void run_transfer(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto& t = *static_cast<const TensorTransfer*>(in.data);
-  uint32_t* memory = tensor_memory(*x.cta).words.get();
+  uint32_t* memory = tensor_memory(*x.cta).words.data();
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;
     uint32_t lane, column;
@@ -253,6 +253,10 @@ namespace {
 // ---- cp
 
 struct CopyOp : AsyncOp {
+  std::string text() const override {
+    return "copy to column " + std::to_string(tensor_column(address)) + " of tensor memory";
+  }
+  const Instr* at() const override { return instr; }
   bool is_tensor_core() const override { return true; }
   const Instr* instr;
   Cta* cta;
@@ -359,6 +363,10 @@ namespace {
 // ---- shift
 
 struct ShiftOp : AsyncOp {
+  std::string text() const override {
+    return "shift of rows at column " + std::to_string(tensor_column(address)) + " of tensor memory";
+  }
+  const Instr* at() const override { return instr; }
   bool is_tensor_core() const override { return true; }
   const Instr* instr;
   Cta* cta;
@@ -411,6 +419,10 @@ namespace {
 // ---- commit
 
 struct CommitOp : AsyncOp {
+  std::string text() const override {
+    return "commit, of which the mbarrier at " + shared_text(address) + " is told";
+  }
+  const Instr* at() const override { return instr; }
   const Instr* instr;
   Cta* cta;
   uint32_t address;

@@ -46,6 +46,10 @@ void unpack_tiles(MmaType type, std::vector<uint8_t>* tiles) {
 }
 
 struct ProductOp : AsyncOp {
+  std::string text() const override {
+    return "product to column " + std::to_string(tensor_column(d)) + " of tensor memory";
+  }
+  const Instr* at() const override { return instr; }
   bool is_tensor_core() const override { return true; }
   const Instr* instr;
   Cta* cta;
@@ -187,7 +191,7 @@ struct ProductOp : AsyncOp {
   bool block_rows(Exec& x, const Product& p, const Shape& s, const Tcgen05Layout& layout,
                   const num::MmaPlan& plan, Cta& block, uint32_t rank, uint32_t first) {
     ProductScratch& w = *scratch;
-    uint32_t* memory = tensor_memory(block).words.get();
+    uint32_t* memory = tensor_memory(block).words.data();
     const uint32_t part_columns = s.n / layout.parts;
     for (uint32_t part = 0; part < layout.parts; ++part) {
       const uint32_t lane = layout.lane(first, part);
@@ -223,7 +227,7 @@ struct ProductOp : AsyncOp {
   bool rows_of(Exec& x, const Product& p, const Shape& s, const num::MmaPlan& plan, Cta& block,
                uint32_t first, uint32_t lane) {
     ProductScratch& w = *scratch;
-    const uint32_t* memory = tensor_memory(block).words.get();
+    const uint32_t* memory = tensor_memory(block).words.data();
     const void* tiles[4];
     if (p.a_in_tensor) {
       const auto address = static_cast<uint32_t>(a);
@@ -287,7 +291,7 @@ struct ProductOp : AsyncOp {
     ProductScratch& w = *scratch;
     const uint32_t groups = plan.scale == MmaScale::kGroups ? s.k / 16 : 1,
                    per_factor = groups > 1 ? groups / p.vectors : 1;
-    const uint32_t* memory = tensor_memory(block).words.get();
+    const uint32_t* memory = tensor_memory(block).words.data();
     if (!check_tensor(x, *instr, block, kNoRegister, a_scale, 32, first / 32 + 1, "scale factors of A") ||
         !check_tensor(x, *instr, block, kNoRegister, b_scale, 32, (s.n + 31) / 32, "scale factors of B"))
       return false;

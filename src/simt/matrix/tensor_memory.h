@@ -18,9 +18,9 @@ using machine::kTensorUnit;
 inline uint32_t tensor_lane(uint32_t address) { return address >> 16; }
 inline uint32_t tensor_column(uint32_t address) { return address & 0xffff; }
 
-struct TensorMemory : CtaPart {
+struct TensorMemory : CopiedPart<TensorMemory> {
   // words[column * 128 + lane]
-  std::unique_ptr<uint32_t[]> words{new uint32_t[kTensorColumns * kTensorLanes]()};
+  std::vector<uint32_t> words = std::vector<uint32_t>(kTensorColumns * kTensorLanes);
   std::array<uint16_t, kTensorColumns / kTensorUnit>
       owner{};  // columns of the part that begins or goes on here; 0: free
   bool relinquished = false;

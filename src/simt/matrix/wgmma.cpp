@@ -51,9 +51,16 @@ struct WarpQueue {
   std::vector<Uncovered> uncovered;
   uint64_t group = 0;  // the one that is open: groups before it are committed
 };
-struct Wgmma : CtaPart {
+struct Wgmma : CopiedPart<Wgmma> {
   std::vector<WarpQueue> warps;
   void begin(Cta& cta) override { warps.assign(cta.code->threads / 32, {}); }
+  void list(std::vector<std::pair<std::string, const Instr*>>& out) const override {
+    for (size_t w = 0; w < warps.size(); ++w)
+      for (size_t i = warps[w].done; i < warps[w].products.size(); ++i)
+        out.emplace_back(
+            "product of warp " + std::to_string(w) + ", group " + std::to_string(warps[w].products[i].group),
+            warps[w].products[i].instr);
+  }
 };
 Wgmma& part_of(Cta& cta) { return cta.part<Wgmma>(Cta::kWgmma); }
 

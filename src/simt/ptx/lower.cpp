@@ -265,10 +265,13 @@ bool Lowering::lower_variables() {
     if (v.is_extern || v.bytes == 0) {
       code.dynamic_shared = true;
       code.dynamic_align = std::max(code.dynamic_align, v.align);
+      code.shared_variables.push_back({std::string(v.name), ~uint32_t{0}, 0});
       return;
     }
     code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(v.align, 1u)));
     offsets_[&v] = code.static_shared;
+    code.shared_variables.push_back(
+        {std::string(v.name), code.static_shared, static_cast<uint32_t>(v.bytes)});
     code.static_shared += static_cast<uint32_t>(std::min<uint64_t>(v.bytes, kOffsetMask));
   };
   for (const ptx::Variable& v : module.variables()) place_shared(v);
@@ -276,6 +279,7 @@ bool Lowering::lower_variables() {
     for (const ptx::Variable& v : f->variables) place_shared(v);
   if (code.dynamic_shared)
     code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(code.dynamic_align, 1u)));
+  for (SharedVariable& v : code.shared_variables) v.at = std::min(v.at, code.static_shared);
   if (code.static_shared > max_shared_bytes(code.capability))
     return error(entry.offset, "the kernel declares " + std::to_string(code.static_shared) +
                                    " bytes of shared memory; a block of sm_" +

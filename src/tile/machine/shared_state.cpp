@@ -33,6 +33,7 @@ void SharedState::begin(Program& program) {
   program_ = &program;
   pool_ = program.worker->pool;
   partitions.clear();
+  barriers_.clear();
   const Launch& launch = *program.worker->launch;
   async_.begin(launch.options->timing, static_cast<uint64_t>(program.linear));
   const Code& code = *launch.code;
@@ -147,6 +148,7 @@ void SharedState::end() {
 void SharedState::init_barrier(uint32_t address, int64_t count) {
   const Mbarrier b = Mbarrier::of(static_cast<uint64_t>(count));
   std::memcpy(bytes(address, sizeof b), &b, sizeof b);
+  if (program_->worker->launch->options->observer) barriers_.insert(address);
 }
 
 Mbarrier* SharedState::barrier(uint32_t address) {

@@ -10,6 +10,8 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <triton_runner/machine/async_queue.h>
@@ -94,12 +96,21 @@ class SharedState : public ProgramState {
   void complete_copies(uint32_t address);
   // As many as it takes to end the phase of that parity, the oldest first; false: it has not ended.
   bool end_phase(uint32_t address, bool parity);
+  // Where barriers were set up, in a launch that somebody observes.
+  const std::set<uint32_t>& barriers() const { return barriers_; }
+  // What is under way, oldest first: "copy of 4096 bytes to shared 0x400, counted by the mbarrier at 0x230".
+  std::vector<std::string> under_way() const;
   // Those that are under way to the barrier and that count bytes.
   size_t copies_to(uint32_t address) const;
 
   // ---- scratch in "global" memory, of the running program
   std::byte* scratch(int64_t bytes, int64_t alignment);
   bool in_scratch(uint64_t address, uint64_t bytes) const;
+
+  // All of it as it is, to go back to in the same program.
+  struct Kept;
+  std::shared_ptr<const Kept> keep();
+  void go_back(const Kept& to);
 
   NamedBarriers named;
   std::vector<Task*> partitions;  // of the warp specialization that is running
@@ -129,6 +140,7 @@ class SharedState : public ProgramState {
   SharedTiles tiles_;
   Async async_;
   std::vector<std::pair<const Task*, Queue>> agents_;
+  std::set<uint32_t> barriers_;
   std::deque<std::unique_ptr<std::byte[]>> scratch_;
   std::vector<std::pair<uint64_t, uint64_t>> scratch_ranges_;
 };

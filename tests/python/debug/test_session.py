@@ -171,6 +171,21 @@ def test_a_check_is_a_stop(rows):
         assert stop.reason == "trap" and "not a number" in stop.trap
 
 
+def test_a_dump_in_a_program_that_is_debugged_records(rows):
+    def launch():
+        with triton_runner.dumping(debugged.row_sums, "total") as dump:
+            sums_of(rows)[1]()
+        totals.extend(float(dump["total"][program]) for program in range(4))
+
+    totals: list[float] = []
+    with triton_runner.debug(launch) as session:
+        session.run_until("24", program=1)
+        session.set("total", 5.0)
+        session.reverse_op()
+        session.resume()
+    assert totals == (2 * rows.sum(1) + 24).tolist()
+
+
 def test_the_program_ends_with_the_session(rows):
     _, launch = sums_of(rows)
     with triton_runner.debug(launch) as session:

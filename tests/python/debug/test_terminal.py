@@ -57,6 +57,12 @@ def test_a_closed_input_ends_it():
     assert done.returncode == 0
 
 
+def test_an_input_without_a_command_is_an_error():
+    done = run(PROGRAM, text="")
+    assert "standard input ended before the first command" in done.stderr
+    assert done.returncode == 2
+
+
 def test_ctrl_c_stops_a_launch(tmp_path):
     program = tmp_path / "spins.py"
     program.write_text(SPINS)

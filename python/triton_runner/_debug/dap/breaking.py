@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import level_of_name
+from triton_runner._debug import machine
 from triton_runner._debug.dap import texts
 from triton_runner._debug.dap.points import Point
 from triton_runner._settings import CHECKS
@@ -78,10 +79,23 @@ def data_info(adapter, arguments) -> dict:
     name = arguments.text("name")
     parent = arguments.number("variablesReference", 0)
     what = adapter.variables[parent].name_of(name) if parent else name
+    if not parent and (memory := _memory(arguments, name)):
+        try:
+            adapter.session.state.watched(memory)
+        except DiagnosticError as error:
+            return {"dataId": None, "description": error.message}
+        return {"dataId": memory, "description": f"{memory} changes", "accessTypes": ["write"]}
     base = what.partition("[")[0].strip()
     if not base or not adapter.session.state.is_named(base):
         return {"dataId": None, "description": f"{name} is not a value of the launch that can be watched"}
     return {"dataId": what, "description": f"{what} changes", "accessTypes": ["write"], "canPersist": True}
+
+
+def _memory(arguments, name: str) -> str:
+    """The memory that a data breakpoint is of, as watch takes it; "" where it is of a value."""
+    if arguments.flag("asAddress"):
+        return f"*{name} bytes {arguments.number('bytes', 4, least=1)}"
+    return name.strip() if machine.is_memory(name.strip()) else ""
 
 
 def exception(adapter, arguments) -> dict:

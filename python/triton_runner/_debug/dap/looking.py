@@ -50,6 +50,8 @@ def scopes(adapter, arguments) -> dict:
     rows = [_values_scope(adapter, "Variables", names, "locals")] if names else []
     if adapter.standing().level in MLIR:
         rows.append(_values_scope(adapter, "IR values", sites))
+        if state.buffers():
+            rows.append(_scope(adapter, "Shared memory", Children(lambda _: _machine(state))))
     else:
         rows.append(_values_scope(adapter, "Registers", sites, "registers"))
         if state.shared():
@@ -94,7 +96,15 @@ def _value(adapter, state, name: str, number: int, as_hex: bool) -> dict:
 
 def _shared(state) -> list[dict]:
     rows = [row("memory", f"{len(state.shared())} bytes", memoryReference=texts.SHARED)]
-    return rows + [row(f"mbarrier {at:#x}", text) for at, text in state.barriers()]
+    return rows + _machine(state)
+
+
+def _machine(state) -> list[dict]:
+    """Barriers, buffers, copies and descriptors."""
+    rows = [row(f"mbarrier {b.at:#x}", show.barrier(b)) for b in state.barriers()]
+    rows += [row(b.name, f"{b.space} {b.at:#x}, {b.bytes} bytes") for b in state.buffers()]
+    rows += [row(f"under way {i}", text) for i, text in enumerate(state.copies())]
+    return rows + [row(name, text) for name, text in state.descriptors()]
 
 
 def _launch(adapter) -> list[dict]:
@@ -105,7 +115,8 @@ def _launch(adapter) -> list[dict]:
         "trap": stopped.trap or "",
     }  # fmt: skip
     out = [row(name, text) for name, text in rows.items() if text]
-    if stopped.threads:
+    out += [row(f"constexpr {name}", str(value)) for name, value in adapter.session.constants.items()]
+    if stopped.threads or stopped.task:
         out += [row(f"path {i}", text) for i, text in enumerate(adapter.session.state.paths())]
     return out
 

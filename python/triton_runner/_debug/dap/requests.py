@@ -49,7 +49,9 @@ REQUESTS = {
     "setInstructionBreakpoints": Request(breaking.instruction, STANDS, ("supportsInstructionBreakpoints",)),
     "setExceptionBreakpoints": Request(breaking.exception, CLIENT),
     "dataBreakpointInfo": Request(breaking.data_info, STANDS),
-    "setDataBreakpoints": Request(breaking.data, CLIENT, ("supportsDataBreakpoints",)),
+    "setDataBreakpoints": Request(
+        breaking.data, CLIENT, ("supportsDataBreakpoints", "supportsDataBreakpointBytes")
+    ),
     "breakpointLocations": Request(breaking.locations, CLIENT, ("supportsBreakpointLocationsRequest",)),
     # going on
     "continue": Request(stepping.go_on, STANDS),

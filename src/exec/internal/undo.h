@@ -1,0 +1,65 @@
+// What a launch writes, kept so that memory can be put back: to how it was when the log began, or at a later mark.
+//
+// Nothing is copied in advance. The memory's pages are made read-only, and the first write to one in the time of a mark
+// saves it (a handler of SIGSEGV) and lets it through, so that a launch pays for what it writes and not for what it is
+// given. One thread writes at a time.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <triton_runner/exec/kernel.h>
+
+namespace triton_runner::exec {
+
+class UndoLog {
+ public:
+  UndoLog();
+  ~UndoLog();
+  UndoLog(const UndoLog&) = delete;
+  UndoLog& operator=(const UndoLog&) = delete;
+
+  // All that can be written is now as it is at mark 0.
+  void begin(std::span<const Allocation> memory);
+  bool is_on() const { return !marks_.empty(); }
+  size_t mark();  // the number of a new one
+  size_t marks() const { return marks_.size(); }
+  // All is as it was at a mark; later ones are gone.
+  void put_back(size_t mark);
+  // Forgets a mark, not the first; what it saved is of the one before.
+  void merge(size_t mark);
+  void end();  // forgets all of them
+  // What [address, address + out.size()) was at mark 0.
+  void read_first(uint64_t address, std::span<std::byte> out) const;
+
+  uint64_t saved_bytes() const;
+
+  struct Saved;  // a part of the memory as it was
+  // A write faulted at an address: whether it may be made again, now that this is saved.
+  bool on_fault(uint64_t address);
+
+ private:
+  // Disjoint memory: whole pages [first, end), in chunks, between parts of pages that others use, too.
+  struct Region {
+    uint64_t begin, end;
+    uint64_t first, last;  // the whole pages
+    uint64_t chunk;        // bytes of what is saved at once
+    std::vector<uint8_t> open;
+  };
+  struct Mark {
+    Saved* saved = nullptr;
+    std::vector<std::vector<std::byte>> edges;  // two a region
+  };
+  void add(uint64_t begin, uint64_t end);
+  void protect();
+  void save_edges(Mark& mark) const;
+  void apply(const Mark& mark);
+  bool open_chunk(Region& region, size_t chunk);
+
+  std::vector<Region> regions_;  // by address
+  std::vector<Mark> marks_;
+};
+
+}  // namespace triton_runner::exec

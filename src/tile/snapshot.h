@@ -1,0 +1,15 @@
+// Programs that a debugger has go on from an earlier moment.
+#pragma once
+#include <memory>
+
+#include "task.h"
+
+namespace triton_runner::tile {
+
+// The task's program as it stands before `in`: tiles are shared with it, and copied when they are written to. Null: it
+// cannot be kept.
+std::shared_ptr<exec::Snapshot> snapshot_of(Task& task, const Instr& in);
+// Makes the program what Program::restored says, which it takes.
+void restore_program(Program& program);
+
+}  // namespace triton_runner::tile
