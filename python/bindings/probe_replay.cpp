@@ -36,7 +36,8 @@ replay::Parameters parameters_of(const nb::dict& chip) {
 
 nb::dict by_name(const replay::Result& r) {
   nb::dict out;
-  out["cycles"] = r.cycles, out["ends"] = r.ends, out["instructions"] = r.instructions;
+  out["cycles"] = r.cycles, out["begins"] = r.begins, out["ends"] = r.ends,
+  out["instructions"] = r.instructions;
   out["issue"] = r.issue, out["tensor"] = r.tensor, out["shared"] = r.shared, out["l2"] = r.l2;
   out["dram"] = r.dram, out["dram_bytes"] = r.dram_bytes;
   out["l1_sectors"] = r.l1_sectors, out["l1_hits"] = r.l1_hits;
@@ -87,6 +88,21 @@ void init_replay(nb::module_& m) {
         nb::arg("timeline") = 0,
         "Replays programs of an observer's trace on one SM: cycles, when each of them ends, stalls by "
         "instruction, and what was busy. `chip`: a number for each of REPLAY_PARAMETERS.");
+  m.def(
+      "traced_instructions",
+      [](const exec::CountObserver& observer) {
+        nb::dict out;
+        for (const auto& [program, warps] : observer.trace().blocks) {
+          uint64_t n = 0;
+          for (const exec::WarpTrace& warp : warps)
+            for (const exec::TraceStep& step : warp.steps)
+              n += observer.trace().stretches[step.stretch].size();
+          out[nb::cast(program)] = n;
+        }
+        return out;
+      },
+      nb::arg("observer"),
+      "Of each program of an observer's trace, how many instructions its warps executed.");
   m.def(
       "trace_bytes",
       [](const exec::CountObserver& observer) {

@@ -25,8 +25,9 @@ void Sm::execute(Warp& warp, const Op& op, double at) {
       return set(warp, op, at, begin + op.latency);
     case Kind::kConstant:
       return set(warp, op, at, std::max(at, constant(op, at)) + op.latency);
-    case Kind::kRequest:
     case Kind::kThreadCopy:
+      return thread_copy(warp, op, begin, events);
+    case Kind::kRequest:
       for (const TraceEvent& event : events) request(warp, op, begin, event);
       if (events.empty()) set(warp, op, at, begin + op.latency);
       return;
@@ -49,6 +50,10 @@ void Sm::execute(Warp& warp, const Op& op, double at) {
     case Kind::kProduct:
     case Kind::kGroupProduct:
       return product(warp, op, at);
+    case Kind::kGroupArrive: {
+      BlockBarrier& group = slots_[warp.slot].barriers[16 + warp.number / 4 % 8];
+      return meet(warp, group, 4 * 32, at + 1, true);
+    }
     case Kind::kGroups:
     case Kind::kGroupWait:
       return;
@@ -63,16 +68,25 @@ void Sm::request(Warp& warp, const Op& op, double at, const TraceEvent& event) {
   if (event.kind == TraceEvent::kShared) {
     const double begin = memory_.shared.take(at, std::max<uint8_t>(1, event.wavefronts));
     done = begin + op.latency + std::max(0, event.wavefronts - 1);
-    if (op.kind == Kind::kThreadCopy) return;  // written when the data come
   } else {
     done = access(warp, op, at, event);
   }
-  if (op.kind == Kind::kThreadCopy) {
-    done += chip_.copy_latency;
-    warp.copies = std::max(warp.copies, done);
-  }
   if (op.stores && event.kind == TraceEvent::kGlobal) warp.stores = std::max(warp.stores, done);
   set(warp, op, at, op.stores ? at + chip_.read_latency : done);
+}
+
+// Each line goes to shared memory by itself when it comes, in as many wavefronts as the request has at least.
+void Sm::thread_copy(Warp& warp, const Op& op, double at, std::span<const TraceEvent> events) {
+  double done = at, wavefronts = 0;
+  for (const TraceEvent& event : events) {
+    if (event.kind == TraceEvent::kShared) wavefronts = std::max<double>(wavefronts, event.wavefronts);
+    if (event.kind != TraceEvent::kGlobal) continue;
+    wavefronts = std::max(wavefronts, event.lines / chip_.l1_tags);
+    done = std::max(done, access(warp, op, at, event) + chip_.copy_latency);
+  }
+  memory_.shared.take(at, wavefronts);
+  warp.copies = std::max(warp.copies, done);
+  set(warp, op, at, done);
 }
 
 // When the last of the sectors is there, or written.
@@ -80,10 +94,10 @@ double Sm::access(Warp& warp, const Op& op, double at, const TraceEvent& event) 
   double done = at;
   for (uint32_t k = 0; k < event.lines; ++k) {
     const uint64_t packed = warp.trace->lines[event.first + k];
-    const uint64_t line = memory_.moved(packed >> 4, warp.repeat);
+    const uint64_t line = memory_.place_of(packed >> 4, warp.repeat);
     const auto sectors = static_cast<uint32_t>(packed & 15);
     // The tags are looked up line by line, the data of a request then move together.
-    const double begin = memory_.shared.take(at, 1);
+    const double begin = memory_.shared.take(at, 1 / chip_.l1_tags);
     double one;
     if (event.kind == TraceEvent::kLocal) {
       const uint64_t own =
@@ -112,7 +126,7 @@ void Sm::bulk_copy(Warp& warp, const Op& op, double at, std::span<const TraceEve
     const double begin = copy_engine_.take(at, std::max(chip_.tma_interval, data->value / chip_.tma_bytes));
     for (uint32_t k = 0; k < data->lines; ++k) {
       const uint64_t packed = warp.trace->lines[data->first + k];
-      const uint64_t line = memory_.moved(packed >> 4, warp.repeat);
+      const uint64_t line = memory_.place_of(packed >> 4, warp.repeat);
       const auto sectors = static_cast<uint32_t>(packed & 15);
       const double arrives = begin + k * exec::kLineBytes / chip_.tma_bytes;
       done = std::max(done, op.stores ? memory_.store(arrives, line, sectors)
@@ -131,17 +145,21 @@ void Sm::bulk_copy(Warp& warp, const Op& op, double at, std::span<const TraceEve
 
 void Sm::barrier(Warp& warp, const Op& op, double at, const TraceEvent& event) {
   Slot& slot = slots_[warp.slot];
-  BlockBarrier& b = slot.barriers[event.at % 16];
-  b.arrived += 32;
   const uint32_t wanted = event.value ? event.value : slot.alive * 32;
-  const bool opens = b.arrived >= wanted;
   const double open = barrier_unit_.take(at, chip_.barrier_interval) + chip_.barrier_latency;
+  meet(warp, slot.barriers[event.at % 16], wanted, open, !op.arrives_only);
+}
+
+// The warp comes to a barrier of so many threads, which is open at `open` if it is the last one.
+void Sm::meet(Warp& warp, BlockBarrier& b, uint32_t wanted, double open, bool waits) {
+  b.arrived += 32;
+  const bool opens = b.arrived >= wanted;
   if (opens) {
     const std::vector<uint32_t> waiting = std::move(b.waiting);
     b = {};
     for (uint32_t w : waiting) wake(warps_[w], open, Reason::k_barrier);
   }
-  if (op.arrives_only) return;
+  if (!waits) return;
   hold(warp, opens ? open : kNever, Reason::k_barrier);
   if (!opens) b.waiting.push_back(warp.slot * warps_of_block_ + warp.number);
 }

@@ -21,9 +21,10 @@ struct Queue {
 class Lines {
  public:
   struct Line {
-    uint64_t key = 0;  // number + 1; 0: none
-    double ready = 0;
-    uint8_t sectors = 0;
+    uint64_t key = 0;            // number + 1; 0: none
+    double ready = 0, free = 0;  // of what is read; of atomics
+    double seen = 0;             // bytes that had been brought to L2 when it was used last
+    uint8_t sectors = 0, written = 0;
   };
   Line& at(uint64_t number);
 
@@ -44,8 +45,9 @@ class Memory {
   double update(double at, uint64_t line, uint32_t sectors);
   // Of a thread's own memory, which stays in L1 as long as it has room.
   double local(double at, uint64_t line, uint32_t sectors, bool stores);
-  // The same data of another program that was not traced: what programs share keeps its place.
-  uint64_t moved(uint64_t line, uint32_t repeat) const;
+  // What the other functions take as a line: the same wherever the arguments' memory lies. repeat: of a program that was not
+  // traced, in whose stead another one is replayed again; what programs share keeps its place.
+  uint64_t place_of(uint64_t line, uint32_t repeat) const;
 
   Queue l1, l2, dram, atomics, shared;
   double dram_bytes = 0, last_store = 0;
@@ -60,19 +62,21 @@ class Memory {
   };
   static constexpr size_t kWays = 8;
   Tag& tag(uint64_t line, bool* is_there);
+  double port(double at, uint32_t sectors, double share);
+  double reach(double at, uint32_t sectors, double part);
   double below(double at, uint64_t line, uint32_t sectors, bool is_first);
   double share_of(uint64_t line) const;
 
   const Parameters& chip_;
   std::vector<Region> regions_;
   mutable size_t last_region_ = 0;
-  double l2_rate_, dram_rate_, atomic_rate_;
+  double l2_rate_, l2_requests_, dram_rate_, active_;
   std::vector<Tag> tags_;
   size_t sets_;
   uint64_t clock_ = 0;
   Lines seen_;
+  double brought_ = 0;  // bytes to L2
   double skipped_ = 0;  // of what others bring to L2: the part of a line that this SM owes
-  double stored_ = 0, stored_room_;
 };
 
 }  // namespace triton_runner::replay

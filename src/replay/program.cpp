@@ -119,6 +119,8 @@ void give_kind(Op& op, const Instruction& in, const sass::Work& work, const Para
     op.kind = Kind::kObject, op.latency = chip.mbarrier_latency;
   } else if (n == "WARPGROUP" && in.has("DEPBAR")) {
     op.kind = Kind::kGroupWait, op.groups = last_number(in);
+  } else if (n == "WARPGROUP" && in.has("ARRIVE")) {
+    op.kind = Kind::kGroupArrive;
   } else if (n == "MEMBAR") {
     op.kind = Kind::kFence, op.latency = in.has("CTA") ? 0 : chip.fence_latency;
   }

@@ -19,6 +19,7 @@ enum class Kind : uint8_t {
   kObject,        // SYNCS
   kProduct,       // HMMA, DMMA: registers
   kGroupProduct,  // HGMMA
+  kGroupArrive,   // WARPGROUP.ARRIVE: the four warps meet
   kGroupWait,     // WARPGROUP.DEPBAR
   kFence,
 };

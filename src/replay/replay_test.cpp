@@ -20,11 +20,12 @@ replay::Parameters chip() {
   p.shuffle_latency = 24, p.shared_latency = 30, p.shared_atomic_latency = 60, p.l1_latency = 40;
   p.l2_latency = 200, p.dram_latency = 500, p.atomic_latency = 300, p.read_latency = 10;
   p.barrier_latency = 20, p.mbarrier_latency = 10, p.fence_latency = 100, p.tma_latency = 100;
-  p.hmma_latency = 32, p.gmma_latency = 30;
+  p.hmma_latency = 32, p.gmma_latency = 30, p.gmma_queue = 2;
   p.hmma_f16 = 512, p.hmma_tf32 = 256, p.hmma_8bit = 1024, p.dmma = 64;
   p.gmma_f16 = 1024, p.gmma_tf32 = 512, p.gmma_8bit = 2048;
   p.shared_bytes = 128, p.l1_bytes = 128, p.l2_sm_bytes = 64, p.l2_bytes = 6400, p.l2_atomics = 100;
-  p.dram_bytes = 1600, p.tma_bytes = 128, p.tma_interval = 8, p.l1_size = 256 << 10, p.l2_size = 32 << 20;
+  p.l1_tags = 1, p.l2_requests = 100, p.l2_line_atomics = 1, p.l2_merged = 1, p.l2_size = 32 << 20;
+  p.dram_bytes = 1600, p.tma_bytes = 128, p.tma_interval = 8, p.l1_size = 256 << 10;
   return p;
 }
 

@@ -20,6 +20,7 @@ Sm::Sm(const std::vector<Op>& ops, const exec::Trace& trace, const Parameters& c
     parts_[warps_[w].part].push_back(w);
   }
   code_.assign(ops.size() / kInstructionsOfLine + 1, kNever);
+  result.begins.assign(setup.programs.size(), 0);
   result.ends.assign(setup.programs.size(), 0);
   stale_.fill(true);
 }
@@ -64,6 +65,7 @@ void Sm::launch(uint32_t slot, double at) {
     to.block = block;
     const uint32_t repeat = repeats_[setup_.programs[block]]++;
     const double begin = launcher_.take(at, chip_.block_interval * setup_.active);
+    result_.begins[block] = begin;
     for (uint32_t n = 0; found != trace_.blocks.end() && n < found->second.size(); ++n) {
       Warp& warp = warps_[slot * warps_of_block_ + n];
       const uint32_t part = warp.part;
@@ -116,7 +118,7 @@ uint32_t Sm::pick(size_t part, double* at) {
     const Op& op = ops_[warp.instruction];
     if (op.pipe == kNoPipe) return chosen;
     const double room = op.pipe == kLsu                  ? chip_.lsu_queue * op.interval
-                        : op.kind == Kind::kGroupProduct ? kNever
+                        : op.kind == Kind::kGroupProduct ? chip_.gmma_queue * op.interval
                                                          : 0;
     const double open = pipes_[part][op.pipe].free - room;
     if (open <= now) return chosen;

@@ -27,6 +27,8 @@ struct Object {  // an mbarrier
   std::vector<uint32_t> waiting;  // warps
 };
 
+inline constexpr size_t kBarriers = 16 + 8;  // those with a number, and one a warp group
+
 struct BlockBarrier {
   uint32_t arrived = 0;  // threads
   std::vector<uint32_t> waiting;
@@ -37,7 +39,7 @@ struct Slot {
   uint32_t block = 0;  // of Setup::programs
   uint32_t alive = 0;  // warps
   std::unordered_map<uint32_t, Object> objects;
-  std::array<BlockBarrier, 16> barriers;
+  std::array<BlockBarrier, kBarriers> barriers;
 };
 
 struct Warp {
@@ -84,9 +86,11 @@ class Sm {
   void segment(const Warp& warp, Reason reason, double begin, double end);
   void execute(Warp& warp, const Op& op, double at);
   void request(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
+  void thread_copy(Warp& warp, const Op& op, double at, std::span<const exec::TraceEvent> events);
   double access(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
   void bulk_copy(Warp& warp, const Op& op, double at, std::span<const exec::TraceEvent> events);
   void barrier(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
+  void meet(Warp& warp, BlockBarrier& barrier, uint32_t wanted, double open, bool waits);
   void object(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
   void complete(const Arrival& arrival);
   void settle(Slot& slot, Object& object, double at);

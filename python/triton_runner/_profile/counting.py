@@ -7,6 +7,7 @@ many sectors a request touches depends on them. The program's own arguments stay
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import numpy
@@ -61,7 +62,8 @@ def counted(launch: Relaunch, sample=None, threads: int = 0, told=lambda text, d
     """Raises DiagnosticError for a launch without machine code, KernelTrap for one that stops."""
     grid = (*launch.grid, 1, 1)[:3]
     places, observer = programs_of(grid, sample), probe.CountObserver()
-    _run(launch, observer, places, threads, told)
+    copies = launch.arguments.copied("cpu", alignment=ALIGNMENT)
+    _run(launch, observer, copies, places, threads, told)
     listing = tools.listing(launch.texts["cubin"])
     return _of(observer, _core.sass_instructions(listing, launch.name), listing, grid, places is not None)
 
@@ -74,29 +76,38 @@ class Traced:
     observer: probe.CountObserver
     rows: list
     listing: str
-    programs: list[int]
     memory: list[tuple[int, int]]
 
+    @functools.cached_property
+    def sizes(self) -> dict[int, int]:
+        """Instructions of warps by program, which is its number in the grid."""
+        return probe.traced_instructions(self.observer)
 
-def traced(launch: Relaunch, programs: list[int], most: int) -> Traced:
-    """A trace of programs, by number: so many steps and requests at most. Raises as counted()."""
+
+def traced(launch: Relaunch, programs: list[int], more: list[int], most: int) -> Traced:
+    """A trace of programs, by number: so many steps and requests at most. more: those that run too if
+    programs differ in size, of which the first three are looked at. Raises as counted()."""
     observer = probe.CountObserver()
     observer.keep_trace(most)
-    grid = (*launch.grid, 1, 1)[:3]
-    copies = _run(launch, observer, programs_of(grid, programs), 0, lambda text, done, total: None)
+    grid, tell = (*launch.grid, 1, 1)[:3], lambda text, done, total: None
+    copies = launch.arguments.copied("cpu", alignment=ALIGNMENT)
+    ran = list(dict.fromkeys([*programs, *more[:3]]))
+    _run(launch, observer, copies, programs_of(grid, ran), 0, tell)
+    rest = [number for number in more if number not in ran]
+    if rest and len(set(probe.traced_instructions(observer).values())) > 1:
+        _run(launch, observer, copies, programs_of(grid, rest), 0, tell)
     listing = tools.listing(launch.texts["cubin"])
     memory = [(copies.address(i), data.nbytes) for i, data in enumerate(copies.live())]
-    return Traced(observer, _core.sass_instructions(listing, launch.name), listing, observer.traced, memory)
+    return Traced(observer, _core.sass_instructions(listing, launch.name), listing, memory)
 
 
-def _run(launch: Relaunch, observer, places: list | None, threads: int, told) -> Arguments:
-    """Launches these programs on copies of the arguments, which it gives back."""
+def _run(launch: Relaunch, observer, copies: Arguments, places: list | None, threads: int, told) -> None:
+    """Launches these programs on copies of the arguments."""
     if not launch.target.startswith("cuda:"):
         raise fail(
             f"kernel '{launch.name}' is for {launch.target}, and the engine counts NVIDIA's machine code",
             "--target cuda:90 compiles it for an H100",
         )
-    copies = launch.arguments.copied("cpu", alignment=ALIGNMENT)
     fixed = {"device": "cpu", "level": "cubin", "target": launch.target, "recorder": observer}
     with unseen(), _settings.using(**fixed, threads=threads, programs=0, check="", shuffle=-1):
         kernel = launch.kernel("cubin")
@@ -106,7 +117,6 @@ def _run(launch: Relaunch, observer, places: list | None, threads: int, told) ->
                 kernel.launch(launch.grid, copies.named)
     if observer.is_mixed:
         raise fail(f"kernel '{launch.name}': its launches ran different machine code")
-    return copies
 
 
 class Binary:

@@ -8,6 +8,7 @@ what follows goes on at the pace that the replay has come to.
 from __future__ import annotations
 
 import dataclasses
+import heapq
 import math
 import time
 from collections import defaultdict
@@ -25,6 +26,8 @@ _REASONS = [text for _, text in probe.REPLAY_REASONS]
 _NAMES = [name for name, _ in probe.REPLAY_REASONS]
 _MOST_PROGRAMS, _WAVES = 16, 3  # that run, and waves of blocks of an SM that are replayed at most
 _MOST = 1 << 26  # steps and requests of a trace
+_SPREAD = 16  # programs of the whole grid that run where programs differ
+_EQUAL = 1.03  # the largest program by the smallest, up to which they count as equal
 _BUSY = 0.6  # of the time: a resource that binds
 
 
@@ -77,7 +80,8 @@ def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) 
     if not total:
         raise fail(f"kernel '{launch.name}' is launched with an empty grid")
     blocks = needs.occupancy["blocks"]
-    what = traced(launch, _sample(_deal(chip, total, blocks), chip.sms, total, programs), _MOST)
+    dealt = _deal(chip, total, blocks)
+    what = traced(launch, _sample(dealt, chip.sms, total, programs), _spread(total, _SPREAD), _MOST)
     shared = (needs.static_shared or 0) + (needs.dynamic_shared or 0)
     return Subject(launch.name, total, blocks, shared, what)
 
@@ -95,7 +99,7 @@ def estimate_of(
     stalls = _stalls(result, what)
     return Estimate(
         subject.kernel, chip.name, round(cycles, 1), round(seconds * 1e6, 3), _bound(busy, stalls), kind,
-        timing.error_of(chip, kind), round(dealt.waves, 3), dealt.resident, len(what.programs), subject.total,
+        timing.error_of(chip, kind), round(dealt.waves, 3), dealt.resident, len(what.sizes), subject.total,
         stalls, busy, result["dram_bytes"] * dealt.active, round(time.perf_counter() - started, 3),
         _notes(chip),
     )  # fmt: skip
@@ -121,15 +125,19 @@ def _sample(dealt: _Dealt, sms: int, total: int, most: int | None) -> list[int]:
     return list(range(0, total, sms))[: min(most, dealt.programs)]
 
 
+def _spread(total: int, most: int) -> list[int]:
+    """Programs of all parts of the grid, whatever its shape: steps of the golden ratio."""
+    return list(dict.fromkeys(int(total * ((i + 0.5) * 0.6180339887 % 1)) for i in range(min(total, most))))
+
+
 def _replayed(subject: Subject, dealt: _Dealt, numbers: dict):
     """What the core says, and the SM's cycles for all of its programs."""
-    what = subject.what
-    count = min(dealt.programs, max(len(what.programs), _WAVES * dealt.resident))
-    order = [what.programs[i % len(what.programs)] for i in range(count)]
-    result = probe.replay(
-        what.observer, what.listing, subject.kernel, numbers, order, dealt.resident, dealt.active,
-        subject.shared * dealt.resident, _regions(what, subject.total),
-    )  # fmt: skip
+    sizes = subject.what.sizes
+    if max(sizes.values()) > _EQUAL * min(sizes.values()):
+        return _replayed_uneven(subject, dealt, numbers)
+    ran = [*sizes]
+    count = min(dealt.programs, max(len(ran), _WAVES * dealt.resident))
+    result = _run(subject, dealt, numbers, [ran[i % len(ran)] for i in range(count)])
     cycles = result["cycles"]
     if dealt.programs > count:
         ends = sorted(result["ends"])
@@ -139,13 +147,40 @@ def _replayed(subject: Subject, dealt: _Dealt, numbers: dict):
     return result, cycles
 
 
+def _replayed_uneven(subject: Subject, dealt: _Dealt, numbers: dict):
+    """Programs differ: those of the whole grid are replayed on an SM, and then all are dealt to the SMs as
+    these get free, each with the time of one of them."""
+    sizes = subject.what.sizes
+    ran = [number for number in _spread(subject.total, _SPREAD) if number in sizes] or [*sizes]
+    if subject.total <= len(sizes):
+        ran = [*sizes]
+    if dealt.programs <= dealt.resident:  # all at once: the SM with the largest is the last
+        ran = sorted(ran, key=lambda number: -sizes[number])[: dealt.programs]
+        result = _run(subject, dealt, numbers, ran)
+        return result, result["cycles"]
+    result = _run(subject, dealt, numbers, ran)
+    times = [end - begin for begin, end in zip(result["begins"], result["ends"], strict=True)]
+    free = [0.0] * (dealt.resident * dealt.active)
+    for number in range(subject.total):
+        heapq.heappush(free, heapq.heappop(free) + times[number % len(times)])
+    return result, max(free)
+
+
+def _run(subject: Subject, dealt: _Dealt, numbers: dict, order: list[int]) -> dict:
+    what = subject.what
+    return probe.replay(
+        what.observer, what.listing, subject.kernel, numbers, order, dealt.resident, dealt.active,
+        subject.shared * dealt.resident, _regions(what, subject.total),
+    )  # fmt: skip
+
+
 def _regions(what: Traced, total: int) -> list[tuple[int, int, float]]:
     """(first address, end, how many programs share a byte) of each block of the arguments' memory."""
     plain = [(begin, begin + size, 1.0) for begin, size in what.memory]
     out = []
     for (begin, end, _), (each, together) in zip(plain, probe.footprints(what.observer, plain), strict=True):
-        of_all = each / len(what.programs) * total
-        there = min(end - begin, of_all) if len(what.programs) < total else together
+        of_all = each / len(what.sizes) * total
+        there = min(end - begin, of_all) if len(what.sizes) < total else together
         out.append((begin, end, max(1.0, of_all / there) if there else 1.0))
     return out
 

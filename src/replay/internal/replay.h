@@ -54,9 +54,9 @@ struct Segment {
 };
 
 struct Result {
-  double cycles = 0;          // from the first block's launch to the end of the last one's stores
-  std::vector<double> ends;   // of each of Setup::programs
-  uint64_t instructions = 0;  // of warps
+  double cycles = 0;                 // from the first block's launch to the end of the last one's stores
+  std::vector<double> begins, ends;  // of each of Setup::programs
+  uint64_t instructions = 0;         // of warps
   std::vector<std::array<double, kReasons>> stalls;  // of each instruction of the function: cycles of warps
   // Cycles for which each was at work, of one part of the SM where it has four of them.
   double issue = 0, tensor = 0, shared = 0, l2 = 0, dram = 0;

@@ -1,7 +1,7 @@
 """The launches of launches.py, estimated, beside what measure.py measured of them.
 
     estimate.py trace OUT [--only TEXT] [--part 0/2]    runs some programs of each; needs Triton 3.6
-    estimate.py compare OUT MEASURED [--results FILE]   replays them: errors by kind, groups
+    estimate.py compare OUT MEASURED [--record]         replays them: errors by kind, groups
 
 `trace` writes a file a launch (listing, trace, grid), so that `compare` needs no Triton; it runs under
 `triton-runner run --device cpu --level cubin --target cuda:90 --pretend-cuda`. Pairs are by (item, kernel,
@@ -22,7 +22,7 @@ import traceback
 HERE = pathlib.Path(__file__).resolve().parent
 FITTED = (
     "nothing", "add", "chase", "copy_strided", "special", "polynomial", "doubles", "gather", "row_sum",
-    "product", "chunk_fwd_kernel_o", "cumulative", "sort_rows", "attention_delta",
+    "product", "chunk_fwd_kernel_o", "cumulative", "sort_rows", "histogram",
 )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def trace(options) -> None:
         what = subject.what
         fields |= {
             "item": item, "nth": nth, "grid": list(launch.grid), "listing": what.listing,
-            "code": code_of(launch.texts["cubin"], launch.name), "programs": what.programs,
+            "code": code_of(launch.texts["cubin"], launch.name),
             "memory": what.memory, "trace": probe.trace_bytes(what.observer),
         }  # fmt: skip
         path.write_bytes(pickle.dumps(fields))
@@ -111,14 +111,15 @@ def pairs(options) -> list[Pair]:
             continue
         fields = pickle.loads(path.read_bytes())
         row = measured.get((fields["item"], fields["kernel"], fields["nth"]))
-        if row is None or not row.get("ncu") or row["code"] != fields["code"]:
+        grid = (fields["grid"] + [1, 1])[:3]
+        if row is None or not row.get("ncu") or row["code"] != fields["code"] or row["grid"] != grid:
             other += 1
             continue
         observer = probe.CountObserver()
         probe.give_trace(observer, fields["trace"])
         listing = fields["listing"]
         rows = _core.sass_instructions(listing, fields["kernel"])
-        what = Traced(observer, rows, listing, fields["programs"], fields["memory"])
+        what = Traced(observer, rows, listing, fields["memory"])
         subject = Subject(fields["kernel"], fields["total"], fields["blocks"], fields["shared"], what)
         out.append(Pair(fields["item"], fields["kernel"], fields["nth"], subject, row))
     print(f"{len(out)} pairs; {other} without a measurement of the same machine code", flush=True)
@@ -153,7 +154,7 @@ def percentile(values: list[float], part: float) -> float:
 def table(rows: list[dict]) -> dict:
     """Errors by kind, and of groups of configurations."""
     out = {}
-    by_kind = {"all": rows}
+    by_kind = {"all": rows, "5 us and more": [row for row in rows if row["us"] >= 5]}
     for row in rows:
         by_kind.setdefault(row["kind"], []).append(row)
     for kind, members in by_kind.items():
@@ -201,8 +202,50 @@ def compare(options) -> None:
     test = [row for row in rows if not row["fitted"]]
     result = {"chip": options.chip, "test": table(test), "fitted": table([r for r in rows if r["fitted"]])}
     print(json.dumps(result, indent=1))
-    if options.results:
-        options.results.write_text(json.dumps(result | {"rows": rows}, indent=1) + "\n")
+    if options.record:
+        record(options, result, rows)
+
+
+def record(options, result: dict, rows: list[dict]) -> None:
+    """Into results/timed.json, and the page that shows it."""
+    sys.path.insert(0, str(HERE.parents[1] / "suite"))
+    import results
+
+    test = result["test"]
+    kinds = [name for name in test if "mean" in (test[name] if isinstance(test[name], dict) else {})]
+    fields = ("launches", "kernels", "mean", "p90", "bias")
+
+    def shown(one: dict) -> list[str]:
+        return [f"{one[f]:.1%}" if isinstance(one[f], float) else str(one[f]) for f in fields]
+
+    columns = ["kind", "launches", "kernels", "mean error", "90th percentile", "mean, with its sign"]
+    body = [[kind, *shown(test[kind])] for kind in kinds]
+    body.append(["of the fitted kernels, all", *shown(result["fitted"]["all"])])
+    of_group = [
+        [name, str(one["configurations"]), f"{one['tau']:.2f}", f"{one['regret']:.1%}"]
+        for name, one in test["groups"].items()
+    ]
+    every, tau_of, regret = test["all"], test["median tau"], test["median regret"]
+    figures = {
+        "result": f"{every['launches']} launches of {every['kernels']} kernels: mean error "
+        f"{every['mean']:.1%}, 90th percentile {every['p90']:.1%}; over the configurations of "
+        f"{len(of_group)} kernels Kendall's tau {tau_of:.2f}, regret {regret:.1%} (medians)"
+    }
+    key, command = options.chip, "python tests/gpu/timed/estimate.py compare OUT MEASURED"
+    about = {"machine": f"an {options.chip.upper()}, Triton 3.6.0, ncu"}
+    what = f"estimates of cycles beside ncu's, {options.chip.upper()}: launches that nothing was fitted on"
+    data = [[r["item"], r["kernel"], r["nth"], r["cycles"], r["estimate"], r["kind"]] for r in rows]
+    results.record(
+        "timed", key, what, command, figures, table={"columns": columns, "rows": body}, data=data, **about
+    )
+    groups = {
+        "columns": ["kernel and problem", "configurations", "Kendall's tau", "regret"],
+        "rows": of_group,
+    }
+    results.record(
+        "timed", f"{key}-groups", f"configurations of one kernel, {options.chip.upper()}", command, figures,
+        table=groups, **about,
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -213,7 +256,7 @@ def main() -> None:
     parser.add_argument("--chip", default="h200")
     parser.add_argument("--only", default="")
     parser.add_argument("--part", default="0/1")
-    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--record", action="store_true", help="keep the result (results/timed.json)")
     parser.add_argument("--verbose", "-v", action="store_true")
     options = parser.parse_args()
     {"trace": trace, "compare": compare}[options.what](options)

@@ -1,0 +1,111 @@
+"""Estimates of a launch's time: what moves them, what is refused, how they are shown."""
+
+import json
+import pathlib
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+import torch
+import triton_runner
+from click.testing import CliRunner
+from kernels_for_profiles import add, loop
+from triton_runner import _settings
+from triton_runner._base import typed
+from triton_runner._cli import main
+from triton_runner._core import probe
+from triton_runner._lockstep.subject import launch_of
+from triton_runner._profile import chips, timing
+from triton_runner._profile.replay import KINDS, _spread, estimate, estimate_of, subject_of
+from triton_runner._profile.results import Profile
+
+ADD = ["--arg", "f32[4096]=1", "--arg", "f32[4096]=2", "--arg", "f32[4096]", "--arg", "4096"]
+
+
+def launch(kernel, arguments, options, grid):
+    with _settings.using(device="cpu", target="cuda:90"):
+        return launch_of(kernel, arguments, options, grid)
+
+
+def added(blocks: int):
+    x, y, out = (torch.ones(blocks * 1024) for _ in range(3))
+    return launch(add, [x, y, out, blocks * 1024], {"BLOCK": 1024, "num_warps": 4}, (blocks,))
+
+
+def test_a_stream_takes_the_time_of_its_bytes():
+    big = estimate(added(660), chip="h200")
+    assert (big.kind, big.bound_by, big.of) == ("under 5 us", "memory", 660)
+    # Five programs an SM, each loads two blocks and stores one.
+    assert big.dram_bytes == pytest.approx(660 * 3 * 4096)
+    assert (big.blocks_per_sm, big.waves) == (5, 1.0)
+    numbers = timing.parameters("h200")
+    subject = subject_of(added(5280), chips.CHIPS["h200"])
+    some, more = (
+        estimate_of(subject, chips.CHIPS["h200"], numbers | {"dram_bytes": numbers["dram_bytes"] * part})
+        for part in (1, 0.5)
+    )
+    assert more.cycles - some.cycles == pytest.approx(5280 * 3 * 4096 / numbers["dram_bytes"], rel=0.1)
+
+
+def test_programs_that_differ_end_with_the_largest():
+    def looped(blocks: int):
+        return launch(loop, [torch.ones(blocks * 128), torch.zeros(blocks * 128)], {"BLOCK": 128}, (blocks,))
+
+    one, eight = estimate(looped(1), chip="h200"), estimate(looped(8), chip="h200")
+    assert eight.programs == 8 and eight.blocks_per_sm == 1
+    # Program 7 waits for memory once more at least.
+    assert eight.cycles - one.cycles > timing.parameters("h200")["dram_latency"]
+
+
+def test_a_spread_covers_each_dimension_of_a_grid():
+    numbers = _spread(16 * 32, 16)
+    assert (
+        len(set(numbers)) == 16 and len({n % 16 for n in numbers}) > 8 and len({n // 16 for n in numbers}) > 8
+    )
+    assert _spread(3, 16) and set(_spread(3, 16)) <= {0, 1, 2}
+
+
+def test_what_cannot_be_estimated_says_why():
+    with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'b200'"):
+        estimate(added(1), chip="b200")
+    with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'h100-pcie'"):
+        timing.parameters("h100-pcie")
+    x = torch.ones(128)
+    with pytest.raises(triton_runner.DiagnosticError, match="a replay needs a chip"):
+        triton_runner.profile(add, [x, x, x, 128], {"BLOCK": 128}, grid=(1,), replay=True)
+
+
+def test_every_parameter_has_a_number_and_traces_come_back():
+    for chip in timing.TIMINGS:
+        assert set(timing.parameters(chip)) == {name for name, _ in probe.REPLAY_PARAMETERS}
+    subject = subject_of(added(4), chips.CHIPS["h200"])
+    other = probe.CountObserver()
+    probe.give_trace(other, probe.trace_bytes(subject.what.observer))
+    assert probe.traced_instructions(other) == subject.what.sizes
+    with pytest.raises(triton_runner.DiagnosticError, match="no trace"):
+        probe.give_trace(other, probe.trace_bytes(subject.what.observer)[:-1])
+
+
+def test_the_verb_shows_the_estimate_and_its_error():
+    where = f"{__file__.replace('test_replay', 'kernels_for_profiles')}:add"
+    call = ["profile", "--chip", "h200", "--replay", where, *ADD, "-c", "BLOCK=1024", "--grid", "4"]
+    answer = CliRunner().invoke(main, call)
+    assert (
+        answer.exit_code == 0 and "estimate on h200:" in answer.stdout and "under 5 us: +-" in answer.stdout
+    )
+    (one,) = typed.of_json(
+        Profile, json.loads(CliRunner().invoke(main, [*call[:4], "--json", *call[4:]]).stdout)
+    ).launches
+    assert one.estimate.error == timing.ERRORS["h200"]["under 5 us"]
+    assert 0 < sum(stall.share for stall in one.estimate.stalls) <= 1.0
+
+
+def test_errors_are_those_that_were_measured():
+    measured = json.loads(
+        (pathlib.Path(__file__).resolve().parents[3] / "results" / "timed.json").read_text()
+    )
+    for chip, errors in timing.ERRORS.items():
+        rows = {row[0]: float(row[3].rstrip("%")) / 100 for row in measured[chip]["table"]["rows"]}
+        assert set(errors) == set(KINDS)
+        assert all(errors[kind] == pytest.approx(rows[kind], abs=1e-9) for kind in KINDS)
