@@ -14,18 +14,18 @@
 
 namespace triton_runner::exec {
 
-// Followed by its bytes. From mmap: the handler may not allocate otherwise.
-struct UndoLog::Saved {
+// Followed by its bytes.
+struct alignas(64) UndoLog::Saved {
   Saved* next;
   uint64_t address, bytes;
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
-  void free() { ::munmap(this, sizeof(Saved) + bytes); }
 };
 
 namespace {
 
 constexpr uint64_t kChunk = 64 << 10;
-constexpr uint64_t kMostChunks = 4096;  // of a region: each may be a mapping of its own to the system
+constexpr uint64_t kBlock = 8 << 20;    // of memory for what is saved
+constexpr uint64_t kMostChunks = 1024;  // of a region: each may be a mapping of its own to the system
 
 uint64_t page_bytes() {
   static const auto bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -90,11 +90,12 @@ void UndoLog::begin(std::span<const Allocation> memory) {
     UndoLog* none = nullptr;
     return slot.compare_exchange_strong(none, this);
   });
-  marks_.emplace_back();
-  save_edges(marks_.back());
+  free_.assign(regions_.size(), nullptr);
+  blocks_.reserve(1 << 16);  // the handler adds to them
+  add_mark();
   if (free == logs.end()) {  // nobody would be told: all of it is saved
-    for (Region& r : regions_)
-      for (size_t c = 0; c < r.open.size(); ++c) open_chunk(r, c);
+    for (size_t r = 0; r < regions_.size(); ++r)
+      for (size_t c = 0; c < regions_[r].open.size(); ++c) open_chunk(r, c);
     return;
   }
   install();
@@ -112,7 +113,8 @@ void UndoLog::add(uint64_t begin, uint64_t end) {
 
 // Chunks that were written to are closed again.
 void UndoLog::protect() {
-  for (Region& r : regions_)
+  for (size_t region = 0; region < regions_.size(); ++region) {
+    Region& r = regions_[region];
     for (size_t c = 0; c < r.open.size();) {
       if (!r.open[c]) {
         ++c;
@@ -122,34 +124,83 @@ void UndoLog::protect() {
       for (; c < r.open.size() && r.open[c]; ++c) r.open[c] = 0;
       const uint64_t at = r.first + from * r.chunk;
       if (!let_write(at, std::min(r.last, r.first + c * r.chunk) - at, false))
-        for (size_t k = from; k < c; ++k) open_chunk(r, k);  // the system does not: it is saved at once
+        for (size_t k = from; k < c; ++k) open_chunk(region, k);  // the system does not: it is saved at once
     }
+  }
 }
 
-bool UndoLog::open_chunk(Region& r, size_t c) {
+UndoLog::Saved* UndoLog::allocate(size_t region) {
+  if (Saved* saved = free_[region]) {
+    free_[region] = saved->next;
+    return saved;
+  }
+  const uint64_t bytes = sizeof(Saved) + regions_[region].chunk;
+  if (static_cast<uint64_t>(end_ - next_) < bytes) {
+    if (blocks_.size() == blocks_.capacity()) return nullptr;
+    const uint64_t wanted = std::max(kBlock, bytes);
+    void* block =
+        ::mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (block == MAP_FAILED) return nullptr;
+    ::madvise(block, wanted, MADV_HUGEPAGE);
+    next_ = static_cast<std::byte*>(block);
+    end_ = next_ + wanted;
+    blocks_.push_back({next_, wanted});
+  }
+  auto* saved = new (next_) Saved{};
+  next_ += bytes;
+  return saved;
+}
+
+void UndoLog::release(Saved* saved) {
+  const size_t region = region_of(saved->address);
+  saved->next = free_[region];
+  free_[region] = saved;
+}
+
+void UndoLog::release_all(Saved* saved) {
+  while (saved) {
+    Saved* next = saved->next;
+    release(saved);
+    saved = next;
+  }
+}
+
+// Of an address that is in one.
+size_t UndoLog::region_of(uint64_t address) const {
+  const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
+                                      [](uint64_t a, const Region& r) { return a < r.begin; });
+  return static_cast<size_t>(after - regions_.begin()) - 1;
+}
+
+bool UndoLog::open_chunk(size_t region, size_t c) {
+  Region& r = regions_[region];
+  Mark& mark = marks_.back();
   const uint64_t at = r.first + c * r.chunk, bytes = std::min(r.chunk, r.last - at);
-  void* memory =
-      ::mmap(nullptr, sizeof(Saved) + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  auto* saved = new (memory) Saved{marks_.back().saved, at, bytes};
-  std::memcpy(saved->data(), host(at), bytes);
-  marks_.back().saved = saved;
+  if (!mark.has[region][c]) {
+    Saved* saved = allocate(region);
+    if (!saved) return false;
+    *saved = {mark.saved, at, bytes};
+    std::memcpy(saved->data(), host(at), bytes);
+    mark.saved = saved;
+    mark.has[region][c] = 1;
+  }
   r.open[c] = 1;
   return let_write(at, bytes, true);
 }
 
 bool UndoLog::on_fault(uint64_t address) {
-  const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
-                                      [](uint64_t a, const Region& r) { return a < r.begin; });
-  if (after == regions_.begin()) return false;
-  Region& r = *(after - 1);
+  if (regions_.empty() || address < regions_.front().begin) return false;
+  const size_t region = region_of(address);
+  Region& r = regions_[region];
   if (address < r.first || address >= r.last) return false;
   const size_t chunk = (address - r.first) / r.chunk;
-  return !r.open[chunk] && open_chunk(r, chunk);
+  return !r.open[chunk] && open_chunk(region, chunk);
 }
 
-void UndoLog::save_edges(Mark& mark) const {
+void UndoLog::add_mark() {
+  Mark& mark = marks_.emplace_back();
   for (const Region& r : regions_) {
+    mark.has.emplace_back(r.open.size());
     mark.edges.emplace_back(host(r.begin), host(std::min(r.first, r.end)));
     mark.edges.emplace_back(host(std::max(r.last, r.begin)), host(r.end));
   }
@@ -157,8 +208,7 @@ void UndoLog::save_edges(Mark& mark) const {
 
 size_t UndoLog::mark() {
   protect();
-  marks_.emplace_back();
-  save_edges(marks_.back());
+  add_mark();
   return marks_.size() - 1;
 }
 
@@ -173,18 +223,6 @@ void UndoLog::apply(const Mark& mark) {
   }
 }
 
-namespace {
-
-void free_all(UndoLog::Saved* saved) {
-  while (saved) {
-    UndoLog::Saved* next = saved->next;
-    saved->free();
-    saved = next;
-  }
-}
-
-}  // namespace
-
 void UndoLog::put_back(size_t mark) {
   for (Region& r : regions_) {
     if (r.open.empty()) continue;
@@ -193,8 +231,9 @@ void UndoLog::put_back(size_t mark) {
   }
   while (marks_.size() > mark) {
     apply(marks_.back());
-    free_all(marks_.back().saved);
+    release_all(marks_.back().saved);
     marks_.back().saved = nullptr;
+    for (auto& has : marks_.back().has) std::fill(has.begin(), has.end(), uint8_t{0});
     if (marks_.size() == mark + 1) break;
     marks_.pop_back();
   }
@@ -222,14 +261,12 @@ void UndoLog::merge(size_t mark) {
   Saved* later = marks_[mark].saved;
   while (later) {
     Saved* next = later->next;
-    const bool known = [&] {
-      for (Saved* s = into.saved; s; s = s->next)
-        if (s->address == later->address) return true;
-      return false;
-    }();
+    const size_t region = region_of(later->address);
+    uint8_t& known = into.has[region][(later->address - regions_[region].first) / regions_[region].chunk];
     if (known) {
-      later->free();
+      release(later);
     } else {
+      known = 1;
       later->next = into.saved;
       into.saved = later;
     }
@@ -245,7 +282,9 @@ void UndoLog::end() {
   }
   for (Region& r : regions_)
     if (!r.open.empty()) let_write(r.first, r.last - r.first, true);
-  for (Mark& m : marks_) free_all(m.saved);
+  for (const Block& b : blocks_) ::munmap(b.data, b.bytes);
+  blocks_.clear();
+  next_ = end_ = nullptr;
   regions_.clear();
   marks_.clear();
 }

@@ -50,16 +50,30 @@ class UndoLog {
   };
   struct Mark {
     Saved* saved = nullptr;
+    std::vector<std::vector<uint8_t>> has;      // of each region's chunks: whether it is saved
     std::vector<std::vector<std::byte>> edges;  // two a region
   };
   void add(uint64_t begin, uint64_t end);
   void protect();
-  void save_edges(Mark& mark) const;
+  void add_mark();
+  Saved* allocate(size_t region);
+  void release(Saved* saved);
+  void release_all(Saved* saved);
+  size_t region_of(uint64_t address) const;
   void apply(const Mark& mark);
-  bool open_chunk(Region& region, size_t chunk);
+  bool open_chunk(size_t region, size_t chunk);
 
   std::vector<Region> regions_;  // by address
   std::vector<Mark> marks_;
+  // Memory for what is saved, which the handler takes without allocating: blocks of the system, and chunks that are free
+  // again.
+  struct Block {
+    std::byte* data;
+    uint64_t bytes;
+  };
+  std::vector<Block> blocks_;
+  std::byte *next_ = nullptr, *end_ = nullptr;
+  std::vector<Saved*> free_;  // by region: chunks of a region have one size
 };
 
 }  // namespace triton_runner::exec

@@ -102,6 +102,14 @@ class Editor:
             pass
         return message
 
+    def printed(self, text: str) -> dict:
+        """The message with what the program has printed, which may have come before a response."""
+
+        def has_it(message: dict) -> bool:
+            return message.get("event") == "output" and text in message["body"]["output"]
+
+        return next(filter(has_it, self.messages), None) or self.wait(has_it)
+
     # ---- requests
 
     def ask(self, command: str, **arguments) -> dict:

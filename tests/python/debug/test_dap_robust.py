@@ -222,7 +222,7 @@ def begun(editor, tmp_path) -> list[psutil.Process]:
     """Starts a program that does not end; its processes."""
     editor.body("launch", program=program(tmp_path, ENDLESS))
     editor.body("configurationDone")
-    editor.wait(lambda m: m.get("event") == "output" and "begun" in m["body"]["output"])
+    editor.printed("begun")
     processes = family(editor.process.pid)
     assert len(processes) == 3
     return processes
@@ -272,7 +272,7 @@ def test_pause_and_breakpoints_while_it_runs(tmp_path):
     with Editor() as editor:
         editor.body("launch", program=program(tmp_path, LAUNCHES), args=[KERNEL["program"]])
         editor.body("configurationDone")
-        editor.wait(lambda m: m.get("event") == "output")
+        editor.printed("")
         assert "pause it first" in editor.ask("stackTrace", threadId=1)["message"]
         assert editor.body("threads")["threads"]
         assert editor.go("pause", threadId=1)["body"]["reason"] == "pause"
@@ -340,7 +340,7 @@ def test_ctrl_c(tmp_path):
         with Editor(connection) as editor:
             editor.body("launch", program=program(tmp_path, ENDLESS))
             editor.body("configurationDone")
-            editor.wait(lambda m: m.get("event") == "output")
+            editor.printed("")
             processes = family(process.pid)
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 130
