@@ -312,7 +312,7 @@ Site Debugger::site_of(const void* value) const {
     Site site = probe::site_of(of, "", "");
     const bool constant =
         of.defining_op && of.defining_op->num_operands() == 0 && of.defining_op->attr("value");
-    if (site.variable.empty() && !constant) site.variable = printed_name(of);
+    if (site.variable.empty() && !constant && !is_made_for_loop(of)) site.variable = printed_name(of);
     return site;
   }
   Site site;

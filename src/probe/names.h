@@ -33,6 +33,10 @@ bool stands_on(const ir::Value& value, std::string_view file, int line);
 // no location in the text, and nothing but this tells their variable.
 std::string_view printed_name(const ir::Value& value);
 
+// Whether the pipeliner made the value, an index or a predicate: it, or what a loop carries it as, has the location of a
+// whole loop, whose name is that of the last variable that the loop carries.
+bool is_made_for_loop(const ir::Value& value);
+
 // The lines of the source that a location names, the innermost callee first.
 void for_each_line(const ir::Location* at, const std::function<void(const ir::Location& file)>& visit);
 

@@ -55,10 +55,44 @@ bool is_named_by_location(const ir::Value& value) {
   return value.index + 1 == value.defining_op->results.size();
 }
 
+bool has_location_of_loop(const ir::Value& value) {
+  const ir::Op* own = value.defining_op;
+  const ir::Location* at = own ? own->loc : value.loc;
+  if (!at || (own && own->kind == ir::OpKind::kFor)) return false;
+  for (const ir::Block* block = own ? own->block : value.block; block;) {
+    for (const ir::Op* op = block->first; op; op = op->next)
+      if (op->kind == ir::OpKind::kFor && op->loc == at) return true;
+    const ir::Op* around = block->region ? block->region->parent : nullptr;
+    block = around ? around->block : nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_made_for_loop(const ir::Value& value) {
+  if (has_location_of_loop(value)) return true;
+  const ir::Op* op = op_of(value);
+  if (!op || op->kind != ir::OpKind::kFor) return false;
+  if (!value.defining_op &&
+      value.index == 0) {  // what counts the loop, where Triton gave it no name of its own
+    const std::string_view name = printed_name(value);
+    return !name.empty() && name == name_in(op->loc);
+  }
+  const ir::Value* next = yielded(*op, 0, value.index - (value.defining_op ? 0 : 1));
+  return next && has_location_of_loop(*next);
+}
+
+namespace {
+
+// Whether a loop carries a variable of the name that one of its results has, not the given one.
+bool another_has(std::string_view name, const ir::Value& value);
+
 // What a loop or branch carries has the name of its argument, else of what it yields.
 std::string_view variable_of(const ir::Value& value, int depth = 0) {
   const ir::Op* op = op_of(value);
   const ir::Value* from = nullptr;
+  if (is_made_for_loop(value)) return {};
   if (depth < 8 && op && value.defining_op && !op->regions.empty()) {
     if (op->kind == ir::OpKind::kFor || op->kind == ir::OpKind::kIf || op->kind == ir::OpKind::kWhile)
       from = yielded(*op, 0, value.index);
@@ -71,7 +105,19 @@ std::string_view variable_of(const ir::Value& value, int depth = 0) {
   }
   if (from && from != &value)
     if (std::string_view name = variable_of(*from, depth + 1); !name.empty()) return name;
-  return is_named_by_location(value) ? name_in(location_of(value)) : std::string_view{};
+  const std::string_view name =
+      is_named_by_location(value) ? name_in(location_of(value)) : std::string_view{};
+  return another_has(name, value) ? std::string_view{} : name;
+}
+
+bool another_has(std::string_view name, const ir::Value& value) {
+  const ir::Op* op = value.defining_op;
+  if (name.empty() || !op || op->kind != ir::OpKind::kFor) return false;
+  for (const ir::Value& other : op->results)
+    if (other.index < value.index)
+      if (const ir::Value* from = yielded(*op, 0, other.index); from && variable_of(*from, 1) == name)
+        return true;
+  return false;
 }
 
 // Where a person would look: the innermost place that is not in Triton's own library (tl.max, tl.zeros).

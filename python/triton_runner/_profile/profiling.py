@@ -16,7 +16,7 @@ from triton_runner._compiler.resources import resources
 from triton_runner._lockstep.subject import launch_of, shaped
 from triton_runner._profile import bounds, chips, counters, lines
 from triton_runner._profile.counting import Binary, Counted, blocks_of, counted
-from triton_runner._profile.replay import estimate
+from triton_runner._profile.replay import at_lines, estimate
 from triton_runner._profile.results import Group, Instruction, Launch
 from triton_runner._see.source_map import SourceMap
 
@@ -77,7 +77,8 @@ def counted_launch(
     estimated = None
     if replay:
         told(f"{launch.name}: replay")
-        estimated = estimate(launch, chip=chip)
+        lines_of = {one.address: (one.file, one.line) for one in every}
+        estimated = at_lines(estimate(launch, chip=chip), lines_of)
     made = _launch(launch, what, every, map_, known, number, notes, started)
     return dataclasses.replace(made, estimate=estimated)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import heapq
 import math
+import os
 import time
 from collections import defaultdict
 
@@ -234,7 +235,16 @@ def _bound(busy: dict[str, float], stalls: list[Stall]) -> str:
     if part >= _BUSY or not stalls:
         return name
     first = stalls[0]
-    return f"{first.reason}, line {first.line}" if first.line else first.reason
+    return f"{first.reason}, {os.path.basename(first.file)}:{first.line}" if first.line else first.reason
+
+
+def at_lines(one: Estimate, lines: dict[int, tuple[str, int]]) -> Estimate:
+    """An estimate whose stalls are at these lines: (file, line) by an instruction's address."""
+    stalls = []
+    for stall in one.stalls:
+        file, line = lines.get(stall.address, (stall.file, stall.line))
+        stalls.append(dataclasses.replace(stall, file=file, line=line))
+    return dataclasses.replace(one, stalls=stalls, bound_by=_bound(one.busy, stalls))
 
 
 def _stalls(result: dict, what: Traced) -> list[Stall]:
