@@ -354,6 +354,11 @@ def replay(observer: CountObserver, listing: str, name: str, chip: dict, program
     Replays programs of an observer's trace on one SM: cycles, when each of them ends, stalls by instruction, and what was busy. `chip`: a number for each of REPLAY_PARAMETERS.
     """
 
+def traced_instructions(observer: CountObserver) -> dict:
+    """
+    Of each program of an observer's trace, how many instructions its warps executed.
+    """
+
 def trace_bytes(observer: CountObserver) -> bytes:
     """The trace of an observer as bytes, for give_trace()."""
 

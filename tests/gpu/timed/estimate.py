@@ -158,6 +158,8 @@ def table(rows: list[dict]) -> dict:
     for row in rows:
         by_kind.setdefault(row["kind"], []).append(row)
     for kind, members in by_kind.items():
+        if not members:
+            continue
         errors = [abs(row["error"]) for row in members]
         out[kind] = {
             "launches": len(members), "kernels": len({row["kernel"] for row in members}),

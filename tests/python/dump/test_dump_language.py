@@ -513,7 +513,8 @@ def test_switched_off_statements_cost_nothing(monkeypatch):
             compiled = kernel[(PROGRAMS,)](x, x, torch.zeros(N), N, BLOCK=BLOCK)
         codes.append(code(compiled))
     assert codes[0] == codes[1] and "st.global" in codes[0]
-    assert code(stated_kernel[(PROGRAMS,)](x, x, torch.zeros(N), N, BLOCK=BLOCK)) != codes[0]
+    stated = stated_kernel[(PROGRAMS,)](x, x, torch.zeros(N), N, BLOCK=BLOCK)
+    assert "triton_runner.dump" in stated.asm["ttir"], "they are there where they are not switched off"
     triton_runner.dumps()
 
 
