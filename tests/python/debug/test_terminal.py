@@ -1,6 +1,7 @@
 """The debugger's command: JSON a line each, a script of commands, a closed input, Ctrl-C, bad commands."""
 
 import contextlib
+import functools
 import json
 import pathlib
 import signal
@@ -63,20 +64,29 @@ def test_an_input_without_a_command_is_an_error():
     assert done.returncode == 2
 
 
+def begun(words, **streams) -> subprocess.Popen:
+    """A process that Ctrl-C reaches: where tests run in the background, a shell has it ignored."""
+    hears = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=hears, **streams)
+
+
+def read_until(process: subprocess.Popen, text: str) -> str:
+    """What it prints, up to the line that has the text."""
+    before = ""
+    while text not in before:
+        line = process.stdout.readline()
+        assert line, f"it ended before it printed {text!r}:\n{before}"
+        before += line
+    return before
+
+
 def test_ctrl_c_stops_a_launch(tmp_path):
     program = tmp_path / "spins.py"
     program.write_text(SPINS)
-    process = subprocess.Popen(
-        [*COMMAND, str(program)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = begun([*COMMAND, str(program)], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdin.write("break 9\nstart\ncontinue\n")
     process.stdin.flush()
-    while "entry" not in process.stdout.readline():
-        pass
+    read_until(process, "entry")
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     process.stdin.write("where\nquit\n")
@@ -106,10 +116,8 @@ def test_ctrl_c_twice_is_the_program_s(tmp_path):
     program = tmp_path / "handles.py"
     program.write_text(f"import sys\nsys.path.insert(0, {str(HERE)!r})\n{HANDLES}")
     commands = ("-ex", "break 22 program 1 iteration 1", "-ex", "run", "-ex", "continue", "-ex", "where")
-    process = subprocess.Popen([*COMMAND, *commands, str(program)], stdout=subprocess.PIPE, text=True)
-    before = ""
-    while "main thread" not in before:
-        before += process.stdout.readline()
+    process = begun([*COMMAND, *commands, str(program)])
+    before = read_until(process, "main thread")
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
