@@ -78,7 +78,7 @@ def counted_launch(
     if replay:
         told(f"{launch.name}: replay")
         lines_of = {one.address: (one.file, one.line) for one in every}
-        estimated = at_lines(estimate(launch, chip=chip), lines_of)
+        estimated = at_lines(estimate(launch, chip=chip, with_timeline=True), lines_of)
     made = _launch(launch, what, every, map_, known, number, notes, started)
     return dataclasses.replace(made, estimate=estimated)
 

@@ -20,7 +20,7 @@ from triton_runner._compiler.resources import resources
 from triton_runner._core import probe
 from triton_runner._profile import chips, timing
 from triton_runner._profile.counting import Binary, Traced, blocks_of, traced
-from triton_runner._profile.results import Estimate, Stall
+from triton_runner._profile.results import Estimate, Run, Stall, Timeline
 
 KINDS = ("under 5 us", "memory-bound", "tensor cores", "latency-bound")
 _REASONS = [text for _, text in probe.REPLAY_REASONS]
@@ -29,6 +29,7 @@ _MOST_PROGRAMS, _WAVES = 16, 3  # that run, and waves of blocks of an SM that ar
 _MOST = 1 << 26  # steps and requests of a trace
 _SPREAD = 16  # programs of the whole grid that run where programs differ
 _EQUAL = 1.03  # the largest program by the smallest, up to which they count as equal
+_PARTS = 400  # of a timeline
 _BUSY = 0.6  # of the time: a resource that binds
 
 
@@ -57,13 +58,18 @@ class _Dealt:
         return self.programs / self.resident
 
 
-def estimate(launch: Relaunch, *, chip: str, programs: int | None = None) -> Estimate:
+def estimate(
+    launch: Relaunch, *, chip: str, programs: int | None = None, with_timeline: bool = False
+) -> Estimate:
     """The time of a launch on a chip. programs: how many programs of an SM run at most. Raises
     DiagnosticError for a chip without timings and for launches that cannot be replayed."""
     started = time.perf_counter()
     numbers = timing.parameters(chip)
     subject = subject_of(launch, chips.chip_named(chip), programs)
-    return estimate_of(subject, chips.chip_named(chip), numbers, started)
+    made = estimate_of(subject, chips.chip_named(chip), numbers, started)
+    if with_timeline:
+        made = dataclasses.replace(made, timeline=_parted(_segments(subject, chip, 1)))
+    return made
 
 
 def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) -> Subject:
@@ -182,17 +188,43 @@ class Segment:
 
 def timeline(launch: Relaunch, *, chip: str, blocks: int = 1) -> list[Segment]:
     """What the warps of an SM's first blocks do, one after the other. Raises as estimate()."""
-    known = chips.chip_named(chip)
-    numbers, subject = timing.parameters(chip), subject_of(launch, known)
-    dealt = _deal(known, subject.total, subject.blocks)
+    return _segments(subject_of(launch, chips.chip_named(chip)), chip, blocks)
+
+
+def _segments(subject: Subject, chip: str, blocks: int) -> list[Segment]:
+    dealt = _deal(chips.chip_named(chip), subject.total, subject.blocks)
     order = [*subject.what.sizes][: dealt.resident]
-    rows = subject.what.rows
+    rows, found = subject.what.rows, _run(subject, dealt, timing.parameters(chip), order, blocks)["segments"]
     return [
         Segment(block, warp, _REASONS[reason], rows[instruction]["address"], begin, end)
-        for block, warp, reason, instruction, begin, end in _run(subject, dealt, numbers, order, blocks)[
-            "segments"
-        ]
+        for block, warp, reason, instruction, begin, end in found
     ]
+
+
+def _parted(segments: list[Segment]) -> Timeline:
+    """Segments of one block in _PARTS equal parts of its time, each with what takes most of it."""
+    start, cycles = min((s.begin for s in segments), default=0), max((s.end for s in segments), default=0)
+    reasons = sorted({s.reason for s in segments}, key=lambda reason: (reason != "issuing", reason))
+    step = max(1.0, (cycles - start) / _PARTS)
+    by_warp: dict[int, dict] = defaultdict(lambda: defaultdict(float))
+    for s in segments:
+        for part in range(int((s.begin - start) / step), math.ceil((s.end - start) / step)):
+            begin, end = start + part * step, start + (part + 1) * step
+            by_warp[s.warp][part, reasons.index(s.reason), s.address] += min(end, s.end) - max(begin, s.begin)
+    warps = []
+    for warp in sorted(by_warp):
+        most: dict[int, tuple] = {}
+        for (part, reason, address), time_ in by_warp[warp].items():
+            most[part] = max(most.get(part, (0.0, 0, 0)), (time_, reason, address))
+        runs: list[Run] = []
+        for part, (_, reason, address) in sorted(most.items()):
+            begin, end = round(part * step, 1), round((part + 1) * step, 1)
+            if runs and (runs[-1].end, runs[-1].reason, runs[-1].address) == (begin, reason, address):
+                runs[-1] = dataclasses.replace(runs[-1], end=end)
+            else:
+                runs.append(Run(begin, end, reason, address))
+        warps.append(runs)
+    return Timeline(round(cycles - start, 1), reasons, warps)
 
 
 def _run(subject: Subject, dealt: _Dealt, numbers: dict, order: list[int], blocks: int = 0) -> dict:

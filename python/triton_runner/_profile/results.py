@@ -110,6 +110,27 @@ class Stall:
 
 
 @dataclasses.dataclass(frozen=True)
+class Run:
+    """What a warp does from one cycle to another for most of the time: the number of a reason among the
+    timeline's, and the address of the instruction that it issues or waits at."""
+
+    begin: float
+    end: float
+    reason: int
+    address: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Timeline:
+    """What the warps of an SM's first block do in each of many equal parts of its time: short waits between
+    two longer ones do not show. A reason is "issuing", or what a warp waits for."""
+
+    cycles: float
+    reasons: list[str]
+    warps: list[list[Run]]
+
+
+@dataclasses.dataclass(frozen=True)
 class Estimate:
     """How long a launch takes on a chip.
 
@@ -119,6 +140,7 @@ class Estimate:
       error that was measured for it, 0.1 for 10 %; None: the chip was not measured.
     - `waves`: programs of an SM by those that it holds at once. `programs`: how many ran, of how many.
     - `stalls`: the largest share first. `busy`: the part of the time that each resource was at work.
+    - `timeline`: of the SM's first block; None where nobody asked for it.
     """
 
     kernel: str
@@ -137,6 +159,7 @@ class Estimate:
     dram_bytes: float
     seconds: float
     notes: list[str]
+    timeline: Timeline | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -112,6 +112,8 @@ def _of_launched(kernel) -> Material:
         try:
             asm[level] = compiled.asm[level]  # compiled when it is asked for
         except (KeyError, DiagnosticError) as error:
+            if not asm and isinstance(error, KeyError):
+                continue  # a Gluon kernel has no TTIR
             notes.append(f"no {level}: {error}")
             break
     metadata = {k: v for k, v in (compiled.metadata() or {}).items() if not k.startswith("_")}

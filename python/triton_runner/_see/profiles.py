@@ -26,6 +26,31 @@ def of(findings, map_, addresses) -> dict | None:
         "isExtrapolated": launch["is_extrapolated"], "chip": launch["chip"], "notes": launch["notes"],
         "counters": {name: n for name, n in launch["counters"].items() if n},
         "bounds": launch["bounds"], "lines": _lines(launch, map_), "heat": _heat(launch, map_, addresses),
+        "estimate": _estimate(launch, map_),
+    }  # fmt: skip
+
+
+def _estimate(launch: dict, map_) -> dict | None:
+    """The time by the replay of an SM, and the timeline of its first block's warps: runs of (begin, end,
+    reason, text of the instruction, file, line)."""
+    estimate = launch.get("estimate")
+    if not estimate:
+        return None
+    timeline = estimate["timeline"] or {"cycles": 0, "reasons": [], "warps": []}
+    places = {one["address"]: one for one in launch["instructions"]}
+    warps = []
+    for runs in timeline["warps"]:
+        at = [places[run["address"]] for run in runs]
+        warps.append(
+            [
+                [run["begin"], run["end"], run["reason"], one["text"], _file(one["file"], map_), one["line"]]
+                for run, one in zip(runs, at, strict=True)
+            ]
+        )
+    return {
+        **{name: estimate[name] for name in ("chip", "cycles", "microseconds", "kind", "error", "stalls")},
+        "boundBy": estimate["bound_by"], "blockCycles": timeline["cycles"], "reasons": timeline["reasons"],
+        "warps": warps,
     }  # fmt: skip
 
 

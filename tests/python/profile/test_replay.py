@@ -4,6 +4,7 @@ import itertools
 import json
 import pathlib
 
+import pages
 import pytest
 
 pytest.importorskip("torch")
@@ -65,6 +66,24 @@ def test_a_timeline_has_no_gaps():
     of_warp = [one for one in segments if one.warp == 0]
     assert all(a.end == b.begin and a.begin < a.end for a, b in itertools.pairwise(of_warp))
     assert sum(one.reason == "issuing" for one in of_warp) == len({one.address for one in of_warp})
+
+
+def test_the_page_shows_what_warps_wait_for(tmp_path):
+    x, out = torch.ones(8 * 128), torch.zeros(8 * 128)
+    counted = triton_runner.profile(loop, [x, out], {"BLOCK": 128}, grid=(8,), chip="h200", replay=True)
+    line = counted.estimate.timeline
+    assert len(line.warps) == 4 and "issuing" in line.reasons and "long scoreboard" in line.reasons
+    for runs in line.warps:
+        assert all(a.end == b.begin for a, b in itertools.pairwise(runs))
+    assert max(runs[-1].end for runs in line.warps) == pytest.approx(line.cycles, rel=0.01)
+    compiled = triton_runner.compile(loop, "*fp32:16, *fp32:16, 128", target="cuda:90")
+    triton_runner.report(compiled, tmp_path / "out.html", findings=counted)
+    (kernel,) = pages.Read(tmp_path / "out.html").kernels
+    shown = kernel["profile"]["estimate"]
+    assert shown["reasons"] == line.reasons and len(shown["warps"]) == 4
+    begin, end, reason, text, file, number = max(shown["warps"][0], key=lambda run: run[1] - run[0])
+    source = kernel["files"][file]["text"].split("\n")
+    assert end > begin and reason < len(line.reasons) and text and source[number - 1].strip()
 
 
 def test_a_spread_covers_each_dimension_of_a_grid():
