@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import json
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -391,3 +392,17 @@ def test_findings_that_cannot_be_read(trace, tmp_path):
         triton_runner.report(trace, tmp_path / "x.html", findings=tmp_path / "bad.json")
     with pytest.raises(triton_runner.DiagnosticError, match="cannot be read from a int"):
         triton_runner.report(trace, tmp_path / "x.html", findings=[3])
+
+
+def test_a_gluon_kernel_with_a_layout_among_its_constexprs(tmp_path):
+    """Its passes cannot be had, as the layout does not travel to a worker: the page has its levels."""
+    torch = pytest.importorskip("torch")
+    guide = Path(__file__).parents[3] / "examples" / "guide"
+    turned = runpy.run_path(str(guide / "turned.py"))
+    x = torch.arange(64 * 64, dtype=torch.float32).reshape(64, 64)
+    held = turned["gl"].BlockedLayout([1, 1], [1, 32], [4, 1], [1, 0])
+    with triton_runner.using(device="cpu", target="cuda:90", level="ttgir"):
+        compiled = turned["turned"][(1, 1)](x, x.clone(), 64, 64, held, turned["MEMORY"]["rows"], num_warps=4)
+    triton_runner.report(compiled, tmp_path / "out.html")
+    (kernel,) = pages.Read(tmp_path / "out.html").kernels
+    assert {"ttgir", "ptx", "sass"} <= {level["name"] for level in kernel["levels"]}
