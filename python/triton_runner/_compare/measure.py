@@ -42,7 +42,7 @@ FIGURES = {
     "conflicts": "those of them that bank conflicts add",
     "spilled": "sectors of local memory that its spills touch",
     "cycles": "cycles that a launch takes on a chip, estimated (--chip)",
-    "microseconds": "the same at the chip's highest clock",
+    "microseconds": "the same at the clock that such a card chooses",
     "bound_by": "what binds it there",
     "seconds": "time of the compilation",
     "milliseconds": "time of a launch, where there is a GPU of the target",

@@ -94,18 +94,19 @@ def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) 
 
 
 def estimate_of(
-    subject: Subject, chip: chips.Chip, numbers: dict[str, float], started: float = 0.0
+    subject: Subject, chip: chips.Chip, numbers: dict[str, float], started: float = 0.0, clock: float = 0.0
 ) -> Estimate:
-    """numbers: of the chip, by parameter."""
+    """numbers: of the chip, by parameter. clock: in Hz, where it is known."""
     what, dealt = subject.what, _deal(chip, subject.total, subject.blocks)
     result, cycles = _replayed(subject, dealt, numbers)
     cycles += numbers["launch_cycles"]
-    seconds = cycles / chip.clock
     busy = _busy(result)
+    clock = clock or timing.clock_of(chip, busy["tensor"])
+    seconds = cycles / clock
     kind = _kind(seconds, busy)
     stalls = _stalls(result, what)
     return Estimate(
-        subject.kernel, chip.name, round(cycles, 1), round(seconds * 1e6, 3), _bound(busy, stalls), kind,
+        subject.kernel, chip.name, round(cycles, 1), round(seconds * 1e6, 3), clock, _bound(busy, stalls), kind,
         timing.error_of(chip, kind), round(dealt.waves, 3), dealt.resident, len(what.sizes), subject.total,
         stalls, busy, result["dram_bytes"] * dealt.active, round(time.perf_counter() - started, 3),
         _notes(chip),

@@ -68,6 +68,10 @@ TIMINGS = {
     "a100": _AMPERE,
 }
 
+# The clock that cards chose for kernels without products of matrices, in Hz, and what part of it they lose where
+# the tensor cores are always busy. [fit]: ncu's clock of the fitted launches, and of `product` in bf16.
+_CLOCKS = {"h100": (1.95e9, 0.13), "h200": (1.95e9, 0.29)}
+
 # The mean absolute error of estimates by kind, of launches that nothing was fitted on: results/timed.json.
 ERRORS = {
     "h100": {"under 5 us": 0.045, "memory-bound": 0.121, "tensor cores": 0.125, "latency-bound": 0.154},
@@ -76,12 +80,19 @@ ERRORS = {
 
 
 def parameters(chip: str, clock: float = 0.0) -> dict[str, float]:
-    """A number for each parameter of the replay. clock: in Hz, where it is not the highest. Raises
-    DiagnosticError for a chip that is not in the table."""
+    """A number for each parameter of the replay. clock: in Hz, where it is known. Raises DiagnosticError for a
+    chip that is not in the table."""
     known = chip_named(chip, TIMINGS)
-    reached = _REACHED * known.memory / (clock or known.clock)
+    reached = _REACHED * known.memory / (clock or clock_of(known, 0.0))
     out = {**TIMINGS[chip], "dram_bytes": reached}
     return {name: float(out[name]) for name, _ in probe.REPLAY_PARAMETERS}
+
+
+def clock_of(chip: Chip, tensor: float) -> float:
+    """In Hz, where the tensor cores are busy for a part of the time. Of a chip that was not measured: the
+    highest."""
+    clock, loss = _CLOCKS.get(chip.name, (chip.clock, 0.0))
+    return clock * (1 - loss * tensor)
 
 
 def error_of(chip: Chip, kind: str) -> float | None:

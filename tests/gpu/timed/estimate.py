@@ -132,7 +132,7 @@ def estimated(pair: Pair, chip, changed: dict | None = None):
     from triton_runner._profile.replay import estimate_of
 
     numbers = timing.parameters(chip.name, pair.clock) | (changed or {})
-    return estimate_of(pair.subject, dataclasses.replace(chip, clock=pair.clock), numbers)
+    return estimate_of(pair.subject, chip, numbers, clock=pair.clock)
 
 
 def tau(left: list[float], right: list[float]) -> float:
