@@ -80,8 +80,8 @@ ERRORS = {
 
 
 def parameters(chip: str, clock: float = 0.0) -> dict[str, float]:
-    """A number for each parameter of the replay. clock: in Hz, where it is known. Raises DiagnosticError for a
-    chip that is not in the table."""
+    """A number for each parameter of the replay. clock: in Hz, where it is known. Raises DiagnosticError for
+    a chip that is not in the table."""
     known = chip_named(chip, TIMINGS)
     reached = _REACHED * known.memory / (clock or clock_of(known, 0.0))
     out = {**TIMINGS[chip], "dram_bytes": reached}
