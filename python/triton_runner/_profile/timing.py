@@ -68,8 +68,8 @@ TIMINGS = {
     "a100": _AMPERE,
 }
 
-# The clock that cards chose for kernels without products of matrices, in Hz, and what part of it they lose where
-# the tensor cores are always busy. [fit]: ncu's clock of the fitted launches, and of `product` in bf16.
+# The clock that cards chose for kernels without products of matrices, in Hz, and what part of it they lose
+# where the tensor cores are always busy. [fit]: ncu's clock of the fitted launches, and of `product` in bf16.
 _CLOCKS = {"h100": (1.95e9, 0.13), "h200": (1.95e9, 0.29)}
 
 # The mean absolute error of estimates by kind, of launches that nothing was fitted on: results/timed.json.
