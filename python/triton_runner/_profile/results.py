@@ -134,8 +134,8 @@ class Timeline:
 class Estimate:
     """How long a launch takes on a chip.
 
-    - `cycles`, `microseconds`: from its start to its end, caches empty. `clock`: in Hz, that a card of this kind
-      chooses for such a launch: it falls where the tensor cores are busy.
+    - `cycles`, `microseconds`: from its start to its end, caches empty. `clock`: in Hz, that a card of this
+      kind chooses for such a launch: it falls where the tensor cores are busy.
     - `bound_by`: the resource that is busy for most of the time, or what warps wait for most.
     - `kind`: "under 5 us", "memory-bound", "tensor cores" or "latency-bound". `error`: the mean absolute
       error that was measured for it, 0.1 for 10 %; None: the chip was not measured.
