@@ -108,8 +108,8 @@ def estimate_of(
     return Estimate(
         subject.kernel, chip.name, round(cycles, 1), round(seconds * 1e6, 3), clock, _bound(busy, stalls),
         kind, timing.error_of(chip, kind), round(dealt.waves, 3), dealt.resident, len(what.sizes),
-        subject.total, stalls, busy, result["dram_bytes"] * dealt.active, round(time.perf_counter() - started, 3),
-        _notes(chip),
+        subject.total, stalls, busy, result["dram_bytes"] * dealt.active,
+        round(time.perf_counter() - started, 3), _notes(chip),
     )  # fmt: skip
 
 
