@@ -21,7 +21,7 @@ from triton_runner._settings.options import (
 
 
 @click.command("profile", cls=ProgramOrFile)
-@click.option("--chip", default="", help="Add the bounds of a chip: h100, h100-pcie, h200, a100.")
+@click.option("--chip", default="", help="Add the bounds of a chip: h200; another name lists them.")
 @click.option("--replay", is_flag=True, help="Add an estimate of the time on the chip, with its error.")
 @click.option("--programs", help="A sample: 16 of the grid, or a list of their numbers: 0,5,9.")
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")

@@ -23,7 +23,7 @@ from triton_runner._settings.options import (
 
 
 @click.command("tune", cls=ProgramOrFile)
-@click.option("--chip", required=True, help="The chip whose time is estimated: h100, h200, a100.")
+@click.option("--chip", required=True, help="The chip to estimate for: h200; another name lists them.")
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
 @click.option("--launches", "most", type=click.IntRange(1), default=4, help="At most so many launches (4).")
 @click.option("--top", type=click.IntRange(1), default=3, help="So many of the first a GPU times (3).")

@@ -36,8 +36,8 @@ def profile(
     - `programs`: a number (that many programs of the grid, spread over it, the last among them) or a list of
       programs' numbers, x fastest. The counts are extrapolated to the grid if these programs have equal
       counts. By default all run.
-    - `chip`: adds the bounds of a chip (`h100`, `h200`, `a100`): the least time by each of its resources,
-      which is no prediction.
+    - `chip`: adds the bounds of a chip (`h100`, `h200`, `a100`, ...): the least time by each of its
+      resources, which is no prediction.
     - `replay`: adds `estimate`, the time on the chip by the replay of one of its SMs, with the error that was
       measured for launches of its kind.
 

@@ -89,6 +89,10 @@ def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) 
     blocks = needs.occupancy["blocks"]
     dealt = _deal(chip, total, blocks)
     what = traced(launch, _sample(dealt, chip.sms, total, programs), _spread(total, _SPREAD), _MOST)
+    if any(row["spelling"].startswith("UTC") and "MMA" in row["spelling"] for row in what.rows):
+        raise fail(
+            f"kernel '{launch.name}' has products on tensor memory (tcgen05)", "the replay does not have them"
+        )
     shared = (needs.static_shared or 0) + (needs.dynamic_shared or 0)
     return Subject(launch.name, total, blocks, shared, what)
 

@@ -62,10 +62,20 @@ _AMPERE = _HOPPER | {
     "l1_size": 192 << 10, "l2_size": 40e6,  # whitepaper
 }  # fmt: skip
 
+# Nor of these: the rates of chips.py and NVIDIA's papers, other latencies as of the H100.
+_ADA = _HOPPER | {
+    "fp64_interval": 64,  # [rates]
+    "hmma_f16": 128, "hmma_tf32": 64, "hmma_8bit": 512,  # [rates], with sums in f32
+    "l2_sm_bytes": 64, "l1_size": 128 << 10, "l2_size": 72e6,  # whitepaper
+}  # fmt: skip
+_BLACKWELL = _HOPPER | {"l2_size": 126e6}
+
 TIMINGS = {
     "h100": _HOPPER | {"launch_cycles": 4050},  # nothing, on an H100
     "h200": _HOPPER,
     "a100": _AMPERE,
+    "b200": _BLACKWELL,
+    "rtx4090": _ADA,
 }
 
 # The clock that cards chose for kernels without products of matrices, in Hz, and what part of it they lose

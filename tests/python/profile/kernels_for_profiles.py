@@ -27,6 +27,13 @@ def total(x, out, BLOCK: tl.constexpr):
     tl.store(out + tl.program_id(0), tl.sum(tl.load(x + tl.arange(0, BLOCK))))
 
 
+@triton.jit
+def squares(a, b, out):
+    rows, columns, steps = tl.arange(0, 128)[:, None], tl.arange(0, 128)[None, :], tl.arange(0, 64)
+    product = tl.dot(tl.load(a + rows * 64 + steps[None, :]), tl.load(b + steps[:, None] * 128 + columns))
+    tl.store(out + rows * 128 + columns, product)
+
+
 if __name__ == "__main__":
     n = 1 << 14
     x, y, out = torch.ones(n), torch.ones(n), torch.empty(n)

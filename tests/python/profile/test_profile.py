@@ -89,8 +89,8 @@ def test_a_sample_of_programs_that_differ_is_not():
 
 def test_what_cannot_be_profiled_says_why():
     x = torch.ones(128)
-    with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'b200'"):
-        triton_runner.profile(add, [x, x, x, 128], {"BLOCK": 128}, grid=(1,), chip="b200")
+    with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'b300'"):
+        triton_runner.profile(add, [x, x, x, 128], {"BLOCK": 128}, grid=(1,), chip="b300")
     with pytest.raises(triton_runner.DiagnosticError, match="h200 is cuda:90"):
         triton_runner.profile(add, [x, x, x, 128], {"BLOCK": 128}, grid=(1,), chip="h200", target="cuda:80")
     with pytest.raises(triton_runner.DiagnosticError, match="there is no program 4"):

@@ -12,7 +12,7 @@ pytest.importorskip("triton")
 import torch
 import triton_runner
 from click.testing import CliRunner
-from kernels_for_profiles import add, loop
+from kernels_for_profiles import add, loop, squares
 from triton_runner import _settings
 from triton_runner._base import typed
 from triton_runner._cli import main
@@ -94,9 +94,27 @@ def test_a_spread_covers_each_dimension_of_a_grid():
     assert _spread(3, 16) and set(_spread(3, 16)) <= {0, 1, 2}
 
 
+@pytest.mark.parametrize("chip", ["a100", "rtx4090", "b200"])
+def test_chips_that_were_never_measured_say_so(chip):
+    x, y, out = (torch.ones(660 * 1024) for _ in range(3))
+    counted = triton_runner.profile(
+        add, [x, y, out, 660 * 1024], {"BLOCK": 1024}, grid=(660,), chip=chip, replay=True
+    )
+    assert counted.estimate.error is None and f"no estimate for {chip}" in counted.estimate.notes[0]
+    # Memory can give no more than the data sheet says.
+    assert counted.estimate.microseconds > 660 * 1024 * 12 / chips.chip_named(chip).memory * 1e6
+
+
+def test_products_on_tensor_memory_are_refused():
+    a = torch.ones(128, 64, dtype=torch.float16)
+    arguments = [a, torch.ones(64, 128, dtype=torch.float16), torch.zeros(128, 128)]
+    with pytest.raises(triton_runner.DiagnosticError, match="products on tensor memory"):
+        triton_runner.profile(squares, arguments, grid=(1,), chip="b200", replay=True)
+
+
 def test_what_cannot_be_estimated_says_why():
-    with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'b200'"):
-        estimate(added(1), chip="b200")
+    with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'b300'"):
+        estimate(added(1), chip="b300")
     with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'h100-pcie'"):
         timing.parameters("h100-pcie")
     x = torch.ones(128)
