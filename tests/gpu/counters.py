@@ -19,8 +19,6 @@ of each kernel and grid. OUT/counters.jsonl gets a line a launch and counter; a 
 
 import argparse
 import collections
-import csv
-import io
 import json
 import os
 import pathlib
@@ -29,37 +27,15 @@ import sys
 
 from triton_runner._profile.counters import COUNTERS
 
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent)]
+import ncu  # noqa: E402
+
 METRICS = {row.metric: row for row in COUNTERS.values() if row.metric}
 
 
-def ncu_command(ncu: str, program: str, kernels) -> list[str]:
-    """Of these kernels alone: torch's own take most of the time. The card's clocks stay as they are."""
-    return [
-        ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
-        "--kernel-name-base", "function", "--kernel-name", f"regex:^({'|'.join(sorted(kernels))})$",
-        "--metrics", ",".join(METRICS), sys.executable, program,
-    ]  # fmt: skip
-
-
 def read_csv(text: str) -> list[dict]:
-    """The launches of what ncu printed: kernel, grid, and the numbers by metric. What the program printed
-    stands before the table; the row after the head has units."""
-    lines = text.splitlines()
-    head = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if head is None:
-        raise SystemExit("ncu printed no table:\n" + "\n".join(lines[-10:]))
-    out = []
-    for row in csv.DictReader(io.StringIO("\n".join(lines[head:]))):
-        if not row.get("ID", "").isdigit():
-            continue
-        numbers = {name: number(row[name]) for name in METRICS if row.get(name) not in (None, "", "n/a")}
-        grid = [int(part) for part in row["Grid Size"].strip("()").split(",")]
-        out.append({"kernel": row["Kernel Name"].split("(")[0], "grid": grid, "numbers": numbers})
-    return out
-
-
-def number(text: str) -> float:
-    return float(text.replace(",", ""))
+    """The launches of what ncu printed, with the numbers of METRICS."""
+    return ncu.read_csv(text, METRICS)
 
 
 def keyed(launches: list[dict]) -> dict[tuple, dict]:
@@ -148,7 +124,7 @@ def main() -> int:
         kernels = {launch["kernel"] for launch in profile["launches"]}
         texts = [pathlib.Path(path).read_text() for path in options.csv]
         for _ in range(0 if texts else options.runs):
-            command = ncu_command(options.ncu, program, kernels)
+            command = ncu.command(options.ncu, METRICS, kernels, sys.executable, program)
             texts.append(subprocess.run(command, capture_output=True, text=True).stdout)
             (options.out / f"{pathlib.Path(program).stem}.{len(texts)}.csv").write_text(texts[-1])
         rows += compared(profile, [read_csv(text) for text in texts])

@@ -13,9 +13,7 @@ The card chooses its clock: each line has it, in Hz, as `sm__cycles_elapsed.avg.
 """
 
 import argparse
-import csv
 import hashlib
-import io
 import json
 import os
 import pathlib
@@ -27,6 +25,9 @@ import traceback
 import types
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent)]
+import ncu  # noqa: E402
+
 STALLS = [
     "long_scoreboard",
     "short_scoreboard",
@@ -199,22 +200,6 @@ def under_ncu(options) -> None:
     run_items(options.only, each)
 
 
-def read_csv(text: str) -> list[tuple]:
-    """Of each launch the kernel with the grid, and the numbers."""
-    lines = text.splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
-    out = []
-    for row in csv.DictReader(io.StringIO("\n".join(lines[head:]))):
-        if row.get("ID", "").isdigit():
-            numbers = {}
-            for name in METRICS:
-                with_value = row.get(name) not in (None, "", "n/a")
-                numbers[name] = float(row[name].replace(",", "")) if with_value else None
-            grid = [int(part) for part in row["Grid Size"].strip("()").split(",")]
-            out.append(((row["Kernel Name"].split("(")[0], grid), numbers))
-    return out
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
@@ -235,22 +220,18 @@ def main() -> None:
     print(len(rows), "launches", flush=True)
     if options.no_ncu:
         return None
-    names = "|".join(sorted({row["kernel"] for row in rows}))
-    command = [
-        options.ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
-        *["--profile-from-start", "off", "--kernel-name-base", "function"],
-        *["--kernel-name", f"regex:^({names})$"],
-        "--metrics", ",".join(METRICS), sys.executable, __file__, str(options.out), "--under-ncu",
-        "--only", options.only,
-    ]  # fmt: skip
+    this = [sys.executable, __file__, str(options.out), "--under-ncu", "--only", options.only]
+    kernels = {row["kernel"] for row in rows}
+    command = ncu.command(options.ncu, METRICS, kernels, "--profile-from-start", "off", *this)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     (options.out / "ncu.csv").write_text(done.stdout)
-    measured = read_csv(done.stdout)
+    measured = ncu.read_csv(done.stdout, METRICS)
     at = 0
     for row in rows:  # an item that failed under ncu leaves none of its launches, or the first of them
         for ahead in range(at, min(at + 40, len(measured))):
-            if measured[ahead][0] == (row["kernel"], row["grid"]):
-                row["ncu"], at = measured[ahead][1], ahead + 1
+            one = measured[ahead]
+            if (one["kernel"], one["grid"]) == (row["kernel"], row["grid"]):
+                row["ncu"], at = dict.fromkeys(METRICS) | one["numbers"], ahead + 1
                 break
     (options.out / "measured.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     print(sum(row["ncu"] is not None for row in rows), "with counters of ncu,", len(measured), "lines of ncu")
