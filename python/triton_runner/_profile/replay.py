@@ -66,10 +66,7 @@ def estimate(
     started = time.perf_counter()
     numbers = timing.parameters(chip)
     subject = subject_of(launch, chips.chip_named(chip), programs)
-    made = estimate_of(subject, chips.chip_named(chip), numbers, started)
-    if with_timeline:
-        made = dataclasses.replace(made, timeline=_parted(_segments(subject, chip, 1)))
-    return made
+    return estimate_of(subject, chips.chip_named(chip), numbers, started, with_timeline=with_timeline)
 
 
 def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) -> Subject:
@@ -98,11 +95,12 @@ def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) 
 
 
 def estimate_of(
-    subject: Subject, chip: chips.Chip, numbers: dict[str, float], started: float = 0.0, clock: float = 0.0
-) -> Estimate:
+    subject: Subject, chip: chips.Chip, numbers: dict[str, float], started: float = 0.0, clock: float = 0.0,
+    with_timeline: bool = False,
+) -> Estimate:  # fmt: skip
     """numbers: of the chip, by parameter. clock: in Hz, where it is known."""
     what, dealt = subject.what, _deal(chip, subject.total, subject.blocks)
-    result, cycles = _replayed(subject, dealt, numbers)
+    result, cycles = _replayed(subject, dealt, numbers, int(with_timeline))
     cycles += numbers["launch_cycles"]
     busy = _busy(result)
     clock = clock or timing.clock_of(chip, busy["tensor"])
@@ -114,6 +112,7 @@ def estimate_of(
         kind, timing.error_of(chip, kind), round(dealt.waves, 3), dealt.resident, len(what.sizes),
         subject.total, stalls, busy, result["dram_bytes"] * dealt.active,
         round(time.perf_counter() - started, 3), _notes(chip),
+        _parted(_segments(result, what)) if with_timeline else None,
     )  # fmt: skip
 
 
@@ -142,14 +141,14 @@ def _spread(total: int, most: int) -> list[int]:
     return list(dict.fromkeys(int(total * ((i + 0.5) * 0.6180339887 % 1)) for i in range(min(total, most))))
 
 
-def _replayed(subject: Subject, dealt: _Dealt, numbers: dict):
-    """What the core says, and the SM's cycles for all of its programs."""
+def _replayed(subject: Subject, dealt: _Dealt, numbers: dict, blocks: int):
+    """What the core says, and the SM's cycles for all of its programs. blocks: so many have a timeline."""
     sizes = subject.what.sizes
     if max(sizes.values()) > _EQUAL * min(sizes.values()):
-        return _replayed_uneven(subject, dealt, numbers)
+        return _replayed_uneven(subject, dealt, numbers, blocks)
     ran = [*sizes]
     count = min(dealt.programs, max(len(ran), _WAVES * dealt.resident))
-    result = _run(subject, dealt, numbers, [ran[i % len(ran)] for i in range(count)])
+    result = _run(subject, dealt, numbers, [ran[i % len(ran)] for i in range(count)], blocks)
     cycles = result["cycles"]
     if dealt.programs > count:
         ends = sorted(result["ends"])
@@ -159,7 +158,7 @@ def _replayed(subject: Subject, dealt: _Dealt, numbers: dict):
     return result, cycles
 
 
-def _replayed_uneven(subject: Subject, dealt: _Dealt, numbers: dict):
+def _replayed_uneven(subject: Subject, dealt: _Dealt, numbers: dict, blocks: int):
     """Programs differ: those of the whole grid are replayed on an SM, and then all are dealt to the SMs as
     these get free, each with the time of one of them."""
     sizes = subject.what.sizes
@@ -168,9 +167,9 @@ def _replayed_uneven(subject: Subject, dealt: _Dealt, numbers: dict):
         ran = [*sizes]
     if dealt.programs <= dealt.resident:  # all at once: the SM with the largest is the last
         ran = sorted(ran, key=lambda number: -sizes[number])[: dealt.programs]
-        result = _run(subject, dealt, numbers, ran)
+        result = _run(subject, dealt, numbers, ran, blocks)
         return result, result["cycles"]
-    result = _run(subject, dealt, numbers, ran)
+    result = _run(subject, dealt, numbers, ran, blocks)
     times = [end - begin for begin, end in zip(result["begins"], result["ends"], strict=True)]
     free = [0.0] * (dealt.resident * dealt.active)
     for number in range(subject.total):
@@ -193,16 +192,15 @@ class Segment:
 
 def timeline(launch: Relaunch, *, chip: str, blocks: int = 1) -> list[Segment]:
     """What the warps of an SM's first blocks do, one after the other. Raises as estimate()."""
-    return _segments(subject_of(launch, chips.chip_named(chip)), chip, blocks)
-
-
-def _segments(subject: Subject, chip: str, blocks: int) -> list[Segment]:
+    subject = subject_of(launch, chips.chip_named(chip))
     dealt = _deal(chips.chip_named(chip), subject.total, subject.blocks)
-    order = [*subject.what.sizes][: dealt.resident]
-    rows, found = subject.what.rows, _run(subject, dealt, timing.parameters(chip), order, blocks)["segments"]
+    return _segments(_replayed(subject, dealt, timing.parameters(chip), blocks)[0], subject.what)
+
+
+def _segments(result: dict, what: Traced) -> list[Segment]:
     return [
-        Segment(block, warp, _REASONS[reason], rows[instruction]["address"], begin, end)
-        for block, warp, reason, instruction, begin, end in found
+        Segment(block, warp, _REASONS[reason], what.rows[instruction]["address"], begin, end)
+        for block, warp, reason, instruction, begin, end in result["segments"]
     ]
 
 
@@ -210,12 +208,13 @@ def _parted(segments: list[Segment]) -> Timeline:
     """Segments of one block in _PARTS equal parts of its time, each with what takes most of it."""
     start, cycles = min((s.begin for s in segments), default=0), max((s.end for s in segments), default=0)
     reasons = sorted({s.reason for s in segments}, key=lambda reason: (reason != "issuing", reason))
+    number_of = {reason: number for number, reason in enumerate(reasons)}
     step = max(1.0, (cycles - start) / _PARTS)
     by_warp: dict[int, dict] = defaultdict(lambda: defaultdict(float))
     for s in segments:
         for part in range(int((s.begin - start) / step), math.ceil((s.end - start) / step)):
             begin, end = start + part * step, start + (part + 1) * step
-            by_warp[s.warp][part, reasons.index(s.reason), s.address] += min(end, s.end) - max(begin, s.begin)
+            by_warp[s.warp][part, number_of[s.reason], s.address] += min(end, s.end) - max(begin, s.begin)
     warps = []
     for warp in sorted(by_warp):
         most: dict[int, tuple] = {}
