@@ -267,7 +267,7 @@ int64_t Debugger::hits(int number) const {
   return 0;
 }
 
-// It is told to go on from here.
+// The next step or run begins at this stop.
 void Debugger::stand() {
   if (!stopped_) return;
   from_ = here_;

@@ -55,6 +55,7 @@ bool is_named_by_location(const ir::Value& value) {
   return value.index + 1 == value.defining_op->results.size();
 }
 
+// Whether an op or argument has the very location of a loop beside it or around it, and is not that loop.
 bool has_location_of_loop(const ir::Value& value) {
   const ir::Op* own = value.defining_op;
   const ir::Location* at = own ? own->loc : value.loc;
@@ -74,8 +75,8 @@ bool is_made_for_loop(const ir::Value& value) {
   if (has_location_of_loop(value)) return true;
   const ir::Op* op = op_of(value);
   if (!op || op->kind != ir::OpKind::kFor) return false;
-  if (!value.defining_op &&
-      value.index == 0) {  // what counts the loop, where Triton gave it no name of its own
+  if (!value.defining_op && value.index == 0) {
+    // What counts the loop: Triton may have given it no name of its own.
     const std::string_view name = printed_name(value);
     return !name.empty() && name == name_in(op->loc);
   }
@@ -85,7 +86,7 @@ bool is_made_for_loop(const ir::Value& value) {
 
 namespace {
 
-// Whether a loop carries a variable of the name that one of its results has, not the given one.
+// Whether an earlier result of the same loop is the variable of that name.
 bool another_has(std::string_view name, const ir::Value& value);
 
 // What a loop or branch carries has the name of its argument, else of what it yields.

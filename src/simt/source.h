@@ -69,7 +69,7 @@ class Listing {
   virtual std::string text(const Source& source) const = 0;
   // The line of the PTX that machine code was made from; 0: not known, or it is PTX itself.
   virtual uint32_t ptx_line(const Source&) const { return 0; }
-  // What check="overflow" is told, which few launches ask for; of machine code nothing.
+  // What check="overflow" has to know, which few launches ask for; of machine code nothing.
   virtual Exact exact(const Source&) const { return {}; }
   // In the program that the text was made from, if the text says.
   virtual std::optional<base::Location> program_location(const Source& source) const = 0;

@@ -1,4 +1,4 @@
-// What a debugger sees of a block that stands before an instruction.
+// What a debugger sees of a block that has stopped at an instruction.
 #include "stop.h"
 
 #include <algorithm>

@@ -14,8 +14,8 @@ def command(ncu: str, metrics, kernels, *more: str) -> list[str]:
 
 
 def read_csv(text: str, metrics) -> list[dict]:
-    """The launches of what ncu printed: kernel, grid, and by metric the numbers that it could measure. What the
-    program printed comes before the table; the row after the head has units."""
+    """The launches of what ncu printed: kernel, grid, and by metric the numbers that it could measure. What
+    the program printed comes before the table; the row after the head has units."""
     lines = text.splitlines()
     head = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if head is None:

@@ -13,6 +13,7 @@ from triton_runner._settings.options import (
     check_program,
     check_settings,
     is_program,
+    launch_options,
     pretend_option,
     print_json,
     prints_aside,
@@ -32,9 +33,7 @@ from triton_runner._settings.options import (
 )  # fmt: skip
 @click.option("--lines", "shown", type=click.IntRange(1), default=12, help="At most so many lines (12).")
 @click.option("--target", "-t", help="cuda:90; else the chip's.")
-@click.option("--arg", "--args", "args", multiple=True, help="Of kernel.py:name: one for each parameter.")
-@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE.")
-@click.option("--grid", help='Of kernel.py:name: 4, or "cdiv(M, BLOCK), 2" over parameters.')
+@launch_options
 @pretend_option
 @program_arguments
 def profile_command(

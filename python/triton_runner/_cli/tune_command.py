@@ -15,6 +15,7 @@ from triton_runner._settings.options import (
     check_program,
     check_settings,
     is_program,
+    launch_options,
     pretend_option,
     print_json,
     prints_aside,
@@ -29,9 +30,7 @@ from triton_runner._settings.options import (
 @click.option("--top", type=click.IntRange(1), default=3, help="So many of the first a GPU times (3).")
 @click.option("--num-warps", type=Numbers(), help="Try each of these: 1,2,4,8.")
 @click.option("--num-stages", type=Numbers(), help="Try each of these: 1,2,3.")
-@click.option("--arg", "--args", "args", multiple=True, help="Of kernel.py:name: one for each parameter.")
-@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE.")
-@click.option("--grid", help='Of kernel.py:name: 4, or "cdiv(M, BLOCK), 2" over parameters.')
+@launch_options
 @pretend_option
 @program_arguments
 def tune_command(

@@ -106,9 +106,27 @@ _KERNEL_OPTIONS = (
 )  # fmt: skip
 
 
+_LAUNCH_OPTIONS = (
+    click.option(
+        "--arg", "--args", "args", multiple=True, help="Of kernel.py:name: one for each parameter."
+    ),
+    click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE."),
+    click.option("--grid", help='Of kernel.py:name: 4, or "cdiv(M, BLOCK), 2" over parameters.'),
+)  # fmt: skip
+
+
 def kernel_options(command):
     """The options that say how a command's kernel is compiled."""
-    for option in reversed(_KERNEL_OPTIONS):
+    return _with(_KERNEL_OPTIONS, command)
+
+
+def launch_options(command):
+    """The options that say how kernel.py:name is launched, for commands that take programs too."""
+    return _with(_LAUNCH_OPTIONS, command)
+
+
+def _with(options, command):
+    for option in reversed(options):
         command = option(command)
     return command
 

@@ -50,7 +50,7 @@ struct StoppedBuffer {
   uint64_t at = 0, bytes = 0;  // of tensor memory: bytes along each lane
 };
 
-// What stands before an op or instruction: a task of the tile engine, or threads of the SIMT engine.
+// What has stopped at an op or instruction: a task of the tile engine, or threads of the SIMT engine.
 class Stopped {
  public:
   virtual ~Stopped() = default;
