@@ -109,12 +109,14 @@ void init_traces(nb::module_& m) {
       "A trace of the registers that a plan for this PTX reads.");
   m.def(
       "trace_machine",
-      [](std::string listing, const std::string& kernel, const Programs& programs, bool reads) {
-        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs, reads));
+      [](std::string listing, const std::string& kernel, const Programs& programs, bool reads, bool heads) {
+        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs, reads, heads));
       },
       nb::arg("listing"), nb::arg("kernel"), nb::arg("programs") = Programs{}, nb::arg("reads") = false,
+      nb::arg("heads") = false,
       "A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi "
-      "-gp prints. reads: and of those that instructions read which write none.");
+      "-gp prints. reads: and of those that instructions read which write none. heads: and of all where a loop "
+      "begins.");
   m.def(
       "place_by_running",
       [](const probe::RegisterPlan& plan, std::string ptx, const std::string& filename,
