@@ -148,7 +148,8 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           },
           nb::arg("lines"), "Of each place the numbers of the lines that it stands on, callers first.")
       .def(
-          "set_loop_names", [](DebuggerObject& d, Debugger::LoopNames names) { d.debugger.set_loop_names(std::move(names)); },
+          "set_loop_names",
+          [](DebuggerObject& d, Debugger::LoopNames names) { d.debugger.set_loop_names(std::move(names)); },
           nb::arg("names"), "(file, line, name): what loops count by whose text has no name for it.")
       .def(
           "set_breakpoints",

@@ -39,7 +39,9 @@ const Variables& variable(const DebuggerObject& d, const std::string& name) {
   return *of;
 }
 
-probe::CodePlace code_at(const DebuggerObject& d, uint32_t place) { return d.debugger.places().at(place).code(); }
+probe::CodePlace code_at(const DebuggerObject& d, uint32_t place) {
+  return d.debugger.places().at(place).code();
+}
 
 nb::object read_variable(DebuggerObject& d, const std::string& name, uint32_t place) {
   const Variables& of = variable(d, name);
@@ -47,14 +49,15 @@ nb::object read_variable(DebuggerObject& d, const std::string& name, uint32_t pl
   if (found.status != Variables::Status::kThere) return nb::none();
   const Variables::Elements e = of.read(found, lanes_of(d));
   const probe::Site& site = of.assignments()[found.assignment].site;
-  return nb::make_tuple(std::string(num::type_name(site.type)), site.shape, nb::bytes(e.data.data(), e.data.size()),
-                        nb::bytes(e.there.data(), e.there.size()));
+  return nb::make_tuple(std::string(num::type_name(site.type)), site.shape,
+                        nb::bytes(e.data.data(), e.data.size()), nb::bytes(e.there.data(), e.there.size()));
 }
 
 }  // namespace
 
 void init_variables(nb::module_& m) {
-  nb::class_<Assigned::One>(m, "Assignment", "What a statement of Python gives to a variable, as a value of the TTGIR.")
+  nb::class_<Assigned::One>(m, "Assignment",
+                            "What a statement of Python gives to a variable, as a value of the TTGIR.")
       .def_ro("site", &Assigned::One::site)
       .def_ro("line", &Assigned::One::line, "of the statement")
       .def_ro("is_buffer", &Assigned::One::is_buffer, "whether it is in shared or tensor memory")
@@ -90,7 +93,8 @@ void init_variables(nb::module_& m) {
           nb::arg("assignment"), "Where one is cannot be told.")
       .def_prop_ro("placed", [](const Marks& marks) {
         std::vector<bool> out;
-        for (size_t i = 0; i < marks.places.size(); ++i) out.push_back(!marks.places[i].empty() && !marks.unplaced[i]);
+        for (size_t i = 0; i < marks.places.size(); ++i)
+          out.push_back(!marks.places[i].empty() && !marks.unplaced[i]);
         return out;
       });
   m.def("marks_of", &probe::marks_of, nb::arg("assigned"), nb::arg("plan"),
@@ -103,7 +107,8 @@ void init_variables(nb::module_& m) {
       },
       nb::arg("assigned"), nb::arg("twin"), nb::arg("ptx"), nb::arg("filename"),
       "twin: the PTX of assigned.marked(). DiagnosticError where it is another program than the PTX.");
-  nb::class_<Variables>(m, "Variables", "A kernel's variables of Python, where it stands at PTX or in machine code.")
+  nb::class_<Variables>(m, "Variables",
+                        "A kernel's variables of Python, where it stands at PTX or in machine code.")
       .def_prop_ro("assignments", &Variables::assignments)
       .def("has", &Variables::has, nb::arg("name"));
   m.def(
@@ -112,8 +117,8 @@ void init_variables(nb::module_& m) {
          const Marks& marks, const probe::RegisterPlan& plan) {
         return std::make_shared<Variables>(assigned, parsed(std::move(ptx), filename), kernel, marks, plan);
       },
-      nb::arg("assigned"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("marks"), nb::arg("plan"),
-      "By a RegisterPlan of the PTX.");
+      nb::arg("assigned"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("marks"),
+      nb::arg("plan"), "By a RegisterPlan of the PTX.");
   m.def(
       "variables_of_machine",
       [](const Assigned& assigned, std::string ptx, const std::string& filename, const std::string& kernel,
@@ -122,7 +127,8 @@ void init_variables(nb::module_& m) {
                                            unwrap(sass::parse(std::move(listing))), plan);
       },
       nb::arg("assigned"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("marks"),
-      nb::arg("listing"), nb::arg("plan").none(), "By a SassPlan of the machine code that was made of the PTX.");
+      nb::arg("listing"), nb::arg("plan").none(),
+      "By a SassPlan of the machine code that was made of the PTX.");
 }
 
 void init_variables(nb::class_<DebuggerObject>& c) {
@@ -131,7 +137,8 @@ void init_variables(nb::class_<DebuggerObject>& c) {
        [](DebuggerObject& d, const std::map<std::string, std::shared_ptr<Variables>>& variables) {
          d.debugger.set_variables({variables.begin(), variables.end()});
        },
-       nb::arg("variables"), "Of a launch of PTX or machine code, by name: for conditions and watchpoints, too.")
+       nb::arg("variables"),
+       "Of a launch of PTX or machine code, by name: for conditions and watchpoints, too.")
       .def(
           "find_variable",
           [](DebuggerObject& d, const std::string& name, uint32_t place) -> std::pair<std::string, uint32_t> {
@@ -139,7 +146,8 @@ void init_variables(nb::class_<DebuggerObject>& c) {
             return {kStatus[static_cast<size_t>(found.status)], found.assignment};
           },
           nb::arg("name"), nb::arg("place"),
-          "(\"none\", \"buffer\", \"nowhere\", \"not yet\", \"partly\" or \"there\", the number of its assignment).")
+          "(\"none\", \"buffer\", \"nowhere\", \"not yet\", \"partly\" or \"there\", the number of its "
+          "assignment).")
       .def("read_variable", &read_variable, nb::arg("name"), nb::arg("place"),
            "(type, shape, bytes, which elements are in threads that are here), or None: it is not there.")
       .def(
@@ -147,8 +155,8 @@ void init_variables(nb::class_<DebuggerObject>& c) {
           [](DebuggerObject& d, const std::string& name, uint32_t place, nb::bytes bytes) {
             const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
             const Variables& of = variable(d, name);
-            const auto writes = unwrap(of.write(of.find(name, code_at(d, place)), code_at(d, place), lanes_of(d),
-                                                {data, bytes.size()}));
+            const auto writes = unwrap(of.write(of.find(name, code_at(d, place)), code_at(d, place),
+                                                lanes_of(d), {data, bytes.size()}));
             std::vector<std::pair<size_t, nb::bytes>> out;
             for (const Variables::Write& w : writes)
               out.emplace_back(w.value, nb::bytes(w.elements.data(), w.elements.size()));

@@ -51,7 +51,8 @@ std::vector<Assignment> collected(const ir::Module& module, const ir::Op& func, 
   std::map<std::tuple<const ir::Block*, std::string, int, bool>, size_t> last;
   for_each_value(module, func, [&](const ir::Op&, const ir::Value& value) {
     if (!can_record(value) || is_combined(value)) return;
-    Assignment a{site_with_variable(value), &value, statement_line(value), is_buffer(value), in_flight(value)};
+    Assignment a{site_with_variable(value), &value, statement_line(value), is_buffer(value),
+                 in_flight(value)};
     if (a.site.variable.empty() || !fits(types, a.site, a.is_buffer)) return;
     a.site.value = names.of(value);
     last[{block_of(value), a.site.variable, value.defining_op ? a.line : -1, a.is_buffer}] = all.size();
@@ -82,8 +83,7 @@ Site site_with_variable(const ir::Value& value) {
 int statement_line(const ir::Value& value) {
   const Site site = site_of(value, "", "");
   int line = site.line;
-  if (site.variable.empty())
-    for_each_line(location_of(value), [&](const ir::Location& l) { line = l.line; });
+  if (site.variable.empty()) for_each_line(location_of(value), [&](const ir::Location& l) { line = l.line; });
   return line;
 }
 

@@ -30,8 +30,9 @@ class Bindings {
 
   const Flow& flow_;
   std::map<std::string, uint32_t> numbers_;
-  std::map<std::pair<uint32_t, bool>, std::vector<Event>> events_;  // by place: before an instruction, or after it
-  std::vector<State> states_;                                       // before each instruction
+  std::map<std::pair<uint32_t, bool>, std::vector<Event>>
+      events_;                 // by place: before an instruction, or after it
+  std::vector<State> states_;  // before each instruction
 };
 
 }  // namespace triton_runner::probe

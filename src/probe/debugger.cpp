@@ -411,7 +411,8 @@ bool Debugger::is_hit(Kept& kept, uint32_t place, exec::Stopped& stopped) {
   if (b.memory.space != WatchedMemory::kNone && !memory_has_changed(kept, stopped)) return false;
   for (const Condition& c : b.conditions) {
     bool yes = false;
-    if (!look(c.value, place, stopped, [&](const exec::Elements& e) { yes = holds(c, e).value_or(false); }) || !yes)
+    if (!look(c.value, place, stopped, [&](const exec::Elements& e) { yes = holds(c, e).value_or(false); }) ||
+        !yes)
       return false;
   }
   return ++kept.hits > b.skip;

@@ -102,8 +102,10 @@ Flow flow_of(const sass::Module& module, const sass::Function& f) {
     const sass::Instruction& in = f.body[i];
     Flow::Step& step = flow.steps.emplace_back();
     const sass::Registers of = sass::registers_of(module, in);
-    for (const sass::RegisterId r : of.writes) step.writes.push_back(number(*sass::register_named(sass::name_of(r))));
-    for (const sass::RegisterId r : of.reads) step.reads.push_back(number(*sass::register_named(sass::name_of(r))));
+    for (const sass::RegisterId r : of.writes)
+      step.writes.push_back(number(*sass::register_named(sass::name_of(r))));
+    for (const sass::RegisterId r : of.reads)
+      step.reads.push_back(number(*sass::register_named(sass::name_of(r))));
     for (const uint32_t code : sass::results_of(module, in)) step.writes.push_back(number(code));
     step.guarded = Jumps::may_pass(in);
     step.forgets = in.name == "CALL" && !jumps.label(in);

@@ -14,11 +14,11 @@ namespace triton_runner::probe {
 struct Flow {
   struct Step {
     std::vector<uint32_t> writes, reads;
-    std::vector<uint32_t> next;      // the code's size: its end
-    bool guarded = false;            // a thread may pass it by
-    bool forgets = false;            // it calls something of which nothing is known
-    int line = 0, ptx_line = 0;      // of the text; of the PTX that machine code was made of
-    std::string_view text, opcode;   // of the module's
+    std::vector<uint32_t> next;     // the code's size: its end
+    bool guarded = false;           // a thread may pass it by
+    bool forgets = false;           // it calls something of which nothing is known
+    int line = 0, ptx_line = 0;     // of the text; of the PTX that machine code was made of
+    std::string_view text, opcode;  // of the module's
   };
   std::vector<Step> steps;
   std::vector<std::string> registers;  // their names

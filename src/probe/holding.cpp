@@ -51,7 +51,9 @@ void Holding::find_blocks() {
 }
 
 uint32_t Holding::block_of(uint32_t instruction) const {
-  return static_cast<uint32_t>(std::upper_bound(blocks_.begin(), blocks_.end(), instruction) - blocks_.begin()) - 1;
+  return static_cast<uint32_t>(std::upper_bound(blocks_.begin(), blocks_.end(), instruction) -
+                               blocks_.begin()) -
+         1;
 }
 
 void Holding::find_instances() {
@@ -160,13 +162,16 @@ std::vector<uint32_t> Holding::whole(uint32_t instruction, uint32_t value) const
     put(held, p);
   }
   std::vector<uint32_t> last(blocks_.size());  // of each block, the last copy of the value
-  for (const uint32_t i : of_value_[value]) last[instances_[i].block] = std::max(last[instances_[i].block], instances_[i].copy);
+  for (const uint32_t i : of_value_[value])
+    last[instances_[i].block] = std::max(last[instances_[i].block], instances_[i].copy);
   const Instance* found = nullptr;
   for (const uint32_t i : of_value_[value]) {
     const Instance& of = instances_[i];
-    const uint32_t wanted = of.block == block && last[block] > 0 ? copy_of(instruction, block) : last[of.block];
-    const bool is_whole = of.pieces.size() == size_[value] && std::all_of(of.pieces.begin(), of.pieces.end(),
-                                                                          [&](uint32_t p) { return probe::has(held, p); });
+    const uint32_t wanted =
+        of.block == block && last[block] > 0 ? copy_of(instruction, block) : last[of.block];
+    const bool is_whole =
+        of.pieces.size() == size_[value] &&
+        std::all_of(of.pieces.begin(), of.pieces.end(), [&](uint32_t p) { return probe::has(held, p); });
     if (!is_whole || of.copy != wanted) continue;
     if (found) return {};  // two blocks have computed it, and which one was the last is not known
     found = &of;
@@ -192,7 +197,9 @@ bool Holding::is_read(uint32_t instruction, uint32_t reg) const {
     if (i >= flow_.steps.size() || seen[i]) continue;
     seen[i] = true;
     const Flow::Step& step = flow_.steps[i];
-    auto names = [&](const std::vector<uint32_t>& list) { return std::find(list.begin(), list.end(), reg) != list.end(); };
+    auto names = [&](const std::vector<uint32_t>& list) {
+      return std::find(list.begin(), list.end(), reg) != list.end();
+    };
     if (names(step.reads)) return true;
     if (names(step.writes) && !step.guarded) continue;
     work.insert(work.end(), step.next.begin(), step.next.end());

@@ -58,7 +58,7 @@ class Holding {
   std::vector<std::vector<uint32_t>> after_;
   std::vector<std::vector<uint32_t>> of_register_;
   std::vector<Instance> instances_;
-  std::vector<uint32_t> instance_of_;          // of each piece
+  std::vector<uint32_t> instance_of_;            // of each piece
   std::vector<std::vector<uint32_t>> of_value_;  // instances
   std::vector<uint32_t> size_;                   // pieces of a value
   std::vector<Bits> held_, computed_;            // at the start of each block: pieces; values

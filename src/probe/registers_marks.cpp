@@ -33,7 +33,8 @@ base::Result<Marks> find_marks(size_t count, const ptx::Module& twin, const ptx:
     if (f->is_declaration) continue;
     const ptx::Function* own = ptx.find_function(f->name);
     if (!own || own->is_declaration)
-      return base::failure("the program has no function '" + std::string(f->name) + "', which it has with marks");
+      return base::failure("the program has no function '" + std::string(f->name) +
+                           "', which it has with marks");
     const std::vector<Comment> comments = comments_of(twin.text(), *f);
     Pair pair(twin, *f, ptx, *own, comments);
     if (auto ok = pair.compare(); !ok) return ok.error();

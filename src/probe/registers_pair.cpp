@@ -92,9 +92,10 @@ std::optional<exec::RegisterProbe> Pair::place(const Comment& c, const Source* s
 
 std::optional<std::pair<exec::RegisterProbe, exec::RegisterProbe>> Pair::around(const Comment& c) const {
   const uint32_t k = same_ ? 0 : std::min<uint32_t>(kept_before_[c.instruction], kept_.size() - 1);
-  const auto block = same_ ? blocks_.end()
-                           : std::prev(std::upper_bound(blocks_.begin(), blocks_.end(), k,
-                                                        [](uint32_t at, const Block& b) { return at < b.begin; }));
+  const auto block =
+      same_ ? blocks_.end()
+            : std::prev(std::upper_bound(blocks_.begin(), blocks_.end(), k,
+                                         [](uint32_t at, const Block& b) { return at < b.begin; }));
   if (same_ || !block->permuted) {
     const auto at = place(c, nullptr);
     return at ? std::optional(std::pair(*at, *at)) : std::nullopt;

@@ -23,8 +23,8 @@ std::vector<Piece> pieces_of(const RegisterPlan& plan, const std::string& kernel
     if (part.kind != RegisterPlan::Part::kRead || probe.function != kernel) continue;
     const auto bytes = static_cast<uint32_t>(num::size_of(plan.taps[part.tap].site.type));
     for (size_t k = 0; k < part.registers.size(); ++k)
-      out.push_back({probe.instruction, probe.after, probe.registers[k], part.tap, part.registers[k], part.offsets[k],
-                     0, bytes, false});
+      out.push_back({probe.instruction, probe.after, probe.registers[k], part.tap, part.registers[k],
+                     part.offsets[k], 0, bytes, false});
   }
   return out;
 }
@@ -41,8 +41,8 @@ std::vector<Piece> pieces_of(const SassPlan& plan, const sass::Function& f, cons
   std::vector<Piece> out;
   for (const SassRead& read : plan.reads)
     if (const auto reg = numbers.find(read.reg); reg != numbers.end())
-      out.push_back({index(read.stop), read.stop == read.definition, reg->second, read.tap, read.number, read.from,
-                     read.to, read.bytes, read.inverted});
+      out.push_back({index(read.stop), read.stop == read.definition, reg->second, read.tap, read.number,
+                     read.from, read.to, read.bytes, read.inverted});
   return out;
 }
 
@@ -79,7 +79,8 @@ base::Result<Parsed> parsed(const Assigned& of) {
 
 }  // namespace
 
-base::Result<Assigned> assigned(std::string text, std::string filename, std::string kernel, std::string above) {
+base::Result<Assigned> assigned(std::string text, std::string filename, std::string kernel,
+                                std::string above) {
   Assigned out{{}, std::move(text), std::move(filename), std::move(kernel), std::move(above)};
   auto from = parsed(out);
   if (!from) return from.error();
@@ -101,7 +102,9 @@ Marks marks_of(const Assigned& assigned, const RegisterPlan& plan) {
     for (size_t p = 0; p < plan.probes.size(); ++p) {
       const RegisterPlan::Part& part = plan.parts[p];
       const exec::RegisterProbe& probe = plan.probes[p];
-      if (part.kind != RegisterPlan::Part::kRead || plan.taps[part.tap].site.value != assigned.all[a].site.value) continue;
+      if (part.kind != RegisterPlan::Part::kRead ||
+          plan.taps[part.tap].site.value != assigned.all[a].site.value)
+        continue;
       std::vector<Mark>& places = out.places[a];
       if (places.empty()) places.push_back({probe, probe});
       if (order(probe) < order(places[0].from)) places[0].from = probe;
@@ -182,9 +185,9 @@ Variables::Found Variables::found_at(const std::string& variable, uint32_t instr
   if (assigned_.all[found.assignment].is_buffer) found.status = Status::kBuffer;
   if (found.status == Status::kBuffer || tap < 0 || !holding_->has(value)) return found;
   found.pieces = holding_->whole(instruction, value);
-  found.status = !found.pieces.empty()                            ? Status::kThere
+  found.status = !found.pieces.empty()                           ? Status::kThere
                  : holding_->may_be_computed(instruction, value) ? Status::kPartly
-                                                                  : Status::kNotYet;
+                                                                 : Status::kNotYet;
   return found;
 }
 
@@ -202,11 +205,12 @@ namespace {
 
 // Visits the elements of a tap's register `number` that threads which are here have: (element, thread's index).
 template <class Visit>
-void for_each_here(const Tap& tap, uint32_t number, const exec::StoppedLanes& lanes, std::span<const int8_t> mask,
-                   Visit visit) {
+void for_each_here(const Tap& tap, uint32_t number, const exec::StoppedLanes& lanes,
+                   std::span<const int8_t> mask, Visit visit) {
   for (uint32_t i = 0; i < lanes.count(); ++i) {
     const uint32_t thread = lanes.first() + i;
-    if ((!mask.empty() && !mask[i]) || thread < tap.first_thread || thread >= tap.first_thread + tap.threads) continue;
+    if ((!mask.empty() && !mask[i]) || thread < tap.first_thread || thread >= tap.first_thread + tap.threads)
+      continue;
     const size_t row = (size_t{lanes.block()} % tap.blocks * tap.registers + number) * tap.threads;
     visit(static_cast<size_t>(tap.elements[row + thread - tap.first_thread]), i);
   }
@@ -240,21 +244,24 @@ base::Result<std::vector<Variables::Write>> Variables::write(const Found& found,
   const Elements now = read(found, lanes);
   const Assigned::One& assignment = assigned_.all[found.assignment];
   const std::string& name = assignment.site.variable;
-  if (elements.size() != now.data.size()) return base::failure(name + " has " + std::to_string(now.data.size()) + " bytes");
+  if (elements.size() != now.data.size())
+    return base::failure(name + " has " + std::to_string(now.data.size()) + " bytes");
   const Tap& tap = taps_[static_cast<size_t>(tap_of_[found.assignment])];
   const size_t width = num::size_of(tap.site.type);
   std::vector<bool> changes(now.there.size());
   for (size_t i = 0; i < changes.size(); ++i) {
     changes[i] = std::memcmp(now.data.data() + i * width, elements.data() + i * width, width) != 0;
     if (changes[i] && !now.there[i])
-      return base::failure("element " + std::to_string(i) + " of " + name + " is in threads that are elsewhere",
-                           {"go on to where they are together, or change it at --level ttgir"});
+      return base::failure(
+          "element " + std::to_string(i) + " of " + name + " is in threads that are elsewhere",
+          {"go on to where they are together, or change it at --level ttgir"});
   }
   std::set<std::pair<uint32_t, uint32_t>> bytes;  // registers, and the first of their bytes
   for (const uint32_t p : found.pieces)
     if (!bytes.emplace(holding_->piece(p).reg, holding_->piece(p).from).second)
-      return base::failure("several elements of " + name + " are in one register here: they cannot be told apart",
-                           {"change it at --level ptx or --level ttgir"});
+      return base::failure(
+          "several elements of " + name + " are in one register here: they cannot be told apart",
+          {"change it at --level ptx or --level ttgir"});
   std::map<size_t, Write> writes;
   bool is_read = true;
   for (const uint32_t p : found.pieces) {

@@ -1,5 +1,5 @@
-"""The buffers of shared memory by the names that the TTGIR has for them, where a launch runs PTX or machine code:
-Triton's pass of allocation says where each of them lies."""
+"""The buffers of shared memory by the names that the TTGIR has for them, where a launch runs PTX or machine
+code: Triton's pass of allocation says where each of them lies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from triton_runner._core import ir, probe
 
 @dataclasses.dataclass(frozen=True)
 class Allocated:
-    """A buffer: the variable that it is of, or its value's name; where it begins in the kernel's shared memory."""
+    """A buffer: the variable that it is of, or its value's name; where it begins in shared memory."""
 
     name: str
     value: str
@@ -51,6 +51,8 @@ def _found(compiled: Compiled) -> list[Allocated]:
     out = []
     for a in told.allocations:
         size = a.room if a.bytes is None else a.bytes
+        if size <= 0 or a.op == "tt.func":  # scratch of all warps: the rest of the block's memory
+            continue
         out.append(Allocated(_variable(module, compiled.name, a.value) or a.op, a.value, a.offset, size))
     return out
 

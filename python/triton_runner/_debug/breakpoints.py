@@ -110,8 +110,8 @@ class Breakpoints:
         return [b for b in self if b.enabled and re.match(r"[%@]|\d+$|.+:\d+$", b.where)]
 
     def check_names(self, those: list, places: Places, missing) -> None:
-        """Raises DiagnosticError where one with a place in this launch has a condition of what its kernel does
-        not have. missing(name): notes, or None: it has that."""
+        """Raises DiagnosticError where one with a place in this launch has a condition of what its kernel
+        does not have. missing(name): notes, or None: it has that."""
         for b in those:
             if not b.condition or not self._places(b, places):
                 continue
@@ -123,6 +123,20 @@ class Breakpoints:
                         f"the condition of breakpoint {b.number}, {b.condition}, can never hold: kernel "
                         f"'{kernel}' has no {name!r}{', ' * (len(notes) > 1)}{notes[0] * (len(notes) > 1)}",
                         notes[-1],
+                    )
+
+    def check_there(self, places: Places, variables: list[str], find) -> None:
+        """Raises DiagnosticError where one has a condition of a variable of Python that no register holds at
+        any of its places. find(name, place): (status, number)."""
+        for b in self.of_places():
+            asked = [n for n in conditions.names(b.condition) if n in variables] if b.condition else []
+            where = self._places(b, places) if asked and b.enabled and not b.watch else []
+            for name in asked:
+                if where and all(find(name, place)[0] != "there" for place in where):
+                    raise fail(
+                        f"the condition of breakpoint {b.number}, {b.condition}, can never hold: no register "
+                        f"holds {name} there",
+                        "--level ttgir has it, or another line: `print` says why",
                     )
 
     def names(self) -> list[str]:

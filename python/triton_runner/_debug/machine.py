@@ -48,8 +48,8 @@ class Machine:
         return [(f"%{n}" if self.has_values else n, text) for n, text in self._debugger.descriptors]
 
     def buffers(self) -> list[Buffer]:
-        """The buffers in sight, and the variables of a module, in shared and tensor memory, by address; at PTX
-        and cubin all buffers of the TTGIR, of which some may take turns."""
+        """The buffers in sight, and the variables of a module, in shared and tensor memory, by address; at
+        PTX and cubin all buffers of the TTGIR, of which some may take turns."""
         held: dict = {}
         for number, name, is_tensor, at, nbytes in self._debugger.buffers:
             site = None if number is None else self.sites[number]

@@ -52,7 +52,9 @@ def loop_variables(file: str) -> dict[int, str]:
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError):
         return {}
-    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and isinstance(node.target, ast.Name)]
+    loops = [
+        node for node in ast.walk(tree) if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+    ]
     return {node.lineno: node.target.id for node in loops}
 
 
@@ -132,8 +134,8 @@ class Places:
 
     @functools.cached_property
     def counted(self) -> list[tuple]:
-        """(file, line, name) of the loops whose variable has no name in the text: what a pipelined loop counts
-        by. None where loops were fused: they count by something else."""
+        """(file, line, name) of loops, whose variable may have no name in the text: what a pipelined one
+        counts by. None where loops were fused: they count by something else."""
         if self.level != "ttgir" or not self.texts.get("ttir"):
             return []
         own, above = (_loops(self.texts[level]) for level in ("ttgir", "ttir"))
@@ -149,7 +151,12 @@ class Places:
             return ""
         line = around[len(iterations)]
         loop = next(
-            (p for p in self.all if p.name == "scf.for" and any(at[:2] == (frame.file, line) for at in p.lines)), None
+            (
+                p
+                for p in self.all
+                if p.name == "scf.for" and any(at[:2] == (frame.file, line) for at in p.lines)
+            ),
+            None,
         )
         if loop is None:  # it was unrolled
             return ""
@@ -158,7 +165,7 @@ class Places:
             return f"in the epilogue of the pipeline of line {line}: its last iterations end here"
         alike = [i for i in range(place) if self.all[i].block == here.block and self.all[i].name == here.name]
         nth = sum(self.all[i].lines == here.lines for i in alike)
-        return f"in the prologue of the pipeline of line {line}: this is of iteration {nth}, before the loop begins"
+        return f"in the prologue of the pipeline of line {line}: of iteration {nth}, before the loop begins"
 
     def _first(self, places: list[int], depths=None) -> list[int]:
         """The first of those of a block of the IR, and of each way of calls to them."""

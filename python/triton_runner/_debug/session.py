@@ -189,24 +189,20 @@ class Session(Back, Focus):
         - `skip`: so many hits are left out. `temporary`: it goes after its first stop.
         """
         breakpoint_ = self.breakpoints.add(where, condition, **how)
-        self._check_names(breakpoint_)
-        self.refresh()
-        return breakpoint_
-
-    def _check_names(self, breakpoint_) -> None:
-        """Takes a breakpoint away whose condition names what the kernel that stands does not have."""
-        if self._places is None or not isinstance(self.stopped, Stopped):
-            return
-        try:
-            self.breakpoints.check_names([breakpoint_], self._places, self._has_name)
+        try:  # its condition may name what the kernel that stands does not have
+            if self._places is not None and isinstance(self.stopped, Stopped):
+                self.breakpoints.check_names([breakpoint_], self._places, self._has_name)
+            self.refresh()
         except DiagnosticError:
             self.breakpoints.delete(breakpoint_.number)
             raise
+        return breakpoint_
 
     def _has_name(self, name: str) -> list[str] | None:
         """None: the kernel has something of that name; else notes that say what it has."""
+        counted = [loop[2] for loop in self._places.counted]
         return names.missing(
-            name, self.level, self._texts[-1], self.launches[-1], self.constants, self._variables
+            name, self.level, self._texts[-1], self.launches[-1], [*self.constants, *counted], self._variables
         )
 
     def watch(self, what: str, condition: str = "", **how):
@@ -233,6 +229,7 @@ class Session(Back, Focus):
         """Looks for the variables of Python that breakpoints ask for, where registers stand."""
         if self._variables is not None and (asked := self.breakpoints.names()):
             self._debugger.set_variables(self._variables.locate(asked, program))
+            self.breakpoints.check_there(self._places, self._variables.names, self._debugger.find_variable)
 
     # ---- what stands
 
@@ -243,9 +240,7 @@ class Session(Back, Focus):
 
     def _state(self, place: int, threads=None) -> State:
         arguments = dict(self._call[1].arguments.named) if self._call else {}
-        return State(
-            self._debugger, self._places, self.constants, threads, place, self._variables, arguments
-        )
+        return State(self._debugger, self._places, self.constants, threads, place, self._variables, arguments)
 
     @property
     def places(self) -> Places:
@@ -484,7 +479,7 @@ class Session(Back, Focus):
         self._places = Places(debugger.places, level, self._texts[-1])
         debugger.set_lines(self._places.lines)
         debugger.focus(self.focus, self._task)
-        debugger.set_variables({})
+        debugger.set_variables(self._variables.locate([]) if self._variables else {})
         debugger.set_loop_names(self._places.counted)
         self.breakpoints.check_names(self.breakpoints.of_places(), self._places, self._has_name)
         self._locate([max(axis, 0) for axis in self.focus])

@@ -1,8 +1,8 @@
 """Python's variables at PTX and in machine code: which registers hold them.
 
-What dumps know of the registers of a value (_dump/registers.py, _dump/machine_values.py) is made into a map of
-each variable, when somebody first asks for it: a compilation or two of the kernel, and in machine code a run of
-the launch at both levels. The core then says at each instruction what is there (probe/variables.h).
+What dumps know of the registers of a value (_dump/registers.py, _dump/machine_values.py) is made into a map
+of each variable, when somebody first asks for it: a compilation or two of the kernel, and in machine code a
+run of the launch at both levels. The core then says at each instruction what is there (probe/variables.h).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import threading
 
 import numpy
 
-from triton_runner import _core
 from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
@@ -27,6 +26,7 @@ from triton_runner._dump.records import numpy_type
 from triton_runner._memory.arguments import Arguments
 
 _MOST_TWINS = 16  # that are compiled for one variable
+_RESERVED = 1024  # bytes of shared memory that machine code from sm_90 on leaves to the system
 _LONG = 32768  # characters of PTX that take seconds to compile
 _HIGHER = "--level ttgir shows it"
 
@@ -107,8 +107,8 @@ class Variables:
     """The variables of one launch.
 
     - `names`: all that the kernel assigns; [] where they cannot be told, and `why`.
-    - `launch`: the Relaunch, by which values are looked for in machine code; `first(address, bytes)`: what its
-      memory was at first.
+    - `launch`: the Relaunch, by which values are looked for in machine code; `first(address, bytes)`: its
+      memory as it was at first.
     """
 
     def __init__(self, kernel, level: str, launch, first):
@@ -174,8 +174,11 @@ class Variables:
 
     @functools.cached_property
     def allocations(self) -> list[allocations.Allocated]:
-        """The buffers in shared memory."""
-        return allocations.of_kernel(compiled_of(self._kernel))
+        """The buffers in shared memory, by their addresses."""
+        compiled = compiled_of(self._kernel)
+        capability = int(compiled.target.rpartition(":")[2]) if compiled.target.startswith("cuda:") else 0
+        first = _RESERVED if self.level == "cubin" and capability >= 90 else 0
+        return [dataclasses.replace(a, offset=a.offset + first) for a in allocations.of_kernel(compiled)]
 
     @functools.cached_property
     def _listing(self) -> str:
@@ -305,19 +308,21 @@ class Python:
         lines = ", ".join(map(str, dict.fromkeys(a.line for a in own)))
         if name in self._variables.source.lost:
             return fail(
-                f"where {name} is assigned in this code cannot be told: with a mark there it is another program",
+                f"where {name} is assigned in this code cannot be told: a mark makes it another program",
                 _HIGHER,
             )
         if assignment is None:
             return fail(
-                f"{name} has no value here, or which one depends on the way here: it is assigned at line {lines}",
-                "go on to a line after that",
+                f"{name} has no value here, or which one depends on the way here",
+                f"it is assigned at line {lines}: go on to a line after that",
                 _HIGHER,
             )
         value, level = assignment.site.value, self._variables.level
         line = ("the loop of " if assignment.site.op.startswith("scf.") else "") + f"line {assignment.line}"
         if status == "buffer":
-            return fail(f"{name} is in shared memory here, and in no register", f"`info shared` lists {value}")
+            return fail(
+                f"{name} is in shared memory here, and in no register", "`info shared` lists the buffers"
+            )
         if assignment.is_in_flight:
             return fail(
                 f"{name} is being computed by the tensor cores here: {line} has issued its product",
@@ -325,13 +330,11 @@ class Python:
                 _HIGHER,
             )
         if status == "not yet":
-            return fail(
-                f"{name} has not been computed yet: {line} gives it", "go on: `op`, `next`", _HIGHER
-            )
+            return fail(f"{name} has not been computed yet: {line} gives it", "go on: `op`, `next`", _HIGHER)
         if status == "partly":
             return fail(
-                f"the registers of {name} are not all there: {line} is computing it, or they hold something else "
-                "by now",
+                f"the registers of {name} are not all there: {line} is computing it, or they hold something "
+                "else by now",
                 "go on to where it is whole: `op`, `next`",
                 _HIGHER,
             )

@@ -30,10 +30,10 @@ struct CodePlace {
 struct Assigned {
   struct One {
     Site site;
-    int line = 0;            // of the statement
-    bool is_buffer = false;  // in shared or tensor memory
+    int line = 0;               // of the statement
+    bool is_buffer = false;     // in shared or tensor memory
     bool is_in_flight = false;  // the tensor cores are still computing it
-    std::string constant;    // its attribute, as the text has it; empty: it is computed
+    std::string constant;       // its attribute, as the text has it; empty: it is computed
   };
   std::vector<One> all;
   // The TTGIR with a mark after some of them.
@@ -41,7 +41,8 @@ struct Assigned {
   std::string text, filename, kernel, above;  // what they were made of
 };
 // `above`: the kernel's TTIR, or empty.
-base::Result<Assigned> assigned(std::string text, std::string filename, std::string kernel, std::string above);
+base::Result<Assigned> assigned(std::string text, std::string filename, std::string kernel,
+                                std::string above);
 
 // The marks of assignments whose registers a plan of the PTX reads: they are where it reads them.
 Marks marks_of(const Assigned& assigned, const RegisterPlan& plan);
@@ -76,11 +77,11 @@ class Variables {
     std::vector<std::byte> elements;
   };
 
-  Variables(Assigned assigned, std::shared_ptr<const ptx::Module> ptx, const std::string& kernel, const Marks& marks,
-            const RegisterPlan& plan);
+  Variables(Assigned assigned, std::shared_ptr<const ptx::Module> ptx, const std::string& kernel,
+            const Marks& marks, const RegisterPlan& plan);
   // Of machine code made of that PTX; with no plan for it nothing is in registers.
-  Variables(Assigned assigned, std::shared_ptr<const ptx::Module> ptx, const std::string& kernel, const Marks& marks,
-            std::shared_ptr<const sass::Module> machine, const SassPlan* plan);
+  Variables(Assigned assigned, std::shared_ptr<const ptx::Module> ptx, const std::string& kernel,
+            const Marks& marks, std::shared_ptr<const sass::Module> machine, const SassPlan* plan);
   ~Variables();
 
   const std::vector<Assigned::One>& assignments() const { return assigned_.all; }
@@ -89,7 +90,8 @@ class Variables {
   Elements read(const Found& found, exec::StoppedLanes& lanes) const;
   // What gives the elements that differ from those that stand another value. Errors: who holds one is elsewhere; nothing
   // reads it any more.
-  base::Result<std::vector<Write>> write(const Found& found, const CodePlace& place, exec::StoppedLanes& lanes,
+  base::Result<std::vector<Write>> write(const Found& found, const CodePlace& place,
+                                         exec::StoppedLanes& lanes,
                                          std::span<const std::byte> elements) const;
 
  private:
@@ -103,14 +105,14 @@ class Variables {
   std::shared_ptr<const sass::Module> machine_;
   std::string kernel_;
   std::vector<Tap> taps_;
-  std::vector<int> tap_of_;  // of each assignment, or -1
+  std::vector<int> tap_of_;       // of each assignment, or -1
   std::unique_ptr<Flow> of_ptx_;  // of machine code: its PTX
   std::unique_ptr<Bindings> bindings_;
   std::unique_ptr<Holding> holding_;
-  std::unordered_map<int, std::vector<uint32_t>> of_line_;      // instructions
-  std::unordered_map<int, uint32_t> ptx_of_line_;               // the first PTX instruction of a line
+  std::unordered_map<int, std::vector<uint32_t>> of_line_;  // instructions
+  std::unordered_map<int, uint32_t> ptx_of_line_;           // the first PTX instruction of a line
   mutable std::map<std::pair<uint32_t, std::string>, Found> found_;
-  mutable std::unordered_map<std::string, size_t> numbers_;     // registers of the launch
+  mutable std::unordered_map<std::string, size_t> numbers_;  // registers of the launch
   mutable const void* numbers_of_ = nullptr;
 };
 

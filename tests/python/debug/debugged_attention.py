@@ -33,3 +33,7 @@ def attends(length=128, dim=32, block=32):
     out = torch.empty_like(q)
     attention[(length // block,)](q, k, v, out, length, DIM=dim, BLOCK=block)
     return q, k, v, out
+
+
+def attends_wide():
+    attends(length=256, dim=64, block=64)

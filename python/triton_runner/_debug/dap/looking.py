@@ -83,7 +83,9 @@ def _value(adapter, state, name: str, number, as_hex: bool, is_asked: bool = Fal
     if not is_asked and state.takes_long(number):  # an editor shows a button, and asks for its child
         children = Children(lambda as_hex: [_value(adapter, state, name, number, as_hex, True)])
         hint = {"presentationHint": {"lazy": True}}
-        return row(name, "...", evaluateName=name, **hint) | {"variablesReference": adapter.variables.add(children)}
+        return row(name, "...", evaluateName=name, **hint) | {
+            "variablesReference": adapter.variables.add(children)
+        }
     site = state.site(number)
     try:
         array, _ = state.read(number)
