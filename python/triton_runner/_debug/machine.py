@@ -29,7 +29,11 @@ class Machine:
 
     def barriers(self) -> list[Barrier]:
         """The mbarriers of the program that have been set up."""
-        names = {b.at: b.name for b in self.buffers() if b.space == "shared" and b.bytes == 8}
+        names = {
+            b.at: b.name
+            for b in self.buffers()
+            if b.space == "shared" and b.bytes == 8 and (self.has_values or not b.name.startswith("%"))
+        }
         return [
             Barrier(at, text, waiting, block, names.get(at, ""))
             for block, at, text, waiting in self._debugger.barriers
