@@ -271,7 +271,7 @@ class Terminal(MachineCommands):
         if isinstance(array, str):  # of a tensor descriptor
             return self._answer({"name": rest, "descriptor": array}, [f"{rest} = {array}"])
         threads = self.session.where().threads
-        if threads and state.is_named(rest):
+        if threads and state.is_named(rest) and not state.is_python(rest):
             lines = show.lanes(rest, array, mask, threads[1], style)
         else:
             lines = show.described(rest, array, mask)
