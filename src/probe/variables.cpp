@@ -207,13 +207,14 @@ namespace {
 template <class Visit>
 void for_each_here(const Tap& tap, uint32_t number, const exec::StoppedLanes& lanes,
                    std::span<const int8_t> mask, Visit visit) {
-  for (uint32_t i = 0; i < lanes.count(); ++i) {
-    const uint32_t thread = lanes.first() + i;
-    if ((!mask.empty() && !mask[i]) || thread < tap.first_thread || thread >= tap.first_thread + tap.threads)
-      continue;
-    const size_t row = (size_t{lanes.block()} % tap.blocks * tap.registers + number) * tap.threads;
-    visit(static_cast<size_t>(tap.elements[row + thread - tap.first_thread]), i);
-  }
+  const uint32_t first = std::max(lanes.first(), tap.first_thread);
+  const uint32_t end = std::min(lanes.first() + lanes.count(), tap.first_thread + tap.threads);
+  const size_t row = (size_t{lanes.block()} % tap.blocks * tap.registers + number) * tap.threads;
+  const int32_t* elements = tap.elements.data() + row;
+  const uint32_t offset = lanes.first();
+  for (uint32_t thread = first; thread < end; ++thread)
+    if (mask.empty() || mask[thread - offset])
+      visit(static_cast<size_t>(elements[thread - tap.first_thread]), thread - offset);
 }
 
 }  // namespace
@@ -227,6 +228,11 @@ Variables::Elements Variables::read(const Found& found, exec::StoppedLanes& lane
     const Piece& piece = holding_->piece(p);
     lanes.look(number_of(lanes, piece.reg), [&](const exec::Elements& e) {
       const size_t size = num::size_of(e.type);
+      if (width == 4 && size == 4 && piece.bytes >= 4 && piece.from == 0)  // as most are
+        return for_each_here(tap, piece.number, lanes, e.mask, [&](size_t element, uint32_t i) {
+          std::memcpy(out.data.data() + element * 4, e.data + i * 4, 4);
+          out.there[element] = 1;
+        });
       for_each_here(tap, piece.number, lanes, e.mask, [&](size_t element, uint32_t i) {
         std::byte* to = out.data.data() + element * width + piece.to;
         std::memcpy(to, e.data + i * size + piece.from, std::min<size_t>(piece.bytes, size - piece.from));
