@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from triton_runner._base.errors import fail
 
 _GRANULARITIES = ("statement", "line", "instruction")
@@ -12,28 +14,20 @@ def go_on(adapter, arguments) -> dict:
     return {"allThreadsContinued": True}
 
 
-def over(adapter, arguments) -> dict:
-    return _step(adapter, arguments, adapter.session.next, adapter.session.next_op)
-
-
-def into(adapter, arguments) -> dict:
-    return _step(adapter, arguments, adapter.session.step, adapter.session.next_op)
-
-
-def out(adapter, arguments) -> dict:
-    return _step(adapter, arguments, adapter.session.out, adapter.session.out)
-
-
-def back(adapter, arguments) -> dict:
-    return _step(adapter, arguments, adapter.session.reverse_next, adapter.session.reverse_op)
-
-
-def _step(adapter, arguments, line, instruction) -> dict:
+def step(adapter, arguments, line: str, instruction: str) -> dict:
+    """By the methods of the session that go to a line and to an instruction."""
     granularity = arguments.text("granularity", "statement")
     if granularity not in _GRANULARITIES:
         raise fail(f"granularity {granularity!r} is none of {', '.join(_GRANULARITIES)}")
-    adapter.go(instruction if granularity == "instruction" or not adapter.stopped.frames else line)
+    is_fine = granularity == "instruction" or not adapter.stopped.frames
+    adapter.go(getattr(adapter.session, instruction if is_fine else line))
     return {}
+
+
+over = functools.partial(step, line="next", instruction="next_op")
+into = functools.partial(step, line="step", instruction="next_op")
+out = functools.partial(step, line="out", instruction="out")
+back = functools.partial(step, line="reverse_next", instruction="reverse_op")
 
 
 def go_back(adapter, arguments) -> dict:
