@@ -18,7 +18,7 @@ from triton_runner._base.typed import as_json
 from triton_runner._case import case, fingerprint, judge, severity
 from triton_runner._case.results import NONDETERMINISTIC, SCHEMA, Judged, worst
 from triton_runner._launch import launchers
-from triton_runner._launch.launchers import Call, axes_of, observing
+from triton_runner._launch.launchers import Call, axes_of, observing, what_else
 from triton_runner._memory.uninit import track_empty
 from triton_runner._pretend.running import run_program
 from triton_runner._settings import devices
@@ -83,10 +83,7 @@ class Verdict:
         if not self.judged:
             others = f" of that name; others were: {', '.join(self._others)}" if self._others else ""
             lines.append(f"no kernel was launched{others}")
-        if self.left_out:
-            lines.append(f"not judged: {self.left_out} later launches")
-        if self.program is not None and self.program["status"]:
-            lines.append(f"the program itself ended with status {self.program['status']}")
+        lines += what_else("judged", self.left_out, self.program["status"] if self.program else 0)
         return "\n".join([*lines, f"verdict: {self.verdict}"])
 
     __repr__ = __str__

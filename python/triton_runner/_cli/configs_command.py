@@ -62,6 +62,8 @@ def configs_command(names, most, num_warps, num_stages, constant, checks, target
 
 
 def show(result) -> None:
+    from triton_runner._launch.launchers import what_else
+
     width = max((len(row.state) for row in result.configurations), default=0) + 2
     launch = None
     for row in result.configurations:
@@ -76,10 +78,8 @@ def show(result) -> None:
     click.echo(
         ", ".join(f"{count} {state}" for state, count in counts.most_common()) or "no kernel was launched"
     )
-    if result.left_out:
-        click.echo(f"not judged: {result.left_out} later launches")
-    if result.status:
-        click.echo(f"the program itself ended with status {result.status}")
+    for line in what_else("judged", result.left_out, result.status):
+        click.echo(line)
 
 
 COMMANDS = (configs_command,)

@@ -230,6 +230,12 @@ class Selection:
         return self._known.get(key)
 
 
+def what_else(verb: str, left_out: int, status: int, option: str = "") -> list[str]:
+    """What a page about the launches of a program ends with: those that it leaves out, and a failure."""
+    lines = [f"not {verb}: {left_out} later launches{option}"] * bool(left_out)
+    return lines + [f"the program itself ended with status {status}"] * bool(status)
+
+
 def pieces(name: str, kind, value) -> list:
     """(name, value) of what a parameter passes: a tuple's parts one by one, of a constexpr nothing."""
     if isinstance(kind, (tuple, list)):
