@@ -72,18 +72,28 @@ double reduced(const Condition& c, const exec::Elements& e, Get get) {
   return c.of == Condition::kAll ? on == there : on > 0;
 }
 
-// What the engine's own reductions answer: the largest and smallest float, and whether one is NaN.
+// What the engine's own reductions answer of floats: the largest and smallest, and whether one is NaN, infinite or not 0.
 std::optional<double> quickly(const Condition& c, const exec::Elements& e) {
-  const bool asks = c.of == Condition::kMax || c.of == Condition::kMin || c.of == Condition::kNan;
+  using num::ReduceOp;
   const int64_t n = count_of(e);
-  if (!asks || !e.mask.empty() || !num::is_float(e.type) || n == 0) return std::nullopt;
-  const num::ReduceFn reduce =
-      num::reduce_fn(c.of == Condition::kMin ? num::ReduceOp::kMinimum : num::ReduceOp::kMaximum, e.type);
-  if (!reduce) return std::nullopt;
-  std::byte out[8];
-  reduce(out, e.data, 1, n, 1);
-  const double value = number_of(out, e.type);
-  return c.of == Condition::kNan ? std::isnan(value) : value;
+  if (c.of == Condition::kAll || !e.mask.empty() || !num::is_float(e.type) || n == 0) return std::nullopt;
+  bool is_there = true;
+  auto reduced = [&](ReduceOp op) {
+    const num::ReduceFn reduce = num::reduce_fn(op, e.type);
+    std::byte out[8];
+    if (reduce)
+      reduce(out, e.data, 1, n, 1);
+    else
+      is_there = false;
+    return reduce ? number_of(out, e.type) : 0;
+  };
+  double value = reduced(c.of == Condition::kMin ? ReduceOp::kMinimum : ReduceOp::kMaximum);
+  if (c.of == Condition::kNan) value = std::isnan(value);
+  // A NaN is not 0, and hides what is infinite.
+  if (c.of == Condition::kAny) value = value != 0 || reduced(ReduceOp::kMinimum) != 0;
+  if (c.of == Condition::kInf)
+    value = std::isinf(reduced(ReduceOp::kMaxNum)) || std::isinf(reduced(ReduceOp::kMinNum));
+  return is_there ? std::optional(value) : std::nullopt;
 }
 
 bool is_in(const Program& program, const Program& wanted) {

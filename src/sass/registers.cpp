@@ -55,7 +55,7 @@ constexpr Shape kShapes[] = {{"884", 8, 4},       {"8x8x4", 8, 4},     {"16x8x4"
                              {"16832", 16, 32},   {"16864", 16, 64},   {"8816", 8, 16},    {"8832", 8, 32},
                              {"88128", 8, 128},   {"168128", 16, 128}, {"168256", 16, 256}};
 
-// Registers of operand k of a product of a warp: d, a, b, c; metadata.
+// Registers of operand k of a product of a warp: d, a, b, c; metadata, scale factors.
 uint32_t of_product(const Instruction& in, size_t slot) {
   const auto [m, n, k] = product_of(in);
   uint32_t bits = 16;
@@ -65,7 +65,9 @@ uint32_t of_product(const Instruction& in, size_t slot) {
   if (in.has("TF32")) bits = 32;
   if (in.name == "DMMA") bits = 64;
   const uint32_t sum_bits = in.name == "DMMA" ? 64 : in.has("F16") && !in.has("F32") ? 16 : 32;
+  if (in.name == "OMMA") bits = 4;
   const uint32_t sparse = in.has("SP") ? 2 : 1;
+  if (slot == 4 && in.has("SP") && in.has("SF")) return 2;  // metadata and the scale factors of A
   const uint32_t bits_of[] = {m * n * sum_bits, m * k * bits / sparse, k * n * bits, m * n * sum_bits};
   return slot < 4 ? std::max(1u, bits_of[slot] / 1024) : 1;
 }

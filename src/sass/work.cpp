@@ -32,6 +32,7 @@ bool read_shape(std::string_view text, uint64_t (&out)[3]) {
 std::string_view type_of(const Instruction& in) {
   if (in.name == "DMMA") return "f64";
   if (in.name == "BMMA") return "b1";
+  if (in.name == "OMMA") return "f4";
   if (in.name == "QMMA" || in.name == "QGMMA") return "f8";
   if (in.name == "IMMA" || in.name == "IGMMA") return in.has("S4") || in.has("U4") ? "s4" : "s8";
   if (in.has("TF32")) return "tf32";

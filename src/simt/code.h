@@ -79,6 +79,8 @@ struct Code : Target {
   // Writes what a launch's parameters begin with where they are a constant bank: block, grid, windows.
   void (*begin_parameters)(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) = nullptr;
   uint32_t reserved_shared = 0;  // bytes that the system has in a block's shared memory, before all others
+  // Writes what a block finds in them that is not 0; null: nothing is.
+  void (*begin_reserved)(uint32_t rank, std::byte* out) = nullptr;
   std::vector<SharedVariable> shared_variables;
   uint32_t static_shared = 0;  // bytes of .shared variables; dynamic shared memory follows
   uint32_t local_bytes = 0;    // a thread, of .local variables and of .param variables of calls

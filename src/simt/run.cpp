@@ -165,6 +165,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
       cta->id = block_of(launch_, number, cta->rank);
       cta->was_refused = false;
       std::fill_n(cta->shared, std::min(code_.reserved_shared, cta->shared_bytes), std::byte{0});
+      if (code_.begin_reserved) code_.begin_reserved(cta->rank, cta->shared);
       begin_paths(*cta);
       for (auto& part : cta->parts)
         if (part) part->begin(*cta);

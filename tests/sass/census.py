@@ -177,6 +177,8 @@ class Table:
         if not rows:
             return opcode
         suffixes, known = max(rows, key=lambda row: len(row[0]))
+        if "64xNxK" in known:
+            given = {word for word in given if not word.startswith("64x")}
         unknown = sorted(given - suffixes - known)
         return f"{opcode}.{unknown[0]}" if unknown else ""
 

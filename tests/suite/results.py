@@ -6,7 +6,7 @@ The command that measures calls record(). A run has what was measured, when, on 
 `figures` (a row of a page), and maybe a `table` ({"columns", "rows"}) and `data`, all else that is kept.
 A page says where its tables stand:
 
-    <!-- results: NAME [NAME/KEY ...] -->   a row a run, all of NAME or these
+    <!-- results: NAME [NAME/KEY ...] -->   a row a run, all of NAME or these (~ is a space of a key)
     <!-- table: NAME/KEY -->                the table of one run
     <!-- end -->
 """
@@ -102,7 +102,7 @@ def part(kind: str, names: list[str]) -> str:
     chosen = []
     for name in names:
         file, _, key = name.partition("/")
-        runs = read(file)
+        runs, key = read(file), key.replace("~", " ")
         chosen += [runs[key]] if key else runs.values()
     return "\n\n".join(map(table_of, chosen)) if kind == "table" else rows_of_runs(chosen)
 

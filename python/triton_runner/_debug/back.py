@@ -82,7 +82,9 @@ class Back:
 
     def _back_to(self, moment: int) -> Stopped | Exited:
         self._edits = [edit for edit in self._edits if edit[0] <= moment]
-        return self._run_again(lambda debugger: debugger.go_to(moment), moment)
+        event = self._run_again(lambda debugger: debugger.go_to(moment), moment)
+        self._end_alone()
+        return event
 
     def _run_again(self, order, start: int = -1, stands: bool = True) -> Stopped | Exited:
         """Goes back to a moment that is not after `start` (-1: this program's begin, or before), and on from

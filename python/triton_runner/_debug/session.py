@@ -92,6 +92,7 @@ class Session(Back, Focus):
         self._depth = 0  # of the step that is under way
         self._interrupting = False  # somebody waits for a stop: a launch that shows nothing may not notice
         self._edits: list[tuple] = []  # (moment, number of the value, elements) that this launch was given
+        self._thaws, self._alone = [], []
         self._sparse = False  # this run of it stops at breakpoints alone, and shows nothing there
         self._arrival: tuple | None = (
             None  # (reason, breakpoints, their hits) of the stop that it is run again to
@@ -398,7 +399,7 @@ class Session(Back, Focus):
         self.grids.append(again.grid)
         self._texts.append(again.texts)
         self._trap = self._again = self._arrival = None
-        self._edits, undefined = [], uninit.snapshot()
+        self._edits, self._thaws, self._alone, undefined = [], [], [], uninit.snapshot()
         self._debugger.begin_launch()
         try:
             self._launches_again(go, undefined)
@@ -484,6 +485,8 @@ class Session(Back, Focus):
                 (why, hits, counts), self._arrival = self._arrival, None
                 hits = self.breakpoints.holding(hits, None)
             debugger.set_breakpoints(self.breakpoints.of_core(self._places, counts))
+        if why == "thawed":
+            self._thaws.append(debugger.moment - 1)
         if why == "interrupt":
             self._interrupting, self._arrival = False, None
         self._events.put(self._event(place, why, hits))

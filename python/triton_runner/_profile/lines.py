@@ -98,7 +98,7 @@ def _collision(found: dict | None) -> Collision | None:
 def flops_of(one: Instruction) -> int:
     """Floating-point operations of all its executions; those of integer matrices do not count."""
     counts = one.counts
-    of_matrix = one.matrix_operations if one.matrix_type in ("f16", "tf32", "f8", "f64") else 0
+    of_matrix = one.matrix_operations if one.matrix_type in ("f16", "tf32", "f8", "f4", "f64") else 0
     return one.flops * counts.get("threads_on", 0) + of_matrix * counts.get("executed", 0)
 
 

@@ -13,7 +13,7 @@ struct Work {
   uint64_t matrix_operations =
       0;  // of a warp: products and sums of the matrices' elements, two for each product
   std::string_view
-      matrix_type;  // of the elements that are multiplied: "f16", "tf32", "f8", "s8", "f64", "b1"
+      matrix_type;  // of the elements that are multiplied: "f16", "tf32", "f8", "f4", "s8", "f64", "b1"
   std::string_view
       space;  // of an access to memory: "global", "shared", "local", "generic", "tma"; empty: none
   std::string_view access;  // "load", "store", "atomic", "reduction", "copy"

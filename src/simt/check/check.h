@@ -64,7 +64,7 @@ class Checks {
   // Checks a warp-wide instruction of the lanes `members`: a trap (false) if some of them have exited.
   bool whole_warps(Exec& x, const Instr& in, uint32_t members);
   // allocated(): tcgen05.alloc; the columns are uninitialised. tensor(): an access by tcgen05.ld or tcgen05.st.
-  void allocated(Exec& x, uint32_t column, uint32_t columns);
+  void allocated(Exec& x, Cta& cta, uint32_t column, uint32_t columns);
   bool tensor(Exec& x, const Operands& in, uint32_t lane, const Range& range);
   // release(): thread `lane` arrives at the mbarrier at a shared address. Threads that acquire() after the end of
   // the phase are ordered after what `lane` did so far; in a late_exec also after the copies that signal this

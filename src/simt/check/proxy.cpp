@@ -115,10 +115,10 @@ void Checks::has_read(State& s, Cell& cell, uint32_t mine) {
   cell.add_reader(mine, [&](uint32_t r) { return r != 0 && !agent.is_after(s.records[r]); });
 }
 
-void Checks::allocated(Exec& x, uint32_t column, uint32_t columns) {
+void Checks::allocated(Exec& x, Cta& cta, uint32_t column, uint32_t columns) {
   if (!uninit_) return;
   const uint32_t count = columns * kTensorLanes;
-  Cell* cells = cells_of(of(x), {x.cta, column * kTensorLanes, count, true, true});
+  Cell* cells = cells_of(of(x), {&cta, column * kTensorLanes, count, true, true});
   for (uint32_t i = 0; i < count; i++) cells[i].defined = false;
 }
 

@@ -57,16 +57,20 @@ bool may_take(Exec& x, const Operands& in, uint32_t lane, uint32_t columns) {
   return why.empty();
 }
 
-// The first of the units that were free and are taken now, or kNoUnit.
+// The first of the units that were free, in all of these blocks, and are taken now, or kNoUnit.
 constexpr uint32_t kNoUnit = ~0u;
-uint32_t take(Exec& x, uint32_t columns) {
-  TensorMemory& memory = tensor_memory(*x.cta);
+uint32_t take(Exec& x, std::initializer_list<Cta*> ctas, uint32_t columns) {
   const uint32_t units = columns / kTensorUnit;
-  for (uint32_t u = 0; u + units <= memory.owner.size(); ++u) {
-    const auto first = memory.owner.begin() + u;
-    if (!std::all_of(first, first + units, [](uint16_t owner) { return owner == 0; })) continue;
-    std::fill_n(first, units, static_cast<uint16_t>(columns));
-    if (x.worker->checks) x.worker->checks->allocated(x, u * kTensorUnit, columns);
+  for (uint32_t u = 0; u + units <= TensorMemory::kUnits; ++u) {
+    auto is_free = [&](Cta* cta) {
+      const auto first = tensor_memory(*cta).owner.begin() + u;
+      return std::all_of(first, first + units, [](uint16_t owner) { return owner == 0; });
+    };
+    if (!std::all_of(ctas.begin(), ctas.end(), is_free)) continue;
+    for (Cta* cta : ctas) {
+      std::fill_n(tensor_memory(*cta).owner.begin() + u, units, static_cast<uint16_t>(columns));
+      if (x.worker->checks) x.worker->checks->allocated(x, *cta, u * kTensorUnit, columns);
+    }
     return u;
   }
   return kNoUnit;
@@ -81,7 +85,7 @@ void tensor_alloc(Lanes& lanes, const Operands& in) {
   const uint32_t lane = first_on(x);
   const uint32_t columns = x.reg<uint32_t>(a.columns)[lane];
   if (!may_take(x, in, lane, columns)) return;
-  const uint32_t first = take(x, columns);
+  const uint32_t first = take(x, {x.cta}, columns);
   if (first == kNoUnit) return x.retry_later(instr_of(in));
   uint64_t at = static_cast<uint64_t>(a.address.offset);
   if (a.address.place == kNoRegister)
@@ -101,7 +105,10 @@ void tensor_take(Lanes& lanes, const Operands& in) {
     if (!x.on(i)) continue;
     const uint32_t columns = x.reg<uint32_t>(in.a)[i] * kTensorUnit;
     if (!may_take(x, in, i, columns)) return;
-    const uint32_t first = take(x, columns);
+    Cta* other = in.small ? pair_of(*x.cta) : x.cta;
+    if (!other)
+      return x.trap(in, exec::TrapKind::kInvalid, "the block has no other one to be a pair with", i);
+    const uint32_t first = other == x.cta ? take(x, {x.cta}, columns) : take(x, {x.cta, other}, columns);
     x.reg<uint32_t>(in.d)[i] = first;
     x.reg<int8_t>(in.e)[i] = first == kNoUnit ? 0 : -1;
   }

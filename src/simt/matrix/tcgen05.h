@@ -16,8 +16,8 @@ struct TensorAllocation {
 };
 void tensor_alloc(Lanes& lanes, const Operands& in);
 void tensor_dealloc(Lanes& lanes, const Operands& in);
-// Machine code counts in units of 32 columns: d = the first of `a` that are free and are taken; e, a predicate: there are. And
-// what is given back: units whose bit in `a` is 0.
+// Machine code counts in units of 32 columns: d = the first of `a` that are free and are taken, of both blocks of a pair where
+// `small` is 1; e, a predicate: there are. And what is given back: units whose bit in `a` is 0.
 void tensor_take(Lanes& lanes, const Operands& in);
 void tensor_give_back(Lanes& lanes, const Operands& in);
 void tensor_relinquish(Lanes& lanes, const Operands& in);

@@ -21,8 +21,8 @@ inline uint32_t tensor_column(uint32_t address) { return address & 0xffff; }
 struct TensorMemory : CopiedPart<TensorMemory> {
   // words[column * 128 + lane]
   std::vector<uint32_t> words = std::vector<uint32_t>(kTensorColumns * kTensorLanes);
-  std::array<uint16_t, kTensorColumns / kTensorUnit>
-      owner{};  // columns of the part that begins or goes on here; 0: free
+  static constexpr uint32_t kUnits = kTensorColumns / kTensorUnit;
+  std::array<uint16_t, kUnits> owner{};  // columns of the part that begins or goes on here; 0: free
   bool relinquished = false;
   void begin(Cta&) override {
     owner.fill(0);

@@ -21,7 +21,7 @@ std::string type_of(const SassLowering& l, size_t k, std::span<const std::string
 }
 
 std::string rounding(const SassLowering& l) {
-  return l.has("RZ") ? ".rz" : l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : ".rn";
+  return l.has("RZ") ? ".rz" : l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : l.has("RS") ? ".rs" : ".rn";
 }
 std::string whole_rounding(const SassLowering& l) {
   return l.has("TRUNC") ? ".rzi" : l.has("FLOOR") ? ".rmi" : l.has("CEIL") ? ".rpi" : ".rni";
@@ -119,6 +119,23 @@ bool is_rz(const sass::Operand& o) {
   return o.kind == sass::OperandKind::kRegister && o.index == sass::kZero;
 }
 
+// Two of cvt.rs's four numbers. C has the random bits where PTX has those of the first two, and goes up by what is packed, so
+// that a second instruction finds those of the other two there.
+bool lower_stochastic_bytes(SassLowering& l, const std::string& line, const std::string& small) {
+  const bool nibbles = small == "e2m1";
+  const uint32_t a = l.word(1, As::kF32), b = l.word(2, As::kF32), c = l.word(3), low = l.temporary(4),
+                 four = l.temporary(nibbles ? 2 : 4);
+  l.ptx(line + "." + small + "x4.f32" + place(nibbles ? "b16" : "b32", 0) + ", {%r1, %r2, %r1, %r2}, %r3",
+        {four, a, b, c});
+  if (nibbles)
+    l.ptx("cvt.u32.u16 %r0, %h1", {low, four});
+  else
+    l.copy(low, four, 4);
+  l.ptx("shr.u32 %r0, %r0, " + std::to_string(nibbles ? 8 : 16), {low});
+  l.ptx(std::string("prmt.b32 %r0, %r1, %r2, ") + (nibbles ? "0x6540" : "0x5410"), {l.result(0), low, c});
+  return true;
+}
+
 // Two numbers of 8 bits, 6 or 4 in the lowest bits of a register, above them C; and back.
 bool lower_pack_bytes(SassLowering& l, const std::string& line, std::string small) {
   if (small == "e8") small = "ue8m0";
@@ -137,6 +154,7 @@ bool lower_pack_bytes(SassLowering& l, const std::string& line, std::string smal
     return true;
   }
   const bool of_floats = l.has("PACK_AB_MERGE_C") && l.has("F32") && l.shape() == 0;
+  if (l.has("RS")) return of_floats && lower_stochastic_bytes(l, line, small);
   const bool of_halves = l.has("UNPACK_B_MERGE_C") && l.shape() == 1 && !nibbles;
   if (!of_floats && !of_halves) return false;
   const uint32_t pair = l.temporary(nibbles ? 1 : 2), low = l.temporary(4);
@@ -168,7 +186,12 @@ bool lower_pack(SassLowering& l) {
     convert(l, line, half, "f32");
     return true;
   }
-  if (!l.has("PACK_AB") || l.shape() != 1) return false;
+  if (l.has("PACK_AB") && l.has("RS") && l.shape() == 0) {
+    l.ptx(line + "." + half + "x2.f32 %r0, %r1, %r2, %r3",
+          {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32), l.word(3)});
+    return true;
+  }
+  if (!l.has("PACK_AB") || l.has("RS") || l.shape() != 1) return false;
   l.ptx(line + "." + half + "x2.f32 %r0, %r1, %r2", {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32)});
   return true;
 }

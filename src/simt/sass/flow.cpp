@@ -127,6 +127,10 @@ bool lower_flow(SassLowering& l) {
       return lower_far_jump(l);
     case sass::Opcode::kWARPSYNC_COLLECTIVE:  // up to ENDCOLLECTIVE, at -O0
     case sass::Opcode::kWARPSYNC_EXCLUSIVE: {
+      if (l.has("ALL")) {
+        l.emit(warp_sync).a = kNoRegister;
+        return true;
+      }
       const uint32_t members = l.word(0);
       l.emit(meet_region).a = members;
       l.only_these(members);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <triton_runner/machine/mbarrier.h>
+
 #include "control.h"
 #include "divergence.h"
 #include "simd/tables.h"
@@ -134,6 +136,13 @@ void run_by_descriptor(Lanes& l, const Operands& in) {
   const uint32_t bits = l.reg<uint32_t>(in.a)[first_on(l)];
   const Instr& one = choice.variants[(bits >> 2 & 1) | ((bits >> 7 & 7) == 2 ? 2 : 0)];
   one.run(l, one);
+}
+
+void begin_pair(uint32_t rank, std::byte* reserved) {
+  const auto barrier = machine::Mbarrier::of(1);
+  const uint32_t parity = rank % 2 ^ 1;
+  std::memcpy(reserved + 0x48, &barrier, sizeof barrier);
+  std::memcpy(reserved + 0x50, &parity, sizeof parity);
 }
 
 void enter_region(Lanes& l, const Operands& in) {

@@ -60,6 +60,9 @@ struct ByDescriptor {
   Instr variants[4];
 };
 void run_by_descriptor(Lanes& l, const Operands& in);
+// A pair of blocks agrees on the columns that they take by an mbarrier of the system's, at 0x48 of shared memory: one arrival a
+// phase, whose parity is the word at 0x50. The even block finds a phase that has ended, the odd one waits for the even one.
+void begin_pair(uint32_t rank, std::byte* reserved);
 
 // --- reconvergence ----------------------------------------------------------------------------------------------------
 // A barrier register holds, for each thread of a region, the threads of its warp that entered it together.

@@ -56,7 +56,8 @@ constexpr Dimensions kDimensions[] = {
 std::vector<std::string> types_of(const SassLowering& l) {
   std::vector<std::string> out;
   for (std::string_view mod : l.in().mods)
-    if (mod == "S8" || mod == "U8" || mod == "S4" || mod == "U4" || mod == "E4M3" || mod == "E5M2")
+    if (mod == "S8" || mod == "U8" || mod == "S4" || mod == "U4" || mod == "E4M3" || mod == "E5M2" ||
+        mod == "E3M2" || mod == "E2M3" || mod == "E2M1")
       out.push_back(lower_case(mod));
   return out;
 }
@@ -71,13 +72,20 @@ bool shape_of(const SassLowering& l, Shape& s) {
       s = {s.m, s.k, 1, "s32", "b1", "b1", l.has("XOR") ? ".xor.popc" : ".and.popc"};
       return l.has("POPC");
     case sass::Opcode::kIMMA:
+    case sass::Opcode::kIMMA_SP:
       if (types.size() != 2) return false;
       s.d = "s32", s.a = types[0], s.b = types[1];
       s.bits = s.a[1] == '8' ? 8 : 4;
       return true;
+    case sass::Opcode::kOMMA_SF:
+    case sass::Opcode::kOMMA_SF_SP:
     case sass::Opcode::kQMMA:
+    case sass::Opcode::kQMMA_SF:
+    case sass::Opcode::kQMMA_SF_SP:
+    case sass::Opcode::kQMMA_SP:
       if (types.size() != 2) return false;
-      s.d = l.has("F16") ? "f16" : "f32", s.a = types[0], s.b = types[1], s.bits = 8;
+      s.d = l.has("F16") ? "f16" : "f32", s.a = types[0], s.b = types[1];
+      s.bits = l.in().name == "OMMA" ? 4 : 8;
       return true;
     default:
       if (l.has("F16")) s.d = "f16";
@@ -93,11 +101,43 @@ bool is_plain(const SassLowering& l, size_t k, std::string_view selector) {
          (o.selector == "" || o.selector == selector);
 }
 
+// Scale factors of A and B in slots `a` and `b`, and from which bytes and threads they are: bits 0 and 1 of a uniform
+// register the byte of A's, bit 2 the thread; bits 3 and 4, 5 and 6 those of B's.
+std::string scale_operands(SassLowering& l, std::vector<uint32_t>& places, uint32_t a, size_t b) {
+  const uint32_t from = l.word(b + 1);
+  std::string out;
+  uint32_t bit = 0;
+  for (const uint32_t factors : {a, l.word(b)}) {
+    out += ", %r" + std::to_string(places.size());
+    places.push_back(factors);
+    std::vector<uint32_t> selectors;
+    for (const uint32_t bits : {2u, bit == 0 ? 1u : 2u}) {
+      const uint32_t word = l.temporary(4), half = selectors.emplace_back(l.temporary(2));
+      l.ptx("bfe.u32 %r0, %r1, " + std::to_string(bit) + ", " + std::to_string(bits), {word, from});
+      l.ptx("cvt.u16.u32 %h0, %r1", {half, word});
+      bit += bits;
+    }
+    out += ", " + list(places, selectors, "%h");
+  }
+  return out;
+}
+
+// ".kind::mxf4nvf4.block_scale.scale_vec::4X" of a product with scale factors, and their type.
+std::pair<std::string, std::string> scaled_kind(const SassLowering& l) {
+  const bool nibbles = l.in().name == "OMMA";
+  return {std::string(nibbles ? ".kind::mxf4nvf4" : ".kind::mxf8f6f4") + ".block_scale.scale_vec::" +
+              (!nibbles      ? "1X"
+               : l.has("4X") ? "4X"
+                             : "2X"),
+          l.has("UE4M3") ? ".ue4m3" : ".ue8m0"};
+}
+
 bool lower_product(SassLowering& l) {
   Shape s;
   if (!shape_of(l, s)) return false;
   if (!is_plain(l, 1, "ROW") || !is_plain(l, 2, "COL") || !is_plain(l, 3, "")) return false;
-  const bool sparse = l.has("SP");
+  const bool sparse = l.has("SP"), scaled = l.has("SF");
+  const auto [kind, factors] = scaled ? scaled_kind(l) : std::pair<std::string, std::string>{};
   const uint32_t sums = s.d == "f16" ? s.m / 8 : s.m / 4;
   std::vector<uint32_t> places;
   const std::string d = list(places, l.registers(0, sums, true));
@@ -105,13 +145,17 @@ bool lower_product(SassLowering& l) {
   const std::string b = list(places, l.registers(2, s.k * s.bits / 128));
   const std::string c = list(places, l.registers(3, sums));
   std::string line = sparse ? "mma.sp::ordered_metadata.sync.aligned.m" : "mma.sync.aligned.m";
-  line += std::to_string(s.m) + "n8k" + std::to_string(s.k) + ".row.col" +
-          (l.has("SAT") ? ".satfinite" : "") + "." + s.d + "." + s.a + "." + s.b + "." + s.d + s.after + " " +
-          d + ", " + a + ", " + b + ", " + c;
+  line += std::to_string(s.m) + "n8k" + std::to_string(s.k) + ".row.col" + kind +
+          (l.has("SAT") ? ".satfinite" : "") + "." + s.d + "." + s.a + "." + s.b + "." + s.d + factors +
+          s.after + " " + d + ", " + a + ", " + b + ", " + c;
+  // Metadata, and the factors of A, are neighbours.
+  std::vector<uint32_t> pair;
+  if (sparse || scaled) pair = l.registers(4, sparse && scaled ? 2 : 1);
   if (sparse) {
-    line += ", %r" + std::to_string(places.size()) + ", " + std::to_string(l.slot(5)->integer);
-    places.push_back(l.word(4));
+    line += ", %r" + std::to_string(places.size()) + ", " + std::to_string(l.slot(scaled ? 7 : 5)->integer);
+    places.push_back(pair[0]);
   }
+  if (scaled) line += scale_operands(l, places, pair.back(), 5);
   l.ptx(line, places);
   return true;
 }

@@ -58,7 +58,9 @@ bool lower_arrive(SassLowering& l) {
     if (l.has("A0T1")) return l.ptx("cp.async.mbarrier.arrive.shared.b64 " + address, {at}), true;
     if (l.has("A1T0"))
       return l.ptx("mbarrier.arrive.release.cluster.shared::cluster.b64 _, " + address, {at}), true;
-    return false;
+    return l.ptx("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, " + address + ", %r1",
+                 {at, l.word(2)}),
+           !l.has("ART0");
   }
   const bool keeps = l.slot(0)->index != sass::kZero, one = l.has("A1T0"), many = l.has("ART0");
   std::string line = l.has("OPTOUT") ? "mbarrier.arrive_drop" : "mbarrier.arrive";

@@ -126,9 +126,11 @@ bool lower_moves(SassLowering& l) {
     case sass::Opcode::kR2P:
       return lower_predicate_bits(l, false);
     case sass::Opcode::kR2UR: {
-      const uint32_t d = l.result(0), a = l.word(1);
+      const size_t k = l.shape();  // 1: a predicate, too: it is not this thread's value
+      const uint32_t d = l.result(k), a = l.word(k + 1);
       Instr& i = l.emit(give_warp);
       i.d = d, i.a = a;
+      if (k == 1) l.ptx("setp.ne.u32 %p0, %r1, %r2", {l.predicate_result(0), a, d});
       return true;
     }
     case sass::Opcode::kRPCMOV:

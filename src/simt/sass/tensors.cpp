@@ -273,7 +273,8 @@ bool lower_tensor_allocation(SassLowering& l) {
   if (!l.has("FIND_AND_SET") || !l.has("ALIGN") || l.shape() != 0) return false;
   const uint32_t taken = l.temporary(1), first = l.temporary(4), units = l.word(2);
   Instr& i = l.emit(tensor_take);
-  i.d = first, i.a = units, i.e = taken;
+  i.d = first, i.a = units, i.e = taken, i.small = l.has("2CTA");
+  if (i.small) l.code.begin_reserved = begin_pair;
   l.name_last();
   l.once_a_warp();
   l.give_threads(l.result(1), first, 4);

@@ -95,7 +95,16 @@ bool lower_elect(SassLowering& l) {
 
 // BAR: the barrier and, where it is written, how many threads; of RED a predicate after them.
 bool lower_block_barrier(SassLowering& l) {
-  const uint32_t barrier = l.word(0), threads = l.slot(1) ? l.word(1) : kNoRegister;
+  uint32_t barrier = l.word(0), threads = l.slot(1) ? l.word(1) : kNoRegister;
+  auto is_register = [&](size_t k) {
+    return l.slot(k) && l.slot(k)->kind == sass::OperandKind::kRegister && l.slot(k)->index != sass::kZero;
+  };
+  if (is_register(0) && is_register(1)) {  // one register: the threads above the barrier's number
+    const uint32_t number = l.temporary(4), count = l.temporary(4);
+    l.ptx("and.b32 %r0, %r1, 0xf", {number, barrier});
+    l.ptx("bfe.u32 %r0, %r1, 16, 12", {count, threads});
+    barrier = number, threads = count;
+  }
   if (!l.has("RED")) {
     if (l.slot(2) || (l.has("ARV") && !l.slot(1))) return false;
     Instr& i = l.emit(l.has("ARV") ? bar_arrive : bar_sync);

@@ -171,13 +171,15 @@ def _evaluated(session, text: str):
 
 
 def evaluate(adapter, arguments) -> dict:
-    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one, and after ":" stands a
-    command of the terminal that looks: ":compare ttgir"."""
+    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one, and what follows ":"
+    is a command of the terminal: ":compare ttgir", ":freeze 2"."""
     text, context = arguments.text("expression"), arguments.text("context", "")
     session = adapter.session
     as_hex = _as_hex(arguments)
     if context == "repl" and text.lstrip().startswith(":"):
-        lines = terminal.looked(session, text.strip()[1:].strip())
+        lines, looks = terminal.in_console(session, text.strip()[1:].strip())
+        if not looks:
+            adapter.tell("invalidated", areas=["threads", "variables"])
         return {"result": "\n".join(lines), "variablesReference": 0}
     if context == "repl" and (assigned := parts.assignment(text)):
         changed = _changed(adapter, *assigned)

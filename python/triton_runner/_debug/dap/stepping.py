@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
-import functools
-
 from triton_runner._base.errors import fail
 
 _GRANULARITIES = ("statement", "line", "instruction")
 
 
 def go_on(adapter, arguments) -> dict:
-    adapter.go(adapter.session.resume)
-    return {"allThreadsContinued": True}
+    _go(adapter, arguments, adapter.session.resume)
+    return {"allThreadsContinued": not arguments.flag("singleThread")}
 
 
-def step(adapter, arguments, line: str, instruction: str) -> dict:
-    """By the methods of the session that go to a line and to an instruction."""
-    granularity = arguments.text("granularity", "statement")
-    if granularity not in _GRANULARITIES:
-        raise fail(f"granularity {granularity!r} is none of {', '.join(_GRANULARITIES)}")
-    is_fine = granularity == "instruction" or not adapter.stopped.frames
-    adapter.go(getattr(adapter.session, instruction if is_fine else line))
+def _go(adapter, arguments, command) -> None:
+    """singleThread: the other threads of the program get no turn until it stops."""
+    if arguments.flag("singleThread"):
+        task, threads = adapter.events.thread(arguments.number("threadId"))
+        adapter.go(lambda: adapter.session.alone(command, threads, task))
+    else:
+        adapter.go(command)
+
+
+def over(adapter, arguments) -> dict:
+    return _step(adapter, arguments, adapter.session.next, adapter.session.next_op)
+
+
+def into(adapter, arguments) -> dict:
+    return _step(adapter, arguments, adapter.session.step, adapter.session.next_op)
+
+
+def out(adapter, arguments) -> dict:
+    return _step(adapter, arguments, adapter.session.out, adapter.session.out)
+
+
+def back(adapter, arguments) -> dict:
+    """The program is run again as it ran, so that singleThread changes nothing."""
+    adapter.go(_step_of(adapter, arguments, adapter.session.reverse_next, adapter.session.reverse_op))
     return {}
 
 
-over = functools.partial(step, line="next", instruction="next_op")
-into = functools.partial(step, line="step", instruction="next_op")
-out = functools.partial(step, line="out", instruction="out")
-back = functools.partial(step, line="reverse_next", instruction="reverse_op")
+def _step(adapter, arguments, line, instruction) -> dict:
+    stands = adapter.events.thread_of(adapter.stopped)
+    if arguments.flag("singleThread") and arguments.number("threadId") != stands:
+        raise fail(f"thread {stands} stands here, and alone can step", "'continue' runs another one")
+    _go(adapter, arguments, _step_of(adapter, arguments, line, instruction))
+    return {}
+
+
+def _step_of(adapter, arguments, line, instruction):
+    granularity = arguments.text("granularity", "statement")
+    if granularity not in _GRANULARITIES:
+        raise fail(f"granularity {granularity!r} is none of {', '.join(_GRANULARITIES)}")
+    by_instruction = granularity == "instruction" or not adapter.stopped.frames
+    return instruction if by_instruction else line
 
 
 def go_back(adapter, arguments) -> dict:
