@@ -34,11 +34,12 @@ class Cuda:
             self.lib.cuGetErrorString(status, ctypes.byref(text))
             raise CudaError(name, status, (text.value or b"?").decode())
 
-    def load(self, text: str):
-        """(the module of a PTX text, what ptxas says of it)."""
+    def load(self, code: str | bytes):
+        """(the module of a PTX text or a cubin, what ptxas says of it)."""
         image, log = ctypes.c_void_p(), ctypes.create_string_buffer(_LOG_BYTES)
         values = (ctypes.c_void_p * 3)(ctypes.addressof(log), _LOG_BYTES, 1)
-        content, names = text.encode() + b"\0", (ctypes.c_int * 3)(*_LOG)
+        content = code if isinstance(code, bytes) else code.encode() + b"\0"
+        names = (ctypes.c_int * 3)(*_LOG)
         self.call("cuModuleLoadDataEx", ctypes.byref(image), content, 3, names, values)
         return image, log.value.decode(errors="replace")
 
