@@ -50,6 +50,7 @@ void init_probe_insert(nb::module_& m);  // of _core.probe
 void init_probe_sass(nb::module_& m);    // of _core.probe
 void init_registers(nb::module_& m);     // of _core.probe
 void init_debugger(nb::module_& m);      // of _core.probe
+void init_variables(nb::module_& m);     // of _core.probe
 void init_counts(nb::module_& m);        // of _core.probe
 void init_replay(nb::module_& m);        // of _core.probe
 

@@ -92,6 +92,10 @@ void init_traces(nb::module_& m) {
             new (self) probe::RegisterSubstitution(std::move(probes), program, std::move(values));
           },
           nb::arg("kernel"), nb::arg("places"), nb::arg("program"), nb::arg("values"));
+}
+
+// The two launches that are compared.
+void init_runs(nb::module_& m) {
   m.def(
       "trace_ptx",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const Programs& programs) {
@@ -109,12 +113,15 @@ void init_traces(nb::module_& m) {
       "A trace of the registers that a plan for this PTX reads.");
   m.def(
       "trace_machine",
-      [](std::string listing, const std::string& kernel, const Programs& programs, bool reads) {
-        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs, reads));
+      [](std::string listing, const std::string& kernel, const Programs& programs, bool reads, bool heads) {
+        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs, reads, heads));
       },
       nb::arg("listing"), nb::arg("kernel"), nb::arg("programs") = Programs{}, nb::arg("reads") = false,
+      nb::arg("heads") = false,
       "A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi "
-      "-gp prints. reads: and of those that instructions read which write none.");
+      "-gp prints. reads: and of those that instructions read which write none. heads: and of all where a "
+      "loop "
+      "begins.");
   m.def(
       "place_by_running",
       [](const probe::RegisterPlan& plan, std::string ptx, const std::string& filename,
@@ -152,6 +159,7 @@ void init_traces(nb::module_& m) {
 
 void init_probe_sass(nb::module_& m) {
   init_traces(m);
+  init_runs(m);
   nb::class_<SassPlan>(m, "SassPlan",
                        "Which registers of a cubin are read where, and what they are parts of.")
       .def_ro("notes", &SassPlan::notes)

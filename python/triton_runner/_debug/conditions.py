@@ -60,6 +60,13 @@ def parsed(text: str) -> tuple[list, str]:
     return conditions, " and ".join(f"({ast.unparse(term)})" for term in rest)
 
 
+def names(text: str) -> list[str]:
+    """The names of values in an expression."""
+    code, ir_names = identifiers(text)
+    found = [node.id for node in ast.walk(ast.parse(code.strip(), mode="eval")) if isinstance(node, ast.Name)]
+    return [*dict.fromkeys(ir_names.get(name, name) for name in found)]
+
+
 def _of(term, names: dict):
     """What the core decides; None: it is for Python."""
     compare, number = "UNEQUAL", 0.0

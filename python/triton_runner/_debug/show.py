@@ -27,6 +27,7 @@ def where(event: Stopped | Exited) -> list[str]:
         *lines,
         *[line for line in source if line],
         f"  {event.level} {event.at:>4}  {_shortened(event.text.strip())}",
+        *[f"  {event.note}"] * bool(event.note),
     ]
 
 

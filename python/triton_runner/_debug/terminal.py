@@ -240,7 +240,7 @@ class Terminal(MachineCommands):
         state = self.session.state
         array, mask = state.shown(rest)
         threads = self.session.where().threads
-        if threads and state.is_named(rest):
+        if threads and state.is_named(rest) and not state.is_python(rest):
             lines = show.lanes(rest, array, mask, threads[1], style)
         else:
             lines = show.described(rest, array, mask)

@@ -19,6 +19,7 @@
 #include <triton_runner/exec/undo.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/probe/recording.h>
+#include <triton_runner/probe/variables.h>
 
 namespace triton_runner::probe {
 
@@ -34,6 +35,7 @@ struct DebugPlace {
   uint32_t block = 0;            // places of one block of the module have one number
   const void* marker = nullptr;  // of what dl.breakpoint left: its condition, an ir::Value
   std::vector<Line> lines;       // in the program it was compiled from, callees first
+  CodePlace code() const { return {function, at, text}; }
 };
 
 // "acc.max() > 1e4", "acc[3, 5] == 0".
@@ -110,6 +112,9 @@ class Debugger final : public exec::Stopper {
   void end_launch();
   // What memory was before the launch.
   void read_first(uint64_t address, std::span<std::byte> out) const { log_.read_first(address, out); }
+  // (file, line, name) of loops of the program: what those count by whose text has no name for it.
+  using LoopNames = std::vector<std::tuple<std::string, int, std::string>>;
+  void set_loop_names(LoopNames names) { loop_names_ = std::move(names), variables_.clear(), found_.clear(); }
   // How often what a program is gets kept, in seconds; 0, for tests: at each place.
   void keep_every(double seconds) { keep_first_ = seconds; }
   // While it stands: it goes on from an earlier moment of its program, the last one not after `moment` that was kept.
@@ -126,6 +131,13 @@ class Debugger final : public exec::Stopper {
     lines_ = std::move(lines), lines_.resize(places_.size());
   }
   void set_breakpoints(std::vector<Breakpoint> breakpoints);
+  // Of a launch of PTX or machine code: where its variables of Python are, by name, for conditions and watchpoints, too.
+  using PythonVariables = std::map<std::string, std::shared_ptr<const Variables>>;
+  void set_variables(PythonVariables variables) { python_variables_ = std::move(variables); }
+  const Variables* variable(const std::string& name) const {
+    const auto at = python_variables_.find(name);
+    return at == python_variables_.end() ? nullptr : at->second.get();
+  }
   int64_t hits(int number) const;
   // Stops are made in these programs only (-1: any), and in that task (of threads: where it is one of them).
   void focus(const Program& program, int64_t task = -1) { focus_ = program, focus_task_ = task; }
@@ -196,16 +208,18 @@ class Debugger final : public exec::Stopper {
   void keep(exec::Stopped& stopped, int64_t moment);
   void keep_fewer();
   size_t mark_of(size_t snapshot) const { return starts_.size() + snapshot; }
+  std::string loop_name(const ir::Value& value) const;
   bool is_step_over(uint32_t place, const exec::Stopped& stopped) const;
   int line_at(uint32_t place, const exec::Stopped& stopped) const;
   bool begins(uint32_t place, const exec::Stopped& stopped);
   bool is_hit(Kept& kept, uint32_t place, exec::Stopped& stopped);
+  bool look(const std::string& name, uint32_t place, exec::Stopped& stopped,
+            const std::function<void(const exec::Elements&)>& take);
   bool is_assigned(const void* value, const std::string& name) const;
   bool says_stop(const DebugPlace& place, exec::Stopped& stopped) const;
   void stand();
-  int statement_line(const void* value) const;
   bool is_armed(uint32_t place) const { return !armed_[place].empty() || places_[place].marker; }
-  bool has_changed(Kept& kept, exec::Stopped& stopped);
+  bool has_changed(Kept& kept, uint32_t place, exec::Stopped& stopped);
   bool is_other(Kept& kept, const std::pair<Program, size_t>& owner, std::span<const std::byte> now) const;
   bool memory_has_changed(Kept& kept, exec::Stopped& stopped);
   bool is_in_focus(const exec::Stopped& stopped) const;
@@ -213,6 +227,8 @@ class Debugger final : public exec::Stopper {
 
   Front front_;
   std::shared_ptr<const ir::Module> module_;
+  PythonVariables python_variables_;
+  LoopNames loop_names_;
   std::vector<DebugPlace> places_;
   std::unordered_map<const void*, uint32_t> numbers_;
   uint32_t blocks_ = 0;
