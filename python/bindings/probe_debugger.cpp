@@ -172,7 +172,7 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           nb::arg("until"), nb::arg("depth") = 1 << 20, nb::arg("line") = -1)
       .def(
           "set_sparse", [](DebuggerObject& d, bool on) { d.debugger.set_sparse(on); }, nb::arg("on"),
-          "Said when a launch begins: it stops at places of breakpoints alone, and only what their "
+          "Set when a launch begins: it stops at places of breakpoints alone, and only what their "
           "conditions name can "
           "be seen there; the code between is what other launches run.")
       .def(

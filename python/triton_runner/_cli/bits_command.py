@@ -41,7 +41,7 @@ def bits_command(
     """Say which configurations of the kernels that PROGRAM launches leave the same bits.
 
     Each configuration runs from the same inputs. Those with equal outputs are a class; of two classes it
-    prints the first value and line where they part, and why. Options stand before PROGRAM. Exit status: 0 all
+    prints the first value and line where they part, and why. Options come before PROGRAM. Exit status: 0 all
     bits are equal, 1 they differ, 2 bad usage, 125 no launch.
     """
     from triton_runner import _settings

@@ -30,7 +30,7 @@ from triton_runner._settings.options import ProgramOrFile, json_option, print_js
 @program_arguments
 def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as_json, program):
     """Put one launch of PROGRAM into one file: kernel, arguments, all levels, passes, verdict, a page that
-    shows them, and a repro.py that needs nothing else. Options stand before PROGRAM.
+    shows them, and a repro.py that needs nothing else. Options come before PROGRAM.
 
     `triton-runner run`, `verify`, `lockstep`, `bisect` and `report` take the file in place of a program.
     """

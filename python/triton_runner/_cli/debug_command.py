@@ -10,7 +10,7 @@ import sys
 import click
 
 from triton_runner import _settings
-from triton_runner._cli.programs import program_arguments
+from triton_runner._cli.programs import launch_options, program_arguments
 from triton_runner._settings.options import ProgramOrFile, prints_aside
 
 _LEVELS = ("ttir", "ttgir", "ptx", "cubin")
@@ -25,9 +25,7 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
 @click.option("--kernel", default="", help="Launches of this kernel only.")
 @click.option("--program", "at", help="Stops in this program of the grid only: 3 or 3,0,1; -1 is any.")
 @click.option("--check", default="", help="What these checks report is a stop, too: race, nan, uninit, ...")
-@click.option("--grid", help='Of a kernel: 4 or 4,2,1; of kernel.py:NAME also "cdiv(M, BLOCK), 2".')
-@click.option("--arg", "args", multiple=True, help="Of a kernel: one a parameter, in order, as for exec.")
-@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:NAME: NAME=VALUE.")
+@launch_options
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
 @click.option("-ex", "--execute", "commands", multiple=True, help="Run this command; may be repeated.")
 @click.option("--command", "script", type=click.File(), help="Run the commands in a file, a line each.")

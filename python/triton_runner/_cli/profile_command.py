@@ -33,7 +33,7 @@ def profile_command(
 
     The machine code runs on the CPU: no GPU is needed. PROGRAM may be a case or kernel.py:name. With --chip
     it says the least time that each resource of the chip allows, which is a bound and no prediction; with
-    --replay, how long the launch is estimated to take. Options stand before PROGRAM. Exit status: 0, 1 a
+    --replay, how long the launch is estimated to take. Options come before PROGRAM. Exit status: 0, 1 a
     kernel stopped, 2 bad usage, 125 no launch.
     """
     from triton_runner import _settings

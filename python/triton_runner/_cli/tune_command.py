@@ -27,7 +27,7 @@ def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program
 
     Those of an autotuner, with all combinations of the options that are given. PROGRAM may be kernel.py:name.
     No GPU is needed; one of the chip's kind times the first ones. The program goes on with the configuration
-    that is chosen. Options stand before PROGRAM. Exit status: the program's, 1 no configuration runs, 2 bad
+    that is chosen. Options come before PROGRAM. Exit status: the program's, 1 no configuration runs, 2 bad
     usage, 125 nothing to rank.
     """
     from triton_runner import _settings

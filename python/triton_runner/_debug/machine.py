@@ -51,6 +51,11 @@ class Machine:
         """(name, text) of the tensor descriptors in sight, and of those among the parameters."""
         return [(f"%{n}" if self.has_values else n, text) for n, text in self._debugger.descriptors]
 
+    def descriptor(self, name: str) -> str | None:
+        """The text of a tensor descriptor by its name, or None."""
+        held = dict(self.descriptors())
+        return held.get(name, held.get(f"%{name}"))
+
     def buffers(self) -> list[Buffer]:
         """The buffers in sight, and the variables of a module, in shared and tensor memory, by address; at
         PTX and cubin all buffers of the TTGIR, of which some may take turns."""

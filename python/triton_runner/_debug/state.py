@@ -216,6 +216,8 @@ class _Names(Mapping):
         except ValueError:
             if name in self._state.constants:
                 return self._state.constants[name]
+            if (descriptor := self._state.descriptor(name)) is not None:
+                return descriptor
             if name in ("program", "iteration", "task"):
                 axes, loops = [*debugger.program], [*debugger.iterations]
                 at = {"program": axes[0] if axes[1:] == [0, 0] else tuple(axes), "task": debugger.task}

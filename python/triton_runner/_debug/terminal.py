@@ -239,6 +239,8 @@ class Terminal(MachineCommands):
             raise fail("print: which value?", "as in print acc, print acc[3, :], print %12, print acc.max()")
         state = self.session.state
         array, mask = state.shown(rest)
+        if isinstance(array, str):  # of a tensor descriptor
+            return self._answer({"name": rest, "descriptor": array}, [f"{rest} = {array}"])
         threads = self.session.where().threads
         if threads and state.is_named(rest) and not state.is_python(rest):
             lines = show.lanes(rest, array, mask, threads[1], style)

@@ -92,7 +92,7 @@ class Debugger final : public exec::Stopper {
   struct Front {
     // The launch is about to run, and its places are known. False: it does not.
     std::function<bool(const std::string& kernel, const std::string& level)> begin;
-    // It stands at `place`, and what it was told before still holds. False: it is to end.
+    // It has stopped at `place`. The orders given before still hold. False: the launch ends.
     std::function<bool(uint32_t place, exec::Stopped& stopped, Why why, const std::vector<int>& hits)> stop;
   };
 
@@ -146,11 +146,11 @@ class Debugger final : public exec::Stopper {
   // Who records values meanwhile, or null. Then each run begins with the launch's first program.
   void record_for(exec::Observer* recorder) { recorder_ = recorder; }
 
-  // ---- what comes next, said while it stands
+  // ---- what comes next: orders while it stands
   void go();
   // line: which one it stands on, where that is not the innermost; -1: that.
   void step(Until until, int most_depth, int line);
-  // Stops stand only at places of breakpoints: said when it begins.
+  // Stops are only at places of breakpoints. Set when the launch begins.
   void set_sparse(bool sparse) { sparse_ = sparse; }
   void set_edits(std::vector<Edit> edits);
   // How many times the program and task had come to where it stands.
@@ -260,7 +260,7 @@ class Debugger final : public exec::Stopper {
   std::vector<int64_t> last_iterations_;
   std::atomic<bool> interrupted_{false};
   int64_t moment_ = 0, moment_wanted_ = -1, noted_ = -1;
-  // Where it stands, and where it stood when it was told to go on.
+  // Where it stands, and where it stood when the last order to go on came.
   uint32_t here_ = 0, from_ = 0;
   exec::Stopped* stopped_ = nullptr;
   Program from_program_{};
