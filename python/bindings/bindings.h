@@ -3,6 +3,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <utility>
 
 #include <triton_runner/base/result.h>
@@ -30,6 +31,17 @@ T unwrap(base::Result<T> result) {
 inline void unwrap(base::Status status) {
   if (!status) raise(status.error());
 }
+
+// What Python gets of a field of a graph's node, by default its value; ir.h wraps nodes.
+template <class H, class T>
+T given(const H&, T value) {
+  return value;
+}
+// Reads the field of a handle's node.
+template <class H, auto kField>
+constexpr auto reads = [](const H& handle) { return given(handle, handle.node->*kField); };
+
+std::string file_content(const std::string& path);  // or DiagnosticError
 
 void init_exec(nb::module_& m);
 void init_launcher(nb::module_& m);

@@ -11,7 +11,7 @@
 #include <triton_runner/probe/sass.h>
 #include <triton_runner/probe/sass_run.h>
 
-#include "bindings.h"
+#include "recorder.h"
 
 namespace triton_runner::python {
 namespace {
@@ -34,8 +34,6 @@ probe::Recording assembled(const SassPlan& plan, Column<uint32_t, 1> reads, Colu
   }
   return probe::assemble_sass(plan, all, every_iteration);
 }
-
-using Programs = std::vector<std::array<int64_t, 3>>;
 
 std::shared_ptr<const sass::Module> machine_of(std::string listing) {
   return unwrap(sass::parse(std::move(listing)));
@@ -172,12 +170,7 @@ void init_probe_sass(nb::module_& m) {
             return out;
           },
           "(the address to stop at, that of the instruction which gave it, the register) of each read.")
-      .def_prop_ro("values",
-                   [](const SassPlan& p) {
-                     std::vector<std::string> names;
-                     for (const probe::Tap& tap : p.taps) names.push_back(tap.site.value);
-                     return names;
-                   })
+      .def_prop_ro("values", [](const SassPlan& p) { return values_of(p.taps); })
       .def("assemble", &assembled, nb::arg("reads"), nb::arg("programs"), nb::arg("threads"),
            nb::arg("values"), nb::arg("every_iteration") = false,
            "The Recording of values in the order in which they came: uint32[n] numbers of reads, int64[n, "

@@ -1,6 +1,5 @@
 // Shared state that a debugger keeps, goes back to and shows.
 #include <algorithm>
-#include <cstring>
 
 #include <triton_runner/base/text.h>
 
