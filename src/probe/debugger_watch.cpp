@@ -30,7 +30,7 @@ bool Debugger::look(const std::string& name, uint32_t place, exec::Stopped& stop
     if (found.status != Variables::Status::kThere) return false;
     const Variables::Elements e = of->read(found, *lanes);
     const Site& site = of->assignments()[found.assignment].site;
-    const bool is_whole = std::ranges::find(e.there, int8_t{0}) == e.there.end();
+    const bool is_whole = std::find(e.there.begin(), e.there.end(), 0) == e.there.end();
     take({site.type, site.shape, e.data.data(), is_whole ? std::span<const int8_t>{} : e.there});
     return true;
   }

@@ -193,12 +193,18 @@ Variables::Found Variables::found_at(const std::string& variable, uint32_t instr
 
 size_t Variables::number_of(const exec::Stopped& lanes, uint32_t reg) const {
   const std::span<const void* const> values = lanes.values();
-  if (numbers_of_ != values.data() || numbers_.size() != values.size()) {
+  if (numbers_of_ != values.data() || values_ != values.size()) {
     numbers_of_ = values.data();
+    std::unordered_map<std::string_view, size_t> named;
+    for (size_t i = 0; i < values.size(); ++i) named.emplace(static_cast<const char*>(values[i]), i);
     numbers_.clear();
-    for (size_t i = 0; i < values.size(); ++i) numbers_.emplace(static_cast<const char*>(values[i]), i);
+    for (const std::string& name : holding_->flow().registers) {
+      const auto at = named.find(name);
+      numbers_.push_back(at == named.end() ? 0 : at->second);
+    }
+    values_ = values.size();
   }
-  return numbers_.at(holding_->flow().registers[reg]);
+  return numbers_[reg];
 }
 
 namespace {
@@ -207,14 +213,30 @@ namespace {
 template <class Visit>
 void for_each_here(const Tap& tap, uint32_t number, const exec::StoppedLanes& lanes,
                    std::span<const int8_t> mask, Visit visit) {
-  const uint32_t first = std::max(lanes.first(), tap.first_thread);
-  const uint32_t end = std::min(lanes.first() + lanes.count(), tap.first_thread + tap.threads);
-  const size_t row = (size_t{lanes.block()} % tap.blocks * tap.registers + number) * tap.threads;
-  const int32_t* elements = tap.elements.data() + row;
-  const uint32_t offset = lanes.first();
-  for (uint32_t thread = first; thread < end; ++thread)
-    if (mask.empty() || mask[thread - offset])
-      visit(static_cast<size_t>(elements[thread - tap.first_thread]), thread - offset);
+  for (uint32_t i = 0; i < lanes.count(); ++i) {
+    const uint32_t thread = lanes.first() + i;
+    if ((!mask.empty() && !mask[i]) || thread < tap.first_thread || thread >= tap.first_thread + tap.threads)
+      continue;
+    const size_t row = (size_t{lanes.block()} % tap.blocks * tap.registers + number) * tap.threads;
+    visit(static_cast<size_t>(tap.elements[row + thread - tap.first_thread]), i);
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// Copies `bytes` bytes of each thread's register to where its element is.
+template <size_t bytes>
+void copy_here(const Tap& tap, const Piece& piece, const exec::StoppedLanes& lanes, const exec::Elements& e,
+               Variables::Elements& out) {
+  const size_t size = num::size_of(e.type), width = num::size_of(tap.site.type);
+  const std::byte* from = e.data + piece.from;
+  std::byte* to = out.data.data() + piece.to;
+  for_each_here(tap, piece.number, lanes, e.mask, [&](size_t element, uint32_t i) {
+    std::memcpy(to + element * width, from + i * size, bytes);
+    out.there[element] = 1;
+  });
 }
 
 }  // namespace
@@ -227,16 +249,13 @@ Variables::Elements Variables::read(const Found& found, exec::StoppedLanes& lane
   for (const uint32_t p : found.pieces) {
     const Piece& piece = holding_->piece(p);
     lanes.look(number_of(lanes, piece.reg), [&](const exec::Elements& e) {
-      const size_t size = num::size_of(e.type);
-      if (width == 4 && size == 4 && piece.bytes >= 4 && piece.from == 0)  // as most are
-        return for_each_here(tap, piece.number, lanes, e.mask, [&](size_t element, uint32_t i) {
-          std::memcpy(out.data.data() + element * 4, e.data + i * 4, 4);
-          out.there[element] = 1;
-        });
+      const size_t bytes = std::min<size_t>(piece.bytes, num::size_of(e.type) - piece.from);
+      if (bytes == 4) return copy_here<4>(tap, piece, lanes, e, out);
+      if (bytes == 2) return copy_here<2>(tap, piece, lanes, e, out);
+      if (bytes == 8) return copy_here<8>(tap, piece, lanes, e, out);
+      if (tap.site.type != num::Type::kI1) return copy_here<1>(tap, piece, lanes, e, out);
       for_each_here(tap, piece.number, lanes, e.mask, [&](size_t element, uint32_t i) {
-        std::byte* to = out.data.data() + element * width + piece.to;
-        std::memcpy(to, e.data + i * size + piece.from, std::min<size_t>(piece.bytes, size - piece.from));
-        if (tap.site.type == num::Type::kI1) *to = (*to & std::byte{1}) ^ std::byte{piece.inverted};
+        out.data[element] = (e.data[i] & std::byte{1}) ^ std::byte{piece.inverted};
         out.there[element] = 1;
       });
     });
