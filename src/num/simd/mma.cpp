@@ -277,7 +277,8 @@ template <bool kF16, int kK, int kChunk, bool kAdds>
     for (int j = 0; j < columns; j += kGroup) {
       Scales scales[kGroup / kColumns];
 #pragma GCC unroll 1
-      for (int q = 0; q < kGroup; q += kColumns) find_scales<kF16, kK, kAdds>(s, at, j + q, scales[q / kColumns]);
+      for (int q = 0; q < kGroup; q += kColumns)
+        find_scales<kF16, kK, kAdds>(s, at, j + q, scales[q / kColumns]);
 #pragma GCC unroll 1
       for (int q = 0; q < kGroup; q += kColumns)
         exact_block<kF16, kK, kChunk, kAdds>(s, at, j + q, scales[q / kColumns], kept, mode);
