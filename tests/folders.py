@@ -31,7 +31,7 @@ ON_TOP = {"schedule", "kernel", "observe", "stop", "stop_machine", "snapshot"}
 # and those below it. doc/internals/simt.md has the same table.
 SIMT_LAYERS = (
     ("code", "source simd tables code arguments spaces"),
-    ("state", "block matrix/tensor_memory exec operand_data"),
+    ("state", "block matrix/tensor_memory exec refuse operand_data"),
     ("checks", "check count trace access"),
     ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
     ("operations", "matrix async snapshot stop_machine stop"),

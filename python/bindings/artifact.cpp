@@ -4,8 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <string_view>
-
 #include <triton_runner/artifact/artifact.h>
 #include <triton_runner/artifact/fatbin.h>
 #include <triton_runner/artifact/mix.h>

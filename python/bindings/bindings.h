@@ -3,6 +3,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <utility>
 
 #include <triton_runner/base/result.h>
@@ -31,6 +32,17 @@ inline void unwrap(base::Status status) {
   if (!status) raise(status.error());
 }
 
+// What Python gets of a field of a graph's node, by default its value; ir.h wraps nodes.
+template <class H, class T>
+T given(const H&, T value) {
+  return value;
+}
+// Reads the field of a handle's node.
+template <class H, auto kField>
+constexpr auto reads = [](const H& handle) { return given(handle, handle.node->*kField); };
+
+std::string file_content(const std::string& path);  // or DiagnosticError
+
 void init_exec(nb::module_& m);
 void init_launcher(nb::module_& m);
 void init_dispatch(nb::module_& m);
@@ -50,6 +62,7 @@ void init_probe_insert(nb::module_& m);  // of _core.probe
 void init_probe_sass(nb::module_& m);    // of _core.probe
 void init_registers(nb::module_& m);     // of _core.probe
 void init_debugger(nb::module_& m);      // of _core.probe
+void init_variables(nb::module_& m);     // of _core.probe
 void init_counts(nb::module_& m);        // of _core.probe
 void init_replay(nb::module_& m);        // of _core.probe
 

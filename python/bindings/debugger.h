@@ -24,4 +24,6 @@ struct DebuggerObject {
   std::optional<nb::python_error> error;
 };
 
+void init_variables(nb::class_<DebuggerObject>& c);
+
 }  // namespace triton_runner::python

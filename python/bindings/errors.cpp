@@ -3,6 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <fstream>
+
 #include "bindings.h"
 
 namespace triton_runner::python {
@@ -22,6 +25,15 @@ void put_location(nb::dict& fields, const base::Location& where) {
 }
 
 }  // namespace
+
+std::string file_content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  std::string text(file ? static_cast<size_t>(std::max<std::streamoff>(0, file.tellg())) : 0, '\0');
+  file.seekg(0);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file) raise(base::failure("cannot read '" + path + "'"));
+  return text;
+}
 
 void raise(const base::Diagnostic& diagnostic) {
   nb::dict fields;

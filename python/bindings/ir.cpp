@@ -6,7 +6,6 @@
 #include <triton_runner/ir/text.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 namespace triton_runner::python {
@@ -79,8 +78,7 @@ std::vector<PyValue> values_of(const PyOp& o, std::span<const ir::Use> uses) {
 void init_op(nb::module_& m) {
   nb::class_<PyOp> op(m, "Op", "An operation; str() is its text.");
   comparable(op);
-  op.def_prop_ro(
-        "name", [](const PyOp& o) { return std::string(o.node->name); }, "'tt.load'")
+  op.def_prop_ro("name", reads<PyOp, &ir::Op::name>, "'tt.load'")
       .def_prop_ro(
           "kind", [](const PyOp& o) { return std::string(ir::op_kind_name(o.node->kind)); },
           "'Load'; 'Unknown' for an op that the table lacks")
@@ -102,20 +100,14 @@ void init_op(nb::module_& m) {
                    "what it does, in the words of effects.def: ['loads']; none of an op that the table lacks")
       .def("does", &does, nb::arg("effect"), "whether it has an effect: 'stores'; ValueError: no such word")
       .def_prop_ro("results", [](const PyOp& o) { return values(o.module, o.node->results); })
-      .def_prop_ro("attrs",
-                   [](const PyOp& o) {
-                     nb::dict out;
-                     for (const ir::NamedAttr& e : o.node->attrs)
-                       out[nb::cast(std::string(e.name))] = wrap(o.module, e.value);
-                     return out;
-                   })
+      .def_prop_ro("attrs", [](const PyOp& o) { return attributes(o.module, o.node->attrs); })
       .def(
           "attr", [](const PyOp& o, std::string_view name) { return wrap(o.module, o.node->attr(name)); },
           nb::arg("name"), "None if absent")
       .def_prop_ro("regions", [](const PyOp& o) { return list<PyRegion>(o.module, o.node->regions); })
       .def_prop_ro("successors", [](const PyOp& o) { return list<PyBlock>(o.module, o.node->successors); })
-      .def_prop_ro("location", [](const PyOp& o) { return wrap(o.module, o.node->loc); })
-      .def_prop_ro("block", [](const PyOp& o) { return wrap(o.module, o.node->block); })
+      .def_prop_ro("location", reads<PyOp, &ir::Op::loc>)
+      .def_prop_ro("block", reads<PyOp, &ir::Op::block>)
       .def_prop_ro(
           "parent", [](const PyOp& o) { return wrap(o.module, enclosing(o.node->block)); },
           "the op whose region holds it")
@@ -171,13 +163,7 @@ void init_module(nb::module_& m) {
       .def_prop_ro(
           "kernels", [](const ModulePtr& self) { return list<PyOp>(self, self->kernels()); },
           "the public functions")
-      .def_prop_ro("attrs",
-                   [](const ModulePtr& self) {
-                     nb::dict out;
-                     for (const ir::NamedAttr& e : self->op()->attrs)
-                       out[nb::cast(std::string(e.name))] = wrap(self, e.value);
-                     return out;
-                   })
+      .def_prop_ro("attrs", [](const ModulePtr& self) { return attributes(self, self->op()->attrs); })
       .def(
           "function",
           [](const ModulePtr& self, std::string_view name) { return wrap(self, self->find_function(name)); },
@@ -225,27 +211,14 @@ void init_parse(nb::module_& m) {
         } else {
           source = nb::cast<std::string>(text);
         }
-        std::string name = filename.value_or("");
-        return parsed(std::move(source), std::move(name));
+        return parsed(std::move(source), filename.value_or(""));
       },
       nb::arg("text"), nb::arg("filename") = nb::none(),
       "Parses MLIR text of Triton's dialects, of any known release.");
 
   m.def(
-      "parse_file",
-      [](const std::string& path) {
-        std::ifstream file(path, std::ios::binary);
-        std::string source;
-        if (file) {
-          file.seekg(0, std::ios::end);
-          source.resize(static_cast<size_t>(std::max<std::streamoff>(0, file.tellg())));
-          file.seekg(0);
-          file.read(source.data(), static_cast<std::streamsize>(source.size()));
-        }
-        if (!file) raise(base::failure("cannot read '" + path + "'"));
-        return parsed(std::move(source), path);
-      },
-      nb::arg("path"), "Parses a file.");
+      "parse_file", [](const std::string& path) { return parsed(file_content(path), path); }, nb::arg("path"),
+      "Parses a file.");
 }
 
 void init_table(nb::module_& m) {

@@ -39,6 +39,25 @@ nb::object wrap(const ModulePtr& module, T* node) {
   return nb::cast(Handle<T>{module, node});
 }
 
+template <class N, class T>
+nb::object given(const Handle<N>& handle, T* node) {
+  return wrap(handle.module, node);
+}
+
+inline nb::dict attributes(const ModulePtr& module, std::span<const ir::NamedAttr> entries) {
+  nb::dict out;
+  for (const ir::NamedAttr& e : entries) out[nb::cast(std::string(e.name))] = wrap(module, e.value);
+  return out;
+}
+
+// The nodes from `first` on.
+template <class T>
+std::vector<Handle<T>> chain(const ModulePtr& module, T* first) {
+  std::vector<Handle<T>> out;
+  for (; first; first = first->next) out.push_back({module, first});
+  return out;
+}
+
 template <class H, class Nodes>
 std::vector<H> list(const ModulePtr& module, const Nodes& nodes) {
   std::vector<H> out;

@@ -82,15 +82,12 @@ void init_type(nb::module_& m) {
       .def_prop_ro(
           "shape",
           [](const PyType& t) { return std::vector<int64_t>(t.node->shape.begin(), t.node->shape.end()); })
-      .def_prop_ro(
-          "element", [](const PyType& t) { return wrap(t.module, t.node->element); },
-          "of pointers, tensors, memdescs, tensordescs")
-      .def_prop_ro(
-          "encoding", [](const PyType& t) { return wrap(t.module, t.node->encoding); }, "the layout, or None")
-      .def_prop_ro("memory_space", [](const PyType& t) { return wrap(t.module, t.node->memory_space); })
-      .def_prop_ro("mutable", [](const PyType& t) { return t.node->is_mutable; })
-      .def_prop_ro(
-          "width", [](const PyType& t) { return t.node->width; }, "bits of integers and floats")
+      .def_prop_ro("element", reads<PyType, &ir::Type::element>,
+                   "of pointers, tensors, memdescs, tensordescs")
+      .def_prop_ro("encoding", reads<PyType, &ir::Type::encoding>, "the layout, or None")
+      .def_prop_ro("memory_space", reads<PyType, &ir::Type::memory_space>)
+      .def_prop_ro("mutable", reads<PyType, &ir::Type::is_mutable>)
+      .def_prop_ro("width", reads<PyType, &ir::Type::width>, "bits of integers and floats")
       .def_prop_ro(
           "elements", [](const PyType& t) { return list<PyType>(t.module, t.node->elements); },
           "of tuples; parameters then results of functions")
@@ -104,69 +101,44 @@ void init_attr(nb::module_& m) {
   comparable(attr);
   attr.def_prop_ro("kind", [](const PyAttr& a) { return attr_kind(a.node->kind); })
       .def_prop_ro("value", [](const PyAttr& a) { return attr_value(a.module, a.node); })
-      .def_prop_ro(
-          "integer", [](const PyAttr& a) { return a.node->integer; },
-          "the number of integers and of enumerations' keywords")
-      .def_prop_ro("type", [](const PyAttr& a) { return wrap(a.module, a.node->type); })
-      .def_prop_ro(
-          "name", [](const PyAttr& a) { return std::string(a.node->string); },
-          "of dialect attributes: 'ttg.blocked'")
-      .def_prop_ro(
-          "alias", [](const PyAttr& a) { return std::string(a.node->alias); }, "'#blocked', or ''")
+      .def_prop_ro("integer", reads<PyAttr, &ir::Attr::integer>,
+                   "the number of integers and of enumerations' keywords")
+      .def_prop_ro("type", reads<PyAttr, &ir::Attr::type>)
+      .def_prop_ro("name", reads<PyAttr, &ir::Attr::string>, "of dialect attributes: 'ttg.blocked'")
+      .def_prop_ro("alias", reads<PyAttr, &ir::Attr::alias>, "'#blocked', or ''")
       .def(
           "get", [](const PyAttr& a, std::string_view key) { return wrap(a.module, a.node->get(key)); },
           nb::arg("key"))
-      .def_prop_ro("entries",
-                   [](const PyAttr& a) {
-                     nb::dict out;
-                     for (const ir::NamedAttr& e : a.node->entries)
-                       out[nb::cast(std::string(e.name))] = wrap(a.module, e.value);
-                     return out;
-                   })
+      .def_prop_ro("entries", [](const PyAttr& a) { return attributes(a.module, a.node->entries); })
       .def_prop_ro("elements", [](const PyAttr& a) { return list<PyAttr>(a.module, a.node->elements); })
       .def("__str__", [](const PyAttr& a) { return ir::text_of(a.node); })
       .def("__repr__", [](const PyAttr& a) { return "<Attr " + ir::text_of(a.node) + ">"; });
 }
 
+// Of the line that a person would look at; 0 or "" where there is none.
+template <auto kField>
+constexpr auto of_line = [](const PyLocation& l) {
+  static const ir::Location kNowhere{};
+  const ir::Location* line = l.node->file_location();
+  return (line ? line : &kNowhere)->*kField;
+};
+
 void init_location(nb::module_& m) {
   nb::class_<PyLocation> loc(m, "Location", "A place in the source of the kernel.");
   comparable(loc);
   loc.def_prop_ro("kind", [](const PyLocation& l) { return loc_kind(l.node->kind); })
-      .def_prop_ro(
-          "file",
-          [](const PyLocation& l) {
-            auto* f = l.node->file_location();
-            return std::string(f ? f->file : "");
-          },
-          "of the line that a person would look at")
-      .def_prop_ro("line",
-                   [](const PyLocation& l) {
-                     auto* f = l.node->file_location();
-                     return f ? f->line : 0;
-                   })
-      .def_prop_ro("column",
-                   [](const PyLocation& l) {
-                     auto* f = l.node->file_location();
-                     return f ? f->column : 0;
-                   })
-      .def_prop_ro("end_line",
-                   [](const PyLocation& l) {
-                     auto* f = l.node->file_location();
-                     return f ? f->end_line : 0;
-                   })
-      .def_prop_ro("end_column",
-                   [](const PyLocation& l) {
-                     auto* f = l.node->file_location();
-                     return f ? f->end_column : 0;
-                   })
-      .def_prop_ro("name", [](const PyLocation& l) { return std::string(l.node->name); })
-      .def_prop_ro(
-          "child", [](const PyLocation& l) { return wrap(l.module, l.node->child); },
-          "what a name stands for; the callee of a call site")
-      .def_prop_ro("caller", [](const PyLocation& l) { return wrap(l.module, l.node->caller); })
+      .def_prop_ro("file", of_line<&ir::Location::file>, "of the line that a person would look at")
+      .def_prop_ro("line", of_line<&ir::Location::line>)
+      .def_prop_ro("column", of_line<&ir::Location::column>)
+      .def_prop_ro("end_line", of_line<&ir::Location::end_line>)
+      .def_prop_ro("end_column", of_line<&ir::Location::end_column>)
+      .def_prop_ro("name", reads<PyLocation, &ir::Location::name>)
+      .def_prop_ro("child", reads<PyLocation, &ir::Location::child>,
+                   "what a name stands for; the callee of a call site")
+      .def_prop_ro("caller", reads<PyLocation, &ir::Location::caller>)
       .def_prop_ro("children",
                    [](const PyLocation& l) { return list<PyLocation>(l.module, l.node->children); })
-      .def_prop_ro("alias", [](const PyLocation& l) { return std::string(l.node->alias); })
+      .def_prop_ro("alias", reads<PyLocation, &ir::Location::alias>)
       .def("__str__", [](const PyLocation& l) { return ir::text_of(l.node); })
       .def("__repr__", [](const PyLocation& l) { return "<Location " + ir::text_of(l.node) + ">"; });
 }
@@ -176,15 +148,13 @@ void init_value(nb::module_& m) {
   comparable(value);
   value.def_prop_ro(
            "name", [](const PyValue& v) { return ir::text_of(v.node); }, "'%x', '%5#1'")
-      .def_prop_ro("type", [](const PyValue& v) { return wrap(v.module, v.node->type); })
-      .def_prop_ro("index", [](const PyValue& v) { return v.node->index; })
-      .def_prop_ro(
-          "op", [](const PyValue& v) { return wrap(v.module, v.node->defining_op); },
-          "the op it is a result of; None for arguments")
-      .def_prop_ro(
-          "block", [](const PyValue& v) { return wrap(v.module, v.node->block); },
-          "the block it is an argument of; None for results")
-      .def_prop_ro("location", [](const PyValue& v) { return wrap(v.module, v.node->loc); })
+      .def_prop_ro("type", reads<PyValue, &ir::Value::type>)
+      .def_prop_ro("index", reads<PyValue, &ir::Value::index>)
+      .def_prop_ro("op", reads<PyValue, &ir::Value::defining_op>,
+                   "the op it is a result of; None for arguments")
+      .def_prop_ro("block", reads<PyValue, &ir::Value::block>,
+                   "the block it is an argument of; None for results")
+      .def_prop_ro("location", reads<PyValue, &ir::Value::loc>)
       .def_prop_ro(
           "uses",
           [](const PyValue& v) {
@@ -213,22 +183,16 @@ void init_value(nb::module_& m) {
       });
 }
 
+std::string label_of(const ir::Block& b) {
+  return "^" + (b.name.empty() ? "bb" + std::to_string(b.index) : std::string(b.name));
+}
+
 void init_block(nb::module_& m) {
   nb::class_<PyBlock> block(m, "Block", "A list of ops with arguments.");
   comparable(block);
-  block
-      .def_prop_ro("name",
-                   [](const PyBlock& b) {
-                     return b.node->name.empty() ? "^bb" + std::to_string(b.node->index)
-                                                 : "^" + std::string(b.node->name);
-                   })
+  block.def_prop_ro("name", [](const PyBlock& b) { return label_of(*b.node); })
       .def_prop_ro("args", [](const PyBlock& b) { return values(b.module, b.node->args); })
-      .def_prop_ro("ops",
-                   [](const PyBlock& b) {
-                     std::vector<PyOp> out;
-                     for (ir::Op* op = b.node->first; op; op = op->next) out.push_back({b.module, op});
-                     return out;
-                   })
+      .def_prop_ro("ops", [](const PyBlock& b) { return chain(b.module, b.node->first); })
       .def_prop_ro(
           "parent", [](const PyBlock& b) { return wrap(b.module, enclosing(b.node)); },
           "the op whose region holds it")
@@ -239,30 +203,18 @@ void init_block(nb::module_& m) {
           },
           nb::arg("text"), "puts ops, given as text, at the end; returns them")
       .def("__repr__", [](const PyBlock& b) {
-        size_t n = 0;
-        for (ir::Op* op = b.node->first; op; op = op->next) ++n;
-        return "<Block " +
-               (b.node->name.empty() ? "^bb" + std::to_string(b.node->index)
-                                     : "^" + std::string(b.node->name)) +
-               ", " + std::to_string(n) + " ops>";
+        return "<Block " + label_of(*b.node) + ", " + std::to_string(chain(b.module, b.node->first).size()) +
+               " ops>";
       });
 }
 
 void init_region(nb::module_& m) {
   nb::class_<PyRegion> region(m, "Region", "The blocks between a pair of braces.");
   comparable(region);
-  region
-      .def_prop_ro("blocks",
-                   [](const PyRegion& r) {
-                     std::vector<PyBlock> out;
-                     for (ir::Block* b = r.node->first; b; b = b->next) out.push_back({r.module, b});
-                     return out;
-                   })
+  region.def_prop_ro("blocks", [](const PyRegion& r) { return chain(r.module, r.node->first); })
       .def_prop_ro("parent", [](const PyRegion& r) { return wrap(r.module, r.node->parent); })
       .def("__repr__", [](const PyRegion& r) {
-        size_t n = 0;
-        for (ir::Block* b = r.node->first; b; b = b->next) ++n;
-        return "<Region of " + std::to_string(n) + " blocks>";
+        return "<Region of " + std::to_string(chain(r.module, r.node->first).size()) + " blocks>";
       });
 }
 

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <optional>
 
 #include "debugger.h"
 #include "recorder.h"

@@ -159,6 +159,7 @@ void init_probe(nb::module_& core) {
   init_replay(m);
   init_probe_insert(m);
   init_probe_sass(m);
+  init_variables(m);
   init_debugger(m);
 
   nb::class_<RecorderObject>(m, "Recorder",

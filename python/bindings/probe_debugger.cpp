@@ -148,6 +148,10 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           },
           nb::arg("lines"), "Of each place the numbers of the lines that it stands on, callers first.")
       .def(
+          "set_loop_names",
+          [](DebuggerObject& d, Debugger::LoopNames names) { d.debugger.set_loop_names(std::move(names)); },
+          nb::arg("names"), "(file, line, name): what loops count by whose text has no name for it.")
+      .def(
           "set_breakpoints",
           [](DebuggerObject& d, std::vector<Breakpoint> all) { d.debugger.set_breakpoints(std::move(all)); },
           nb::arg("breakpoints"), "All of them; those that were there keep their counts.")
@@ -168,7 +172,7 @@ void init_commands(nb::class_<DebuggerObject>& c) {
           nb::arg("until"), nb::arg("depth") = 1 << 20, nb::arg("line") = -1)
       .def(
           "set_sparse", [](DebuggerObject& d, bool on) { d.debugger.set_sparse(on); }, nb::arg("on"),
-          "Said when a launch begins: it stops at places of breakpoints alone, and only what their "
+          "Set when a launch begins: it stops at places of breakpoints alone, and only what their "
           "conditions name can "
           "be seen there; the code between is what other launches run.")
       .def(
@@ -407,6 +411,7 @@ void init_debugger(nb::module_& m) {
   init_state(c);
   init_lanes(c);
   init_machine(c);
+  init_variables(c);
 }
 
 }  // namespace triton_runner::python

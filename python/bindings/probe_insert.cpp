@@ -19,7 +19,6 @@ namespace {
 
 using probe::Insertion;
 using probe::InsertOptions;
-using Programs = std::vector<std::array<int64_t, 3>>;
 
 ir::Module parse(const std::string& text, const std::string& filename) {
   base::Diagnostics sink;
@@ -87,8 +86,9 @@ probe::Series make_series(nb::dict site, Programs programs, std::vector<std::vec
 }  // namespace
 
 void init_probe_insert(nb::module_& m) {
-  nb::class_<Insertion>(m, "Insertion", "A module with stores (or markers) put in, and where they store.")
-      .def_ro("text", &Insertion::text)
+  nb::class_<Insertion> insertion(m, "Insertion",
+                                  "A module with stores (or markers) put in, and where they store.");
+  insertion.def_ro("text", &Insertion::text)
       .def_ro("bytes", &Insertion::bytes)
       .def_ro("notes", &Insertion::notes)
       .def_prop_ro("sites",
@@ -105,18 +105,8 @@ void init_probe_insert(nb::module_& m) {
             unwrap(probe::replace_markers(module, kernel, self));
           },
           nb::arg("text"), nb::arg("filename"), nb::arg("kernel"),
-          "Stores in place of the markers in the TTGIR that was made of the module; text is that then.")
-      .def(
-          "decode",
-          [](const Insertion& self,
-             nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> buffer,
-             Programs programs) {
-            nb::gil_scoped_release free;
-            return std::make_shared<probe::Recording>(probe::decode(
-                self, {reinterpret_cast<const std::byte*>(buffer.data()), buffer.size()}, programs));
-          },
-          nb::arg("buffer"), nb::arg("programs") = Programs{},
-          "The Recording in a buffer (uint8) of `bytes` bytes, which was zero before the launch.");
+          "Stores in place of the markers in the TTGIR that was made of the module; text is that then.");
+  def_decode(insertion);
   m.def("make_series", make_series, nb::arg("site"), nb::arg("programs"), nb::arg("iterations"),
         nb::arg("values"), nb::arg("mask"), "A Series of registers that were read by a debugger.");
   m.def(

@@ -81,12 +81,7 @@ void init_taps(nb::module_& m) {
       "TTGIR or LLIR with taps behind values: what the compiler is given to find their registers.")
       .def_ro("text", &Tapped::text)
       .def_ro("notes", &Tapped::notes)
-      .def_prop_ro("values",
-                   [](const Tapped& t) {
-                     std::vector<std::string> names;
-                     for (const probe::Tap& tap : t.taps) names.push_back(tap.site.value);
-                     return names;
-                   })
+      .def_prop_ro("values", [](const Tapped& t) { return values_of(t.taps); })
       .def_prop_ro(
           "copied",
           [](const Tapped& t) {
@@ -112,12 +107,7 @@ void init_plans(nb::module_& m) {
   nb::class_<RegisterPlan>(m, "RegisterPlan",
                            "Which registers of a PTX text are read where, and what they are parts of.")
       .def_prop_ro("probes", [](const RegisterPlan& p) { return p.probes.size(); })
-      .def_prop_ro("values",
-                   [](const RegisterPlan& p) {
-                     std::vector<std::string> names;
-                     for (const probe::Tap& tap : p.taps) names.push_back(tap.site.value);
-                     return names;
-                   })
+      .def_prop_ro("values", [](const RegisterPlan& p) { return values_of(p.taps); })
       .def_ro("notes", &RegisterPlan::notes)
       .def(
           "add_note", [](RegisterPlan& p, std::string note) { p.notes.push_back(std::move(note)); },
@@ -182,35 +172,25 @@ void init_waits(nb::module_& m) {
 }
 
 void init_register_stores(nb::module_& m) {
-  nb::class_<RegisterStores>(m, "RegisterStores",
-                             "PTX with stores of registers put in, and where they store.")
-      .def_ro("text", &RegisterStores::text)
+  nb::class_<RegisterStores> stores(m, "RegisterStores",
+                                    "PTX with stores of registers put in, and where they store.");
+  stores.def_ro("text", &RegisterStores::text)
       .def_ro("parameter", &RegisterStores::parameter, "the buffer's among those of the entry")
       .def_ro("bytes", &RegisterStores::bytes)
-      .def_ro("notes", &RegisterStores::notes)
-      .def(
-          "decode",
-          [](const RegisterStores& self,
-             nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> buffer,
-             std::vector<std::array<int64_t, 3>> programs) {
-            nb::gil_scoped_release free;
-            return std::make_shared<probe::Recording>(probe::decode(
-                self, {reinterpret_cast<const std::byte*>(buffer.data()), buffer.size()}, programs));
-          },
-          nb::arg("buffer"), nb::arg("programs") = std::vector<std::array<int64_t, 3>>{},
-          "The Recording in a buffer (uint8) of `bytes` bytes, which was zero before the launch.");
+      .def_ro("notes", &RegisterStores::notes);
+  def_decode(stores);
   m.def(
       "insert_register_stores",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const RegisterPlan& plan,
-         std::array<int64_t, 3> grid, std::vector<std::array<int64_t, 3>> programs, bool every_iteration,
-         uint32_t hidden, int64_t max_bytes) {
+         std::array<int64_t, 3> grid, Programs programs, bool every_iteration, uint32_t hidden,
+         int64_t max_bytes) {
         return std::make_shared<RegisterStores>(unwrap(
             probe::insert_register_stores(*parsed_ptx(std::move(ptx), filename), kernel, plan,
                                           {every_iteration, std::move(programs), grid, hidden, max_bytes})));
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"), nb::arg("grid"),
-      nb::arg("programs") = std::vector<std::array<int64_t, 3>>{}, nb::arg("every_iteration") = false,
-      nb::arg("hidden") = 0, nb::arg("max_bytes") = int64_t{1} << 30,
+      nb::arg("programs") = Programs{}, nb::arg("every_iteration") = false, nb::arg("hidden") = 0,
+      nb::arg("max_bytes") = int64_t{1} << 30,
       "RegisterStores of a plan for this text. hidden: how many of the entry's last parameters the launch "
       "fills by itself. DiagnosticError for a value that is put together from several threads, and a "
       "program that is not in the grid.");
@@ -224,13 +204,12 @@ void init_register_recorder(nb::module_& m) {
       "Records registers of the launches under Options.registers, which have to be of the plan's text.")
       .def(
           "__init__",
-          [](probe::RegisterRecorder* self, const RegisterPlan& plan, bool every_iteration,
-             std::vector<std::array<int64_t, 3>> programs, int64_t max_bytes) {
+          [](probe::RegisterRecorder* self, const RegisterPlan& plan, bool every_iteration, Programs programs,
+             int64_t max_bytes) {
             new (self)
                 probe::RegisterRecorder(plan, {{}, false, every_iteration, std::move(programs), max_bytes});
           },
-          nb::arg("plan"), nb::arg("every_iteration") = false,
-          nb::arg("programs") = std::vector<std::array<int64_t, 3>>{},
+          nb::arg("plan"), nb::arg("every_iteration") = false, nb::arg("programs") = Programs{},
           nb::arg("max_bytes") = int64_t{1} << 30)
       .def(
           "take",

@@ -11,7 +11,7 @@
 #include <triton_runner/probe/sass.h>
 #include <triton_runner/probe/sass_run.h>
 
-#include "bindings.h"
+#include "recorder.h"
 
 namespace triton_runner::python {
 namespace {
@@ -34,8 +34,6 @@ probe::Recording assembled(const SassPlan& plan, Column<uint32_t, 1> reads, Colu
   }
   return probe::assemble_sass(plan, all, every_iteration);
 }
-
-using Programs = std::vector<std::array<int64_t, 3>>;
 
 std::shared_ptr<const sass::Module> machine_of(std::string listing) {
   return unwrap(sass::parse(std::move(listing)));
@@ -92,6 +90,10 @@ void init_traces(nb::module_& m) {
             new (self) probe::RegisterSubstitution(std::move(probes), program, std::move(values));
           },
           nb::arg("kernel"), nb::arg("places"), nb::arg("program"), nb::arg("values"));
+}
+
+// The two launches that are compared.
+void init_runs(nb::module_& m) {
   m.def(
       "trace_ptx",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const Programs& programs) {
@@ -109,12 +111,15 @@ void init_traces(nb::module_& m) {
       "A trace of the registers that a plan for this PTX reads.");
   m.def(
       "trace_machine",
-      [](std::string listing, const std::string& kernel, const Programs& programs, bool reads) {
-        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs, reads));
+      [](std::string listing, const std::string& kernel, const Programs& programs, bool reads, bool heads) {
+        return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs, reads, heads));
       },
       nb::arg("listing"), nb::arg("kernel"), nb::arg("programs") = Programs{}, nb::arg("reads") = false,
+      nb::arg("heads") = false,
       "A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi "
-      "-gp prints. reads: and of those that instructions read which write none.");
+      "-gp prints. reads: and of those that instructions read which write none. heads: and of all where a "
+      "loop "
+      "begins.");
   m.def(
       "place_by_running",
       [](const probe::RegisterPlan& plan, std::string ptx, const std::string& filename,
@@ -152,6 +157,7 @@ void init_traces(nb::module_& m) {
 
 void init_probe_sass(nb::module_& m) {
   init_traces(m);
+  init_runs(m);
   nb::class_<SassPlan>(m, "SassPlan",
                        "Which registers of a cubin are read where, and what they are parts of.")
       .def_ro("notes", &SassPlan::notes)
@@ -164,12 +170,7 @@ void init_probe_sass(nb::module_& m) {
             return out;
           },
           "(the address to stop at, that of the instruction which gave it, the register) of each read.")
-      .def_prop_ro("values",
-                   [](const SassPlan& p) {
-                     std::vector<std::string> names;
-                     for (const probe::Tap& tap : p.taps) names.push_back(tap.site.value);
-                     return names;
-                   })
+      .def_prop_ro("values", [](const SassPlan& p) { return values_of(p.taps); })
       .def("assemble", &assembled, nb::arg("reads"), nb::arg("programs"), nb::arg("threads"),
            nb::arg("values"), nb::arg("every_iteration") = false,
            "The Recording of values in the order in which they came: uint32[n] numbers of reads, int64[n, "

@@ -11,8 +11,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <fstream>
 #include <memory>
 
 #include "bindings.h"
@@ -106,20 +104,17 @@ ModulePtr parsed(std::string text, std::string filename) {
 
 void init_variable(nb::module_& m) {
   nb::class_<PyVariable>(m, "Variable", "A variable of a module or a function, or a parameter.")
-      .def_prop_ro("name", [](const PyVariable& v) { return std::string(v.node->name); })
+      .def_prop_ro("name", reads<PyVariable, &ptx::Variable::name>)
       .def_prop_ro(
           "space", [](const PyVariable& v) { return space_name(v.node->space); },
           "'global', 'shared', 'local', 'const', 'param'; 'reg' for a parameter in a register")
       .def_prop_ro(
           "type", [](const PyVariable& v) { return std::string(ptx::text(v.node->type)); },
           "of an element: 'b8'")
-      .def_prop_ro(
-          "align", [](const PyVariable& v) { return v.node->align; }, "in bytes")
-      .def_prop_ro(
-          "bytes", [](const PyVariable& v) { return v.node->bytes; }, "0 where the size is open: name[]")
-      .def_prop_ro("is_array", [](const PyVariable& v) { return v.node->is_array; })
-      .def_prop_ro(
-          "is_pointer", [](const PyVariable& v) { return v.node->is_pointer; }, "declared .ptr")
+      .def_prop_ro("align", reads<PyVariable, &ptx::Variable::align>, "in bytes")
+      .def_prop_ro("bytes", reads<PyVariable, &ptx::Variable::bytes>, "0 where the size is open: name[]")
+      .def_prop_ro("is_array", reads<PyVariable, &ptx::Variable::is_array>)
+      .def_prop_ro("is_pointer", reads<PyVariable, &ptx::Variable::is_pointer>, "declared .ptr")
       .def_prop_ro(
           "initial",
           [](const PyVariable& v) {
@@ -131,9 +126,7 @@ void init_variable(nb::module_& m) {
 
 void init_instruction(nb::module_& m) {
   nb::class_<PyInstruction>(m, "Instruction", "An instruction; str() is its text.")
-      .def_prop_ro(
-          "opcode", [](const PyInstruction& i) { return std::string(i.node->spelling); },
-          "'ld.global.v4.b32'")
+      .def_prop_ro("opcode", reads<PyInstruction, &ptx::Instruction::spelling>, "'ld.global.v4.b32'")
       .def_prop_ro(
           "base",
           [](const PyInstruction& i) {
@@ -183,10 +176,9 @@ void init_instruction(nb::module_& m) {
 
 void init_function(nb::module_& m) {
   nb::class_<PyFunction>(m, "Function", "A .entry or .func.")
-      .def_prop_ro("name", [](const PyFunction& f) { return std::string(f.node->name); })
-      .def_prop_ro("is_entry", [](const PyFunction& f) { return f.node->is_entry; })
-      .def_prop_ro(
-          "is_declaration", [](const PyFunction& f) { return f.node->is_declaration; }, "without a body")
+      .def_prop_ro("name", reads<PyFunction, &ptx::Function::name>)
+      .def_prop_ro("is_entry", reads<PyFunction, &ptx::Function::is_entry>)
+      .def_prop_ro("is_declaration", reads<PyFunction, &ptx::Function::is_declaration>, "without a body")
       .def_prop_ro("params", [](const PyFunction& f) { return variables(f.module, f.node->params); })
       .def_prop_ro("returns", [](const PyFunction& f) { return variables(f.module, f.node->returns); })
       .def_prop_ro(
@@ -227,8 +219,7 @@ void init_function(nb::module_& m) {
       .def_prop_ro(
           "cluster", [](const PyFunction& f) { return size(f.node->cluster); },
           "blocks of a cluster (x, y, z), or None")
-      .def_prop_ro(
-          "maxnreg", [](const PyFunction& f) { return f.node->maxnreg; }, "0: not given")
+      .def_prop_ro("maxnreg", reads<PyFunction, &ptx::Function::maxnreg>, "0: not given")
       .def_prop_ro("line", [](const PyFunction& f) { return f.module->location(f.node->offset).line; })
       .def("__repr__", [](const PyFunction& f) {
         return "<Function " + std::string(f.node->name) + " of " + std::to_string(f.node->body.size()) +
@@ -287,16 +278,8 @@ void init_ptx(nb::module_& parent) {
       "The module of a text; DiagnosticError (file, line, column, notes) for its first fault. filename is "
       "for messages.");
   m.def(
-      "parse_file",
-      [](const std::string& path) {
-        std::ifstream file(path, std::ios::binary | std::ios::ate);
-        std::string text(file ? static_cast<size_t>(std::max<std::streamoff>(0, file.tellg())) : 0, '\0');
-        file.seekg(0);
-        file.read(text.data(), static_cast<std::streamsize>(text.size()));
-        if (!file) raise(base::failure("cannot read '" + path + "'"));
-        return parsed(std::move(text), path);
-      },
-      nb::arg("path"), "The module of a file.");
+      "parse_file", [](const std::string& path) { return parsed(file_content(path), path); }, nb::arg("path"),
+      "The module of a file.");
   m.def(
       "opcode_table",
       [] {

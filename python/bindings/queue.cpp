@@ -6,7 +6,6 @@
 
 #include <bit>
 #include <cmath>
-#include <vector>
 
 #include "dispatch.h"
 #include "dlpack.h"

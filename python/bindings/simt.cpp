@@ -6,7 +6,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <triton_runner/exec/tensor_map.h>
-#include <triton_runner/ptx/module.h>
 #include <triton_runner/sass/hazards.h>
 #include <triton_runner/sass/registers.h>
 #include <triton_runner/sass/work.h>

@@ -1,5 +1,4 @@
 // CUDA behind the Driver seam: each method is the library's calls in order, every result checked.
-#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -31,9 +30,6 @@ namespace {
 
 using namespace cuda;
 
-Handle handle_of(uint64_t value) { return reinterpret_cast<Handle>(value); }
-uint64_t value_of(Handle handle) { return reinterpret_cast<uint64_t>(handle); }
-
 // Returns from the enclosing function with the diagnostic when the call fails.
 #define CALL(function, ...)                                                     \
   if (Error code_ = api_.function(__VA_ARGS__); code_ != kSuccess) [[unlikely]] \
@@ -54,12 +50,6 @@ class CudaDriver final : public Driver {
     int count = 0;
     CALL(cuDeviceGetCount, &count);
     return count;
-  }
-
-  Result<int> driver_version() override {
-    int version = 0;
-    CALL(cuDriverGetVersion, &version);
-    return version;
   }
 
   Result<Properties> properties(int device) override {
@@ -132,47 +122,6 @@ class CudaDriver final : public Driver {
     return base::success();
   }
 
-  Result<Module> load_module(std::string_view image) override {
-    std::string text;
-    const void* data = loadable(image, text);
-    std::vector<char> log(16384, '\0');
-    int options[] = {kJitErrorLog, kJitErrorLogBytes};
-    void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
-    Handle module = nullptr;
-    if (Error code = api_.cuModuleLoadDataEx(&module, data, 2, options, values); code != kSuccess) {
-      base::Diagnostic d = failed("cuModuleLoadDataEx", code);
-      add_compiler_log(d, image, log.data());
-      return d;
-    }
-    return value_of(module);
-  }
-
-  Status unload_module(Module module) override {
-    CALL(cuModuleUnload, handle_of(module));
-    return base::success();
-  }
-
-  Result<Function> function(Module module, const std::string& name) override {
-    Handle function = nullptr;
-    if (Error code = api_.cuModuleGetFunction(&function, handle_of(module), name.c_str()); code != kSuccess) {
-      base::Diagnostic d = failed("cuModuleGetFunction", code);
-      d.notes.push_back("looked for the kernel '" + name + "'");
-      return d;
-    }
-    return value_of(function);
-  }
-
-  Result<Resources> resources(Function function) override {
-    Resources r;
-    int local = 0;
-    CALL(cuFuncGetAttribute, &r.n_regs, kFunctionRegisters, handle_of(function));
-    CALL(cuFuncGetAttribute, &local, kFunctionLocalBytes, handle_of(function));
-    CALL(cuFuncGetAttribute, &r.static_shared, kFunctionSharedBytes, handle_of(function));
-    CALL(cuFuncGetAttribute, &r.max_threads, kFunctionMaxThreads, handle_of(function));
-    r.n_spills = local / 4;
-    return r;
-  }
-
   Status allow_dynamic_shared(Function function, int bytes) override {
     CALL(cuFuncSetCacheConfig, handle_of(function), kCachePreferShared);
     CALL(cuFuncSetAttribute, handle_of(function), kFunctionMaxDynamicShared, bytes);
@@ -238,11 +187,6 @@ class CudaDriver final : public Driver {
     CALL(cuMemcpyDtoH_v2, to, from, bytes);
     return base::success();
   }
-  Status synchronize(Stream stream) override {
-    CALL(cuStreamSynchronize, handle_of(stream));
-    return base::success();
-  }
-
   Result<std::optional<PointerInfo>> pointer(uint64_t address) override {
     // One call for the three; of memory that CUDA does not know it says success and type 0.
     uint32_t type = 0;
@@ -296,14 +240,8 @@ class CudaDriver final : public Driver {
     return map;
   }
 
- private:
-  Status initialise() {
-    if (initialised_.load(std::memory_order_acquire)) return base::success();
-    CALL(cuInit, 0);
-    initialised_.store(true, std::memory_order_release);
-    return base::success();
-  }
-
+#define API(function) cu##function
+#include "driver_methods.inc"
   base::Diagnostic failed(const char* call, Error code) const {
     const char *name = nullptr, *text = nullptr;
     if (api_.cuGetErrorName(code, &name) != kSuccess) name = nullptr;
@@ -354,7 +292,6 @@ class CudaDriver final : public Driver {
   }
 
   CudaApi api_;
-  std::atomic<bool> initialised_{false};
   std::mutex mutex_;
   std::map<int, Properties> properties_;  // by device
   std::vector<Handle> contexts_;          // primary contexts, by device; retained for the life of the process

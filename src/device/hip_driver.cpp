@@ -35,9 +35,6 @@ namespace {
 using namespace hip;
 using LaunchConfig = device::LaunchConfig;
 
-Handle handle_of(uint64_t value) { return reinterpret_cast<Handle>(value); }
-uint64_t value_of(Handle handle) { return reinterpret_cast<uint64_t>(handle); }
-
 #define CALL(function, ...)                                                     \
   if (Error code_ = api_.function(__VA_ARGS__); code_ != kSuccess) [[unlikely]] \
   return failed(#function, code_)
@@ -53,12 +50,6 @@ class HipDriver final : public Driver {
     int count = 0;
     CALL(hipGetDeviceCount, &count);
     return count;
-  }
-
-  Result<int> driver_version() override {
-    int version = 0;
-    CALL(hipDriverGetVersion, &version);
-    return version;
   }
 
   Result<Properties> properties(int device) override {
@@ -103,48 +94,6 @@ class HipDriver final : public Driver {
     if (auto s = initialise(); !s) return s;
     CALL(hipSetDevice, device);
     return base::success();
-  }
-
-  Result<Module> load_module(std::string_view image) override {
-    std::string text;
-    const void* data = loadable(image, text);
-    std::vector<char> log(16384, '\0');
-    int options[] = {kJitErrorLogBytes, kJitErrorLog};
-    void* values[] = {reinterpret_cast<void*>(log.size() - 1), log.data()};
-    Handle module = nullptr;
-    if (Error code = api_.hipModuleLoadDataEx(&module, data, 2, options, values); code != kSuccess) {
-      base::Diagnostic d = failed("hipModuleLoadDataEx", code);
-      add_compiler_log(d, image, log.data());
-      return d;
-    }
-    return value_of(module);
-  }
-
-  Status unload_module(Module module) override {
-    CALL(hipModuleUnload, handle_of(module));
-    return base::success();
-  }
-
-  Result<Function> function(Module module, const std::string& name) override {
-    Handle function = nullptr;
-    if (Error code = api_.hipModuleGetFunction(&function, handle_of(module), name.c_str());
-        code != kSuccess) {
-      base::Diagnostic d = failed("hipModuleGetFunction", code);
-      d.notes.push_back("looked for the kernel '" + name + "'");
-      return d;
-    }
-    return value_of(function);
-  }
-
-  Result<Resources> resources(Function function) override {
-    Resources r;
-    int local = 0;
-    CALL(hipFuncGetAttribute, &r.n_regs, kFunctionRegisters, handle_of(function));
-    CALL(hipFuncGetAttribute, &local, kFunctionLocalBytes, handle_of(function));
-    CALL(hipFuncGetAttribute, &r.static_shared, kFunctionSharedBytes, handle_of(function));
-    CALL(hipFuncGetAttribute, &r.max_threads, kFunctionMaxThreads, handle_of(function));
-    r.n_spills = local / 4;
-    return r;
   }
 
   Status allow_dynamic_shared(Function, int) override { return base::success(); }  // HIP needs no leave
@@ -198,11 +147,6 @@ class HipDriver final : public Driver {
     CALL(hipMemcpyDtoH, to, handle_of(from), bytes);
     return base::success();
   }
-  Status synchronize(Stream stream) override {
-    CALL(hipStreamSynchronize, handle_of(stream));
-    return base::success();
-  }
-
   Result<std::optional<PointerInfo>> pointer(uint64_t address) override {
     PointerAttributes attributes{};
     Error code = api_.hipPointerGetAttributes(&attributes, handle_of(address));
@@ -219,7 +163,8 @@ class HipDriver final : public Driver {
     return base::failure("HIP has no tensor maps", {"a host-side tensor descriptor travels in pieces there"});
   }
 
- private:
+#define API(function) hip##function
+#include "driver_methods.inc"
   // With the attributes of Triton's own launcher.
   Status launch_clusters(Function function, const LaunchConfig& config, void** params) {
     if (!api_.hipDrvLaunchKernelEx)
@@ -239,19 +184,11 @@ class HipDriver final : public Driver {
     return base::success();
   }
 
-  Status initialise() {
-    if (initialised_.load(std::memory_order_acquire)) return base::success();
-    CALL(hipInit, 0);
-    initialised_.store(true, std::memory_order_release);
-    return base::success();
-  }
-
   base::Diagnostic failed(const char* call, Error code) const {
     return call_failed(call, api_.hipGetErrorName(code), api_.hipGetErrorString(code), code);
   }
 
   HipApi api_;
-  std::atomic<bool> initialised_{false};
 };
 
 #undef CALL

@@ -6,6 +6,9 @@
 
 namespace triton_runner::device {
 
+inline void* handle_of(uint64_t value) { return reinterpret_cast<void*>(value); }
+inline uint64_t value_of(void* handle) { return reinterpret_cast<uint64_t>(handle); }
+
 // Opens a library and returns a handle for dlsym. It is never closed, because drivers do not support that. The error
 // says what this machine lacks.
 base::Result<void*> open_library(const std::string& library, const char* what);

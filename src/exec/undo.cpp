@@ -14,18 +14,37 @@
 
 namespace triton_runner::exec {
 
-// Followed by its bytes.
+// Followed by its bytes, unless they are one word again and again, as those of new memory are.
 struct alignas(64) UndoLog::Saved {
   Saved* next;
   uint64_t address, bytes;
+  bool is_filled = false;
+  uint64_t word = 0;
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
+  // Bytes [from, from + count) of them.
+  void copy(uint64_t from, std::byte* to, uint64_t count) {
+    if (!is_filled) return void(std::memcpy(to, data() + from, count));
+    for (uint64_t i = 0; i < count;) {  // an address is one of a word
+      const uint64_t skip = (from + i) % sizeof word, part = std::min(count - i, sizeof word - skip);
+      std::memcpy(to + i, reinterpret_cast<const std::byte*>(&word) + skip, part);
+      i += part;
+    }
+  }
+  void put_back() {
+    auto* to = reinterpret_cast<uint64_t*>(address);
+    if (is_filled)
+      std::fill_n(to, bytes / sizeof word, word);
+    else
+      std::memcpy(to, data(), bytes);
+  }
 };
 
 namespace {
 
 constexpr uint64_t kChunk = 64 << 10;
-constexpr uint64_t kBlock = 8 << 20;    // of memory for what is saved
-constexpr uint64_t kMostChunks = 1024;  // of a region: each may be a mapping of its own to the system
+constexpr uint64_t kBlock = 8 << 20;       // of memory for what is saved
+constexpr uint64_t kMostKept = 512 << 20;  // of them, for the next launch
+constexpr uint64_t kMostChunks = 1024;     // of a region: each may be a mapping of its own to the system
 
 uint64_t page_bytes() {
   static const auto bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -66,6 +85,10 @@ void install() {
 
 std::byte* host(uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
+bool is_filled(const std::byte* data, uint64_t bytes) {
+  return std::memcmp(data, data + sizeof(uint64_t), bytes - sizeof(uint64_t)) == 0;
+}
+
 bool let_write(uint64_t address, uint64_t bytes, bool on) {
   return ::mprotect(host(address), bytes, on ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
 }
@@ -73,7 +96,10 @@ bool let_write(uint64_t address, uint64_t bytes, bool on) {
 }  // namespace
 
 UndoLog::UndoLog() = default;
-UndoLog::~UndoLog() { end(); }
+UndoLog::~UndoLog() {
+  end();
+  for (const Block& b : blocks_) ::munmap(b.data, b.bytes);
+}
 
 void UndoLog::begin(std::span<const Allocation> memory) {
   end();
@@ -91,7 +117,10 @@ void UndoLog::begin(std::span<const Allocation> memory) {
     return slot.compare_exchange_strong(none, this);
   });
   free_.assign(regions_.size(), nullptr);
+  free_filled_ = nullptr;
   blocks_.reserve(1 << 16);  // the handler adds to them
+  block_ = 0;
+  next_ = end_ = nullptr;
   add_mark();
   if (free == logs.end()) {  // nobody would be told: all of it is saved
     for (size_t r = 0; r < regions_.size(); ++r)
@@ -129,32 +158,40 @@ void UndoLog::protect() {
   }
 }
 
-UndoLog::Saved* UndoLog::allocate(size_t region) {
-  if (Saved* saved = free_[region]) {
-    free_[region] = saved->next;
+UndoLog::Saved* UndoLog::allocate(size_t region, bool filled) {
+  Saved*& free = filled ? free_filled_ : free_[region];
+  if (Saved* saved = free) {
+    free = saved->next;
     return saved;
   }
-  const uint64_t bytes = sizeof(Saved) + regions_[region].chunk;
-  if (static_cast<uint64_t>(end_ - next_) < bytes) {
-    if (blocks_.size() == blocks_.capacity()) return nullptr;
-    const uint64_t wanted = std::max(kBlock, bytes);
-    void* block =
-        ::mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (block == MAP_FAILED) return nullptr;
-    ::madvise(block, wanted, MADV_HUGEPAGE);
-    next_ = static_cast<std::byte*>(block);
-    end_ = next_ + wanted;
-    blocks_.push_back({next_, wanted});
-  }
+  const uint64_t bytes = sizeof(Saved) + (filled ? 0 : regions_[region].chunk);
+  if (static_cast<uint64_t>(end_ - next_) < bytes && !next_block(bytes)) return nullptr;
   auto* saved = new (next_) Saved{};
   next_ += bytes;
   return saved;
 }
 
+// Blocks of the launch before are taken again: the system need not clear them.
+bool UndoLog::next_block(uint64_t bytes) {
+  while (block_ < blocks_.size() && blocks_[block_].bytes < bytes) ++block_;
+  if (block_ == blocks_.size()) {
+    if (blocks_.size() == blocks_.capacity()) return false;
+    const uint64_t wanted = std::max(kBlock, bytes);
+    void* block =
+        ::mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (block == MAP_FAILED) return false;
+    ::madvise(block, wanted, MADV_HUGEPAGE);
+    blocks_.push_back({static_cast<std::byte*>(block), wanted});
+  }
+  next_ = blocks_[block_].data;
+  end_ = next_ + blocks_[block_++].bytes;
+  return true;
+}
+
 void UndoLog::release(Saved* saved) {
-  const size_t region = region_of(saved->address);
-  saved->next = free_[region];
-  free_[region] = saved;
+  Saved*& free = saved->is_filled ? free_filled_ : free_[region_of(saved->address)];
+  saved->next = free;
+  free = saved;
 }
 
 void UndoLog::release_all(Saved* saved) {
@@ -177,10 +214,14 @@ bool UndoLog::open_chunk(size_t region, size_t c) {
   Mark& mark = marks_.back();
   const uint64_t at = r.first + c * r.chunk, bytes = std::min(r.chunk, r.last - at);
   if (!mark.has[region][c]) {
-    Saved* saved = allocate(region);
+    const bool filled = is_filled(host(at), bytes);
+    Saved* saved = allocate(region, filled);
     if (!saved) return false;
-    *saved = {mark.saved, at, bytes};
-    std::memcpy(saved->data(), host(at), bytes);
+    *saved = {mark.saved, at, bytes, filled};
+    if (filled)
+      std::memcpy(&saved->word, host(at), sizeof saved->word);
+    else
+      std::memcpy(saved->data(), host(at), bytes);
     mark.saved = saved;
     mark.has[region][c] = 1;
   }
@@ -214,7 +255,7 @@ size_t UndoLog::mark() {
 
 // Writes go where the mark's own chunks are open, which those that were written to are.
 void UndoLog::apply(const Mark& mark) {
-  for (Saved* s = mark.saved; s; s = s->next) std::memcpy(host(s->address), s->data(), s->bytes);
+  for (Saved* s = mark.saved; s; s = s->next) s->put_back();
   for (size_t i = 0; i < regions_.size(); ++i) {
     const Region& r = regions_[i];
     const std::vector<std::byte>&head = mark.edges[2 * i], &tail = mark.edges[2 * i + 1];
@@ -247,7 +288,11 @@ void UndoLog::read_first(uint64_t address, std::span<std::byte> out) const {
     if (low < high) std::memcpy(out.data() + (low - address), data + (low - at), high - low);
   };
   for (size_t m = marks_.size(); m-- > 0;) {
-    for (Saved* s = marks_[m].saved; s; s = s->next) put(s->address, s->data(), s->bytes);
+    for (Saved* s = marks_[m].saved; s; s = s->next) {
+      const uint64_t low = std::max(s->address, address);
+      const uint64_t high = std::min(s->address + s->bytes, address + out.size());
+      if (low < high) s->copy(low - s->address, out.data() + (low - address), high - low);
+    }
     for (size_t i = 0; i < regions_.size(); ++i) {
       const std::vector<std::byte>&head = marks_[m].edges[2 * i], &tail = marks_[m].edges[2 * i + 1];
       put(regions_[i].begin, head.data(), head.size());
@@ -280,11 +325,18 @@ void UndoLog::end() {
     UndoLog* ours = this;
     slot.compare_exchange_strong(ours, nullptr);
   }
-  for (Region& r : regions_)
-    if (!r.open.empty()) let_write(r.first, r.last - r.first, true);
-  for (const Block& b : blocks_) ::munmap(b.data, b.bytes);
-  blocks_.clear();
-  next_ = end_ = nullptr;
+  for (const Region& r : regions_)
+    for (size_t c = 0; c < r.open.size();) {  // those that are closed
+      const size_t from = c;
+      while (c < r.open.size() && !r.open[c]) ++c;
+      const uint64_t at = r.first + from * r.chunk;
+      if (c > from) let_write(at, std::min(r.last, r.first + c * r.chunk) - at, true);
+      while (c < r.open.size() && r.open[c]) ++c;
+    }
+  while (kept_bytes() > kMostKept) {
+    ::munmap(blocks_.back().data, blocks_.back().bytes);
+    blocks_.pop_back();
+  }
   regions_.clear();
   marks_.clear();
 }
@@ -292,7 +344,13 @@ void UndoLog::end() {
 uint64_t UndoLog::saved_bytes() const {
   uint64_t bytes = 0;
   for (const Mark& m : marks_)
-    for (Saved* s = m.saved; s; s = s->next) bytes += s->bytes;
+    for (Saved* s = m.saved; s; s = s->next) bytes += s->is_filled ? 0 : s->bytes;
+  return bytes;
+}
+
+uint64_t UndoLog::kept_bytes() const {
+  uint64_t bytes = 0;
+  for (const Block& b : blocks_) bytes += b.bytes;
   return bytes;
 }
 

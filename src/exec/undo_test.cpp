@@ -70,8 +70,24 @@ TEST(merged_marks_and_the_first) {
   CHECK(!log.is_on());
 }
 
+TEST(what_is_one_word_again_and_again_takes_no_memory) {
+  Block block;
+  UndoLog log;
+  const Allocation memory[] = {block.allocation()};
+  log.begin(memory);
+  *block.at(5000) = 2;
+  *block.at(500000) = 2;
+  CHECK_EQ(log.saved_bytes(), uint64_t{0});
+  std::vector<std::byte> first(600000);
+  log.read_first(reinterpret_cast<uint64_t>(block.at(1)), first);
+  for (std::byte byte : first) CHECK_EQ(static_cast<int>(byte), 1);
+  log.put_back(0);
+  for (uint8_t byte : block.bytes) CHECK_EQ(int{byte}, 1);
+}
+
 TEST(what_is_not_written_is_not_copied) {
   Block block;
+  block.bytes[500001] = 5;
   UndoLog log;
   const Allocation memory[] = {block.allocation()};
   log.begin(memory);

@@ -8,7 +8,7 @@ namespace triton_runner::ir {
 // ---- module @name attributes {...} {...}
 void Custom::parse_module(Parser& p, State&) {
   if (p.peek() == '@') p.add_attr("sym_name", symbol_as_string(p));
-  keyword_dict(p);
+  p.add_keyword_dict();
   p.regions_.push_back(p.region({}));
 }
 void Custom::print_module(Printer& out, const Op& op) {
@@ -23,29 +23,15 @@ const Attr* Custom::symbol_as_string(Parser& p) {
   ++p.p_;
   std::string_view name = *p.p_ == '"' ? p.string_text() : p.suffix_id();
   if (name.empty()) p.expected("a symbol's name after '@'");
-  Attr a{.kind = AttrKind::kString};
-  a.string = name;
-  return p.m_.intern(a);
+  return p.m_.string(name);
 }
-void Custom::keyword_dict(Parser& p) {
-  if (!p.eat("attributes")) return;
-  if (p.peek() != '{') return p.expected("'{'");
-  for (const NamedAttr& entry : p.dict()) p.attrs_.push_back(entry);
-}
-void Custom::plain_dict(Parser& p) {
-  if (p.peek() == '{')
-    for (const NamedAttr& entry : p.dict()) p.attrs_.push_back(entry);
-}
-
 // ---- tt.func public @name(%x: type {attrs} loc(...), ...) -> (types) attributes {...} {...}
 void Custom::parse_func(Parser& p, State&) {
   auto& m = p.m_;
   p.ws();
   for (std::string_view visibility : {"public", "private", "nested"})
     if (p.eat(visibility)) {
-      Attr a{.kind = AttrKind::kString};
-      a.string = visibility;
-      p.add_attr("sym_visibility", m.intern(a));
+      p.add_attr("sym_visibility", m.string(visibility));
       break;
     }
   if (p.peek() != '@') return p.expected("the function's name (@name)");
@@ -56,64 +42,37 @@ void Custom::parse_func(Parser& p, State&) {
   std::vector<const Type*> params, results;
   std::vector<const Attr*> arg_attrs, result_attrs;
   bool any_attrs = false, any_result_attrs = false, named = true;
-  const Attr* no_attrs = m.intern(Attr{.kind = AttrKind::kDict});
-  if (!p.eat(')')) {
-    do {
-      p.ws();
-      Arg arg{};
-      arg.at = p.p_;
-      if (*p.p_ == '%') {
-        ++p.p_;
-        arg.name = p.suffix_id();
-        if (!p.expect(":")) return;
-      } else {
-        named = false;
-      }
-      arg.type = p.type();
-      const Attr* attrs = no_attrs;
-      if (!p.failed() && p.peek() == '{') {
-        Attr a{.kind = AttrKind::kDict};
-        a.entries = p.dict();
-        attrs = m.intern(a);
-        any_attrs = any_attrs || !a.entries.empty();
-      }
-      if (!p.failed() && p.peek() == 'l' && p.next_is("loc")) arg.loc = p.location();
-      params.push_back(arg.type);
-      args.push_back(arg);
-      arg_attrs.push_back(attrs);
-    } while (!p.failed() && p.eat(','));
-    if (!p.expect(")")) return;
-  }
+  const Attr* no_attrs = m.dict({});
+  auto attrs_of_one = [&] { return !p.failed() && p.peek() == '{' ? m.dict(p.dict()) : no_attrs; };
+  p.list(")", [&] {
+    Arg arg{};
+    if (p.peek() != '%')
+      arg.at = p.p_, named = false;
+    else if (!p.argument_name(arg, "") || !p.expect(":"))
+      return;
+    arg.type = p.type();
+    arg_attrs.push_back(attrs_of_one());
+    any_attrs = any_attrs || !arg_attrs.back()->entries.empty();
+    if (!p.failed() && p.peek() == 'l' && p.next_is("loc")) arg.loc = p.location();
+    params.push_back(arg.type);
+    args.push_back(arg);
+  });
+  if (p.failed()) return;
   if (p.eat("->")) {
-    if (p.eat('(')) {
-      if (p.peek() != ')') do {
-          results.push_back(p.type());
-          const Attr* attrs = no_attrs;
-          if (!p.failed() && p.peek() == '{') {
-            Attr a{.kind = AttrKind::kDict};
-            a.entries = p.dict();
-            attrs = m.intern(a);
-            any_result_attrs = true;
-          }
-          result_attrs.push_back(attrs);
-        } while (!p.failed() && p.eat(','));
-      p.expect(")");
-    } else {
+    if (p.eat('('))
+      p.list(")", [&] {
+        results.push_back(p.type());
+        any_result_attrs = any_result_attrs || p.peek() == '{';
+        result_attrs.push_back(attrs_of_one());
+      });
+    else
       results.push_back(p.type());
-    }
   }
   if (p.failed()) return;
-  Attr function_type{.kind = AttrKind::kType};
-  function_type.type = m.function_type(params, results);
-  p.add_attr("function_type", m.intern(function_type));
-  auto add_list = [&](std::string_view key, const std::vector<const Attr*>& list) {
-    Attr a{.kind = AttrKind::kArray};
-    a.elements = m.arena.copy(list.data(), list.size());
-    p.add_attr(key, m.intern(a));
-  };
-  if (any_attrs) add_list("arg_attrs", arg_attrs);
-  if (any_result_attrs) add_list("res_attrs", result_attrs);
-  keyword_dict(p);
+  p.add_attr("function_type", m.type_attr(m.function_type(params, results)));
+  if (any_attrs) p.add_attr("arg_attrs", m.array(arg_attrs));
+  if (any_result_attrs) p.add_attr("res_attrs", m.array(result_attrs));
+  p.add_keyword_dict();
   if (p.failed()) return;
   if (p.peek() == '{') {
     if (!named) return p.expected("names for the arguments of a function with a body");
@@ -167,7 +126,7 @@ void Custom::print_func(Printer& out, const Op& op) {
 
 // ---- arith.constant {attrs} value
 void Custom::parse_constant(Parser& p, State&) {
-  plain_dict(p);
+  p.add_dict();
   const char* at = (p.ws(), p.p_);
   const Attr* value = p.cached_attr();
   if (p.failed()) return;

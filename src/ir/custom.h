@@ -12,8 +12,6 @@ struct Custom {
   static void parse_module(Parser& p, State&);
   static void print_module(Printer& out, const Op& op);
   static const Attr* symbol_as_string(Parser& p);
-  static void keyword_dict(Parser& p);
-  static void plain_dict(Parser& p);
   static void parse_func(Parser& p, State&);
   static const Attr* numbers(const Op& op, std::string_view name, size_t count);
   static void print_func(Printer& out, const Op& op);
@@ -23,8 +21,7 @@ struct Custom {
   static void print_select(Printer& out, const Op& op);
   static void assignments(Parser& p, uint8_t group, std::vector<Arg>& args);
   static void print_assignments(Printer& out, std::span<Value> args, std::span<const Use> inits);
-  static void type_list(Parser& p, std::vector<const Type*>& into);
-  static void print_type_list(Printer& out, std::span<const Value> values, bool always_parens);
+  static void results(Parser& p);
   static void parse_for(Parser& p, State& s);
   static void print_for(Printer& out, const Op& op);
   static void parse_if(Parser& p, State& s);

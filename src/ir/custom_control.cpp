@@ -6,19 +6,12 @@ namespace triton_runner::ir {
 // (%a = %init, ...) : the arguments take their types from what follows.
 void Custom::assignments(Parser& p, uint8_t group, std::vector<Arg>& args) {
   if (!p.expect("(")) return;
-  if (p.eat(')')) return;
-  do {
-    p.ws();
+  p.list(")", [&] {
     Arg arg{};
-    arg.at = p.p_;
-    if (*p.p_ != '%') return p.expected("an argument (%name = %value)");
-    ++p.p_;
-    arg.name = p.suffix_id();
-    if (!p.expect("=")) return;
+    if (!p.argument_name(arg, "an argument (%name = %value)") || !p.expect("=")) return;
     p.push_operand(group);
     args.push_back(arg);
-  } while (!p.failed() && p.eat(','));
-  p.expect(")");
+  });
 }
 void Custom::print_assignments(Printer& out, std::span<Value> args, std::span<const Use> inits) {
   out.text("(");
@@ -30,37 +23,16 @@ void Custom::print_assignments(Printer& out, std::span<Value> args, std::span<co
   }
   out.text(")");
 }
-// type or (types), `count` of them
-void Custom::type_list(Parser& p, std::vector<const Type*>& into) {
-  if (p.eat('(')) {
-    if (p.peek() != ')') do
-        into.push_back(p.type());
-      while (!p.failed() && p.eat(','));
-    p.expect(")");
-  } else {
-    into.push_back(p.type());
-  }
-}
-void Custom::print_type_list(Printer& out, std::span<const Value> values, bool always_parens) {
-  bool parens = always_parens || values.size() != 1;
-  if (parens) out.text("(");
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i) out.text(", ");
-    out.type(values[i].type);
-  }
-  if (parens) out.text(")");
+// -> types, where there are any.
+void Custom::results(Parser& p) {
+  if (p.eat("->")) p.type_list(p.types_);
 }
 
 // ---- scf.for %i = %lower to %upper step %step iter_args(...) -> (types) : type {...} {attrs}
 void Custom::parse_for(Parser& p, State& s) {
   if (p.eat("unsigned")) p.add_attr("unsignedCmp", p.m_.unit());
   std::vector<Arg> args(1);
-  p.ws();
-  args[0].at = p.p_;
-  if (*p.p_ != '%') return p.expected("the induction variable (%name)");
-  ++p.p_;
-  args[0].name = p.suffix_id();
-  if (!p.expect("=")) return;
+  if (!p.argument_name(args[0], "the induction variable (%name)") || !p.expect("=")) return;
   p.push_operand(0);
   if (!p.expect("to")) return;
   p.push_operand(1);
@@ -71,7 +43,7 @@ void Custom::parse_for(Parser& p, State& s) {
     assignments(p, 3, args);
     if (!p.expect("->")) return;
     const char* at = p.p_;
-    type_list(p, types);
+    p.type_list(types);
     if (p.failed()) return;
     if (types.size() + 1 != args.size())
       return p.fail(at, "scf.for has " + std::to_string(args.size() - 1) + " iter_args, but " +
@@ -94,7 +66,7 @@ void Custom::parse_for(Parser& p, State& s) {
     p.types_.push_back(types[i]);
   }
   p.regions_.push_back(p.region(args));
-  if (!p.failed()) plain_dict(p);
+  if (!p.failed()) p.add_dict();
 }
 void Custom::print_for(Printer& out, const Op& op) {
   const Region* body = op.region();
@@ -108,7 +80,7 @@ void Custom::print_for(Printer& out, const Op& op) {
     out.text(" iter_args");
     print_assignments(out, args.subspan(1), op.group("inits"));
     out.text(" -> ");
-    print_type_list(out, op.results, true);
+    out.function_results(op.results, true);
   }
   out.text(" ");
   if (args[0].type->kind != TypeKind::kIndex) out.text(" : "), out.type(args[0].type), out.text(" ");
@@ -119,11 +91,7 @@ void Custom::print_for(Printer& out, const Op& op) {
 // ---- scf.if %condition -> (types) {...} else {...} {attrs}
 void Custom::parse_if(Parser& p, State& s) {
   p.push_operand(0);
-  if (p.eat("->")) {
-    std::vector<const Type*> types;
-    type_list(p, types);
-    p.types_.insert(p.types_.end(), types.begin(), types.end());
-  }
+  results(p);
   if (p.failed()) return;
   Parser::Operand condition = p.operands_[s.operands_base];
   p.check_type(condition, p.m_.integer_type(1), condition.at);
@@ -132,14 +100,14 @@ void Custom::parse_if(Parser& p, State& s) {
     p.regions_.push_back(p.region({}));
   else if (!p.failed())
     p.regions_.push_back(p.m_.arena.make<Region>());
-  if (!p.failed()) plain_dict(p);
+  if (!p.failed()) p.add_dict();
 }
 void Custom::print_if(Printer& out, const Op& op) {
   out.text(" ");
   out.value(op.operand(0));
   if (!op.results.empty()) {
     out.text(" -> ");
-    print_type_list(out, op.results, true);
+    out.function_results(op.results, true);
   }
   out.text(" ");
   out.region(op.region(0), false, op.results.empty());
@@ -169,7 +137,7 @@ void Custom::parse_while(Parser& p, State& s) {
   p.regions_.push_back(p.region(args));
   if (!p.expect("do")) return;
   p.regions_.push_back(p.region({}));
-  if (!p.failed()) keyword_dict(p);
+  if (!p.failed()) p.add_keyword_dict();
 }
 void Custom::print_while(Printer& out, const Op& op) {
   if (op.num_operands()) {
@@ -179,7 +147,7 @@ void Custom::print_while(Printer& out, const Op& op) {
   out.text(" : (");
   out.types(op.operand_uses);
   out.text(") -> ");
-  print_type_list(out, op.results, false);
+  out.function_results(op.results);
   out.text(" ");
   out.region(op.region(0), false);
   out.text(" do ");
@@ -189,17 +157,13 @@ void Custom::print_while(Printer& out, const Op& op) {
 
 // ---- scf.execute_region -> types no_inline {...} {attrs}
 void Custom::parse_execute_region(Parser& p, State&) {
-  if (p.eat("->")) {
-    std::vector<const Type*> types;
-    type_list(p, types);
-    p.types_.insert(p.types_.end(), types.begin(), types.end());
-  }
+  results(p);
   if (p.eat("no_inline")) p.add_attr("no_inline", p.m_.unit());
   p.regions_.push_back(p.region({}));
-  if (!p.failed()) plain_dict(p);
+  if (!p.failed()) p.add_dict();
 }
 void Custom::print_execute_region(Printer& out, const Op& op) {
-  if (!op.results.empty()) out.text(" -> "), print_type_list(out, op.results, false);
+  if (!op.results.empty()) out.text(" -> "), out.function_results(op.results);
   if (op.attr("no_inline")) out.text(" no_inline");
   out.text(" ");
   out.region(op.region(), false);
@@ -209,12 +173,8 @@ void Custom::print_execute_region(Printer& out, const Op& op) {
 // ---- scf.index_switch %arg {attrs} -> types case 2 {...} default {...}
 void Custom::parse_index_switch(Parser& p, State&) {
   p.push_operand(0);
-  plain_dict(p);
-  if (p.eat("->")) {
-    std::vector<const Type*> types;
-    type_list(p, types);
-    p.types_.insert(p.types_.end(), types.begin(), types.end());
-  }
+  p.add_dict();
+  results(p);
   std::vector<uint64_t> cases;
   std::vector<Region*> regions;
   while (!p.failed() && p.eat("case")) {
@@ -223,16 +183,13 @@ void Custom::parse_index_switch(Parser& p, State&) {
   }
   if (!p.failed() && p.expect("default")) p.regions_.push_back(p.region({}));
   p.regions_.insert(p.regions_.end(), regions.begin(), regions.end());
-  Attr a{.kind = AttrKind::kDenseArray};
-  a.type = p.m_.integer_type(64);
-  a.raw = p.m_.arena.copy(cases.data(), cases.size());
-  p.add_attr("cases", p.m_.intern(a));
+  p.add_attr("cases", p.m_.numbers(p.m_.integer_type(64), cases));
 }
 void Custom::print_index_switch(Printer& out, const Op& op) {
   out.text(" ");
   out.value(op.operand(0));
   out.dict(op.attrs, {"cases"});
-  if (!op.results.empty()) out.text(" -> "), print_type_list(out, op.results, false);
+  if (!op.results.empty()) out.text(" -> "), out.function_results(op.results);
   const Attr* cases = numbers(op, "cases", op.regions.size() - 1);
   if (!cases) return out.attr(nullptr);
   for (size_t i = 0; i < cases->raw.size(); ++i) {
@@ -257,7 +214,7 @@ void Custom::print_successor(Printer& out, const Block* block, std::span<const U
 }
 void Custom::parse_br(Parser& p, State&) {
   p.successor(0);
-  if (!p.failed()) plain_dict(p);
+  if (!p.failed()) p.add_dict();
 }
 void Custom::print_br(Printer& out, const Op& op) {
   out.text(" ");
@@ -268,16 +225,8 @@ void Custom::parse_cond_br(Parser& p, State& s) {
   p.push_operand(0);
   if (p.eat("weights")) {
     if (!p.expect("(")) return;
-    Attr weights{.kind = AttrKind::kDenseArray};
-    weights.type = p.m_.integer_type(32);
-    std::vector<uint64_t> raw;
-    if (!p.expect("[")) return;
-    do raw.push_back(static_cast<uint64_t>(p.integer()));
-    while (!p.failed() && p.eat(','));
-    p.expect("]");
+    p.add_attr("branch_weights", p.m_.numbers(p.m_.integer_type(32), p.integers()));
     p.expect(")");
-    weights.raw = p.m_.arena.copy(raw.data(), raw.size());
-    p.add_attr("branch_weights", p.m_.intern(weights));
   }
   if (!p.expect(",")) return;
   p.successor(1);
@@ -286,15 +235,15 @@ void Custom::parse_cond_br(Parser& p, State& s) {
   if (p.failed()) return;
   Parser::Operand condition = p.operands_[s.operands_base];
   p.check_type(condition, p.m_.integer_type(1), condition.at);
-  plain_dict(p);
+  p.add_dict();
 }
 void Custom::print_cond_br(Printer& out, const Op& op) {
   out.text(" ");
   out.value(op.operand(0));
   if (const Attr* weights = op.attr("branch_weights")) {
     out.text(" weights([");
-    for (size_t i = 0; i < weights->raw.size(); ++i)
-      out.text((i ? ", " : "") + std::to_string(static_cast<int32_t>(weights->raw[i])));
+    separated(out.out, weights->raw,
+              [&](uint64_t weight) { out.text(std::to_string(static_cast<int32_t>(weight))); });
     out.text("])");
   }
   out.text(", ");
@@ -323,14 +272,10 @@ void Custom::parse_switch(Parser& p, State& s) {
     sizes.push_back(p.operands_.size() - before);
   }
   if (!p.expect("]")) return;
-  Attr a{.kind = AttrKind::kDenseArray};
-  a.type = type->kind == TypeKind::kInteger ? type : p.m_.integer_type(32);
-  a.raw = p.m_.arena.copy(values.data(), values.size());
-  p.add_attr("case_values", p.m_.intern(a));
-  a.type = p.m_.integer_type(32);
-  a.raw = p.m_.arena.copy(sizes.data(), sizes.size());
-  p.add_attr("case_operand_segments", p.m_.intern(a));
-  plain_dict(p);
+  const Type* i32 = p.m_.integer_type(32);
+  p.add_attr("case_values", p.m_.numbers(type->kind == TypeKind::kInteger ? type : i32, values));
+  p.add_attr("case_operand_segments", p.m_.numbers(i32, sizes));
+  p.add_dict();
 }
 void Custom::print_switch(Printer& out, const Op& op) {
   out.text(" ");
@@ -365,7 +310,7 @@ void Custom::parse_warp_specialize(Parser& p, State& s) {
   if (!p.expect("(")) return;
   p.operand_list(0);
   if (!p.expect(")")) return;
-  keyword_dict(p);
+  p.add_keyword_dict();
   if (!p.expect("default")) return;
   p.regions_.push_back(p.region({}));
   std::vector<Region*> partitions;
@@ -389,10 +334,7 @@ void Custom::parse_warp_specialize(Parser& p, State& s) {
   if (p.failed() || !p.expect(":")) return;
   p.functional(0, s);
   if (p.failed()) return;
-  Attr a{.kind = AttrKind::kDenseArray};
-  a.type = m.integer_type(32);
-  a.raw = m.arena.copy(warps.data(), warps.size());
-  p.add_attr("partitionNumWarps", m.intern(a));
+  p.add_attr("partitionNumWarps", m.numbers(m.integer_type(32), warps));
   // The op that holds the partitions is implied.
   Op* holder = m.arena.make<Op>();
   holder->kind = OpKind::kWarpSpecializePartitions;
@@ -421,21 +363,15 @@ void Custom::print_warp_specialize(Printer& out, const Op& op) {
   if (!warps) return out.attr(nullptr);
   for (size_t i = 0; i < holder->regions.size(); ++i) {
     out.new_line();
-    out.text("partition" + std::to_string(i) + "(");
-    std::span<Value> args = holder->regions[i]->first->args;
-    for (size_t k = 0; k < args.size(); ++k) {
-      if (k) out.text(", ");
-      out.value(&args[k]);
-      out.text(": "), out.type(args[k].type);
-      out.location(args[k].loc);
-    }
-    out.text(") num_warps(" + std::to_string(warps->raw[i]) + ") ");
+    out.text("partition" + std::to_string(i));
+    out.block_args(holder->regions[i]->first->args);
+    out.text(" num_warps(" + std::to_string(warps->raw[i]) + ") ");
     out.region(holder->regions[i], false);
   }
   out.text(" : (");
   out.types(op.operand_uses);
   out.text(") -> ");
-  print_type_list(out, op.results, false);
+  out.function_results(op.results);
 }
 
 // ---- %bar[%pred], %bar[%pred]: the groups `barriers` and `barrier_preds`

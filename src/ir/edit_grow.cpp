@@ -43,21 +43,14 @@ Value* add_parameter(Module& module, Op* function, const Type* type, std::string
   const Type* old = function->attr("function_type")->type;
   std::vector<const Type*> params(old->elements.begin(), old->elements.begin() + old->num_params);
   std::vector<const Type*> results(old->elements.begin() + old->num_params, old->elements.end());
-  const Attr* dict = m.intern(Attr{.kind = AttrKind::kDict});
-  std::vector<const Attr*> all(params.size(), dict);
+  std::vector<const Attr*> all(params.size(), m.dict({}));
   if (const Attr* said = function->attr("arg_attrs"))
     std::copy(said->elements.begin(), said->elements.end(), all.begin());
   params.push_back(type);
-  Attr own{.kind = AttrKind::kDict};
-  own.entries = m.arena.copy(attrs.data(), attrs.size());
-  all.push_back(m.intern(own));
+  all.push_back(m.dict(m.arena.copy(attrs.data(), attrs.size())));
 
-  Attr function_type{.kind = AttrKind::kType};
-  function_type.type = m.function_type(params, results);
-  set_attr(module, function, "function_type", m.intern(function_type));
-  Attr list{.kind = AttrKind::kArray};
-  list.elements = m.arena.copy(all.data(), all.size());
-  set_attr(module, function, "arg_attrs", m.intern(list));
+  set_attr(module, function, "function_type", m.type_attr(m.function_type(params, results)));
+  set_attr(module, function, "arg_attrs", m.array(all));
   Block* body = function->region()->first;
   return body ? add_argument(module, body, type, name) : nullptr;
 }

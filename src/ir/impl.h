@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <triton_runner/base/arena.h>
+#include <triton_runner/base/text.h>
 #include <triton_runner/base/text_map.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/text.h>
@@ -13,6 +14,17 @@ namespace triton_runner::ir {
 
 using base::Arena;
 using base::TextMap;
+
+// f of each, with commas between what they write to `out`.
+template <class List, class F>
+void separated(std::string& out, const List& list, F f) {
+  bool first = true;
+  for (auto& element : list) {
+    if (!first) out += ", ";
+    first = false;
+    f(element);
+  }
+}
 
 // One line of the module's alias table, in the order of the text.
 struct AliasDef {
@@ -47,6 +59,11 @@ struct Module::Impl {
   const Attr* integer(int64_t value, const Type* type, std::string_view keyword = {});
   const Attr* string(std::string_view value);
   const Attr* unit();
+  const Attr* boolean(bool value);
+  const Attr* type_attr(const Type* type);
+  const Attr* array(std::span<const Attr* const> elements);
+  const Attr* dict(std::span<const NamedAttr> entries);                     // of the arena
+  const Attr* numbers(const Type* type, std::span<const uint64_t> values);  // array<i32: 1, 2>
   const Type* integer_type(unsigned width, Type::Sign sign = Type::kSignless);
   const Type* index_type();
   const Type* named_type(TypeKind kind, std::string_view text);  // tokens, none, opaque ones
@@ -103,6 +120,9 @@ class TextWriter {
   void structure(const Attr* attr, bool with_type);
   void dialect(const Attr* attr);
   void shape(std::span<const int64_t> shape);
+  void types(std::span<const Type* const> types) {
+    separated(out_, types, [&](const Type* t) { type(t); });
+  }
   void dense(const Attr* attr);
   void element(const Type* type, uint64_t bits);
   void address(const void* pointer);

@@ -1,5 +1,4 @@
 // The module's own parts: interning, lookups, and the small accessors of the graph.
-#include <algorithm>
 
 #include "impl.h"
 
@@ -115,6 +114,38 @@ const Attr* Module::Impl::string(std::string_view value) {
 }
 
 const Attr* Module::Impl::unit() { return intern(Attr{.kind = AttrKind::kUnit}); }
+
+const Attr* Module::Impl::boolean(bool value) {
+  Attr a{.kind = AttrKind::kBool};
+  a.type = integer_type(1);
+  a.integer = value;
+  return intern(a);
+}
+
+const Attr* Module::Impl::type_attr(const Type* type) {
+  Attr a{.kind = AttrKind::kType};
+  a.type = type;
+  return intern(a);
+}
+
+const Attr* Module::Impl::array(std::span<const Attr* const> elements) {
+  Attr a{.kind = AttrKind::kArray};
+  a.elements = arena.copy(elements.data(), elements.size());
+  return intern(a);
+}
+
+const Attr* Module::Impl::dict(std::span<const NamedAttr> entries) {
+  Attr a{.kind = AttrKind::kDict};
+  a.entries = entries;
+  return intern(a);
+}
+
+const Attr* Module::Impl::numbers(const Type* type, std::span<const uint64_t> values) {
+  Attr a{.kind = AttrKind::kDenseArray};
+  a.type = type;
+  a.raw = arena.copy(values.data(), values.size());
+  return intern(a);
+}
 
 const Type* Module::Impl::integer_type(unsigned width, Type::Sign sign) {
   bool plain = width <= 64 && sign == Type::kSignless;

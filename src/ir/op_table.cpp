@@ -3,7 +3,6 @@
 #include <triton_runner/ir/op_table.h>
 
 #include <deque>
-#include <string>
 
 namespace triton_runner::ir {
 using base::TextMap;

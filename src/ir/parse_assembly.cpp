@@ -50,12 +50,9 @@ void Parser::attribute(const Piece& piece) {
     case AttrForm::kUnit:
       add_attr(piece.text, m_.unit());
       break;
-    case AttrForm::kString: {
-      Attr a{.kind = AttrKind::kString};
-      a.string = string_text();
-      add_attr(piece.text, m_.intern(a));
+    case AttrForm::kString:
+      add_attr(piece.text, m_.string(string_text()));
       break;
-    }
     case AttrForm::kSymbol:
       if (peek() != '@') return expected("a symbol (@name)");
       add_attr(piece.text, attr());
@@ -64,19 +61,9 @@ void Parser::attribute(const Piece& piece) {
       add_attr(piece.text, attr());
       break;
     case AttrForm::kTypes:
-    case AttrForm::kInts: {
-      if (!expect("[")) return;
-      std::vector<uint64_t> raw;
-      if (peek() != ']') do
-          raw.push_back(static_cast<uint64_t>(integer()));
-        while (!failed() && eat(','));
-      expect("]");
-      Attr a{.kind = AttrKind::kDenseArray};
-      a.type = m_.integer_type(piece.width);
-      a.raw = m_.arena.copy(raw.data(), raw.size());
-      add_attr(piece.text, m_.intern(a));
+    case AttrForm::kInts:
+      add_attr(piece.text, m_.numbers(m_.integer_type(piece.width), integers()));
       break;
-    }
   }
 }
 
@@ -155,14 +142,10 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
         functional(piece.groups, s);
         break;
       case PieceKind::kDict:
-        if (peek() == '{')
-          for (const NamedAttr& entry : dict()) attrs_.push_back(entry);
+        add_dict();
         break;
       case PieceKind::kKeywordDict:
-        if (eat("attributes")) {
-          if (peek() != '{') return expected("'{'");
-          for (const NamedAttr& entry : dict()) attrs_.push_back(entry);
-        }
+        add_keyword_dict();
         break;
       case PieceKind::kOptional:
         if (present(form, i + 1, s)) pieces(form, i + 1, i + 1 + piece.length, s);
@@ -199,7 +182,7 @@ bool Parser::custom(std::string_view name, OpState& s) {
 }
 
 const Type* Parser::derived(const Type* type, ResultRule rule) {
-  if (!type) return m_.named_type(TypeKind::kNone, "none");
+  if (!type) return no_type();
   if (rule == ResultRule::kSame) return type;
   Derived& slot = derived_[(reinterpret_cast<uintptr_t>(type) >> 4) % 64];
   if (slot.from == type && slot.rule == rule) return slot.to;

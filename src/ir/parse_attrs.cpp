@@ -58,10 +58,7 @@ const Attr* Parser::fast_integer(unsigned width) {
   const Attr* a;
   if (boolean && (text == "true" || text == "false")) {
     p_ = e;
-    Attr value{.kind = AttrKind::kBool};
-    value.type = m_.integer_type(1);
-    value.integer = text == "true";
-    a = m_.intern(value);
+    a = m_.boolean(text == "true");
   } else {
     bool ok = false;
     int64_t value = integer(&ok);
@@ -86,13 +83,10 @@ const Attr* Parser::keyword(const EnumInfo& info) {
     std::string_view text(w, static_cast<size_t>(e - w));
     const EnumValue* value = info.find(text);
     if (!value) {
-      std::vector<std::string> all;
-      for (const EnumValue& v : info.values) all.emplace_back(v.keyword);
       std::string list;
-      for (const std::string& k : all) list += (list.empty() ? "" : ", ") + k;
+      separated(list, info.values, [&](const EnumValue& v) { list += v.keyword; });
       p_ = w;
-      expected("one of " + list);
-      return no_attr();
+      return expected("one of " + list), no_attr();
     }
     number |= value->number;
     if (!info.flags) break;
@@ -211,10 +205,20 @@ const Attr* Parser::parse_number() {
   if (error != std::errc{} || end != digits.data() + digits.size()) {
     if (!t || t->width <= 64) return fail(b, "this integer does not fit 64 bits"), no_attr();
     a.verbatim = true;
-    a.text = {b, static_cast<size_t>(p_ - b)};
+    a.text = since(b);
   }
   a.integer = static_cast<int64_t>(negative ? 0 - value : value);
   return m_.intern(a);
+}
+
+void Parser::add_dict() {
+  if (peek() == '{')
+    for (const NamedAttr& entry : dict()) attrs_.push_back(entry);
+}
+void Parser::add_keyword_dict() {
+  if (!eat("attributes")) return;
+  if (peek() != '{') return expected("'{'");
+  add_dict();
 }
 
 // Entries `key = value` or `key` until `close`, which is consumed.
@@ -288,7 +292,7 @@ const Attr* Parser::dialect_item(const char* end) {
 const Attr* Parser::parse_dialect_attr() {
   const char* b = p_++;
   std::string_view name = suffix_id();
-  std::string_view spelled(b, static_cast<size_t>(p_ - b));
+  std::string_view spelled = since(b);
   if (name.find('.') == std::string_view::npos && *p_ != '<') {
     if (const Attr** alias = attr_aliases_.find(spelled)) return *alias;
     std::vector<std::string> known;
@@ -340,7 +344,7 @@ const Attr* Parser::parse_dialect_attr() {
 // What was read since `from`, kept as text.
 const Attr* Parser::opaque(const char* from) {
   Attr a{.kind = AttrKind::kOpaque};
-  a.text = {from, static_cast<size_t>(p_ - from)};
+  a.text = since(from);
   return m_.intern(a);
 }
 
@@ -352,7 +356,7 @@ const Attr* Parser::parse_string() {
   ++p_;  // typed strings are rare: keep the spelling
   type();
   a.kind = AttrKind::kOpaque;
-  a.text = {b, static_cast<size_t>(p_ - b)};
+  a.text = since(b);
   return m_.intern(a);
 }
 
@@ -369,7 +373,7 @@ const Attr* Parser::parse_symbol() {
     else
       suffix_id();
     a.verbatim = true;
-    a.text = {b, static_cast<size_t>(p_ - b)};
+    a.text = since(b);
   }
   return m_.intern(a);
 }
@@ -377,19 +381,8 @@ const Attr* Parser::parse_symbol() {
 const Attr* Parser::parse_array() {
   ++p_;
   std::vector<const Attr*> elements;
-  if (peek() != ']') do
-      elements.push_back(attr());
-    while (!failed() && eat(','));
-  expect("]");
-  Attr a{.kind = AttrKind::kArray};
-  a.elements = m_.arena.copy(elements.data(), elements.size());
-  return m_.intern(a);
-}
-
-const Attr* Parser::parse_type_attr() {
-  Attr a{.kind = AttrKind::kType};
-  a.type = type();
-  return m_.intern(a);
+  list("]", [&] { elements.push_back(attr()); });
+  return m_.array(elements);
 }
 
 // An attribute that begins with a word: a literal, an attribute of MLIR's own, an enumeration's keyword in a
@@ -399,13 +392,7 @@ const Attr* Parser::parse_word() {
   const char* e = p_;
   while (is_word(*e)) ++e;
   const std::string_view w(b, static_cast<size_t>(e - b));
-  if (w == "true" || w == "false") {
-    p_ = e;
-    Attr a{.kind = AttrKind::kBool};
-    a.type = m_.integer_type(1);
-    a.integer = w == "true";
-    return m_.intern(a);
-  }
+  if (w == "true" || w == "false") return p_ = e, m_.boolean(w == "true");
   if (w == "unit") return p_ = e, m_.unit();
   if (w == "dense" && *e == '<') return parse_dense();
   if (w == "array" && *e == '<') return parse_dense_array();
@@ -419,7 +406,7 @@ const Attr* Parser::parse_word() {
   if (w == "loc" && *e == '(') {
     Attr a{.kind = AttrKind::kLocation};
     a.location = location();
-    a.text = {b, static_cast<size_t>(p_ - b)};
+    a.text = since(b);
     a.verbatim = true;
     return m_.intern(a);
   }
@@ -430,7 +417,7 @@ const Attr* Parser::parse_word() {
     return opaque(b);
   }
   if (type_end(b) == e && *e != '<' && !names_type(w)) return p_ = e, opaque(b);
-  return parse_type_attr();
+  return m_.type_attr(type());
 }
 
 const Attr* Parser::parse_attr() {
@@ -448,14 +435,11 @@ const Attr* Parser::parse_attr() {
       return parse_symbol();
     case '[':
       return parse_array();
-    case '{': {
-      Attr a{.kind = AttrKind::kDict};
-      a.entries = dict();
-      return m_.intern(a);
-    }
+    case '{':
+      return m_.dict(dict());
     case '!':
     case '(':
-      return parse_type_attr();
+      return m_.type_attr(type());
     default:
       return expected("an attribute"), no_attr();
   }

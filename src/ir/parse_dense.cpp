@@ -44,11 +44,8 @@ bool Parser::dense_list(const Type* scalar, std::vector<uint64_t>& raw, std::vec
     return !failed();
   }
   int64_t count = 0;
-  if (peek() != ']') do {
-      if (!dense_list(scalar, raw, shape, depth + 1)) return false;
-      ++count;
-    } while (eat(','));
-  if (!expect("]")) return false;
+  list("]", [&] { count += dense_list(scalar, raw, shape, depth + 1); });
+  if (failed()) return false;
   while (shape.size() <= depth) shape.push_back(-1);
   if (shape[depth] >= 0 && shape[depth] != count)
     return fail(p_, "rows of different lengths in dense<...>"), false;

@@ -27,17 +27,21 @@ void Parser::operand_list(uint8_t group) {
   }
 }
 
+void Parser::read_type(const Operand& operand) {
+  ws();
+  const char* at = p_;
+  const Type* t = type();
+  if (!failed()) check_type(operand, t, at);
+}
+
 void Parser::operand_types(uint8_t group, OpState& s) {
   bool first = true;
   for (size_t i = s.operands_base; i < operands_.size(); ++i) {
     if (operands_[i].group != group) continue;
     if (!first && !expect(",")) return;
     first = false;
-    ws();
-    const char* at = p_;
-    const Type* t = type();
+    read_type(operands_[i]);
     if (failed()) return;
-    check_type(operands_[i], t, at);
   }
 }
 
@@ -77,22 +81,11 @@ void Parser::functional(uint64_t groups, OpState& s) {
     for (size_t i = s.operands_base; i < operands_.size(); ++i) {
       if (operands_[i].group != g) continue;
       if (count++ && !expect(",")) return;
-      ws();
-      const char* at = p_;
-      const Type* t = type();
+      read_type(operands_[i]);
       if (failed()) return;
-      check_type(operands_[i], t, at);
     }
   }
-  if (!expect(")") || !expect("->")) return;
-  if (eat('(')) {
-    if (peek() != ')') do
-        types_.push_back(type());
-      while (!failed() && eat(','));
-    expect(")");
-  } else {
-    types_.push_back(type());
-  }
+  if (expect(")") && expect("->")) type_list(types_);
 }
 
 // ---- the generic form: "name"(operands) [successors] <{properties}> ({regions}) {attributes} : type
@@ -101,16 +94,11 @@ void Parser::generic(OpState& s) {
   expect("(");
   operand_list(0);
   expect(")");
-  if (eat('[')) {
-    if (peek() != ']') do
-        successor(0);
-      while (!failed() && eat(','));
-    expect("]");
-  }
+  if (eat('[')) list("]", [&] { successor(0); });
   if (peek() == '<' && !failed()) {
     ++p_;
     if (peek() != '{') return expected("'{'");
-    for (const NamedAttr& entry : dict()) attrs_.push_back(entry);
+    add_dict();
     s.num_properties = static_cast<uint16_t>(attrs_.size() - s.attrs_base);
     expect(">");
   }
@@ -120,8 +108,7 @@ void Parser::generic(OpState& s) {
     while (!failed() && eat(','));
     expect(")");
   }
-  if (!failed() && peek() == '{')
-    for (const NamedAttr& entry : dict()) attrs_.push_back(entry);
+  if (!failed()) add_dict();
   if (!failed() && expect(":")) functional(0, s);
   if (!failed() && s.kind != OpKind::kUnknown) assign_groups(s);
 }
@@ -169,14 +156,9 @@ Op* Parser::op() {
   s.names_base = names_.size();
   if (*p_ == '%') {
     do {
-      ws();
-      const char* at = p_;
-      if (*p_ != '%') {
-        expected("a result's name");
-        break;
-      }
-      ++p_;
-      std::string_view name = suffix_id();
+      BlockArg result{};
+      if (!argument_name(result, "a result's name")) break;
+      const auto [name, at, type, loc] = result;
       if (name.empty()) {
         expected("a result's name after '%'");
         break;

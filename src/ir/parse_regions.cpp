@@ -1,5 +1,4 @@
 // Regions and blocks of the text.
-#include <algorithm>
 
 #include "parser.h"
 
@@ -54,7 +53,7 @@ Region* Parser::region(std::span<const BlockArg> args, bool isolated) {
     (block->last ? block->last->next : block->first) = o;
     block->last = o;
   }
-  made->text = {start, static_cast<size_t>(p_ - start)};
+  made->text = since(start);
   report_missing_blocks();
   block_names_.pop_back();
   if (isolated && !failed()) report_undefined(forward_mark);
@@ -108,26 +107,31 @@ void Parser::label(Region* region, Block*& block) {
   if (eat('(')) block_args(args, ')');
   expect(":");
   if (failed()) return;
-  made->text = {start, static_cast<size_t>(p_ - start)};
+  made->text = since(start);
   add_block_args(made, args);
   block = made;
+}
+
+bool Parser::argument_name(BlockArg& arg, std::string_view wanted) {
+  ws();
+  arg.at = p_;
+  if (*p_ != '%') return expected(wanted), false;
+  ++p_;
+  arg.name = suffix_id();
+  return true;
 }
 
 void Parser::block_args(std::vector<BlockArg>& into, char close) {
   char text[2] = {close, 0};
   if (eat(close)) return;
   do {
-    ws();
-    const char* at = p_;
-    if (*p_ != '%') return expected("an argument (%name: type)");
-    ++p_;
-    std::string_view name = suffix_id();
-    if (name.empty()) return expected("an argument's name after '%'");
+    BlockArg arg{};
+    if (!argument_name(arg, "an argument (%name: type)")) return;
+    if (arg.name.empty()) return expected("an argument's name after '%'");
     if (!expect(":")) return;
-    const Type* t = type();
-    const Location* loc = nullptr;
-    if (!failed() && peek() == 'l' && next_is("loc")) loc = location();
-    into.push_back({name, at, t, loc});
+    arg.type = type();
+    if (!failed() && peek() == 'l' && next_is("loc")) arg.loc = location();
+    into.push_back(arg);
   } while (!failed() && eat(','));
   expect(text);
 }
@@ -160,10 +164,7 @@ void Parser::successor(uint8_t group) {
   if (!expect(":")) return;
   for (size_t i = first; i < operands_.size() && !failed(); ++i) {
     if (i > first && !expect(",")) return;
-    ws();
-    const char* type_at = p_;
-    const Type* t = type();
-    if (!failed()) check_type(operands_[i], t, type_at);
+    read_type(operands_[i]);
   }
   expect(")");
 }

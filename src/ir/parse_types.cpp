@@ -23,10 +23,7 @@ const Type* Parser::type() {
   if (*p_ == '(') return function_type();
   const char* b = p_;
   const char* e = type_end(b);
-  if (e == b || (*b != '!' && !is_letter(*b))) {
-    expected("a type");
-    return m_.named_type(TypeKind::kNone, "none");
-  }
+  if (e == b || (*b != '!' && !is_letter(*b))) return expected("a type"), no_type();
   std::string_view text(b, static_cast<size_t>(e - b));
   if (const Type** known = type_texts_.find(text)) {
     p_ = e;
@@ -42,10 +39,7 @@ const Type* Parser::short_type(TypeKind kind) {
   if (peek() != '<') return type();
   const char* b = p_;
   const char* e = balanced(b);
-  if (!e) {
-    expected("the '>' that closes this type");
-    return m_.named_type(TypeKind::kNone, "none");
-  }
+  if (!e) return expected("the '>' that closes this type"), no_type();
   std::string_view text(b, static_cast<size_t>(e - b));
   uint64_t seed = 1 + static_cast<uint64_t>(kind);
   if (const Type** known = type_texts_.find(text, seed)) {
@@ -65,29 +59,20 @@ const Type* Parser::short_type(TypeKind kind) {
 }
 
 const Type* Parser::function_type() {
-  const Type* none = m_.named_type(TypeKind::kNone, "none");
+  const Type* none = no_type();
   if (depth_ > kMaxDepth) return fail(p_, "types are nested too deep"), none;
   Nesting nesting(depth_);
   std::vector<const Type*> params, results;
-  auto list = [&](std::vector<const Type*>& into) {
-    expect("(");
-    if (peek() != ')') do
-        into.push_back(type());
-      while (eat(','));
-    expect(")");
-  };
-  list(params);
+  expect("(");
+  list(")", [&] { params.push_back(type()); });
   expect("->");
-  if (peek() == '(')
-    list(results);
-  else
-    results.push_back(type());
+  type_list(results);
   if (failed()) return none;
   return m_.function_type(params, results);
 }
 
 const Type* Parser::parse_type() {
-  const Type* none = m_.named_type(TypeKind::kNone, "none");
+  const Type* none = no_type();
   if (depth_ > kMaxDepth) return fail(p_, "types are nested too deep"), none;
   Nesting nesting(depth_);
   if (*p_ == '!') return parse_dialect_type();
@@ -122,17 +107,14 @@ const Type* Parser::parse_type() {
   if (name == "tuple" && *p_ == '<') {
     ++p_;
     std::vector<const Type*> elements;
-    if (peek() != '>') do
-        elements.push_back(type());
-      while (eat(','));
-    expect(">");
+    list(">", [&] { elements.push_back(type()); });
     Type t{.kind = TypeKind::kTuple};
     t.elements = m_.arena.copy(elements.data(), elements.size());
     return m_.intern(t);
   }
   if ((name == "vector" || name == "memref" || name == "complex" || name == "unranked") && *p_ == '<') {
     p_ = balanced(p_);
-    return m_.named_type(TypeKind::kOpaque, {b, static_cast<size_t>(p_ - b)});
+    return m_.named_type(TypeKind::kOpaque, since(b));
   }
   fail(b, "'" + std::string(name) + "' is not a type that we know",
        {"types are i32, f16, tensor<...>, !tt.ptr<...>, !ttg.memdesc<...>, ..."});
@@ -196,7 +178,7 @@ const Type* Parser::parse_shaped(TypeKind kind, std::string_view text) {
     spelled.append(b, p_);
   }
   t.text = spelled;
-  return failed() ? m_.named_type(TypeKind::kNone, "none") : m_.intern(t);
+  return failed() ? no_type() : m_.intern(t);
 }
 
 const Type* Parser::parse_pointer_body() {
@@ -213,9 +195,9 @@ const Type* Parser::parse_pointer_body() {
       t.address_space = static_cast<uint32_t>(integer());
   }
   expect(">");
-  std::string text = "!tt.ptr" + std::string(b, static_cast<size_t>(p_ - b));
+  std::string text = "!tt.ptr" + std::string(since(b));
   t.text = text;
-  return failed() ? m_.named_type(TypeKind::kNone, "none") : m_.intern(t);
+  return failed() ? no_type() : m_.intern(t);
 }
 
 // <tensor<64x64xf16>> as older releases have it, or <64x64xf16, #shared>.
@@ -236,9 +218,9 @@ const Type* Parser::parse_tensordesc_body(bool im2col) {
     t.element = parse_shaped(TypeKind::kTensor, {});
   }
   std::string text = im2col ? "!ttng.tensordesc_im2col" : "!tt.tensordesc";
-  if (!failed()) text.append(b, static_cast<size_t>(p_ - b));
+  if (!failed()) text += since(b);
   t.text = text;
-  return failed() ? m_.named_type(TypeKind::kNone, "none") : m_.intern(t);
+  return failed() ? no_type() : m_.intern(t);
 }
 
 const Type* Parser::parse_dialect_type() {
@@ -249,22 +231,20 @@ const Type* Parser::parse_dialect_type() {
     if (name == "tt.tensordesc") return parse_tensordesc_body();
     if (name == "ttng.tensordesc_im2col") return parse_tensordesc_body(true);
     if (name == "ttg.memdesc" || name == "triton_gpu.memdesc" || name == "tt.memdesc") {
-      memdesc_name_ = {b, static_cast<size_t>(p_ - b)};
-      return parse_shaped(TypeKind::kMemDesc, {b, static_cast<size_t>(p_ - b)});
+      memdesc_name_ = since(b);
+      return parse_shaped(TypeKind::kMemDesc, since(b));
     }
     const char* close = balanced(p_);
-    if (!close) return expected("the '>' that closes this type"), m_.named_type(TypeKind::kNone, "none");
+    if (!close) return expected("the '>' that closes this type"), no_type();
     p_ = close;
-    return m_.named_type(TypeKind::kOpaque, {b, static_cast<size_t>(p_ - b)});
+    return m_.named_type(TypeKind::kOpaque, since(b));
   }
-  std::string_view text(b, static_cast<size_t>(p_ - b));
+  std::string_view text = since(b);
   if (name == "ttg.async.token" || name == "triton_gpu.async.token")
     return m_.named_type(TypeKind::kToken, text);
   if (const Type** alias = type_aliases_.find(text)) return *alias;
-  if (name.find('.') == std::string_view::npos) {
-    fail(b, "the type alias '" + std::string(text) + "' is not defined");
-    return m_.named_type(TypeKind::kNone, "none");
-  }
+  if (name.find('.') == std::string_view::npos)
+    return fail(b, "the type alias '" + std::string(text) + "' is not defined"), no_type();
   return m_.named_type(TypeKind::kOpaque, text);
 }
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <triton_runner/base/text.h>
 #include "assembly.h"
 #include "impl.h"
 
@@ -149,6 +148,27 @@ class Parser {
   const char* balanced(const char* p) const;  // past the bracket that closes the one at p; null if none does
   const char* type_end(const char* p) const;
 
+  // item() for each of a list with commas, and what closes it.
+  template <class Item>
+  void list(std::string_view close, Item item) {
+    if (!next_is(close)) do
+        item();
+      while (!failed() && eat(','));
+    expect(close);
+  }
+  // The types of a list, or one that stands without parentheses.
+  void type_list(std::vector<const Type*>& into) {
+    if (eat('('))
+      list(")", [&] { into.push_back(type()); });
+    else
+      into.push_back(type());
+  }
+  std::vector<uint64_t> integers() {  // [1, 2]
+    std::vector<uint64_t> values;
+    if (expect("[")) list("]", [&] { values.push_back(static_cast<uint64_t>(integer())); });
+    return values;
+  }
+
   // ---- types, attributes, locations (parse_types.cpp, parse_attrs.cpp)
   const Type* type();
   const Type* short_type(TypeKind kind);
@@ -166,7 +186,6 @@ class Parser {
   const Attr* parse_string();
   const Attr* parse_symbol();
   const Attr* parse_array();
-  const Attr* parse_type_attr();
   const Attr* parse_word();
   const Attr* opaque(const char* from);
   const Attr* parse_dense();
@@ -182,12 +201,16 @@ class Parser {
   uint64_t dense_element(const Type* scalar);
   std::span<const NamedAttr> dict();  // {...}
   void parse_entries(char close, std::vector<NamedAttr>& into);
+  void add_dict();          // {...} as attributes of the op, where it stands
+  void add_keyword_dict();  // attributes {...}
   const Attr* keyword(const EnumInfo& info);
   const Attr* fast_integer(unsigned width);
   const Location* location();        // loc(...)
   const Location* parse_location();  // what stands in its parentheses
   Location* loc_alias(std::string_view name, const char* at);
   const Attr* no_attr() { return m_.unit(); }
+  const Type* no_type() { return m_.named_type(TypeKind::kNone, "none"); }
+  std::string_view since(const char* from) const { return {from, static_cast<size_t>(p_ - from)}; }
 
   // ---- values
   struct Forward {
@@ -213,6 +236,8 @@ class Parser {
   Value* use(const char** at = nullptr);  // %x or %x#1
   void define(std::string_view name, std::span<Value> values, const char* at);
   void check_type(const Operand& operand, const Type* type, const char* type_at);
+  void read_type(const Operand& operand);                      // the type that is next is the operand's
+  bool argument_name(BlockArg& arg, std::string_view wanted);  // %name; false: an error
   void push_operand(uint8_t group);
   void operand_list(uint8_t group);
   void report_undefined(size_t forward_base);

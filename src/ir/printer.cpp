@@ -61,31 +61,34 @@ void Printer::value(const Value* value, bool with_number) {
 }
 
 void Printer::values(std::span<const Use> uses) {
-  for (size_t i = 0; i < uses.size(); ++i) {
-    if (i) out += ", ";
-    value(uses[i].value);
-  }
+  separated(out, uses, [&](const Use& use) { value(use.value); });
 }
 
 void Printer::types(std::span<const Use> uses) {
-  for (size_t i = 0; i < uses.size(); ++i) {
-    if (i) out += ", ";
-    type(uses[i].value->type);
-  }
+  separated(out, uses, [&](const Use& use) { type(use.value->type); });
 }
 
 void Printer::result_types(std::span<const Value> results) {
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (i) out += ", ";
-    type(results[i].type);
-  }
+  separated(out, results, [&](const Value& result) { type(result.type); });
 }
 
-// A function type's results: in parentheses, unless there is one.
-void Printer::function_results(const Op& op) {
-  if (op.results.size() != 1) out += '(';
-  result_types(op.results);
-  if (op.results.size() != 1) out += ')';
+// In parentheses, unless there is one.
+void Printer::function_results(std::span<const Value> results, bool always_parens) {
+  const bool parens = always_parens || results.size() != 1;
+  if (parens) out += '(';
+  result_types(results);
+  if (parens) out += ')';
+}
+
+void Printer::block_args(std::span<const Value> args) {
+  out += '(';
+  separated(out, args, [&](const Value& arg) {
+    value(&arg);
+    out += ": ";
+    type(arg.type);
+    location(arg.loc);
+  });
+  out += ')';
 }
 
 void Printer::symbol(std::string_view name) {
@@ -137,17 +140,7 @@ void Printer::block_name(const Block* block) {
 
 void Printer::label_head(const Block* block) {
   block_name(block);
-  if (!block->args.empty()) {
-    out += '(';
-    for (size_t i = 0; i < block->args.size(); ++i) {
-      if (i) out += ", ";
-      value(&block->args[i]);
-      out += ": ";
-      type(block->args[i].type);
-      location(block->args[i].loc);
-    }
-    out += ')';
-  }
+  if (!block->args.empty()) block_args(block->args);
   out += ':';
 }
 
@@ -165,10 +158,7 @@ void Printer::label(const Block* block, bool entry) {
   }
   out +=
       predecessors.size() == 1 ? "  // pred: " : "  // " + std::to_string(predecessors.size()) + " preds: ";
-  for (size_t i = 0; i < predecessors.size(); ++i) {
-    if (i) out += ", ";
-    block_name(predecessors[i]);
-  }
+  separated(out, predecessors, [&](const Block* from) { block_name(from); });
 }
 
 void Printer::region(const Region* region, bool entry_args, bool implied) {
@@ -220,12 +210,11 @@ void Printer::op(const Op& op) {
         case SkeletonPart::kSuccessor:
           block_name(op.successors[part.index]);
           break;
-        case SkeletonPart::kDict: {
+        case SkeletonPart::kDict:
           out += '{';
           writer_.entries(op.attrs);
           out += '}';
           break;
-        }
         case SkeletonPart::kRegion:
           region(op.regions[part.index]);
           break;
@@ -258,10 +247,7 @@ void Printer::generic(const Op& op) {
   out += ')';
   if (!op.successors.empty()) {
     out += '[';
-    for (size_t i = 0; i < op.successors.size(); ++i) {
-      if (i) out += ", ";
-      block_name(op.successors[i]);
-    }
+    separated(out, op.successors, [&](const Block* to) { block_name(to); });
     out += ']';
   }
   size_t properties = std::min<size_t>(op.num_properties, op.attrs.size());
@@ -272,10 +258,7 @@ void Printer::generic(const Op& op) {
   }
   if (!op.regions.empty()) {
     out += " (";
-    for (size_t i = 0; i < op.regions.size(); ++i) {
-      if (i) out += ", ";
-      region(op.regions[i]);
-    }
+    separated(out, op.regions, [&](const Region* inner) { region(inner); });
     out += ')';
   }
   if (properties < op.attrs.size()) {
@@ -286,7 +269,7 @@ void Printer::generic(const Op& op) {
   out += " : (";
   types(op.operand_uses);
   out += ") -> ";
-  function_results(op);
+  function_results(op.results);
 }
 
 void Printer::space() {
@@ -320,11 +303,7 @@ bool Printer::present(const Assembly& form, size_t begin, size_t end, const Op& 
         if (piece.group >= kFirstResult ? !op.results.empty() : !op.group(piece.group).empty()) return true;
         break;
       case PieceKind::kCustom:
-        if (piece.text == "barriers") {
-          const auto& groups = op_syntax(op.kind).groups;
-          for (size_t g = 0; g < groups.size(); ++g)
-            if (groups[g].name == "barriers" && !op.group(static_cast<uint32_t>(g)).empty()) return true;
-        }
+        if (piece.text == "barriers" && !op.group("barriers").empty()) return true;
         break;
       default:
         break;
@@ -371,10 +350,7 @@ void Printer::attribute(const Piece& piece, const Attr* a) {
     case AttrForm::kTypes:
       space();
       out += '[';
-      for (size_t i = 0; i < a->raw.size(); ++i) {
-        if (i) out += ", ";
-        out += std::to_string(static_cast<int64_t>(a->raw[i]));
-      }
+      separated(out, a->raw, [&](uint64_t n) { out += std::to_string(static_cast<int64_t>(n)); });
       out += ']';
       return;
     case AttrForm::kInteger:
@@ -416,7 +392,7 @@ void Printer::functional(const Piece& piece, const Op& op) {
     }
   }
   out += ") -> ";
-  function_results(op);
+  function_results(op.results);
 }
 
 // The attributes that no piece of the form spells.

@@ -21,6 +21,8 @@ class Printer {
   void value(const Value* value, bool with_number = true);
   void values(std::span<const Use> uses);
   void types(std::span<const Use> uses);
+  void function_results(std::span<const Value> results, bool always_parens = false);
+  void block_args(std::span<const Value> args);  // (%a: i32, ...)
   void type(const Type* type) { writer_.type(type); }
   // Null where an edit took away what the op's syntax needs: the op is printed in the generic form then.
   void attr(const Attr* attr) { attr ? writer_.attr(attr) : void(incomplete_ = true); }
@@ -39,7 +41,6 @@ class Printer {
   void results(const Op& op);
   void generic(const Op& op);
   void result_types(std::span<const Value> results);
-  void function_results(const Op& op);
   void pieces(const Assembly& form, size_t begin, size_t end, const Op& op);
   void piece_types(const Assembly& form, const Piece& piece, const Op& op);
   void functional(const Piece& piece, const Op& op);

@@ -38,23 +38,17 @@ void TextWriter::key(std::string_view name) {
 }
 
 void TextWriter::entries(std::span<const NamedAttr> entries) {
-  bool first = true;
-  for (const NamedAttr& entry : entries) {
-    if (!first) out_ += ", ";
-    first = false;
+  separated(out_, entries, [&](const NamedAttr& entry) {
     key(entry.name);
-    if (entry.value->kind == AttrKind::kUnit) continue;
+    if (entry.value->kind == AttrKind::kUnit) return;
     out_ += " = ";
     attr(entry.value);
-  }
+  });
 }
 
 void TextWriter::shape(std::span<const int64_t> shape) {
   for (int64_t d : shape) {
-    if (d < 0)
-      out_ += '?';
-    else
-      out_ += std::to_string(d);
+    out_ += d < 0 ? "?" : std::to_string(d);
     out_ += 'x';
   }
 }
@@ -107,21 +101,14 @@ void TextWriter::dialect(const Attr* a) {
   out_ += a->string;
   if (a->elements.empty() && a->entries.empty()) return;
   out_ += '<';
-  bool first = true;
-  for (const Attr* e : a->elements) {
-    if (!first) out_ += ", ";
-    first = false;
-    attr(e);
-  }
+  separated(out_, a->elements, [&](const Attr* element) { attr(element); });
   if (a->braced) {
-    if (!first) out_ += ' ';
-    first = false;
-    out_ += '{';
+    out_ += a->elements.empty() ? "{" : " {";
     entries(a->entries.first(a->braced));
     out_ += '}';
   }
   if (a->braced < a->entries.size()) {
-    if (!first) out_ += ", ";
+    if (!a->elements.empty() || a->braced) out_ += ", ";
     entries(a->entries.subspan(a->braced));
   }
   out_ += '>';
@@ -160,26 +147,17 @@ void TextWriter::structure(const Type* t) {
       break;
     case TypeKind::kTuple:
       out_ += "tuple<";
-      for (size_t i = 0; i < t->elements.size(); ++i) {
-        if (i) out_ += ", ";
-        type(t->elements[i]);
-      }
+      types(t->elements);
       out_ += '>';
       break;
     case TypeKind::kFunction: {
       out_ += '(';
-      for (size_t i = 0; i < t->num_params; ++i) {
-        if (i) out_ += ", ";
-        type(t->elements[i]);
-      }
+      types(t->elements.first(t->num_params));
       out_ += ") -> ";
       size_t results = t->elements.size() - t->num_params;
       bool parens = results != 1 || t->elements.back()->kind == TypeKind::kFunction;
       if (parens) out_ += '(';
-      for (size_t i = t->num_params; i < t->elements.size(); ++i) {
-        if (i > t->num_params) out_ += ", ";
-        type(t->elements[i]);
-      }
+      types(t->elements.subspan(t->num_params));
       if (parens) out_ += ')';
       break;
     }
@@ -288,10 +266,7 @@ void TextWriter::structure(const Attr* a, bool with_type) {
       break;
     case AttrKind::kArray:
       out_ += '[';
-      for (size_t i = 0; i < a->elements.size(); ++i) {
-        if (i) out_ += ", ";
-        attr(a->elements[i]);
-      }
+      separated(out_, a->elements, [&](const Attr* element) { attr(element); });
       out_ += ']';
       break;
     case AttrKind::kDict:
@@ -361,10 +336,7 @@ void TextWriter::location(const Location* loc, bool use_alias) {
       out_ += "fused";
       if (loc->metadata) out_ += '<', attr(loc->metadata), out_ += '>';
       out_ += '[';
-      for (size_t i = 0; i < loc->children.size(); ++i) {
-        if (i) out_ += ", ";
-        location(loc->children[i]);
-      }
+      separated(out_, loc->children, [&](const Location* child) { location(child); });
       out_ += ']';
       break;
     case LocKind::kOpaque:

@@ -59,9 +59,7 @@ void Translator::replace(Op* op) {
     case OpKind::kWarpGroupDot:
       if (release_ < release(3, 2) || !op->name.ends_with("dot_async")) break;
       {
-        Attr yes{.kind = AttrKind::kBool};
-        yes.integer = 1;
-        set_attr(module_, op, "isAsync", m_.intern(yes));
+        set_attr(module_, op, "isAsync", m_.boolean(true));
       }
       break;
     case OpKind::kTCGen5MMA:
@@ -118,12 +116,9 @@ void Translator::view(Op* op) {
     if (made.alloc_shape.size() > made.shape.size())
       made.alloc_shape = made.alloc_shape.last(made.shape.size());
     if (raw.size() == offsets.size()) {
-      Attr list{.kind = AttrKind::kDenseArray};
-      list.type = m_.integer_type(32);
-      list.raw = m_.arena.copy(raw.data(), raw.size());
       drop_operands(op, 1);
       op->kind = OpKind::kMemDescSubslice;
-      set_attr(module_, op, "offsets", m_.intern(list));
+      set_attr(module_, op, "offsets", m_.numbers(m_.integer_type(32), raw));
     } else {
       return fail(
           op, "Triton " + spelled(release_) + " takes no part of shared memory at offsets that are computed",
@@ -220,14 +215,10 @@ void Translator::descriptor_parameter(Op* function, uint32_t index) {
   std::vector<const Type*> params(old->elements.begin(), old->elements.begin() + old->num_params);
   std::vector<const Type*> results(old->elements.begin() + old->num_params, old->elements.end());
   params[index] = param->type;
-  Attr function_type{.kind = AttrKind::kType};
-  function_type.type = m_.function_type(params, results);
-  set_attr(module_, function, "function_type", m_.intern(function_type));
+  set_attr(module_, function, "function_type", m_.type_attr(m_.function_type(params, results)));
   std::vector<const Attr*> dictionaries(all->elements.begin(), all->elements.end());
   dictionaries[index] = with(dictionaries[index], "tt.nv_tma_desc");
-  Attr list{.kind = AttrKind::kArray};
-  list.elements = m_.arena.copy(dictionaries.data(), dictionaries.size());
-  set_attr(module_, function, "arg_attrs", m_.intern(list));
+  set_attr(module_, function, "arg_attrs", m_.array(dictionaries));
   note("tt.nv_tma_desc", "!tt.tensordesc");
 }
 
@@ -235,9 +226,7 @@ const Attr* Translator::with(const Attr* dictionary, std::string_view without) {
   std::vector<NamedAttr> entries;
   for (const NamedAttr& e : dictionary->entries)
     if (e.name != without) entries.push_back(e);
-  Attr made{.kind = AttrKind::kDict};
-  made.entries = m_.arena.copy(entries.data(), entries.size());
-  return m_.intern(made);
+  return m_.dict(m_.arena.copy(entries.data(), entries.size()));
 }
 
 // 3.9 broadcasts into another layout; before, a conversion does that.

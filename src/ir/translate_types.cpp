@@ -1,7 +1,6 @@
 // Types and attributes in the spelling of another release: dialect prefixes, encodings of shared memory,
 // memdescs and tensor descriptors.
 #include <algorithm>
-#include <array>
 
 #include "translate.h"
 
@@ -126,10 +125,8 @@ const Attr* Translator::tensor_memory(const Attr* e, const Type* element) {
                                     std::to_string(said->integer)));
     return e;
   }
-  Attr unpacked{.kind = AttrKind::kBool};
-  unpacked.integer = said->integer == alone;
-  const Attr* value = strides ? m_.integer(said->integer ? alone : 1, nullptr)
-                              : static_cast<const Attr*>(m_.intern(unpacked));
+  const Attr* value =
+      strides ? m_.integer(said->integer ? alone : 1, nullptr) : m_.boolean(said->integer == alone);
   std::vector<NamedAttr> entries(e->entries.begin(), e->entries.end());
   for (NamedAttr& entry : entries)
     if (entry.name == old) entry = {now, value};
@@ -213,16 +210,11 @@ const Attr* Translator::shared_encoding(const Attr* old) {
   } else {
     made.string = "ttg.nvmma_shared";
     const Attr* order = old->get("order");
-    auto bit = [&](bool value) {
-      Attr b{.kind = AttrKind::kBool};
-      b.integer = value;
-      return m_.intern(b);
-    };
     const int64_t phases = number(old, "perPhase", 1) * number(old, "maxPhase", 1);
     const int64_t width = phases == 1 ? 0 : number(old, "maxPhase", 1) * 16;
     const bool transposed = order && order->elements.size() > 1 && order->elements[0]->integer == 0;
     entries.push_back({"swizzlingByteWidth", m_.integer(width, nullptr)});
-    entries.push_back({"transposed", bit(transposed)});
+    entries.push_back({"transposed", m_.boolean(transposed)});
     entries.push_back(
         {"elementBitWidth", m_.integer(128 / std::max<int64_t>(number(old, "vec", 8), 1), nullptr)});
     for (const NamedAttr& e : old->entries)

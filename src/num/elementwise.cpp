@@ -1,4 +1,5 @@
 // Lookup of elementwise kernels, and their running with splat operands.
+#include <triton_runner/num/by_size.h>
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/elementwise.h>
 
@@ -22,16 +23,7 @@ void fill_of(void* out, const void* value, int64_t n) {
 }
 
 void fill_element(void* out, const void* value, int64_t n, int size) {
-  switch (size) {
-    case 1:
-      return fill_of<uint8_t>(out, value, n);
-    case 2:
-      return fill_of<uint16_t>(out, value, n);
-    case 4:
-      return fill_of<uint32_t>(out, value, n);
-    default:
-      return fill_of<uint64_t>(out, value, n);
-  }
+  by_size(static_cast<size_t>(size), [&](auto zero) { fill_of<decltype(zero)>(out, value, n); });
 }
 
 Loop find_loop(Functor functor, Type in, Type out, Isa isa) {

@@ -11,6 +11,7 @@
 #include <triton_runner/num/types.h>
 #include <triton_runner/probe/select.h>
 
+#include "assignments.h"
 #include "elements.h"
 #include "names.h"
 
@@ -72,18 +73,28 @@ double reduced(const Condition& c, const exec::Elements& e, Get get) {
   return c.of == Condition::kAll ? on == there : on > 0;
 }
 
-// What the engine's own reductions answer: the largest and smallest float, and whether one is NaN.
+// What the engine's own reductions answer of floats: the largest and smallest, and whether one is NaN, infinite or not 0.
 std::optional<double> quickly(const Condition& c, const exec::Elements& e) {
-  const bool asks = c.of == Condition::kMax || c.of == Condition::kMin || c.of == Condition::kNan;
+  using num::ReduceOp;
   const int64_t n = count_of(e);
-  if (!asks || !e.mask.empty() || !num::is_float(e.type) || n == 0) return std::nullopt;
-  const num::ReduceFn reduce =
-      num::reduce_fn(c.of == Condition::kMin ? num::ReduceOp::kMinimum : num::ReduceOp::kMaximum, e.type);
-  if (!reduce) return std::nullopt;
-  std::byte out[8];
-  reduce(out, e.data, 1, n, 1);
-  const double value = number_of(out, e.type);
-  return c.of == Condition::kNan ? std::isnan(value) : value;
+  if (c.of == Condition::kAll || !e.mask.empty() || !num::is_float(e.type) || n == 0) return std::nullopt;
+  bool is_there = true;
+  auto reduced = [&](ReduceOp op) {
+    const num::ReduceFn reduce = num::reduce_fn(op, e.type);
+    std::byte out[8];
+    if (reduce)
+      reduce(out, e.data, 1, n, 1);
+    else
+      is_there = false;
+    return reduce ? number_of(out, e.type) : 0;
+  };
+  double value = reduced(c.of == Condition::kMin ? ReduceOp::kMinimum : ReduceOp::kMaximum);
+  if (c.of == Condition::kNan) value = std::isnan(value);
+  // A NaN is not 0, and hides what is infinite.
+  if (c.of == Condition::kAny) value = value != 0 || reduced(ReduceOp::kMinimum) != 0;
+  if (c.of == Condition::kInf)
+    value = std::isinf(reduced(ReduceOp::kMaxNum)) || std::isinf(reduced(ReduceOp::kMinNum));
+  return is_there ? std::optional(value) : std::nullopt;
 }
 
 bool is_in(const Program& program, const Program& wanted) {
@@ -142,7 +153,7 @@ base::Status Debugger::begin(std::shared_ptr<const ir::Module> module, const std
     for_each_value(*module_, *func, [&](const ir::Op& op, const ir::Value& v) {
       if (!v.defining_op) return;
       if (const std::string name = variable_of(&v); !name.empty())
-        statements_[{op.block, name, statement_line(&v)}] = &v;
+        statements_[{op.block, name, statement_line(v)}] = &v;
     });
   std::vector<const ir::Op*> functions;
   if (func) functions.push_back(func);
@@ -306,13 +317,23 @@ std::string Debugger::variable_of(const void* value) const {
   return it->second;
 }
 
+// What a loop counts by, of the line that it is on.
+std::string Debugger::loop_name(const ir::Value& value) const {
+  const ir::Op* loop = value.defining_op ? nullptr : op_of(value);
+  if (!loop || loop->kind != ir::OpKind::kFor || value.index != 0) return {};
+  std::string name;
+  for_each_line(loop->loc, [&](const ir::Location& l) {
+    for (const auto& [file, line, counted] : loop_names_)
+      if (line == l.line && file == l.file) name = counted;
+  });
+  return name;
+}
+
 Site Debugger::site_of(const void* value) const {
   if (module_) {
     const auto& of = *static_cast<const ir::Value*>(value);
-    Site site = probe::site_of(of, "", "");
-    const bool constant =
-        of.defining_op && of.defining_op->num_operands() == 0 && of.defining_op->attr("value");
-    if (site.variable.empty() && !constant && !is_made_for_loop(of)) site.variable = printed_name(of);
+    Site site = site_with_variable(of);
+    if (site.variable.empty()) site.variable = loop_name(of);
     return site;
   }
   Site site;
@@ -342,22 +363,12 @@ std::optional<size_t> Debugger::find(exec::Stopped& stopped, const std::string& 
   return it->second;
 }
 
-// The line of the statement that a value is of: where its own location has the name, that one; else, of a result of an
-// inlined function, the line of the call.
-int Debugger::statement_line(const void* value) const {
-  const auto& of = *static_cast<const ir::Value*>(value);
-  const Site site = probe::site_of(of, "", "");
-  int line = site.line;
-  if (site.variable.empty()) for_each_line(location_of(of), [&](const ir::Location& l) { line = l.line; });
-  return line;
-}
-
 // The last value of its block that a line has under the variable's name.
 bool Debugger::is_assigned(const void* value, const std::string& name) const {
   if (variable_of(value) != name) return false;
   const auto& of = *static_cast<const ir::Value*>(value);
   if (!module_ || !of.defining_op) return true;
-  const auto last = statements_.find({of.defining_op->block, name, statement_line(value)});
+  const auto last = statements_.find({of.defining_op->block, name, statement_line(of)});
   return last == statements_.end() || last->second == value;
 }
 
@@ -388,7 +399,7 @@ std::optional<size_t> Debugger::mask_of(exec::Stopped& stopped, size_t value) co
   return static_cast<size_t>(at - values.begin());
 }
 
-bool Debugger::is_hit(Kept& kept, uint32_t, exec::Stopped& stopped) {
+bool Debugger::is_hit(Kept& kept, uint32_t place, exec::Stopped& stopped) {
   const Breakpoint& b = kept.breakpoint;
   if (!is_in(stopped.program(), b.program)) return false;
   if (b.task >= 0 && !stopped.is_of(static_cast<size_t>(b.task))) return false;
@@ -396,13 +407,12 @@ bool Debugger::is_hit(Kept& kept, uint32_t, exec::Stopped& stopped) {
     const std::vector<int64_t> iterations = stopped.iterations();
     if (iterations.empty() || iterations.back() != b.iteration) return false;
   }
-  if (!b.watch.empty() && !has_changed(kept, stopped)) return false;
+  if (!b.watch.empty() && !has_changed(kept, place, stopped)) return false;
   if (b.memory.space != WatchedMemory::kNone && !memory_has_changed(kept, stopped)) return false;
   for (const Condition& c : b.conditions) {
-    const std::optional<size_t> value = find(stopped, c.value);
     bool yes = false;
-    if (!value ||
-        !stopped.look(*value, [&](const exec::Elements& e) { yes = holds(c, e).value_or(false); }) || !yes)
+    if (!look(c.value, place, stopped, [&](const exec::Elements& e) { yes = holds(c, e).value_or(false); }) ||
+        !yes)
       return false;
   }
   return ++kept.hits > b.skip;

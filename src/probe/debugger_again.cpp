@@ -59,7 +59,8 @@ void Debugger::on_unit(int64_t unit, bool alone) {
   }
   log_.mark();
   starts_.push_back({unit, moment_});
-  start_next_ = now + kStartEvery;
+  const double after = seconds();
+  start_next_ = after + std::max(kStartEvery, (after - now) / kKeepCost);
 }
 
 void Debugger::on_turn_end() {

@@ -21,13 +21,26 @@ bool Debugger::is_other(Kept& kept, const std::pair<Program, size_t>& owner,
   return changed;
 }
 
-bool Debugger::has_changed(Kept& kept, exec::Stopped& stopped) {
-  const std::optional<size_t> value = find(stopped, kept.breakpoint.watch);
+// Hands over the nearest value with a name, or a variable that stands in registers. False: it is not there.
+bool Debugger::look(const std::string& name, uint32_t place, exec::Stopped& stopped,
+                    const std::function<void(const exec::Elements&)>& take) {
+  const Variables* of = variable(name);
+  if (auto* lanes = of ? dynamic_cast<exec::StoppedLanes*>(&stopped) : nullptr) {
+    const Variables::Found& found = of->find(name, places_[place].code());
+    if (found.status != Variables::Status::kThere) return false;
+    const Variables::Elements e = of->read(found, *lanes);
+    const Site& site = of->assignments()[found.assignment].site;
+    take({site.type, site.shape, e.data.data(), e.there});
+    return true;
+  }
+  const std::optional<size_t> value = find(stopped, name);
+  return value && stopped.look(*value, take);
+}
+
+bool Debugger::has_changed(Kept& kept, uint32_t place, exec::Stopped& stopped) {
   const std::pair<Program, size_t> owner{stopped.program(), stopped.task()};
-  if (!value && kept.breakpoint.first) kept.last.erase(owner);
-  if (!value) return false;
   bool changed = false;
-  stopped.look(*value, [&](const exec::Elements& e) {
+  const bool is_there = look(kept.breakpoint.watch, place, stopped, [&](const exec::Elements& e) {
     const size_t size = num::size_of(e.type);
     std::span<const std::byte> now{e.data, static_cast<size_t>(count_of(e)) * size};
     if (!kept.breakpoint.element.empty()) {
@@ -37,6 +50,7 @@ bool Debugger::has_changed(Kept& kept, exec::Stopped& stopped) {
     }
     changed = is_other(kept, owner, now);
   });
+  if (!is_there && kept.breakpoint.first) kept.last.erase(owner);
   return changed;
 }
 

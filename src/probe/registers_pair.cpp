@@ -37,7 +37,10 @@ std::vector<Comment> comments_of(std::string_view text, const Function& f) {
     const size_t space = rest.find(' ');
     const std::string_view what = rest.substr(0, space);
     if (space == std::string_view::npos) continue;
-    c.kind = what == "enter" ? Comment::kEnter : what == "turn" ? Comment::kTurn : Comment::kTap;
+    c.kind = what == "enter"  ? Comment::kEnter
+             : what == "turn" ? Comment::kTurn
+             : what == "mark" ? Comment::kMark
+                              : Comment::kTap;
     rest.remove_prefix(space + 1);
     if (!digits(rest, &c.number)) continue;
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
@@ -85,6 +88,21 @@ std::optional<exec::RegisterProbe> Pair::place(const Comment& c, const Source* s
   probe.instruction = k - 1;
   probe.after = true;
   return probe;
+}
+
+std::optional<std::pair<exec::RegisterProbe, exec::RegisterProbe>> Pair::around(const Comment& c) const {
+  const uint32_t k = same_ ? 0 : std::min<uint32_t>(kept_before_[c.instruction], kept_.size() - 1);
+  const auto block =
+      same_ ? blocks_.end()
+            : std::prev(std::upper_bound(blocks_.begin(), blocks_.end(), k,
+                                         [](uint32_t at, const Block& b) { return at < b.begin; }));
+  if (same_ || !block->permuted) {
+    const auto at = place(c, nullptr);
+    return at ? std::optional(std::pair(*at, *at)) : std::nullopt;
+  }
+  const uint32_t last = block->end - 1;
+  return std::pair(exec::RegisterProbe{std::string(own_.name), block->begin, false, {}},
+                   exec::RegisterProbe{std::string(own_.name), last, !is_control(own_.body[last]), {}});
 }
 
 std::optional<Source> Pair::source(const Comment& c, uint32_t offset) const {

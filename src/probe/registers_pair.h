@@ -15,7 +15,7 @@ inline constexpr uint32_t kNone = ~uint32_t{0};
 
 // A comment of a tap, and the instruction of its own that stands before it.
 struct Comment {
-  enum Kind : uint8_t { kTap, kEnter, kTurn } kind;
+  enum Kind : uint8_t { kTap, kEnter, kTurn, kMark } kind;
   uint32_t number;
   uint32_t instruction;
   std::string_view reg;
@@ -49,6 +49,10 @@ class Pair {
 
   // The place of a comment in the counterpart (of a tap, where it reads `source`); empty where it has none.
   std::optional<exec::RegisterProbe> place(const Comment& c, const Source* source) const;
+
+  // From where to where in the counterpart the place of a comment is: one place, or, in a block of another order, that
+  // block. Empty where it has none.
+  std::optional<std::pair<exec::RegisterProbe, exec::RegisterProbe>> around(const Comment& c) const;
 
   // The register of the counterpart that holds at the comment what its register holds from a byte on.
   std::optional<Source> source(const Comment& c, uint32_t offset) const;

@@ -10,6 +10,7 @@
 #include <triton_runner/sass/opcode.h>
 #include <triton_runner/sass/registers.h>
 
+#include "flow.h"
 #include "programs.h"
 #include "registers_ptx.h"
 #include "sass_find.h"
@@ -75,6 +76,7 @@ class Matcher {
       for (uint32_t k = 0; k < machine.probes()[p].registers.size(); ++k) {
         add({{p, k}});
         const exec::RegisterProbe& probe = machine.probes()[p];
+        if (is_head(probe)) continue;
         if (const sass::Instruction& in = given(probe); in.ptx_line)
           copies[{in.ptx_line, in.spelling, k, probe.after}].emplace_back(p, k);
       }
@@ -88,20 +90,30 @@ class Matcher {
     return f_.body[probe.after ? probe.instruction : probe.instruction - 1];
   }
 
+  // Of a place that looks at what a loop carries.
+  bool is_head(const exec::RegisterProbe& probe) const {
+    return !probe.after && sass::is_label(f_, f_.body[probe.instruction].address);
+  }
+
   // The site with these numbers: one of the line of the PTX first. Numbers that say little have to be of that line.
-  const Holder* find(const Sequences& wanted, uint32_t bytes, bool is_predicate, uint32_t line) {
+  // taken: sites of other parts of the value, which is in others as long as there are any.
+  const Holder* find(const Sequences& wanted, uint32_t bytes, bool is_predicate, uint32_t line,
+                     std::set<const Holder*>& taken) {
     size_t thread = 0;
     while (thread < wanted.hashes.size() && !wanted.hashes[thread]) ++thread;
     if (thread == wanted.hashes.size()) return nullptr;
     const Holder* best = nullptr;
+    int best_rank = -1;
     for (size_t i : by_hash(thread)[wanted.hashes[thread]]) {
       const Holder& site = sites_[i];
-      const bool same_line = line && given(machine_.probes()[site.places[0].first]).ptx_line == line;
+      const exec::RegisterProbe& probe = machine_.probes()[site.places[0].first];
+      const bool same_line = line && !is_head(probe) && given(probe).ptx_line == line;
       const bool fits = site.bytes == bytes && (bytes > 1 || is_predicate == is_predicate_of(site));
       if (!fits || (!same_line && wanted.different < kTelling) || !covers(site.numbers, wanted)) continue;
-      if (same_line) return &site;
-      if (!best) best = &site;
+      const int rank = 2 * same_line + !taken.contains(&site);
+      if (rank > best_rank) best = &site, best_rank = rank;
     }
+    if (best) taken.insert(best);
     return best;
   }
 
@@ -270,15 +282,16 @@ base::Result<std::unique_ptr<RegisterTrace>> trace_of(const ptx::Module& ptx, st
 
 base::Result<std::unique_ptr<RegisterTrace>> trace_of(const sass::Module& module, std::string_view kernel,
                                                       std::span<const std::array<int64_t, 3>> programs,
-                                                      bool reads) {
+                                                      bool reads, bool heads) {
   const sass::Function* f = module.find(kernel);
   if (!f) return base::failure("the disassembly has no kernel '" + std::string(kernel) + "'");
   std::vector<exec::RegisterProbe> probes;
   std::vector<uint32_t> widths;
-  std::set<uint32_t> sums;
+  std::set<uint32_t> sums, written;
   for (uint32_t i = 0; i < f->body.size(); ++i) {
     const sass::Instruction& in = f->body[i];
     std::vector<uint32_t> results = sass::results_of(module, in);
+    written.insert(results.begin(), results.end());
     if (in.name.ends_with("GMMA")) {
       sums.insert(results.begin(), results.end());
       results.clear();
@@ -300,6 +313,11 @@ base::Result<std::unique_ptr<RegisterTrace>> trace_of(const sass::Module& module
       for (const uint32_t r : results) widths.push_back(sass::is_predicate(r) ? 1 : 4);
     if (reads_all) probes.push_back({std::string(kernel), i + 1, false, results});
     probes.push_back({std::string(kernel), i, true, std::move(results)});
+  }
+  for (const uint32_t head : heads ? loop_heads(flow_of(module, *f)) : std::vector<uint32_t>{}) {
+    if (head == 0) continue;
+    for (const uint32_t r : written) widths.push_back(sass::is_predicate(r) ? 1 : 4);
+    probes.push_back({std::string(kernel), head, false, {written.begin(), written.end()}});
   }
   return std::make_unique<RegisterTrace>(
       std::move(probes), std::move(widths),
@@ -326,6 +344,7 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
   Matcher matcher(*machine, of_machine);
   const ByLine by_line(plan, ptx, *f, *machine, of_machine);
   std::set<std::string> differing;  // values
+  std::vector<std::set<const Holder*>> taken(plan.taps.size());
   std::vector<SassRead> reads;
   SassKept kept(plan);
   for (size_t p = 0; p < plan.probes.size(); ++p) {
@@ -345,7 +364,7 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
       for (uint32_t done = 0; done < width; done += 4) {
         const uint32_t from = part.offsets[k] + done, bytes = std::min(4u, width - done);
         const Sequences wanted = sequences_of(numbers, [&](uint64_t v) { return part_of(v, from, bytes); });
-        const Holder* site = matcher.find(wanted, bytes, is_predicate, line);
+        const Holder* site = matcher.find(wanted, bytes, is_predicate, line, taken[part.tap]);
         if (!site) {
           found.clear();
           break;

@@ -17,22 +17,9 @@ using base::is_digit;
 namespace {
 
 const char* space_text(Space space) {
-  switch (space) {
-    case Space::kReg:
-      return ".reg";
-    case Space::kGlobal:
-      return ".global";
-    case Space::kShared:
-      return ".shared";
-    case Space::kLocal:
-      return ".local";
-    case Space::kConst:
-      return ".const";
-    case Space::kParam:
-      return ".param";
-    default:
-      return "";
-  }
+  static constexpr const char* kTexts[] = {"",        ".reg",   "",       ".global",
+                                           ".shared", ".local", ".const", ".param"};
+  return kTexts[static_cast<int>(space)];
 }
 const char* linkage_text(Linkage linkage) {
   static constexpr const char* kTexts[] = {"", ".visible ", ".extern ", ".weak ", ".common "};

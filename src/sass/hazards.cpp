@@ -29,6 +29,31 @@ constexpr Timing kTimings[] = {
 #include <triton_runner/sass/timing.def>
 };
 
+// sm_90, as measured.
+struct Hopper {
+  std::string_view name, pipe;
+  uint8_t cycles;
+};
+constexpr Hopper kHopper[] = {
+#define HOPPER(name, pipe, cycles) {#name, #pipe, cycles},
+#include <triton_runner/sass/timing.def>
+};
+constexpr int kHopperGuard =
+#define HOPPER_GUARD(cycles) cycles
+#include <triton_runner/sass/timing.def>
+    ;
+constexpr int kLongest = 16;  // cycles after which no result of a fixed time is open
+
+const Hopper* hopper_of(const Instruction& in) {
+  const Hopper* found = nullptr;  // the row with a suffix that it has, before the one without
+  for (const Hopper& row : kHopper) {
+    const size_t dot = row.name.find('.');
+    if (row.name.substr(0, dot) != in.name) continue;
+    if (dot == row.name.npos ? !found : in.has(row.name.substr(dot + 1))) found = &row;
+  }
+  return found;
+}
+
 const Timing* timing_of(std::string_view name) {
   for (const Timing& t : kTimings)
     if (t.name == name) return &t;
@@ -67,7 +92,7 @@ struct Open {
   auto operator<=>(const Open&) const = default;
 };
 
-// A result of a fixed time: cycles until it may be read; or a scoreboard that cannot be waited for yet.
+// A result of a fixed time, or a scoreboard that cannot be waited for yet: the cycles since the instruction was issued.
 struct Soon {
   int cycles;
   uint32_t by;
@@ -87,7 +112,7 @@ struct State {
     auto later = [&](auto& mine, const auto& theirs) {
       for (const auto& [key, value] : theirs) {
         auto [it, is_new] = mine.try_emplace(key, value);
-        if (is_new || it->second.cycles < value.cycles) it->second = value, changed = true;
+        if (is_new || it->second.cycles > value.cycles) it->second = value, changed = true;
       }
     };
     later(soon, other.soon);
@@ -99,13 +124,15 @@ struct State {
 struct Facts {
   Registers registers;
   const Timing* timing = nullptr;
+  const Hopper* hopper = nullptr;  // for other chips, too
 };
 
 class Analysis {
  public:
   Analysis(const Module& module, const Function& function)
       : body_(function.body), capability_(capability_of(module.text())) {
-    for (const Instruction& in : body_) facts_.push_back({registers_of(module, in), timing_of(in.name)});
+    for (const Instruction& in : body_)
+      facts_.push_back({registers_of(module, in), timing_of(in.name), hopper_of(in)});
     find_blocks();
   }
 
@@ -241,9 +268,10 @@ class Analysis {
     meet(i, state);
     if (reports) {
       ++report_.instructions;
-      const bool is_timed =
-          in.control.stall && (sets(in) || latency_of(i) || (facts.timing && !facts.timing->pipe.empty()));
-      if (!facts.registers.known || facts.registers.later || (!facts.registers.writes.empty() && !is_timed))
+      const bool is_followed =
+          in.control.stall && (sets(in) || is_timed(i) || (facts.timing && !facts.timing->pipe.empty()));
+      if (!facts.registers.known || facts.registers.later ||
+          (!facts.registers.writes.empty() && !is_followed))
         ++report_.unjudged;
       look(i, state);
     }
@@ -251,12 +279,12 @@ class Analysis {
     leave(i, state);
     const int cycles = in.control.stall;
     if (cycles == 0) state.soon.clear(), state.just_set.clear();  // a pause
-    auto pass = [&](auto& soon) {
+    auto pass = [&](auto& soon, int longest) {
       for (auto it = soon.begin(); it != soon.end();)
-        it = (it->second.cycles -= cycles) <= 0 ? soon.erase(it) : std::next(it);
+        it = (it->second.cycles += cycles) >= longest ? soon.erase(it) : std::next(it);
     };
-    pass(state.soon);
-    pass(state.just_set);
+    pass(state.soon, kLongest);
+    pass(state.just_set, kScoreboardCycles);
   }
 
   static bool sets(const Instruction& in) {
@@ -284,8 +312,7 @@ class Analysis {
         blind |= static_cast<uint8_t>(1 << k);
         if (reports)
           say(i, soon.by, "SB" + std::to_string(k),
-              "it waits for scoreboard SB" + std::to_string(k) + " " +
-                  std::to_string(kScoreboardCycles - soon.cycles) +
+              "it waits for scoreboard SB" + std::to_string(k) + " " + std::to_string(soon.cycles) +
                   " cycle after the instruction that sets it: " + "a wait sees it from the second cycle on");
       }
     std::erase_if(state.open, [&](const Open& o) { return (o.cover & mask & ~blind) != 0; });
@@ -321,9 +348,10 @@ class Analysis {
     }
     for (const auto& [reg, soon] : state.soon) {
       if (never_both(soon.by, i) || !reads(reg) || reads_later(body_[i], reg)) continue;
-      const int latency = latency_of(soon.by);
+      const int latency = latency_of(soon.by, i, reg);
+      if (soon.cycles >= latency) continue;
       say(i, soon.by, name_of(reg),
-          "it reads " + name_of(reg) + " " + std::to_string(latency - soon.cycles) + " cycles after " +
+          "it reads " + name_of(reg) + " " + std::to_string(soon.cycles) + " cycles after " +
               std::string(body_[soon.by].spelling) + ", whose result takes " + std::to_string(latency));
     }
   }
@@ -342,7 +370,25 @@ class Analysis {
     });
   }
 
-  // 0: none is published, as for all of sm_100.
+  // Cycles until instruction `i` may read the register that `by` writes. 0: it is not known.
+  int latency_of(uint32_t by, uint32_t i, RegisterId reg) const {
+    const Hopper *from = facts_[by].hopper, *to = facts_[i].hopper;
+    if (capability_ != 90 || !from) return latency_of(by);
+    if (from->pipe == "UNIFORM") return to && to->pipe == "UNIFORM" ? from->cycles : 0;
+    const bool is_float_or_integer = from->pipe == "ALU" || from->pipe == "FMA";
+    const auto& guard = body_[i].guard;
+    const bool is_guard =
+        guard && guard->kind == OperandKind::kPredicate && reg == kPredicateFrom + guard->index;
+    if (is_guard && !jumps(body_[i])) return is_float_or_integer ? kHopperGuard : from->cycles;
+    if (!to) return latency_of(by);  // memory, for one, reads some operands later
+    const bool crosses =
+        is_float_or_integer && (to->pipe == "ALU" || to->pipe == "FMA") && to->pipe != from->pipe;
+    return from->cycles + (crosses && body_[i].name != "SHF");
+  }
+
+  bool is_timed(uint32_t i) const { return latency_of(i) || (capability_ == 90 && facts_[i].hopper); }
+
+  // As published. 0: none is, as for all of sm_100.
   int latency_of(uint32_t i) const {
     const Timing* t = facts_[i].timing;
     if (!t || capability_ < 75 || (capability_ >= 100 && capability_ < 120)) return 0;
@@ -441,12 +487,12 @@ class Analysis {
         for (RegisterId reg : r.reads)
           if (is_read_late(in, reg))
             state.open.insert({reg, Open::kRead, static_cast<uint8_t>(bit(write) | bit(read)), i});
-      if (write == kNoBarrier && !varies && latency_of(i))
+      if (write == kNoBarrier && !varies && is_timed(i))
         for (RegisterId reg : r.writes)
-          if (!is_lower_half(in, reg)) state.soon[reg] = {latency_of(i), i};
+          if (!is_lower_half(in, reg)) state.soon[reg] = {0, i};
     }
     for (uint8_t k : {write, read})
-      if (k < 6) state.just_set[k] = {kScoreboardCycles, i};
+      if (k < 6) state.just_set[k] = {0, i};
   }
 
   const std::vector<Instruction>& body_;

@@ -7,7 +7,7 @@
 namespace triton_runner::sass {
 namespace {
 
-constexpr RegisterId kUniformFrom = 256, kPredicateFrom = 512, kUniformPredicateFrom = 520, kNone = 0xffff;
+constexpr RegisterId kUniformFrom = 256, kUniformPredicateFrom = 520, kNone = 0xffff;
 
 RegisterId id_of(OperandKind kind, uint32_t index) {
   switch (kind) {

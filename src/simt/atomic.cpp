@@ -6,42 +6,24 @@
 #include <cstring>
 #include <mutex>
 
+#include <triton_runner/num/by_size.h>
+
 namespace triton_runner::simt {
 namespace {
 
 uint64_t read(const Exec& x, uint32_t place, uint32_t bytes, uint32_t i) {
-  switch (bytes) {
-    case 2:
-      return x.reg<uint16_t>(place)[i];
-    case 4:
-      return x.reg<uint32_t>(place)[i];
-    default:
-      return x.reg<uint64_t>(place)[i];
-  }
+  return num::by_size(bytes, [&](auto zero) -> uint64_t { return x.reg<decltype(zero)>(place)[i]; });
 }
 
 void write(const Exec& x, uint32_t place, uint32_t bytes, uint32_t i, uint64_t value) {
-  switch (bytes) {
-    case 2:
-      x.reg<uint16_t>(place)[i] = static_cast<uint16_t>(value);
-      return;
-    case 4:
-      x.reg<uint32_t>(place)[i] = static_cast<uint32_t>(value);
-      return;
-    default:
-      x.reg<uint64_t>(place)[i] = value;
-  }
+  num::by_size(bytes,
+               [&](auto zero) { x.reg<decltype(zero)>(place)[i] = static_cast<decltype(zero)>(value); });
 }
 
 uint64_t now_at(const std::byte* at, uint32_t bytes) {
-  switch (bytes) {
-    case 2:
-      return __atomic_load_n(reinterpret_cast<const uint16_t*>(at), __ATOMIC_RELAXED);
-    case 4:
-      return __atomic_load_n(reinterpret_cast<const uint32_t*>(at), __ATOMIC_RELAXED);
-    default:
-      return __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_RELAXED);
-  }
+  return num::by_size(bytes, [&](auto zero) -> uint64_t {
+    return __atomic_load_n(reinterpret_cast<const decltype(zero)*>(at), __ATOMIC_RELAXED);
+  });
 }
 
 // The place of the thread's elements; null after a trap. *shared: it is in shared memory.

@@ -3,6 +3,7 @@
 
 #include "count.h"
 #include "divergence.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -12,19 +13,15 @@ bool barrier_operands(Exec& x, const Operands& in, uint32_t* barrier, uint32_t* 
   const uint32_t lane = first_on(x);
   *barrier = x.reg<uint32_t>(in.a)[lane];
   *expected = in.b == kNoRegister ? 0 : x.reg<uint32_t>(in.b)[lane];
-  if (*barrier >= x.cta->barriers.size()) {
-    x.trap(in, exec::TrapKind::kInvalid,
-           "barrier " + std::to_string(*barrier) + ": a block has 16, numbered from 0", lane);
-    return false;
-  }
-  if (*expected % 32 || *expected > x.code().threads) {
-    x.trap(in, exec::TrapKind::kInvalid,
-           "a barrier for " + std::to_string(*expected) +
-               " threads: a multiple of 32 is wanted, at most the " + std::to_string(x.code().threads) +
-               " of the block",
-           lane);
-    return false;
-  }
+  if (*barrier >= x.cta->barriers.size())
+    return refuse(x, in, exec::TrapKind::kInvalid,
+                  "barrier " + std::to_string(*barrier) + ": a block has 16, numbered from 0", lane);
+  if (*expected % 32 || *expected > x.code().threads)
+    return refuse(x, in, exec::TrapKind::kInvalid,
+                  "a barrier for " + std::to_string(*expected) +
+                      " threads: a multiple of 32 is wanted, at most the " +
+                      std::to_string(x.code().threads) + " of the block",
+                  lane);
   if (Counting* counting = x.worker->counting)
     for (uint32_t i = 0; i < x.count; ++i)
       if (x.on(i)) counting->barrier(x, in, i, exec::TraceEvent::kBarrier, *barrier, *expected);

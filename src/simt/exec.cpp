@@ -2,7 +2,6 @@
 #include "exec.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include <triton_runner/base/text.h>

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/num/by_size.h>
+
 #include "simd/tables.h"
 
 namespace triton_runner::simt {
@@ -34,23 +36,12 @@ void load_lane(const Access& a, std::byte* const* out, uint32_t i, const std::by
       continue;
     }
     uint64_t v = 0;
-    if (!atomic) {
+    if (atomic)
+      v = num::by_size(a.word_bytes, [&](auto zero) -> uint64_t {
+        return __atomic_load_n(reinterpret_cast<const decltype(zero)*>(p), __ATOMIC_SEQ_CST);
+      });
+    else
       std::memcpy(&v, p, a.word_bytes);
-    } else {
-      switch (a.word_bytes) {
-        case 1:
-          v = __atomic_load_n(reinterpret_cast<const uint8_t*>(p), __ATOMIC_SEQ_CST);
-          break;
-        case 2:
-          v = __atomic_load_n(reinterpret_cast<const uint16_t*>(p), __ATOMIC_SEQ_CST);
-          break;
-        case 4:
-          v = __atomic_load_n(reinterpret_cast<const uint32_t*>(p), __ATOMIC_SEQ_CST);
-          break;
-        default:
-          v = __atomic_load_n(reinterpret_cast<const uint64_t*>(p), __ATOMIC_SEQ_CST);
-      }
-    }
     v = widen(v, a.word_bytes, a.is_signed);
     std::memcpy(out[k] + uint64_t{a.reg_bytes} * i, &v, a.reg_bytes);
   }
@@ -65,19 +56,10 @@ void store_lane(const Access& a, const std::byte* const* in, uint32_t i, std::by
     }
     uint64_t v = 0;
     std::memcpy(&v, from, a.word_bytes);
-    switch (a.word_bytes) {
-      case 1:
-        __atomic_store_n(reinterpret_cast<uint8_t*>(p), static_cast<uint8_t>(v), __ATOMIC_SEQ_CST);
-        break;
-      case 2:
-        __atomic_store_n(reinterpret_cast<uint16_t*>(p), static_cast<uint16_t>(v), __ATOMIC_SEQ_CST);
-        break;
-      case 4:
-        __atomic_store_n(reinterpret_cast<uint32_t*>(p), static_cast<uint32_t>(v), __ATOMIC_SEQ_CST);
-        break;
-      default:
-        __atomic_store_n(reinterpret_cast<uint64_t*>(p), v, __ATOMIC_SEQ_CST);
-    }
+    num::by_size(a.word_bytes, [&](auto zero) {
+      using T = decltype(zero);
+      __atomic_store_n(reinterpret_cast<T*>(p), static_cast<T>(v), __ATOMIC_SEQ_CST);
+    });
   }
 }
 

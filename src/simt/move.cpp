@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <triton_runner/num/by_size.h>
+
 namespace triton_runner::simt {
 namespace {
 
@@ -18,34 +20,27 @@ void copy(Lanes& l, const Operands& in) {
     if (l.mask[i]) d[i] = a[i];
 }
 
+// d = f(a) of addresses of 64 bits.
+template <class F>
+void each_address(Lanes& l, const Operands& in, F f) {
+  const uint64_t* a = l.reg<uint64_t>(in.a);
+  uint64_t* d = l.reg<uint64_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i)
+    if (l.on(i)) d[i] = f(a[i]);
+}
+
 }  // namespace
 
 Handler copy_register(uint32_t bytes) {
-  switch (bytes) {
-    case 1:
-      return copy<uint8_t>;
-    case 2:
-      return copy<uint16_t>;
-    case 4:
-      return copy<uint32_t>;
-    case 8:
-      return copy<uint64_t>;
-    default:
-      return copy<unsigned __int128>;
-  }
+  if (bytes == 16) return copy<unsigned __int128>;
+  return num::by_size(bytes, [](auto zero) -> Handler { return copy<decltype(zero)>; });
 }
 
 void add_window(Lanes& l, const Operands& in) {
-  const uint64_t* a = l.reg<uint64_t>(in.a);
-  uint64_t* d = l.reg<uint64_t>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) d[i] = a[i] | static_cast<uint64_t>(in.imm);
+  each_address(l, in, [&](uint64_t a) { return a | static_cast<uint64_t>(in.imm); });
 }
 void drop_window(Lanes& l, const Operands& in) {
-  const uint64_t* a = l.reg<uint64_t>(in.a);
-  uint64_t* d = l.reg<uint64_t>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) d[i] = a[i] & ~static_cast<uint64_t>(in.imm);
+  each_address(l, in, [&](uint64_t a) { return a & ~static_cast<uint64_t>(in.imm); });
 }
 
 void is_space(Lanes& l, const Operands& in) {
@@ -63,17 +58,14 @@ void is_space(Lanes& l, const Operands& in) {
 }
 
 void param_to_generic(Lanes& l, const Operands& in) {
-  const uint64_t* a = l.reg<uint64_t>(in.a);
-  uint64_t* d = l.reg<uint64_t>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) d[i] = a[i] < kParamBase ? kLocalWindow | a[i] : param_address(exec_of(l), a[i]);
+  each_address(l, in,
+               [&](uint64_t a) { return a < kParamBase ? kLocalWindow | a : param_address(exec_of(l), a); });
 }
 void generic_to_param(Lanes& l, const Operands& in) {
-  const uint64_t* a = l.reg<uint64_t>(in.a);
-  uint64_t* d = l.reg<uint64_t>(in.d);
   const uint64_t base = param_address(exec_of(l), kParamBase);
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) d[i] = (a[i] & kWindowMask) == kLocalWindow ? a[i] & ~kWindowMask : a[i] - base + kParamBase;
+  each_address(l, in, [&](uint64_t a) {
+    return (a & kWindowMask) == kLocalWindow ? a & ~kWindowMask : a - base + kParamBase;
+  });
 }
 
 }  // namespace triton_runner::simt

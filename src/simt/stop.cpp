@@ -1,7 +1,6 @@
 // What a debugger sees of a block that has stopped at an instruction.
 #include "stop.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include <triton_runner/exec/stopper.h>

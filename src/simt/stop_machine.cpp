@@ -39,7 +39,7 @@ std::string map_text(const exec::TensorMap& map) {
   std::string out = "at " + base::hex(map.address) + ", shape " + shape + ", strides " + strides;
   if (!map.element_bytes) return out;
   constexpr const char* kSwizzles[] = {"none", "32", "64", "128", "96"};
-  return out + " bytes, box " + box + " of " + std::to_string(map.element_bytes) + " bytes, swizzle " +
+  return out + " bytes, block " + box + " of " + std::to_string(map.element_bytes) + " bytes, swizzle " +
          kSwizzles[map.swizzle % 5] + (map.nan_fill ? ", NaN outside" : "") + (map.im2col ? ", im2col" : "");
 }
 

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <triton_runner/base/look_up.h>
+
 #include "check/check.h"
 #include "simd/tables.h"
 
@@ -116,20 +118,12 @@ void run_shfl_xor(Lanes& lanes, const Operands& in) {
 }
 
 Handler xor_handler(uint32_t by) {
-  switch (by) {
-    case 1:
-      return run_shfl_xor<1>;
-    case 2:
-      return run_shfl_xor<2>;
-    case 4:
-      return run_shfl_xor<4>;
-    case 8:
-      return run_shfl_xor<8>;
-    case 16:
-      return run_shfl_xor<16>;
-    default:
-      return nullptr;
-  }
+  static constexpr std::pair<uint32_t, Handler> kHandlers[] = {{1, run_shfl_xor<1>},
+                                                               {2, run_shfl_xor<2>},
+                                                               {4, run_shfl_xor<4>},
+                                                               {8, run_shfl_xor<8>},
+                                                               {16, run_shfl_xor<16>}};
+  return base::look_up(kHandlers, by).value_or(nullptr);
 }
 
 // Every lane reads from lane `small`.

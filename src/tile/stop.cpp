@@ -1,4 +1,4 @@
-// Debuggers: launches with an exec::Stopper run code in which a stop stands before each op that it wants. Where it wants
+// Debuggers: launches with an exec::Stopper run code with a stop before each op that it wants. Where it wants
 // all of them, nothing is fused, computed once for all programs or released, so that whatever is in sight can be shown
 // and set; where it wants a few (Stopper::is_sparse), a stop is a reader of the values that it keeps.
 #include <algorithm>
@@ -103,7 +103,7 @@ class StoppedTask final : public exec::Stopped {
     std::vector<std::pair<std::string, std::string>> out;
     for (const auto& [value, slot] : stop_.descriptors)
       if (task_.value(slot).form == Form::kObject)
-        out.emplace_back(std::string(value->name), descriptor_text(task_, slot));
+        out.emplace_back(std::string(value->name), descriptor_text(task_, slot, *value->type));
     return out;
   }
   std::byte* shared(uint64_t at, uint64_t bytes) override {

@@ -80,10 +80,13 @@ std::byte* shared_bytes_of(Program& program, uint64_t at, uint64_t bytes) {
   return SharedState::of(program).bytes(static_cast<int64_t>(at), static_cast<int64_t>(bytes));
 }
 
-std::string descriptor_text(Task& task, Slot slot) {
+std::string descriptor_text(Task& task, Slot slot, const ir::Type& type) {
   const auto& desc = task.object<TensorDescriptor>(slot);
+  const ir::Type& block = *type.element;
   return "at " + base::hex(desc.base) + ", shape " + by_axis(desc.shape, desc.rank) + ", strides " +
-         by_axis(desc.strides, desc.rank) + (desc.nan_padding ? ", NaN outside" : "") +
+         by_axis(desc.strides, desc.rank) + ", block " +
+         by_axis(block.shape.data(), static_cast<int>(block.shape.size())) + " of " +
+         std::string(block.scalar()->text) + (desc.nan_padding ? ", NaN outside" : "") +
          (desc.im2col ? ", im2col" : "");
 }
 

@@ -2,11 +2,11 @@
 // Traps are in trap.cpp.
 #include "task.h"
 
-#include <chrono>
 #include <cstring>
 #include <new>
 #include <type_traits>
 
+#include <triton_runner/num/by_size.h>
 #include <triton_runner/num/kernels.h>
 
 #include "trace/location.h"
@@ -57,20 +57,9 @@ void fill_affine(void* out, const Value& v, const TileType& type) {
   auto* p = static_cast<std::byte*>(out);
   int64_t base = v.base;
   for (int64_t r = 0; r < rows; ++r) {
-    switch (type.size) {
-      case 1:
-        fill_affine_row(reinterpret_cast<uint8_t*>(p), base, v.stride[last], inner);
-        break;
-      case 2:
-        fill_affine_row(reinterpret_cast<uint16_t*>(p), base, v.stride[last], inner);
-        break;
-      case 4:
-        fill_affine_row(reinterpret_cast<uint32_t*>(p), base, v.stride[last], inner);
-        break;
-      default:
-        fill_affine_row(reinterpret_cast<uint64_t*>(p), base, v.stride[last], inner);
-        break;
-    }
+    num::by_size(type.size, [&](auto zero) {
+      fill_affine_row(reinterpret_cast<decltype(zero)*>(p), base, v.stride[last], inner);
+    });
     p += inner * type.size;
     for (int d = last - 1; d >= 0; --d) {
       base += v.stride[d];

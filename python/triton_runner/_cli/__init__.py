@@ -319,7 +319,7 @@ def dump(
     """Record values of the kernel in FILE (*.ttir, *.ttgir, *.ptx), or of the kernels that a Python program
     launches, and print a table of them.
 
-    Options stand before FILE; what follows it are the program's own arguments.
+    Options come before FILE; what follows it are the program's own arguments.
     """  # fmt: skip
     level = settings.pop("level") or ""
     _apply_settings(**settings)

@@ -8,11 +8,13 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
+from triton_runner._cli.kernel_launch import launch_of
 from triton_runner._settings.options import (
     ProgramOrFile,
     check_program,
     check_settings,
     is_program,
+    launch_options,
     pretend_option,
     print_json,
     prints_aside,
@@ -41,9 +43,7 @@ from triton_runner._settings.options import (
     help="Compare the first rows of batches of other sizes: M is a number of the function that launches, or "
     "a dimension of its arguments: x.0.",
 )  # fmt: skip
-@click.option("--arg", "args", multiple=True, help="Of kernel.py:name: one for each parameter, as for exec.")
-@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE.")
-@click.option("--grid", help='Of kernel.py:name: 4, or "cdiv(M, BLOCK), 2" over parameters.')
+@launch_options
 @pretend_option
 @program_arguments
 def bits_command(
@@ -54,7 +54,7 @@ def bits_command(
     """Say which configurations of the kernels that PROGRAM launches leave the same bits.
 
     Each configuration runs from the same inputs. Those with equal outputs are a class; of two classes it
-    prints the first value and line where they part, and why. Options stand before PROGRAM. Exit status: 0 all
+    prints the first value and line where they part, and why. Options come before PROGRAM. Exit status: 0 all
     bits are equal, 1 they differ, 2 bad usage, 125 no launch.
     """
     # The other verbs do without what it loads.
@@ -111,10 +111,8 @@ def _of_program(axes, options, invariant, program, arguments, is_module, pretend
 def _of_file(axes, options, invariant, program, given, pretend_cuda):
     """Of a case, kernel.py:name with its arguments, or program.py:function, whose program runs."""
     # The same.
-    from triton_runner._artifact.shell_arguments import parse_argument
     from triton_runner._bits import kernel
     from triton_runner._case.case import is_case
-    from triton_runner._cli.compile_command import constants
 
     path, _, name = program.rpartition(":")
     if not is_case(program) and not path.endswith(".py"):
@@ -129,13 +127,7 @@ def _of_file(axes, options, invariant, program, given, pretend_cuda):
         return kernel.of_case(program, axes, *options[2:])
     if invariant and not args:
         return _of_program(axes, options, invariant, path, (), False, pretend_cuda, name)
-    if not args or not grid:
-        raise fail(
-            f"{program} is a kernel, and needs a launch", "give its arguments (--arg) and its grid (--grid)"
-        )
-    launched = kernel.Given(
-        program, [parse_argument(text) for text in args], grid, constants(constexprs, "--constexpr")
-    )
+    launched = launch_of(program, args, constexprs, grid)
     return kernel.compared(launched, axes, options[2], invariant, options[3])
 
 

@@ -50,7 +50,7 @@ def bundle_command(
     arguments,
 ):
     """Put one launch of PROGRAM into one file: kernel, arguments, all levels, passes, verdict, a page that
-    shows them, and a repro.py that needs nothing else. Options stand before PROGRAM.
+    shows them, and a repro.py that needs nothing else. Options come before PROGRAM.
 
     `triton-runner run`, `verify`, `lockstep`, `bisect` and `report` take the file in place of a program.
     """

@@ -61,7 +61,7 @@ def configs_command(
     """Judge each configuration of the kernels that PROGRAM launches.
 
     Those of an autotuner, and all combinations of the options that are given. Each is judged as `verify`
-    judges a launch, and compared with the first that is right. Options stand before PROGRAM. Exit status: 0
+    judges a launch, and compared with the first that is right. Options come before PROGRAM. Exit status: 0
     all right, 1 a configuration is at fault, 2 bad usage, 125 no launch.
     """
     # The other verbs do without what it loads.

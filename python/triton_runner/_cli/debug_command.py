@@ -9,10 +9,10 @@ import sys
 import click
 
 from triton_runner import _settings
-from triton_runner._base.errors import fail
+from triton_runner._cli.kernel_launch import launch_of
 from triton_runner._settings.options import (
     ProgramOrFile,
-    check_program,
+    launch_options,
     pretend_option,
     prints_aside,
     program_arguments,
@@ -30,9 +30,7 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
 @click.option("--kernel", default="", help="Launches of this kernel only.")
 @click.option("--program", "at", help="Stops in this program of the grid only: 3 or 3,0,1; -1 is any.")
 @click.option("--check", default="", help="What these checks report is a stop, too: race, nan, uninit, ...")
-@click.option("--grid", help='Of a kernel: 4 or 4,2,1; of kernel.py:NAME also "cdiv(M, BLOCK), 2".')
-@click.option("--arg", "args", multiple=True, help="Of a kernel: one a parameter, in order, as for exec.")
-@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:NAME: NAME=VALUE.")
+@launch_options
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
 @click.option("-ex", "--execute", "commands", multiple=True, help="Run this command; may be repeated.")
 @click.option("--command", "script", type=click.File(), help="Run the commands in a file, a line each.")
@@ -51,7 +49,7 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
 @pretend_option
 @program_arguments
 def debug_command(
-    level, kernel, at, check, grid, args, constexprs, target, commands, script, record, pretend_cuda,
+    level, kernel, at, check, args, constexprs, grid, target, commands, script, record, pretend_cuda,
     is_module, as_json, program, arguments,
 ):  # fmt: skip
     """Debug the launches of PROGRAM, a case (*.trcase), a kernel's file or kernel.py:NAME, on the CPU.
@@ -89,19 +87,9 @@ def debug_command(
 
 def _launching(name: str, args: list[str], constexprs, grid: str | None):
     """A function that launches kernel.py:NAME."""
-    # Other targets do without it.
-    from triton_runner._artifact.shell_arguments import parse_argument
-    from triton_runner._bits import kernel
-    from triton_runner._cli.compile_command import constants
+    from triton_runner._bits import kernel  # other targets do without it
 
-    check_program(name.rpartition(":")[0], False)
-    if not args or not grid:
-        raise fail(
-            f"{name} is a kernel, and needs a launch", "give its arguments (--arg) and its grid (--grid)"
-        )
-    values = [parse_argument(text) for text in args]
-    launched = kernel.Given(name, values, grid, constants(constexprs, "--constexpr"))
-    _, named, launch = kernel.launching(launched)
+    _, named, launch = kernel.launching(launch_of(name, args, constexprs, grid))
     return lambda: launch(**named)
 
 

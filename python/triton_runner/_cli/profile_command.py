@@ -8,6 +8,7 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
+from triton_runner._cli.kernel_launch import check_launch, launch_of
 from triton_runner._settings.options import (
     ProgramOrFile,
     check_program,
@@ -44,7 +45,7 @@ def profile_command(
 
     The machine code runs on the CPU: no GPU is needed. PROGRAM may be a case or kernel.py:name. With --chip
     it says the least time that each resource of the chip allows, which is a bound and no prediction; with
-    --replay, how long the launch is estimated to take. Options stand before PROGRAM. Exit status: 0, 1 a
+    --replay, how long the launch is estimated to take. Options come before PROGRAM. Exit status: 0, 1 a
     kernel stopped, 2 bad usage, 125 no launch.
     """
     # The other verbs do without what it loads.
@@ -101,7 +102,6 @@ def _of_file(program, given, names, most, options):
     from triton_runner._base.levels import level_of_name
     from triton_runner._bits import kernel
     from triton_runner._case.case import is_case, open_case
-    from triton_runner._cli.compile_command import constants
     from triton_runner._profile.profiling import counted_launch, profile
     from triton_runner._profile.results import SCHEMA, Profile
     from triton_runner._profile.watching import Watching
@@ -114,17 +114,13 @@ def _of_file(program, given, names, most, options):
     is_artifact = bool(level_of_name(program))
     if not is_artifact and not path.endswith(".py"):
         raise fail(f"{program} is not a program, a case (*.trcase), an artifact or kernel.py:name")
-    check_program(program if is_artifact else path, False)
-    if not args or not grid:
-        raise fail(
-            f"{program} is a kernel, and needs a launch", "give its arguments (--arg) and its grid (--grid)"
-        )
-    values = [parse_argument(text) for text in args]
     if is_artifact:
+        check_program(program, False)
+        check_launch(program, args, grid)
+        values = [parse_argument(text) for text in args]
         options = {name: value for name, value in options.items() if name != "told"}
         return Profile(SCHEMA, [profile(program, values, grid=parse_grid(grid, "--grid"), **options)])
-    launched = kernel.Given(program, values, grid, constants(constexprs, "--constexpr"))
-    _, named, launch = kernel.launching(launched)
+    _, named, launch = kernel.launching(launch_of(program, args, constexprs, grid))
     watching = Watching(names, most, options)
     with watching.watching():
         launch(**named)

@@ -10,6 +10,7 @@ from triton_runner._base import typed
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.configs_command import Numbers
+from triton_runner._cli.kernel_launch import launch_of
 from triton_runner._settings.options import (
     ProgramOrFile,
     check_program,
@@ -41,7 +42,7 @@ def tune_command(
 
     Those of an autotuner, with all combinations of the options that are given. PROGRAM may be kernel.py:name.
     No GPU is needed; one of the chip's kind times the first ones. The program goes on with the configuration
-    that is chosen. Options stand before PROGRAM. Exit status: the program's, 1 no configuration runs, 2 bad
+    that is chosen. Options come before PROGRAM. Exit status: the program's, 1 no configuration runs, 2 bad
     usage, 125 nothing to rank.
     """
     # The other verbs do without what it loads.
@@ -74,20 +75,11 @@ def _of_kernel(tuning, program: str, args, constexprs, grid):
     """Of kernel.py:name with its arguments."""
     # The same.
     from triton_runner import _settings
-    from triton_runner._artifact.shell_arguments import parse_argument
     from triton_runner._bits import kernel
-    from triton_runner._cli.compile_command import constants
 
-    path, _, _ = program.rpartition(":")
-    if not path.endswith(".py"):
+    if not program.rpartition(":")[0].endswith(".py"):
         raise fail(f"{program} is neither a program nor kernel.py:name")
-    check_program(path, False)
-    if not args or not grid:
-        raise fail(
-            f"{program} is a kernel, and needs a launch", "give its arguments (--arg) and its grid (--grid)"
-        )
-    values = [parse_argument(text) for text in args]
-    given = kernel.Given(program, values, grid, constants(constexprs, "--constexpr"))
+    given = launch_of(program, args, constexprs, grid)
     with _settings.using(threads=1):
         _, named, launch = kernel.launching(given)
         with tuning.watching():

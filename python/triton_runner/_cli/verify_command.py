@@ -53,7 +53,7 @@ def verify_command(
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
     other times; levels (and a GPU, if one is there) are compared bit for bit. What a check reports and no
     output depends on is a warning, and so are bank conflicts and spills that are sure to cost time. Options
-    stand before PROGRAM, or anywhere beside a case. Exit status: 0 right or nondeterministic (the order of
+    come before PROGRAM, or anywhere beside a case. Exit status: 0 right or nondeterministic (the order of
     atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage, 125 where a level could not be run.
     """
     # The other verbs do without what it loads.

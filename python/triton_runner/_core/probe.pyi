@@ -442,9 +442,9 @@ def trace_ptx(ptx: str, filename: str, kernel: str, programs: Sequence[Sequence[
 def trace_plan(plan: RegisterPlan, ptx: str, filename: str, programs: Sequence[Sequence[int]] = []) -> RegisterTrace:
     """A trace of the registers that a plan for this PTX reads."""
 
-def trace_machine(listing: str, kernel: str, programs: Sequence[Sequence[int]] = [], reads: bool = False) -> RegisterTrace:
+def trace_machine(listing: str, kernel: str, programs: Sequence[Sequence[int]] = [], reads: bool = False, heads: bool = False) -> RegisterTrace:
     """
-    A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi -gp prints. reads: and of those that instructions read which write none.
+    A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi -gp prints. reads: and of those that instructions read which write none. heads: and of all where a loop begins.
     """
 
 def place_by_running(plan: RegisterPlan, ptx: str, filename: str, kernel: str, of_ptx: RegisterTrace, listing: str, of_machine: RegisterTrace) -> SassPlan:
@@ -493,6 +493,80 @@ def describe_sass(ptx: str, filename: str, kernel: str, listing: str) -> str:
     """
     A line for each instruction of the PTX that writes registers: which of the SASS hold them, or why none does.
     """
+
+class Assignment:
+    """
+    What a statement of Python gives to a variable, as a value of the TTGIR.
+    """
+
+    @property
+    def site(self) -> Site: ...
+
+    @property
+    def line(self) -> int:
+        """of the statement"""
+
+    @property
+    def is_buffer(self) -> bool:
+        """whether it is in shared or tensor memory"""
+
+    @property
+    def is_in_flight(self) -> bool:
+        """whether the tensor cores are still computing it"""
+
+    @property
+    def constant(self) -> str:
+        """the attribute that it is, or "\""""
+
+class Assigned:
+    """The assignments of a kernel's TTGIR."""
+
+    @property
+    def all(self) -> list[Assignment]: ...
+
+    def marked(self, which: Sequence[int]) -> str:
+        """The TTGIR with a mark after some of them, by their numbers."""
+
+def assigned(ttgir: str, filename: str, kernel: str, ttir: str = '') -> Assigned:
+    """ttir: the same kernel there, which says the types of its variables."""
+
+class Marks:
+    """Where assignments of a kernel are in its PTX."""
+
+    def add(self, others: Marks, assignment: int) -> None:
+        """That of another program with marks."""
+
+    def lose(self, assignment: int) -> None:
+        """Where one is cannot be told."""
+
+    @property
+    def placed(self) -> list[bool]: ...
+
+def marks_of(assigned: Assigned, plan: RegisterPlan) -> Marks:
+    """
+    Those whose registers a RegisterPlan of the PTX reads: where it reads them.
+    """
+
+def find_marks(assigned: Assigned, twin: str, ptx: str, filename: str) -> Marks:
+    """
+    twin: the PTX of assigned.marked(). DiagnosticError where it is another program than the PTX.
+    """
+
+class Variables:
+    """
+    A kernel's variables of Python, where it stands at PTX or in machine code.
+    """
+
+    @property
+    def assignments(self) -> list[Assignment]: ...
+
+    def has(self, name: str) -> bool: ...
+
+def variables_of_ptx(assigned: Assigned, ptx: str, filename: str, kernel: str, marks: Marks, plan: RegisterPlan) -> Variables:
+    """By a RegisterPlan of the PTX."""
+
+def variables_of_machine(assigned: Assigned, ptx: str, filename: str, kernel: str, marks: Marks, listing: str, plan: SassPlan | None) -> Variables:
+    """By a SassPlan of the machine code that was made of the PTX."""
 
 class DebugPlace:
     """Where a launch can stop: before an op or an instruction."""
@@ -616,6 +690,9 @@ class Debugger:
         """
         Of each place the numbers of the lines that it stands on, callers first.
         """
+
+    def set_loop_names(self, names: Sequence[tuple[str, int, str]]) -> None:
+        """(file, line, name): what loops count by whose text has no name for it."""
 
     def set_breakpoints(self, breakpoints: Sequence[Breakpoint]) -> None:
         """All of them; those that were there keep their counts."""
@@ -777,6 +854,26 @@ class Debugger:
     @property
     def descriptors(self) -> list[tuple[str, str]]:
         """(name, text) of tensor descriptors"""
+
+    def set_variables(self, variables: Mapping[str, Variables]) -> None:
+        """
+        Of a launch of PTX or machine code, by name: for conditions and watchpoints, too.
+        """
+
+    def find_variable(self, name: str, place: int) -> tuple[str, int]:
+        """
+        ("none", "buffer", "nowhere", "not yet", "partly" or "there", the number of its assignment).
+        """
+
+    def read_variable(self, name: str, place: int) -> object:
+        """
+        (type, shape, bytes, which elements are in threads that are here), or None: it is not there.
+        """
+
+    def variable_writes(self, name: str, place: int, bytes: bytes) -> list[tuple[int, bytes]]:
+        """
+        (register, what its threads are to have) of each that another value of a variable changes.
+        """
 
 class Recorder:
     """

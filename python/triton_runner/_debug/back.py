@@ -54,8 +54,8 @@ class Back:
         return self._back_to(moment)
 
     def _search(self, what, breakpoints=None, depth: int = 1 << 20) -> Stopped | Exited:
-        """Runs the program again to find the moment before this one, from the last part of it back to the
-        first, and then once more up to that moment."""
+        """Runs the program again to find the moment before this one: its last part, then as much before that
+        as has been searched, and so on to its begin; and then once more up to that moment."""
         here = self._standing()
         self._depth, last, start, late = depth, here.moment, here.moment - 1, None
         while True:
@@ -68,7 +68,7 @@ class Back:
                 return self._back_to(noted)
             if late is None:
                 break
-            last, start = self._debugger.unsure + 1 or last, late - 1
+            last, start = self._debugger.unsure + 1 or last, max(2 * late - here.moment, -1)
         if self.stopped.moment != here.moment:
             self._go(lambda debugger: debugger.go_to(here.moment))
         # It stands where it stood.
@@ -84,7 +84,9 @@ class Back:
 
     def _back_to(self, moment: int) -> Stopped | Exited:
         self._edits = [edit for edit in self._edits if edit[0] <= moment]
-        return self._run_again(lambda debugger: debugger.go_to(moment), moment)
+        event = self._run_again(lambda debugger: debugger.go_to(moment), moment)
+        self._end_alone()
+        return event
 
     def _run_again(self, order, start: int = -1, stands: bool = True) -> Stopped | Exited:
         """Goes back to a moment that is not after `start` (-1: this program's begin, or before), and on from

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 
 from triton_runner._base.errors import fail
@@ -103,6 +104,50 @@ class Breakpoints:
             self._of_core(b, places, (hits or {}).get(b.number, 0)) for b in self._all.values() if b.enabled
         ]
         return [breakpoint_ for breakpoint_ in those if breakpoint_ is not None]
+
+    def of_places(self) -> list:
+        """Those of a line or a value, which no other kernel is meant by."""
+        return [b for b in self if b.enabled and re.match(r"[%@]|\d+$|.+:\d+$", b.where)]
+
+    def check_names(self, those: list, places: Places, missing) -> None:
+        """Raises DiagnosticError where one with a place in this launch has a condition of what its kernel
+        does not have. missing(name): notes, or None: it has that."""
+        for b in those:
+            if not b.condition or not self._places(b, places):
+                continue
+            b.was_found = True
+            for name in conditions.names(b.condition):
+                if (notes := missing(name)) is not None:
+                    kernel = places.all[0].function
+                    raise fail(
+                        f"the condition of breakpoint {b.number}, {b.condition}, can never hold: kernel "
+                        f"'{kernel}' has no {name!r}{', ' * (len(notes) > 1)}{notes[0] * (len(notes) > 1)}",
+                        notes[-1],
+                    )
+
+    def check_there(self, places: Places, variables: list[str], find) -> None:
+        """Raises DiagnosticError where one has a condition of a variable of Python that no register holds at
+        any of its places. find(name, place): (status, number)."""
+        for b in self.of_places():
+            asked = [n for n in conditions.names(b.condition) if n in variables] if b.condition else []
+            where = self._places(b, places) if asked and b.enabled and not b.watch else []
+            for name in asked:
+                if where and all(find(name, place)[0] != "there" for place in where):
+                    raise fail(
+                        f"the condition of breakpoint {b.number}, {b.condition}, can never hold: no register "
+                        f"holds {name} there",
+                        "--level ttgir has it, or another line: `print` says why",
+                    )
+
+    def names(self) -> list[str]:
+        """Those that conditions and watchpoints name."""
+        out: dict = {}
+        for b in self._all.values():
+            if b.condition and b.enabled:
+                out |= dict.fromkeys(conditions.names(b.condition))
+            if b.watch and b.memory is None and b.enabled:
+                out[parts.element(b.watch).name] = None
+        return [*out]
 
     def are_conditions(self) -> bool:
         """Whether the core decides on all of them by values that it compares at their places. After

@@ -7,6 +7,8 @@ import ast
 import math
 import re
 
+import numpy
+
 from triton_runner import _core
 from triton_runner._base.errors import fail
 from triton_runner._core import probe
@@ -17,7 +19,7 @@ _COMPARE = {
 }  # fmt: skip
 _REDUCES = {"max": "MAX", "min": "MIN", "any": "ANY", "all": "ALL", "nan": "NAN", "inf": "INF"}
 OF_THE_LAUNCH = ("program", "iteration", "task")  # where it stands, in words of conditions
-_PERCENT = re.compile(r"%([\w.$]+)(#\d+)?")
+_PERCENT = re.compile(r"%[\w$]+(?:\.[\w$]+)*(#\d+)?")
 
 
 def identifiers(text: str) -> tuple[str, dict]:
@@ -25,11 +27,19 @@ def identifiers(text: str) -> tuple[str, dict]:
     names: dict = {}
 
     def name_of(match) -> str:
-        name = f"ir_{re.sub(r'[^0-9A-Za-z]', '_', match[0][1:])}"
-        names[name] = match[0]
-        return name
+        value, method = _without_method(match[0])
+        name = f"ir_{re.sub(r'[^0-9A-Za-z]', '_', value[1:])}"
+        names[name] = value
+        return name + method
 
     return _PERCENT.sub(name_of, text), names
+
+
+def _without_method(text: str) -> tuple[str, str]:
+    """("%12", ".max") of "%12.max": a name may have dots, too."""
+    value, dot, word = text.rpartition(".")
+    is_method = dot and (word in _REDUCES or hasattr(numpy.ndarray, word))
+    return (value, dot + word) if is_method else (text, "")
 
 
 def parsed(text: str) -> tuple[list, str]:
@@ -48,6 +58,13 @@ def parsed(text: str) -> tuple[list, str]:
         conditions += [] if condition is None else [condition]
         rest += [term] if condition is None else []
     return conditions, " and ".join(f"({ast.unparse(term)})" for term in rest)
+
+
+def names(text: str) -> list[str]:
+    """The names of values in an expression."""
+    code, ir_names = identifiers(text)
+    found = [node.id for node in ast.walk(ast.parse(code.strip(), mode="eval")) if isinstance(node, ast.Name)]
+    return [*dict.fromkeys(ir_names.get(name, name) for name in found)]
 
 
 def _of(term, names: dict):

@@ -29,7 +29,11 @@ class Machine:
 
     def barriers(self) -> list[Barrier]:
         """The mbarriers of the program that have been set up."""
-        names = {b.at: b.name for b in self.buffers() if b.space == "shared" and b.bytes == 8}
+        names = {
+            b.at: b.name
+            for b in self.buffers()
+            if b.space == "shared" and b.bytes == 8 and (self.has_values or not b.name.startswith("%"))
+        }
         return [
             Barrier(at, text, waiting, block, names.get(at, ""))
             for block, at, text, waiting in self._debugger.barriers
@@ -47,13 +51,23 @@ class Machine:
         """(name, text) of the tensor descriptors in sight, and of those among the parameters."""
         return [(f"%{n}" if self.has_values else n, text) for n, text in self._debugger.descriptors]
 
+    def descriptor(self, name: str) -> str | None:
+        """The text of a tensor descriptor by its name, or None."""
+        held = dict(self.descriptors())
+        return held.get(name, held.get(f"%{name}"))
+
     def buffers(self) -> list[Buffer]:
-        """The buffers in sight, and the variables of a module, in shared and tensor memory, by address."""
+        """The buffers in sight, and the variables of a module, in shared and tensor memory, by address; at
+        PTX and cubin all buffers of the TTGIR, of which some may take turns."""
         held: dict = {}
         for number, name, is_tensor, at, nbytes in self._debugger.buffers:
             site = None if number is None else self.sites[number]
             names = (name, name) if site is None else (site.variable or site.value, site.value)
             held.setdefault(("tensor" if is_tensor else "shared", at, nbytes), names)
+        if not self.has_values and held:  # code has one variable for all of them
+            first = min(at for space, at, _ in held if space == "shared")
+            for a in self._variables.allocations if self._variables is not None else ():
+                held.setdefault(("shared", first + a.offset, a.bytes), (a.name, a.value))
         count = collections.Counter(name for name, _ in held.values())
         out = [  # of several with the name of a variable each has its own
             Buffer(name if count[name] == 1 else own, *place) for place, (name, own) in held.items()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import re
 
 from triton_runner._base.errors import fail
 from triton_runner._base.markers import BREAKPOINT
+from triton_runner._core import ir
 from triton_runner._debug.results import Frame
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -35,6 +37,25 @@ def is_in_loop(file: str, line: int, frames: list[Frame]) -> bool:
     """Whether some frames are inside of the loop that begins on a line."""
     end = next((last for first, last, _ in _blocks(file, (ast.For, ast.While)) if first == line), line - 1)
     return any(frame.file == file and line <= frame.line <= end for frame in frames)
+
+
+def loops_around(file: str, line: int) -> list[int]:
+    """The lines of the loops whose bodies a line is in, outermost first."""
+    return [first for first, last, _ in _blocks(file, (ast.For, ast.While)) if first < line <= last]
+
+
+@functools.lru_cache(maxsize=64)
+def loop_variables(file: str) -> dict[int, str]:
+    """The names that loops of a source count by, by their lines."""
+    try:
+        with open(file, encoding="utf-8") as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError):
+        return {}
+    loops = [
+        node for node in ast.walk(tree) if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+    ]
+    return {node.lineno: node.target.id for node in loops}
 
 
 class Places:
@@ -111,6 +132,41 @@ class Places:
         marks = [re.match(rf'tt.print "{BREAKPOINT}".*? : (%[\w.$#]+) :', p.text.strip()) for p in self.all]
         return [(i, match[1]) for i, match in enumerate(marks) if match]
 
+    @functools.cached_property
+    def counted(self) -> list[tuple]:
+        """(file, line, name) of loops, whose variable may have no name in the text: what a pipelined one
+        counts by. None where loops were fused: they count by something else."""
+        if self.level != "ttgir" or not self.texts.get("ttir"):
+            return []
+        own, above = (_loops(self.texts[level]) for level in ("ttgir", "ttir"))
+        if any(own[at] < count for at, count in above.items()):
+            return []
+        return [(f, n, loop_variables(f)[n]) for f, n in own if n in loop_variables(f)]
+
+    def pipelined(self, place: int, iterations: list[int]) -> str:
+        """What a stop outside of a loop does, whose line is inside of it: "" where that is not so."""
+        frame = self.frames[place][0] if self.level == "ttgir" and self.frames[place] else None
+        around = loops_around(frame.file, frame.line) if frame else []
+        if len(around) <= len(iterations):
+            return ""
+        line = around[len(iterations)]
+        loop = next(
+            (
+                p
+                for p in self.all
+                if p.name == "scf.for" and any(at[:2] == (frame.file, line) for at in p.lines)
+            ),
+            None,
+        )
+        if loop is None:  # it was unrolled
+            return ""
+        here = self.all[place]
+        if here.at > loop.at:
+            return f"in the epilogue of the pipeline of line {line}: its last iterations end here"
+        alike = [i for i in range(place) if self.all[i].block == here.block and self.all[i].name == here.name]
+        nth = sum(self.all[i].lines == here.lines for i in alike)
+        return f"in the prologue of the pipeline of line {line}: of iteration {nth}, before the loop begins"
+
     def _first(self, places: list[int], depths=None) -> list[int]:
         """The first of those of a block of the IR, and of each way of calls to them."""
         seen, first = set(), []
@@ -125,6 +181,12 @@ class Places:
                 seen.add(key)
                 first.append(i)
         return first
+
+
+def _loops(text: str) -> collections.Counter:
+    """How many loops of a module have each (file, line)."""
+    ops = [op for op in ir.parse(text).walk() if op.name == "scf.for" and op.location is not None]
+    return collections.Counter((op.location.file, op.location.line) for op in ops)
 
 
 def _is_file(path: str, file: str) -> bool:

@@ -26,6 +26,7 @@ class Stopped:
     - `task`: 0, or the number of a partition; at PTX and cubin the first thread in the block.
     - `threads`: at PTX and cubin (block in the cluster, first thread, how many), else ().
     - `op`, `text`, `at`: the op or instruction, as its text has it, and its line there.
+    - `note`: of a place that is in a pipeline's prologue or epilogue: which iteration it is of.
     - `moment`: how many places the launch had come to: the same in each run of it.
     """
 
@@ -46,6 +47,7 @@ class Stopped:
     threads: list[int] = dataclasses.field(default_factory=list)
     trap: str | None = None
     hidden: int = 0  # frames of inlined functions that begin here: a step goes into them
+    note: str = ""
     event: str = "stopped"
 
     @property

@@ -15,11 +15,11 @@ import re
 
 from triton_runner import _settings
 from triton_runner._artifact import relaunch
-from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import MLIR
 from triton_runner._compiler.of_release import of_release
 from triton_runner._core import probe
-from triton_runner._debug import comparing, machine, stage
+from triton_runner._debug import comparing, machine, names, stage
 from triton_runner._debug import target as targets
 from triton_runner._debug.back import Back
 from triton_runner._debug.breakpoints import Breakpoints
@@ -28,6 +28,7 @@ from triton_runner._debug.focus import Focus
 from triton_runner._debug.places import Places
 from triton_runner._debug.results import Compared, Exited, Frame, Stopped
 from triton_runner._debug.state import State
+from triton_runner._debug.variables import Variables
 from triton_runner._dump.axes import program_of
 from triton_runner._launch import launchers
 from triton_runner._memory import uninit
@@ -88,10 +89,12 @@ class Session(Back, Focus):
         self._returning = False  # this run goes to where the one before stood: statements do not stop it
         self._trap: tuple | None = None  # (moment, text) of the trap that this launch ran into
         self._stop_at_launch = False
+        self._variables: Variables | None = None  # of Python, where registers stand
         self.constants: dict = {}  # constexprs of the launch, by name
         self._depth = 0  # of the step that is under way
         self._interrupting = False  # somebody waits for a stop: a launch that shows nothing may not notice
         self._edits: list[tuple] = []  # (moment, number of the value, elements) that this launch was given
+        self._thaws, self._alone = [], []
         self._sparse = False  # this run of it stops at breakpoints alone, and shows nothing there
         self._arrival: tuple | None = (
             None  # (reason, breakpoints, their hits) of the stop that it is run again to
@@ -186,8 +189,21 @@ class Session(Back, Focus):
         - `skip`: so many hits are left out. `temporary`: it goes after its first stop.
         """
         breakpoint_ = self.breakpoints.add(where, condition, **how)
-        self.refresh()
+        try:  # its condition may name what the kernel that stands does not have
+            if self._places is not None and isinstance(self.stopped, Stopped):
+                self.breakpoints.check_names([breakpoint_], self._places, self._has_name)
+            self.refresh()
+        except DiagnosticError:
+            self.breakpoints.delete(breakpoint_.number)
+            raise
         return breakpoint_
+
+    def _has_name(self, name: str) -> list[str] | None:
+        """None: the kernel has something of that name; else notes that say what it has."""
+        counted = [loop[2] for loop in self._places.counted]
+        return names.missing(
+            name, self.level, self._texts[-1], self.launches[-1], [*self.constants, *counted], self._variables
+        )
 
     def watch(self, what: str, condition: str = "", **how):
         """Adds a watchpoint: it stops after an op that changes "acc" or "acc[3, 5]"; memory: "*x_ptr + 40",
@@ -206,15 +222,25 @@ class Session(Back, Focus):
     def refresh(self) -> None:
         """A launch that stands takes the breakpoints as they are now."""
         if self._places is not None and isinstance(self.stopped, Stopped):
+            self._locate(self.stopped.program)
             self._debugger.set_breakpoints(self.breakpoints.of_core(self._places))
+
+    def _locate(self, program) -> None:
+        """Looks for the variables of Python that breakpoints ask for, where registers stand."""
+        if self._variables is not None and (asked := self.breakpoints.names()):
+            self._debugger.set_variables(self._variables.locate(asked, program))
+            self.breakpoints.check_there(self._places, self._variables.names, self._debugger.find_variable)
 
     # ---- what stands
 
     @property
     def state(self) -> State:
         """The values of what stands. Raises DiagnosticError where nothing does."""
-        self._standing()
-        return State(self._debugger, self.places, self.constants, self.threads)
+        return self._state(self._standing().place, self.threads)
+
+    def _state(self, place: int, threads=None) -> State:
+        arguments = dict(self._call[1].arguments.named) if self._call else {}
+        return State(self._debugger, self._places, self.constants, threads, place, self._variables, arguments)
 
     @property
     def places(self) -> Places:
@@ -243,7 +269,8 @@ class Session(Back, Focus):
 
     def set(self, what: str, value) -> None:
         """Gives "acc" or "acc[3, 5]" another value, with which the launch goes on."""
-        self._edits.append((self._standing().moment, probe.EditKind.WRITE, *self.state.set(what, value)))
+        moment = self._standing().moment
+        self._edits += [(moment, probe.EditKind.WRITE, *change) for change in self.state.set(what, value)]
 
     def compare(self, level: str = "", release: str = "", tolerance: float | None = None) -> Compared:
         """Which values of this program differ, up to here, from those of another level, or of what another
@@ -397,10 +424,13 @@ class Session(Back, Focus):
         self.launches.append(call.name)
         self.constants = constants_of(call)
         self._call = (call, again)
+        self._variables = None
+        if self.level not in MLIR:
+            self._variables = Variables(call.kernel, self.level, again, self._debugger.original)
         self.grids.append(again.grid)
         self._texts.append(again.texts)
         self._trap = self._again = self._arrival = None
-        self._edits, undefined = [], uninit.snapshot()
+        self._edits, self._thaws, self._alone, undefined = [], [], [], uninit.snapshot()
         self._debugger.begin_launch()
         try:
             self._launches_again(go, undefined)
@@ -449,6 +479,10 @@ class Session(Back, Focus):
         self._places = Places(debugger.places, level, self._texts[-1])
         debugger.set_lines(self._places.lines)
         debugger.focus(self.focus, self._task)
+        debugger.set_variables(self._variables.locate([]) if self._variables else {})
+        debugger.set_loop_names(self._places.counted)
+        self.breakpoints.check_names(self.breakpoints.of_places(), self._places, self._has_name)
+        self._locate([max(axis, 0) for axis in self.focus])
         self.breakpoints.begin()
         debugger.set_edits(self._edits)
         self._sparse = False
@@ -476,7 +510,7 @@ class Session(Back, Focus):
         if why == "statement" and self._returning:
             return True
         self._returning = False
-        hits = self.breakpoints.holding(hits, State(debugger, self._places, self.constants))
+        hits = self.breakpoints.holding(hits, self._state(place))
         if why == "breakpoint" and not hits:
             return True
         if why == "moment":
@@ -486,6 +520,8 @@ class Session(Back, Focus):
                 (why, hits, counts), self._arrival = self._arrival, None
                 hits = self.breakpoints.holding(hits, None)
             debugger.set_breakpoints(self.breakpoints.of_core(self._places, counts))
+        if why == "thawed":
+            self._thaws.append(debugger.moment - 1)
         if why == "interrupt":
             self._interrupting, self._arrival = False, None
         self._events.put(self._event(place, why, hits))
@@ -523,7 +559,7 @@ class Session(Back, Focus):
             reason, self.launches[-1], self._places.level, len(self.launches) - 1, [*debugger.program],
             debugger.task, [*debugger.iterations], at.name, self._places.text(place), at.at, frames[hidden:],
             moment, place, [number for number in hits if number > 0], [*(debugger.threads or ())], trap,
-            hidden,
+            hidden, self._places.pipelined(place, [*debugger.iterations]),
         )  # fmt: skip
 
     def _frames(self, place: int) -> list[Frame]:

@@ -27,6 +27,7 @@ def where(event: Stopped | Exited) -> list[str]:
         *lines,
         *[line for line in source if line],
         f"  {event.level} {event.at:>4}  {_shortened(event.text.strip())}",
+        *[f"  {event.note}"] * bool(event.note),
     ]
 
 
@@ -170,7 +171,7 @@ def statistics(array, mask=None) -> str:
     values = there.astype("float64").ravel()
     finite = values[numpy.isfinite(values)]
     figures = {"min": numpy.min, "max": numpy.max, "mean": numpy.mean}
-    parts = [", ".join(f"{name} {number(of(finite))}" for name, of in figures.items())] * bool(finite.size)
+    parts = [", ".join(f"{name} {number(of(finite))}" for name, of in figures.items())] if finite.size else []
     missing = array.size - there.size
     counts = {"NaN": numpy.isnan(values).sum(), "inf": numpy.isinf(values).sum(), "masked": missing}
     return "; ".join([*parts, *(f"{count} {name}" for name, count in counts.items() if count)]) or "empty"

@@ -11,21 +11,28 @@ from triton_runner._core import probe
 from triton_runner._debug import conditions, parts
 from triton_runner._debug.machine import Machine
 from triton_runner._debug.results import Value
+from triton_runner._debug.variables import Python
 from triton_runner._dump.records import numpy_type
 from triton_runner._see.layout import layout
 
 
-class State(Machine):
-    """Reads and writes the values of a launch that stands.
+class State(Machine, Python):
+    """Reads and writes the values of a launch that stands. A value has a number, a variable of Python that
+    registers hold its name.
 
-    - `constants`: of Python, by name: constexprs of the kernel.
+    - `constants`: of Python, by name: constexprs of the kernel. `arguments`: of the launch.
     - `threads`: of a block, those that are shown; None: all.
+    - `place`: where it stands; `variables`: where registers hold those of Python (variables.py), or None.
     """
 
-    def __init__(self, debugger, places, constants=None, threads: range | None = None):
+    def __init__(
+        self, debugger, places, constants=None, threads: range | None = None, place: int = 0, variables=None,
+        arguments=None,
+    ):  # fmt: skip
         self._debugger, self._places = debugger, places
         self._sites = None
         self.constants, self._threads = constants or {}, threads
+        self._place, self._variables, self._arguments = place, variables, arguments or {}
 
     @property
     def sites(self) -> list:
@@ -33,12 +40,22 @@ class State(Machine):
             self._sites = self._debugger.values()
         return self._sites
 
-    def values(self) -> list[Value]:
-        return [Value(s.value, s.variable, s.type, [*s.shape], s.op, s.line) for s in self.sites]
+    def site(self, number):
+        """What is known of a value."""
+        if not isinstance(number, str):
+            return self.sites[number]
+        site = self.python_site(number)
+        if site is None:
+            raise self._missing(number, "none", None)
+        return site
 
-    def variables(self) -> dict[str, int]:
+    def values(self) -> list[Value]:
+        known = [site for name in self.python_names if (site := self.python_site(name)) is not None]
+        return [Value(s.value, s.variable, s.type, [*s.shape], s.op, s.line) for s in [*known, *self.sites]]
+
+    def variables(self) -> dict:
         """The nearest value of each Python variable, by its name."""
-        names: dict[str, int] = {}
+        names: dict = {name: name for name in self.python_names if self.python_site(name) is not None}
         for name in dict.fromkeys(site.variable for site in self.sites if site.variable):
             number = self._debugger.find(name)
             if number is not None:
@@ -46,19 +63,24 @@ class State(Machine):
         return names
 
     def names(self) -> list[str]:
+        """Of what is in sight."""
         return [*self.variables(), *self.constants, *(site.value for site in self.sites)]
 
-    def number(self, name: str) -> int:
+    def number(self, name: str):
         """The number of the nearest value with a name. Raises DiagnosticError where there is none."""
+        if self.is_python(name):
+            return name
         number = self._debugger.find(name)
         if number is None and not name.startswith("%"):
             number = next((i for i, site in enumerate(self.sites) if site.value == name), None)
         if number is None and name in self.constants:
             raise fail(f"{name} is a constexpr: the kernel was compiled with {self.constants[name]!r}")
         if number is None:
-            names = [other for other in self.names() if other not in self.constants]
+            names = [*self.python_names, *(other for other in self.names() if other not in self.constants)]
+            why = [self._variables.why] if self._variables is not None and self._variables.why else []
             raise fail(
                 f"no value {name!r} is in sight here",
+                *why,
                 *conditions.nearest(name, names),
                 "those that are: " + ", ".join(self.variables() or [s.value for s in self.sites[:12]]),
             )
@@ -66,7 +88,9 @@ class State(Machine):
 
     def is_named(self, name: str) -> bool:
         """Whether a value in sight has that name."""
-        return self._debugger.find(name) is not None or any(site.value == name for site in self.sites)
+        if self.is_python(name) or self._debugger.find(name) is not None:
+            return True
+        return any(site.value == name for site in self.sites)
 
     def holders(self, what: str) -> list[dict]:
         """Who holds an element, "acc[3, 5]": register, lane, warp and block; byte and bank of shared
@@ -74,18 +98,21 @@ class State(Machine):
         part = parts.element(what)
         if not part.index:
             raise fail(f"{what!r} is not an element of a value", 'as in "acc[3, 5]"')
-        site = self.sites[self.number(part.name)]
+        number = self.number(part.name)
+        site, level = self.site(number), self._places.level
         if not site.layout:
-            level = self._places.level
             raise fail(f"{part.name} has no layout at level {level}", "--level ttgir has layouts")
-        text = self._places.texts.get(self._places.level, "")  # which the encodings of its names stand in
+        level = "ttgir" if isinstance(number, str) else level
+        text = self._places.texts.get(level, "")  # which the encodings of its names stand in
         held = layout(site.layout, [*site.shape], site.type, text)
         if held.memory == "registers":
             return held.holders(*part.index)
         return [{name: int(table[part.index]) for name, table in held.places.items()}]
 
-    def read(self, number: int):
+    def read(self, number):
         """(array, mask or None) of a value; masked: threads that are elsewhere."""
+        if isinstance(number, str):
+            return self.read_python(number)
         held = self._debugger.read(number)
         if held is None:
             raise fail(f"{self.sites[number].value} has not been computed here")
@@ -103,10 +130,12 @@ class State(Machine):
         array, _ = self.read(self.number(name))
         return array[()]
 
-    def mask(self, number: int):
+    def mask(self, number):
         """Where a value is there: the threads that are here, or the mask that it was loaded under; None:
         all."""
         _, mask = self.read(number)
+        if isinstance(number, str):
+            return mask
         loaded = self._debugger.mask_of(number)
         if mask is None and loaded is not None:
             mask = self.read(loaded)[0] != 0
@@ -145,24 +174,29 @@ class State(Machine):
         except ValueError:
             return False
 
-    def set(self, what: str, value) -> tuple[int, bytes]:
-        """Gives "acc", or elements of it ("acc[3, :]"), another value. Returns its number, and what it
-        holds."""
+    def set(self, what: str, value) -> list[tuple[int, bytes]]:
+        """Gives "acc", or elements of it ("acc[3, :]"), another value. Returns the numbers of what was
+        changed, and what that holds."""
         part = parts.part(what)
         number = self.number(part.name)
-        array, _ = self.read(number)
-        changed = array.copy()
         try:
-            changed[part.index or ...] = value
+            if isinstance(number, str):
+                changes = self.set_python(number, part.index or ..., value)
+            else:
+                changed = self.read(number)[0].copy()
+                changed[part.index or ...] = value
+                changes = [(number, changed.tobytes())]
         except (ValueError, TypeError, IndexError) as error:
+            if hasattr(error, "diagnostics"):
+                raise
             raise fail(f"{what} cannot be given {value!r}: {error}") from None
-        data = changed.tobytes()
-        if not self._debugger.edit(probe.EditKind.WRITE, number, data):
-            raise fail(
-                f"{part.name} cannot be changed: it is the same for all programs of the launch",
-                "an argument or a constant: change what is computed from it",
-            )
-        return number, data
+        for changed_number, data in changes:
+            if not self._debugger.edit(probe.EditKind.WRITE, changed_number, data):
+                raise fail(
+                    f"{part.name} cannot be changed: it is the same for all programs of the launch",
+                    "an argument or a constant: change what is computed from it",
+                )
+        return changes
 
 
 class _Names(Mapping):
@@ -182,6 +216,8 @@ class _Names(Mapping):
         except ValueError:
             if name in self._state.constants:
                 return self._state.constants[name]
+            if (descriptor := self._state.descriptor(name)) is not None:
+                return descriptor
             if name in ("program", "iteration", "task"):
                 axes, loops = [*debugger.program], [*debugger.iterations]
                 at = {"program": axes[0] if axes[1:] == [0, 0] else tuple(axes), "task": debugger.task}

@@ -268,8 +268,10 @@ class Terminal(MachineCommands):
             raise fail("print: which value?", "as in print acc, print acc[3, :], print %12, print acc.max()")
         state = self.session.state
         array, mask = state.shown(rest)
+        if isinstance(array, str):  # of a tensor descriptor
+            return self._answer({"name": rest, "descriptor": array}, [f"{rest} = {array}"])
         threads = self.session.where().threads
-        if threads and state.is_named(rest):
+        if threads and state.is_named(rest) and not state.is_python(rest):
             lines = show.lanes(rest, array, mask, threads[1], style)
         else:
             lines = show.described(rest, array, mask)
@@ -343,19 +345,21 @@ class Terminal(MachineCommands):
         return False
 
 
-# Commands that only look: what an editor's console runs, too.
+# Commands that an editor's console runs, too: those that only look, and those that choose which threads run.
 LOOKS = ("compare", "heat", "help", "holds", "info", "list", "print", "text", "where", "x")
+STEERS = ("focus", "freeze", "thaw")
 
 
-def looked(session: Session, line: str) -> list[str]:
-    """What a command that only looks answers."""
+def in_console(session: Session, line: str) -> tuple[list[str], bool]:
+    """(what a command answers, whether it only looks) in an editor's console."""
     lines: list[str] = []
     terminal = Terminal(session, lines.append)
     name = terminal.named(line.partition(" ")[0].partition("/")[0])
-    if name not in LOOKS:
-        raise fail(f"{name} is not a command of the console", f"those that are: {', '.join(LOOKS)}")
+    if name not in LOOKS + STEERS:
+        there = ", ".join(sorted(LOOKS + STEERS))
+        raise fail(f"{name} is not a command of the console", f"those that are: {there}")
     terminal.command(line)
-    return lines
+    return lines, name in LOOKS
 
 
 def read_lines(prompt: str, read):

@@ -149,7 +149,8 @@ class MachineCommands:
                 "freeze: which warp or partition?", "as in freeze 2, freeze 0-3, freeze block 1 warp 2"
             )
         changed = self.session.freeze([n for word in words for n in _range(word)] or None, block, on)
-        self._answer({"frozen" if on else "thawed": changed}, [])
+        word = "frozen" if on else "thawed"
+        self._answer({word: changed}, [f"{word}: {', '.join(map(str, changed)) or 'none'}"])
 
     def do_barrier(self, rest: str):
         """barrier: to the next op or instruction of this task that waits for others"""

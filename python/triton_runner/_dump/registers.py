@@ -259,10 +259,11 @@ def _plans_in_groups(ttgir: str, clean: str, groups: list, code: Code, most: int
     return plans, lost
 
 
-def plan_untouched(ttgir: str, names: list, code: Code, most: int, together: int = 1 << 30):
+def plan_untouched(ttgir: str, names: list, code: Code, most: int, together: int = 1 << 30, clean: str = ""):
     """The plan of values of a TTGIR for the PTX of a kernel, which runs as it is: of those that can be told
-    with `most` twins, of `together` values each at first. None where none can."""
-    clean = code.compile(ttgir, "ttgir")
+    with `most` twins, of `together` values each at first. None where none can. clean: the PTX of the TTGIR,
+    where it is known."""
+    clean = clean or code.compile(ttgir, "ttgir")
     groups = [names[first : first + together] for first in range(0, len(names), together)]
     plans, lost = _plans_in_groups(ttgir, clean, groups, code, most)
     if not plans:

@@ -108,10 +108,10 @@ _KERNEL_OPTIONS = (
 
 _LAUNCH_OPTIONS = (
     click.option(
-        "--arg", "--args", "args", multiple=True, help="Of kernel.py:name: one for each parameter."
+        "--arg", "--args", "args", multiple=True, help="Of a kernel: one a parameter, in order, as for exec."
     ),
     click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE."),
-    click.option("--grid", help='Of kernel.py:name: 4, or "cdiv(M, BLOCK), 2" over parameters.'),
+    click.option("--grid", help='Of a kernel: 4, or of kernel.py:name "cdiv(M, BLOCK), 2" over parameters.'),
 )  # fmt: skip
 
 

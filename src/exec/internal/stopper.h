@@ -120,13 +120,13 @@ struct InstructionSite {
 class Stopper : public Observer {
  public:
   static constexpr uint32_t kNowhere = ~uint32_t{0};
-  // Asked for each op when a launch of the tile engine starts: the number under which stops before it are told, or
-  // kNowhere. The SIMT engine tells of its instructions.
+  // Asked for each op when a launch of the tile engine starts: the number that on_stop() gets for stops before it, or
+  // kNowhere. The SIMT engine gives its instructions to add_place().
   virtual uint32_t place_of(const void* op) = 0;
   virtual uint32_t add_place(const InstructionSite& site) = 0;
   // The launch is about to run: all places have numbers. False: it does not.
   virtual bool ready(const std::string& kernel, const std::string& level) = 0;
-  // Asked once it is ready: stops stand only where place_of() and add_place() now give a number, and the code between
+  // Asked once it is ready: stops are only where place_of() and add_place() now give a number, and the code between
   // them is what other launches run. Of the values there only those that it keeps can be seen.
   virtual bool is_sparse() const = 0;
   virtual bool keeps(const void* value) const = 0;

@@ -56,7 +56,9 @@ class UndoLog {
   void add(uint64_t begin, uint64_t end);
   void protect();
   void add_mark();
-  Saved* allocate(size_t region);
+  Saved* allocate(size_t region, bool filled);
+  bool next_block(uint64_t bytes);
+  uint64_t kept_bytes() const;
   void release(Saved* saved);
   void release_all(Saved* saved);
   size_t region_of(uint64_t address) const;
@@ -72,8 +74,10 @@ class UndoLog {
     uint64_t bytes;
   };
   std::vector<Block> blocks_;
+  size_t block_ = 0;  // the next one that is free
   std::byte *next_ = nullptr, *end_ = nullptr;
   std::vector<Saved*> free_;  // by region: chunks of a region have one size
+  Saved* free_filled_ = nullptr;
 };
 
 }  // namespace triton_runner::exec

@@ -203,20 +203,15 @@ ArgReduceFn pick_float(Type type) {
   }
 }
 
-template <bool kMax, class T8, class T16, class T32, class T64>
-ArgReduceFn pick_int(Type type) {
-  switch (type) {
-    case Type::kI8:
-      return arg_reduce<T8, kMax>;
-    case Type::kI16:
-      return arg_reduce<T16, kMax>;
-    case Type::kI32:
-      return arg_reduce<T32, kMax>;
-    case Type::kI64:
-      return arg_reduce<T64, kMax>;
-    default:
-      return nullptr;
-  }
+template <bool kMax>
+ArgReduceFn pick_signed(Type type) {
+  return by_width<ArgReduceFn>(type, arg_reduce<int8_t, kMax>, arg_reduce<int16_t, kMax>,
+                               arg_reduce<int32_t, kMax>, arg_reduce<int64_t, kMax>);
+}
+template <bool kMax>
+ArgReduceFn pick_unsigned(Type type) {
+  return by_width<ArgReduceFn>(type, arg_reduce<uint8_t, kMax>, arg_reduce<uint16_t, kMax>,
+                               arg_reduce<uint32_t, kMax>, arg_reduce<uint64_t, kMax>);
 }
 
 }  // namespace
@@ -229,13 +224,13 @@ ArgReduceFn find_arg_reduce(ArgOp op, Type type) {
     case ArgOp::kMinF:
       return pick_float<false>(type);
     case ArgOp::kMaxS:
-      return pick_int<true, int8_t, int16_t, int32_t, int64_t>(type);
+      return pick_signed<true>(type);
     case ArgOp::kMinS:
-      return pick_int<false, int8_t, int16_t, int32_t, int64_t>(type);
+      return pick_signed<false>(type);
     case ArgOp::kMaxU:
-      return pick_int<true, uint8_t, uint16_t, uint32_t, uint64_t>(type);
+      return pick_unsigned<true>(type);
     case ArgOp::kMinU:
-      return pick_int<false, uint8_t, uint16_t, uint32_t, uint64_t>(type);
+      return pick_unsigned<false>(type);
   }
   return nullptr;
 }

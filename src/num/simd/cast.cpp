@@ -24,70 +24,29 @@ struct low_bit {
 
 template <class In>
 Loop int_to(Type out) {
-  switch (out) {
-    case Type::kI1:
-      return map1<uint8_t, In, low_bit>;
-    case Type::kI8:
-      return map1<int8_t, In, convert_int>;
-    case Type::kI16:
-      return map1<int16_t, In, convert_int>;
-    case Type::kI32:
-      return map1<int32_t, In, convert_int>;
-    case Type::kI64:
-    case Type::kPointer:
-      return map1<int64_t, In, convert_int>;
-    default:
-      return nullptr;
-  }
+  if (out == Type::kI1) return map1<uint8_t, In, low_bit>;
+  return by_width<Loop>(without_pointers(out), map1<int8_t, In, convert_int>, map1<int16_t, In, convert_int>,
+                        map1<int32_t, In, convert_int>, map1<int64_t, In, convert_int>);
 }
 
 Loop extend_signed(Type in, Type out) {
   if (in == Type::kI1) {  // true is -1
-    switch (out) {
-      case Type::kI1:
-        return map1<int8_t, int8_t, convert_int>;
-      case Type::kI8:
-        return map1<int8_t, int8_t, negate_i1>;
-      case Type::kI16:
-        return map1<int16_t, int8_t, negate_i1>;
-      case Type::kI32:
-        return map1<int32_t, int8_t, negate_i1>;
-      case Type::kI64:
-        return map1<int64_t, int8_t, negate_i1>;
-      default:
-        return nullptr;
-    }
+    if (out == Type::kI1) return map1<int8_t, int8_t, convert_int>;
+    return by_width<Loop>(out, map1<int8_t, int8_t, negate_i1>, map1<int16_t, int8_t, negate_i1>,
+                          map1<int32_t, int8_t, negate_i1>, map1<int64_t, int8_t, negate_i1>);
   }
-  switch (in) {
-    case Type::kI8:
-      return int_to<int8_t>(out);
-    case Type::kI16:
-      return int_to<int16_t>(out);
-    case Type::kI32:
-      return int_to<int32_t>(out);
-    case Type::kI64:
-    case Type::kPointer:
-      return int_to<int64_t>(out);
-    default:
-      return nullptr;
-  }
+  const auto to =
+      by_width(without_pointers(in), int_to<int8_t>, int_to<int16_t>, int_to<int32_t>, int_to<int64_t>);
+  return to ? to(out) : nullptr;
 }
 
+// i1 is a byte of 0 or 1.
+Type byte_of_i1(Type type) { return type == Type::kI1 ? Type::kI8 : type; }
+
 Loop extend_unsigned(Type in, Type out) {
-  switch (in) {
-    case Type::kI1:
-    case Type::kI8:
-      return int_to<uint8_t>(out);
-    case Type::kI16:
-      return int_to<uint16_t>(out);
-    case Type::kI32:
-      return int_to<uint32_t>(out);
-    case Type::kI64:
-    case Type::kPointer:
-      return int_to<uint64_t>(out);
-    default:
-      return nullptr;
-  }
+  const auto to = by_width(without_pointers(byte_of_i1(in)), int_to<uint8_t>, int_to<uint16_t>,
+                           int_to<uint32_t>, int_to<uint64_t>);
+  return to ? to(out) : nullptr;
 }
 
 // Integers to floats
@@ -111,7 +70,7 @@ inline double to_odd53(int64_t x) {
 template <class In, class Wide, bool kI1Signed, Type kTo>
 void int_to_narrow(void* out, const void* a, const void*, const void*, int64_t n) {
   static const Loop narrow = find_narrow(kTo, Rounding::kNearestEven);
-  constexpr int kSize = kTo == Type::kF16 || kTo == Type::kBF16 ? 2 : kTo == Type::kTF32 ? 4 : 1;
+  constexpr int kSize = size_of_float(kTo);
   auto* x = static_cast<const In*>(a);
   alignas(64) float y[kChunk];
   for (int64_t i = 0; i < n; i += kChunk) {
@@ -131,48 +90,29 @@ Loop int_to_float(Type out) {
       return map1<float, In, int_value<kI1Signed>>;
     case Type::kF64:
       return map1<double, In, int_value<kI1Signed>>;
-      // clang-format off
 #define CASE(type) \
-  case Type::type: return int_to_narrow<In, Wide, kI1Signed, Type::type>;
-      CASE(kF16) CASE(kBF16) CASE(kTF32) CASE(kF8E4M3FN) CASE(kF8E5M2) CASE(kF8E4M3FNUZ) CASE(kF8E5M2FNUZ)
-      CASE(kF8E4M3B11FNUZ)
+  case Type::type: \
+    return int_to_narrow<In, Wide, kI1Signed, Type::type>;
+      CASE(kTF32)
+      NUM_F32_CONTAINED(CASE)
 #undef CASE
-          // clang-format on
-          default : return nullptr;
+    default:
+      return nullptr;
   }
 }
 
 Loop signed_to_float(Type in, Type out) {
-  switch (in) {
-    case Type::kI1:
-      return int_to_float<int8_t, int32_t, true>(out);
-    case Type::kI8:
-      return int_to_float<int8_t, int32_t>(out);
-    case Type::kI16:
-      return int_to_float<int16_t, int32_t>(out);
-    case Type::kI32:
-      return int_to_float<int32_t, int32_t>(out);
-    case Type::kI64:
-      return int_to_float<int64_t, int64_t>(out);
-    default:
-      return nullptr;
-  }
+  const auto to = in == Type::kI1
+                      ? int_to_float<int8_t, int32_t, true>
+                      : by_width(in, int_to_float<int8_t, int32_t>, int_to_float<int16_t, int32_t>,
+                                 int_to_float<int32_t, int32_t>, int_to_float<int64_t, int64_t>);
+  return to ? to(out) : nullptr;
 }
 
 Loop unsigned_to_float(Type in, Type out) {
-  switch (in) {
-    case Type::kI1:
-    case Type::kI8:
-      return int_to_float<uint8_t, uint32_t>(out);
-    case Type::kI16:
-      return int_to_float<uint16_t, uint32_t>(out);
-    case Type::kI32:
-      return int_to_float<uint32_t, uint32_t>(out);
-    case Type::kI64:
-      return int_to_float<uint64_t, uint64_t>(out);
-    default:
-      return nullptr;
-  }
+  const auto to = by_width(byte_of_i1(in), int_to_float<uint8_t, uint32_t>, int_to_float<uint16_t, uint32_t>,
+                           int_to_float<uint32_t, uint32_t>, int_to_float<uint64_t, uint64_t>);
+  return to ? to(out) : nullptr;
 }
 
 // Floats to integers
@@ -212,38 +152,13 @@ Loop float_to(Type in) {
   return narrow_loop<map1<Out, float, F>, 1, sizeof(Out)>(in);
 }
 
-Loop float_to_signed(Type in, Type out) {
-  switch (out) {
-    case Type::kI1:
-      return float_to<int8_t, to_int<int16_t, true>>(in);
-    case Type::kI8:
-      return float_to<int8_t, to_int<int16_t>>(in);
-    case Type::kI16:
-      return float_to<int16_t, to_int<int16_t>>(in);
-    case Type::kI32:
-      return float_to<int32_t, to_int<int32_t>>(in);
-    case Type::kI64:
-      return float_to<int64_t, to_int<int64_t>>(in);
-    default:
-      return nullptr;
-  }
-}
-
-Loop float_to_unsigned(Type in, Type out) {
-  switch (out) {
-    case Type::kI1:
-      return float_to<uint8_t, to_int<uint16_t, true>>(in);
-    case Type::kI8:
-      return float_to<uint8_t, to_int<uint16_t>>(in);
-    case Type::kI16:
-      return float_to<uint16_t, to_int<uint16_t>>(in);
-    case Type::kI32:
-      return float_to<uint32_t, to_int<uint32_t>>(in);
-    case Type::kI64:
-      return float_to<uint64_t, to_int<uint64_t>>(in);
-    default:
-      return nullptr;
-  }
+// The types are all signed or all unsigned.
+template <class T8, class T16, class T32, class T64>
+Loop float_to_int(Type in, Type out) {
+  const auto from = out == Type::kI1 ? float_to<T8, to_int<T16, true>>
+                                     : by_width(out, float_to<T8, to_int<T16>>, float_to<T16, to_int<T16>>,
+                                                float_to<T32, to_int<T32>>, float_to<T64, to_int<T64>>);
+  return from ? from(in) : nullptr;
 }
 
 // Floats to floats
@@ -265,13 +180,6 @@ struct f32_to_f64 {
   NUM_INLINE double operator()(float x) const { return x; }
 };
 
-constexpr int size_of_float(Type type) {
-  return type == Type::kF64                          ? 8
-         : type == Type::kF32 || type == Type::kTF32 ? 4
-         : type == Type::kF16 || type == Type::kBF16 ? 2
-                                                     : 1;
-}
-
 // From -> f32 -> To by chunks; either side may be f64, which comes in rounded to odd.
 template <Type kFrom, Type kTo, Rounding kRounding>
 void float_to_float(void* out, const void* a, const void*, const void*, int64_t n) {
@@ -288,55 +196,47 @@ void float_to_float(void* out, const void* a, const void*, const void*, int64_t 
   }
 }
 
-void copy_f64(void* out, const void* a, const void*, const void*, int64_t n) {
-  __builtin_memmove(out, a, static_cast<size_t>(n) * 8);
-}
 template <int kSize>
 void copy_bits(void* out, const void* a, const void*, const void*, int64_t n) {
   __builtin_memmove(out, a, static_cast<size_t>(n) * kSize);
 }
 
-// clang-format off
-#define NUM_NARROW_FLOATS(X)                                                                               \
-  X(kF16) X(kBF16) X(kF8E4M3FN) X(kF8E5M2) X(kF8E4M3FNUZ) X(kF8E5M2FNUZ) X(kF8E4M3B11FNUZ) X(kF8E8M0FNU)   \
-  X(kF6E2M3FN) X(kF6E3M2FN) X(kF4E2M1FN)
-// clang-format on
+#define NUM_NARROW_FLOATS(X) NUM_F32_CONTAINED(X) X(kF8E8M0FNU) X(kF6E2M3FN) X(kF6E3M2FN) X(kF4E2M1FN)
 
 template <Type kFrom, Rounding kRounding>
 Loop float_from(Type out) {
   switch (out) {
-    case Type::kF64:
-      return float_to_float<kFrom, Type::kF64, kRounding>;
-    case Type::kTF32:
-      return float_to_float<kFrom, Type::kTF32, kRounding>;
 #define CASE(type) \
   case Type::type: \
     return float_to_float<kFrom, Type::type, kRounding>;
-      NUM_NARROW_FLOATS(CASE)
+    CASE(kF64)
+    CASE(kTF32)
+    NUM_NARROW_FLOATS(CASE)
 #undef CASE
     default:
       return nullptr;
   }
 }
 
+Loop by_size(int size, Loop one, Loop two, Loop four, Loop eight) {
+  return size == 1 ? one : size == 2 ? two : size == 4 ? four : eight;
+}
+Loop copy_of(int size) { return by_size(size, copy_bits<1>, copy_bits<2>, copy_bits<4>, copy_bits<8>); }
+
 template <Rounding kRounding>
 Loop float_conversion(Type in, Type out) {
-  if (in == out && in != Type::kTF32) {  // every bit, NaNs too
-    int size = size_of_float(in);
-    return size == 8 ? copy_bits<8> : size == 4 ? copy_bits<4> : size == 2 ? copy_bits<2> : copy_bits<1>;
-  }
+  if (in == out && in != Type::kTF32) return copy_of(size_of_float(in));  // every bit, NaNs too
   if (in == Type::kTF32) in = Type::kF32;
   if (in == Type::kF32 && out == Type::kF64) return map1<double, float, f32_to_f64>;
   if (in == Type::kF64 && out == Type::kF32) return map1<float, double, f64_to_f32<kRounding>>;
   if (in == Type::kF32) return find_narrow(out, kRounding);
   if (out == Type::kF32) return find_widen(in);
   switch (in) {
-    case Type::kF64:
-      return out == Type::kF64 ? copy_f64 : float_from<Type::kF64, kRounding>(out);
 #define CASE(type) \
   case Type::type: \
     return float_from<Type::type, kRounding>(out);
-      NUM_NARROW_FLOATS(CASE)
+    CASE(kF64)
+    NUM_NARROW_FLOATS(CASE)
 #undef CASE
     default:
       return nullptr;
@@ -355,25 +255,10 @@ void select(void* out, const void* a, const void* b, const void* c, int64_t n) {
   for (int64_t i = 0; i < n; ++i) o[i] = condition[i] != 0 ? x[i] : y[i];
 }
 
-constexpr int storage(Type type) {
-  switch (type) {
-    case Type::kI1:
-    case Type::kI8:
-      return 1;
-    case Type::kI16:
-      return 2;
-    case Type::kI32:
-      return 4;
-    case Type::kI64:
-    case Type::kPointer:
-      return 8;
-    default:
-      return size_of_float(type);
-  }
-}
-
-Loop by_size(int size, Loop one, Loop two, Loop four, Loop eight) {
-  return size == 1 ? one : size == 2 ? two : size == 4 ? four : eight;
+int storage(Type type) {
+  type = without_pointers(byte_of_i1(type));
+  return type <= Type::kI64 ? 1 << (static_cast<int>(type) - static_cast<int>(Type::kI8))
+                            : size_of_float(type);
 }
 
 bool is_int(Type type) { return type <= Type::kI64 || type == Type::kPointer; }
@@ -387,9 +272,7 @@ Loop find_cast(Functor functor, Type in, Type out) {
                  ? by_size(storage(in), select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>)
                  : nullptr;
     case Functor::bitcast:
-      return storage(in) == storage(out)
-                 ? by_size(storage(in), copy_bits<1>, copy_bits<2>, copy_bits<4>, copy_bits<8>)
-                 : nullptr;
+      return storage(in) == storage(out) ? copy_of(storage(in)) : nullptr;
     case Functor::extsi:
     case Functor::index_cast:
       return extend_signed(in, out);
@@ -402,9 +285,9 @@ Loop find_cast(Functor functor, Type in, Type out) {
     case Functor::uitofp:
       return unsigned_to_float(in, out);
     case Functor::fptosi:
-      return float_to_signed(in, out);
+      return float_to_int<int8_t, int16_t, int32_t, int64_t>(in, out);
     case Functor::fptoui:
-      return float_to_unsigned(in, out);
+      return float_to_int<uint8_t, uint16_t, uint32_t, uint64_t>(in, out);
     case Functor::extf:
     case Functor::truncf:
     case Functor::fp_to_fp_rtne:

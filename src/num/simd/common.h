@@ -37,6 +37,28 @@ void map3(void* out, const void* a, const void* b, const void* c, int64_t n) {
   for (int64_t i = 0; i < n; ++i) o[i] = F{}(x[i], y[i], z[i]);
 }
 
+// One of four functions by the width of an integer; null for other types, i1 and pointers among them.
+template <class Fn>
+inline Fn by_width(Type type, Fn i8, Fn i16, Fn i32, Fn i64) {
+  return type == Type::kI8    ? i8
+         : type == Type::kI16 ? i16
+         : type == Type::kI32 ? i32
+         : type == Type::kI64 ? i64
+                              : nullptr;
+}
+inline Type without_pointers(Type type) { return type == Type::kPointer ? Type::kI64 : type; }
+
+// The float types whose arithmetic is that of f32, rounded.
+#define NUM_F32_CONTAINED(X) \
+  X(kF16) X(kBF16) X(kF8E4M3FN) X(kF8E5M2) X(kF8E4M3FNUZ) X(kF8E5M2FNUZ) X(kF8E4M3B11FNUZ)
+
+constexpr int size_of_float(Type type) {
+  return type == Type::kF64                          ? 8
+         : type == Type::kF32 || type == Type::kTF32 ? 4
+         : type == Type::kF16 || type == Type::kBF16 ? 2
+                                                     : 1;
+}
+
 constexpr int64_t kChunk = 256;  // elements that pass through stack buffers at a time
 
 // A loop on f32 (Inner) applied to a narrower float type: widened, computed, rounded once. kFloatResult says
@@ -46,7 +68,7 @@ template <Type T, Loop Inner, int kArity, int kOutSize = 0>
 void through_f32(void* out, const void* a, const void* b, const void* c, int64_t n) {
   static const Loop widen = find_widen(T);
   static const Loop narrow = find_narrow(T, Rounding::kNearestEven);
-  constexpr int kSize = T == Type::kF16 || T == Type::kBF16 ? 2 : 1;
+  constexpr int kSize = size_of_float(T);
   alignas(64) float x[kChunk], y[kChunk], z[kChunk];
   auto* o = static_cast<char*>(out);
   auto* pa = static_cast<const char*>(a);
@@ -70,20 +92,11 @@ void through_f32(void* out, const void* a, const void* b, const void* c, int64_t
 template <Loop Inner, int kArity, int kOutSize = 0>
 Loop narrow_loop(Type in) {
   switch (in) {
-    case Type::kF16:
-      return through_f32<Type::kF16, Inner, kArity, kOutSize>;
-    case Type::kBF16:
-      return through_f32<Type::kBF16, Inner, kArity, kOutSize>;
-    case Type::kF8E4M3FN:
-      return through_f32<Type::kF8E4M3FN, Inner, kArity, kOutSize>;
-    case Type::kF8E5M2:
-      return through_f32<Type::kF8E5M2, Inner, kArity, kOutSize>;
-    case Type::kF8E4M3FNUZ:
-      return through_f32<Type::kF8E4M3FNUZ, Inner, kArity, kOutSize>;
-    case Type::kF8E5M2FNUZ:
-      return through_f32<Type::kF8E5M2FNUZ, Inner, kArity, kOutSize>;
-    case Type::kF8E4M3B11FNUZ:
-      return through_f32<Type::kF8E4M3B11FNUZ, Inner, kArity, kOutSize>;
+#define CASE(type) \
+  case Type::type: \
+    return through_f32<Type::type, Inner, kArity, kOutSize>;
+    NUM_F32_CONTAINED(CASE)
+#undef CASE
     default:
       return nullptr;
   }

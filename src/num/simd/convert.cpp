@@ -112,32 +112,23 @@ void rows_of(float* out, int64_t out_stride, const void* in, int64_t in_stride, 
 template <Rounding kRounding>
 Loop narrow_loop_of(Type to) {
   switch (to) {
-    case Type::kF16:
-      return narrow_half<F16, kRounding>;
-    case Type::kBF16:
-      return narrow_half<BF16, kRounding>;
-    case Type::kF32:
-      return as_loop<copy_run>;
-    case Type::kTF32:
-      return as_loop<round_tf32_run<kRounding>>;
-    case Type::kF8E4M3FN:
-      return narrow<kE4m3Format, kRounding>;
-    case Type::kF8E5M2:
-      return narrow<kE5m2Format, kRounding>;
-    case Type::kF8E4M3FNUZ:
-      return narrow<kE4m3FnuzFormat, kRounding>;
-    case Type::kF8E5M2FNUZ:
-      return narrow<kE5m2FnuzFormat, kRounding>;
-    case Type::kF8E4M3B11FNUZ:
-      return narrow<kE4b15Format, kRounding>;
-    case Type::kF8E8M0FNU:
-      return narrow_scale<kRounding>;
-    case Type::kF6E2M3FN:
-      return narrow<kE2m3Format, kRounding>;
-    case Type::kF6E3M2FN:
-      return narrow<kE3m2Format, kRounding>;
-    case Type::kF4E2M1FN:
-      return narrow<kE2m1Format, kRounding>;
+#define CASE(type, ...) \
+  case Type::type:      \
+    return __VA_ARGS__;
+    CASE(kF16, narrow_half<F16, kRounding>)
+    CASE(kBF16, narrow_half<BF16, kRounding>)
+    CASE(kF32, as_loop<copy_run>)
+    CASE(kTF32, as_loop<round_tf32_run<kRounding>>)
+    CASE(kF8E4M3FN, narrow<kE4m3Format, kRounding>)
+    CASE(kF8E5M2, narrow<kE5m2Format, kRounding>)
+    CASE(kF8E4M3FNUZ, narrow<kE4m3FnuzFormat, kRounding>)
+    CASE(kF8E5M2FNUZ, narrow<kE5m2FnuzFormat, kRounding>)
+    CASE(kF8E4M3B11FNUZ, narrow<kE4b15Format, kRounding>)
+    CASE(kF8E8M0FNU, narrow_scale<kRounding>)
+    CASE(kF6E2M3FN, narrow<kE2m3Format, kRounding>)
+    CASE(kF6E3M2FN, narrow<kE3m2Format, kRounding>)
+    CASE(kF4E2M1FN, narrow<kE2m1Format, kRounding>)
+#undef CASE
     default:
       return nullptr;
   }

@@ -83,35 +83,12 @@ void loop_i1(void* out, const void* a, const void*, const void*, int64_t n) {
 
 template <class F>
 Loop pick_signed(Type in) {
-  switch (in) {
-    case Type::kI8:
-      return loop<int8_t, F>;
-    case Type::kI16:
-      return loop<int16_t, F>;
-    case Type::kI32:
-      return loop<int32_t, F>;
-    case Type::kI64:
-      return loop<int64_t, F>;
-    default:
-      return nullptr;
-  }
+  return by_width<Loop>(in, loop<int8_t, F>, loop<int16_t, F>, loop<int32_t, F>, loop<int64_t, F>);
 }
-
 template <class F>
 Loop pick_unsigned(Type in) {
-  switch (in) {
-    case Type::kI8:
-      return loop<uint8_t, F>;
-    case Type::kI16:
-      return loop<uint16_t, F>;
-    case Type::kI32:
-      return loop<uint32_t, F>;
-    case Type::kI64:
-    case Type::kPointer:
-      return loop<uint64_t, F>;
-    default:
-      return nullptr;
-  }
+  return by_width<Loop>(without_pointers(in), loop<uint8_t, F>, loop<uint16_t, F>, loop<uint32_t, F>,
+                        loop<uint64_t, F>);
 }
 
 }  // namespace

@@ -43,22 +43,6 @@ struct sign_bit {
     return static_cast<T>(kAnd ? x & kMask : x ^ kMask);
   }
 };
-// Negation, absolute value and copied signs of types whose sign is a bit of its own: NaNs keep their payload.
-template <bool kAbs>
-Loop sign_loop(Type in) {
-  switch (in) {
-    case Type::kF16:
-    case Type::kBF16:
-      return map1<uint16_t, uint16_t, sign_bit<kAbs ? 0x7fff : 0x8000, kAbs>>;
-    case Type::kF8E4M3FN:
-    case Type::kF8E5M2:
-    case Type::kF8E4M3B11FNUZ:
-      return map1<uint8_t, uint8_t, sign_bit<kAbs ? 0x7f : 0x80, kAbs>>;
-    default:
-      return nullptr;
-  }
-}
-
 template <uint16_t kSign>
 struct sign_of_second {
   template <class T>
@@ -66,18 +50,20 @@ struct sign_of_second {
     return static_cast<T>((x & ~kSign) | (y & kSign));
   }
 };
+// Negation, absolute value and copied signs of types whose sign is a bit of its own: NaNs keep their payload.
+Loop of_sign_bit(Type in, Loop two_bytes, Loop one_byte) {
+  if (in == Type::kF16 || in == Type::kBF16) return two_bytes;
+  const bool is_fp8 = in == Type::kF8E4M3FN || in == Type::kF8E5M2 || in == Type::kF8E4M3B11FNUZ;
+  return is_fp8 ? one_byte : nullptr;
+}
+template <bool kAbs>
+Loop sign_loop(Type in) {
+  return of_sign_bit(in, map1<uint16_t, uint16_t, sign_bit<kAbs ? 0x7fff : 0x8000, kAbs>>,
+                     map1<uint8_t, uint8_t, sign_bit<kAbs ? 0x7f : 0x80, kAbs>>);
+}
 Loop copysign_loop(Type in) {
-  switch (in) {
-    case Type::kF16:
-    case Type::kBF16:
-      return map2<uint16_t, uint16_t, sign_of_second<0x8000>>;
-    case Type::kF8E4M3FN:
-    case Type::kF8E5M2:
-    case Type::kF8E4M3B11FNUZ:
-      return map2<uint8_t, uint8_t, sign_of_second<0x80>>;
-    default:
-      return nullptr;
-  }
+  return of_sign_bit(in, map2<uint16_t, uint16_t, sign_of_second<0x8000>>,
+                     map2<uint8_t, uint8_t, sign_of_second<0x80>>);
 }
 
 template <class F, int arity>

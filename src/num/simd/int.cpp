@@ -67,18 +67,8 @@ struct OneBit {
 
 template <class F>
 Loop pick1(Type in) {
-  switch (in) {
-    case Type::kI8:
-      return map1<uint8_t, uint8_t, F>;
-    case Type::kI16:
-      return map1<uint16_t, uint16_t, F>;
-    case Type::kI32:
-      return map1<uint32_t, uint32_t, F>;
-    case Type::kI64:
-      return map1<uint64_t, uint64_t, F>;
-    default:
-      return nullptr;
-  }
+  return by_width<Loop>(in, map1<uint8_t, uint8_t, F>, map1<uint16_t, uint16_t, F>,
+                        map1<uint32_t, uint32_t, F>, map1<uint64_t, uint64_t, F>);
 }
 
 // Counts of an i64 that come as i32: libdevice's popcll and clzll.
@@ -88,23 +78,13 @@ struct counted {
 };
 
 // Comparisons give a byte an element, everything else its own type.
+template <class T, class F, bool kCompares>
+constexpr Loop loop2 = map2<std::conditional_t<kCompares, uint8_t, T>, T, F>;
 template <class F, bool kCompares = false>
 Loop pick2(Type in) {
-  switch (in) {
-    case Type::kI1:
-      return map2<uint8_t, uint8_t, OneBit<F>>;
-    case Type::kI8:
-      return map2<uint8_t, uint8_t, F>;
-    case Type::kI16:
-      return map2<std::conditional_t<kCompares, uint8_t, uint16_t>, uint16_t, F>;
-    case Type::kI32:
-      return map2<std::conditional_t<kCompares, uint8_t, uint32_t>, uint32_t, F>;
-    case Type::kI64:
-    case Type::kPointer:
-      return map2<std::conditional_t<kCompares, uint8_t, uint64_t>, uint64_t, F>;
-    default:
-      return nullptr;
-  }
+  if (in == Type::kI1) return map2<uint8_t, uint8_t, OneBit<F>>;
+  return by_width(without_pointers(in), loop2<uint8_t, F, kCompares>, loop2<uint16_t, F, kCompares>,
+                  loop2<uint32_t, F, kCompares>, loop2<uint64_t, F, kCompares>);
 }
 
 template <class F, int arity>

@@ -278,28 +278,15 @@ struct Scanning {
   static constexpr Fn narrow = scan_narrow<kType, Op>;
 };
 
-template <class Kind, template <class> class Op, class T8, class T16, class T32, class T64>
-typename Kind::Fn pick_int(Type type) {
-  switch (type) {
-    case Type::kI8:
-      return Kind::template wide<T8, Op>;
-    case Type::kI16:
-      return Kind::template wide<T16, Op>;
-    case Type::kI32:
-      return Kind::template wide<T32, Op>;
-    case Type::kI64:
-      return Kind::template wide<T64, Op>;
-    default:
-      return nullptr;
-  }
-}
 template <class Kind, template <class> class Op>
 typename Kind::Fn pick_unsigned(Type type) {
-  return pick_int<Kind, Op, uint8_t, uint16_t, uint32_t, uint64_t>(type);
+  return by_width(type, Kind::template wide<uint8_t, Op>, Kind::template wide<uint16_t, Op>,
+                  Kind::template wide<uint32_t, Op>, Kind::template wide<uint64_t, Op>);
 }
 template <class Kind, template <class> class Op>
 typename Kind::Fn pick_signed(Type type) {
-  return pick_int<Kind, Op, int8_t, int16_t, int32_t, int64_t>(type);
+  return by_width(type, Kind::template wide<int8_t, Op>, Kind::template wide<int16_t, Op>,
+                  Kind::template wide<int32_t, Op>, Kind::template wide<int64_t, Op>);
 }
 template <class Kind, template <class> class Op>
 typename Kind::Fn pick_float(Type type) {
@@ -343,36 +330,25 @@ template <class Kind>
 typename Kind::Fn pick(ReduceOp op, Type type) {
   if (type == Type::kI1) return pick_i1<Kind>(op);
   switch (op) {
-    case ReduceOp::kAddI:
-      return pick_unsigned<Kind, AddI>(type);
-    case ReduceOp::kMulI:
-      return pick_unsigned<Kind, MulI>(type);
-    case ReduceOp::kAnd:
-      return pick_unsigned<Kind, And>(type);
-    case ReduceOp::kOr:
-      return pick_unsigned<Kind, Or>(type);
-    case ReduceOp::kXor:
-      return pick_unsigned<Kind, Xor>(type);
-    case ReduceOp::kMaxS:
-      return pick_signed<Kind, Max>(type);
-    case ReduceOp::kMaxU:
-      return pick_unsigned<Kind, Max>(type);
-    case ReduceOp::kMinS:
-      return pick_signed<Kind, Min>(type);
-    case ReduceOp::kMinU:
-      return pick_unsigned<Kind, Min>(type);
-    case ReduceOp::kAddF:
-      return pick_float<Kind, AddF>(type);
-    case ReduceOp::kMulF:
-      return pick_float<Kind, MulF>(type);
-    case ReduceOp::kMaxNum:
-      return pick_float<Kind, MaxNum>(type);
-    case ReduceOp::kMinNum:
-      return pick_float<Kind, MinNum>(type);
-    case ReduceOp::kMaximum:
-      return pick_float<Kind, Maximum>(type);
-    case ReduceOp::kMinimum:
-      return pick_float<Kind, Minimum>(type);
+#define CASE(name, pick_of, Op) \
+  case ReduceOp::name:          \
+    return pick_of<Kind, Op>(type);
+    CASE(kAddI, pick_unsigned, AddI)
+    CASE(kMulI, pick_unsigned, MulI)
+    CASE(kAnd, pick_unsigned, And)
+    CASE(kOr, pick_unsigned, Or)
+    CASE(kXor, pick_unsigned, Xor)
+    CASE(kMaxS, pick_signed, Max)
+    CASE(kMaxU, pick_unsigned, Max)
+    CASE(kMinS, pick_signed, Min)
+    CASE(kMinU, pick_unsigned, Min)
+    CASE(kAddF, pick_float, AddF)
+    CASE(kMulF, pick_float, MulF)
+    CASE(kMaxNum, pick_float, MaxNum)
+    CASE(kMinNum, pick_float, MinNum)
+    CASE(kMaximum, pick_float, Maximum)
+    CASE(kMinimum, pick_float, Minimum)
+#undef CASE
   }
   return nullptr;
 }

@@ -19,6 +19,7 @@
 #include <triton_runner/exec/undo.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/probe/recording.h>
+#include <triton_runner/probe/variables.h>
 
 namespace triton_runner::probe {
 
@@ -34,6 +35,7 @@ struct DebugPlace {
   uint32_t block = 0;            // places of one block of the module have one number
   const void* marker = nullptr;  // of what dl.breakpoint left: its condition, an ir::Value
   std::vector<Line> lines;       // in the program it was compiled from, callees first
+  CodePlace code() const { return {function, at, text}; }
 };
 
 // "acc.max() > 1e4", "acc[3, 5] == 0".
@@ -90,7 +92,7 @@ class Debugger final : public exec::Stopper {
   struct Front {
     // The launch is about to run, and its places are known. False: it does not.
     std::function<bool(const std::string& kernel, const std::string& level)> begin;
-    // It stands at `place`, and what it was told before still holds. False: it is to end.
+    // It has stopped at `place`. The orders given before still hold. False: the launch ends.
     std::function<bool(uint32_t place, exec::Stopped& stopped, Why why, const std::vector<int>& hits)> stop;
   };
 
@@ -110,6 +112,9 @@ class Debugger final : public exec::Stopper {
   void end_launch();
   // What memory was before the launch.
   void read_first(uint64_t address, std::span<std::byte> out) const { log_.read_first(address, out); }
+  // (file, line, name) of loops of the program: what those count by whose text has no name for it.
+  using LoopNames = std::vector<std::tuple<std::string, int, std::string>>;
+  void set_loop_names(LoopNames names) { loop_names_ = std::move(names), variables_.clear(), found_.clear(); }
   // How often what a program is gets kept, in seconds; 0, for tests: at each place.
   void keep_every(double seconds) { keep_first_ = seconds; }
   // While it stands: it goes on from an earlier moment of its program, the last one not after `moment` that was kept.
@@ -126,6 +131,13 @@ class Debugger final : public exec::Stopper {
     lines_ = std::move(lines), lines_.resize(places_.size());
   }
   void set_breakpoints(std::vector<Breakpoint> breakpoints);
+  // Of a launch of PTX or machine code: where its variables of Python are, by name, for conditions and watchpoints, too.
+  using PythonVariables = std::map<std::string, std::shared_ptr<const Variables>>;
+  void set_variables(PythonVariables variables) { python_variables_ = std::move(variables); }
+  const Variables* variable(const std::string& name) const {
+    const auto at = python_variables_.find(name);
+    return at == python_variables_.end() ? nullptr : at->second.get();
+  }
   int64_t hits(int number) const;
   // Stops are made in these programs only (-1: any), and in that task (of threads: where it is one of them).
   void focus(const Program& program, int64_t task = -1) { focus_ = program, focus_task_ = task; }
@@ -134,11 +146,11 @@ class Debugger final : public exec::Stopper {
   // Who records values meanwhile, or null. Then each run begins with the launch's first program.
   void record_for(exec::Observer* recorder) { recorder_ = recorder; }
 
-  // ---- what comes next, said while it stands
+  // ---- what comes next: orders while it stands
   void go();
   // line: which one it stands on, where that is not the innermost; -1: that.
   void step(Until until, int most_depth, int line);
-  // Stops stand only at places of breakpoints: said when it begins.
+  // Stops are only at places of breakpoints. Set when the launch begins.
   void set_sparse(bool sparse) { sparse_ = sparse; }
   void set_edits(std::vector<Edit> edits);
   // How many times the program and task had come to where it stands.
@@ -196,16 +208,18 @@ class Debugger final : public exec::Stopper {
   void keep(exec::Stopped& stopped, int64_t moment);
   void keep_fewer();
   size_t mark_of(size_t snapshot) const { return starts_.size() + snapshot; }
+  std::string loop_name(const ir::Value& value) const;
   bool is_step_over(uint32_t place, const exec::Stopped& stopped) const;
   int line_at(uint32_t place, const exec::Stopped& stopped) const;
   bool begins(uint32_t place, const exec::Stopped& stopped);
   bool is_hit(Kept& kept, uint32_t place, exec::Stopped& stopped);
+  bool look(const std::string& name, uint32_t place, exec::Stopped& stopped,
+            const std::function<void(const exec::Elements&)>& take);
   bool is_assigned(const void* value, const std::string& name) const;
   bool says_stop(const DebugPlace& place, exec::Stopped& stopped) const;
   void stand();
-  int statement_line(const void* value) const;
   bool is_armed(uint32_t place) const { return !armed_[place].empty() || places_[place].marker; }
-  bool has_changed(Kept& kept, exec::Stopped& stopped);
+  bool has_changed(Kept& kept, uint32_t place, exec::Stopped& stopped);
   bool is_other(Kept& kept, const std::pair<Program, size_t>& owner, std::span<const std::byte> now) const;
   bool memory_has_changed(Kept& kept, exec::Stopped& stopped);
   bool is_in_focus(const exec::Stopped& stopped) const;
@@ -213,6 +227,8 @@ class Debugger final : public exec::Stopper {
 
   Front front_;
   std::shared_ptr<const ir::Module> module_;
+  PythonVariables python_variables_;
+  LoopNames loop_names_;
   std::vector<DebugPlace> places_;
   std::unordered_map<const void*, uint32_t> numbers_;
   uint32_t blocks_ = 0;
@@ -244,7 +260,7 @@ class Debugger final : public exec::Stopper {
   std::vector<int64_t> last_iterations_;
   std::atomic<bool> interrupted_{false};
   int64_t moment_ = 0, moment_wanted_ = -1, noted_ = -1;
-  // Where it stands, and where it stood when it was told to go on.
+  // Where it stands, and where it stood when the last order to go on came.
   uint32_t here_ = 0, from_ = 0;
   exec::Stopped* stopped_ = nullptr;
   Program from_program_{};

@@ -84,6 +84,18 @@ base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::
                                           const ptx::Module& ptx, bool partial = false,
                                           bool keeps_copies = false);
 
+// Where an assignment is in PTX: at `from`, or (in code of another order) somewhere from there to `to`.
+struct Mark {
+  exec::RegisterProbe from, to;  // of which function and instruction count
+};
+// The places of `count` marks (assignments.h), of each those of all its copies, or why the program with marks is not
+// `ptx`. `unplaced`: those of which a copy has no place.
+struct Marks {
+  std::vector<std::vector<Mark>> places;
+  std::vector<bool> unplaced;
+};
+base::Result<Marks> find_marks(size_t count, const ptx::Module& twin, const ptx::Module& ptx);
+
 // All of them in one launch; they are for the same module.
 RegisterPlan merge_plans(std::span<const RegisterPlan> plans);
 

@@ -56,10 +56,11 @@ std::unique_ptr<RegisterTrace> trace_of(const RegisterPlan& plan, const ptx::Mod
 base::Result<std::unique_ptr<RegisterTrace>> trace_of(const ptx::Module& ptx, std::string_view kernel,
                                                       std::span<const std::array<int64_t, 3>> programs);
 // A trace of all registers and predicates that a kernel's machine code writes; sums of HGMMA after the wait for them.
-// reads: and, before each instruction that writes none, of those that it reads.
+// reads: and, before each instruction that writes none, of those that it reads. heads: and of all of them where a loop
+// begins, which has what the loop carries.
 base::Result<std::unique_ptr<RegisterTrace>> trace_of(const sass::Module& module, std::string_view kernel,
                                                       std::span<const std::array<int64_t, 3>> programs,
-                                                      bool reads = false);
+                                                      bool reads = false, bool heads = false);
 
 // An experiment: what instructions leave in registers (or, of those before which it looks, what they hold) becomes what the
 // threads of one program are given, one value after the other; after the last nothing is changed.

@@ -90,6 +90,7 @@ void int_to_float(Lanes& x, const Operands& o) {
 
 // Float sources, as f32 (f64 as itself).
 struct F32 {
+  using type = float;
   using bits = float;
   PTX_INLINE static void read(float* out, const float* in, size_t n) {
 #pragma GCC ivdep
@@ -97,6 +98,7 @@ struct F32 {
   }
 };
 struct F64 {
+  using type = double;
   using bits = double;
   PTX_INLINE static void read(double* out, const double* in, size_t n) {
 #pragma GCC ivdep
@@ -105,6 +107,7 @@ struct F64 {
 };
 template <class T>
 struct Half {
+  using type = T;
   using bits = u16;
   PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::template widen<true>(out, in, n); }
 };
@@ -289,50 +292,59 @@ struct to_tf32 {
 
 // The choice.
 
+// f of what a float type is read as; null for other types.
+template <class F>
+Handler by_float(Mod type, F f) {
+  switch (type) {
+    case Mod::kF32:
+      return f(F32{});
+    case Mod::kF64:
+      return f(F64{});
+    case Mod::kF16:
+      return f(Half<F16>{});
+    case Mod::kBf16:
+      return f(Half<BF16>{});
+    default:
+      return nullptr;
+  }
+}
+// f of an integer of so many bytes.
+template <class F>
+Handler by_bytes(u32 bytes, F f) {
+  switch (bytes) {
+    case 1:
+      return f(u8{});
+    case 2:
+      return f(u16{});
+    case 4:
+      return f(u32{});
+    case 8:
+      return f(u64{});
+    default:
+      return nullptr;
+  }
+}
+
 template <class S>
 Handler to_int_register(u32 bytes, bool exact, bool is_signed) {
-  switch (bytes) {
-#define CASE(n, D)                                                                               \
-  case n:                                                                                        \
-    return exact ? (is_signed ? map<cast<D, sign<S>>, 1, D, sign<S>> : map<cast<D, S>, 1, D, S>) \
-                 : map<int_general<D, S>, 1, D, S>;
-    CASE(1, u8) CASE(2, u16) CASE(4, u32) CASE(8, u64)
-#undef CASE
-  }
-  return nullptr;
+  return by_bytes(bytes, [=](auto d) -> Handler {
+    using D = decltype(d);
+    return !exact      ? map<int_general<D, S>, 1, D, S>
+           : is_signed ? map<cast<D, sign<S>>, 1, D, sign<S>>
+                       : map<cast<D, S>, 1, D, S>;
+  });
 }
 CvtChoice int_to_int(const CvtKey& k) {
   u32 from = u32(bits(k.from)), to = u32(bits(k.to));
   bool exact = from == 8 * k.from_bytes && to == 8 * k.to_bytes && !k.sat;
   u32 small = from | to << 8 | (is_signed(k.from) ? kSourceSigned : 0) |
               (is_signed(k.to) ? kResultSigned : 0) | (k.sat ? kClamped : 0);
-  switch (k.from_bytes) {
-    case 1:
-      return {to_int_register<u8>(k.to_bytes, exact, is_signed(k.from)), small};
-    case 2:
-      return {to_int_register<u16>(k.to_bytes, exact, is_signed(k.from)), small};
-    case 4:
-      return {to_int_register<u32>(k.to_bytes, exact, is_signed(k.from)), small};
-    case 8:
-      return {to_int_register<u64>(k.to_bytes, exact, is_signed(k.from)), small};
-  }
-  return {};
+  return {
+      by_bytes(k.from_bytes,
+               [&](auto s) { return to_int_register<decltype(s)>(k.to_bytes, exact, is_signed(k.from)); }),
+      small};
 }
 
-template <class D>
-Handler from_int_register(u32 bytes) {
-  switch (bytes) {
-    case 1:
-      return int_to_float<u8, D>;
-    case 2:
-      return int_to_float<u16, D>;
-    case 4:
-      return int_to_float<u32, D>;
-    case 8:
-      return int_to_float<u64, D>;
-  }
-  return nullptr;
-}
 CvtChoice int_to_any_float(const CvtKey& k) {
   u32 from = u32(bits(k.from));
   u32 small = k.direction | (k.sat ? kSaturate : 0) | (k.satfinite ? kFiniteBit : 0) | from << kBitsShift |
@@ -349,47 +361,22 @@ CvtChoice int_to_any_float(const CvtKey& k) {
     FAST(kF32, kU16, float, u16)
 #undef FAST
   }
-  switch (k.to) {
-    case Mod::kF32:
-      return {from_int_register<float>(k.from_bytes), small};
-    case Mod::kF64:
-      return {from_int_register<double>(k.from_bytes), small};
-    case Mod::kF16:
-      return {from_int_register<F16>(k.from_bytes), small};
-    case Mod::kBf16:
-      return {from_int_register<BF16>(k.from_bytes), small};
-    default:
-      return {};
-  }
+  return {by_float(k.to,
+                   [&](auto d) {
+                     using D = typename decltype(d)::type;
+                     return by_bytes(k.from_bytes,
+                                     [](auto s) -> Handler { return int_to_float<decltype(s), D>; });
+                   }),
+          small};
 }
 
 template <class S>
 Handler int_of(u32 bits, u32 bytes, bool is_signed) {
   if (bits == 64)
     return bytes == 8 ? (is_signed ? float_to_long<S, true> : float_to_long<S, false>) : nullptr;
-  switch (bytes) {
-#define CASE(n, D) \
-  case n:          \
-    return is_signed ? float_to_int<S, D, true> : float_to_int<S, D, false>;
-    CASE(1, u8) CASE(2, u16) CASE(4, u32) CASE(8, u64)
-#undef CASE
-  }
-  return nullptr;
-}
-template <class S>
-Handler float_of(Mod to) {
-  switch (to) {
-    case Mod::kF32:
-      return float_to_float<S, F32>;
-    case Mod::kF64:
-      return float_to_float<S, F64>;
-    case Mod::kF16:
-      return float_to_float<S, Half<F16>>;
-    case Mod::kBf16:
-      return float_to_float<S, Half<BF16>>;
-    default:
-      return nullptr;
-  }
+  return by_bytes(bytes, [=](auto d) -> Handler {
+    return is_signed ? float_to_int<S, decltype(d), true> : float_to_int<S, decltype(d), false>;
+  });
 }
 }  // namespace
 
@@ -403,18 +390,9 @@ CvtChoice find_cvt(const CvtKey& k) {
   if (!to_float) {
     u32 bits_to = u32(bits(k.to));
     u32 how = small | bits_to << kBitsShift;
-    switch (k.from) {
-      case Mod::kF32:
-        return {int_of<F32>(bits_to, k.to_bytes, is_signed(k.to)), how};
-      case Mod::kF64:
-        return {int_of<F64>(bits_to, k.to_bytes, is_signed(k.to)), how};
-      case Mod::kF16:
-        return {int_of<Half<F16>>(bits_to, k.to_bytes, is_signed(k.to)), how};
-      case Mod::kBf16:
-        return {int_of<Half<BF16>>(bits_to, k.to_bytes, is_signed(k.to)), how};
-      default:
-        return {};
-    }
+    return {
+        by_float(k.from, [&](auto s) { return int_of<decltype(s)>(bits_to, k.to_bytes, is_signed(k.to)); }),
+        how};
   }
   if (k.to == Mod::kTf32 && k.from == Mod::kF32) return {map<to_tf32, 1, u32, float>, small};
   if (const CvtChoice pair = find_pair_cvt(k, small); pair.run) return pair;
@@ -425,18 +403,12 @@ CvtChoice find_cvt(const CvtKey& k) {
     if (k.to == Mod::kBf16 && k.from == Mod::kF32) return {f32_to_half<BF16>};
     if (k.to == Mod::kF64 && k.from == Mod::kF32) return {map<widen_f32, 1, double, float>};
   }
-  switch (k.from) {
-    case Mod::kF32:
-      return {float_of<F32>(k.to), small};
-    case Mod::kF64:
-      return {float_of<F64>(k.to), small};
-    case Mod::kF16:
-      return {float_of<Half<F16>>(k.to), small};
-    case Mod::kBf16:
-      return {float_of<Half<BF16>>(k.to), small};
-    default:
-      return {};
-  }
+  return {by_float(k.from,
+                   [&](auto s) {
+                     using S = decltype(s);
+                     return by_float(k.to, [](auto d) -> Handler { return float_to_float<S, decltype(d)>; });
+                   }),
+          small};
 }
 
 }  // namespace triton_runner::ptx::SIMD_ISA

@@ -41,22 +41,9 @@ enum Pair : u32 {
   kPairF32
 };
 PTX_INLINE constexpr Format format_of(u32 pair) {
-  switch (pair) {
-    case kPairF16:
-      return kF16Format;
-    case kPairBf16:
-      return kBf16Format;
-    case kPairE4m3:
-      return kE4m3Format;
-    case kPairE5m2:
-      return kE5m2Format;
-    case kPairE2m3:
-      return kE2m3Format;
-    case kPairE3m2:
-      return kE3m2Format;
-    default:
-      return kE2m1Format;
-  }
+  constexpr Format kFormats[] = {kF16Format,  kBf16Format, kE4m3Format, kE5m2Format,
+                                 kE2m3Format, kE3m2Format, kE2m1Format};
+  return kFormats[pair < kPairE2m1 ? pair : kPairE2m1];
 }
 // 2^(code - 127), code 255: NaN.
 PTX_INLINE uint32_t encode_scale(float value, uint32_t direction, bool satfinite) {
@@ -157,26 +144,11 @@ Handler nearest(int to, int from, std::index_sequence<kPlace...>) {
 }
 
 int pair_of(Mod type) {
-  switch (type) {
-    case Mod::kF16x2:
-      return kPairF16;
-    case Mod::kBf16x2:
-      return kPairBf16;
-    case Mod::kE4m3x2:
-      return kPairE4m3;
-    case Mod::kE5m2x2:
-      return kPairE5m2;
-    case Mod::kE2m3x2:
-      return kPairE2m3;
-    case Mod::kE3m2x2:
-      return kPairE3m2;
-    case Mod::kE2m1x2:
-      return kPairE2m1;
-    case Mod::kUe8m0x2:
-      return kPairUe8m0;
-    default:
-      return -1;
-  }
+  constexpr Mod kTypes[] = {Mod::kF16x2,  Mod::kBf16x2, Mod::kE4m3x2, Mod::kE5m2x2,
+                            Mod::kE2m3x2, Mod::kE3m2x2, Mod::kE2m1x2, Mod::kUe8m0x2};  // in the order of Pair
+  for (int pair = 0; pair < kPairF32; ++pair)
+    if (kTypes[pair] == type) return pair;
+  return -1;
 }
 template <class Out, size_t... kFrom>
 Handler pair_into(int from, std::index_sequence<kFrom...>) {

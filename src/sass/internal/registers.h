@@ -13,6 +13,7 @@ using RegisterId = uint16_t;
 std::string name_of(RegisterId reg);
 inline bool is_vector(RegisterId reg) { return reg < 256; }
 inline bool is_uniform(RegisterId reg) { return reg >= 256 && reg < 512; }
+constexpr RegisterId kPredicateFrom = 512;  // P0
 
 // A product of a warp (HMMA, IMMA, ...): an m x k matrix by a k x n one.
 struct Product {

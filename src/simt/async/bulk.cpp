@@ -3,12 +3,12 @@
 // Addresses and barriers are checked when a copy is issued; the bytes move when somebody waits for them.
 #include "async/bulk.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "async/delivery.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 
@@ -86,11 +86,9 @@ struct Store : BulkStore {
 
 // Size and addresses are multiples of 16; false after a trap.
 bool check(Exec& x, const Operands& in, uint32_t lane, uint64_t to, uint64_t from, uint32_t bytes) {
-  if (bytes % 16 != 0) {
-    x.trap(in, exec::TrapKind::kInvalid, "the size is " + std::to_string(bytes) + ", not a multiple of 16",
-           lane);
-    return false;
-  }
+  if (bytes % 16 != 0)
+    return refuse(x, in, exec::TrapKind::kInvalid,
+                  "the size is " + std::to_string(bytes) + ", not a multiple of 16", lane);
   for (uint64_t address : {to, from}) {
     if (address % 16 == 0) continue;
     x.trap(in, exec::TrapKind::kMisaligned, "bulk copies want addresses aligned to 16 bytes", lane, address,

@@ -6,7 +6,7 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "simd/tables.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 
@@ -204,26 +204,20 @@ bool check(Exec& x, const Operands& in, const CopyPlan& plan, uint32_t i, CpAsyn
   const auto to = static_cast<uint32_t>(plan.to.at(x, i));
   const uint64_t from = plan.from.at(x, i);
   const uint32_t bytes = plan.bytes;
-  if (to % bytes != 0) {
-    x.trap(in, exec::TrapKind::kMisaligned,
-           "the shared address is not aligned to " + std::to_string(bytes) + " bytes", i, kSharedWindow | to,
-           bytes);
-    return false;
-  }
+  if (to % bytes != 0)
+    return refuse(x, in, exec::TrapKind::kMisaligned,
+                  "the shared address is not aligned to " + std::to_string(bytes) + " bytes", i,
+                  kSharedWindow | to, bytes);
   c.to = x.shared(in, i, to, bytes, true);
   if (!c.to) return false;
-  if (c.from_bytes > bytes) {
-    x.trap(in, exec::TrapKind::kInvalid,
-           "src-size is " + std::to_string(c.from_bytes) + " and cp-size " + std::to_string(bytes), i);
-    return false;
-  }
+  if (c.from_bytes > bytes)
+    return refuse(x, in, exec::TrapKind::kInvalid,
+                  "src-size is " + std::to_string(c.from_bytes) + " and cp-size " + std::to_string(bytes), i);
   c.from = nullptr;
   if (c.from_bytes == 0) return true;
-  if (from % bytes != 0) {
-    x.trap(in, exec::TrapKind::kMisaligned,
-           "the global address is not aligned to " + std::to_string(bytes) + " bytes", i, from, bytes);
-    return false;
-  }
+  if (from % bytes != 0)
+    return refuse(x, in, exec::TrapKind::kMisaligned,
+                  "the global address is not aligned to " + std::to_string(bytes) + " bytes", i, from, bytes);
   c.from = x.global(in, i, from, c.from_bytes, false);
   return c.from != nullptr;
 }

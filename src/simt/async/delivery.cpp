@@ -34,7 +34,7 @@ std::string Delivery::text() const {
     out +=
         (&p == to_.data() ? "" : ", ") + shared_text(p.cta ? p.cta->rank << kRankShift | p.offset : p.offset);
   return to_.empty() ? out + "nothing"
-                     : out + ", of which the mbarrier at " + shared_text(to_[0].barrier) + " is told";
+                     : out + ", which signals the mbarrier at " + shared_text(to_[0].barrier);
 }
 
 void Delivery::complete(Cluster&) {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "check/check.h"
 #include "count.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 
@@ -66,11 +66,10 @@ bool update(Exec& x, const Operands& in, uint32_t lane, uint32_t address, Change
   if (!m) return false;
   const Mbarrier before = *m;
   if (x.worker->checks) x.worker->checks->release(x, lane, address);
-  if (const std::string fault = change(*m); !fault.empty()) {
-    x.trap(in, exec::TrapKind::kInvalid, name_of(address) + " " + fault + " (" + before.text() + ")", lane,
-           kSharedWindow | address, 8);
-    return false;
-  }
+  if (const std::string fault = change(*m); !fault.empty())
+    return refuse(x, in, exec::TrapKind::kInvalid,
+                  name_of(address) + " " + fault + " (" + before.text() + ")", lane, kSharedWindow | address,
+                  8);
   if (m->settle()) ++x.cta->cluster->events;
   std::memcpy(bytes_of(x, in, lane, address), &*m, sizeof *m);
   return true;
@@ -126,9 +125,26 @@ void each_lane(Exec& x, F f) {
     if (x.on(i) && !f(i)) return;
 }
 
-}  // namespace
+// f(x, plan, lane, address of its barrier) of each thread, until it returns false.
+template <class F>
+void each_barrier(Lanes& lanes, const Operands& in, F f) {
+  Exec& x = exec_of(lanes);
+  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
+  each_lane(x, [&](uint32_t i) {
+    const uint32_t address = op.address.shared_at(x, in, i);
+    return address != kNoRegister && f(x, op, i, address);
+  });
+}
 
-namespace {
+// A path that waits, as its handler sees it, and its first thread that does.
+Exec waiting_exec(Cta& cta, const Path& path, uint32_t* lane) {
+  Exec x = late_exec(cta);
+  x.first = path.first;
+  x.count = path.count;
+  *lane = 0;
+  while (!path.full && *lane + 1 < path.count && !path.mask[*lane]) ++*lane;
+  return x;
+}
 
 struct UsedMbarriers : CopiedPart<UsedMbarriers> {
   std::set<uint32_t> at;
@@ -144,11 +160,8 @@ std::string shared_text(uint32_t address) {
 
 std::optional<uint32_t> awaited_mbarrier(Cta& cta, const Path& path) {
   if (!path.pc || path.pc->run != run_mbarrier_try_wait) return std::nullopt;
-  Exec x = late_exec(cta);
-  x.first = path.first;
-  x.count = path.count;
-  uint32_t lane = 0;
-  while (!path.full && lane + 1 < path.count && !path.mask[lane]) ++lane;
+  uint32_t lane;
+  const Exec x = waiting_exec(cta, path, &lane);
   return static_cast<uint32_t>(static_cast<const MbarrierPlan*>(path.pc->data)->address.at(x, lane));
 }
 
@@ -160,19 +173,13 @@ std::vector<uint32_t> used_mbarriers(const Cta& cta) {
 }
 
 void run_mbarrier_init(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
-  each_lane(x, [&](uint32_t i) {
-    const uint32_t address = op.address.shared_at(x, in, i);
-    if (address == kNoRegister) return false;
+  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan& op, uint32_t i, uint32_t address) {
     const uint32_t count = x.reg<uint32_t>(op.value)[i];
-    if (count == 0 || count > Mbarrier::kMost) {
-      x.trap(in, exec::TrapKind::kInvalid,
-             name_of(address) + " is to wait for " + std::to_string(count) + " arrivals: 1 to " +
-                 std::to_string(Mbarrier::kMost) + " can be counted",
-             i);
-      return false;
-    }
+    if (count == 0 || count > Mbarrier::kMost)
+      return refuse(x, in, exec::TrapKind::kInvalid,
+                    name_of(address) + " is to wait for " + std::to_string(count) + " arrivals: 1 to " +
+                        std::to_string(Mbarrier::kMost) + " can be counted",
+                    i);
     std::byte* at = bytes_of(x, in, i, address);
     if (!at) return false;
     const Mbarrier m = Mbarrier::of(count);
@@ -185,11 +192,8 @@ void run_mbarrier_init(Lanes& lanes, const Operands& in) {
 }
 
 void run_mbarrier_inval(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
-  each_lane(x, [&](uint32_t i) {
-    const uint32_t address = op.address.shared_at(x, in, i);
-    if (address == kNoRegister || !mbarrier_valid(x, in, i, address)) return false;
+  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan&, uint32_t i, uint32_t address) {
+    if (!mbarrier_valid(x, in, i, address)) return false;
     x.cta->cluster->tell_before_it_goes(address);
     std::memset(bytes_of(x, in, i, address), 0, 8);
     return true;
@@ -198,16 +202,12 @@ void run_mbarrier_inval(Lanes& lanes, const Operands& in) {
 
 // d: the state, or none.
 void run_mbarrier_arrive(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
-  each_lane(x, [&](uint32_t i) {
+  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan& op, uint32_t i, uint32_t address) {
     Arrival arrival;
     arrival.drop = op.drop;
     arrival.no_complete = op.no_complete;
     if (op.value != kNoRegister)
       (op.expect_tx ? arrival.expect_tx : arrival.count) = int64_t{x.reg<uint32_t>(op.value)[i]};
-    const uint32_t address = op.address.shared_at(x, in, i);
-    if (address == kNoRegister) return false;
     uint64_t state = 0;
     if (arrival.expect_tx) note(x, in, i, exec::TraceEvent::kExpect, address, arrival.expect_tx);
     note(x, in, i, exec::TraceEvent::kArrive, address, arrival.count);
@@ -218,22 +218,15 @@ void run_mbarrier_arrive(Lanes& lanes, const Operands& in) {
 }
 
 void run_mbarrier_expect_tx(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
-  each_lane(x, [&](uint32_t i) {
-    const uint32_t address = op.address.shared_at(x, in, i);
-    if (address == kNoRegister) return false;
+  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan& op, uint32_t i, uint32_t address) {
     note(x, in, i, exec::TraceEvent::kExpect, address, x.reg<uint32_t>(op.value)[i]);
     return mbarrier_expect_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
   });
 }
 
 void run_mbarrier_complete_tx(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
-  each_lane(x, [&](uint32_t i) {
-    const uint32_t address = op.address.shared_at(x, in, i);
-    return address != kNoRegister && mbarrier_complete_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
+  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan& op, uint32_t i, uint32_t address) {
+    return mbarrier_complete_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
   });
 }
 
@@ -305,10 +298,9 @@ void run_mbarrier_pending_count(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   each_lane(x, [&](uint32_t i) {
     const auto state = std::bit_cast<Mbarrier>(x.reg<uint64_t>(in.a)[i]);
-    if (!state.is_there()) {
-      x.trap(in, exec::TrapKind::kInvalid, "the state operand is not what mbarrier.arrive returned", i);
-      return false;
-    }
+    if (!state.is_there())
+      return refuse(x, in, exec::TrapKind::kInvalid, "the state operand is not what mbarrier.arrive returned",
+                    i);
     x.reg<uint32_t>(in.d)[i] = state.pending;
     return true;
   });
@@ -320,11 +312,8 @@ bool waits_at_mbarrier(const Path& path) {
 
 std::string describe_mbarrier_wait(Cta& cta, const Path& path) {
   if (!path.pc || path.pc->run != run_mbarrier_try_wait) return {};
-  Exec x = late_exec(cta);
-  x.first = path.first;
-  x.count = path.count;
-  uint32_t lane = 0;
-  while (!path.full && lane + 1 < path.count && !path.mask[lane]) ++lane;
+  uint32_t lane;
+  const Exec x = waiting_exec(cta, path, &lane);
   const auto& op = *static_cast<const MbarrierPlan*>(path.pc->data);
   const auto address = static_cast<uint32_t>(op.address.at(x, lane));
   const Cta* owner = cta.cluster->cta_of(address);

@@ -5,6 +5,7 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 
@@ -62,19 +63,15 @@ void run_store_async(Lanes& lanes, const Operands& in) {
   const bool ok = for_each_lane(x, [&](uint32_t i) {
     const uint32_t address = plan.address.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
     if (address == kNoRegister || barrier == kNoRegister) return false;
-    if (address % plan.bytes() != 0) {
-      x.trap(in, exec::TrapKind::kMisaligned,
-             "the address is not aligned to " + std::to_string(plan.bytes()) + " bytes", i,
-             kSharedWindow | address, plan.bytes());
-      return false;
-    }
+    if (address % plan.bytes() != 0)
+      return refuse(x, in, exec::TrapKind::kMisaligned,
+                    "the address is not aligned to " + std::to_string(plan.bytes()) + " bytes", i,
+                    kSharedWindow | address, plan.bytes());
     Stores::One one{x.shared(in, i, address, plan.bytes(), true), {}, barrier, i};
     if (!one.at || !mbarrier_valid(x, in, i, barrier)) return false;
-    if (x.cta->cluster->cta_of(address) != x.cta->cluster->cta_of(barrier)) {
-      x.trap(in, exec::TrapKind::kInvalid, "its mbarrier lies in another block than the memory", i,
-             kSharedWindow | address, plan.bytes());
-      return false;
-    }
+    if (x.cta->cluster->cta_of(address) != x.cta->cluster->cta_of(barrier))
+      return refuse(x, in, exec::TrapKind::kInvalid, "its mbarrier lies in another block than the memory", i,
+                    kSharedWindow | address, plan.bytes());
     for (size_t e = 0; e < plan.values.size(); e++)
       one.values[e] =
           plan.element == 4 ? x.reg<uint32_t>(plan.values[e])[i] : x.reg<uint64_t>(plan.values[e])[i];

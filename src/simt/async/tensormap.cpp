@@ -6,6 +6,7 @@
 
 #include <triton_runner/exec/tensor_map.h>
 
+#include "refuse.h"
 #include "warp.h"
 
 namespace triton_runner::simt {
@@ -13,11 +14,6 @@ namespace triton_runner::simt {
 using exec::TensorMap;
 
 namespace {
-
-bool invalid(Exec& x, const Operands& in, uint32_t lane, std::string message) {
-  x.trap(in, exec::TrapKind::kInvalid, std::move(message), lane);
-  return false;
-}
 
 // Small fields: the value must be below `limit`.
 bool set(Exec& x, const Operands& in, uint32_t lane, const MapReplacePlan& plan, uint64_t value,

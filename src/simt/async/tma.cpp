@@ -2,7 +2,6 @@
 #include "async/tma.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace triton_runner::simt {

@@ -3,7 +3,6 @@
 // The tensor map is read, and everything that will be accessed is checked, when the instruction is issued;
 // the box is copied when somebody waits for it.
 #include <algorithm>
-#include <cstring>
 
 #include <triton_runner/base/text.h>
 
@@ -11,6 +10,7 @@
 #include "async/delivery.h"
 #include "async/tma.h"
 #include "check/check.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 
@@ -42,11 +42,6 @@ AtomicType reduction_type(exec::MapElement element, AtomicOp operation) {
     default:
       return AtomicType::kOther;
   }
-}
-
-bool invalid(Exec& x, const Operands& in, uint32_t lane, std::string message) {
-  x.trap(in, exec::TrapKind::kInvalid, std::move(message), lane);
-  return false;
 }
 
 constexpr const char* kSurplusNote =
@@ -120,11 +115,9 @@ bool box_of(Exec& x, const Operands& in, const BoxPlan& plan, uint32_t i, bool w
   const uint64_t in_params = address - reinterpret_cast<uint64_t>(params.data());
   const bool from_first = !x.code().params.empty() && !x.code().begin_parameters;
   const uint64_t first = from_first ? x.code().params.front().offset : 0;
-  if ((in_params < params.size() ? in_params - first : address) % 64 != 0) {
-    x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
-           exec::kTensorMapBytes);
-    return false;
-  }
+  if ((in_params < params.size() ? in_params - first : address) % 64 != 0)
+    return refuse(x, in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
+                  exec::kTensorMapBytes);
   Counting* counting = std::exchange(x.worker->counting, nullptr);  // the map is no part of what is copied
   const std::byte* bytes = x.generic(in, i, address, exec::kTensorMapBytes, false);
   x.worker->counting = counting;

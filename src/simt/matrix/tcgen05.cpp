@@ -427,7 +427,7 @@ namespace {
 
 struct CommitOp : AsyncOp {
   std::string text() const override {
-    return "commit, of which the mbarrier at " + shared_text(address) + " is told";
+    return "commit, which signals the mbarrier at " + shared_text(address);
   }
   const Instr* at() const override { return instr; }
   const Instr* instr;

@@ -5,6 +5,11 @@
 
 namespace triton_runner::simt {
 
+inline bool is_shared(ptx::Mod m) {
+  return m == ptx::Mod::kShared || m == ptx::Mod::kSharedCta || m == ptx::Mod::kSharedCluster;
+}
+inline bool is_in_shared(const ptx::Instruction& in) { return std::ranges::any_of(in.mods, is_shared); }
+
 inline bool address_place(Lowering& l, const ptx::Operand& operand, AddressPlace* out) {
   Lowering::Address a;
   if (!l.address(operand, &a)) return false;

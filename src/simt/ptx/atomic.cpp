@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <triton_runner/base/look_up.h>
+
 #include "ptx/addresses.h"
 #include "ptx/async.h"
 
@@ -35,16 +37,11 @@ Mod operation_of(const ptx::Instruction& in) {
   return Mod::kNone;
 }
 
-AtomicOp atomic_op(Mod operation) {
-  for (const auto& [mod, op] : kOperations)
-    if (mod == operation) return op;
-  return AtomicOp::kNone;
-}
+AtomicOp atomic_op(Mod operation) { return base::look_up(kOperations, operation).value_or(AtomicOp::kNone); }
 
 Updates find_update(Mod operation, Mod type) {
-  for (const auto& [mod, element] : kTypes)
-    if (mod == type) return machine::find_update(atomic_op(operation), element);
-  return {};
+  const auto element = base::look_up(kTypes, type);
+  return element ? machine::find_update(atomic_op(operation), *element) : Updates{};
 }
 
 bool lower_atomic(Lowering& l, const ptx::Instruction& in) {
@@ -54,10 +51,7 @@ bool lower_atomic(Lowering& l, const ptx::Instruction& in) {
   const size_t at = has_result ? 1 : 0;
   if (in.operands.size() < at + 2) return l.error(in, "needs an address and a value");
   AtomicPlan plan;
-  plan.where = in.has(Mod::kGlobal) ? Space::kGlobal
-               : in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)
-                   ? Space::kShared
-                   : Space::kGeneric;
+  plan.where = in.has(Mod::kGlobal) ? Space::kGlobal : is_in_shared(in) ? Space::kShared : Space::kGeneric;
   plan.bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
   const bool wide = type == Mod::kB128;
   plan.updates = find_update(operation, type);

@@ -1,8 +1,9 @@
 // Calls: the callee's instructions in place of the call, with registers of its own. Arguments and results are
 // registers (.reg) or lie in the thread's local memory (.param), on the caller's side and on the callee's
 // independently. PTX ISA 7.1, 9.7.12.5.
-#include <algorithm>
 #include <cstring>
+
+#include <triton_runner/num/by_size.h>
 
 #include "move.h"
 #include "ptx/frame.h"
@@ -38,18 +39,8 @@ Handler local_access(bool store) {
   return store ? store_local<T> : load_local<T>;
 }
 Handler local_access(bool store, uint32_t bytes) {
-  switch (bytes) {
-    case 1:
-      return local_access<uint8_t>(store);
-    case 2:
-      return local_access<uint16_t>(store);
-    case 4:
-      return local_access<uint32_t>(store);
-    case 8:
-      return local_access<uint64_t>(store);
-    default:
-      return local_access<unsigned __int128>(store);
-  }
+  if (bytes == 16) return local_access<unsigned __int128>(store);
+  return num::by_size(bytes, [&](auto zero) { return local_access<decltype(zero)>(store); });
 }
 
 bool in_memory(const ptx::Operand& actual) { return actual.kind == ptx::OperandKind::kVariable; }

@@ -36,16 +36,18 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
 
 }  // namespace
 
+bool lower_wait(Lowering& l, const ptx::Instruction& in, Handler wait) {
+  int64_t n = 0;
+  if (in.operands.size() != 1 || !l.integer(in.operands[0], &n)) return false;
+  l.emit(wait).small = static_cast<uint32_t>(n);
+  return true;
+}
+
 bool lower_cp(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kBulk)) return lower_bulk(l, in);
   if (in.has(Mod::kCommitGroup)) return l.emit(run_copy_commit), true;
   if (in.has(Mod::kWaitAll)) return l.emit(run_copy_wait_all), true;
-  if (in.has(Mod::kWaitGroup)) {
-    int64_t n = 0;
-    if (in.operands.size() != 1 || !l.integer(in.operands[0], &n)) return false;
-    l.emit(run_copy_wait).small = static_cast<uint32_t>(n);
-    return true;
-  }
+  if (in.has(Mod::kWaitGroup)) return lower_wait(l, in, run_copy_wait);
   if (in.has(Mod::kMbarrier) || in.has(Mod::kArrive)) {
     AddressPlace address;
     address.generic = !in.has(Mod::kShared) && !in.has(Mod::kSharedCta);

@@ -41,46 +41,28 @@ m::ExactFn product_of(const ptx::Instruction& in, bool is_signed) {
   return in.has(Mod::kWide) && !is_signed ? m::exact_mulu : m::exact_mul;
 }
 
+struct Rule {
+  Opcode opcode;
+  m::ExactFn rule;
+  bool only_signed = false;
+};
+constexpr Rule kRules[] = {
+    {Opcode::kAdd, m::exact_add},        {Opcode::kSub, m::exact_sub},
+    {Opcode::kNeg, m::exact_neg},        {Opcode::kShl, m::exact_shl},
+    {Opcode::kShr, m::exact_shrs, true}, {Opcode::kDiv, m::exact_divs, true},
+    {Opcode::kRem, m::exact_rems, true}, {Opcode::kMin, m::exact_mins, true},
+    {Opcode::kMax, m::exact_maxs, true}, {Opcode::kAnd, m::exact_and},
+    {Opcode::kOr, m::exact_or},          {Opcode::kXor, m::exact_xor},
+    {Opcode::kNot, m::exact_xor},        {Opcode::kMov, m::exact_extend},
+    {Opcode::kCvta, m::exact_extend},    {Opcode::kSelp, m::exact_choose},
+    {Opcode::kSetp, m::exact_compare},
+};
+
 m::ExactFn rule_of(const ptx::Instruction& in, bool is_signed) {
-  switch (in.opcode) {
-    case Opcode::kAdd:
-      return m::exact_add;
-    case Opcode::kSub:
-      return m::exact_sub;
-    case Opcode::kNeg:
-      return m::exact_neg;
-    case Opcode::kMul:
-    case Opcode::kMad:
-      return product_of(in, is_signed);
-    case Opcode::kShl:
-      return m::exact_shl;
-    case Opcode::kShr:
-      return is_signed ? m::exact_shrs : nullptr;
-    case Opcode::kDiv:
-      return is_signed ? m::exact_divs : nullptr;
-    case Opcode::kRem:
-      return is_signed ? m::exact_rems : nullptr;
-    case Opcode::kMin:
-      return is_signed ? m::exact_mins : nullptr;
-    case Opcode::kMax:
-      return is_signed ? m::exact_maxs : nullptr;
-    case Opcode::kAnd:
-      return m::exact_and;
-    case Opcode::kOr:
-      return m::exact_or;
-    case Opcode::kXor:
-    case Opcode::kNot:
-      return m::exact_xor;
-    case Opcode::kMov:
-    case Opcode::kCvta:
-      return m::exact_extend;
-    case Opcode::kSelp:
-      return m::exact_choose;
-    case Opcode::kSetp:
-      return m::exact_compare;
-    default:
-      return nullptr;
-  }
+  if (in.opcode == Opcode::kMul || in.opcode == Opcode::kMad) return product_of(in, is_signed);
+  for (const Rule& r : kRules)
+    if (r.opcode == in.opcode) return is_signed || !r.only_signed ? r.rule : nullptr;
+  return nullptr;
 }
 
 // By redux.sync.

@@ -3,16 +3,21 @@
 #include "ptx/origin.h"
 
 namespace triton_runner::simt {
-namespace {
 
 using ptx::Effect;
 using ptx::Mod;
 
-bool has_any(const ptx::Instruction& in, std::initializer_list<Mod> mods) {
+static bool has_any(const ptx::Instruction& in, std::initializer_list<Mod> mods) {
   for (Mod m : mods)
     if (in.has(m)) return true;
   return false;
 }
+
+bool is_strong(const ptx::Instruction& in) {
+  return has_any(in, {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio});
+}
+
+namespace {
 
 Source::Access access_of(const ptx::Instruction& in) {
   const bool updates = in.does(Effect::kUpdates),
@@ -20,8 +25,7 @@ Source::Access access_of(const ptx::Instruction& in) {
   if (in.does(Effect::kCopies) || ((updates || accesses) && in.has(Mod::kAsync)))
     return Source::Access::kCopy;
   if (in.does(Effect::kObjects)) return Source::Access::kObject;
-  const bool strong = has_any(in, {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio});
-  return updates || (accesses && strong) ? Source::Access::kAtomic : Source::Access::kPlain;
+  return updates || (accesses && is_strong(in)) ? Source::Access::kAtomic : Source::Access::kPlain;
 }
 
 Source::Meets meets_of(const ptx::Instruction& in) {

@@ -1,5 +1,4 @@
 // simt::load: PTX as a Kernel.
-#include <algorithm>
 
 #include <triton_runner/simt/simt.h>
 

@@ -1,9 +1,6 @@
 // Places for registers, constants and variables, and the walk over a function's instructions.
 #include "ptx/lower.h"
 
-#include <algorithm>
-#include <bit>
-
 #include <triton_runner/exec/tensor_map.h>
 
 #include "control.h"
@@ -87,8 +84,7 @@ bool Lowering::unknown_opcode(const ptx::Instruction& in) {
   std::vector<std::string> known, notes;
   for (const ptx::OpcodeRow& row : ptx::opcode_table())
     if (!row.text.empty()) known.emplace_back(row.text);
-  for (const std::string& near : base::nearest_names(name, known))
-    notes.push_back("did you mean '" + near + "'?");
+  for (const std::string& n : base::nearest_names(name, known)) notes.push_back("did you mean '" + n + "'?");
   return error(in, "'" + name + "' is not a PTX opcode that the engine knows", notes);
 }
 
@@ -170,7 +166,6 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
       return constant(kFunctionWindow | function_index(module, *operand.function), 8);
     case ptx::OperandKind::kSink:
       error(operand.offset, "'_' takes a result: it has no value to read");
-      return kNoRegister;
       return kNoRegister;
     default:
       error(operand.offset, "expected a register or a constant");
@@ -260,6 +255,11 @@ Instr& Lowering::emit(Handler run) {
 
 // Offsets of shared variables, memory of global ones, offsets of parameters.
 bool Lowering::lower_variables() {
+  auto each_variable = [&](auto&& f) {
+    for (const ptx::Variable& v : module.variables()) f(v);
+    for (const ptx::Function* fn : module.functions())
+      for (const ptx::Variable& v : fn->variables) f(v);
+  };
   auto place_shared = [&](const ptx::Variable& v) {
     if (v.space != ptx::Space::kShared) return;
     if (v.is_extern || v.bytes == 0) {
@@ -274,9 +274,7 @@ bool Lowering::lower_variables() {
         {std::string(v.name), code.static_shared, static_cast<uint32_t>(v.bytes)});
     code.static_shared += static_cast<uint32_t>(std::min<uint64_t>(v.bytes, kOffsetMask));
   };
-  for (const ptx::Variable& v : module.variables()) place_shared(v);
-  for (const ptx::Function* f : module.functions())
-    for (const ptx::Variable& v : f->variables) place_shared(v);
+  each_variable(place_shared);
   if (code.dynamic_shared)
     code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(code.dynamic_align, 1u)));
   for (SharedVariable& v : code.shared_variables) v.at = std::min(v.at, code.static_shared);
@@ -297,19 +295,14 @@ bool Lowering::lower_variables() {
     code.globals.push_back(
         {std::string(v.name), std::move(bytes), at, v.bytes, v.space == ptx::Space::kGlobal});
   };
-  auto each_global = [&](auto&& f) {
-    for (const ptx::Variable& v : module.variables()) f(v);
-    for (const ptx::Function* fn : module.functions())
-      for (const ptx::Variable& v : fn->variables) f(v);
-  };
-  each_global(place_global);
+  each_variable(place_global);
   auto address_of = [&](std::string_view symbol) -> std::optional<uint64_t> {
     if (auto it = global_addresses_.find(symbol); it != global_addresses_.end()) return it->second;
     for (const ptx::Function* fn : module.functions())
       if (fn->name == symbol) return kFunctionWindow | function_index(module, *fn);
     return std::nullopt;
   };
-  each_global([&](const ptx::Variable& v) {
+  each_variable([&](const ptx::Variable& v) {
     if (!global_addresses_.contains(v.name)) return;
     for (const auto& r : v.relocations) {
       const std::optional<uint64_t> address = address_of(r.symbol);

@@ -2,8 +2,9 @@
 #include "memory.h"
 
 #include "move.h"
+#include "ptx/addresses.h"
 #include "ptx/async.h"
-#include "ptx/lower.h"
+#include "ptx/listing.h"
 #include "simd/tables.h"
 
 namespace triton_runner::simt {
@@ -13,7 +14,7 @@ using ptx::Mod;
 
 Space space_of(const ptx::Instruction& in) {
   if (in.has(Mod::kGlobal) || in.has(Mod::kConst)) return Space::kGlobal;
-  if (in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)) return Space::kShared;
+  if (is_in_shared(in)) return Space::kShared;
   if (in.has(Mod::kLocal)) return Space::kLocal;
   if (in.has(Mod::kParam) || in.has(Mod::kParamEntry) || in.has(Mod::kParamFunc)) return Space::kParam;
   return Space::kGeneric;
@@ -35,12 +36,6 @@ Space space_of(const ptx::Variable& v, Space otherwise) {
     default:
       return otherwise;
   }
-}
-
-bool is_strong(const ptx::Instruction& in) {
-  for (Mod m : {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio})
-    if (in.has(m)) return true;
-  return false;
 }
 
 // The registers of a load or store, all of one size.

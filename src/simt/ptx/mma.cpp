@@ -2,6 +2,8 @@
 // 9.7.14.5, 9.7.14.6.
 #include "matrix/mma.h"
 
+#include <triton_runner/base/look_up.h>
+
 #include "ptx/matrices.h"
 
 namespace triton_runner::simt {
@@ -27,47 +29,20 @@ constexpr Shape kShapes[] = {
 }  // namespace
 
 std::optional<MmaType> mma_type(Mod type, bool packed) {
-  switch (type) {
-    case Mod::kF16:
-      return MmaType::kF16;
-    case Mod::kBf16:
-      return MmaType::kBF16;
-    case Mod::kTf32:
-      return MmaType::kTF32;
-    case Mod::kE4m3:
-      return MmaType::kE4M3;
-    case Mod::kE5m2:
-      return MmaType::kE5M2;
-    case Mod::kE3m2:
-      return MmaType::kE3M2;
-    case Mod::kE2m3:
-      return MmaType::kE2M3;
-    case Mod::kE2m1:
-      return packed ? MmaType::kE2M1 : MmaType::kE2M1Byte;
-    case Mod::kS8:
-      return MmaType::kS8;
-    case Mod::kU8:
-      return MmaType::kU8;
-    case Mod::kS4:
-      return MmaType::kS4;
-    case Mod::kU4:
-      return MmaType::kU4;
-    default:
-      return std::nullopt;
-  }
+  static constexpr std::pair<Mod, MmaType> kTypes[] = {
+      {Mod::kF16, MmaType::kF16},   {Mod::kBf16, MmaType::kBF16}, {Mod::kTf32, MmaType::kTF32},
+      {Mod::kE4m3, MmaType::kE4M3}, {Mod::kE5m2, MmaType::kE5M2}, {Mod::kE3m2, MmaType::kE3M2},
+      {Mod::kE2m3, MmaType::kE2M3}, {Mod::kS8, MmaType::kS8},     {Mod::kU8, MmaType::kU8},
+      {Mod::kS4, MmaType::kS4},     {Mod::kU4, MmaType::kU4},
+  };
+  if (type == Mod::kE2m1) return packed ? MmaType::kE2M1 : MmaType::kE2M1Byte;
+  return base::look_up(kTypes, type);
 }
 
 std::optional<MmaSum> mma_sum(Mod type) {
-  switch (type) {
-    case Mod::kF32:
-      return MmaSum::kF32;
-    case Mod::kF16:
-      return MmaSum::kF16;
-    case Mod::kS32:
-      return MmaSum::kS32;
-    default:
-      return std::nullopt;
-  }
+  static constexpr std::pair<Mod, MmaSum> kSums[] = {
+      {Mod::kF32, MmaSum::kF32}, {Mod::kF16, MmaSum::kF16}, {Mod::kS32, MmaSum::kS32}};
+  return base::look_up(kSums, type);
 }
 
 bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t* operand,

@@ -2,8 +2,6 @@
 // 9.7.9.19, 9.7.9.20.
 #include "move.h"
 
-#include <algorithm>
-
 #include "ptx/lower.h"
 #include "ptx/special.h"
 

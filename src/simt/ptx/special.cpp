@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <triton_runner/num/by_size.h>
+
 namespace triton_runner::simt {
 namespace {
 
@@ -80,24 +82,11 @@ void fill(Lanes& l, uint32_t d, uint64_t value) {
     if (l.mask[i]) out[i] = static_cast<T>(value);
 }
 
-void fill_bytes(Lanes& l, uint32_t d, uint64_t value, uint32_t bytes) {
-  switch (bytes) {
-    case 1:
-      return fill<uint8_t>(l, d, value);
-    case 2:
-      return fill<uint16_t>(l, d, value);
-    case 4:
-      return fill<uint32_t>(l, d, value);
-    default:
-      return fill<uint64_t>(l, d, value);
-  }
-}
-
 }  // namespace
 
 void read_block_special(Lanes& l, const Operands& in) {
-  fill_bytes(l, in.d, block_special(exec_of(l), static_cast<Special>(in.small)),
-             static_cast<uint32_t>(in.imm));
+  const uint64_t value = block_special(exec_of(l), static_cast<Special>(in.small));
+  num::by_size(static_cast<size_t>(in.imm), [&](auto zero) { fill<decltype(zero)>(l, in.d, value); });
 }
 
 bool differs_by_thread(Special s) {

@@ -200,7 +200,28 @@ void SassLowering::emit_probes(uint32_t instruction, bool after) {
   }
 }
 
-void SassLowering::emit_stop(const sass::Instruction& in) {
+std::vector<bool> SassLowering::find_stops() {
+  std::vector<bool> out;
+  if (!stopper_) return out;
+  const std::string_view text = module_->text();
+  int line = 1;  // counted on from one to the next, which are in the order of the text
+  size_t counted = 0;
+  for (const sass::Instruction& in : function_.body) {
+    line += static_cast<int>(std::count(text.begin() + counted, text.begin() + in.offset, '\n'));
+    counted = in.offset;
+    exec::InstructionSite site{&in, in.name, {}, line, kernel.name, {}};
+    site.text = text.substr(in.offset, in.length);
+    for (const sass::Place& p : in.places)
+      site.lines.push_back({std::string(p.file), static_cast<int>(p.line), 0});
+    stops_.push_back(stopper_->add_place(site));
+    out.push_back(stops_.back() != exec::Stopper::kNowhere);
+  }
+  return out;
+}
+
+void SassLowering::emit_stop(uint32_t instruction) {
+  const uint32_t place = stops_[instruction];
+  if (place == exec::Stopper::kNowhere) return;
   if (!shown_) {
     StopRegisters all;
     for (uint32_t r = 0; r < 255; ++r) all.add("R" + std::to_string(r), reg(r), num::Type::kI32);
@@ -211,12 +232,6 @@ void SassLowering::emit_stop(const sass::Instruction& in) {
     }
     shown_ = code.keep(std::move(all));
   }
-  exec::InstructionSite site{&in, in.name, {}, module_->location(in.offset).line, kernel.name, {}};
-  site.text = module_->text().substr(in.offset, in.length);
-  for (const sass::Place& p : in.places)
-    site.lines.push_back({std::string(p.file), static_cast<int>(p.line), 0});
-  const uint32_t place = stopper_->add_place(site);
-  if (place == exec::Stopper::kNowhere) return;
   Instr& i = emit(stop_lanes);
   i.guard = kNoRegister;
   i.data = code.keep(StopPlace{place, shown_});
@@ -276,13 +291,14 @@ bool SassLowering::lower_kernel() {
                   [](const sass::Instruction& in) { return in.name.starts_with("ATOM") && in.has("CAS"); });
   code.local_bytes = (kernel.local_bytes + 15) / 16 * 16;
   starts_.assign(function_.body.size(), kNoStart);
-  for (const std::vector<uint32_t>& stretch :
-       lowering_order(*module_, function_, probes_.empty() && !stopper_)) {
+  const std::vector<bool> stands = find_stops();
+  const bool may_move = probes_.empty() && (!stopper_ || stopper_->is_sparse());
+  for (const std::vector<uint32_t>& stretch : lowering_order(*module_, function_, may_move, stands)) {
     starts_[*std::min_element(stretch.begin(), stretch.end())] = static_cast<uint32_t>(code.instrs.size());
     if (counting_) begin_counts(stretch);
     for (const uint32_t index : stretch) {
       emit_probes(index, false);
-      if (stopper_) emit_stop(function_.body[index]);
+      if (stopper_) emit_stop(index);
       if (counting_) emit_counts(index);
       lower(function_.body[index]);
       emit_probes(index, true);

@@ -119,7 +119,8 @@ class SassLowering {
   void run_uniformly(size_t first);
   bool writes_uniform() const;
   void emit_probes(uint32_t instruction, bool after);
-  void emit_stop(const sass::Instruction& in);
+  std::vector<bool> find_stops();  // by index: where the debugger stops; empty: there is none
+  void emit_stop(uint32_t instruction);
   void begin_counts(const std::vector<uint32_t>& together);
   void emit_counts(uint32_t instruction);
   void give_sources(size_t first);
@@ -134,6 +135,7 @@ class SassLowering {
   const sass::Function& function_;
   std::span<const exec::RegisterProbe> probes_;
   exec::Stopper* stopper_;
+  std::vector<uint32_t> stops_;                  // of the debugger, by index: the number of the place
   const StopRegisters* shown_ = nullptr;         // under a debugger
   std::multimap<uint32_t, uint32_t> probes_at_;  // by instruction
   base::Diagnostics& sink_;

@@ -104,11 +104,12 @@ std::set<uint64_t> jump_targets(const sass::Function& f) {
 }
 
 std::vector<std::vector<uint32_t>> lowering_order(const sass::Module& module, const sass::Function& f,
-                                                  bool may_move) {
+                                                  bool may_move, const std::vector<bool>& fixed) {
   const auto size = static_cast<uint32_t>(f.body.size());
   may_move &= std::any_of(f.body.begin(), f.body.end(), [](const auto& in) { return is_product(in); });
   std::vector<Facts> facts(size, Facts{{}, {}, true});
-  for (uint32_t i = 0; may_move && i < size; ++i) facts[i] = facts_of(module, f.body[i]);
+  for (uint32_t i = 0; may_move && i < size; ++i)
+    if (fixed.empty() || !fixed[i]) facts[i] = facts_of(module, f.body[i]);
   const std::set<uint64_t> heads = may_move ? jump_targets(f) : std::set<uint64_t>{};
   std::vector<std::vector<uint32_t>> out;
   for (uint32_t i = 0; i < size;) {

@@ -11,9 +11,10 @@ namespace triton_runner::simt {
 // Indices into Function::body, in stretches that a jump enters at their first instruction only. ptxas puts loads and addresses
 // between products of matrices: those that are independent come before or after here, so that the products of a tile stand
 // side by side (matrix/mma_group.cpp). What touches memory or other threads keeps its order.
-// Where nothing may move, or nothing is multiplied, each is a stretch of its own.
+// Where nothing may move, or nothing is multiplied, each is a stretch of its own. fixed (by index; empty: none): nothing
+// moves past these.
 std::vector<std::vector<uint32_t>> lowering_order(const sass::Module& module, const sass::Function& function,
-                                                  bool may_move);
+                                                  bool may_move, const std::vector<bool>& fixed = {});
 
 // Where a jump may come to: of code that jumps to a computed address, everywhere.
 std::set<uint64_t> jump_targets(const sass::Function& function);

@@ -8,7 +8,8 @@ using namespace triton_runner;
 namespace {
 
 // The order of some instructions, the first one number 0.
-std::string order_of(std::initializer_list<const char*> lines, bool may_move = true) {
+std::string order_of(std::initializer_list<const char*> lines, bool may_move = true,
+                     const std::vector<bool>& fixed = {}) {
   std::string text = "\t.section\t.text.k,\"ax\",@progbits\nk:\n.text.k:\n";
   size_t address = 0;
   for (const char* line : lines) {
@@ -20,7 +21,7 @@ std::string order_of(std::initializer_list<const char*> lines, bool may_move = t
   const auto module = sass::parse(std::move(text), "k.sass");
   if (!module) return module.error().message;
   std::string out;
-  for (const auto& stretch : simt::lowering_order(**module, *(*module)->find("k"), may_move)) {
+  for (const auto& stretch : simt::lowering_order(**module, *(*module)->find("k"), may_move, fixed)) {
     if (!out.empty()) out += '|';
     for (uint32_t i : stretch) out += static_cast<char>('0' + i);
   }
@@ -57,6 +58,8 @@ TEST(products_do_not_pass_jumps_and_labels) {
 }
 
 TEST(nothing_moves_where_it_may_not) {
+  CHECK_EQ(order_of({kFirst, "MOV R20, R21", "MOV R22, R23", kSecond}, true, {false, true, false, false}),
+           std::string("0|1|23"));
   CHECK_EQ(order_of({kFirst, "MOV R20, R21", kSecond}, false), std::string("0|1|2"));
   CHECK_EQ(order_of({"MOV R20, R21", "MOV R22, R23"}), std::string("0|1"));
 }

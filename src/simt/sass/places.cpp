@@ -4,6 +4,7 @@
 
 #include "ptx/special.h"
 #include "sass/handlers.h"
+#include "sass/listing.h"
 #include "sass/lower.h"
 #include "warp.h"
 

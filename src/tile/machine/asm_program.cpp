@@ -2,7 +2,6 @@
 #include "machine/asm_program.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstring>
 
@@ -456,41 +455,32 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   if (does_nothing(in.opcode)) return true;
   if (is_ours_ && in.opcode == ptx::Opcode::kBra && in.operands.size() == 1 &&
       in.operands[0].kind == ptx::OperandKind::kLabel) {
-    AsmStep jump;
-    if (in.guard >= 0)
-      jump.guard = places_[static_cast<size_t>(in.guard)], jump.flip = in.guard_negated ? -1 : 0;
+    AsmStep jump = guarded(in);
     jump.to = static_cast<uint32_t>(in.operands[0].integer);  // an instruction, as yet
     asm_->steps.push_back(jump);
     return asm_->jumps = true;
   }
   const ptx::OpcodeRow& row = ptx::row(in.opcode);
   if (row.handler != "alu" && row.handler != "move") {
-    const base::Diagnostic d =
+    base::Diagnostic d =
         asm_->module->diagnostic(in.offset, "'" + std::string(in.spelling) +
                                                 "' is not executed in inline assembly of the tile engine");
-    std::vector<std::string> notes{
-        "it executes arithmetic on registers; run the kernel at level ptx for the rest"};
-    notes.insert(notes.end(), d.notes.begin(), d.notes.end());
-    return fail("inline assembly, line " + std::to_string(d.location.line) + ": " + d.message,
-                std::move(notes));
+    d.source_line.clear();
+    d.notes.insert(d.notes.begin(),
+                   "it executes arithmetic on registers; run the kernel at level ptx for the rest");
+    return fail(d);
   }
   auto found = ptx::find_alu(*asm_->module, f, in);
   if (!found) return fail(found.error());
   const auto operands = ptx::flattened(in);
-  AsmStep step;
-  if (in.guard >= 0)
-    step.guard = places_[static_cast<size_t>(in.guard)], step.flip = in.guard_negated ? -1 : 0;
+  AsmStep step = guarded(in);
   auto at = [&](int8_t which, ptx::Mod type) {
     if (which == ptx::Alu::kCarry) return carry_ == ptx::kNoRegister ? carry_ = asm_->reserve(1) : carry_;
     if (which < 0) return ptx::kNoRegister;
     const ptx::Operand& o = *operands[static_cast<size_t>(which)];
     const uint32_t value = place(o, type);
     if (!o.negated || value == ptx::kNoRegister) return value;
-    AsmStep flip;
-    flip.run = flip_predicate;
-    flip.operands.d = asm_->reserve(1), flip.operands.a = value;
-    asm_->steps.push_back(flip);
-    return flip.operands.d;
+    return flipped(flip_predicate, value, 1);
   };
   step.run = found->run;
   step.operands.d = at(found->operands[0], found->types[0]);
@@ -504,12 +494,19 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   return !failed_;
 }
 
-uint32_t Assembler::minus(uint32_t place) {
-  AsmStep flip;
-  flip.run = flip_sign;
-  flip.operands.d = asm_->reserve(4), flip.operands.a = place;
-  asm_->steps.push_back(flip);
-  return flip.operands.d;
+AsmStep Assembler::guarded(const ptx::Instruction& in) const {
+  AsmStep step;
+  if (in.guard >= 0)
+    step.guard = places_[static_cast<size_t>(in.guard)], step.flip = in.guard_negated ? -1 : 0;
+  return step;
+}
+
+uint32_t Assembler::flipped(ptx::Handler flip, uint32_t place, uint32_t bytes) {
+  AsmStep step;
+  step.run = flip;
+  step.operands.d = asm_->reserve(bytes), step.operands.a = place;
+  asm_->steps.push_back(step);
+  return step.operands.d;
 }
 
 // As simt's ContractedCode does.
@@ -520,7 +517,7 @@ bool Assembler::lower_sum(const ptx::Function& f, const ptx::Contraction& c) {
   const auto operands = ptx::fused_operands(f, c);
   const auto found = ptx::find_fused(*asm_->module, f, c, product.opcode == ptx::Opcode::kDiv);
   if (!found) return fail(found.error());
-  AsmStep step;
+  AsmStep step = guarded(sum);
   step.run = found->run;
   step.operands.d = place(operands[0], type);
   step.operands.a = place(operands[1], type);
@@ -528,10 +525,8 @@ bool Assembler::lower_sum(const ptx::Function& f, const ptx::Contraction& c) {
   step.operands.c = place(operands[3], type);
   step.operands.small = found->small;
   step.operands.imm = found->imm;
-  if (c.minus_product) step.operands.a = minus(step.operands.a);
-  if (c.minus_addend) step.operands.c = minus(step.operands.c);
-  if (sum.guard >= 0)
-    step.guard = places_[static_cast<size_t>(sum.guard)], step.flip = sum.guard_negated ? -1 : 0;
+  if (c.minus_product) step.operands.a = flipped(flip_sign, step.operands.a, 4);
+  if (c.minus_addend) step.operands.c = flipped(flip_sign, step.operands.c, 4);
   asm_->steps.push_back(step);
   return !failed_;
 }

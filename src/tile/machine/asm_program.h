@@ -98,7 +98,9 @@ class Assembler {
   bool lower();
   bool lower_instruction(const ptx::Function& f, const ptx::Instruction& in);
   bool lower_sum(const ptx::Function& f, const ptx::Contraction& c);
-  uint32_t minus(uint32_t place);
+  AsmStep guarded(const ptx::Instruction& in) const;  // a step under the instruction's guard
+  uint32_t flipped(ptx::Handler flip, uint32_t place,
+                   uint32_t bytes);  // the place of what `flip` makes of it
   uint32_t constant(uint64_t value, uint32_t bytes, AsmFill::Kind kind = AsmFill::kNumber);
   uint32_t place(const ptx::Operand& o, ptx::Mod type);
   uint32_t special(const ptx::Operand& o, uint32_t bytes);

@@ -27,14 +27,16 @@ std::vector<int64_t> ints(const ir::Attr* attr) {
   return out;
 }
 
+Basis basis_of(const std::vector<int64_t>& values) {
+  Basis basis;
+  for (int64_t v : values) basis.push_back(static_cast<int32_t>(std::min<int64_t>(v, INT32_MAX)));
+  return basis;
+}
+
 std::vector<Basis> bases(const ir::Attr* attr) {
   std::vector<Basis> out;
   if (!attr) return out;
-  for (const ir::Attr* e : attr->elements) {
-    Basis basis;
-    for (int64_t v : ints(e)) basis.push_back(static_cast<int32_t>(std::min<int64_t>(v, INT32_MAX)));
-    out.push_back(std::move(basis));
-  }
+  for (const ir::Attr* e : attr->elements) out.push_back(basis_of(ints(e)));
   return out;
 }
 
@@ -112,9 +114,7 @@ bool read_padding(std::string_view text, Encoding& e) {
 // the text.
 std::vector<int64_t> ints_in_text(std::string_view text, std::string_view key) {
   std::vector<int64_t> out;
-  size_t at = text.find(key);
-  if (at == std::string_view::npos) return out;
-  at = text.find('[', at);
+  size_t at = text.find('[', std::min(text.find(key), text.size()));
   const size_t end = text.find(']', at);
   if (at == std::string_view::npos || end == std::string_view::npos) return out;
   const char* p = text.data() + at + 1;
@@ -132,38 +132,17 @@ std::vector<int64_t> ints_in_text(std::string_view text, std::string_view key) {
 
 std::vector<Basis> bases_in_text(std::string_view text, std::string_view key) {
   std::vector<Basis> out;
-  size_t at = text.find(key);
-  if (at == std::string_view::npos) return out;
-  at = text.find('[', at);
+  size_t at = text.find('[', std::min(text.find(key), text.size()));
   if (at == std::string_view::npos) return out;
   for (at++; at < text.size() && text[at] != ']';) {
     if (text[at] != '[') {
       at++;
       continue;
     }
-    Basis basis;
-    for (int64_t v : ints_in_text(text.substr(at), "["))
-      basis.push_back(static_cast<int32_t>(std::min<int64_t>(v, INT32_MAX)));
-    out.push_back(std::move(basis));
+    out.push_back(basis_of(ints_in_text(text.substr(at), "[")));
     at = text.find(']', at) + 1;
   }
   return out;
-}
-
-// Shared encodings up to 3.2: one kind, in which hasLeadingOffset says that it is Hopper's.
-Status read_old_shared(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kSwizzledShared;
-  e.vec = integer(attr, "vec", 1);
-  e.per_phase = integer(attr, "perPhase", 1);
-  e.max_phase = integer(attr, "maxPhase", 1);
-  e.order = ints(attr.get("order"));
-  if (integer(attr, "hasLeadingOffset", 0) == 0) return base::success();
-  e.kind = EncodingKind::kNvmmaShared;
-  e.explicit_rank = static_cast<int64_t>(e.order.size());
-  e.swizzle_bytes = e.max_phase > 1 ? e.max_phase * 16 : 0;
-  e.element_bits = 128 / std::max<int64_t>(e.vec, 1);
-  e.is_transposed = !e.order.empty() && e.order[0] == 0 && e.order.size() > 1;
-  return base::success();
 }
 
 // ---- one reader an encoding
@@ -178,7 +157,6 @@ Status read_parent(const ir::Attr& attr, Encoding& e) {
 }
 
 Status read_blocked(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kBlocked;
   e.size_per_thread = ints(attr.get("sizePerThread"));
   e.threads_per_warp = ints(attr.get("threadsPerWarp"));
   e.warps_per_cta = ints(attr.get("warpsPerCTA"));
@@ -191,20 +169,17 @@ Status read_blocked(const ir::Attr& attr, Encoding& e) {
 }
 
 Status read_slice(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kSlice;
   e.dim = integer(attr, "dim", 0);
   return read_parent(attr, e);
 }
 
 Status read_dot_operand(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kDotOperand;
   e.op_idx = integer(attr, "opIdx", 0);
   e.k_width = integer(attr, "kWidth", 0);
   return read_parent(attr, e);
 }
 
 Status read_nvidia_mma(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kNvidiaMma;
   e.version = integer(attr, "versionMajor", 2);
   e.warps_per_cta = ints(attr.get("warpsPerCTA"));
   e.instr_shape = ints(attr.get("instrShape"));
@@ -212,7 +187,6 @@ Status read_nvidia_mma(const ir::Attr& attr, Encoding& e) {
 }
 
 Status read_mfma(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kAmdMfma;
   e.version = integer(attr, "version", integer(attr, "versionMajor", 3));
   e.warps_per_cta = ints(attr.get("warpsPerCTA"));
   e.instr_shape = ints(attr.get("instrShape"));
@@ -223,7 +197,6 @@ Status read_mfma(const ir::Attr& attr, Encoding& e) {
 }
 
 Status read_wmma(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kAmdWmma;
   e.version = integer(attr, "version", 1);
   e.is_transposed = integer(attr, "isTranspose", integer(attr, "isTransposed", 0)) != 0;
   e.instr_shape = ints(attr.get("instrShape"));
@@ -237,12 +210,10 @@ Status read_wmma(const ir::Attr& attr, Encoding& e) {
 }
 
 Status read_linear_layout(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kLinear;
   return span_named(attr, {"register", "lane", "warp", "block"}, e);
 }
 
 Status read_shared_linear(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kSharedLinear;
   const ir::Attr* inner = attr.get("offset") ? &attr : nullptr;
   for (const ir::Attr* p : attr.elements) {
     if (!inner && p->get("offset")) inner = p;
@@ -252,27 +223,33 @@ Status read_shared_linear(const ir::Attr& attr, Encoding& e) {
               e);
 }
 
-Status read_swizzling(const ir::Attr& attr, Encoding& e) {
+void set_swizzling(const ir::Attr& attr, Encoding& e) {
   e.vec = integer(attr, "vec", 1);
   e.per_phase = integer(attr, "perPhase", 1);
   e.max_phase = integer(attr, "maxPhase", 1);
   e.order = ints(attr.get("order"));
+}
+Status read_swizzling(const ir::Attr& attr, Encoding& e) {
+  set_swizzling(attr, e);
   if (e.vec < 1 || e.per_phase < 1 || e.max_phase < 1 || e.order.empty())
     return failure("#" + std::string(attr.string) +
                    " needs vec, perPhase, maxPhase of at least 1 and an order");
   return base::success();
 }
-Status read_swizzled(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kSwizzledShared;
-  return read_swizzling(attr, e);
-}
-Status read_rotating(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kRotatingShared;
-  return read_swizzling(attr, e);
+
+// Shared encodings up to 3.2: one kind, in which hasLeadingOffset says that it is Hopper's.
+Status read_old_shared(const ir::Attr& attr, Encoding& e) {
+  set_swizzling(attr, e);
+  if (integer(attr, "hasLeadingOffset", 0) == 0) return base::success();
+  e.kind = EncodingKind::kNvmmaShared;
+  e.explicit_rank = static_cast<int64_t>(e.order.size());
+  e.swizzle_bytes = e.max_phase > 1 ? e.max_phase * 16 : 0;
+  e.element_bits = 128 / std::max<int64_t>(e.vec, 1);
+  e.is_transposed = !e.order.empty() && e.order[0] == 0 && e.order.size() > 1;
+  return base::success();
 }
 
 Status read_nvmma(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kNvmmaShared;
   e.swizzle_bytes = integer(attr, "swizzlingByteWidth", 0);
   e.is_transposed = integer(attr, "transposed", 0) != 0;
   e.element_bits = integer(attr, "elementBitWidth", 16);
@@ -284,7 +261,6 @@ Status read_nvmma(const ir::Attr& attr, Encoding& e) {
 }
 
 Status read_padded(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kPaddedShared;
   if (!read_padding(attr.text, e))
     return failure("#ttg.padded_shared without its list of [interval:+padding]");
   const auto offset = bases_in_text(attr.text, "offset");
@@ -295,7 +271,6 @@ Status read_padded(const ir::Attr& attr, Encoding& e) {
 }
 
 Status read_partitioned(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kPartitionedShared;
   const int64_t partitions = integer(attr, "numPartitions", 1), groups = integer(attr, "numGroups", 1);
   for (const int64_t n : {partitions, groups})
     if (n < 1 || n > 1 << 10 || (n & (n - 1)) != 0)
@@ -316,8 +291,13 @@ Status read_partitioned(const ir::Attr& attr, Encoding& e) {
   return base::success();
 }
 
+Status read_split(const ir::Attr& attr, Encoding& e) {
+  if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
+  if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
+  return base::success();
+}
+
 Status read_tensor_memory(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kTensorMemory;
   e.block_m = integer(attr, "blockM", 128);
   e.block_n = integer(attr, "blockN", 0);
   e.two_ctas = integer(attr, "twoCTAs", 0) != 0;
@@ -326,45 +306,41 @@ Status read_tensor_memory(const ir::Attr& attr, Encoding& e) {
   // apart.
   e.col_stride = integer(attr, "colStride", 0);
   if (e.col_stride == 0) e.col_stride = integer(attr, "unpacked", 1) ? -1 : 1;
-  if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
-  if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
-  return base::success();
+  return read_split(attr, e);
 }
 
 Status read_tensor_memory_scales(const ir::Attr& attr, Encoding& e) {
-  e.kind = EncodingKind::kTensorMemoryScales;
   const ir::Attr* order = attr.get("blockRepOrder");
   e.order = order && (order->string == "kThenMn" || order->text == "kThenMn") ? std::vector<int64_t>{1, 0}
                                                                               : std::vector<int64_t>{0, 1};
-  if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
-  if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
-  return base::success();
+  return read_split(attr, e);
 }
 
 struct Reader {
   std::string_view name;
+  EncodingKind kind;
   Status (*read)(const ir::Attr& attr, Encoding& e);
 };
 constexpr Reader kReaders[] = {
-    {"blocked", read_blocked},
-    {"slice", read_slice},
-    {"dot_op", read_dot_operand},
-    {"nvidia_mma", read_nvidia_mma},
-    {"amd_mfma", read_mfma},
-    {"mfma", read_mfma},
-    {"amd_wmma", read_wmma},
-    {"wmma", read_wmma},
-    {"linear", read_linear_layout},
-    {"generic_linear", read_linear_layout},
-    {"shared_linear", read_shared_linear},
-    {"swizzled_shared", read_swizzled},
-    {"amd_rotating_shared", read_rotating},
-    {"shared", read_old_shared},
-    {"nvmma_shared", read_nvmma},
-    {"padded_shared", read_padded},
-    {"partitioned_shared", read_partitioned},
-    {"tensor_memory_encoding", read_tensor_memory},
-    {"tensor_memory_scales_encoding", read_tensor_memory_scales},
+    {"blocked", EncodingKind::kBlocked, read_blocked},
+    {"slice", EncodingKind::kSlice, read_slice},
+    {"dot_op", EncodingKind::kDotOperand, read_dot_operand},
+    {"nvidia_mma", EncodingKind::kNvidiaMma, read_nvidia_mma},
+    {"amd_mfma", EncodingKind::kAmdMfma, read_mfma},
+    {"mfma", EncodingKind::kAmdMfma, read_mfma},
+    {"amd_wmma", EncodingKind::kAmdWmma, read_wmma},
+    {"wmma", EncodingKind::kAmdWmma, read_wmma},
+    {"linear", EncodingKind::kLinear, read_linear_layout},
+    {"generic_linear", EncodingKind::kLinear, read_linear_layout},
+    {"shared_linear", EncodingKind::kSharedLinear, read_shared_linear},
+    {"swizzled_shared", EncodingKind::kSwizzledShared, read_swizzling},
+    {"amd_rotating_shared", EncodingKind::kRotatingShared, read_swizzling},
+    {"shared", EncodingKind::kSwizzledShared, read_old_shared},
+    {"nvmma_shared", EncodingKind::kNvmmaShared, read_nvmma},
+    {"padded_shared", EncodingKind::kPaddedShared, read_padded},
+    {"partitioned_shared", EncodingKind::kPartitionedShared, read_partitioned},
+    {"tensor_memory_encoding", EncodingKind::kTensorMemory, read_tensor_memory},
+    {"tensor_memory_scales_encoding", EncodingKind::kTensorMemoryScales, read_tensor_memory_scales},
 };
 
 }  // namespace
@@ -383,6 +359,7 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
   read_cga(attr, e);
   const auto* reader = std::ranges::find(kReaders, name, &Reader::name);
   if (reader == std::end(kReaders)) return failure("unknown encoding #" + std::string(attr.string));
+  e.kind = reader->kind;
   if (Status read = reader->read(attr, e); !read) return read.error();
   if (e.kind == EncodingKind::kNvmmaShared) {
     if (e.element_bits < 4 || e.element_bits > 64)

@@ -289,36 +289,14 @@ void MemPlan::transfer(std::byte* linear, std::byte* arena, MemDesc d) const {
       continue;
     }
     const size_t bytes = (size_t{1} << run_) * size_;
-    switch (bytes) {
-      case 1:
-        copy_runs<kRead, 1>(linear, base, place_.data(), runs, flip);
-        break;
-      case 2:
-        copy_runs<kRead, 2>(linear, base, place_.data(), runs, flip);
-        break;
-      case 4:
-        copy_runs<kRead, 4>(linear, base, place_.data(), runs, flip);
-        break;
-      case 8:
-        copy_runs<kRead, 8>(linear, base, place_.data(), runs, flip);
-        break;
-      case 16:
-        copy_runs<kRead, 16>(linear, base, place_.data(), runs, flip);
-        break;
-      case 32:
-        copy_runs<kRead, 32>(linear, base, place_.data(), runs, flip);
-        break;
-      case 64:
-        copy_runs<kRead, 64>(linear, base, place_.data(), runs, flip);
-        break;
-      case 128:
-        copy_runs<kRead, 128>(linear, base, place_.data(), runs, flip);
-        break;
-      default:
-        for (int64_t r = 0; r < runs; r++) {
-          std::byte* at = base + (place_[r] ^ flip);
-          std::memcpy(kRead ? linear + r * bytes : at, kRead ? at : linear + r * bytes, bytes);
-        }
+    const bool is_usual = [&]<size_t... kBytes>(std::index_sequence<kBytes...>) {
+      return (
+          (bytes == kBytes && (copy_runs<kRead, kBytes>(linear, base, place_.data(), runs, flip), true)) ||
+          ...);
+    }(std::index_sequence<1, 2, 4, 8, 16, 32, 64, 128>{});
+    for (int64_t r = 0; !is_usual && r < runs; r++) {
+      std::byte* at = base + (place_[r] ^ flip);
+      std::memcpy(kRead ? linear + r * bytes : at, kRead ? at : linear + r * bytes, bytes);
     }
     linear += runs * bytes;
   }

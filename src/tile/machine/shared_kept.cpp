@@ -1,6 +1,5 @@
 // Shared state that a debugger keeps, goes back to and shows.
 #include <algorithm>
-#include <cstring>
 
 #include <triton_runner/base/text.h>
 
@@ -52,7 +51,7 @@ std::vector<std::string> SharedState::under_way() const {
       text = "copy of " + std::to_string(op.copy.plan->bytes()) + " bytes to " +
              (op.copy.plan->in_tensor_memory() ? "tensor memory " : "shared ") + hex(op.copy.to.base);
     if (op.barrier != kNoBarrier)
-      text += ", of which the mbarrier at shared " + hex(op.barrier) + " is told";
+      text += ", which signals the mbarrier at shared " + hex(op.barrier);
     else if (i.agent != machine::kNoAgent)
       text += ", group " + std::to_string(i.group) + " of " + std::to_string(async_.commits(i.agent));
     out.push_back(std::move(text));

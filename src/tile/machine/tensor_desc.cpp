@@ -9,7 +9,6 @@
 #include <triton_runner/ir/enums.h>
 #include <triton_runner/machine/box.h>
 
-#include "lowering.h"
 #include "machine/shared_state.h"
 #include "ops/access.h"
 

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstring>
 
+#include <triton_runner/num/by_size.h>
+
 #include "lowering.h"
 #include "ops/elements.h"
 #include "ops/memory.h"
@@ -42,21 +44,9 @@ const Instr* run_poll(Task& t, const Instr& in) {
       seen[i] = 1;
       continue;
     }
-    uint64_t found = 0;
-    switch (expected_type.size) {
-      case 1:
-        found = __atomic_load_n(reinterpret_cast<const uint8_t*>(address), __ATOMIC_ACQUIRE);
-        break;
-      case 2:
-        found = __atomic_load_n(reinterpret_cast<const uint16_t*>(address), __ATOMIC_ACQUIRE);
-        break;
-      case 4:
-        found = __atomic_load_n(reinterpret_cast<const uint32_t*>(address), __ATOMIC_ACQUIRE);
-        break;
-      default:
-        found = __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_ACQUIRE);
-        break;
-    }
+    const uint64_t found = num::by_size(expected_type.size, [&](auto zero) -> uint64_t {
+      return __atomic_load_n(reinterpret_cast<const decltype(zero)*>(address), __ATOMIC_ACQUIRE);
+    });
     seen[i] = found == expected[i];
     all &= seen[i] != 0;
   }

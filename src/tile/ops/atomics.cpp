@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include <triton_runner/num/by_size.h>
 #include <triton_runner/num/elementwise.h>
 
 #include "ops/elements.h"
@@ -71,29 +72,13 @@ uint64_t cas(uint64_t address, uint64_t expected, uint64_t value) {
 }  // namespace
 
 uint64_t atomic_rmw(Rmw op, num::Type type, uint64_t address, uint64_t value) {
-  switch (num::size_of(type)) {
-    case 1:
-      return rmw<uint8_t>(op, type, address, value);
-    case 2:
-      return rmw<uint16_t>(op, type, address, value);
-    case 4:
-      return rmw<uint32_t>(op, type, address, value);
-    default:
-      return rmw<uint64_t>(op, type, address, value);
-  }
+  return num::by_size(num::size_of(type),
+                      [&](auto zero) { return rmw<decltype(zero)>(op, type, address, value); });
 }
 
 uint64_t atomic_cas(num::Type type, uint64_t address, uint64_t expected, uint64_t value) {
-  switch (num::size_of(type)) {
-    case 1:
-      return cas<uint8_t>(address, expected, value);
-    case 2:
-      return cas<uint16_t>(address, expected, value);
-    case 4:
-      return cas<uint32_t>(address, expected, value);
-    default:
-      return cas<uint64_t>(address, expected, value);
-  }
+  return num::by_size(num::size_of(type),
+                      [&](auto zero) { return cas<decltype(zero)>(address, expected, value); });
 }
 
 namespace {

@@ -2,7 +2,6 @@
 #include "ops/combine.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace triton_runner::tile {
 

@@ -75,10 +75,7 @@ bool compare_affine(Task& t, const Instr& in, const Affine& d, bool negate) {
   int64_t n = ty.shape[axis];
   negative_interval(d.base, d.stride[axis], n, &box.lo[axis], &box.hi[axis]);
   if (negate) {  // the interval begins at 0 or ends at n: so does the other one
-    if (box.lo[axis] == 0)
-      box.lo[axis] = box.hi[axis], box.hi[axis] = n;
-    else
-      box.hi[axis] = box.lo[axis], box.lo[axis] = 0;
+    complement(box, axis, n);
   }
   store_box(t, in.result(), box);
   return true;

@@ -24,19 +24,32 @@ bool affine_range(const Affine& a, const TileType& type, int64_t* low, int64_t* 
   return true;
 }
 
-uint64_t as_unsigned(int64_t v, num::Type type) {
+// The value that the low bits have as an integer of the type, given those of 8 to 32 bits.
+template <class I8, class I16, class I32>
+static int64_t cut(int64_t v, num::Type type) {
   switch (type) {
     case num::Type::kI1:
       return v & 1;
     case num::Type::kI8:
-      return static_cast<uint8_t>(v);
+      return static_cast<I8>(v);
     case num::Type::kI16:
-      return static_cast<uint16_t>(v);
+      return static_cast<I16>(v);
     case num::Type::kI32:
-      return static_cast<uint32_t>(v);
+      return static_cast<I32>(v);
     default:
-      return static_cast<uint64_t>(v);
+      return v;
   }
+}
+
+uint64_t as_unsigned(int64_t v, num::Type type) {
+  return static_cast<uint64_t>(cut<uint8_t, uint16_t, uint32_t>(v, type));
+}
+
+void complement(MaskBox& box, int axis, int64_t n) {
+  if (box.lo[axis] == 0)
+    box.lo[axis] = box.hi[axis], box.hi[axis] = n;
+  else
+    box.hi[axis] = box.lo[axis], box.lo[axis] = 0;
 }
 
 namespace {
@@ -48,20 +61,7 @@ bool integer_limits(const TileType& type, int64_t* low, int64_t* high) {
   return type.element != num::Type::kI1;
 }
 
-int64_t wrap(int64_t v, num::Type type) {
-  switch (type) {
-    case num::Type::kI1:
-      return v & 1;
-    case num::Type::kI8:
-      return static_cast<int8_t>(v);
-    case num::Type::kI16:
-      return static_cast<int16_t>(v);
-    case num::Type::kI32:
-      return static_cast<int32_t>(v);
-    default:
-      return v;
-  }
-}
+int64_t wrap(int64_t v, num::Type type) { return cut<int8_t, int16_t, int32_t>(v, type); }
 
 void copy_result(Task& t, const Instr& in, uint32_t operand) { t.copy(in.result(), in.operand(operand)); }
 
@@ -202,39 +202,26 @@ const Instr* run_min_max(Task& t, const Instr& in) {
   return run_elementwise(t, in);
 }
 
-const Instr* run_and(Task& t, const Instr& in) {
+// And of masks, or or: an operand that is the same everywhere decides, or the other one is the result.
+template <bool kOr>
+const Instr* run_and_or(Task& t, const Instr& in) {
   const TileType& ty = t.type(in.result());
   if (ty.element != num::Type::kI1) return run_elementwise(t, in);
   for (uint32_t i = 0; i < 2; ++i)
     if (t.is_uniform(in.operand(i))) {
-      if (t.bits(in.operand(i)))
-        copy_result(t, in, 1 - i);
+      if ((t.bits(in.operand(i)) != 0) == kOr)
+        t.set_uniform(in.result(), kOr);
       else
-        t.set_uniform(in.result(), 0);
+        copy_result(t, in, 1 - i);
       return next(in);
     }
   MaskBox a, b;
-  if (box_of(t.value(in.operand(0)), ty, &a) && box_of(t.value(in.operand(1)), ty, &b)) {
-    for (int d = 0; d < ty.rank; ++d)
-      a.lo[d] = std::max(a.lo[d], b.lo[d]), a.hi[d] = std::min(a.hi[d], b.hi[d]);
-    store_box(t, in.result(), a);
-    return next(in);
-  }
-  return run_elementwise(t, in);
-}
-
-const Instr* run_or(Task& t, const Instr& in) {
-  const TileType& ty = t.type(in.result());
-  if (ty.element != num::Type::kI1) return run_elementwise(t, in);
-  for (uint32_t i = 0; i < 2; ++i)
-    if (t.is_uniform(in.operand(i))) {
-      if (t.bits(in.operand(i)))
-        t.set_uniform(in.result(), 1);
-      else
-        copy_result(t, in, 1 - i);
-      return next(in);
-    }
-  return run_elementwise(t, in);
+  if (kOr || !box_of(t.value(in.operand(0)), ty, &a) || !box_of(t.value(in.operand(1)), ty, &b))
+    return run_elementwise(t, in);
+  for (int d = 0; d < ty.rank; ++d)
+    a.lo[d] = std::max(a.lo[d], b.lo[d]), a.hi[d] = std::min(a.hi[d], b.hi[d]);
+  store_box(t, in.result(), a);
+  return next(in);
 }
 
 // not(mask): one side of a cut stays one.
@@ -252,10 +239,7 @@ const Instr* run_xor(Task& t, const Instr& in) {
       for (int d = 0; d < ty.rank; ++d)
         if (box.lo[d] > 0 || box.hi[d] < ty.shape[d]) axis = d, ++cuts;
       if (cuts != 1 || (box.lo[axis] > 0 && box.hi[axis] < ty.shape[axis])) break;
-      if (box.lo[axis] == 0)
-        box.lo[axis] = box.hi[axis], box.hi[axis] = ty.shape[axis];
-      else
-        box.hi[axis] = box.lo[axis], box.lo[axis] = 0;
+      complement(box, axis, ty.shape[axis]);
       return store_box(t, in.result(), box), next(in);
     }
   }
@@ -407,12 +391,27 @@ void store_box(Task& t, Slot slot, const MaskBox& box) {
     v.box.lo[d] = static_cast<int32_t>(box.lo[d]), v.box.hi[d] = static_cast<int32_t>(box.hi[d]);
 }
 
-void lower_addi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_addi, run_add<1>); }
-void lower_subi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_subi, run_add<-1>); }
-void lower_muli(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_muli, run_mul); }
-void lower_shli(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_shli, run_shl); }
-void lower_divsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_divsi, run_divide); }
-void lower_divui(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_divui, run_divide); }
+#define LAZY(name, ...)                                      \
+  void lower_##name(Lowering& l, const ir::Op& op) {         \
+    lower_lazy(l, op, num::elementwise_##name, __VA_ARGS__); \
+  }
+LAZY(addi, run_add<1>)
+LAZY(subi, run_add<-1>)
+LAZY(muli, run_mul)
+LAZY(shli, run_shl)
+LAZY(divsi, run_divide)
+LAZY(divui, run_divide)
+LAZY(minsi, run_min_max)
+LAZY(maxsi, run_min_max, 1)
+LAZY(andi, run_and_or<false>)
+LAZY(ori, run_and_or<true>)
+LAZY(xori, run_xor)
+LAZY(extsi, run_cast<false>)
+LAZY(extui, run_cast<true>)
+LAZY(trunci, run_cast<false>)
+LAZY(index_cast, run_cast<false>)
+LAZY(index_castui, run_cast<true>)
+#undef LAZY
 void lower_remsi(Lowering& l, const ir::Op& op) {
   const bool paired = has_quotient(op, ir::OpKind::kDivSI);
   lower_lazy(l, op, paired ? num::elementwise_remsi_paired : num::elementwise_remsi, run_divide, 1);
@@ -421,8 +420,6 @@ void lower_remui(Lowering& l, const ir::Op& op) {
   const bool paired = has_quotient(op, ir::OpKind::kDivUI);
   lower_lazy(l, op, paired ? num::elementwise_remui_paired : num::elementwise_remui, run_divide, 1);
 }
-void lower_minsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_minsi, run_min_max); }
-void lower_maxsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_maxsi, run_min_max, 1); }
 // An element that is defined and `decides` is all that counts.
 static void shadow_logical(ShadowRule& r, bool decides) {
   const TileType& type = r.t.type(r.in.result());
@@ -436,24 +433,8 @@ static void shadow_logical(ShadowRule& r, bool decides) {
     return !known_a || !known_b;
   });
 }
-void lower_andi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_andi, run_and); }
 void shadow_andi(ShadowRule& r) { shadow_logical(r, false); }
-void lower_ori(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_ori, run_or); }
 void shadow_ori(ShadowRule& r) { shadow_logical(r, true); }
-void lower_xori(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_xori, run_xor); }
-void lower_extsi(Lowering& l, const ir::Op& op) {
-  lower_lazy(l, op, num::elementwise_extsi, run_cast<false>);
-}
-void lower_extui(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_extui, run_cast<true>); }
-void lower_trunci(Lowering& l, const ir::Op& op) {
-  lower_lazy(l, op, num::elementwise_trunci, run_cast<false>);
-}
-void lower_index_cast(Lowering& l, const ir::Op& op) {
-  lower_lazy(l, op, num::elementwise_index_cast, run_cast<false>);
-}
-void lower_index_castui(Lowering& l, const ir::Op& op) {
-  lower_lazy(l, op, num::elementwise_index_castui, run_cast<true>);
-}
 void lower_select(Lowering& l, const ir::Op& op) {
   if (!op.operand(1)->type || l.type_of(l.slot(op.operand(1)))->size != 0) {
     lower_lazy(l, op, num::elementwise_select, run_select);

@@ -1,7 +1,5 @@
 // Arithmetic on lazy forms: what stays a sum of strides, a box, or one value for all.
 #pragma once
-#include <optional>
-
 #include "task.h"
 
 namespace triton_runner::tile {
@@ -42,6 +40,7 @@ struct MaskBox {
     return true;
   }
 };
+void complement(MaskBox& box, int axis, int64_t n);  // of a box that is cut at one end of one axis of n
 bool box_of(const Value& v, const TileType& type, MaskBox* out);
 void store_box(Task& t, Slot slot, const MaskBox& box);  // as uniform where it is all or nothing
 

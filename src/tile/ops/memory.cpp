@@ -6,9 +6,6 @@
 
 #include <triton_runner/num/kernels.h>
 
-#include "lowering.h"
-#include "ops/lazy.h"
-
 namespace triton_runner::tile {
 
 bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool write, Block* block,

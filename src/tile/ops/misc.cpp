@@ -1,7 +1,6 @@
 // Casts between kinds of types, arithmetic with attributes or two results, assertions, printing, and ops that
 // have nothing to do.
 #include <cinttypes>
-#include <cstring>
 
 #include <triton_runner/exec/stopper.h>
 #include <triton_runner/ir/enums.h>

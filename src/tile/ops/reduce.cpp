@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/ir/enums.h>
 #include <triton_runner/num/kernels.h>
-#include <triton_runner/num/reduce.h>
 
 #include "lowering.h"
 #include "ops/combine.h"
@@ -49,40 +49,13 @@ std::optional<num::ReduceOp> known_combiner(const ir::Region& region) {
   if (!op) return std::nullopt;
   using enum ir::OpKind;
   using R = num::ReduceOp;
-  switch (op->kind) {
-    case kAddI:
-      return R::kAddI;
-    case kMulI:
-      return R::kMulI;
-    case kAndI:
-      return R::kAnd;
-    case kOrI:
-      return R::kOr;
-    case kXOrI:
-      return R::kXor;
-    case kMaxSI:
-      return R::kMaxS;
-    case kMaxUI:
-      return R::kMaxU;
-    case kMinSI:
-      return R::kMinS;
-    case kMinUI:
-      return R::kMinU;
-    case kAddF:
-      return R::kAddF;
-    case kMulF:
-      return R::kMulF;
-    case kMaxNumF:
-      return R::kMaxNum;
-    case kMinNumF:
-      return R::kMinNum;
-    case kMaximumF:
-      return R::kMaximum;
-    case kMinimumF:
-      return R::kMinimum;
-    default:
-      return std::nullopt;
-  }
+  static constexpr std::pair<ir::OpKind, R> kKnown[] = {
+      {kAddI, R::kAddI},      {kMulI, R::kMulI},        {kAndI, R::kAnd},         {kOrI, R::kOr},
+      {kXOrI, R::kXor},       {kMaxSI, R::kMaxS},       {kMaxUI, R::kMaxU},       {kMinSI, R::kMinS},
+      {kMinUI, R::kMinU},     {kAddF, R::kAddF},        {kMulF, R::kMulF},        {kMaxNumF, R::kMaxNum},
+      {kMinNumF, R::kMinNum}, {kMaximumF, R::kMaximum}, {kMinimumF, R::kMinimum},
+  };
+  return base::look_up(kKnown, op->kind);
 }
 
 // tl.argmax and tl.argmin: "left if its value is better, or equal with a smaller index" on (value, index)
@@ -197,49 +170,36 @@ const Instr* run_reduce(Task& t, const Instr& in) {
   const auto& d = in.as<ReduceData>();
   BufferPool& pool = *t.worker->pool;
   Tiles now(t);
+  now.copy_operands(in, d.count);
   Axis a = d.axis;
-  for (uint32_t i = 0; i < d.count; ++i) {
-    const TileType& ty = t.type(in.operand(i));
-    const void* from = t.dense(in.operand(i));
-    now.buffers.push_back(pool.allocate(ty.bytes));
-    std::memcpy(now.buffers[i]->data(), from, ty.bytes);
-  }
   for (const Level& level : d.levels) {
     int64_t half = a.length / 2, rest = a.length - 2 * half;
-    Tiles left(t), right(t);
-    std::vector<void*> out;
+    Combination c(t, in, d.count, level.n);
     for (uint32_t i = 0; i < d.count; ++i) {
       int64_t size = t.type(in.operand(i)).size;
-      left.buffers.push_back(pool.allocate(level.n * size));
-      right.buffers.push_back(pool.allocate(level.n * size));
-      take(left.buffers[i]->data(), now.buffers[i]->data(), a, 0, half, size);
-      take(right.buffers[i]->data(), now.buffers[i]->data(), a, half, half, size);
+      take(c.left.data(i), now.data(i), a, 0, half, size);
+      take(c.right.data(i), now.data(i), a, half, half, size);
     }
-    Tiles combined(t);
-    for (uint32_t i = 0; i < d.count; ++i) {
-      combined.buffers.push_back(pool.allocate(level.n * t.type(in.operand(i)).size));
-      out.push_back(combined.buffers[i]->data());
-    }
-    if (!combine(t, level, left.buffers, right.buffers, out)) return nullptr;
+    if (!c.run(level)) return nullptr;
     Axis shorter{a.outer, half + rest, a.inner};
     for (uint32_t i = 0; i < d.count; ++i) {
       int64_t size = t.type(in.operand(i)).size;
       if (rest) {
         Buffer* joined = pool.allocate(a.outer * shorter.length * a.inner * size);
-        put(joined->data(), shorter, 0, half, combined.buffers[i]->data(), size);
+        put(joined->data(), shorter, 0, half, c.combined.data(i), size);
         Buffer* last = pool.allocate(a.outer * a.inner * size);
-        take(last->data(), now.buffers[i]->data(), a, a.length - 1, 1, size);
+        take(last->data(), now.data(i), a, a.length - 1, 1, size);
         put(joined->data(), shorter, half, 1, last->data(), size);
         pool.release(last);
         std::swap(now.buffers[i], joined);
         pool.release(joined);
       } else {
-        std::swap(now.buffers[i], combined.buffers[i]);
+        std::swap(now.buffers[i], c.combined.buffers[i]);
       }
     }
     a = shorter;
   }
-  for (uint32_t i = 0; i < d.count; ++i) give(t, in.result(i), now.buffers[i]->data());
+  for (uint32_t i = 0; i < d.count; ++i) give(t, in.result(i), now.data(i));
   return next(in);
 }
 
@@ -253,45 +213,32 @@ void flip(void* out, const void* in, const Axis& a, int64_t size) {
 
 const Instr* run_scan(Task& t, const Instr& in) {
   const auto& d = in.as<ReduceData>();
-  BufferPool& pool = *t.worker->pool;
-  Axis a = d.axis;
+  const Axis& a = d.axis;
   Tiles now(t);
-  for (uint32_t i = 0; i < d.count; ++i) {
-    const TileType& ty = t.type(in.operand(i));
-    const void* from = t.dense(in.operand(i));
-    now.buffers.push_back(pool.allocate(ty.bytes));
-    if (d.reverse)
-      flip(now.buffers[i]->data(), from, a, ty.size);
-    else
-      std::memcpy(now.buffers[i]->data(), from, ty.bytes);
-  }
+  now.copy_operands(in, d.count, [&](void* to, const void* from, const TileType& ty) {
+    d.reverse ? flip(to, from, a, ty.size) : void(std::memcpy(to, from, ty.bytes));
+  });
   int64_t distance = 1;
   for (const Level& level : d.levels) {
     int64_t count = a.length - distance;
-    Tiles left(t), right(t), combined(t);
-    std::vector<void*> out;
+    Combination c(t, in, d.count, level.n);
     for (uint32_t i = 0; i < d.count; ++i) {
       int64_t size = t.type(in.operand(i)).size;
-      left.buffers.push_back(pool.allocate(level.n * size));
-      right.buffers.push_back(pool.allocate(level.n * size));
-      combined.buffers.push_back(pool.allocate(level.n * size));
-      take(left.buffers[i]->data(), now.buffers[i]->data(), a, 0, count, size);
-      take(right.buffers[i]->data(), now.buffers[i]->data(), a, distance, count, size);
-      out.push_back(combined.buffers[i]->data());
+      take(c.left.data(i), now.data(i), a, 0, count, size);
+      take(c.right.data(i), now.data(i), a, distance, count, size);
     }
-    if (!combine(t, level, left.buffers, right.buffers, out)) return nullptr;
+    if (!c.run(level)) return nullptr;
     for (uint32_t i = 0; i < d.count; ++i)
-      put(now.buffers[i]->data(), a, distance, count, combined.buffers[i]->data(),
-          t.type(in.operand(i)).size);
+      put(now.data(i), a, distance, count, c.combined.data(i), t.type(in.operand(i)).size);
     distance *= 2;
   }
   for (uint32_t i = 0; i < d.count; ++i) {
     const TileType& ty = t.type(in.operand(i));
     void* out = t.new_dense(in.result(i));
     if (d.reverse)
-      flip(out, now.buffers[i]->data(), a, ty.size);
+      flip(out, now.data(i), a, ty.size);
     else
-      std::memcpy(out, now.buffers[i]->data(), ty.bytes);
+      std::memcpy(out, now.data(i), ty.bytes);
   }
   return next(in);
 }
@@ -327,12 +274,12 @@ const Instr* run_sequential(Task& t, const Instr& in) {
           state[i] = t.bits(step ? level.results[i] : level.args[i]);
           const TileType& ty = t.type(level.args[i]);
           if (kScan || step == a.length - 1)
-            num::store_bits(hold.buffers[i]->data() + (kScan ? at : o * a.inner + c) * ty.size, ty.element,
+            num::store_bits(hold.data(i) + (kScan ? at : o * a.inner + c) * ty.size, ty.element,
                             static_cast<uint64_t>(state[i]));
         }
       }
     }
-  for (uint32_t i = 0; i < d.count; ++i) give(t, in.result(i), hold.buffers[i]->data());
+  for (uint32_t i = 0; i < d.count; ++i) give(t, in.result(i), hold.data(i));
   return next(in);
 }
 

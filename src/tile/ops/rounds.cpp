@@ -119,36 +119,25 @@ void put(std::byte* whole, const std::byte* in, const Axis& a, const Round& roun
 
 const Instr* run_rounds(Task& t, const Instr& in) {
   const auto& d = in.as<RoundsData>();
-  BufferPool& pool = *t.worker->pool;
   const Axis& a = d.axis;
   Tiles now(t);
-  for (uint32_t i = 0; i < d.count; ++i) {
-    const TileType& ty = t.type(in.operand(i));
-    const void* from = t.dense(in.operand(i));
-    now.buffers.push_back(pool.allocate(ty.bytes));
-    std::memcpy(now.buffers[i]->data(), from, ty.bytes);
-  }
+  now.copy_operands(in, d.count);
   for (size_t r = 0; r < d.rounds.size(); ++r) {
     const Round& round = d.rounds[r];
     const Level& level = d.levels.at(round.pairs.size());
     t.set_uniform(d.counter, static_cast<int64_t>(r));
-    Tiles left(t), right(t), combined(t);
-    std::vector<void*> out;
+    Combination c(t, in, d.count, level.n);
     for (uint32_t i = 0; i < d.count; ++i) {
-      const int64_t size = t.type(in.operand(i)).size;
-      for (Tiles* tiles : {&left, &right, &combined}) tiles->buffers.push_back(pool.allocate(level.n * size));
-      const std::byte* whole = now.buffers[i]->data();
-      take<&Pair::left>(left.buffers[i]->data(), whole, a, round, static_cast<size_t>(size));
-      take<&Pair::right>(right.buffers[i]->data(), whole, a, round, static_cast<size_t>(size));
-      out.push_back(combined.buffers[i]->data());
+      const auto size = static_cast<size_t>(t.type(in.operand(i)).size);
+      take<&Pair::left>(c.left.data(i), now.data(i), a, round, size);
+      take<&Pair::right>(c.right.data(i), now.data(i), a, round, size);
     }
-    if (!combine(t, level, left.buffers, right.buffers, out)) return nullptr;
+    if (!c.run(level)) return nullptr;
     for (uint32_t i = 0; i < d.count; ++i)
-      put(now.buffers[i]->data(), combined.buffers[i]->data(), a, round, d.scan,
-          static_cast<size_t>(t.type(in.operand(i)).size));
+      put(now.data(i), c.combined.data(i), a, round, d.scan, static_cast<size_t>(t.type(in.operand(i)).size));
   }
   for (uint32_t i = 0; i < d.count; ++i) {
-    std::byte* whole = now.buffers[i]->data();
+    std::byte* whole = now.data(i);
     if (!d.scan) {  // the first step of each row
       const auto step = static_cast<size_t>(a.inner * t.type(in.operand(i)).size);
       for (int64_t row = 1; row < a.outer; ++row)

@@ -1,7 +1,5 @@
 // Program ids, constants, ranges, and the ops that only rearrange a tensor: most of them touch no element.
-#include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include <triton_runner/num/kernels.h>
 

@@ -4,8 +4,6 @@
 // last to the first of a chain, and num runs the whole chain on the tile in place.
 #include "lowering.h"
 
-#include <algorithm>
-#include <bit>
 #include <cstring>
 #include <unordered_set>
 

@@ -3,10 +3,10 @@ that goes on by itself."""
 
 import torch
 import triton_runner
+from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.ampere import async_copy
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
-from triton_runner import gluon
 
 
 @gluon.jit
@@ -70,3 +70,7 @@ def copies() -> None:
     with triton_runner.using(target="cuda:90"):
         copied[(1,)](x, out)
     assert torch.equal(out, x), out
+
+
+if __name__ == "__main__":
+    sums()

@@ -209,6 +209,7 @@ def test_conditions_that_the_core_decides():
         ("acc.max() > 1e4", 1, ""),
         ("acc[3, -1] == 0 and x.nan()", 2, ""),
         ("%12 != 3", 1, ""),
+        ("%r12.max() > 3 and %tid.x == 0", 2, ""),
         ("x.sum() > 3 and i < 2", 1, "(x.sum() > 3)"),
         ("a > b", 0, "(a > b)"),
     ]:

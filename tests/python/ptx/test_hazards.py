@@ -12,9 +12,10 @@ import warm
 
 pytest.importorskip("triton")
 ROOT = Path(__file__).resolve().parents[3]
-sys.path += [str(ROOT / "tests" / "sass"), str(ROOT / "tests" / "differential")]
+sys.path += [str(ROOT / "tests" / name) for name in ("sass", "differential", "gpu")]
 
 import control_words as planting  # noqa: E402
+import latencies  # noqa: E402
 import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from kernels_for_tests import plain_add  # noqa: E402
@@ -54,6 +55,28 @@ def test_planted_words_are_reported():
 def test_what_ptxas_makes_is_clean(name, target):
     for one in hazards.of_listing(made(name, planting.PTXAS, target)[1]):
         assert one.hazards == [] and one.instructions > one.unjudged
+
+
+def test_times_measured_on_an_h200_are_asked_for():
+    """A cycle less than results/sass.json says is a hazard, and what it says is none."""
+    rows = json.loads((ROOT / "results" / "sass.json").read_text())["latencies-on-gpu"]["table"]["rows"]
+    cycles = {tuple(row[:3]): row[5] for row in rows if row[6] >= 3}  # pairs that agree
+    known, asked = latencies.pipes(), set()
+    names = {"guards", "guards-float", "add.rn.f32", "fma.rn.f32", "add.u64", "add.rn.f64", "uniform"}
+    ((cubin, listing, batch),) = latencies.assembled([c for c in latencies.chains() if c[0] in names])
+    for i in range(len(batch)):
+        own = latencies.own_listing(listing, i)
+        for pair in latencies.pairs(own, functools.partial(planting.word, cubin, f"k{i}")):
+            producer, consumer = (latencies.row_of(pair[k], known) for k in ("producer", "consumer"))
+            least = cycles.get((producer, pair["kind"], known.get(consumer, consumer)), 0)
+            if producer not in known or consumer not in {*known, "guard"} or not 1 < least <= pair["stall"]:
+                continue
+            for stall in (least - 1, least):
+                broken = planting.relisted(listing, f"k{i}", pair["address"], "stall", stall)
+                here = [h for h in found(broken, f"k{i}") if h.cause.address == pair["address"]]
+                assert bool(here) == (stall < least), (pair, stall, here)
+            asked.add((producer, pair["kind"], least))
+    assert {least for _, _, least in asked} == {4, 5, 8, 13} and len(asked) >= 10
 
 
 @pytest.mark.parametrize("assembler", ["ptxas", "ptxas-blackwell"])

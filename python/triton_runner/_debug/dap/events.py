@@ -7,6 +7,7 @@ import contextlib
 import sys
 import threading
 
+from triton_runner._base.errors import fail
 from triton_runner._debug import show
 from triton_runner._debug.results import Exited, Stopped
 
@@ -18,6 +19,7 @@ _REASONS = {
     "beginning": "step",  # there is nothing before it
     "entry": "entry",
     "interrupt": "pause",
+    "thawed": "pause",
     "trap": "exception",
 }
 
@@ -100,6 +102,15 @@ class Events:
             self._threads[key] = self._last
             self._adapter.tell("thread", reason="started", threadId=self._last)
         return self._threads[key]
+
+    def thread(self, number: int) -> tuple[int, tuple]:
+        """(partition or first thread, (block, first thread, count)) of a thread that the client names."""
+        stopped = self._adapter.stopped
+        key = next((key for key, own in self._threads.items() if own == number), None)
+        if key is None or [*key[:3]] != stopped.program:
+            there = ", ".join(map(str, self._threads.values()))
+            raise fail(f"thread {number} is not one that can go on by itself", f"those that can: {there}")
+        return key[3], key[4:]
 
     def threads(self) -> list[dict]:
         """Those that have stood in this program of the grid."""

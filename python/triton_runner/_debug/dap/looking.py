@@ -78,9 +78,15 @@ def _values_scope(adapter, name: str, numbers: dict[str, int], hint: str = "") -
     return _scope(adapter, name, children, namedVariables=len(numbers), **{**more, "expensive": is_long})
 
 
-def _value(adapter, state, name: str, number: int, as_hex: bool) -> dict:
-    """The row of a value, by the number that the state has for it."""
-    site = state.sites[number]
+def _value(adapter, state, name: str, number, as_hex: bool, is_asked: bool = False) -> dict:
+    """The row of a value, by the number that the state has for it. is_asked: for this value alone."""
+    if not is_asked and state.takes_long(number):  # an editor shows a button, and asks for its child
+        children = Children(lambda as_hex: [_value(adapter, state, name, number, as_hex, True)])
+        hint = {"presentationHint": {"lazy": True}}
+        return row(name, "...", evaluateName=name, **hint) | {
+            "variablesReference": adapter.variables.add(children)
+        }
+    site = state.site(number)
     try:
         array, _ = state.read(number)
         mask = state.mask(number)
@@ -171,13 +177,15 @@ def _evaluated(session, text: str):
 
 
 def evaluate(adapter, arguments) -> dict:
-    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one, and after ":" stands a
-    command of the terminal that looks: ":compare ttgir"."""
+    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one, and what follows ":"
+    is a command of the terminal: ":compare ttgir", ":freeze 2"."""
     text, context = arguments.text("expression"), arguments.text("context", "")
     session = adapter.session
     as_hex = _as_hex(arguments)
     if context == "repl" and text.lstrip().startswith(":"):
-        lines = terminal.looked(session, text.strip()[1:].strip())
+        lines, looks = terminal.in_console(session, text.strip()[1:].strip())
+        if not looks:
+            adapter.tell("invalidated", areas=["threads", "variables"])
         return {"result": "\n".join(lines), "variablesReference": 0}
     if context == "repl" and (assigned := parts.assignment(text)):
         changed = _changed(adapter, *assigned)
@@ -187,7 +195,7 @@ def evaluate(adapter, arguments) -> dict:
     if context == "clipboard":
         return {"result": _whole(value), "variablesReference": 0}
     if state.is_named(name):
-        shown = _value(adapter, state, name, state.number(name), as_hex)
+        shown = _value(adapter, state, name, state.number(name), as_hex, True)
     elif isinstance(value, (numpy.ndarray, numpy.generic, int, float)):
         part = parts.part_of(text)
         part = text if part and part.is_element else ""

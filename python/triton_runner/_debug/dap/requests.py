@@ -54,7 +54,7 @@ REQUESTS = {
     ),
     "breakpointLocations": Request(breaking.locations, CLIENT, ("supportsBreakpointLocationsRequest",)),
     # going on
-    "continue": Request(stepping.go_on, STANDS),
+    "continue": Request(stepping.go_on, STANDS, ("supportsSingleThreadExecutionRequests",)),
     "next": Request(stepping.over, STANDS, ("supportsSteppingGranularity",)),
     "stepIn": Request(stepping.into, STANDS),
     "stepOut": Request(stepping.out, STANDS),

@@ -8,8 +8,17 @@ _GRANULARITIES = ("statement", "line", "instruction")
 
 
 def go_on(adapter, arguments) -> dict:
-    adapter.go(adapter.session.resume)
-    return {"allThreadsContinued": True}
+    _go(adapter, arguments, adapter.session.resume)
+    return {"allThreadsContinued": not arguments.flag("singleThread")}
+
+
+def _go(adapter, arguments, command) -> None:
+    """singleThread: the other threads of the program get no turn until it stops."""
+    if arguments.flag("singleThread"):
+        task, threads = adapter.events.thread(arguments.number("threadId"))
+        adapter.go(lambda: adapter.session.alone(command, threads, task))
+    else:
+        adapter.go(command)
 
 
 def over(adapter, arguments) -> dict:
@@ -25,15 +34,25 @@ def out(adapter, arguments) -> dict:
 
 
 def back(adapter, arguments) -> dict:
-    return _step(adapter, arguments, adapter.session.reverse_next, adapter.session.reverse_op)
+    """The program is run again as it ran, so that singleThread changes nothing."""
+    adapter.go(_step_of(adapter, arguments, adapter.session.reverse_next, adapter.session.reverse_op))
+    return {}
 
 
 def _step(adapter, arguments, line, instruction) -> dict:
+    stands = adapter.events.thread_of(adapter.stopped)
+    if arguments.flag("singleThread") and arguments.number("threadId") != stands:
+        raise fail(f"thread {stands} stands here, and alone can step", "'continue' runs another one")
+    _go(adapter, arguments, _step_of(adapter, arguments, line, instruction))
+    return {}
+
+
+def _step_of(adapter, arguments, line, instruction):
     granularity = arguments.text("granularity", "statement")
     if granularity not in _GRANULARITIES:
         raise fail(f"granularity {granularity!r} is none of {', '.join(_GRANULARITIES)}")
-    adapter.go(instruction if granularity == "instruction" or not adapter.stopped.frames else line)
-    return {}
+    by_instruction = granularity == "instruction" or not adapter.stopped.frames
+    return instruction if by_instruction else line
 
 
 def go_back(adapter, arguments) -> dict:

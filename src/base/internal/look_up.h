@@ -1,0 +1,17 @@
+// Small tables of pairs.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace triton_runner::base {
+
+// What stands beside the key.
+template <class K, class V, size_t n>
+constexpr std::optional<V> look_up(const std::pair<K, V> (&rows)[n], const K& key) {
+  for (const auto& [known, value] : rows)
+    if (known == key) return value;
+  return std::nullopt;
+}
+
+}  // namespace triton_runner::base

@@ -1,0 +1,131 @@
+#include "flow.h"
+
+#include <algorithm>
+#include <map>
+
+#include <triton_runner/sass/opcode.h>
+#include <triton_runner/sass/registers.h>
+
+#include "registers_ptx.h"
+
+namespace triton_runner::probe {
+namespace {
+
+// Where the jumps of machine code lead. What no label says leads to all labels.
+class Jumps {
+ public:
+  explicit Jumps(const sass::Function& f) : f_(f) {
+    for (uint32_t i = 0; i < f.body.size(); ++i) {
+      if (f.body[i].name == "CALL") returns_.push_back(i + 1);
+      if (const auto to = label(f.body[i])) {
+        labels_.push_back(*to);
+        if (f.body[i].name == "BSSY") regions_.push_back(*to);
+      }
+    }
+  }
+
+  std::vector<uint32_t> next(uint32_t i) const {
+    const sass::Instruction& in = f_.body[i];
+    const auto to = label(in);
+    std::vector<uint32_t> out;
+    bool falls = may_pass(in);
+    if (in.name == "BRA" || in.name == "WARPSYNC") {
+      if (to && in.name != "BSSY") out.push_back(*to);
+      falls |= in.name == "WARPSYNC" || in.operands.size() > 1;
+    } else if (in.name == "CALL") {
+      if (to) out.push_back(*to);
+      falls |= !to;
+    } else if (in.name == "RET") {
+      out = returns_;
+    } else if (in.name == "BSYNC") {
+      out = regions_;
+      falls = true;
+    } else if (in.name.starts_with("BRX") || in.name.starts_with("JM")) {
+      out = labels_;
+    } else if (in.name != "EXIT" && in.name != "KILL") {
+      falls = true;
+    }
+    if (falls) out.push_back(i + 1);
+    return out;
+  }
+
+  static bool may_pass(const sass::Instruction& in) {
+    return in.guard && (in.guard->index != sass::kTrue || in.guard->inverted);
+  }
+  std::optional<uint32_t> label(const sass::Instruction& in) const {
+    for (const sass::Operand& o : in.operands)
+      if (o.kind == sass::OperandKind::kLabel && o.integer >= 0) {
+        const auto at = std::lower_bound(
+            f_.body.begin(), f_.body.end(), static_cast<uint64_t>(o.integer),
+            [](const sass::Instruction& other, uint64_t address) { return other.address < address; });
+        return static_cast<uint32_t>(at - f_.body.begin());
+      }
+    return {};
+  }
+
+ private:
+  const sass::Function& f_;
+  std::vector<uint32_t> labels_, returns_, regions_;
+};
+
+}  // namespace
+
+Flow flow_of(const ptx::Module& module, const ptx::Function& f) {
+  Flow flow;
+  for (const ptx::Register& r : f.registers) flow.registers.emplace_back(r.name);
+  for (uint32_t i = 0; i < f.body.size(); ++i) {
+    const ptx::Instruction& in = f.body[i];
+    Flow::Step& step = flow.steps.emplace_back();
+    step.writes = results_of(in);
+    step.reads = sources_of(in);
+    if (ptx::adds_to_results(in)) step.reads.insert(step.reads.end(), step.writes.begin(), step.writes.end());
+    step.guarded = in.guard >= 0;
+    step.line = module.location(in.offset).line;
+    step.text = module.text().substr(in.offset, in.length);
+    step.opcode = in.spelling;
+    if (is_control(in) && !ptx::comes_back(in)) step.next = ptx::targets_of(in);
+    if (!is_control(in) || ptx::comes_back(in) || step.guarded) step.next.push_back(i + 1);
+  }
+  return flow;
+}
+
+Flow flow_of(const sass::Module& module, const sass::Function& f) {
+  Flow flow;
+  std::map<uint32_t, uint32_t> numbers;  // of register codes
+  auto number = [&](uint32_t code) {
+    const auto [it, fresh] = numbers.try_emplace(code, static_cast<uint32_t>(flow.registers.size()));
+    if (fresh) flow.registers.push_back(sass::register_name(code));
+    return it->second;
+  };
+  const Jumps jumps(f);
+  for (uint32_t i = 0; i < f.body.size(); ++i) {
+    const sass::Instruction& in = f.body[i];
+    Flow::Step& step = flow.steps.emplace_back();
+    const sass::Registers of = sass::registers_of(module, in);
+    for (const sass::RegisterId r : of.writes)
+      step.writes.push_back(number(*sass::register_named(sass::name_of(r))));
+    for (const sass::RegisterId r : of.reads)
+      step.reads.push_back(number(*sass::register_named(sass::name_of(r))));
+    for (const uint32_t code : sass::results_of(module, in)) step.writes.push_back(number(code));
+    step.guarded = Jumps::may_pass(in);
+    step.forgets = in.name == "CALL" && !jumps.label(in);
+    step.line = module.location(in.offset).line;
+    step.ptx_line = static_cast<int>(in.ptx_line);
+    step.text = module.text().substr(in.offset, in.length);
+    step.opcode = in.spelling;
+    step.next = jumps.next(i);
+  }
+  return flow;
+}
+
+std::vector<uint32_t> loop_heads(const Flow& flow) {
+  std::vector<uint32_t> heads;
+  for (uint32_t i = 0; i < flow.steps.size(); ++i)
+    for (const uint32_t to : flow.steps[i].next)
+      if (to <= i) heads.push_back(to);
+  std::sort(heads.begin(), heads.end());
+  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
+  return heads;
+}
+
+}  // namespace triton_runner::probe
