@@ -21,11 +21,8 @@ LAYERS = (
     ("commands", "_cli triton_runner"),
 )
 FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most
-# Modules all of whose imports in functions have one reason.
-LATE = {
-    "_cli": "a command loads what it runs",
-    "_cli.doctor": "what does not load is what it reports",
-}
+# Folders all of whose imports in functions have one reason.
+LATE = {"_cli": "a command loads what it runs, which the others do without"}
 
 
 def modules() -> dict[str, pathlib.Path]:
@@ -140,7 +137,7 @@ def check() -> list[str]:
             if here != there and RANKS[there] >= RANKS[here]:
                 layer = LAYERS[RANKS[there]][0]
                 wrong.append(f"{where}, of a layer not below ({layer}): move what both need to a lower one")
-            if in_function and name not in LATE and not module.gives_reason(line):
+            if in_function and here not in LATE and not module.gives_reason(line):
                 wrong.append(f"{where} in a function: import at the top, or say beside the line why not")
         for other, line in module.private:
             where = known[name].relative_to(PACKAGE.parent.parent)

@@ -30,7 +30,8 @@ bool Debugger::look(const std::string& name, uint32_t place, exec::Stopped& stop
     if (found.status != Variables::Status::kThere) return false;
     const Variables::Elements e = of->read(found, *lanes);
     const Site& site = of->assignments()[found.assignment].site;
-    take({site.type, site.shape, e.data.data(), e.there});
+    const bool is_whole = std::find(e.there.begin(), e.there.end(), 0) == e.there.end();
+    take({site.type, site.shape, e.data.data(), is_whole ? std::span<const int8_t>{} : e.there});
     return true;
   }
   const std::optional<size_t> value = find(stopped, name);

@@ -193,12 +193,18 @@ Variables::Found Variables::found_at(const std::string& variable, uint32_t instr
 
 size_t Variables::number_of(const exec::Stopped& lanes, uint32_t reg) const {
   const std::span<const void* const> values = lanes.values();
-  if (numbers_of_ != values.data() || numbers_.size() != values.size()) {
+  if (numbers_of_ != values.data() || values_ != values.size()) {
     numbers_of_ = values.data();
+    std::unordered_map<std::string_view, size_t> named;
+    for (size_t i = 0; i < values.size(); ++i) named.emplace(static_cast<const char*>(values[i]), i);
     numbers_.clear();
-    for (size_t i = 0; i < values.size(); ++i) numbers_.emplace(static_cast<const char*>(values[i]), i);
+    for (const std::string& name : holding_->flow().registers) {
+      const auto at = named.find(name);
+      numbers_.push_back(at == named.end() ? 0 : at->second);
+    }
+    values_ = values.size();
   }
-  return numbers_.at(holding_->flow().registers[reg]);
+  return numbers_[reg];
 }
 
 namespace {
@@ -218,6 +224,23 @@ void for_each_here(const Tap& tap, uint32_t number, const exec::StoppedLanes& la
 
 }  // namespace
 
+namespace {
+
+// Copies `bytes` bytes of each thread's register to where its element is.
+template <size_t bytes>
+void copy_here(const Tap& tap, const Piece& piece, const exec::StoppedLanes& lanes, const exec::Elements& e,
+               Variables::Elements& out) {
+  const size_t size = num::size_of(e.type), width = num::size_of(tap.site.type);
+  const std::byte* from = e.data + piece.from;
+  std::byte* to = out.data.data() + piece.to;
+  for_each_here(tap, piece.number, lanes, e.mask, [&](size_t element, uint32_t i) {
+    std::memcpy(to + element * width, from + i * size, bytes);
+    out.there[element] = 1;
+  });
+}
+
+}  // namespace
+
 Variables::Elements Variables::read(const Found& found, exec::StoppedLanes& lanes) const {
   const Tap& tap = taps_[static_cast<size_t>(tap_of_[found.assignment])];
   const size_t width = num::size_of(tap.site.type);
@@ -226,11 +249,13 @@ Variables::Elements Variables::read(const Found& found, exec::StoppedLanes& lane
   for (const uint32_t p : found.pieces) {
     const Piece& piece = holding_->piece(p);
     lanes.look(number_of(lanes, piece.reg), [&](const exec::Elements& e) {
-      const size_t size = num::size_of(e.type);
+      const size_t bytes = std::min<size_t>(piece.bytes, num::size_of(e.type) - piece.from);
+      if (bytes == 4) return copy_here<4>(tap, piece, lanes, e, out);
+      if (bytes == 2) return copy_here<2>(tap, piece, lanes, e, out);
+      if (bytes == 8) return copy_here<8>(tap, piece, lanes, e, out);
+      if (tap.site.type != num::Type::kI1) return copy_here<1>(tap, piece, lanes, e, out);
       for_each_here(tap, piece.number, lanes, e.mask, [&](size_t element, uint32_t i) {
-        std::byte* to = out.data.data() + element * width + piece.to;
-        std::memcpy(to, e.data + i * size + piece.from, std::min<size_t>(piece.bytes, size - piece.from));
-        if (tap.site.type == num::Type::kI1) *to = (*to & std::byte{1}) ^ std::byte{piece.inverted};
+        out.data[element] = (e.data[i] & std::byte{1}) ^ std::byte{piece.inverted};
         out.there[element] = 1;
       });
     });

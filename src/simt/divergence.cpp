@@ -3,6 +3,8 @@
 #include "divergence.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "check/check.h"
 
@@ -94,7 +96,9 @@ Path& add_path(Exec& x, const int8_t* mask, const Instr* pc) {
 void keep_others(Exec& x) {
   std::vector<int8_t> rest(x.count);
   const int8_t* own = x.path_mask();
-  for (uint32_t i = 0; i < x.count; ++i) rest[i] = (!own || own[i]) && !x.on(i) ? -1 : 0;
+  const int8_t* on = x.mask;
+  for (uint32_t i = 0; i < x.count; ++i)
+    rest[i] = static_cast<int8_t>((own ? own[i] : -1) & ~(on ? on[i] : -1));
   if (!assign(*x.path, x.first, x.count, rest.data())) {
     remove_path(*x.cta, *x.path);
     x.path = nullptr;
@@ -206,11 +210,14 @@ void end_lanes(Exec& x) {
     std::fill_n(cta.alive.begin() + x.first, x.count, 0);
     cta.alive_count -= x.count;
   } else {
-    for (uint32_t i = 0; i < x.count; ++i)
-      if (x.mask[i]) {
-        cta.alive[x.first + i] = 0;
-        --cta.alive_count;
-      }
+    for (uint32_t i = 0; i < x.count; i += sizeof(uint64_t)) {  // whole warps: eight threads at once
+      uint64_t ends, alive;
+      std::memcpy(&ends, x.mask + i, sizeof ends);
+      std::memcpy(&alive, &cta.alive[x.first + i], sizeof alive);
+      alive &= ~ends;
+      std::memcpy(&cta.alive[x.first + i], &alive, sizeof alive);
+      cta.alive_count -= static_cast<uint32_t>(std::popcount(ends)) / 8;
+    }
   }
   if (x.mask == x.path_mask()) {
     remove_path(cta, *x.path);

@@ -6,13 +6,12 @@
 Needs libcuda and numpy, no build. doc/internals/hardware.md has what came of it.
 """
 
-import ctypes
 import struct
 import sys
 from pathlib import Path
 
 import numpy as np
-from instructions import Cuda
+from libcuda import Cuda
 
 KERNEL = """.version 7.8
 .target sm_75
@@ -70,22 +69,8 @@ SWEEPS = [
 
 
 def sweep(cuda, instruction, first, count):
-    image, function = ctypes.c_void_p(), ctypes.c_void_p()
-    text = (KERNEL % instruction).encode() + b"\0"
-    cuda.check(cuda.lib.cuModuleLoadData(ctypes.byref(image), text))
-    cuda.check(cuda.lib.cuModuleGetFunction(ctypes.byref(function), image, b"k"))
-    out, start = cuda.allocate(4 * count), ctypes.c_uint32(first)
-    params = (ctypes.c_void_p * 2)(
-        ctypes.cast(ctypes.byref(out), ctypes.c_void_p), ctypes.cast(ctypes.byref(start), ctypes.c_void_p)
-    )
-    cuda.check(cuda.lib.cuLaunchKernel(function, count // 256, 1, 1, 256, 1, 1, 0, None, params, None))
-    cuda.check(cuda.lib.cuCtxSynchronize())
     result = np.zeros(count, np.uint32)
-    cuda.check(
-        cuda.lib.cuMemcpyDtoH_v2(result.ctypes.data_as(ctypes.c_void_p), out, ctypes.c_size_t(4 * count))
-    )
-    cuda.lib.cuMemFree_v2(out)
-    cuda.lib.cuModuleUnload(image)
+    cuda.run(KERNEL % instruction, count // 256, 256, result, first)
     return result
 
 

@@ -11,14 +11,13 @@ guarded instructions, barriers and branches separate, of one type: f32, f32 with
 pairs of these. What it computes is stored, so that each product has uses of every kind.
 """
 
-import ctypes
 import hashlib
 import random
 import sys
 from pathlib import Path
 
 import numpy as np
-from instructions import Cuda
+from libcuda import Cuda
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/ptx-hw/contract.txt"
@@ -211,26 +210,13 @@ def run_gpu(folder: Path) -> None:
     for first in range(0, PROGRAMS, 50):
         chosen = range(first, min(first + 50, PROGRAMS))
         text = HEAD + "".join(Writer(k).kernel(f"p{k}") for k in chosen)
-        image = ctypes.c_void_p()
-        cuda.check(cuda.lib.cuModuleLoadData(ctypes.byref(image), text.encode() + b"\0"))
+        image, _ = cuda.load(text)
         for k in chosen:
-            data = inputs(k)
-            size = OUTPUTS * LANES * KINDS[kind_of(k)][0]
-            places = [cuda.allocate(n) for n in (data.nbytes, size, LANES * 8)]
-            zeros = np.zeros(size, np.uint8)
-            for place, host in ((places[0], data), (places[1], zeros)):
-                cuda.check(cuda.lib.cuMemcpyHtoD_v2(place, host.ctypes.data_as(ctypes.c_void_p), host.nbytes))
-            function = ctypes.c_void_p()
-            cuda.check(cuda.lib.cuModuleGetFunction(ctypes.byref(function), image, f"p{k}".encode()))
-            params = (ctypes.c_void_p * 3)(*(ctypes.addressof(p) for p in places))
-            cuda.check(cuda.lib.cuLaunchKernel(function, 1, 1, 1, LANES, 1, 1, 0, None, params, None))
-            cuda.check(cuda.lib.cuCtxSynchronize())
-            out = np.zeros(size, np.uint8)
-            cuda.check(cuda.lib.cuMemcpyDtoH_v2(out.ctypes.data_as(ctypes.c_void_p), places[1], size))
+            out = np.zeros(OUTPUTS * LANES * KINDS[kind_of(k)][0], np.uint8)
+            spare = np.zeros(LANES * 8, np.uint8)
+            cuda.launch(cuda.function(image, f"p{k}"), 1, LANES, inputs(k).copy(), out, spare)
             results[f"p{k}"] = out
-            for place in places:
-                cuda.lib.cuMemFree_v2(place)
-        cuda.lib.cuModuleUnload(image)
+        cuda.call("cuModuleUnload", image)
     np.savez_compressed(folder / "contract.npz", **results)
     print(f"{len(results)} programs ran")
 

@@ -7,21 +7,9 @@ that a launch is told by its kernel and its grid.
 import torch
 import triton
 import triton.language as tl
+from timed.small_kernels import add, collatz, copy_strided, histogram
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-
-
-@triton.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = at < n
-    tl.store(out + at, tl.load(x + at, mask=mask) + tl.load(y + at, mask=mask), mask=mask)
-
-
-@triton.jit
-def strided(x, out, step, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + at, tl.load(x + at * step))
 
 
 @triton.jit
@@ -30,13 +18,6 @@ def normed(x, out, columns, BLOCK: tl.constexpr):
     row = tl.load(x + tl.program_id(0) * columns + at, mask=at < columns, other=-float("inf"))
     row = tl.exp(row - tl.max(row, 0))
     tl.store(out + tl.program_id(0) * columns + at, row / tl.sum(row, 0), mask=at < columns)
-
-
-@triton.jit
-def counted(x, bins, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = at < n
-    tl.atomic_add(bins + tl.load(x + at, mask=mask, other=0), 1, mask=mask)
 
 
 @triton.jit
@@ -58,18 +39,6 @@ def product(a, b, out, n, k, TILE: tl.constexpr, STEP: tl.constexpr):
     tl.store(out + rows[:, None] * n + columns[None, :], total)
 
 
-@triton.jit
-def steps_of(x, out, BLOCK: tl.constexpr):
-    """Collatz: threads leave the loop at different times."""
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    value = tl.load(x + at)
-    steps = tl.zeros([BLOCK], tl.int32)
-    while tl.max(value, 0) > 1:
-        steps += (value > 1).to(tl.int32)
-        value = tl.where(value > 1, tl.where(value % 2 == 0, value // 2, 3 * value + 1), value)
-    tl.store(out + at, steps)
-
-
 def floats(*shape, dtype=torch.float32):
     """The same ones on both devices."""
     return torch.randn(*shape, dtype=torch.float32).to(DEVICE, dtype)
@@ -82,16 +51,16 @@ def main() -> int:
         n = blocks * 1024 - 5 * (blocks % 3)
         x, y, out = floats(n), floats(n), floats(n)
         add[(blocks,)](x, y, out, n, BLOCK=1024, num_warps=1 << blocks % 4)
-        strided[(blocks,)](floats(n * 9), out, 1 + blocks % 9, BLOCK=256)
+        copy_strided[(blocks,)](floats(n * 9), out, 1 + blocks % 9, BLOCK=256)
         normed[(blocks,)](
             floats(blocks, 100 * blocks), floats(blocks, 100 * blocks), 100 * blocks, BLOCK=4096
         )
         bins = torch.zeros(64, dtype=torch.int32, device=DEVICE)
         numbers = torch.randint(0, 64, (n,), dtype=torch.int32).to(DEVICE)
-        counted[(blocks,)](numbers, bins, n, BLOCK=1024)
+        histogram[(blocks,)](numbers, bins, n, BLOCK=1024)
         assert int(bins.sum()) == n
         values = torch.arange(1, blocks * 128 + 1, dtype=torch.int32, device=DEVICE)
-        steps_of[(blocks,)](values, torch.empty_like(values), BLOCK=128)
+        collatz[(blocks,)](values, torch.empty_like(values), BLOCK=128)
         launches += 5
     for tiles in range(1, 7):
         n = 64 * tiles

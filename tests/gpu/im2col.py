@@ -19,6 +19,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
+from libcuda import Cuda, CudaError
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/ptx-hw/im2col.txt"
@@ -302,8 +303,6 @@ copy:
 
 class Gpu:
     def __init__(self):
-        from instructions import Cuda
-
         self.cuda = Cuda()
 
     def encode(self, case, address):
@@ -323,28 +322,19 @@ class Gpu:
         return status, (ctypes.c_byte * 128).from_address(at), block
 
     def run(self, case):
-        lib, check = self.cuda.lib, self.cuda.check
-        image, function = ctypes.c_void_p(), ctypes.c_void_p()
-        check(lib.cuModuleLoadData(ctypes.byref(image), module(len(case.shape)).encode() + b"\0"))
-        check(lib.cuModuleGetFunction(ctypes.byref(function), image, b"k"))
-        data, out = case.tensor(), np.zeros(16 + ROOM, np.uint8)
-        in_, out_ = self.cuda.allocate(max(data.nbytes, 1 << 16)), self.cuda.allocate(out.nbytes)
+        out, in_ = np.zeros(16 + ROOM, np.uint8), self.cuda.put(case.tensor())
         status, map_, _held = self.encode(case, in_)
         if status:
             return f"refused by cuTensorMapEncodeIm2col with {status}"
-        check(lib.cuMemcpyHtoD_v2(in_, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes)))
-        parts = [map_, out_, ctypes.c_uint32(case.bytes)]
-        parts += [ctypes.c_int32(v) for v in reversed(case.at)]
-        parts += [ctypes.c_uint16(v) for v in reversed(case.offsets)]
-        params = (ctypes.c_void_p * len(parts))(*(ctypes.addressof(p) for p in parts))
-        check(lib.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, params, None))
-        status = lib.cuCtxSynchronize()
-        if status:
-            return f"faults with {status}"
-        check(lib.cuMemcpyDtoH_v2(out.ctypes.data_as(ctypes.c_void_p), out_, ctypes.c_size_t(out.nbytes)))
-        for pointer in (in_, out_):
-            lib.cuMemFree_v2(pointer)
-        lib.cuModuleUnload(image)
+        coordinates = [ctypes.c_int32(v) for v in reversed(case.at)]
+        offsets = [ctypes.c_uint16(v) for v in reversed(case.offsets)]
+        try:
+            self.cuda.run(module(len(case.shape)), 1, 1, map_, out, case.bytes, *coordinates, *offsets)
+        except CudaError as error:
+            if error.name != "cuCtxSynchronize":
+                raise
+            return f"faults with {error.status}"
+        self.cuda.call("cuMemFree_v2", in_)
         return case.answer(out[16:]) if out[0] else "not all bytes came"
 
 

@@ -15,7 +15,6 @@ each) and random ones, from fixed seeds; what is compared is every bit of every 
 """
 
 import argparse
-import ctypes
 import hashlib
 import re
 import subprocess
@@ -25,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from instruction_table import instructions, width
+from libcuda import Cuda
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/ptx-hw/alu.txt"
@@ -248,49 +248,13 @@ def inputs(batch):
 # Running
 
 
-class Cuda:
-    """cuModuleLoadData and a launch, through libcuda alone."""
-
+class Gpu:
     def __init__(self):
-        self.lib = ctypes.CDLL("libcuda.so.1")
-        self.check(self.lib.cuInit(0))
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.check(self.lib.cuDeviceGet(ctypes.byref(device), 0))
-        self.check(self.lib.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
-        self.check(self.lib.cuCtxSetCurrent(context))
-
-    def check(self, status):
-        if status != 0:
-            text = ctypes.c_char_p()
-            self.lib.cuGetErrorString(status, ctypes.byref(text))
-            raise RuntimeError((text.value or b"?").decode())
-
-    def allocate(self, nbytes):
-        pointer = ctypes.c_uint64()
-        self.check(self.lib.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(nbytes)))
-        return pointer
+        self.cuda = Cuda()
 
     def run(self, text, data, n_out):
-        image = ctypes.c_void_p()
-        self.check(self.lib.cuModuleLoadData(ctypes.byref(image), text.encode() + b"\0"))
-        function = ctypes.c_void_p()
-        self.check(self.lib.cuModuleGetFunction(ctypes.byref(function), image, b"k"))
         out = np.zeros(n_out, np.uint64)
-        in_, out_ = self.allocate(data.nbytes), self.allocate(max(8, out.nbytes))
-        self.check(
-            self.lib.cuMemcpyHtoD_v2(in_, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes))
-        )
-        params = (ctypes.c_void_p * 2)(*(ctypes.cast(ctypes.byref(p), ctypes.c_void_p) for p in (in_, out_)))
-        self.check(
-            self.lib.cuLaunchKernel(function, LANES // BLOCK, 1, 1, BLOCK, 1, 1, 0, None, params, None)
-        )
-        self.check(self.lib.cuCtxSynchronize())
-        self.check(
-            self.lib.cuMemcpyDtoH_v2(out.ctypes.data_as(ctypes.c_void_p), out_, ctypes.c_size_t(out.nbytes))
-        )
-        for pointer in (in_, out_):
-            self.lib.cuMemFree_v2(pointer)
-        self.lib.cuModuleUnload(image)
+        self.cuda.run(text, LANES // BLOCK, BLOCK, data, out)
         return out
 
 
@@ -484,7 +448,7 @@ def main():
     if args.what in ("gpu", "cpu"):
         out = Path(args.paths[0])
         out.mkdir(parents=True, exist_ok=True)
-        run_all(Cuda() if args.what == "gpu" else Engine(), chosen, results, refused)
+        run_all(Gpu() if args.what == "gpu" else Engine(), chosen, results, refused)
         save(out / f"{args.what}.npz", results)
         name = "refused.txt" if args.what == "gpu" else "not_executed.txt"
         (out / name).write_text("".join(f"{k}: {v}\n" for k, v in refused.items()))

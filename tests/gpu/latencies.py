@@ -14,7 +14,6 @@ does as well it is 1: show tells how many pairs of one kind agree.
 import argparse
 import collections
 import concurrent.futures
-import ctypes
 import itertools
 import json
 import re
@@ -28,8 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "sass"), str(ROOT / "tests" / "suite")]
 
 import control_words as words  # noqa: E402
-from instructions import HEAD, LANES, Cuda, operand  # noqa: E402
+from instructions import HEAD, LANES, operand  # noqa: E402
 from latency_chains import WARP, chains  # noqa: E402
+from libcuda import Cuda  # noqa: E402
 
 PTXAS = "12.9"
 TARGET = "sm_90a"
@@ -131,25 +131,10 @@ class Chain(Cuda):
     """Launches a cubin with one warp a block."""
 
     def answer(self, cubin: bytes, kernel: str, data: np.ndarray, outputs: int) -> bytes:
-        image, function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.check(self.lib.cuModuleLoadData(ctypes.byref(image), cubin))
-        self.check(self.lib.cuModuleGetFunction(ctypes.byref(function), image, kernel.encode()))
-        out = np.zeros(outputs * LANES, np.uint64)
-        in_, out_ = self.allocate(data.nbytes), self.allocate(out.nbytes)
-        size = ctypes.c_size_t
-        self.check(self.lib.cuMemcpyHtoD_v2(in_, data.ctypes.data_as(ctypes.c_void_p), size(data.nbytes)))
-        self.check(self.lib.cuMemsetD8_v2(out_, 0, size(out.nbytes)))
-        scalars = [ctypes.c_uint32(v) for v in (0x9E3779B9, 0x85EBCA6B, 0x27D4EB2F, 0x165667B1)]
-        values = (in_, out_, *scalars)
-        params = (ctypes.c_void_p * len(values))(
-            *(ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values)
-        )
-        self.check(self.lib.cuLaunchKernel(function, LANES // WARP, 1, 1, WARP, 1, 1, 0, None, params, None))
-        self.check(self.lib.cuCtxSynchronize())
-        self.check(self.lib.cuMemcpyDtoH_v2(out.ctypes.data_as(ctypes.c_void_p), out_, size(out.nbytes)))
-        for pointer in (in_, out_):
-            self.lib.cuMemFree_v2(pointer)
-        self.lib.cuModuleUnload(image)
+        image, _ = self.load(cubin)
+        out, numbers = np.zeros(outputs * LANES, np.uint64), (0x9E3779B9, 0x85EBCA6B, 0x27D4EB2F, 0x165667B1)
+        self.launch(self.function(image, kernel), LANES // WARP, WARP, data, out, *numbers)
+        self.call("cuModuleUnload", image)
         return out.tobytes()
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from libcuda import Cuda
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/ptx-hw/mma.txt"
@@ -308,28 +309,12 @@ def cases():
 
 class Gpu:
     def __init__(self):
-        from instructions import Cuda
-
         self.cuda = Cuda()
 
     def run(self, case):
-        import ctypes
-
-        cuda, data = self.cuda, case.inputs()
+        data = case.inputs()
         out = np.zeros((SETS, case.counts["d"], case.threads), data.dtype)
-        image, function = ctypes.c_void_p(), ctypes.c_void_p()
-        cuda.check(cuda.lib.cuModuleLoadData(ctypes.byref(image), case.module().encode() + b"\0"))
-        cuda.check(cuda.lib.cuModuleGetFunction(ctypes.byref(function), image, b"k"))
-        in_, out_ = cuda.allocate(data.nbytes), cuda.allocate(out.nbytes)
-        pointer = lambda a: a.ctypes.data_as(ctypes.c_void_p)  # noqa: E731
-        cuda.check(cuda.lib.cuMemcpyHtoD_v2(in_, pointer(data), ctypes.c_size_t(data.nbytes)))
-        params = (ctypes.c_void_p * 2)(*(ctypes.cast(ctypes.byref(p), ctypes.c_void_p) for p in (in_, out_)))
-        cuda.check(cuda.lib.cuLaunchKernel(function, SETS, 1, 1, case.threads, 1, 1, 0, None, params, None))
-        cuda.check(cuda.lib.cuCtxSynchronize())
-        cuda.check(cuda.lib.cuMemcpyDtoH_v2(pointer(out), out_, ctypes.c_size_t(out.nbytes)))
-        for p in (in_, out_):
-            cuda.lib.cuMemFree_v2(p)
-        cuda.lib.cuModuleUnload(image)
+        self.cuda.run(case.module(), SETS, case.threads, data, out)
         return out
 
 

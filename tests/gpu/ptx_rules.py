@@ -19,64 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "helpers"))
 import kernels_for_ptx_rules as rules
-
-CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_LOG_VERBOSE = 3, 4, 12
-LOG_BYTES = 1 << 16
+from libcuda import Cuda
 
 
-class Gpu:
-    def __init__(self):
-        self.cuda, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
-        self.call("cuInit", 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
-        self.call("cuCtxSetCurrent", context)
-        self.kernels = {}
-
-    def call(self, name, *args):
-        status = getattr(self.cuda, name)(*args)
-        if status:
-            raise RuntimeError(f"{name}: error {status}")
-
-    def kernel(self, text: str):
-        """The kernel of a text, and what ptxas says of it."""
-        if text not in self.kernels:
-            module, function = ctypes.c_void_p(), ctypes.c_void_p()
-            log = ctypes.create_string_buffer(LOG_BYTES)
-            names = (ctypes.c_int * 3)(
-                CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_LOG_VERBOSE
-            )
-            values = (ctypes.c_void_p * 3)(ctypes.addressof(log), LOG_BYTES, 1)
-            self.call("cuModuleLoadDataEx", ctypes.byref(module), text.encode() + b"\0", 3, names, values)
-            self.call("cuModuleGetFunction", ctypes.byref(function), module, b"k")
-            self.kernels[text] = function, log.value.decode(errors="replace")
-        return self.kernels[text]
-
+class Gpu(Cuda):
     def run(self, text: str, *arguments) -> str:
-        """Launches it on arrays, which get what is there afterwards, and numbers (those of 64 bits come as
-        c_uint64); ptxas's words."""
-        function, said = self.kernel(text)
-        passed, arrays = [], []
-        for a in arguments:
-            if isinstance(a, np.ndarray):
-                pointer = ctypes.c_uint64()
-                self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(max(a.nbytes, 65536)))
-                self.call(
-                    "cuMemcpyHtoD_v2", pointer, a.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(a.nbytes)
-                )
-                arrays.append((a, pointer))
-                a = pointer
-            passed.append(ctypes.c_uint32(a) if isinstance(a, int) else a)
-        places = (ctypes.c_void_p * len(passed))(*map(ctypes.addressof, passed))
-        self.call("cuLaunchKernel", function, 1, 1, 1, 128, 1, 1, 0, None, places, None)
-        self.call("cuCtxSynchronize")
-        for a, pointer in arrays:
-            self.call(
-                "cuMemcpyDtoH_v2", a.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(a.nbytes)
-            )
-            self.call("cuMemFree_v2", pointer)
-        return said
+        """Launches a block of 128 threads; ptxas's words."""
+        return super().run(text, 1, 128, *arguments)
 
 
 def chains(gpu: Gpu, count: int) -> int:

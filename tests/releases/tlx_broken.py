@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "python" / "helpers
 
 import triton_runner  # noqa: E402
 from kernels import harness  # noqa: E402
-from programs_broken import CHECKS, Program, module_of, plain, read_blocks, source_of  # noqa: E402
+from programs_broken import CHECKS, Program, edits_of, module_of, plain, read_blocks, source_of  # noqa: E402
 
 GOLDEN = ROOT / "tests" / "golden" / "broken-tlx.txt"
 LEVELS = ("ttgir", "ptx")
@@ -37,15 +37,7 @@ PROGRAMS = {
 }
 
 
-def _edits():
-    for title, text in read_blocks("broken-tlx-edits.txt").items():
-        name, edit = title.split(", ")
-        lines = text.splitlines(keepends=True)
-        yield name, edit, *("".join(line[1:] for line in lines if line[0] == sign) for sign in "-+")
-
-
-# The program, what is broken, the lines and what stands in their place.
-EDITS = list(_edits())
+EDITS = list(edits_of("broken-tlx-edits.txt"))
 
 
 def _without_fences(folder: str, run) -> dict:

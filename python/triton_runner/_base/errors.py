@@ -44,6 +44,11 @@ class DiagnosticError(ValueError):
             {"message": self.message, "file": file, "line": line, "column": column, "notes": self.notes}
         ]
 
+    @property
+    def sentence(self) -> str:
+        """The message and its notes in a line."""
+        return "; ".join([self.message, *map(str, self.notes)])
+
 
 class MissingName(DiagnosticError, AttributeError):
     """A name that a module looks up elsewhere, and cannot. hasattr(), and pickle, which asks every module for
@@ -53,6 +58,18 @@ class MissingName(DiagnosticError, AttributeError):
     def of(cls, error: DiagnosticError) -> MissingName:
         """The same error as one of a name."""
         return cls(str(error), message=error.message, notes=error.notes)
+
+
+# What a KernelTrap is given by name, by default.
+_OF_TRAPS = {
+    **dict.fromkeys(
+        ("kind", "kernel", "op", "message", "file", "nearest", "argument", "place", "warning"), ""
+    ),
+    **dict.fromkeys(("line", "column", "address"), 0),
+    **dict.fromkeys(("element", "iterations", "thread"), ()),
+    "program": (-1, -1, -1),
+    "notes": [],
+}
 
 
 class KernelTrap(RuntimeError):
@@ -73,47 +90,13 @@ class KernelTrap(RuntimeError):
 
     __module__ = "triton_runner"
 
-    def __init__(
-        self,
-        text: str,
-        *,
-        kind: str = "",
-        kernel: str = "",
-        op: str = "",
-        message: str = "",
-        file: str = "",
-        line: int = 0,
-        column: int = 0,
-        program=(-1, -1, -1),
-        element=(),
-        address: int = 0,
-        nearest: str = "",
-        notes=(),
-        argument: str = "",
-        place: str = "",
-        iterations=(),
-        thread=(),
-        warning: str = "",
-    ):
+    def __init__(self, text: str, **fields):
         super().__init__(text)
-        self.kind = kind
-        self.kernel = kernel
-        self.op = op
-        self.message = message
-        self.file = file
-        self.line = line
-        self.column = column
-        self.location = f"{file}:{line}:{column}" if file else ""
-        self.program = tuple(program)
-        self.element = tuple(element)
-        self.thread = tuple(thread)
-        self.address = address
-        self.nearest = nearest
-        self.argument = argument
-        self.place = place
-        self.iterations = tuple(iterations)
-        self.notes = list(notes)
-        self.warning = warning
+        for name, default in _OF_TRAPS.items():
+            setattr(self, name, type(default)(fields.pop(name, default)))
+        if fields:
+            raise TypeError(f"a KernelTrap has no {', '.join(fields)}")
+        self.location = f"{self.file}:{self.line}:{self.column}" if self.file else ""
 
 
 def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:

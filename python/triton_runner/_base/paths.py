@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
+import tempfile
+from pathlib import Path
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import level_of_name
 
 _parts = itertools.count()  # of files that are being written
@@ -54,6 +57,26 @@ def read_text(path) -> str:
         raise fail(f"{path} is not a text file: byte {error.start} is not UTF-8") from None
 
 
+def read_json(path, *notes: str):
+    """What a file of JSON holds. Raises DiagnosticError, with notes where it is no JSON."""
+    try:
+        return json.loads(read_text(path))
+    except ValueError as error:
+        if isinstance(error, DiagnosticError):
+            raise
+        raise fail(f"{os.fspath(path)} is not JSON: {error}", *notes) from None
+
+
+@contextlib.contextmanager
+def in_a_file(content: str | bytes, name: str):
+    """The path of a file with the content, which is gone after the block."""
+    with tempfile.TemporaryDirectory(prefix="triton-runner-") as folder:
+        path = os.path.join(folder, name)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        yield path
+
+
 def check_output(path, is_folder: bool = False) -> None:
     """Refuses a place that cannot be written to, before the work whose result it is to hold. A file's folder
     has to be there; a folder's is made when it is written."""
@@ -73,24 +96,39 @@ def check_output(path, is_folder: bool = False) -> None:
         raise fail(f"cannot write {path}: {above} may not be written to", "name another place")
 
 
-def write_file(path, content: str | bytes) -> None:
-    """Writes a file whole or not at all; a device or a pipe (/dev/stdout) is written to as it is. Raises
-    DiagnosticError."""
+@contextlib.contextmanager
+def written_whole(path):
+    """A binary file that is there whole after the block, or not at all; a device or a pipe (/dev/stdout) is
+    written to as it is. Raises DiagnosticError."""
     path = os.fspath(path)
-    data = content if isinstance(content, bytes) else content.encode(errors="surrogateescape")
     is_device = path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
     place = path if is_device else os.path.realpath(path)  # behind a link is the file that is meant
     part = f"{os.path.dirname(place)}/.{os.getpid()}-{next(_parts)}.part" if not is_device else place
     try:
         with open(part, "wb") as file:
-            file.write(data)
+            yield file
         if not is_device:
             os.replace(part, place)
     except OSError as error:
+        raise fail(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
         if not is_device:
             with contextlib.suppress(OSError):
                 os.unlink(part)
-        raise fail(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def write_file(path, content: str | bytes) -> None:
+    """Writes a file whole or not at all. Raises DiagnosticError."""
+    with written_whole(path) as file:
+        file.write(content if isinstance(content, bytes) else content.encode(errors="surrogateescape"))
+
+
+def cache_folder(name: str, variable: str = "") -> Path:
+    """Where this package keeps something: what an environment variable says, else
+    ${XDG_CACHE_HOME:-~/.cache}/triton-runner/NAME."""
+    if chosen := os.environ.get(variable):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triton-runner" / name
 
 
 def make_folder(folder) -> None:

@@ -4,10 +4,11 @@ kept if the fault is still there. The smallest so far is always on disk, whole."
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from triton_runner._base.paths import write_file
 
 
 class Shrinker:
@@ -55,9 +56,7 @@ class Shrinker:
         """A reader, and whoever comes after a crash, sees a whole file."""
         if self._out is None:
             return
-        part = self._out.with_name(f".{self._out.name}.{os.getpid()}.part")
-        part.write_text(self.best)
-        os.replace(part, self._out)
+        write_file(self._out, self.best)
 
     def each(self, places: Callable[[str], Sequence], edited: Callable[[str, Sequence], str | None]) -> None:
         """Tries edits at places(text), from the last to the first, as those after use what stands before:

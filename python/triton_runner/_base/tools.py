@@ -13,11 +13,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import zlib
 from pathlib import Path
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.paths import cache_folder, in_a_file, write_file
 
 _IN_TRITON = "backends/nvidia/bin"
 KEPT = 32 << 20  # bytes of kept answers; beyond them the one that was used longest ago goes
@@ -29,7 +29,7 @@ def folders() -> list[tuple[str, str]]:
     places, spec = [], importlib.util.find_spec("triton")
     if spec is not None and spec.origin:
         places.append((os.path.join(os.path.dirname(spec.origin), _IN_TRITON), "the installed Triton"))
-    fetched = Path(os.environ.get("TRITON_RUNNER_VERSIONS") or _cache() / "versions").glob("*-cp*")
+    fetched = cache_folder("versions", "TRITON_RUNNER_VERSIONS").glob("*-cp*")
     for place in sorted(fetched, key=lambda one: [*map(int, re.findall(r"\d+", one.name))], reverse=True):
         places.append((str(place / "triton" / _IN_TRITON), f"Triton {place.name.rpartition('-')[0]}"))
     return places + [(place, place) for place in sorted(glob.glob("/usr/local/cuda*/bin"), reverse=True)]
@@ -74,11 +74,9 @@ def disassembly(cubin: bytes, *options: str) -> str:
         if (kept := _kept(folder() / _key(program, cubin, options))) is not None:
             return kept
     reason, read = "", None
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(cubin)
-        file.flush()
+    with in_a_file(cubin, "kernel.cubin") as path:
         for program in paths:
-            done = subprocess.run([program, *options, "-c", file.name], capture_output=True, text=True)
+            done = subprocess.run([program, *options, "-c", path], capture_output=True, text=True)
             # One of another CUDA may warn, and leaves out what it infers: better one that does not.
             if done.returncode == 0 and (read is None or not done.stderr):
                 read = program, done.stdout
@@ -108,12 +106,7 @@ def listing(cubin: bytes) -> str:
 
 
 def folder() -> Path:
-    """${XDG_CACHE_HOME:-~/.cache}/triton-runner/sass."""
-    return _cache() / "sass"
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triton-runner"
+    return cache_folder("sass")
 
 
 def _key(program: str, cubin: bytes, options: tuple) -> str:
@@ -135,16 +128,9 @@ def _kept(place: Path) -> str | None:
 
 def _keep(place: Path, text: str) -> None:
     """Writes a file whole or not at all; where that cannot be done, the next one asks nvdisasm again."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, DiagnosticError):
         place.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(prefix=".part-", dir=place.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(zlib.compress(text.encode(), 1))
-            os.replace(part, place)
-        except OSError:
-            os.unlink(part)
-            return
+        write_file(place, zlib.compress(text.encode(), 1))
         files = [(one.stat().st_mtime_ns, one.stat().st_size, one) for one in place.parent.iterdir()]
         total = sum(size for _, size, _ in files)
         for _, size, path in sorted(files):

@@ -21,6 +21,7 @@ import numpy
 
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import fail
+from triton_runner._base.paths import in_a_file
 from triton_runner._bisect import classes
 from triton_runner._bisect.results import KernelLaunch, Oracle
 from triton_runner._compiler import abilities
@@ -171,10 +172,7 @@ def _figure(compiled, judged_by: Oracle):
         from triton_runner._compiler.resources import resources  # it disassembles
 
         binary = "cubin" if "cubin" in compiled.asm else "hsaco"
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, f"kernel.{binary}")
-            with open(path, "wb") as file:
-                file.write(compiled.asm[binary])
+        with in_a_file(compiled.asm[binary], f"kernel.{binary}") as path:
             return resources(path).count(opcode)
     text = compiled.asm["ptx" if "ptx" in compiled.asm else "amdgcn"]
     return len(re.findall(rf"^\s*(?:@!?%\w+\s+)?{re.escape(opcode)}(?=[.\s;])", text, re.M))

@@ -3,6 +3,7 @@ that ops do."""
 
 from __future__ import annotations
 
+from triton_runner._base.carried import carried_to
 from triton_runner._bisect.results import Evidence
 from triton_runner._bisect.runs import Program
 from triton_runner._bisect.trial import Place
@@ -76,20 +77,13 @@ def root(value):
 def _before(value):
     """What a pointer is computed from, None where that is all."""
     op = value.op
+    holder = op or (value.block.parent if value.block else None)
+    if holder is None:
+        return None
+    if (carried := next(carried_to(value), None)) is not None:
+        return carried
     if op is None:
-        holder = value.block.parent if value.block else None
-        if holder is None:
-            return None
-        if holder.name == "scf.for":  # the bounds and the step, then what it begins with
-            return holder.operands[value.index + 2] if value.index else None
-        if holder.name == "scf.while":
-            return holder.operands[value.index] if value.index < len(holder.operands) else None
         return _argument(holder, value.index) if holder.name == "tt.func" else None
-    if op.name == "scf.for":
-        return op.operands[value.index + 3]
-    if op.name == "scf.if":
-        ends = op.regions[0].blocks[-1].ops[-1]
-        return ends.operands[value.index] if value.index < len(ends.operands) else None
     pointers = [operand for operand in op.operands if _is_array(operand)]
     # A descriptor is made of a pointer, a pointer loaded from memory of another.
     return (pointers or op.operands or [None])[0]

@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy
 
+from triton_runner._base.carried import CARRYING, carried_to, end_of
 from triton_runner._core import ir, probe
 
 # Ops that give what they are given, in another layout or after a wait.
@@ -74,10 +75,8 @@ def _is_filled(op) -> bool:
 def sources(node: Node) -> list[Node]:
     """The operands of a node, each with the part that matters."""
     op, value = node.op, node.value
-    if op is None:
-        return [Node(one, node.part) for one in _carried(value)]
-    if op.name in ("scf.for", "scf.if", "scf.while"):
-        return [Node(one, node.part) for one in _given(value)]
+    if op is None or op.name in CARRYING:
+        return [Node(one, node.part) for one in carried_to(value)]
     if op.name in _LEAVES:
         return []
     if op.name in _SAME:
@@ -99,7 +98,7 @@ def is_carried(node: Node) -> bool:
 
 def adds(node: Node) -> bool:
     """Whether what a loop gives is made by ops that round, so that the number of its turns matters."""
-    seen, waiting = set(), [Node(_end(node.op, 0).operands[node.value.index], node.part)]
+    seen, waiting = set(), [Node(end_of(node.op, 0).operands[node.value.index], node.part)]
     while waiting:
         one = waiting.pop()
         if one.value in seen or one.op is None or one.op.block.parent != node.op:
@@ -115,39 +114,6 @@ def _is_data(value) -> bool:
     """Numbers: neither pointers nor buffers."""
     text = str(value.type)
     return "ptr" not in text and "memdesc" not in text and "async.token" not in text and "desc<" not in text
-
-
-def _carried(value):
-    """What a loop hands to an argument of its body."""
-    loop = value.block.parent
-    if loop is None or loop.name not in ("scf.for", "scf.while"):
-        return
-    if loop.name == "scf.for" and value.index:
-        yield loop.operands[value.index + 2]
-        yield _end(loop, 0).operands[value.index - 1]
-    elif loop.name == "scf.while" and value.block == loop.regions[0].blocks[0]:
-        yield loop.operands[value.index]
-        yield _end(loop, 1).operands[value.index]
-    elif loop.name == "scf.while":
-        yield _end(loop, 0).operands[value.index + 1]
-
-
-def _given(value):
-    """What a loop or branch gives as one of its results."""
-    op = value.op
-    if op.name == "scf.for":
-        yield op.operands[value.index + 3]
-        yield _end(op, 0).operands[value.index]
-    elif op.name == "scf.while":
-        yield _end(op, 0).operands[value.index + 1]
-    else:
-        for side in range(len(op.regions)):
-            if op.regions[side].blocks:
-                yield _end(op, side).operands[value.index]
-
-
-def _end(op, side: int):
-    return op.regions[side].blocks[0].ops[-1]
 
 
 def _part(op, operand, at: int, part: tuple) -> tuple:

@@ -97,14 +97,15 @@ def partings(by_class: dict, level: str, say=lambda text: None) -> list[Parting]
     names = list(by_class)
     for at, name in enumerate(names[1:], 1):
         pairs = [(other, a, b) for other in names[:at] for a in by_class[other] for b in by_class[name]]
-        other, a, b = min(pairs, key=lambda pair: _distance(pair[1], pair[2]))
+        other, a, b = min(pairs, key=lambda pair: distance(pair[1], pair[2]))
         say(f"where {a.label} and {b.label} part")
         is_shown = at <= MOST_PARTINGS
         found += [parting([other, name], a, b, level)] if is_shown else []
     return found
 
 
-def _distance(a: Variant, b: Variant) -> int:
+def distance(a, b) -> int:
+    """How many options two results differ in."""
     return sum(a.options.get(name) != b.options.get(name) for name in {*a.options, *b.options})
 
 

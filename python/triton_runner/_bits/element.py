@@ -47,14 +47,11 @@ class Element:
 
     def look(self) -> None:
         """Records what the writes are made of, in one run."""
-        nodes = [node for write in self._looked() for node in self.chain.below(self.root(write))]
+        nodes = [node for write in self.writes[:MOST_WRITES] for node in self.chain.below(self.root(write))]
         names = list(dict.fromkeys(self.chain.names[node.value] for node in nodes))
         if names:
             dump = _recorded(self.launch, self.level, names, self.programs[:MOST_WRITES], self._settings)
             self._dump = {values.name: values for values in dump}
-
-    def _looked(self) -> list[Write]:
-        return self.writes[:MOST_WRITES]
 
     def records(self, node: Node, program: tuple) -> dict | None:
         """{iteration: the part of the value} of a node in a program; None: it is not recorded."""

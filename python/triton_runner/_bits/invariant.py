@@ -230,7 +230,9 @@ def _arrays(value, name: str = ""):
 def _classified(call: Call, level: str, results: list, failed: list, started: float, say) -> Launch:
     groups: list[list[_Result]] = []
     for one in results:
-        group = next((group for group in groups if _is_equal(group[0], one)), None)
+        group = next(
+            (group for group in groups if compare.first_difference(group[0].arrays, one.arrays) is None), None
+        )
         groups.append([one]) if group is None else group.append(one)
     letters = {id(one): compare.letters(i) for i, group in enumerate(groups) for one in group}
     rows = [
@@ -241,7 +243,7 @@ def _classified(call: Call, level: str, results: list, failed: list, started: fl
     for i, group in enumerate(groups[1 : 1 + compare.MOST_PARTINGS], 1):
         mine = [(j, other) for j in range(i) for other in groups[j]]
         one = group[0]
-        j, other = min(mine, key=lambda pair: _distance(pair[1], one))
+        j, other = min(mine, key=lambda pair: compare.distance(pair[1], one))
         say(f"where {_label(other.options)} and {_label(one.options)} part")
         names, labels = [compare.letters(j), compare.letters(i)], [_label(other.options), _label(one.options)]
         found = compare.first_difference(other.arrays, one.arrays)
@@ -256,14 +258,6 @@ def _classified(call: Call, level: str, results: list, failed: list, started: fl
 
 def _label(options: dict) -> str:
     return Variant(options).label
-
-
-def _distance(a: _Result, b: _Result) -> int:
-    return sum(a.options.get(name) != b.options.get(name) for name in {*a.options, *b.options})
-
-
-def _is_equal(a: _Result, b: _Result) -> bool:
-    return compare.first_difference(a.arrays, b.arrays) is None
 
 
 def _origins(a: _Result, b: _Result, argument: str, element: tuple) -> list[Origin]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 
-from triton_runner import _settings
 from triton_runner._base.errors import fail
 from triton_runner._bits import compare, static, variants
 from triton_runner._bits.results import SCHEMA, Bits, Launch
@@ -15,41 +14,18 @@ from triton_runner._case.asked import Asked
 
 
 class Program(asked.Watching):
-    """names: launches of these kernels only; most: launches, each kernel, autotuning key and grid once;
-    level: whose bits are compared, "" for the lowest that the CPU executes."""
+    """level: whose bits are compared, "" for the lowest that the CPU executes."""
 
     def __init__(self, axes: Axes, names=(), most: int = 4, level: str = "", say=lambda text: None):
-        super().__init__()
-        self._axes, self._names, self._most = axes, names, most
-        self._level, self._say = level, say
+        super().__init__(names, most)
+        self._axes, self._level, self._say = axes, level, say
         self._launches: list[Launch] = []
-        self._known: dict = {}  # what each launch goes on with
-        self._left_out = 0
-
-    def compared(
-        self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False
-    ) -> Bits:
-        with _settings.using(threads=1):
-            status = self.run(program, arguments, is_module, pretend_cuda)
-        return self.result(status)
 
     def result(self, status: int) -> Bits:
-        """What was found. status: the program's."""
-        return Bits(SCHEMA, self._launches, self._left_out, status)
+        return Bits(SCHEMA, self._launches, self.selection.left_out, status)
 
-    def seen(self, launch: Asked) -> tuple | None:
-        if launch.key not in self._known:
-            self._known[launch.key] = self._compare(launch)
-        return self._known[launch.key]
-
-    def _compare(self, launch: Asked) -> tuple | None:
-        """Returns the first configuration that runs, with which a program goes on that tunes; None: its
-        own."""
-        if self._names and launch.name not in self._names:
-            return None
-        if len(self._launches) == self._most:
-            self._left_out += 1
-            return None
+    def chosen(self, launch: Asked) -> tuple | None:
+        """The first configuration that runs, with which a program goes on that tunes; None: its own."""
         self._say(launch.name)
         started = time.perf_counter()
         made = variants.of(launch, self._axes)

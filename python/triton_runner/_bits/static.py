@@ -52,7 +52,7 @@ def _key(launch: Relaunch, settings: dict) -> tuple | None:
         header = re.findall(r"^\.(?:version|target).*$", text, re.M)
         order = settings.get("order") if atomics.lines(launch) else None
         return (
-            _digest(_without_places(ttir)),
+            hashlib.sha256(_PIPELINING.sub("", _PLACES.sub("", ttir)).encode()).hexdigest(),
             tuple(header),
             order,
             _orders(ttgir),
@@ -60,14 +60,6 @@ def _key(launch: Relaunch, settings: dict) -> tuple | None:
         )
     except (KeyError, DiagnosticError):
         return None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _without_places(text: str) -> str:
-    return _PIPELINING.sub("", _PLACES.sub("", text))
 
 
 def _orders(text: str) -> frozenset:

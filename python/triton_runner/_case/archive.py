@@ -7,7 +7,6 @@ is no pickle in it, and reading runs nothing of it.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import zlib
 from pathlib import Path
 
 from triton_runner._base.errors import fail
+from triton_runner._base.paths import written_whole
 
 SUFFIX = ".trcase"
 MAX_BYTES = 1 << 30  # of all files together; TRITON_RUNNER_UNPACK
@@ -31,19 +31,10 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 def write(path: str | os.PathLike, files: dict) -> None:
     """Writes {name: text or bytes} as a case."""
-    target = Path(path)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in files.items():
-                assert _NAME.fullmatch(name), name
-                archive.writestr(name, content)
-        os.replace(part, target)
-    except OSError as error:
-        raise fail(f"cannot write {target}: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
+    with written_whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            assert _NAME.fullmatch(name), name
+            archive.writestr(name, content)
 
 
 class Archive:

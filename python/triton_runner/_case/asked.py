@@ -8,6 +8,8 @@ import contextlib
 import functools
 import itertools
 
+from triton_runner import _settings
+from triton_runner._launch.launchers import Selection
 from triton_runner._pretend.running import run_program
 
 
@@ -52,11 +54,18 @@ class Asked:
 
 
 class Watching:
-    """Runs a program. See each launch first: seen(launch) returns the (options, hook) with which the program
-    goes on; None: its own. Launches inside of seen() are not seen."""
+    """Runs a program and sees each launch first: seen(launch) returns the (options, hook) with which the
+    program goes on; None: its own. Launches inside of seen() are not seen. Of a Selection of the launches,
+    each kernel, autotuning key and grid once, chosen(launch) returns the same."""
 
-    def __init__(self):
+    def __init__(self, names=(), most: int | None = None):
         self._inside = False
+        self.selection = Selection(names, most)
+
+    def of_program(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False):
+        """Runs the program on one thread: result(its status)."""
+        with _settings.using(threads=1):
+            return self.result(self.run(program, arguments, is_module, pretend_cuda))
 
     def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> int:
         """The exit status of the program."""
@@ -64,6 +73,13 @@ class Watching:
             return run_program(program, list(arguments), is_module, pretend_cuda) or 0
 
     def seen(self, launch: Asked) -> tuple | None:
+        return self.selection.look(launch.name, launch.key, lambda: self.chosen(launch))
+
+    def chosen(self, launch: Asked) -> tuple | None:
+        raise NotImplementedError
+
+    def result(self, status: int):
+        """What was found. status: the program's."""
         raise NotImplementedError
 
     @contextlib.contextmanager

@@ -18,7 +18,7 @@ from triton_runner._case.results import Judged
 from triton_runner._compiler import portable
 from triton_runner._compiler.passes import Trace
 from triton_runner._compiler.passes import passes as passes_of
-from triton_runner._launch.launchers import Call, signature
+from triton_runner._launch.launchers import Call, constants_of, signature
 from triton_runner._memory.difference import tolerance
 from triton_runner._memory.files import DTYPES
 from triton_runner._worker.job import find_backend, jsonable
@@ -144,19 +144,6 @@ def _python(call: Call, about: dict, notes: list) -> str:
         return ""
     about |= {"python": name, "options": _options(call.kernel), **_specialised(call.kernel)}
     return text
-
-
-def constants_of(src) -> dict:
-    """Constants of a compiled kernel by parameter name."""
-    names = src.fn.arg_names
-    constants = {}
-    for key, value in (getattr(src, "constants", None) or {}).items():
-        if isinstance(key, tuple):
-            if len(key) != 1:
-                continue  # within a tuple, which is passed as such
-            key = key[0]
-        constants[names[key] if isinstance(key, int) else key] = value
-    return constants
 
 
 def _options(kernel) -> dict:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner import _core, _settings
+from triton_runner import _core
 from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._case import asked, judge
@@ -57,40 +57,22 @@ class Configurations:
 class Program(asked.Watching):
     """A program that runs as it is, while each configuration of its launches is judged.
 
-    - `names`: of these kernels only; `most`: launches, each kernel, autotuning key and grid once.
-    - `grid`: values by option that are tried in all combinations ({"num_warps": [1, 4], ...}) for launches
-      without an autotuner, and for each configuration of one.
+    `grid`: values by option that are tried in all combinations ({"num_warps": [1, 4], ...}) for launches
+    without an autotuner, and for each configuration of one.
     """
 
     def __init__(self, names=(), most: int = 4, grid=None, checks=judge.CHECKS, say=lambda text: None):
-        super().__init__()
-        self._names, self._most, self._grid = names, most, grid or {}
-        self._checks, self._say = checks, say
+        super().__init__(names, most)
+        self._grid, self._checks, self._say = grid or {}, checks, say
         self._rows: list[Configuration] = []
-        self._chosen: dict = {}  # by launch
-        self._launches, self._left_out = 0, 0
 
-    def judged(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False):
-        """Runs the program. Returns the verdicts."""
-        with _settings.using(threads=1):
-            status = self.run(program, arguments, is_module, pretend_cuda)
-        return Configurations(SCHEMA, self._rows, self._left_out, status)
+    def result(self, status: int) -> Configurations:
+        return Configurations(SCHEMA, self._rows, self.selection.left_out, status)
 
-    def seen(self, launch: Asked) -> tuple | None:
-        if launch.key not in self._chosen:
-            self._chosen[launch.key] = self._judge(launch)
-        return self._chosen[launch.key]
-
-    def _judge(self, launch: Asked):
+    def chosen(self, launch: Asked) -> tuple | None:
         """Judges the configurations of a launch. Returns the first that is right, with which the program
         goes on; None: it goes on with its own."""
-        if self._names and launch.name not in self._names:
-            return None
-        if self._launches == self._most:
-            self._left_out += 1
-            return None
-        number, self._launches = self._launches, self._launches + 1
-        first = chosen = None
+        first, chosen, number = None, None, self.selection.count
         for options, hook in launch.variants(self._grid):
             row, judging = self._one(launch, number, options, hook)
             if judging is not None and row.state in ("right", NONDETERMINISTIC):

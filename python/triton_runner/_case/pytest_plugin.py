@@ -24,6 +24,7 @@ from triton_runner._case.results import Judged
 from triton_runner._launch.launchers import observing
 from triton_runner._pretend import running
 from triton_runner._settings import devices
+from triton_runner._worker import llvm_passes
 
 # Those that need no thought about what a kernel is for: NaNs, infinities and divisions may be meant.
 DEFAULT_CHECKS = "oob,uninit,race,overflow"
@@ -132,9 +133,8 @@ class Plugin:
         # Processes and threads that tests start have them from the environment. More threads would only be in
         # the way of pytest-xdist's other processes.
         variables = {f"TRITON_RUNNER_{name.upper()}": value for name, value in given.items() if value}
-        self._held.callback(_put_back, {name: os.environ.get(name) for name in (*variables, _THREADS)})
-        os.environ.update(variables)
-        os.environ.setdefault(_THREADS, "1")
+        threads = {_THREADS: os.environ.get(_THREADS, "1")}
+        self._held.enter_context(llvm_passes.variables(**{**threads, **variables}))
         self._held.enter_context(_settings.using(**given))
         self._device = devices.resolved_device()
         self._level = devices.cpu_target()[1]
@@ -241,14 +241,6 @@ class Plugin:
             terminalreporter.write_line(line)
         if file := self._options.triton_sarif:
             write_file(file, ci_files.sarif(suite))
-
-
-def _put_back(variables: dict[str, str | None]) -> None:
-    for name, value in variables.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
 
 
 def _listed(text: str, level: str) -> tuple:

@@ -31,7 +31,7 @@ def reports(judge, level: str, check: str) -> list[Report]:
     if check == "uninit":
         return _undefined(judge, level)
     whole = [_Experiment(judge, level, check, number) for number in NUMBERS]
-    places = {_key(place): place for finding in whole for place in finding.places}
+    places = {(place.location, place.op): place for finding in whole for place in finding.places}
     effects = [finding.effect for finding in whole if finding.effect]
     if len(places) == 1 or not effects:
         return [Report(place, bool(effects), "".join(effects[:1])) for place in places.values()]
@@ -77,7 +77,3 @@ def _effect(plain, run, number: float) -> str:
         return f"with {number:g} in its place the launch ends in a trap: {run.trap.kind}"
     names = [n for n, a in plain.arrays.items() if a.tobytes() != run.arrays[n].tobytes()]
     return f"with {number:g} in its place {', '.join(map(repr, names))} holds something else" if names else ""
-
-
-def _key(place) -> tuple:
-    return place.location, place.op

@@ -8,7 +8,7 @@ import hashlib
 import numpy
 
 from triton_runner._base.errors import fail
-from triton_runner._memory.arguments import Arguments, View
+from triton_runner._memory.arguments import Arguments, View, aligned
 from triton_runner._memory.files import DTYPES, from_safetensors, numpy_named, to_safetensors
 
 _ALIGNMENT = 64
@@ -26,7 +26,7 @@ def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, n
     by_number: dict[int, dict] = {}
     for number in order:
         data = arguments.saved[number]
-        name, view = _first_view(arguments, number)
+        name, view = next(pair for pair in arguments.views.items() if pair[1].block == number)
         block = {
             "bytes": int(data.nbytes),
             "align": arguments.address(number) % _ALIGNMENT,
@@ -48,10 +48,6 @@ def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, n
         by_number[number] = block
     described = [by_number[number] for number in range(len(arguments.saved))]
     return described, stored, notes
-
-
-def _first_view(arguments: Arguments, number: int) -> tuple[str, View]:
-    return next((name, view) for name, view in arguments.views.items() if view.block == number)
 
 
 def _typed(data: numpy.ndarray, view: View) -> numpy.ndarray:
@@ -88,10 +84,7 @@ def _size(block: dict) -> int:
 
 def _block(block: dict, arrays: dict) -> numpy.ndarray:
     size = block["bytes"]
-    room = numpy.zeros(size + 2 * _ALIGNMENT, numpy.uint8)
-    start = (block.get("align", 0) - room.__array_interface__["data"][0]) % _ALIGNMENT
-    # An array of its own, and no view: what a kernel may touch ends where the block does.
-    data = numpy.frombuffer(memoryview(room)[start : start + size], numpy.uint8)
+    data = aligned(size, _ALIGNMENT, block.get("align", 0))
     if "stored" in block:
         stored = arrays.get(block["stored"])
         if stored is None or stored.nbytes != size:

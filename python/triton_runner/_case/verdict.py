@@ -17,7 +17,8 @@ from triton_runner._base.errors import fail
 from triton_runner._base.typed import as_json
 from triton_runner._case import case, fingerprint, judge, severity
 from triton_runner._case.results import NONDETERMINISTIC, SCHEMA, Judged, worst
-from triton_runner._launch.launchers import Call, axes_of, observing
+from triton_runner._launch import launchers
+from triton_runner._launch.launchers import Call, axes_of, observing, what_else
 from triton_runner._memory.uninit import track_empty
 from triton_runner._pretend.running import run_program
 from triton_runner._settings import devices
@@ -82,10 +83,7 @@ class Verdict:
         if not self.judged:
             others = f" of that name; others were: {', '.join(self._others)}" if self._others else ""
             lines.append(f"no kernel was launched{others}")
-        if self.left_out:
-            lines.append(f"not judged: {self.left_out} later launches")
-        if self.program is not None and self.program["status"]:
-            lines.append(f"the program itself ended with status {self.program['status']}")
+        lines += what_else("judged", self.left_out, self.program["status"] if self.program else 0)
         return "\n".join([*lines, f"verdict: {self.verdict}"])
 
     __repr__ = __str__
@@ -137,29 +135,18 @@ def of_case(
     return Verdict([judged], strict=strict)
 
 
-class Selection:
+class Selection(launchers.Selection):
     """The launches of a program that are judged, by judged_of(call): each combination of compiled kernel,
     grid and argument shapes once, up to `most`. names: only these kernels."""
 
     def __init__(self, judged_of, names=(), most: int = 16):
-        self._judged_of, self._names, self._most = judged_of, names, most
+        super().__init__(names, most)
+        self._judged_of = judged_of
         self.judged: list[Judged] = []
-        self.left_out = 0
-        self.others: set = set()  # kernels that were launched and have other names
-        self._known: set = set()
 
     def see(self, call: Call) -> None:
-        if self._names and call.name not in self._names:
-            self.others.add(call.name)
-            return
         key = (id(call.kernel), axes_of(call.grid), tuple(_shape(value) for _, value in call.named))
-        if key in self._known:
-            return
-        self._known.add(key)
-        if len(self.judged) < self._most:
-            self.judged.append(self._judged_of(call))
-        else:
-            self.left_out += 1
+        self.look(call.name, key, lambda: self.judged.append(self._judged_of(call)))
 
 
 class Program:

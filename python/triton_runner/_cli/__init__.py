@@ -50,6 +50,7 @@ from triton_runner._settings.options import (
     module_option,
     pretend_option,
     print_json,
+    print_result,
     prints_aside,
 )
 from triton_runner.bench import command as bench_command
@@ -388,11 +389,8 @@ def ops(dialect, release, unsupported, level, names, as_json):
         rows = op_listing.listing(dialect, release, unsupported, names)
     if names and not rows and not any(map(op_listing.is_file, names)):
         raise click.UsageError(f"no op that is asked for has {' or '.join(map(repr, names))} in its name")
-    if as_json:
-        print_json(rows)
-        return
-    for line in (op_listing.ptx_lines if level == "ptx" else op_listing.lines)(rows):
-        click.echo(line)
+    lines = op_listing.ptx_lines if level == "ptx" else op_listing.lines
+    print_result(rows, as_json, lambda rows: "\n".join(lines(rows)))
 
 
 @main.command()
@@ -408,11 +406,8 @@ def resources(files, name, metadata, as_json):
     from triton_runner._compiler.resources import resources as read
 
     resources = [read(file, metadata, name=name) for file in files]
-    if as_json:
-        print_json([one.as_dict() for one in resources])
-        return
-    for resource in resources:
-        click.echo(str(resource))
+    rows = [one.as_dict() for one in resources]
+    print_result(rows, as_json, lambda _: "\n".join(map(str, resources)))
 
 
 for _module in (

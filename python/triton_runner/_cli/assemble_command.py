@@ -12,7 +12,7 @@ from triton_runner._base import typed
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import write_file
 from triton_runner._base.progress import telling
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, print_result
 
 _SHOWN = 40  # trials that are listed where nothing is wrong with them
 
@@ -51,7 +51,6 @@ def assemble_command(
     hazard is reported even where the bits are right. Of a CUBIN nothing but its hazards is looked for. Exit
     status: 0, 1 where machine code is wrong, 2 for bad input.
     """
-    # The other verbs do without what it loads.
     from triton_runner._assemble import trials
 
     if target.startswith("cuda:"):
@@ -74,16 +73,12 @@ def assemble_command(
             chosen, assemblers, opts, target, seeds, jobs, executor, timeout, again,
             told=lambda name, total: told(name, next(done), total),
         )  # fmt: skip
-    if as_json:
-        print_json([one.as_dict() for one in found])
-    else:
-        _show(found)
+    print_result([one.as_dict() for one in found], as_json, lambda _: _show(found))
     sys.exit(int(any(one.result.state in ("different", "hazard") for one in found)))
 
 
 def _judge_cubin(place: str, kernel: str, as_json: bool) -> int:
     """Prints the hazards of a cubin's kernels; the exit status."""
-    # The other verbs do without what they load.
     from triton_runner._artifact.reading import read_kernel
     from triton_runner._assemble import hazards
 

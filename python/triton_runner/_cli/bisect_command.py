@@ -13,7 +13,7 @@ import click
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
 from triton_runner._cli.ci_options import check_ci, ci_options, of_bisection, write_ci
-from triton_runner._cli.compile_command import constants
+from triton_runner._cli.programs import constants
 from triton_runner._settings.options import ProgramOrFile, module_option, pretend_option
 from triton_runner._worker import job
 
@@ -97,7 +97,6 @@ def bisect_command(
     is at fault: the order of atomics decides), 1 a fault was found, or the result is undefined, 2 bad usage,
     125 unknown.
     """
-    # The other verbs do without what it loads.
     from triton_runner._base.typed import as_json
     from triton_runner._bisect import api, reproducer
     from triton_runner._case import case as cases

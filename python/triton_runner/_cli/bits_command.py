@@ -8,18 +8,8 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
-from triton_runner._cli.kernel_launch import launch_of
-from triton_runner._settings.options import (
-    ProgramOrFile,
-    check_program,
-    check_settings,
-    is_program,
-    launch_options,
-    pretend_option,
-    print_json,
-    prints_aside,
-    program_arguments,
-)
+from triton_runner._cli.programs import Program, launch_options, program_arguments
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
 
 
 @click.command("bits", cls=ProgramOrFile)
@@ -44,12 +34,9 @@ from triton_runner._settings.options import (
     "a dimension of its arguments: x.0.",
 )  # fmt: skip
 @launch_options
-@pretend_option
 @program_arguments
 def bits_command(
-    names, most, configs, orders, fusion, versions, targets, level, invariant, args,
-    constexprs, grid, pretend_cuda, is_module, as_json, program,
-    arguments,
+    names, most, configs, orders, fusion, versions, targets, level, invariant, as_json, program,
 ):  # fmt: skip
     """Say which configurations of the kernels that PROGRAM launches leave the same bits.
 
@@ -57,7 +44,6 @@ def bits_command(
     prints the first value and line where they part, and why. Options come before PROGRAM. Exit status: 0 all
     bits are equal, 1 they differ, 2 bad usage, 125 no launch.
     """
-    # The other verbs do without what it loads.
     from triton_runner import _settings
     from triton_runner._bits.variants import Axes
     from triton_runner._compare.cells import parse_configs
@@ -76,59 +62,47 @@ def bits_command(
             with _settings.using(target=target):
                 check_settings()
         options = (names, most or (1000 if fusion else 4), level or "", say)
-        if is_program(program) or is_module:
-            result = _of_program(axes, options, invariant, program, arguments, is_module, pretend_cuda)
-        else:
-            result = _of_file(axes, options, invariant, program, (args, constexprs, grid), pretend_cuda)
-    if as_json:
-        # Only this needs it.
-        from triton_runner._base import typed
-
-        print_json(typed.as_json(result))
-    else:
-        show(result, fusion)
+        judge = _of_program if program.is_program else _of_file
+        result = judge(axes, options, invariant, program)
+    print_result(result, as_json, lambda result: show(result, fusion))
     sys.exit(result.exit_status)
 
 
-def _of_program(axes, options, invariant, program, arguments, is_module, pretend_cuda, function=""):
-    # The same.
+def _of_program(axes, options, invariant, program, function=""):
     from triton_runner import _settings
     from triton_runner._bits import invariant as invariance
     from triton_runner._bits import program as comparing
     from triton_runner._bits.results import SCHEMA, Bits
 
-    check_program(program, is_module)
+    program.check()
     if not invariant:
-        compared = comparing.Program(axes, *options)
-        return compared.compared(program, arguments, is_module, pretend_cuda)
+        return comparing.Program(axes, *options).of_program(*program.words)
     catching = invariance.Catching(invariant, function)
     with _settings.using(threads=1):
-        status = catching.run(program, arguments, is_module, pretend_cuda)
+        status = catching.run(*program.words)
         launches = [invariance.judge(catching.call, *options[2:])] if catching.call else []
     return Bits(SCHEMA, launches, 0, status)
 
 
-def _of_file(axes, options, invariant, program, given, pretend_cuda):
+def _of_file(axes, options, invariant, program):
     """Of a case, kernel.py:name with its arguments, or program.py:function, whose program runs."""
-    # The same.
     from triton_runner._bits import kernel
     from triton_runner._case.case import is_case
 
-    path, _, name = program.rpartition(":")
-    if not is_case(program) and not path.endswith(".py"):
-        raise fail(f"{program} is not a program, a case (*.trcase) or kernel.py:name")
-    check_program(program if is_case(program) else path, False)
-    args, constexprs, grid = given
-    if is_case(program):
+    path, _, name = program.name.rpartition(":")
+    if is_case(program.name):
+        program.check()
         if invariant:
             raise fail(
                 "--invariant: a case holds one batch", "give the program, or kernel.py:name with --arg"
             )
-        return kernel.of_case(program, axes, *options[2:])
-    if invariant and not args:
-        return _of_program(axes, options, invariant, path, (), False, pretend_cuda, name)
-    launched = launch_of(program, args, constexprs, grid)
-    return kernel.compared(launched, axes, options[2], invariant, options[3])
+        return kernel.of_case(program.name, axes, *options[2:])
+    if not path.endswith(".py"):
+        raise fail(f"{program.name} is not a program, a case (*.trcase) or kernel.py:name")
+    if invariant and not program.args:
+        called = Program(path, pretend_cuda=program.pretend_cuda)
+        return _of_program(axes, options, invariant, called, name)
+    return kernel.compared(program.given(), axes, options[2], invariant, options[3])
 
 
 def show(result, fusion: bool = False) -> None:

@@ -11,14 +11,8 @@ from pathlib import Path
 import click
 
 from triton_runner._base.errors import fail
-from triton_runner._settings.options import (
-    ProgramOrFile,
-    json_option,
-    pretend_option,
-    print_json,
-    prints_aside,
-    program_arguments,
-)
+from triton_runner._cli.programs import program_arguments
+from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside
 
 
 @click.command("bundle", cls=ProgramOrFile)
@@ -33,30 +27,14 @@ from triton_runner._settings.options import (
 @click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR after each pass.")
 @click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
 @click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
-@pretend_option
 @program_arguments
-def bundle_command(
-    kernel,
-    number,
-    output,
-    max_bytes,
-    passes,
-    report,
-    verify,
-    pretend_cuda,
-    is_module,
-    as_json,
-    program,
-    arguments,
-):
+def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as_json, program):
     """Put one launch of PROGRAM into one file: kernel, arguments, all levels, passes, verdict, a page that
     shows them, and a repro.py that needs nothing else. Options come before PROGRAM.
 
     `triton-runner run`, `verify`, `lockstep`, `bisect` and `report` take the file in place of a program.
     """
-    # The other verbs do without what these load.
     from triton_runner._case import archive, bundle, capture
-    from triton_runner._pretend.running import run_program
 
     bundle.check_name(output)
     selection = _Wanted(number)
@@ -72,11 +50,11 @@ def bundle_command(
             verify=verify,
         )
         with captured, prints_aside(as_json):
-            status = run_program(program, list(arguments), is_module, pretend_cuda)
+            status = program.run()
         if not captured.cases:
             raise fail(
-                f"{program} made no such launch: {selection.seen} of {kernel or 'any kernel'} were seen",
-                f"it ended with status {status or 0}",
+                f"{program.name} made no such launch: {selection.seen} of {kernel or 'any kernel'} were seen",
+                f"it ended with status {status}",
             )
         try:
             shutil.move(captured.cases[-1], output)

@@ -120,14 +120,11 @@ def _issues(fault, file: str, line: int, target: str):
     release = f"Triton {wrong[-1]}, {target}: " if wrong else ""
     notes = "".join(f"\n{note}" for note in fault.notes)
     places = [one for one in fault.evidence if one.line] or [None]
+    rule = f"bisect-{fault.verdict.replace(' ', '-')}"
     for place in places:
         text = f"{release}{fault.headline}{notes}"
         if place is not None and (told := str(place)):
             text += f"\n{told.strip()}"
         at = (place.file, place.line) if place is not None else (file, line)
         kernel = (place.kernel or "") if place is not None else ""
-        yield Issue(_rule(fault.verdict), level, text, *at, kernel=kernel)
-
-
-def _rule(verdict: str) -> str:
-    return f"bisect-{verdict.replace(' ', '-')}"
+        yield Issue(rule, level, text, *at, kernel=kernel)

@@ -11,7 +11,7 @@ import click
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.ci_options import check_ci, ci_options, of_comparison, write_ci
-from triton_runner._cli.compile_command import constants
+from triton_runner._cli.programs import constants
 from triton_runner._settings.options import json_option, print_json
 
 
@@ -64,7 +64,6 @@ def compare_command(
     time where there is a GPU. Finished cells are kept: a run that was interrupted goes on, and a second one
     measures what changed. Exit status: 0, 1 where --fail-if is true or a cell fails, 2 for bad usage.
     """
-    # The other verbs do without what it loads.
     from triton_runner._artifact.shell_arguments import parse_argument
     from triton_runner._case.case import is_case, open_case
     from triton_runner._compare import comparison, expression, measure, table

@@ -9,14 +9,9 @@ import click
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.paths import read_text, write_file
+from triton_runner._cli.programs import kernel_options
 from triton_runner._compiler import versions
-from triton_runner._compiler.constants import constant
-from triton_runner._settings.options import json_option, kernel_options, pairs, print_json
-
-
-def constants(texts, option: str) -> dict:
-    """The constants of NAME=VALUE by name."""
-    return {name: constant(text) for name, text in pairs(texts, option).items()}
+from triton_runner._settings.options import json_option, print_json
 
 
 @click.command("compile")
@@ -34,27 +29,12 @@ def constants(texts, option: str) -> dict:
 )
 @click.option("--print", "printed", is_flag=True, help="Print the text of the last level.")
 @json_option
-def compile_command(
-    kernel,
-    signature,
-    constexprs,
-    target,
-    from_,
-    to,
-    options,
-    release,
-    metadata,
-    timeout,
-    save,
-    printed,
-    as_json,
-):
+def compile_command(kernel, how, from_, to, release, metadata, timeout, save, printed, as_json):
     """Compile KERNEL through Triton's stages, from any level to any other, with any release
     of Triton.
 
     KERNEL is kernel.py:name, or a file *.ttir, *.ttgir, *.glir, *.llir, *.ptx, *.amdgcn.
     """
-    # The other verbs do without what it loads.
     from triton_runner._compiler import compile as compiler
 
     rows, failures = [], []
@@ -62,10 +42,8 @@ def compile_command(
     for version in releases:
         try:
             compiled = compiler.compile(
-                kernel, signature, constants(constexprs, "--constexpr") or None, target=target, from_=from_,
-                to=to, options=constants(options, "--option"), triton=version, metadata=metadata,
-                timeout=timeout,
-            )  # fmt: skip
+                kernel, **how, from_=from_, to=to, triton=version, metadata=metadata, timeout=timeout
+            )
         except DiagnosticError as error:
             if len(releases) == 1:
                 raise
@@ -111,7 +89,6 @@ def translate_command(file, from_, to, output, as_json):
     LLIR does not say which release wrote it. What was changed goes to stderr. What the other release has no
     op for is an error that names the op.
     """
-    # The other verbs do without what it loads.
     from triton_runner._pipeline import translation
 
     releases = {

@@ -7,17 +7,9 @@ import sys
 
 import click
 
-from triton_runner._base import typed
 from triton_runner._base.progress import telling
-from triton_runner._settings.options import (
-    ProgramOrFile,
-    check_program,
-    check_settings,
-    pretend_option,
-    print_json,
-    prints_aside,
-    program_arguments,
-)
+from triton_runner._cli.programs import program_arguments
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
 
 
 class Numbers(click.ParamType):
@@ -42,34 +34,19 @@ class Numbers(click.ParamType):
 @click.option("--warp-specialize", "constant", help="A constexpr that is tried as True and as False.")
 @click.option("--check", "checks", help="Of the checks that verify runs; else all.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
-@pretend_option
 @program_arguments
-def configs_command(
-    names,
-    most,
-    num_warps,
-    num_stages,
-    constant,
-    checks,
-    target,
-    pretend_cuda,
-    is_module,
-    as_json,
-    program,
-    arguments,
-):
+def configs_command(names, most, num_warps, num_stages, constant, checks, target, as_json, program):
     """Judge each configuration of the kernels that PROGRAM launches.
 
     Those of an autotuner, and all combinations of the options that are given. Each is judged as `verify`
     judges a launch, and compared with the first that is right. Options come before PROGRAM. Exit status: 0
     all right, 1 a configuration is at fault, 2 bad usage, 125 no launch.
     """
-    # The other verbs do without what it loads.
     from triton_runner import _settings
     from triton_runner._case import configs, judge
 
     check_names = judge.checks_of(checks)
-    check_program(program, is_module)
+    program.check()
     grid = {
         "num_warps": num_warps,
         "num_stages": num_stages,
@@ -79,15 +56,14 @@ def configs_command(
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
         judging = configs.Program(names, most, grid, check_names, say)
-        result = judging.judged(program, arguments, is_module, pretend_cuda)
-    if as_json:
-        print_json(typed.as_json(result))
-    else:
-        show(result)
+        result = judging.of_program(*program.words)
+    print_result(result, as_json, show)
     sys.exit(result.exit_status)
 
 
 def show(result) -> None:
+    from triton_runner._launch.launchers import what_else
+
     width = max((len(row.state) for row in result.configurations), default=0) + 2
     launch = None
     for row in result.configurations:
@@ -102,10 +78,8 @@ def show(result) -> None:
     click.echo(
         ", ".join(f"{count} {state}" for state, count in counts.most_common()) or "no kernel was launched"
     )
-    if result.left_out:
-        click.echo(f"not judged: {result.left_out} later launches")
-    if result.status:
-        click.echo(f"the program itself ended with status {result.status}")
+    for line in what_else("judged", result.left_out, result.status):
+        click.echo(line)
 
 
 COMMANDS = (configs_command,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 import sys
@@ -9,14 +10,8 @@ import sys
 import click
 
 from triton_runner import _settings
-from triton_runner._cli.kernel_launch import launch_of
-from triton_runner._settings.options import (
-    ProgramOrFile,
-    launch_options,
-    pretend_option,
-    prints_aside,
-    program_arguments,
-)
+from triton_runner._cli.programs import launch_options, program_arguments
+from triton_runner._settings.options import ProgramOrFile, prints_aside
 
 _LEVELS = ("ttir", "ttgir", "ptx", "cubin")
 _SAME = ("device", "level", "target", "check", "threads")  # settings that the debugger has or can do without
@@ -46,11 +41,9 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
     help="An editor drives it by the Debug Adapter Protocol, here on standard input and output, or on a port "
     "of this machine; its launch request names the program.",
 )
-@pretend_option
 @program_arguments
 def debug_command(
-    level, kernel, at, check, args, constexprs, grid, target, commands, script, record, pretend_cuda,
-    is_module, as_json, program, arguments,
+    level, kernel, at, check, target, commands, script, record, as_json, program
 ):  # fmt: skip
     """Debug the launches of PROGRAM, a case (*.trcase), a kernel's file or kernel.py:NAME, on the CPU.
 
@@ -59,7 +52,6 @@ def debug_command(
     last-write acc[3, 5]. --json answers each with a line of JSON. With -ex or --command it runs those and
     ends. Exit status: that of the program, where it has ended.
     """
-    # The other verbs do without what it loads.
     from triton_runner import _settings
     from triton_runner._debug import target as targets
     from triton_runner._debug import terminal
@@ -67,12 +59,13 @@ def debug_command(
     from triton_runner._debug.session import Session
     from triton_runner._debug.stage import CtrlC, MainThread
 
-    if program.rpartition(":")[0].endswith(".py"):
-        what = targets.of(_launching(program, [*args, *arguments], constexprs, grid))
+    args = (*program.args, *program.arguments)
+    if program.name.rpartition(":")[0].endswith(".py"):
+        what = targets.of(dataclasses.replace(program, args=args).launch())
     else:
         what = targets.of(
-            program, [*args, *arguments], grid=grid, kernel=kernel, is_module=is_module,
-            pretend_cuda=pretend_cuda,
+            program.name, args, grid=program.grid, kernel=kernel, is_module=program.is_module,
+            pretend_cuda=program.pretend_cuda,
         )  # fmt: skip
     lines = script.read().splitlines() if script else []
     with os.fdopen(os.dup(1), "w") as out, _settings.using(target=target), prints_aside(as_json):
@@ -85,16 +78,8 @@ def debug_command(
     sys.exit(status)
 
 
-def _launching(name: str, args: list[str], constexprs, grid: str | None):
-    """A function that launches kernel.py:NAME."""
-    from triton_runner._bits import kernel  # other targets do without it
-
-    _, named, launch = kernel.launching(launch_of(name, args, constexprs, grid))
-    return lambda: launch(**named)
-
-
 def _serve(context, where: str) -> None:
-    from triton_runner._debug.dap import serve  # it loads what the other verbs do without
+    from triton_runner._debug.dap import serve
 
     context.exit(serve.main(where))
 

@@ -46,7 +46,7 @@ def facts() -> dict:
     try:
         settings = _settings.shown()
     except DiagnosticError as error:
-        problems["settings"] = _in_a_line(error)
+        problems["settings"] = error.sentence
     device = "-"
     try:
         from triton_runner._settings import devices
@@ -58,7 +58,7 @@ def facts() -> dict:
     try:
         check_output(cache.folder(), is_folder=True)
     except DiagnosticError as error:
-        problems["cache"] = _in_a_line(error)
+        problems["cache"] = error.sentence
     return {
         "triton-runner": _version("triton-runner"),
         "triton": ", ".join(map(_version, wheels)) or "not installed",
@@ -78,10 +78,6 @@ def facts() -> dict:
         },
         "problems": problems,
     }
-
-
-def _in_a_line(error: DiagnosticError) -> str:
-    return "; ".join([error.message, *error.notes])
 
 
 def _owners(folder: str) -> list[str]:

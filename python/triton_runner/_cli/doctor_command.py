@@ -8,7 +8,7 @@ import sys
 import click
 
 from triton_runner._cli import cache
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, print_result
 
 _SHOWN = 5  # kernels of one name that explain compares with
 
@@ -22,7 +22,6 @@ def doctor_command(no_selftest, as_json):
 
     Exit status 1 where something should be looked at.
     """
-    # The other verbs do without what it loads.
     from triton_runner._cli import doctor
 
     report = doctor.facts()
@@ -50,15 +49,11 @@ def _line(name: str, value) -> str:
 @json_option
 def env_command(as_json):
     """Print what somebody who is asked for help wants to know of this machine, to paste into an issue."""
-    # The other verbs do without what it loads.
     from triton_runner._cli import doctor
 
     fingerprint = doctor.fingerprint()
-    if as_json:
-        print_json(fingerprint)
-        return
-    for name, value in fingerprint.items():
-        click.echo(f"{name}: {value}")
+    lines = [f"{name}: {value}" for name, value in fingerprint.items()]
+    print_result(fingerprint, as_json, lambda _: "\n".join(lines))
 
 
 @click.group("cache", invoke_without_command=True)

@@ -7,33 +7,32 @@ import sys
 
 import click
 
+from triton_runner._cli.programs import program_arguments, release_option
 from triton_runner._compiler import versions
-from triton_runner._settings.options import ProgramOrFile, pretend_option, print_json, program_arguments
+from triton_runner._settings.options import ProgramOrFile, print_json
 
 
 @click.command("experiments", cls=ProgramOrFile)
-@click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+@release_option
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--passes", is_flag=True, help="Also without each compiler pass.")
-@pretend_option
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
 @program_arguments
-def experiments_command(
-    release, target, passes, pretend_cuda, timeout, is_module, as_json, program, arguments
-):
+def experiments_command(release, target, passes, timeout, as_json, program):
     """Tell which feature of the compiler makes a fault of PROGRAM go away when it is switched off.
 
     PROGRAM is the oracle as for bisect: it exits with 0 where it is right, 125 where it cannot tell, another
     status where it is wrong. Exit status: 0 it is right as it is, 1 it is wrong, 125 it cannot be told.
     """
-    # The other verbs do without what it loads.
     from triton_runner._bisect.experiments import experiments
     from triton_runner._bisect.runs import Program
 
     version = versions.known(release) if release else versions.installed()
     if version is None:
         raise click.UsageError("Triton is not installed: name a release with --triton")
-    subject = Program(program, tuple(arguments), is_module, pretend_cuda, target, timeout)
+    subject = Program(
+        program.name, program.arguments, program.is_module, program.pretend_cuda, target, timeout
+    )
 
     def show(e) -> None:
         if not as_json:

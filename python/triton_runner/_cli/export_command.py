@@ -67,7 +67,6 @@ def export_command(kernel, texts, out, targets, levels, release, as_json):
     The folder holds a binary for each variant and target, and index.json. At a launch the one is taken that
     fits the GPU and the arguments.
     """
-    # The other verbs do without what it loads.
     from triton_runner._compiler.export import export
 
     variants = [variant for text in texts for variant in parse_variants(text)]

@@ -31,7 +31,6 @@ def map_command(artifact, line, source, level, name, is_all, as_json):
     ARTIFACT is a folder of a kernel's levels, one of their files (its neighbours are read too), or a case
     (*.trcase). Without --line and --source: what each level has.
     """
-    # The other verbs do without what it loads.
     from triton_runner._case.case import is_case, open_case
     from triton_runner._see.source_map import source_map
 

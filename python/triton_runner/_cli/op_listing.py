@@ -62,7 +62,11 @@ def listing(
         rows = [row for row in rows if row["status"] == "parsed only"]
     if names:
         chosen = _Names(names, is_ptx=False)
-        rows = [row for row in rows if any(map(chosen.has, _all_names(row)))]
+        rows = [
+            row
+            for row in rows
+            if any(map(chosen.has, [row["name"], *(old["name"] for old in row["old_names"])]))
+        ]
     return rows
 
 
@@ -129,10 +133,6 @@ def lines(rows: list[dict]) -> list[str]:
     ]
     out.append(f"{len(rows)} ops: {counts[0]} executed, {counts[1]} structure, {counts[2]} parsed only")
     return out
-
-
-def _all_names(row: dict) -> list[str]:
-    return [row["name"], *(old["name"] for old in row["old_names"])]
 
 
 def _has(name: dict, version: tuple) -> bool:

@@ -10,15 +10,15 @@ import click
 
 from triton_runner._base.paths import write_file
 from triton_runner._cli import passes_times
-from triton_runner._cli.compile_command import constants
+from triton_runner._cli.programs import constants, kernel_options, release_option
 from triton_runner._compiler import passes_dump
-from triton_runner._settings.options import json_option, kernel_options, pairs, print_json
+from triton_runner._settings.options import json_option, pairs, print_json, print_result
 
 
 @click.command("passes")
 @click.argument("kernel")
 @kernel_options
-@click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+@release_option
 @click.option("--to", help="The last level: ttir, ttgir, llir, ptx, cubin (amdgcn, hsaco).")
 @click.option("--start", metavar="PASS", help="Start at this pass: KERNEL is an IR, its input.")
 @click.option("--until", metavar="PASS", help="End after this pass.")
@@ -33,23 +33,7 @@ from triton_runner._settings.options import json_option, kernel_options, pairs, 
 @click.option("--time", "timed", is_flag=True, help="What takes the time, down to LLVM's passes and ptxas.")
 @json_option
 def passes_command(
-    kernel,
-    signature,
-    constexprs,
-    target,
-    options,
-    release,
-    to,
-    start,
-    until,
-    skip,
-    replace,
-    save,
-    printed,
-    llvm,
-    changed,
-    timed,
-    as_json,
+    kernel, how, release, to, start, until, skip, replace, save, printed, llvm, changed, timed, as_json
 ):
     """List the compiler passes that run for KERNEL, with what each changed.
 
@@ -58,25 +42,17 @@ def passes_command(
     TritonGPUCoalesce; canonicalizer#2 is the second of its name. Exit status 1: the traced compilation is
     not what the plain one gives.
     """
-    # The other verbs do without what it loads.
     from triton_runner._compiler import passes, passes_time
 
     if timed:
         _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed)
-        passes_times.show(
-            passes_time.times(
-                kernel, signature, constants(constexprs, "--constexpr") or None, target=target,
-                triton=release, to=to, options=constants(options, "--option"),
-            ),
-            as_json,
-        )  # fmt: skip
+        print_result(passes_time.times(kernel, **how, triton=release, to=to), as_json, passes_times.show)
         return
     if (text := _dump_of(kernel)) is not None:
         _show_dump(passes_dump.split(text, kernel), save, printed, changed, as_json)
         return
     trace = passes.passes(
-        kernel, signature, constants(constexprs, "--constexpr") or None, target=target, triton=release, to=to,
-        options=constants(options, "--option"), llvm=llvm, start=start, stop=until, skip=skip,
+        kernel, **how, triton=release, to=to, llvm=llvm, start=start, stop=until, skip=skip,
         replace=pairs(replace, "--replace", "PASS=FILE") or None,
     )  # fmt: skip
     files = trace.save(save) if save else []
@@ -193,11 +169,10 @@ def _show_dump(dumped, save, printed, changed, as_json) -> None:
 @click.option(
     "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_stages=4."
 )
-@click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+@release_option
 @click.option("--output", "-o", metavar="FILE", help="Where the IR goes; else it is printed.")
 def opt_command(file, names, target, options, release, output):
     """Run single compiler passes on an IR FILE, with the arguments that Triton's pipeline gives them."""
-    # The other verbs do without what it loads.
     from triton_runner._compiler import passes
 
     text = file

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import click
 
 from triton_runner._compiler import passes_time
-from triton_runner._settings.options import print_json
 
 _LEAST = 0.01  # parts below this share of the whole are added up
 
 
-def show(times: passes_time.Times, as_json: bool) -> None:
-    if as_json:
-        print_json(dataclasses.asdict(times))
-        return
+def show(times: passes_time.Times) -> None:
     click.echo(f"{'stage, and what it does':<62} {'runs':>4} {'seconds':>9}   share {'plain':>9}")
     for stage in times.stages:
         _row(0, stage.name, None, stage.seconds, stage.share, stage.plain_seconds)

@@ -8,18 +8,8 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
-from triton_runner._cli.kernel_launch import check_launch, launch_of
-from triton_runner._settings.options import (
-    ProgramOrFile,
-    check_program,
-    check_settings,
-    is_program,
-    launch_options,
-    pretend_option,
-    print_json,
-    prints_aside,
-    program_arguments,
-)
+from triton_runner._cli.programs import launch_options, program_arguments
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
 
 
 @click.command("profile", cls=ProgramOrFile)
@@ -35,11 +25,9 @@ from triton_runner._settings.options import (
 @click.option("--lines", "shown", type=click.IntRange(1), default=12, help="At most so many lines (12).")
 @click.option("--target", "-t", help="cuda:90; else the chip's.")
 @launch_options
-@pretend_option
 @program_arguments
 def profile_command(
-    chip, replay, programs, names, most, level, shown, target, args, constexprs, grid, pretend_cuda,
-    is_module, as_json, program, arguments,
+    chip, replay, programs, names, most, level, shown, target, as_json, program
 ):  # fmt: skip
     """Count what the kernels that PROGRAM launches execute, by line, in their machine code.
 
@@ -48,7 +36,6 @@ def profile_command(
     --replay, how long the launch is estimated to take. Options come before PROGRAM. Exit status: 0, 1 a
     kernel stopped, 2 bad usage, 125 no launch.
     """
-    # The other verbs do without what it loads.
     from triton_runner import _settings
     from triton_runner._profile import chips, text
 
@@ -57,18 +44,8 @@ def profile_command(
     with _settings.using(target=target), prints_aside(as_json), telling(bar=True) as told:
         check_settings("cubin")
         options = {"programs": _sample(programs), "chip": chip, "replay": replay, "told": told}
-        if is_program(program) or is_module:
-            check_program(program, is_module)
-            result = _of_program(names, most, options, program, arguments, is_module, pretend_cuda)
-        else:
-            result = _of_file(program, (args, constexprs, grid), names, most, options)
-    if as_json:
-        # Only this needs it.
-        from triton_runner._base import typed
-
-        print_json(typed.as_json(result))
-    else:
-        click.echo(text.text_of(result, level, shown))
+        result = _profiled(program, names, most, options)
+    print_result(result, as_json, lambda result: text.text_of(result, level, shown))
     sys.exit(result.status or (0 if result.launches else 125))
 
 
@@ -84,47 +61,31 @@ def _sample(text: str | None):
     return numbers if "," in text else numbers[0]
 
 
-def _of_program(names, most, options, program, arguments, is_module, pretend_cuda):
-    # The same.
-    from triton_runner._pretend.running import run_program
-    from triton_runner._profile.watching import Watching
-
-    watching = Watching(names, most, options)
-    with watching.watching():
-        status = run_program(program, list(arguments), is_module, pretend_cuda) or 0
-    return watching.result(status)
-
-
-def _of_file(program, given, names, most, options):
-    """Of a case, or of kernel.py:name with its arguments."""
-    # The same.
-    from triton_runner._artifact.shell_arguments import parse_argument, parse_grid
+def _profiled(program, names, most, options):
+    """Of a program, a case, an artifact, or kernel.py:name with its arguments."""
+    from triton_runner._artifact.shell_arguments import parse_grid
     from triton_runner._base.levels import level_of_name
-    from triton_runner._bits import kernel
     from triton_runner._case.case import is_case, open_case
     from triton_runner._profile.profiling import counted_launch, profile
     from triton_runner._profile.results import SCHEMA, Profile
     from triton_runner._profile.watching import Watching
 
-    path, _, _ = program.rpartition(":")
-    if is_case(program):
-        check_program(program, False)
-        return Profile(SCHEMA, [counted_launch(open_case(program).subject, **options)])
-    args, constexprs, grid = given
-    is_artifact = bool(level_of_name(program))
-    if not is_artifact and not path.endswith(".py"):
-        raise fail(f"{program} is not a program, a case (*.trcase), an artifact or kernel.py:name")
-    if is_artifact:
-        check_program(program, False)
-        check_launch(program, args, grid)
-        values = [parse_argument(text) for text in args]
-        options = {name: value for name, value in options.items() if name != "told"}
-        return Profile(SCHEMA, [profile(program, values, grid=parse_grid(grid, "--grid"), **options)])
-    _, named, launch = kernel.launching(launch_of(program, args, constexprs, grid))
-    watching = Watching(names, most, options)
+    is_kernel = program.name.rpartition(":")[0].endswith(".py") and not program.is_program
+    is_file = not program.is_program and (is_case(program.name) or bool(level_of_name(program.name)))
+    if not (is_kernel or is_file or program.is_program):
+        raise fail(f"{program.name} is not a program, a case (*.trcase), an artifact or kernel.py:name")
+    if not is_kernel:
+        program.check()
+    if is_case(program.name):
+        return Profile(SCHEMA, [counted_launch(open_case(program.name).subject, **options)])
+    if is_file:
+        del options["told"]
+        values, grid = program.values(), parse_grid(program.grid, "--grid")
+        return Profile(SCHEMA, [profile(program.name, values, grid=grid, **options)])
+    launch, watching = program.launch() if is_kernel else program.run, Watching(names, most, options)
     with watching.watching():
-        launch(**named)
-    return watching.result(0)
+        status = launch() or 0
+    return watching.result(status)
 
 
 COMMANDS = (profile_command,)

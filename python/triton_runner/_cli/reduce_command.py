@@ -7,6 +7,7 @@ import os
 import click
 
 from triton_runner._base.progress import telling
+from triton_runner._cli import programs
 from triton_runner._settings.options import json_option, print_json
 
 
@@ -51,9 +52,7 @@ def reduce_command(
 
     The result is valid, and lies in the output file at any time, whole: Ctrl-C keeps what there is.
     """
-    # The other verbs do without what these load.
     from triton_runner._artifact import shell_arguments
-    from triton_runner._cli.compile_command import constants as constants_of
     from triton_runner._reduce import reduce as reducing
 
     suffix = ".py" if python or ".py" in file else os.path.splitext(file)[1]
@@ -62,8 +61,9 @@ def reduce_command(
         small = reducing.reduce(
             file, oracle, out=output, grid=shell_arguments.parse_grid(grid) if grid else None,
             args=reducing.arguments(args), target=target, metadata=metadata, name=name, signature=signature,
-            constexprs=constants_of(constexprs, "--constexpr"), options=constants_of(options, "--option"),
-            python=python, timeout=timeout, say=lambda shrinker: say(str(shrinker)),
+            constexprs=programs.constants(constexprs, "--constexpr"),
+            options=programs.constants(options, "--option"), python=python, timeout=timeout,
+            say=lambda shrinker: say(str(shrinker)),
         )  # fmt: skip
     if as_json:
         print_json({

@@ -44,7 +44,6 @@ def report_command(
     case (*.trcase), or a Python program: the page then shows all kernels that it launches, with all passes,
     its launches, and what autotuning chose.
     """
-    # The other verbs do without what it loads.
     from triton_runner._case import case
     from triton_runner._cli import report_program
     from triton_runner._see import material

@@ -8,10 +8,10 @@ import gc
 import os
 
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
-from triton_runner._case.bundle import constants_of, trace_of
+from triton_runner._case.bundle import trace_of
 from triton_runner._cli.dump_command import is_program
 from triton_runner._dump.dumping import dumping
-from triton_runner._launch.launchers import Call, axes_of, observing
+from triton_runner._launch.launchers import Call, axes_of, constants_of, observing
 from triton_runner._memory import fault_log
 from triton_runner._pretend import running
 from triton_runner._see.material import Material, gather

@@ -55,7 +55,6 @@ def check_unused(options: dict) -> None:
 
 def verify(what: str, arguments, as_json: bool, target: str | None, given: dict, ci: dict) -> int:
     """Prints the verdict and returns the exit status."""
-    # The other verbs do without what it loads.
     from triton_runner import _settings
     from triton_runner._case import judge
     from triton_runner._shapes import cases, launching, shapes
@@ -91,15 +90,12 @@ def suite_of(result, version: str) -> Suite:
         issue = Issue(fault.kind, "error", text, fault.file or file, fault.line, kernel=fault.kernel)
         issues.setdefault(found.first, []).append(issue)
     checks = tuple(
-        Check(call.case, result.function, _STATES.get(call.state, "error"), _why(call), call.seconds,
+        Check(call.case, result.function, _STATES.get(call.state, "error"),
+            "; ".join(fault.message for fault in call.faults) or call.why, call.seconds,
               tuple(issues.get(call.case, ())))
         for call in result.calls
     )  # fmt: skip
     return Suite("verify", result.function, version, checks, file, result.status)
-
-
-def _why(call) -> str:
-    return "; ".join(fault.message for fault in call.faults) or call.why
 
 
 def show(result) -> None:

@@ -6,22 +6,11 @@ import sys
 
 import click
 
-from triton_runner._base import typed
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.configs_command import Numbers
-from triton_runner._cli.kernel_launch import launch_of
-from triton_runner._settings.options import (
-    ProgramOrFile,
-    check_program,
-    check_settings,
-    is_program,
-    launch_options,
-    pretend_option,
-    print_json,
-    prints_aside,
-    program_arguments,
-)
+from triton_runner._cli.programs import launch_options, program_arguments
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
 
 
 @click.command("tune", cls=ProgramOrFile)
@@ -32,12 +21,8 @@ from triton_runner._settings.options import (
 @click.option("--num-warps", type=Numbers(), help="Try each of these: 1,2,4,8.")
 @click.option("--num-stages", type=Numbers(), help="Try each of these: 1,2,3.")
 @launch_options
-@pretend_option
 @program_arguments
-def tune_command(
-    chip, names, most, top, num_warps, num_stages, args, constexprs, grid, pretend_cuda, is_module, as_json,
-    program, arguments,
-):  # fmt: skip
+def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program):
     """Rank the configurations of the kernels that PROGRAM launches by their estimated time on a chip.
 
     Those of an autotuner, with all combinations of the options that are given. PROGRAM may be kernel.py:name.
@@ -45,7 +30,6 @@ def tune_command(
     that is chosen. Options come before PROGRAM. Exit status: the program's, 1 no configuration runs, 2 bad
     usage, 125 nothing to rank.
     """
-    # The other verbs do without what it loads.
     from triton_runner import _settings
     from triton_runner._profile import timing
     from triton_runner._profile.chips import chip_named
@@ -59,32 +43,19 @@ def tune_command(
     with _settings.using(target=target), prints_aside(as_json), telling() as say:
         check_settings("cubin")
         tuning = Program(Ranker(chip, top, say), names, most, values)
-        if is_program(program) or is_module:
-            check_program(program, is_module)
-            result = tuning.tuned(program, arguments, is_module, pretend_cuda)
+        if program.is_program:
+            program.check()
+            result = tuning.of_program(*program.words)
+        elif ".py:" not in program.name:
+            raise fail(f"{program.name} is neither a program nor kernel.py:name")
         else:
-            result = _of_kernel(tuning, program, args, constexprs, grid)
-    if as_json:
-        print_json(typed.as_json(result))
-    else:
-        click.echo(text.text_of(result))
+            with _settings.using(threads=1):
+                launch = program.launch()
+                with tuning.watching():
+                    launch()
+            result = tuning.result(0)
+    print_result(result, as_json, text.text_of)
     sys.exit(result.exit_status)
-
-
-def _of_kernel(tuning, program: str, args, constexprs, grid):
-    """Of kernel.py:name with its arguments."""
-    # The same.
-    from triton_runner import _settings
-    from triton_runner._bits import kernel
-
-    if not program.rpartition(":")[0].endswith(".py"):
-        raise fail(f"{program} is neither a program nor kernel.py:name")
-    given = launch_of(program, args, constexprs, grid)
-    with _settings.using(threads=1):
-        _, named, launch = kernel.launching(given)
-        with tuning.watching():
-            launch(**named)
-    return tuning.result(0)
 
 
 COMMANDS = (tune_command,)

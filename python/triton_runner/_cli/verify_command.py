@@ -9,15 +9,13 @@ import click
 from triton_runner._base.progress import telling
 from triton_runner._cli import shapes_command
 from triton_runner._cli.ci_options import check_ci, ci_options, write_ci
+from triton_runner._cli.programs import program_arguments
 from triton_runner._cli.shapes_command import shapes_options
 from triton_runner._settings.options import (
     ProgramOrFile,
-    check_program,
     check_settings,
-    pretend_option,
-    print_json,
+    print_result,
     prints_aside,
-    program_arguments,
 )
 
 
@@ -41,11 +39,9 @@ from triton_runner._settings.options import (
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
 @shapes_options
 @ci_options
-@pretend_option
 @program_arguments
 def verify_command(
-    names, most, checks, strict, assembled, target, pretend_cuda, is_module, as_json, program, arguments,
-    junit, sarif, github, **shapes,
+    names, most, checks, strict, assembled, target, as_json, program, junit, sarif, github, **shapes
 ):  # fmt: skip
     """Judge the kernels that PROGRAM launches, or a case (*.trcase); with --shapes a function of it,
     program.py:fn.
@@ -56,31 +52,28 @@ def verify_command(
     come before PROGRAM, or anywhere beside a case. Exit status: 0 right or nondeterministic (the order of
     atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage, 125 where a level could not be run.
     """
-    # The other verbs do without what it loads.
     from triton_runner import _settings
     from triton_runner._case import case, ci_checks, judge, verdict
     from triton_runner._profile.costs import costs
 
     ci = {"junit": junit, "sarif": sarif, "github": github}
     check_ci(**ci)
-    if shapes_command.is_asked(program, shapes):
-        shapes_command.check_unused({"--kernel": names, "--assembled": assembled, "-m": is_module})
-        options = {"checks": checks, "strict": strict, "pretend_cuda": pretend_cuda}
-        sys.exit(shapes_command.verify(program, arguments, as_json, target, shapes | options, ci))
+    name = program.name
+    if shapes_command.is_asked(name, shapes):
+        shapes_command.check_unused({"--kernel": names, "--assembled": assembled, "-m": program.is_module})
+        options = {"checks": checks, "strict": strict, "pretend_cuda": program.pretend_cuda}
+        sys.exit(shapes_command.verify(name, program.arguments, as_json, target, shapes | options, ci))
     check_names = judge.checks_of(checks)
-    check_program(program, is_module)
+    program.check()
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
-        if case.is_case(program):
-            result = verdict.of_case(program, check_names, strict, say, assembled, costs)
+        if case.is_case(name):
+            result = verdict.of_case(name, check_names, strict, say, assembled, costs)
         else:
             judging = verdict.Program(names, most, check_names, strict, say, assembled, costs)
-            result = judging.run(program, arguments, is_module, pretend_cuda)
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        click.echo(str(result))
-    write_ci(lambda version: ci_checks.suite_of(result, program, version), **ci, aside=as_json)
+            result = judging.run(*program.words)
+    print_result(result.to_dict(), as_json, lambda _: str(result))
+    write_ci(lambda version: ci_checks.suite_of(result, name, version), **ci, aside=as_json)
     sys.exit(result.status)
 
 

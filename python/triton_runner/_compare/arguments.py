@@ -8,7 +8,7 @@ import hashlib
 import numpy
 
 from triton_runner._base.errors import fail
-from triton_runner._memory.arguments import host, packed
+from triton_runner._memory.arguments import aligned, host, packed
 from triton_runner._memory.files import numpy_named
 from triton_runner._worker import elements
 
@@ -51,11 +51,7 @@ def decoded(value):
     dtype = numpy_named(value["dtype"])
     if "bytes" not in value:
         return dtype.type(value["value"])
-    size = len(value["bytes"])
-    room = numpy.zeros(size + 64, numpy.uint8)
-    start = -room.ctypes.data % 64
-    room[start : start + size] = numpy.frombuffer(value["bytes"], numpy.uint8)
-    return room[start : start + size].view(dtype).reshape(value["shape"])
+    return aligned(value["bytes"], 64).view(dtype).reshape(value["shape"])
 
 
 def digest(value):

@@ -7,8 +7,6 @@ milliseconds, on a GPU; counts, the sums of what was executed by name.
 """
 
 import contextlib
-import os
-import tempfile
 
 
 def run(request, note=lambda stage: None):
@@ -40,17 +38,13 @@ def run(request, note=lambda stage: None):
     return {"outputs": [packed(value) for value in values if hasattr(value, "tobytes") and value.shape]}
 
 
-@contextlib.contextmanager
 def file_of(request):
-    """The path of a file with a binary, or the text itself."""
-    if isinstance(request["text"], str):
-        yield request["text"]
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "kernel." + request["level"])
-        with open(path, "wb") as file:
-            file.write(request["text"])
-        yield path
+    """A context manager: the path of a file with a binary, or the text itself."""
+    from triton_runner._base.paths import in_a_file  # with the package, as in run()
+
+    text = request["text"]
+    is_text = isinstance(text, str)
+    return contextlib.nullcontext(text) if is_text else in_a_file(text, "kernel." + request["level"])
 
 
 def _on_gpu(request, values, grid):

@@ -15,12 +15,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from triton_runner._base.paths import cache_folder
+
 
 def folder() -> Path:
-    """$TRITON_RUNNER_STORE, else ${XDG_CACHE_HOME:-~/.cache}/triton-runner/compare."""
-    if chosen := os.environ.get("TRITON_RUNNER_STORE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triton-runner" / "compare"
+    return cache_folder("compare", "TRITON_RUNNER_STORE")
 
 
 def key_of(value) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import tempfile
 
 from triton_runner._artifact import loading
 from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import level_of_name, level_of_text, stage_of
 from triton_runner._base.metadata import as_path_or_text
-from triton_runner._base.paths import make_folder, write_file
+from triton_runner._base.paths import in_a_file, make_folder, write_file
 from triton_runner._base.releases import unusable
 from triton_runner._compiler import abilities, portable, versions, workers
 from triton_runner._launch import gpu_driver
@@ -58,17 +57,11 @@ class Compilation:
                 f"kernel '{self.name}' has the levels {', '.join(self.asm)}: {device} executes none of them",
                 f"compile it to one of {', '.join(order)}",
             )
+        metadata = {**self.metadata, "name": self.name}
         if isinstance(self.asm[entry], str):
-            metadata = {**self.metadata, "name": self.name}
             return loading.load(self.asm[entry], metadata=metadata, device=device, target=self.target)
-        return self._load_binary(entry, device)
-
-    def _load_binary(self, entry: str, device: str):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, f"{self.name}.{entry}")
-            with open(path, "wb") as file:
-                file.write(self.asm[entry])
-            return loading.load(path, metadata={**self.metadata, "name": self.name}, device=device)
+        with in_a_file(self.asm[entry], f"{self.name}.{entry}") as path:
+            return loading.load(path, metadata=metadata, device=device)
 
     def __getitem__(self, grid):
         """kernel[grid](*args), on the device of the settings in force."""

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from triton_runner._base.errors import fail
-from triton_runner._base.paths import make_folder
+from triton_runner._base.paths import cache_folder, make_folder
 from triton_runner._base.releases import RELEASES as ROWS
 from triton_runner._base.releases import release_of
 
@@ -75,9 +75,7 @@ def installed() -> str | None:
 
 def folder() -> Path:
     """Where the releases lie."""
-    if chosen := os.environ.get("TRITON_RUNNER_VERSIONS"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triton-runner" / "versions"
+    return cache_folder("versions", "TRITON_RUNNER_VERSIONS")
 
 
 def _tag() -> str:

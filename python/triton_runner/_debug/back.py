@@ -32,12 +32,10 @@ class Back:
         if not isinstance(event, Stopped) or event.reason == "beginning":
             return event
         hits = self.breakpoints.at(event.place, self.places)
-        frames = self._frames(event.place)
-        depth = self.breakpoints.depth(hits, self.places, event.place)
-        hidden = max(len(frames) - depth, 0) if depth else 0
+        frames, hidden = self._shown(event.place, self.breakpoints.depth(hits, self.places, event.place))
         reason = "breakpoint" if hits else "statement"
         self.stopped = dataclasses.replace(
-            event, reason=reason, breakpoints=hits, frames=frames[hidden:], hidden=hidden
+            event, reason=reason, breakpoints=hits, frames=frames, hidden=hidden
         )
         return self.stopped
 

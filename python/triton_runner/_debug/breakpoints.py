@@ -161,7 +161,10 @@ class Breakpoints:
         if expression:
             self._expressions[b.number] = expression
         watched = parts.element(b.watch) if b.watch and b.memory is None else parts.Part("")
-        memory = {"memory": _memory_of_core(b.memory)} if b.memory else {}
+        memory = {}
+        if at := b.memory:
+            space = getattr(probe.Space, at.space.upper())
+            memory = {"memory": probe.WatchedMemory(space, at.at, at.bytes)}
         where = b.places if b.places is not None else [] if b.watch else self._places(b, places)
         b.found = len(where)
         b.was_found |= bool(where)
@@ -223,10 +226,6 @@ class Breakpoints:
         for number in gone:
             del self._all[number]
         return bool(gone)
-
-
-def _memory_of_core(memory: Memory):
-    return probe.WatchedMemory(getattr(probe.Space, memory.space.upper()), memory.at, memory.bytes)
 
 
 def statements(places: Places) -> list:

@@ -23,10 +23,10 @@ from triton_runner._debug import comparing, machine, names, stage
 from triton_runner._debug import target as targets
 from triton_runner._debug.back import Back
 from triton_runner._debug.breakpoints import Breakpoints
-from triton_runner._debug.constants import constants_of
 from triton_runner._debug.focus import Focus
 from triton_runner._debug.places import Places
 from triton_runner._debug.results import Compared, Exited, Frame, Stopped
+from triton_runner._debug.show import is_within
 from triton_runner._debug.state import State
 from triton_runner._debug.variables import Variables
 from triton_runner._dump.axes import program_of
@@ -407,14 +407,11 @@ class Session(Back, Focus):
             status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
         except BaseException as raised:
             error = targets.ended(raised)
-        if error is None and self.grids and not any(map(self._is_in_focus, self.grids)):
+        if error is None and self.grids and not any(is_within(self.focus, grid) for grid in self.grids):
             of = dict(zip(self.launches, self.grids, strict=True))
             grids = ", ".join(f"{name} has {' x '.join(map(str, grid))}" for name, grid in of.items())
             status, error = 2, f"no launch had program ({', '.join(map(str, self.focus))}): {grids}"
         self._events.put(Exited(status, error))
-
-    def _is_in_focus(self, grid: tuple) -> bool:
-        return all(axis < extent for axis, extent in zip(self.focus, grid, strict=True))
 
     def _observe(self, call: launchers.Call, go) -> None:
         if self.kernel and self.kernel != call.name:
@@ -422,7 +419,8 @@ class Session(Back, Focus):
             return go()
         again = relaunch.of_call(call, keep=False)
         self.launches.append(call.name)
-        self.constants = constants_of(call)
+        constants = launchers.constants_of(getattr(call.kernel, "src", None))
+        self.constants = {name: getattr(value, "value", value) for name, value in constants.items()}
         self._call = (call, again)
         self._variables = None
         if self.level not in MLIR:
@@ -541,11 +539,11 @@ class Session(Back, Focus):
 
     def _event(self, place: int, why: str, hits: list) -> Stopped:
         debugger, at = self._debugger, self._places.all[place]
-        frames, reason, trap = self._frames(place), why, None
+        reason, trap = why, None
         depth = self._depth
         if why not in ("step", "moment"):
             depth = self.breakpoints.depth(hits, self._places, place)
-        hidden = max(len(frames) - depth, 0) if depth else 0
+        frames, hidden = self._shown(place, depth)
         moment = debugger.moment - 1
         if why == "moment" and self._stop_at_launch:
             reason, self._stop_at_launch = "entry", False
@@ -557,10 +555,16 @@ class Session(Back, Focus):
             debugger.set_breakpoints(self.breakpoints.of_core(self._places))
         return Stopped(
             reason, self.launches[-1], self._places.level, len(self.launches) - 1, [*debugger.program],
-            debugger.task, [*debugger.iterations], at.name, self._places.text(place), at.at, frames[hidden:],
+            debugger.task, [*debugger.iterations], at.name, self._places.text(place), at.at, frames,
             moment, place, [number for number in hits if number > 0], [*(debugger.threads or ())], trap,
             hidden, self._places.pipelined(place, [*debugger.iterations]),
         )  # fmt: skip
+
+    def _shown(self, place: int, depth: int) -> tuple[list[Frame], int]:
+        """The frames of a place down to a depth (0: all), and how many are hidden."""
+        frames = self._frames(place)
+        hidden = max(len(frames) - depth, 0) if depth else 0
+        return frames[hidden:], hidden
 
     def _frames(self, place: int) -> list[Frame]:
         frames = [*self._places.frames[place]]

@@ -73,13 +73,14 @@ def _why_not(breakpoint_, session) -> str:
     if not breakpoint_.was_found and not breakpoint_.watch:
         return ": no launch has such a place"
     for program in (breakpoint_.program, session.focus):
-        if program and not any(_is_in(program, grid) for grid in session.grids):
+        if program and not any(is_within(program, grid) for grid in session.grids):
             largest = max(session.grids, key=lambda grid: grid[0] * grid[1] * grid[2])
             return f": no launch has program ({_axes(program)}), the largest grid is ({_axes(largest)})"
     return ""
 
 
-def _is_in(program, grid) -> bool:
+def is_within(program, grid) -> bool:
+    """Whether a grid has a program; -1 is any."""
     return all(axis < extent for axis, extent in zip(program, grid, strict=True))
 
 
@@ -163,18 +164,25 @@ def described(name: str, array, mask=None) -> list[str]:
     return [f"{name} = {shape} {array.dtype}, {statistics(array, mask)}", *table(array, mask)]
 
 
-def statistics(array, mask=None) -> str:
-    """ "min -1.2, max 3.4, mean 0.1; 2 NaN; 12 masked"."""
+def figures(array, mask=None) -> tuple[dict[str, str], dict[str, int]]:
+    """Least, largest and mean of the finite elements, where there are some; how many others there are."""
     there = array if mask is None else array[numpy.broadcast_to(mask, array.shape)]
-    if there.dtype == bool:
-        return f"{int(there.sum())} of {there.size} true"
     values = there.astype("float64").ravel()
     finite = values[numpy.isfinite(values)]
-    figures = {"min": numpy.min, "max": numpy.max, "mean": numpy.mean}
-    parts = [", ".join(f"{name} {number(of(finite))}" for name, of in figures.items())] if finite.size else []
-    missing = array.size - there.size
-    counts = {"NaN": numpy.isnan(values).sum(), "inf": numpy.isinf(values).sum(), "masked": missing}
-    return "; ".join([*parts, *(f"{count} {name}" for name, count in counts.items() if count)]) or "empty"
+    names = ("min", "max", "mean") if finite.size else ()
+    counts = {"NaN": int(numpy.isnan(values).sum()), "inf": int(numpy.isinf(values).sum())}
+    counts["masked"] = array.size - there.size
+    return {name: number(getattr(finite, name)()) for name in names}, {n: c for n, c in counts.items() if c}
+
+
+def statistics(array, mask=None) -> str:
+    """ "min -1.2, max 3.4, mean 0.1; 2 NaN; 12 masked"."""
+    if array.dtype == bool:
+        there = array if mask is None else array[numpy.broadcast_to(mask, array.shape)]
+        return f"{int(there.sum())} of {there.size} true"
+    found, counts = figures(array, mask)
+    parts = [", ".join(f"{name} {text}" for name, text in found.items())] * bool(found)
+    return "; ".join([*parts, *(f"{count} {name}" for name, count in counts.items())]) or "empty"
 
 
 def table(array, mask=None) -> list[str]:

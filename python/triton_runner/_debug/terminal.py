@@ -4,6 +4,7 @@ empty line repeats the last one."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import json
@@ -17,7 +18,7 @@ from triton_runner._base.typed import as_json
 from triton_runner._debug import heat, show
 from triton_runner._debug.results import Exited, Stopped
 from triton_runner._debug.session import Session
-from triton_runner._debug.terminal_machine import MachineCommands
+from triton_runner._debug.terminal_machine import MachineCommands, whole
 
 PROMPT = "(tri) "
 _REPEATED = {"step", "next", "op", "continue", "reverse-step", "reverse-next", "reverse-op", "iteration"}
@@ -30,6 +31,22 @@ ALIASES = {
     "rn": "reverse-next", "rc": "reverse-continue", "rsi": "reverse-op", "fin": "finish", "up": "out", "u":
     "until",
 }  # fmt: skip
+# Commands that are a method of the session each: its name, and the help.
+_MOVES = {
+    "start": "start: goes to the first place of the next launch",
+    "resume": "continue: goes on to the next breakpoint",
+    "step": "step [COUNT]: to the next line of Python, into functions",
+    "next": "next [COUNT]: to the next line of Python, over functions",
+    "next_op": "op [COUNT]: to the next op or instruction",
+    "out": "out: to the line after the call of this function",
+    "next_iteration": "iteration [COUNT]: to this place in the next iteration",
+    "next_program": "program: to the first place of the next program",
+    "finish": "finish: to the end of this program of the grid",
+    "reverse_step": "reverse-step [COUNT]: back to the line of Python before this one",
+    "reverse_next": "reverse-next [COUNT]: the same, over functions",
+    "reverse_op": "reverse-op [COUNT]: back to the op or instruction before this one",
+    "reverse_resume": "reverse-continue: back to the last stop at a breakpoint",
+}
 
 
 class Terminal(MachineCommands):
@@ -40,9 +57,12 @@ class Terminal(MachineCommands):
         self._console = console  # of rich, where lines may have colours
         self.status = 0
         self._last = ""
-        self._commands = {
-            name[3:].replace("_", "-"): getattr(self, name) for name in dir(self) if name.startswith("do_")
-        }
+        own = {name: getattr(self, name) for name in dir(self) if name.startswith("do_")}
+        self._commands = {name[3:].replace("_", "-"): run for name, run in own.items()}
+        self._help = [" ".join((run.__doc__ or "").split()) for run in own.values()] + [*_MOVES.values()]
+        for move, text in _MOVES.items():
+            name, _, count = text.partition(":")[0].partition(" ")
+            self._commands[name] = functools.partial(self._go, move, bool(count))
 
     def run(self, lines) -> int:
         """Runs commands until there are none, or one is "quit". Returns the exit status."""
@@ -115,70 +135,21 @@ class Terminal(MachineCommands):
             raise fail("the program runs already", "continue goes on")
         self._event(self.session.resume())
 
-    def do_start(self, rest: str):
-        """start: goes to the first place of the next launch"""
-        self._event(self.session.start())
-
-    def do_continue(self, rest: str):
-        """continue: goes on to the next breakpoint"""
-        self._event(self.session.resume())
-
     def do_until(self, rest: str):
         """until WHERE [if CONDITION]: goes on to a place"""
         where, condition, _ = _break(rest)
         self._event(self.session.run_until(where, condition))
 
-    def do_step(self, rest: str):
-        """step [COUNT]: to the next line of Python, into functions"""
-        self._times(rest, self.session.step)
-
-    def do_next(self, rest: str):
-        """next [COUNT]: to the next line of Python, over functions"""
-        self._times(rest, self.session.next)
-
-    def do_op(self, rest: str):
-        """op [COUNT]: to the next op or instruction"""
-        self._times(rest, self.session.next_op)
-
-    def do_out(self, rest: str):
-        """out: to the line after the call of this function"""
-        self._event(self.session.out())
-
-    def do_iteration(self, rest: str):
-        """iteration [COUNT]: to this place in the next iteration"""
-        self._times(rest, self.session.next_iteration)
-
-    def do_program(self, rest: str):
-        """program: to the first place of the next program"""
-        self._event(self.session.next_program())
-
-    def do_finish(self, rest: str):
-        """finish: to the end of this program of the grid"""
-        self._event(self.session.finish())
-
-    def do_reverse_step(self, rest: str):
-        """reverse-step [COUNT]: back to the line of Python before this one"""
-        self._times(rest, self.session.reverse_step)
-
-    def do_reverse_next(self, rest: str):
-        """reverse-next [COUNT]: the same, over functions"""
-        self._times(rest, self.session.reverse_next)
-
-    def do_reverse_op(self, rest: str):
-        """reverse-op [COUNT]: back to the op or instruction before this one"""
-        self._times(rest, self.session.reverse_op)
-
-    def do_reverse_continue(self, rest: str):
-        """reverse-continue: back to the last stop at a breakpoint"""
-        self._event(self.session.reverse_resume())
-
     def do_last_write(self, rest: str):
         """last-write VALUE: back to after the op that gave acc or acc[3, 5] its value"""
         self._event(self.session.last_write(rest))
 
+    def _go(self, move: str, is_counted: bool, rest: str) -> None:
+        move = getattr(self.session, move)
+        self._times(rest, move) if is_counted else self._event(move())
+
     def _times(self, rest: str, command) -> None:
-        count = _whole(rest or "1")
-        for _ in range(count):
+        for _ in range(whole(rest or "1")):
             event = command()
             if isinstance(event, Exited) or event.reason not in ("step", "breakpoint", "moment"):
                 break
@@ -213,7 +184,7 @@ class Terminal(MachineCommands):
 
     def do_delete(self, rest: str):
         """delete [NUMBER]: takes a breakpoint away, or all"""
-        self.session.delete(_whole(rest) if rest else None)
+        self.session.delete(whole(rest) if rest else None)
         self._answer({"deleted": rest or "all"}, [])
 
     def do_info(self, rest: str):
@@ -337,7 +308,7 @@ class Terminal(MachineCommands):
 
     def do_help(self, rest: str):
         """help: this list"""
-        lines = sorted(" ".join((run.__doc__ or "").split()) for run in self._commands.values())
+        lines = sorted(self._help)
         self._answer({"commands": lines}, lines)
 
     def do_quit(self, rest: str):
@@ -384,7 +355,7 @@ def _break(rest: str) -> tuple[str, str, dict]:
         head, condition = rest[: match.start()], match[1].strip()
     how: dict = {}
     for name, value in re.findall(r"\b(program|iteration|skip|task)\s+([-\d,]+)", head):
-        how[name] = value if name == "program" else _whole(value)
+        how[name] = value if name == "program" else whole(value)
     where = re.sub(r"\b(program|iteration|skip|task)\s+[-\d,]+", "", head).strip()
     if not where:
         raise fail("where is it to stop?", "as in break 42, break kernel.py:42 if acc.max() > 1e4")
@@ -401,13 +372,6 @@ def _described(info) -> str:
 
 def _times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text.strip(), 0)
-    except ValueError:
-        raise fail(f"{text.strip()!r} is no whole number") from None
 
 
 def _number(text: str) -> float:

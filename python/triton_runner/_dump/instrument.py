@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 import json
 
-import numpy
-
 from triton_runner import _core, _settings
 from triton_runner._artifact.binding import bind
 from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
@@ -27,6 +25,7 @@ from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
 from triton_runner._dump.statements import uses_statements
 from triton_runner._launch.launchers import axes_of
 from triton_runner._memory import arrays
+from triton_runner._memory.arguments import aligned
 from triton_runner._pipeline.stages import option_names
 from triton_runner._settings import devices
 
@@ -224,9 +223,7 @@ def loaded(artifact, plain: Compiled) -> Compiled:
 def _buffer(size: int):
     """Zeroed memory that the device sees, and how to read it as NumPy's."""
     if devices.resolved_device() == "cpu":
-        memory = numpy.zeros(size + 128, numpy.uint8)
-        start = -memory.ctypes.data % 128
-        memory = memory[start : start + size]
+        memory = aligned(size, 128)
         (wrapped,) = [arrays.wrap("dump_buffer", memory)]
         return wrapped, lambda: memory
     try:

@@ -7,7 +7,7 @@ import math
 import numpy
 
 from triton_runner._base.errors import fail
-from triton_runner._dump.axes import triple
+from triton_runner._dump.axes import program_of
 
 _MOST = 2048  # pixels an axis: larger values are thinned out
 
@@ -69,7 +69,7 @@ def _image(values, program, iteration):
     if len(values.shape) < 2:
         picked = everything.reshape(len(values), -1)
         if program is not None:
-            program = triple(program)
+            program = program_of(program)
             picked = picked[(values.programs == numpy.array(program)).all(axis=1)]
             what += f", program {program}"
         return picked, f"{what}, {len(picked)} records"

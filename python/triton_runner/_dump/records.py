@@ -3,6 +3,7 @@ the first NaN, the difference from another dump, a file, a picture."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -11,8 +12,10 @@ import numpy
 
 from triton_runner._base.errors import fail
 from triton_runner._dump import picture
-from triton_runner._dump.axes import triple
+from triton_runner._dump.axes import program_of
 from triton_runner._dump.names import answers_to, check_single
+from triton_runner._memory.difference import difference as array_difference
+from triton_runner._memory.difference import differing
 from triton_runner._memory.files import dtype_named, numpy_named, save_arrays
 
 # Element types of the IR that no argument has; NumPy's or ml_dtypes' names, stored one an element.
@@ -106,12 +109,13 @@ class Values:
         return torch.from_numpy(bits).view(getattr(torch, name))
 
     def __getitem__(self, key):
-        return self.to_numpy()[self.find(*self._split(key))]
+        is_pair = self.loops and isinstance(key, tuple) and len(key) == 2
+        return self.to_numpy()[self.find(*(key if is_pair else (key, None)))]
 
     def find(self, program, iteration=None) -> int:
         """Returns the number of the record for a program and iteration; without an iteration, the program's
         last record."""
-        program = triple(program)
+        program = program_of(program)
         if iteration is not None:
             iteration = iteration if isinstance(iteration, tuple) else (iteration,)
         index = self._index
@@ -136,9 +140,6 @@ class Values:
                 *([] if len(records) > 1 else ["every_iteration=True keeps all of them"]),
             )
         return records[iteration]
-
-    def _split(self, key):
-        return key if self.loops and isinstance(key, tuple) and len(key) == 2 else (key, None)
 
     def floats(self):
         """Returns the values as float64, with NaN for elements that do not exist."""
@@ -391,24 +392,14 @@ def difference(a: Values, b: Values) -> dict | None:
     if not mine:
         return None
     x, y = a.to_numpy()[mine], b.to_numpy()[theirs]
+    found = array_difference(x, y)
     if x.dtype == y.dtype:
-        bits = f"u{x.dtype.itemsize}"
-        differs = x.view(bits) != y.view(bits) if x.dtype != bool else x != y
-        if x.dtype.kind not in "biu":  # NaN equals NaN, whatever its payload
-            differs &= ~(numpy.isnan(x.astype("float64")) & numpy.isnan(y.astype("float64")))
-    else:
-        differs = x.astype("float64") != y.astype("float64")
-    if not differs.any():
+        found = dataclasses.replace(found, where=differing(x, y))
+    if not found:
         return None
-    xs, ys = x.astype("float64"), y.astype("float64")
-    with numpy.errstate(invalid="ignore"):
-        error = numpy.where(differs, numpy.abs(xs - ys), 0.0)
-    first = tuple(int(i) for i in numpy.argwhere(differs)[0])
-    numbers = {"a": xs[first].item(), "b": ys[first].item()}
-    worst = numpy.nanmax(error) if not numpy.isnan(error).all() else math.nan
-    if numpy.isnan(error).any():
-        worst = math.nan
+    first = found.element
+    numbers = {"a": float(x[first]), "b": float(y[first])}
     return {
-        "name": a.name, "elements": int(differs.sum()), "of": int(differs.size), "max_error": float(worst),
+        "name": a.name, "elements": found.elements, "of": found.of, "max_error": found.max_error,
         "first": Place(a, mine[first[0]], first[1:], **numbers), "values": (a, b),
     }  # fmt: skip

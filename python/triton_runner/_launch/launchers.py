@@ -180,6 +180,19 @@ def signature(src):
     return result
 
 
+def constants_of(src) -> dict:
+    """The constants of a kernel of Triton by parameter: what the launch gave, and what it folded."""
+    names = list(getattr(getattr(src, "fn", None), "arg_names", ()))
+    out = {}
+    for key, value in (getattr(src, "constants", None) or {}).items():
+        if isinstance(key, tuple):  # of 3.3 and later: a path into arguments; a tuple is passed as such
+            key = key[0] if len(key) == 1 else None
+        name = names[key] if isinstance(key, int) and key < len(names) else key
+        if isinstance(name, str):
+            out[name] = value
+    return out
+
+
 def launcher(function: _core.Kernel, src, kernel=None) -> _core.Launcher:
     """Called as Triton calls its launchers; waits for the kernel to finish. kernel: the CompiledKernel that
     it is of."""
@@ -192,6 +205,35 @@ def axes_of(grid) -> tuple:
     """(x, y, z) of a launch's grid."""
     axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     return tuple(int(axis) for axis in (*axes, 1, 1)[:3])
+
+
+class Selection:
+    """Which launches of a program are looked at: of kernels called `names` (() of all), each key once, the
+    first `most`. count: how many were; left_out: how many came later; others: other kernels' names."""
+
+    def __init__(self, names=(), most: int | None = None):
+        self._names, self._most = names, most
+        self._known: dict = {}
+        self.count, self.left_out, self.others = 0, 0, {}
+
+    def look(self, name: str, key, of):
+        """What of() gives for a launch, or gave for an equal one; None for one that is not looked at."""
+        if self._names and name not in self._names:
+            self.others[name] = None
+        elif key not in self._known:
+            self._known[key] = None
+            if self.count == self._most:
+                self.left_out += 1
+            else:
+                self._known[key] = of()
+                self.count += 1
+        return self._known.get(key)
+
+
+def what_else(verb: str, left_out: int, status: int, option: str = "") -> list[str]:
+    """What a page about the launches of a program ends with: those that it leaves out, and a failure."""
+    lines = [f"not {verb}: {left_out} later launches{option}"] * bool(left_out)
+    return lines + [f"the program itself ended with status {status}"] * bool(status)
 
 
 def pieces(name: str, kind, value) -> list:

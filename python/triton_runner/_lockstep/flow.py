@@ -3,6 +3,7 @@ matters from one that nothing shows; and which values a loop that waits for othe
 
 from __future__ import annotations
 
+from triton_runner._base.carried import CARRYING, carried_to
 from triton_runner._core import ir, probe
 
 
@@ -95,28 +96,10 @@ def _before(value) -> set:
 def _sources(value):
     """What a value comes from: its op's operands; of what a loop or branch carries what is given to it."""
     op = value.op
-    if op is None:
-        loop = value.block.parent
-        number = value.index
-        if loop.name == "scf.for" and number:
-            yield loop.operands[number + 2]
-            yield _end(loop, 0).operands[number - 1]
-        elif loop.name == "scf.while" and value.block == loop.regions[0].blocks[0]:
-            yield loop.operands[number]
-            yield _end(loop, 1).operands[number]
-        elif loop.name == "scf.while":
-            yield _end(loop, 0).operands[number + 1]
-        return
-    if op.name in ("scf.if", "scf.for", "scf.while"):
-        for side in range(1 if op.name == "scf.while" else len(op.regions)):
-            yield _end(op, side).operands[value.index + (op.name == "scf.while")]
-    if op.name != "scf.while":
+    if op is None or op.name in CARRYING:
+        yield from carried_to(value)
+    if op is not None and op.name != "scf.while":
         yield from op.operands
-
-
-def _end(op, side: int):
-    """The last op of a region."""
-    return op.regions[side].blocks[0].ops[-1]
 
 
 def _next(value):

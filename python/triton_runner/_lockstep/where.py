@@ -15,7 +15,7 @@ from triton_runner._base import tools
 from triton_runner._base.errors import KernelTrap
 from triton_runner._lockstep import apart
 from triton_runner._memory.arguments import Arguments
-from triton_runner._memory.difference import same_bits
+from triton_runner._memory.difference import differing, same_bits
 from triton_runner._memory.registry import register_memory
 
 
@@ -132,15 +132,6 @@ def _line(trap: KernelTrap | None, level: str) -> int:
 def _address(launch: Relaunch, argument: str, element: int) -> int:
     view = launch.arguments.views[argument]
     return launch.arguments.address(view.block) + view.offset + element * view.type.itemsize
-
-
-def differing(left, right):
-    """Where the elements of two arrays differ: all NaNs of a float type are one."""
-    same = same_bits(left, right)
-    if left.dtype.kind in "fV":
-        as_numbers = [array.astype(numpy.float64) for array in (left, right)]
-        same = same | (numpy.isnan(as_numbers[0]) & numpy.isnan(as_numbers[1]))
-    return ~same
 
 
 def goes_on(launch: Relaunch, want: Outcome, before: Outcome, after: Outcome) -> bool:

@@ -225,7 +225,7 @@ class Arguments:
         or lie in what allocate(nbytes) gives. The addresses of blocks are multiples of `alignment`, where one
         is given."""
         held = self.saved if first else self.live()
-        blocks = [_aligned(data, alignment) if alignment else data.copy() for data in held]
+        blocks = [aligned(data, alignment) if alignment else data.copy() for data in held]
         on_gpu = any(_is_device(owner) for *_, owner in self._blocks) if not device else device != "cpu"
         tensors: dict = {}  # of the blocks, or memory on a GPU
 
@@ -317,12 +317,15 @@ def _bytes_at(address: int, size: int) -> numpy.ndarray:
 _NONE = numpy.zeros(0, numpy.uint8)
 
 
-def _aligned(data: numpy.ndarray, alignment: int) -> numpy.ndarray:
-    """A copy whose address is a multiple of `alignment`; the room around it does not belong to the launch."""
-    room = numpy.empty(data.nbytes + alignment, numpy.uint8)
-    start = -_address(room) % alignment
-    out = numpy.frombuffer(memoryview(room)[start : start + data.nbytes], numpy.uint8)
-    out[:] = data
+def aligned(data, alignment: int, past: int = 0) -> numpy.ndarray:
+    """Bytes in memory of their own, at an address `past` a multiple of `alignment`. data: these bytes, or how
+    many zeros. It is an array of its own, and no view: the room around it belongs to nobody."""
+    size = data if isinstance(data, int) else len(memoryview(data))
+    room = numpy.zeros(size + 2 * alignment, numpy.uint8)
+    start = (past - _address(room)) % alignment
+    out = numpy.frombuffer(memoryview(room)[start : start + size], numpy.uint8)
+    if not isinstance(data, int):
+        out[:] = numpy.frombuffer(data, numpy.uint8)
     return out
 
 

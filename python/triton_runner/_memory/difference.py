@@ -102,6 +102,15 @@ def same_bits(want: numpy.ndarray, got: numpy.ndarray) -> numpy.ndarray:
     return numpy.ascontiguousarray(got).view(bits) == numpy.ascontiguousarray(want).view(bits)
 
 
+def differing(left, right):
+    """Where the elements of two arrays differ: all NaNs of a float type are one."""
+    same = same_bits(left, right)
+    if left.dtype.kind in "fV":
+        as_numbers = [array.astype(numpy.float64) for array in (left, right)]
+        same = same | (numpy.isnan(as_numbers[0]) & numpy.isnan(as_numbers[1]))
+    return ~same
+
+
 def plain(value):
     """An element as a number of Python."""
     return value.item() if value.dtype.kind in "iub" else float(value)

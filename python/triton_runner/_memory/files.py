@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 import struct
 
 import numpy
 
 from triton_runner._base.errors import fail
+from triton_runner._base.paths import written_whole
 from triton_runner._worker import elements
 
 # By the name that the IR has: the NumPy or ml_dtypes name, and that of safetensors.
@@ -115,22 +115,14 @@ def save_array(path: str, name: str, value) -> None:
 def save_arrays(path: str, arrays: dict, about: dict | None = None) -> None:
     """Writes arrays by name into a .npz or .safetensors file, or a single one into a .npy file, whole or not
     at all. about: texts that go into the header of safetensors."""
-    temporary = f"{path}.part"
-    try:
-        with open(temporary, "wb") as file:
-            if path.endswith(".safetensors"):
-                file.writelines(to_safetensors(arrays, about))
-            elif path.endswith(".npz"):
-                numpy.savez(file, **arrays)
-            else:
-                (value,) = arrays.values()
-                numpy.save(file, value)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise fail(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    with written_whole(path) as file:
+        if path.endswith(".safetensors"):
+            file.writelines(to_safetensors(arrays, about))
+        elif path.endswith(".npz"):
+            numpy.savez(file, **arrays)
+        else:
+            (value,) = arrays.values()
+            numpy.save(file, value)
 
 
 def to_safetensors(arrays: dict, about: dict | None = None) -> list[bytes]:

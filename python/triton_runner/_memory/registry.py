@@ -91,7 +91,7 @@ def _extent(owner):
     return start + low, high - low + owner.itemsize if owner.size else 0
 
 
-def _storage_of(tensor):
+def storage_of(tensor):
     """The storage of a tensor in host memory, else None."""
     try:
         storage = tensor.untyped_storage()
@@ -108,7 +108,7 @@ def _meet(value) -> None:
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     kind = type(value)
     if torch is not None and issubclass(kind, torch.Tensor):
-        owner, label = _storage_of(value), f"a live tensor ({value.dtype}{list(value.shape)})"
+        owner, label = storage_of(value), f"a live tensor ({value.dtype}{list(value.shape)})"
     elif torch is not None and issubclass(kind, torch.UntypedStorage):
         owner = value if value.device.type == "cpu" else None
         label = "a live storage"
@@ -117,7 +117,7 @@ def _meet(value) -> None:
         while isinstance(owner.base, numpy.ndarray):
             owner = owner.base
         if torch is not None and isinstance(owner.base, torch.Tensor):
-            owner = _storage_of(owner.base)
+            owner = storage_of(owner.base)
         label = f"a live array ({value.dtype}{list(value.shape)})"
     else:
         return

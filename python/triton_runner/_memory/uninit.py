@@ -8,6 +8,7 @@ import weakref
 
 from triton_runner import _core
 from triton_runner._memory import torch_modes
+from triton_runner._memory.registry import storage_of
 
 _blocks: dict[int, _Block] = {}
 
@@ -38,13 +39,8 @@ class _Block:
 def _record(tensor) -> None:
     if tensor.is_inference() or tensor.numel() == 0:
         return
-    try:
-        storage = tensor.untyped_storage()
-        if storage.device.type != "cpu":  # the tensor may say cuda: --pretend-cuda
-            return
+    if (storage := storage_of(tensor)) is not None:
         _blocks[storage.data_ptr()] = _Block(tensor, storage)
-    except (RuntimeError, NotImplementedError):
-        pass  # tensors without storage: fake, sparse
 
 
 def _forget(tensor) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from triton_runner._launch.launchers import what_else
 from triton_runner._profile.counters import COUNTERS
 from triton_runner._profile.lines import short
 from triton_runner._profile.results import Estimate, Instruction, Launch, Profile
@@ -15,10 +16,7 @@ _LINES, _INSTRUCTIONS, _STALLS, _WIDTH = 12, 12, 5, 60
 def text_of(result: Profile, level: str = "python", most: int = _LINES) -> str:
     """level: whose lines are shown; "sass": instructions."""
     parts = ["\n".join(_launch(one, level, most)) for one in result.launches] or [_nothing(result)]
-    if result.left_out:
-        parts.append(f"not profiled: {result.left_out} later launches (--launches)")
-    if result.status:
-        parts.append(f"the program itself ended with status {result.status}")
+    parts += what_else("profiled", result.left_out, result.status, " (--launches)")
     return "\n\n".join(parts)
 
 

@@ -16,14 +16,13 @@ import os
 import re
 import shlex
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 
 from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import EXECUTED, ON_CPU, binary_level, level_of_name, level_of_text
+from triton_runner._base.paths import in_a_file
 from triton_runner._compiler import compile as compiler
 from triton_runner._compiler import versions, workers
 from triton_runner._memory.arguments import Arguments
@@ -87,12 +86,10 @@ class PythonCandidates(Candidates):
     compiling: dict = dataclasses.field(default_factory=dict)
 
     def compile(self, text: str, to: str) -> dict:
-        with tempfile.TemporaryDirectory(prefix="triton-runner-reduce-") as folder:
-            path = Path(folder) / "kernel.py"
-            path.write_text(text)
+        with in_a_file(text, "kernel.py") as path:
             request = {
                 "do": "job", "target": self.target, "to": to, **self.compiling,
-                "kernel": {"file": str(path), "name": self.name},
+                "kernel": {"file": path, "name": self.name},
             }  # fmt: skip
             return workers.worker(versions.installed()).call(request, self.timeout)
 
@@ -247,15 +244,14 @@ def _program(command: str, suffix: str, text: str, timeout: float):
         raise fail("--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program")
 
     def status(candidate: str):
-        with tempfile.TemporaryDirectory(prefix="triton-runner-reduce-") as folder:
-            path = Path(folder) / f"reduced{suffix}"
-            path.write_text(candidate)
-            words = [str(path) if word == "{}" else word for word in given]
-            words += [] if "{}" in given else [str(path)]
+        with in_a_file(candidate, f"reduced{suffix}") as path:
+            words = [path if word == "{}" else word for word in given]
+            words += [] if "{}" in given else [path]
+            variables = {"TRITON_CACHE_DIR": os.path.dirname(path), "TRITON_RUNNER_THREADS": "1"}
             try:
                 process = subprocess.Popen(
                     words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                    env={**os.environ, "TRITON_CACHE_DIR": folder, "TRITON_RUNNER_THREADS": "1"},
+                    env={**os.environ, **variables},
                 )  # fmt: skip
             except OSError as error:
                 raise fail(f"--oracle: {words[0]} does not run: {error.strerror}") from None

@@ -9,6 +9,7 @@ import os
 
 from triton_runner._base import typed
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.paths import read_json
 from triton_runner._see import profiles
 
 
@@ -18,7 +19,7 @@ def each(source) -> list[tuple[str, object]]:
     if isinstance(source, (list, tuple)):
         return [pair for item in source for pair in each(item)]
     if isinstance(source, (str, os.PathLike)):
-        return each(_loaded(source))
+        return each(read_json(source, "bisect, lockstep, compare and profile write it with --json"))
     if dataclasses.is_dataclass(source) and (hasattr(source, "launches") or hasattr(source, "counters")):
         return each(typed.as_json(source))  # of profile
     if isinstance(source, dict) and "launches" in source:  # of verify, profile
@@ -60,18 +61,6 @@ def read(source, map_) -> list[dict]:
         return [_of_difference(source, map_)]
     text = json.dumps(source, indent=2, default=str)
     return [{"kind": "note", "title": str(source.get("verdict", "verdict")), "text": text[:4000]}]
-
-
-def _loaded(path):
-    try:
-        with open(path) as file:
-            return json.load(file)
-    except OSError as error:
-        raise fail(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise fail(
-            f"{path} is not JSON: {error}", "bisect, lockstep, compare and profile write it with --json"
-        ) from None
 
 
 def _placed(finding: dict, map_, path: str, line: int) -> dict:

@@ -4,7 +4,6 @@ anywhere."""
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
 from pathlib import Path
@@ -13,7 +12,7 @@ from triton_runner._artifact import compiled_kernel
 from triton_runner._artifact.reading import describe
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import ENDINGS, GLIR, LEVELS, is_above, level_of_name, levels_of
-from triton_runner._base.paths import check_name
+from triton_runner._base.paths import check_name, read_json
 
 _PASS_FILE = re.compile(r"(\d+)(-changed)?-(\w+)\.mlir$")
 _BINARIES = {"cubin": "cuda", "hsaco": "hip"}
@@ -179,12 +178,12 @@ def _read(folder: Path, name: str) -> Material:
             asm[level] = content if level in _BINARIES else content.decode(errors="replace")
     if "ttgir" not in asm and (path := folder / f"{name}.{GLIR}").is_file():
         asm["ttgir"] = path.read_text(errors="replace")
-    metadata = _metadata(folder / f"{name}.json")
+    metadata = _json_of(folder / f"{name}.json")
     out = Material(
         name, _target(asm, metadata, name), str(metadata.get("triton_version") or ""), asm, metadata
     )
     out.folder = str(folder)
-    listed = _metadata(folder / "passes.json")
+    listed = _json_of(folder / "passes.json")
     if listed and listed.get("kernel") != name:
         return out  # the passes are another kernel's
     out.release = listed.get("release") or out.release
@@ -202,14 +201,8 @@ def _read(folder: Path, name: str) -> Material:
     return out
 
 
-def _metadata(path: Path) -> dict:
-    """The JSON of a file; nothing where there is none."""
-    if not path.is_file():
-        return {}
-    try:
-        return json.loads(path.read_text())
-    except ValueError as error:
-        raise fail(f"{path} is not JSON: {error}") from None
+def _json_of(path: Path) -> dict:
+    return read_json(path) if path.is_file() else {}
 
 
 def _target(asm: dict, metadata: dict, name: str) -> str:

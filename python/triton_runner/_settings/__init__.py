@@ -31,6 +31,16 @@ CHECKS = {
     "overflow": 1024,
 }
 DEFAULT_TARGET = "cuda:90"
+_WORDS = {
+    "oob": ("trap", "report"),
+    "mma": ("exact", "fast"),
+    "numerics": ("exact", "hardware"),
+    "fmad": ("auto", "on", "off"),
+}
+_LOWEST = {"threads": 0, "programs": 0, "timeout": 0, "shared": -1, "shuffle": -1, "perturb": -1}
+# Those that no user sets, and those that no variable of the environment does.
+_INNER = ("strict_grid", "exact_tails", "replace", "recorder", "debugger", "substitute")
+_NO_VARIABLES = (*_INNER, "shared")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,22 +83,19 @@ class Settings:
         unknown = [c for c in self.check.split(",") if c and c not in CHECKS]
         if unknown:
             raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(CHECKS)}")
-        if self.oob not in ("trap", "report"):
-            raise fail(f"unknown oob {self.oob!r}", 'oob is "trap" or "report"')
-        if self.mma not in ("exact", "fast"):
-            raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
-        if self.numerics not in ("exact", "hardware"):
-            raise fail(f"unknown numerics {self.numerics!r}", 'numerics is "exact" or "hardware"')
-        if self.fmad not in ("auto", "on", "off"):
-            raise fail(f"unknown fmad {self.fmad!r}", 'fmad is "auto", "on" or "off"')
+        for name, words in _WORDS.items():
+            if getattr(self, name) not in words:
+                *first, last = (f'"{word}"' for word in words)
+                raise fail(
+                    f"unknown {name} {getattr(self, name)!r}", f"{name} is {', '.join(first)} or {last}"
+                )
         if not re.fullmatch(r"|eager|late|\d+", str(self.timing)):
             raise fail(f"unknown timing {self.timing!r}", 'timing is "eager", "late" or a seed')
         if not re.fullmatch(r"|\d+(,\d+){0,2}", self.program):
             raise fail(
                 f"unknown program {self.program!r}", 'program is the place of one in the grid: "4" or "4,2,0"'
             )
-        lowest = {"threads": 0, "programs": 0, "timeout": 0, "shared": -1, "shuffle": -1, "perturb": -1}
-        for name, low in lowest.items():
+        for name, low in _LOWEST.items():
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
                 raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
 
@@ -110,21 +117,16 @@ class Settings:
         from triton_runner import _core
 
         options = _core.Options()
-        options.threads = self.threads
-        options.programs = self.programs
+        for name in ("threads", "programs", "checks", "timeout", "shared", "exact_tails", "debugger"):
+            setattr(options, name, getattr(self, name))
+        for name in ("shuffle", "perturb"):
+            if getattr(self, name) >= 0:
+                setattr(options, name, getattr(self, name))
         if self.program:
             options.program = ([int(at) for at in self.program.split(",")] + [0, 0])[:3]
-        options.checks = self.checks
         options.report_faults = self.oob == "report"
         options.fast_mma = self.mma == "fast"
         options.hardware = self.numerics == "hardware"
-        options.timeout = self.timeout
-        options.shared = self.shared
-        if self.shuffle >= 0:
-            options.shuffle = self.shuffle
-        options.exact_tails = self.exact_tails
-        if self.perturb >= 0:
-            options.perturb = self.perturb
         if self.substitute is not None:
             options.substitution = self.substitute.experiment
         options.timing = str(self.timing)
@@ -132,7 +134,6 @@ class Settings:
             options.registers = self.recorder
         else:
             options.recorder = self.recorder
-        options.debugger = self.debugger
         return options
 
     @property
@@ -144,11 +145,17 @@ class Settings:
 _FIELDS = {field.name for field in dataclasses.fields(Settings)}
 
 
-def _number(text: str, name: str, kind):
+def _of_environment(name: str, default):
+    """The value of a variable, of the default's type."""
+    variable = f"TRITON_RUNNER_{name.upper()}"
+    if not (text := os.environ.get(variable, "")):
+        return default
+    if isinstance(default, bool):
+        return text != "0"
     try:
-        return kind(text)
+        return type(default)(text)
     except ValueError:
-        raise fail(f"{name} is {text!r}, and should be a number") from None
+        raise fail(f"{variable} is {text!r}, and should be a number") from None
 
 
 def _limit_isa(isa: str) -> None:
@@ -161,27 +168,10 @@ def _limit_isa(isa: str) -> None:
 
 
 def _from_environment() -> Settings:
-    get = lambda name, otherwise: os.environ.get(f"TRITON_RUNNER_{name}", "") or otherwise  # noqa: E731
-    if isa := get("ISA", ""):
+    if isa := os.environ.get("TRITON_RUNNER_ISA", ""):
         _limit_isa(isa)
-    return Settings(
-        device=get("DEVICE", "auto"),
-        target=get("TARGET", ""),
-        level=get("LEVEL", ""),
-        check=get("CHECK", ""),
-        oob=get("OOB", "trap"),
-        mma=get("MMA", "exact"),
-        numerics=get("NUMERICS", "exact"),
-        fmad=get("FMAD", "auto"),
-        threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
-        programs=_number(get("PROGRAMS", "0"), "TRITON_RUNNER_PROGRAMS", int),
-        program=get("PROGRAM", ""),
-        timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
-        shuffle=_number(get("SHUFFLE", "-1"), "TRITON_RUNNER_SHUFFLE", int),
-        perturb=_number(get("PERTURB", "-1"), "TRITON_RUNNER_PERTURB", int),
-        timing=get("TIMING", ""),
-        dump=get("DUMP", "1") != "0",
-    )
+    fields = [field for field in dataclasses.fields(Settings) if field.name not in _NO_VARIABLES]
+    return Settings(**{field.name: _of_environment(field.name, field.default) for field in fields})
 
 
 scope: contextvars.ContextVar[Settings | None] = contextvars.ContextVar(
@@ -192,9 +182,8 @@ _environment: Settings | None = None
 
 def shown() -> dict:
     """The settings in force that a user can set."""
-    inner = ("strict_grid", "exact_tails", "replace", "recorder", "debugger", "substitute")
     settings = current()
-    return {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name not in inner}
+    return {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name not in _INNER}
 
 
 def current() -> Settings:

@@ -1,4 +1,4 @@
-"""What verbs of the command line share: --json, how a kernel is compiled, options of the form NAME=VALUE."""
+"""What verbs of the command line share: --json, programs and their words, options of the form NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 from triton_runner import _settings
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ENDINGS
+from triton_runner._base.typed import as_json
 from triton_runner._settings import devices
 from triton_runner._worker import job
 
@@ -85,54 +86,23 @@ pretend_option = click.option(
 module_option = click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
 
 
-def program_arguments(command):
-    """-m, --json, PROGRAM and the words after it, which are the program's."""
-    command = click.argument("arguments", nargs=-1, type=click.UNPROCESSED)(command)
-    return module_option(json_option(click.argument("program")(command)))
-
-
-_KERNEL_OPTIONS = (
-    click.option(
-        "--signature", "-s",
-        help='Types in order: "*fp32:16, i32, 128" (T:16: a multiple of 16; T:1: it is 1).',
-    ),
-    click.option(
-        "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
-    ),
-    click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".'),
-    click.option(
-        "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8."
-    ),
-)  # fmt: skip
-
-
-_LAUNCH_OPTIONS = (
-    click.option(
-        "--arg", "--args", "args", multiple=True, help="Of a kernel: one a parameter, in order, as for exec."
-    ),
-    click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE."),
-    click.option("--grid", help='Of a kernel: 4, or of kernel.py:name "cdiv(M, BLOCK), 2" over parameters.'),
-)  # fmt: skip
-
-
-def kernel_options(command):
-    """The options that say how a command's kernel is compiled."""
-    return _with(_KERNEL_OPTIONS, command)
-
-
-def launch_options(command):
-    """The options that say how kernel.py:name is launched, for commands that take programs too."""
-    return _with(_LAUNCH_OPTIONS, command)
-
-
-def _with(options, command):
+def with_options(options, command):
+    """The command with these options, in the order of its help."""
     for option in reversed(options):
         command = option(command)
     return command
 
 
 def print_json(value) -> None:
-    click.echo(json.dumps(value, indent=2, default=str))
+    click.echo(json.dumps(as_json(value), indent=2, default=str))
+
+
+def print_result(result, is_json: bool, show) -> None:
+    """A result as JSON, or as show(result) prints it or gives its text."""
+    if is_json:
+        print_json(result)
+    elif (text := show(result)) is not None:
+        click.echo(text)
 
 
 @contextlib.contextmanager

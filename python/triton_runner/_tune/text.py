@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from triton_runner._case.asked import words
+from triton_runner._launch.launchers import what_else
 from triton_runner._tune.results import UNMEASURED, Ranking, Row, Tuning
 
 
@@ -14,10 +15,7 @@ def text_of(result: Tuning) -> str:
         lines.append(
             "nothing to rank: no launch of an autotuned kernel (--num-warps, --num-stages: of any kernel)"
         )
-    if result.left_out:
-        lines.append(f"not ranked: {result.left_out} later launches (--launches)")
-    if result.status:
-        lines.append(f"the program itself ended with status {result.status}")
+    lines += what_else("ranked", result.left_out, result.status, " (--launches)")
     return "\n".join(lines)
 
 

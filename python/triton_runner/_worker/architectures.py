@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from .llvm_passes import standard_error
+
 
 def _said_by_llvm(backend, processor):
     """What the LLVM of this Triton writes to stderr about a processor; "help": the names of all, once in a
@@ -18,18 +20,12 @@ def _said_by_llvm(backend, processor):
     from triton._C.libtriton import llvm
 
     triple = {"cuda": "nvptx64-nvidia-cuda", "hip": "amdgcn-amd-amdhsa"}[backend]
-    sys.stderr.flush()
-    kept = os.dup(2)
     with tempfile.TemporaryFile() as file:
-        os.dup2(file.fileno(), 2)
-        try:
+        with standard_error(file):
             llvm.init_targets()
             for more in ((), (False,)):  # how many arguments it takes depends on the release
                 with contextlib.suppress(TypeError, RuntimeError):
                     llvm.translate_to_asm("", triple, processor, "", [], False, False, *more)
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
         file.seek(0)
         return file.read().decode(errors="replace")
 

@@ -28,10 +28,10 @@ import numbers
 import os
 import re
 import sys
-import tempfile
 import traceback
 
 from . import architectures, elements
+from .recorder import parse
 
 MLIR_LEVELS = ("ttir", "ttgir", "glir")
 NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or ptx"
@@ -511,13 +511,9 @@ def _plug_in(text):
 def _parse(text, level, context, filename, hint):
     """The module of a TTIR or TTGIR text, by Triton's own parser (which reads files only)."""
     import triton
-    from triton._C.libtriton import ir
 
-    handle, path = tempfile.mkstemp(suffix="." + level)
     try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        module = ir.parse_mlir_module(path, context)
+        return parse(text, context)
     except RuntimeError as error:
         raise Refused(
             "Triton %s does not accept %s: %s"
@@ -525,10 +521,6 @@ def _parse(text, level, context, filename, hint):
             "its parser wrote the place to stderr",
             hint or "an artifact of another release may need that release",
         ) from None
-    finally:
-        os.unlink(path)
-    module.context = context
-    return module
 
 
 # --- both -------------------------------------------------------------------------------------------------

@@ -105,18 +105,22 @@ def _watched(level, stage, listed):
     return run
 
 
-@contextlib.contextmanager
 def _variables():
     off = os.environ.get("DISABLE_LLVM_OPT", "")
-    variables = {"LLVM_IR_ENABLE_DUMP": "1", "DISABLE_LLVM_OPT": f"{off},{_SCOPE}" if off else _SCOPE}
-    kept = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    return variables(LLVM_IR_ENABLE_DUMP="1", DISABLE_LLVM_OPT=f"{off},{_SCOPE}" if off else _SCOPE)
+
+
+@contextlib.contextmanager
+def variables(**values):
+    """Environment variables have these values inside of the block."""
+    kept = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:
         for name, value in kept.items():
             if value is None:
-                del os.environ[name]
+                os.environ.pop(name, None)
             else:
                 os.environ[name] = value
 

@@ -88,7 +88,7 @@ class Stopwatch:
         clock.stdout.readline()  # it is ready
         begin = time.perf_counter()
         try:
-            with _variable("LLVM_IR_ENABLE_DUMP", "1"), llvm_passes.standard_error(clock.stdin):
+            with llvm_passes.variables(LLVM_IR_ENABLE_DUMP="1"), llvm_passes.standard_error(clock.stdin):
                 result = function(*args, **kwargs)
         finally:
             end = time.perf_counter()
@@ -107,7 +107,7 @@ class Stopwatch:
         begin = time.perf_counter()
         with tempfile.TemporaryFile() as file:
             try:
-                with _variable("LLVM_ENABLE_TIMING", "1"), llvm_passes.standard_error(file):
+                with llvm_passes.variables(LLVM_ENABLE_TIMING="1"), llvm_passes.standard_error(file):
                     result = function(*args, **kwargs)
             finally:
                 seconds = time.perf_counter() - begin
@@ -180,16 +180,3 @@ def run(request, note=lambda stage: None):
         "release": answer["release"],
         "notes": answer.get("notes", []),
     }
-
-
-@contextlib.contextmanager
-def _variable(name, value):
-    kept = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if kept is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = kept

@@ -108,7 +108,8 @@ def _python_of(text: str) -> str | None:
     """The interpreter that a text names; None for a release."""
     if text.replace(".", "").isdigit():
         return None
-    for path in (text, os.path.join(text, "bin", "python"), *(_conda(text))):
+    folders = [text, *(os.path.join(folder, text) for folder in conda_folders())]
+    for path in (text, *(os.path.join(folder, "bin", "python") for folder in folders)):
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return os.path.abspath(path)
     interpreter = shutil.which(text)
@@ -118,10 +119,6 @@ def _python_of(text: str) -> str | None:
         f"{text!r} is not an interpreter, environment or release",
         "give a path of a Python, a virtual environment's folder, a conda environment's name, or 3.4.0",
     )
-
-
-def _conda(name: str) -> list[str]:
-    return [os.path.join(folder, name, "bin", "python") for folder in conda_folders()]
 
 
 def conda_folders() -> list[str]:

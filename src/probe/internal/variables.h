@@ -112,7 +112,8 @@ class Variables {
   std::unordered_map<int, std::vector<uint32_t>> of_line_;  // instructions
   std::unordered_map<int, uint32_t> ptx_of_line_;           // the first PTX instruction of a line
   mutable std::map<std::pair<uint32_t, std::string>, Found> found_;
-  mutable std::unordered_map<std::string, size_t> numbers_;  // registers of the launch
+  mutable std::vector<size_t> numbers_;  // of each register, among those of the launch
+  mutable size_t values_ = 0;            // how many those are
   mutable const void* numbers_of_ = nullptr;
 };
 

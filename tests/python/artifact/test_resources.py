@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import corpus
@@ -124,12 +123,11 @@ def test_ir_and_ptx_are_compiled_first(tmp_path):
 
 def test_command_line(tmp_path):
     cubin, _ = assembled(CORPUS / "3.9.0" / "sm90" / "matmul_kernel.ptx", tmp_path)
-    command = [sys.executable, "-m", "triton_runner", "resources", str(cubin)]
-    text = warm.run(command, capture_output=True, text=True, check=True).stdout
+    text = warm.cli("resources", cubin, check=True).stdout
     assert text.startswith("matmul_kernel for cuda:90, ")
-    (told,) = json.loads(warm.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    (told,) = json.loads(warm.cli("resources", cubin, "--json", check=True).stdout)
     assert f"registers       {told['registers']}" in text
-    missing = warm.run([*command[:-1], "absent.cubin"], capture_output=True, text=True)
+    missing = warm.cli("resources", "absent.cubin")
     assert (missing.returncode, missing.stderr.strip()) == (
         2,
         "error: cannot read absent.cubin: No such file or directory",

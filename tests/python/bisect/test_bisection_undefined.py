@@ -65,9 +65,9 @@ def test_the_same_page_on_a_busy_machine(tmp_path):
     pages = set()
     with busy(2 * (os.cpu_count() or 1)):
         for threads in ("", "4"):
-            command = [sys.executable, "-m", "triton_runner", "bisect", "--versions", INSTALLED, "program.py"]
-            environment = {**os.environ, **({"TRITON_RUNNER_THREADS": threads} if threads else {})}
-            done = warm.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+            variables = {"TRITON_RUNNER_THREADS": threads} if threads else {}
+            words = ["bisect", "--versions", INSTALLED, "program.py"]
+            done = warm.cli(*words, cwd=tmp_path, variables=variables)
             pages.add(done.stdout)
     assert len(pages) == 1 and "nondeterministic" in pages.pop()
 

@@ -3,7 +3,6 @@ assembler's faults are in test_assemble.py."""
 
 import pathlib
 import re
-import sys
 
 import pytest
 import warm
@@ -47,9 +46,6 @@ def test_a_case(command, output):
     missing = [version for version in needed if versions.find(version) is None]
     if missing:
         pytest.skip(f"not there: Triton {', '.join(missing)} (triton-runner versions add)")
-    arguments = [word.strip('"') for word in words[1:]]
-    done = warm.run(
-        [sys.executable, "-m", "triton_runner", *arguments], cwd=ROOT, capture_output=True, text=True
-    )
+    done = warm.cli(*(word.strip('"') for word in words[1:]), cwd=ROOT)
     shown = done.stdout.replace(f"{ROOT}/", "").splitlines()
     assert done.returncode == 1 and matches(shown, output.splitlines()), f"{done.stdout}\n{done.stderr}"

@@ -231,9 +231,7 @@ def test_lanes_that_store_for_another_cause_are_not_reported(monkeypatch):
 
 def test_the_page_shows_what_its_script_prints():
     """At PTX the rows have several sums with fusion, and one without."""
-    command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", "ptx"]
-    script = FOLDER / "copies_of_a_sum.py"
-    done = warm.run([*command, str(script)], capture_output=True, text=True)
+    done = warm.cli("run", "--device", "cpu", "--level", "ptx", FOLDER / "copies_of_a_sum.py")
     lines = [line for line in done.stdout.splitlines() if line.startswith("enable_fp_fusion")]
     assert done.returncode == 0 and len(lines) == 2, done.stderr
     page = (FOLDER / "7264-copies-of-a-sum.md").read_text()

@@ -1,8 +1,6 @@
 """check="nan,uninit,race" and shuffle=: keywords, settings, environment, options of the command line."""
 
 import inspect
-import os
-import sys
 import textwrap
 
 import numpy as np
@@ -192,12 +190,7 @@ def test_load_takes_check_and_shuffle():
 
 
 def command(*arguments, **environment):
-    return warm.run(
-        [sys.executable, "-m", "triton_runner", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
+    return warm.cli(*arguments, variables=environment)
 
 
 def test_environment_and_command_line(tmp_path):

@@ -187,10 +187,10 @@ def test_exec_says_so(tmp_path):
 """
     file = tmp_path / "k.ttir"
     file.write_text(text)
-    base = [sys.executable, "-m", "triton_runner", "exec", str(file), "--grid", "1", "--json"]
+    base = ["exec", file, "--grid", "1", "--json"]
     reports = ["--oob", "report"]
-    done = warm.run([*base, *reports, "--arg", "i32[6]=zeros"], capture_output=True, text=True, check=False)
+    done = warm.cli(*base, *reports, "--arg", "i32[6]=zeros")
     assert done.returncode == 1 and "2 accesses out of bounds at 1 place" in done.stderr
     assert json.loads(done.stdout)["changed"]
-    done = warm.run([*base, *reports, "--arg", "i32[8]=zeros"], capture_output=True, text=True, check=False)
+    done = warm.cli(*base, *reports, "--arg", "i32[8]=zeros")
     assert done.returncode == 0

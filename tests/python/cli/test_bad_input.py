@@ -42,48 +42,30 @@ def test_good(add):
     assert (y == 2 * x).all()
 
 
-@pytest.mark.parametrize("count", [0, 2, 4])
-def test_number_of_arguments(add, count):
+KINDS = (TypeError, ValueError)
+# What is passed in place of (x, y, 64), what it raises, and what that says.
+WRONG = {
+    **{
+        f"{n} arguments": (lambda x, y, n=n: [x, y, 64, 1][:n], KINDS, "argument|parameter")
+        for n in (0, 2, 4)
+    },
+    **{f"n={n!r}": (lambda x, y, n=n: [x, y, n], KINDS, "n") for n in ("64", 64.0, None, [64])},
+    **{
+        f"n={n}": (lambda x, y, n=n: [x, y, n], (OverflowError, ValueError), "range|fit|i32")
+        for n in (2**32, -(2**31) - 1, 2**64, 10**30)
+    },
+    "a number for a pointer": (lambda x, y: [1.5, y, 64], KINDS, ""),
+    "the element type": (lambda x, y: [x.astype(np.float64), y, 64], KINDS, "f32|float32"),
+    "not contiguous": (lambda x, y: [np.repeat(x, 2)[::2], y, 64], ValueError, "contiguous"),
+    "an object without memory": (lambda x, y: [object(), y, 64], KINDS, ""),
+}
+
+
+@pytest.mark.parametrize(("passed", "raised", "says"), WRONG.values(), ids=WRONG)
+def test_arguments(add, passed, raised, says):
     x, y = arrays()
-    with pytest.raises((TypeError, ValueError), match=r"argument|parameter"):
-        add[(1,)](*[x, y, 64, 1][:count])
-    assert not y.any()
-
-
-@pytest.mark.parametrize("value", ["64", 64.0, None, [64]])
-def test_type_of_an_integer(add, value):
-    x, y = arrays()
-    with pytest.raises((TypeError, ValueError), match="n"):
-        add[(1,)](x, y, value)
-    assert not y.any()
-
-
-@pytest.mark.parametrize("value", [2**32, -(2**31) - 1, 2**64, 10**30])
-def test_integer_out_of_range(add, value):
-    x, y = arrays()
-    with pytest.raises((OverflowError, ValueError), match=r"range|fit|i32"):
-        add[(1,)](x, y, value)
-    assert not y.any()
-
-
-def test_number_for_a_pointer(add):
-    _x, y = arrays()
-    with pytest.raises((TypeError, ValueError)):
-        add[(1,)](1.5, y, 64)
-    assert not y.any()
-
-
-def test_element_type(add):
-    x, y = arrays()
-    with pytest.raises((TypeError, ValueError), match=r"f32|float32"):
-        add[(1,)](x.astype(np.float64), y, 64)
-    assert not y.any()
-
-
-def test_non_contiguous_numpy(add):
-    x, y = arrays(128)
-    with pytest.raises(ValueError, match="contiguous"):
-        add[(1,)](x[::2], y, 64)
+    with pytest.raises(raised, match=says):
+        add[(1,)](*passed(x, y))
     assert not y.any()
 
 
@@ -100,13 +82,6 @@ def test_tensor_on_another_device(add):
     _x, y = arrays()
     with pytest.raises((TypeError, ValueError), match="meta"):
         add[(1,)](torch.empty(64, device="meta"), y, 64)
-    assert not y.any()
-
-
-def test_an_object_without_memory(add):
-    _x, y = arrays()
-    with pytest.raises((TypeError, ValueError)):
-        add[(1,)](object(), y, 64)
     assert not y.any()
 
 
@@ -134,17 +109,18 @@ def test_missing_file():
         triton_runner.load("no_such.ttir", device="cpu")
 
 
-def test_unreadable_file(tmp_path):
-    path = tmp_path / "secret.ttir"
-    path.mkdir()  # unreadable for root too
-    with pytest.raises((OSError, ValueError), match=r"secret\.ttir"):
-        triton_runner.load(str(path), device="cpu")
-
-
-def test_truncated_file(tmp_path):
-    path = tmp_path / "cut.ttir"
-    path.write_text(ADD[:700])
-    with pytest.raises(ValueError, match=r"cut\.ttir:\d+:\d+"):
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("secret.ttir", None, r"secret\.ttir"),  # a folder, unreadable for root too
+        ("cut.ttir", ADD[:700].encode(), r"cut\.ttir:\d+:\d+"),
+        ("k.cubin", b"\x7fELF" + bytes(60), r"k\.cubin"),
+    ],
+)
+def test_files(tmp_path, name, content, says):
+    path = tmp_path / name
+    path.mkdir() if content is None else path.write_bytes(content)
+    with pytest.raises((OSError, ValueError), match=says):
         triton_runner.load(str(path), device="cpu")
 
 
@@ -159,13 +135,6 @@ def test_ptx_that_does_not_say_its_block(tmp_path):
     with pytest.raises(ValueError, match="how many threads a block has"):
         triton_runner.load(str(path), device="cpu")[(1,)]()
     triton_runner.load(str(path), device="cpu", block=(32, 1, 1))[(1,)]()
-
-
-def test_a_level_that_the_cpu_does_not_execute(tmp_path):
-    path = tmp_path / "k.cubin"
-    path.write_bytes(b"\x7fELF" + bytes(60))
-    with pytest.raises(ValueError, match=r"k\.cubin"):
-        triton_runner.load(str(path), device="cpu")
 
 
 def run_child(code: str, **environment: str) -> subprocess.Popen:

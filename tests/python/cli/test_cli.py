@@ -218,7 +218,7 @@ def test_the_first_page_of_help_fits_a_screen():
     from triton_runner import _cli
     from triton_runner._cli import help
 
-    done = warm.run([sys.executable, "-m", "triton_runner", "--help"], capture_output=True, text=True)
+    done = warm.cli("--help")
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and len(lines) <= 24 and max(map(len, lines)) <= 80
     listed = [name for names in help.GROUPS.values() for name in names.split()]

@@ -1,7 +1,6 @@
 """doctor, env, cache: what they say of this machine, and that the table of variables is whole."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -45,8 +44,7 @@ def test_every_variable_that_a_release_reads_is_known(folder):
 
 
 def run(*arguments, status=0, **variables):
-    command = [sys.executable, "-m", "triton_runner", *arguments]
-    done = warm.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+    done = warm.cli(*arguments, variables=variables)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
@@ -136,10 +134,7 @@ def test_cache_explains_why_there_are_two(tmp_path):
     assert first["others"][0]["differs"] == {"num_warps": [8, 4]}
     text = run("cache", "explain", Path(first["path"]).name[:12], **variables)
     assert "num_warps: 8 here, 4 there" in text
-    assert "no kernel has 'zzzz'" in warm.run(
-        [sys.executable, "-m", "triton_runner", "cache", "explain", "zzzz"],
-        capture_output=True, text=True, env={**os.environ, **variables},
-    ).stderr  # fmt: skip
+    assert "no kernel has 'zzzz'" in warm.cli("cache", "explain", "zzzz", variables=variables).stderr
     assert json.loads(run("cache", "clean", "--json", **variables))["deleted"] >= 3
     assert json.loads(run("cache", "--json", **variables))["entries"] == []
 

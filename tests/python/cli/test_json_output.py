@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 
 import corpus
 import pytest
@@ -99,10 +98,7 @@ def case(folder):
 
 def ran(arguments, folder):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_RUNNER")}
-    return warm.run(
-        [sys.executable, "-m", "triton_runner", *map(str, arguments)],
-        cwd=folder, env=clean, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    return warm.cli(*arguments, cwd=folder, env=clean, stdin=subprocess.DEVNULL)
 
 
 def test_every_verb_has_it_or_a_reason():

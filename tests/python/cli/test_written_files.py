@@ -70,7 +70,7 @@ def test_whole_or_not_at_all(places):
 
 def test_a_device_stays_one():
     words = ["opt", "--pass", "add_cse", "-t", "cuda:90", IR, "--output", "/dev/stdout"]
-    done = warm.run([sys.executable, "-m", "triton_runner", *words], capture_output=True, text=True)
+    done = warm.cli(*words)
     assert done.returncode == 0 and "tt.func public @add_kernel" in done.stdout, done.stderr
     write_file("/dev/null", "x")
     assert not os.path.isfile("/dev/null")

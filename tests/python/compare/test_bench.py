@@ -57,8 +57,7 @@ def test_a_side_that_cannot_be_launched(tmp_path):
         "import triton, triton.language as tl\n@triton.jit\ndef k(x, N: tl.constexpr):\n    tl.store(x, N)\n"
     )
     side = f"{tmp_path / 'k.py'}:k"
-    command = [sys.executable, "-m", "triton_runner", "bench", "--device", "cpu", "--ab", side, side]
-    done = warm.run([*command, "--grid", "1"], capture_output=True, text=True)
+    done = warm.cli("bench", "--device", "cpu", "--ab", side, side, "--grid", "1")
     assert done.returncode == 2 and f"--ab {side}: TypeError" in done.stderr, done.stderr
     assert "--arg is given once a parameter" in done.stderr
 

@@ -63,8 +63,7 @@ def file(tmp_path, monkeypatch):
 
 
 def run(*arguments, check=None, **options):
-    command = [sys.executable, "-m", "triton_runner", "compare", *map(str, arguments)]
-    done = warm.run(command, capture_output=True, text=True, **options)
+    done = warm.cli("compare", *arguments, **options)
     assert check is None or done.returncode == check, done.stderr + done.stdout
     return done
 

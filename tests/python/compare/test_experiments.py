@@ -1,7 +1,6 @@
 """experiments: what makes a fault go away, of a program whose fault is known."""
 
 import json
-import sys
 
 import pytest
 import warm
@@ -29,8 +28,7 @@ sys.exit(0 if (out == 0).all() == (sys.argv[1] == "separate") else 1)
 
 
 def run(program, *arguments, status):
-    command = [sys.executable, "-m", "triton_runner", "experiments", *arguments]
-    done = warm.run(command, capture_output=True, text=True)
+    done = warm.cli("experiments", *arguments)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 

@@ -3,7 +3,6 @@ has no counterpart is named."""
 
 import pathlib
 import re
-import sys
 
 import corpus
 import numpy as np
@@ -255,8 +254,7 @@ def test_launch_bounds_of_llir_move_to_the_metadata():
 
 
 def cli(*arguments):
-    command = [sys.executable, "-m", "triton_runner", "translate", *map(str, arguments)]
-    return warm.run(command, capture_output=True, text=True)
+    return warm.cli("translate", *arguments)
 
 
 def test_translate_on_the_command_line(tmp_path):

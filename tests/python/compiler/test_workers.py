@@ -229,27 +229,22 @@ def test_a_folder_that_holds_another_release_is_told(index):
     assert "versions remove 3.4.0" in str(caught.value)
 
 
-def cli(*arguments):
-    command = [sys.executable, "-m", "triton_runner", *map(str, arguments)]
-    return warm.run(command, capture_output=True, text=True)
-
-
 KERNEL = pathlib.Path(__file__).parents[1] / "helpers" / "kernels_for_tests.py"
 COMPILE = ["compile", f"{KERNEL}:plain_add", "-s", ADD["signature"], "-c", "BLOCK=128", "-t", "cuda:90"]
 
 
 def test_compile_on_the_command_line(tmp_path):
-    done = cli(*COMPILE, "--to", "ttgir", "-O", "num_warps=2", "--print")
+    done = warm.cli(*COMPILE, "--to", "ttgir", "-O", "num_warps=2", "--print")
     assert done.returncode == 0 and '"ttg.num-warps" = 2' in done.stdout
-    done = cli(*COMPILE, "--save", tmp_path, "--json")
+    done = warm.cli(*COMPILE, "--save", tmp_path, "--json")
     row = json.loads(done.stdout)
     assert row["level"] == "cubin" and row["release"] == INSTALLED and len(row["files"]) == 7
     assert row["bytes"]["cubin"] == (tmp_path / "_add.cubin").stat().st_size
-    done = cli("compile", tmp_path / "_add.ttgir", "--to", "ptx")
+    done = warm.cli("compile", tmp_path / "_add.ttgir", "--to", "ptx")
     assert done.returncode == 0 and "ttgir" in done.stdout and "ptx" in done.stdout
-    assert cli(*COMPILE, "-c", "BLOCK=96").returncode == 2
-    assert cli(*COMPILE, "-c", "BLOCK").returncode == 2
-    done = cli(*COMPILE[:-1], "cuda:120", "--triton", f"3.0.0,{INSTALLED}", "--json")
+    assert warm.cli(*COMPILE, "-c", "BLOCK=96").returncode == 2
+    assert warm.cli(*COMPILE, "-c", "BLOCK").returncode == 2
+    done = warm.cli(*COMPILE[:-1], "cuda:120", "--triton", f"3.0.0,{INSTALLED}", "--json")
     wrong, right = json.loads(done.stdout)
     assert done.returncode == 1 and "sm_120" in wrong["error"] and right["level"] == "cubin"
 
@@ -269,10 +264,10 @@ def test_the_interpreter_that_fetched_a_release_may_be_gone(tag, runs, cache, tm
 
 
 def test_versions_on_the_command_line():
-    done = cli("versions")
+    done = warm.cli("versions")
     assert done.returncode == 0 and f"{INSTALLED}" in done.stdout and "to fetch: 3.0.0" in done.stdout
-    [row] = json.loads(cli("versions", "ls", "--json").stdout)
+    [row] = json.loads(warm.cli("versions", "ls", "--json").stdout)
     assert row["version"] == INSTALLED
-    assert cli("versions", "add", "4.0.0").returncode == 2
-    assert cli("versions", "add", INSTALLED).stdout == f"{INSTALLED} is installed\n"
-    assert cli("versions", "remove", "3.4.0").returncode == 1
+    assert warm.cli("versions", "add", "4.0.0").returncode == 2
+    assert warm.cli("versions", "add", INSTALLED).stdout == f"{INSTALLED} is installed\n"
+    assert warm.cli("versions", "remove", "3.4.0").returncode == 1

@@ -138,15 +138,15 @@ def read_blocks(name: str) -> dict:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def _edits():
-    for title, text in read_blocks("broken-edits.txt").items():
+def edits_of(name: str):
+    """The edits of a file: the program, what is broken, the lines and what stands in their place."""
+    for title, text in read_blocks(name).items():
         name, edit = title.split(", ")
         lines = text.splitlines(keepends=True)
         yield name, edit, *("".join(line[1:] for line in lines if line[0] == sign) for sign in "-+")
 
 
-# The program, what is broken, the lines and what stands in their place.
-EDITS = list(_edits())
+EDITS = list(edits_of("broken-edits.txt"))
 
 
 def source_of(program: Program, old: str = "", new: str = "") -> str:

@@ -1,7 +1,7 @@
 """Commands as a shell runs them, in processes that have loaded torch, Triton and this package already: each
 is forked from a server, which this process starts once. To start Python for it costs two seconds of CPU.
 
-    done = warm.run([sys.executable, "-m", "triton_runner", "exec", path], capture_output=True, text=True)
+    done = warm.cli("exec", path)
 
 What a start itself does is tested by processes of their own (test_import, test_cli): they do not come here.
 This file is also the server (`warm.py serve SOCKET`) and a command for shells (`warm.py SOCKET script FILE`).
@@ -30,6 +30,14 @@ _PRELOADED = (
     "numpy", "torch", "triton", "triton_runner._cli", "triton_runner._pretend", "triton.experimental.gluon",
     "triton_runner._compiler.compile", "triton_runner._artifact.loading", "triton_runner._dump.session",
 )  # fmt: skip
+
+
+def cli(*words, variables=None, **options):
+    """run() of triton-runner with these words, whose output is captured as text. variables: of the
+    environment, beside those of this process."""
+    env = {"env": {**os.environ, **variables}} if variables else {}
+    options = {"capture_output": True, "text": True, **env, **options}
+    return run([sys.executable, "-m", "triton_runner", *words], **options)
 
 
 def run(

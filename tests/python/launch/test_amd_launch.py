@@ -15,9 +15,11 @@ from test_gpu_launch import (
     EVERY_WIDTH,
     PARAMS,
     PRELUDE,
+    STREAMS,
     THREADS,
     WIDTHS,
     check_nothing_left,
+    check_streams,
     check_threads,
     compare_kinds,
     words,
@@ -82,19 +84,8 @@ def test_the_second_launch_is_ours_and_equal_to_tritons(fake, tmp_path):
 
 
 def test_streams_and_devices_are_torchs(fake, tmp_path):
-    said, seen = on_fake(fake, tmp_path, """
-        for _ in range(3): go()
-        fake_gpu.STREAM[0] = 77
-        print(counted(go))
-        fake_gpu.set_device(1)
-        fake_gpu.STREAM[1] = 78
-        far = lambda: go(Tensor(16384, place=1), Tensor(16384, place=1))
-        print(counted(far), counted(far))
-        fake_gpu.set_device(0)
-        print(counted(go))
-    """)  # fmt: skip
-    assert said == ["0", "1 0", "0"]
-    assert [launch["stream"] for launch in seen["launches"]] == [0, 0, 0, 77, 78, 78, 77]
+    said, seen = on_fake(fake, tmp_path, STREAMS)
+    check_streams(said, seen)
     functions = [launch["function"] for launch in seen["launches"]]
     assert functions[4] == functions[5] != functions[3] == functions[6]
 

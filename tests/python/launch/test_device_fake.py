@@ -282,10 +282,9 @@ def test_verify_runs_the_gpu_where_tensors_pretend_to_be_on_it(fake, tmp_path):
     """)
     )
     log = tmp_path / "log.json"
-    command = [sys.executable, "-m", "triton_runner", "verify", "--pretend-cuda", tmp_path / "program.py"]
     fakes = {"LD_LIBRARY_PATH": str(fake), "FAKE_CUDA_LOG": str(log), "FAKE_CUDA_PARAMS": "8,8,8,8"}
-    environment = {**os.environ, **fakes, "TRITON_RUNNER_DEVICE": "cpu"}
-    result = warm.run(command, env=environment, text=True, capture_output=True)
+    variables = {**fakes, "TRITON_RUNNER_DEVICE": "cpu"}
+    result = warm.cli("verify", "--pretend-cuda", tmp_path / "program.py", variables=variables)
     assert result.returncode == 1, result.stderr
     message = "cubin gives another result than ptx in 'out': 64 of 64 elements differ, by at most 2.0"
     assert message in result.stdout

@@ -82,20 +82,26 @@ def test_the_third_launch_is_ours_and_equal_to_tritons(fake, tmp_path):  # noqa:
     assert first["grid"] == [3, 2, 1]
 
 
-def test_streams_and_devices_are_torchs(fake, tmp_path):  # noqa: F811
-    said, seen = on_fake(fake, tmp_path, """
-        for _ in range(3): go()
-        fake_gpu.STREAM[0] = 77
-        print(counted(go))
-        fake_gpu.set_device(1)
-        fake_gpu.STREAM[1] = 78
-        far = lambda: go(Tensor(16384, place=1), Tensor(16384, place=1))
-        print(counted(far), counted(far))
-        fake_gpu.set_device(0)
-        print(counted(go))
-    """)  # fmt: skip
+STREAMS = """
+    for _ in range(3): go()
+    fake_gpu.STREAM[0] = 77
+    print(counted(go))
+    fake_gpu.set_device(1)
+    fake_gpu.STREAM[1] = 78
+    far = lambda: go(Tensor(16384, place=1), Tensor(16384, place=1))
+    print(counted(far), counted(far))
+    fake_gpu.set_device(0)
+    print(counted(go))
+"""
+
+
+def check_streams(said: list, seen: dict) -> None:
     assert said == ["0", "1 0", "0"]
     assert [launch["stream"] for launch in seen["launches"]] == [0, 0, 0, 77, 78, 78, 77]
+
+
+def test_streams_and_devices_are_torchs(fake, tmp_path):  # noqa: F811
+    check_streams(*on_fake(fake, tmp_path, STREAMS))
 
 
 def test_grids_and_hooks(fake, tmp_path):  # noqa: F811

@@ -1,7 +1,6 @@
 """The order of a launch: shuffle= at every level, the bits of one thread, the trap that threads report."""
 
 import pathlib
-import sys
 import threading
 
 import numpy as np
@@ -121,9 +120,8 @@ def test_exec_takes_shuffle_at_ptx(tmp_path):
     path.write_text(dict(tickets.warmup(counter, places, grid=(1,), level="ptx").asm)["ptx"])
 
     def printed(*options):
-        command = [sys.executable, "-m", "triton_runner", "exec", str(path), "--grid", "40", *options]
-        command += ["--arg", "i32[1]=zeros", "--arg", "i32[40]=zeros"]
-        done = warm.run(command, capture_output=True, text=True, check=True)
+        words = ["exec", path, "--grid", "40", *options, "--arg", "i32[1]=zeros", "--arg", "i32[40]=zeros"]
+        done = warm.cli(*words, check=True)
         return done.stdout.splitlines()[1:]
 
     first = printed("--shuffle", "2")

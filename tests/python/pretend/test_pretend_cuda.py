@@ -1,7 +1,6 @@
 """--pretend-cuda: each public name of torch.cuda, and what tensors say of their device, from two tables."""
 
 import pathlib
-import sys
 
 import pytest
 import warm
@@ -14,8 +13,7 @@ HERE = pathlib.Path(__file__).parents[1] / "helpers"
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--pretend-cuda", *arguments]
-    return warm.run(command, capture_output=True, text=True, timeout=1100)
+    return warm.cli("run", "--device", "cpu", "--pretend-cuda", *arguments, timeout=1100)
 
 
 @pytest.mark.parametrize("table", ["pretend_cuda_names.txt", "pretend_cuda_tensors.txt"])

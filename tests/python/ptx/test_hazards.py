@@ -143,7 +143,7 @@ def test_other_levels_have_no_control_words():
 def test_on_the_command_line(broken):
     words = ["exec", str(broken / "_add.cubin"), "--grid", "1", "--check", "hazard", "--device", "cpu"]
     words += ["--arg", "f32[64]=iota", "--arg", "f32[64]=1", "--arg", "f32[64]", "--arg", "64"]
-    ended = warm.run([sys.executable, "-m", "triton_runner", *words], capture_output=True, text=True)
+    ended = warm.cli(*words)
     assert ended.returncode == 1 and "hazard in FADD" in ended.stderr
     ended = CliRunner().invoke(main, ["assemble", "--check", str(broken / "_add.cubin")])
     assert (

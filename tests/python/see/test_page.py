@@ -6,7 +6,6 @@ import random
 import shutil
 import statistics
 import subprocess
-import sys
 
 import pages
 import pytest
@@ -207,9 +206,8 @@ def several(tmp_path_factory):
     folder = tmp_path_factory.mktemp("several")
     (folder / "several.py").write_text(pages.PROGRAM)
     command = ["report", "-o", "out.html", "--kernel", "shift", "--dump", "total", "several.py"]
-    run = [sys.executable, "-m", "triton_runner"]
-    warm.run([*run, *command], check=True, capture_output=True, cwd=folder)
-    warm.run([*run, "report", "-o", "all.html", "several.py"], check=True, capture_output=True, cwd=folder)
+    warm.cli(*command, check=True, cwd=folder)
+    warm.cli("report", "-o", "all.html", "several.py", check=True, cwd=folder)
     return folder
 
 

@@ -5,7 +5,6 @@ import importlib
 import json
 import re
 import runpy
-import sys
 from pathlib import Path
 
 import kernels_for_names
@@ -149,7 +148,7 @@ def test_a_program_with_dumps(tmp_path):
         str(path),
     ]
     # A process of its own: this one has launched other kernels.
-    run = warm.run([sys.executable, "-m", "triton_runner", *arguments], capture_output=True, text=True)
+    run = warm.cli(*arguments)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["kernel"] == "add"
     page = pages.Read(tmp_path / "out.html")
@@ -175,7 +174,7 @@ def test_values_of_machine_code_stand_on_its_lines(tmp_path):
     path = tmp_path / "add.py"
     path.write_text(ADD)
     words = f"report -o {tmp_path}/out.html --dump total --level cubin -t cuda:80".split()
-    run = warm.run([sys.executable, "-m", "triton_runner", *words, str(path)], capture_output=True)
+    run = warm.cli(*words, path)
     assert run.returncode == 0, run.stderr
     (kernel,) = pages.Read(tmp_path / "out.html").kernels
     (lines,) = (level["text"].splitlines() for level in kernel["levels"] if level["name"] == "sass")
@@ -282,9 +281,7 @@ def program(tmp_path_factory):
     path = folder / "several.py"
     path.write_text(pages.PROGRAM)
     command = ["report", "-o", "several.html", "-t", "cuda:80", "--json", "several.py"]
-    run = warm.run(
-        [sys.executable, "-m", "triton_runner", *command], capture_output=True, text=True, cwd=folder
-    )
+    run = warm.cli(*command, cwd=folder)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["kernels"] == ["scale", "shift", "beyond"]
     return pages.Read(folder / "several.html"), path

@@ -1,7 +1,6 @@
 """verify --shapes: what a function takes, which calls are tried, what is found, and how small it gets."""
 
 import json
-import sys
 from typing import Annotated
 
 import numpy as np
@@ -335,8 +334,8 @@ def test_tricks(name, judged):
 def test_a_clock_that_is_another(tmp_path):
     text = "import time\ntime.perf_counter = lambda: 0.0\n"
     (tmp_path / "program.py").write_text(HEAD + text + MAIN)
-    command = [sys.executable, "-m", "triton_runner", "verify", "--shapes", "--cases", "1", "--seed", "7"]
-    done = warm.run([*command, "program.py:double"], cwd=tmp_path, capture_output=True, text=True)
+    words = ["verify", "--shapes", "--cases", "1", "--seed", "7", "program.py:double"]
+    done = warm.cli(*words, cwd=tmp_path)
     assert "hint, clock: it replaces time.perf_counter" in done.stdout, done.stderr
     assert done.stdout.endswith("seed 7\nverdict: right (no reference)\n") and done.returncode == 0
 
@@ -346,9 +345,8 @@ def test_calls_of_a_file_of_tests(tmp_path):
     (tmp_path / "test_program.py").write_text(
         "import torch, program\n\ndef test_double():\n    program.contiguous(torch.randn(64, 4)[0])\n"
     )
-    command = [sys.executable, "-m", "triton_runner", "verify", "--shapes", "--json", "--cases", "2"]
-    command += ["--calls", "test_program.py", "--reference", "program.py:reference", "program.py:contiguous"]
-    done = warm.run(command, cwd=tmp_path, capture_output=True, text=True)
+    words = ["verify", "--shapes", "--json", "--cases", "2", "--calls", "test_program.py"]
+    done = warm.cli(*words, "--reference", "program.py:reference", "program.py:contiguous", cwd=tmp_path)
     result = json.loads(done.stdout)
     assert (result["verdict"], result["source"]) == ("right", "a call of test_program.py"), done.stderr
     assert result["program"] == {"name": "test_program.py", "status": 0}

@@ -213,7 +213,7 @@ def _sentence(error: Exception) -> str:
         return str(error)
     if not isinstance(error, DiagnosticError):
         return f"internal error: {type(error).__name__}: {error}"
-    return "; ".join([error.message, *(str(note) for note in error.notes)])
+    return error.sentence
 
 
 def serve(channel: socket.socket) -> None:

@@ -25,17 +25,13 @@ def source(adapter, arguments) -> dict:
     for each in arguments.each("breakpoints", []):
         line = adapter.client.line_of(each.number("line"))
         at = f"@{line}" if is_text else f"{os.path.abspath(path)}:{line}"
-        condition, hit = each.text("condition", ""), each.text("hitCondition", "")
-        points.append(Point("source", at, condition, hit, each.text("logMessage", ""), named, line))
+        points.append(_point("source", at, each, each.text("logMessage", ""), named, line))
     return _set(adapter, ("source", path or reference), points)
 
 
 def function(adapter, arguments) -> dict:
     """Kernels and functions by name, launched already or not yet; ops by name, too."""
-    points = [
-        Point("function", each.text("name"), each.text("condition", ""), each.text("hitCondition", ""))
-        for each in arguments.each("breakpoints")
-    ]
+    points = [_point("function", each.text("name"), each) for each in arguments.each("breakpoints")]
     return _set(adapter, ("function",), points)
 
 
@@ -47,24 +43,18 @@ def instruction(adapter, arguments) -> dict:
         places = adapter.session.places.all
         if not 0 <= place < len(places):
             raise fail(f"there is no instruction at {place:#x}: this launch has {len(places)}")
-        points.append(
-            Point(
-                "instruction",
-                f"@{places[place].at}",
-                each.text("condition", ""),
-                each.text("hitCondition", ""),
-            )
-        )
+        points.append(_point("instruction", f"@{places[place].at}", each))
     return _set(adapter, ("instruction",), points)
 
 
 def data(adapter, arguments) -> dict:
     """Values and elements that are watched: a stop after what changes them."""
-    points = [
-        Point("data", each.text("dataId"), each.text("condition", ""), each.text("hitCondition", ""))
-        for each in arguments.each("breakpoints")
-    ]
+    points = [_point("data", each.text("dataId"), each) for each in arguments.each("breakpoints")]
     return _set(adapter, ("data",), points)
+
+
+def _point(kind: str, at: str, each, *more) -> Point:
+    return Point(kind, at, each.text("condition", ""), each.text("hitCondition", ""), *more)
 
 
 def _set(adapter, name: tuple, points: list[Point]) -> dict:

@@ -69,23 +69,20 @@ class Points:
     def replace(self, name: tuple, points: list[Point]) -> list[Point]:
         """Sets those of a source or a kind; what was there with the same words stays."""
         with self._lock:
-            return self._replaced(name, points)
-
-    def _replaced(self, name: tuple, points: list[Point]) -> list[Point]:
-        before = list(self._sets.get(name, []))
-        kept: list[Point] = []
-        for point in points:
-            same = next((old for old in before if old.key == point.key), None)
-            if same is not None:
-                before.remove(same)
-                kept.append(same)
-                continue
-            point.id = next(self._ids)
-            _read_hit(point)
-            kept.append(point)
-        self._gone += [old.number for old in before if old.number]
-        self._sets[name] = kept
-        return kept
+            before = list(self._sets.get(name, []))
+            kept: list[Point] = []
+            for point in points:
+                same = next((old for old in before if old.key == point.key), None)
+                if same is not None:
+                    before.remove(same)
+                    kept.append(same)
+                    continue
+                point.id = next(self._ids)
+                _read_hit(point)
+                kept.append(point)
+            self._gone += [old.number for old in before if old.number]
+            self._sets[name] = kept
+            return kept
 
     def clear(self) -> None:
         """Takes all away."""
@@ -95,26 +92,21 @@ class Points:
     def apply(self, session) -> None:
         """Has the session set those that it has not yet, and delete those that are gone."""
         with self._lock:
-            self._apply(session)
-
-    def _apply(self, session) -> None:
-        gone, self._gone = self._gone, []
-        for number in gone:
-            if number in session.breakpoints:
-                session.delete(number)
-        for point in list(self):
-            if point.number or point.why:
-                continue
-            how = {"skip": point.skip, "temporary": point.is_once}
-            if point.every or point.message:
-                how["stops"] = functools.partial(self._stops, point)
-            try:
-                if point.kind == "data":
-                    point.number = session.watch(point.where, point.condition, **how).number
-                else:
-                    point.number = session.break_at(point.where, point.condition, **how).number
-            except DiagnosticError as error:
-                point.why = "; ".join([error.message, *map(str, error.notes)])
+            gone, self._gone = self._gone, []
+            for number in gone:
+                if number in session.breakpoints:
+                    session.delete(number)
+            for point in list(self):
+                if point.number or point.why:
+                    continue
+                how = {"skip": point.skip, "temporary": point.is_once}
+                if point.every or point.message:
+                    how["stops"] = functools.partial(self._stops, point)
+                add = session.watch if point.kind == "data" else session.break_at
+                try:
+                    point.number = add(point.where, point.condition, **how).number
+                except DiagnosticError as error:
+                    point.why = error.sentence
 
     def _stops(self, point: Point, state, hits: int) -> bool:
         """Whether a hit stops, asked on the thread of the launch. A log point writes its line."""

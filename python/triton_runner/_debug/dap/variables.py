@@ -140,12 +140,6 @@ def text_of(value, mask=None, as_hex: bool = False) -> str:
 
 
 def _statistics(array, mask) -> list[dict]:
-    there = array if mask is None else array[mask]
-    values = there.astype("float64").ravel()
-    finite = values[numpy.isfinite(values)]
-    rows = [row("shape", str(list(array.shape))), row("type", str(array.dtype))]
-    if finite.size:
-        rows += [row(name, show.number(getattr(finite, name)())) for name in ("min", "max", "mean")]
-    counts = {"NaN": numpy.isnan(values).sum(), "infinite": numpy.isinf(values).sum()}
-    counts["masked"] = array.size - there.size
-    return [*rows, *(row(name, str(int(count))) for name, count in counts.items() if count)]
+    found, counts = show.figures(array, mask)
+    texts = {"shape": list(array.shape), "type": array.dtype, **found, **counts}
+    return [row("infinite" if name == "inf" else name, str(text)) for name, text in texts.items()]

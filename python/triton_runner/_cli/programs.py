@@ -1,0 +1,142 @@
+"""What a command's words name: a program with its arguments, a case, a file of a kernel, or kernel.py:name,
+with the options that say how it is compiled or launched."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import click
+
+from triton_runner._base.errors import fail
+from triton_runner._compiler.constants import constant
+from triton_runner._settings.options import (
+    check_program,
+    is_program,
+    json_option,
+    module_option,
+    pairs,
+    pretend_option,
+    with_options,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """The first word of a command and what belongs to it. args, constexprs, grid: of kernel.py:name."""
+
+    name: str
+    arguments: tuple = ()
+    is_module: bool = False
+    pretend_cuda: bool = False
+    args: tuple = ()
+    constexprs: tuple = ()
+    grid: str | None = None
+
+    @property
+    def words(self) -> tuple:
+        """As who runs programs takes it."""
+        return self.name, list(self.arguments), self.is_module, self.pretend_cuda
+
+    @property
+    def is_program(self) -> bool:
+        return self.is_module or is_program(self.name)
+
+    def check(self) -> None:
+        """Refuses a program that is not there."""
+        check_program(self.name, self.is_module)
+
+    def run(self) -> int:
+        """The exit status of the program."""
+        from triton_runner._pretend.running import run_program
+
+        return run_program(*self.words) or 0
+
+    def values(self) -> list:
+        """The arguments of the launch. Raises DiagnosticError where they or the grid are missing."""
+        from triton_runner._artifact.shell_arguments import parse_argument
+
+        if not self.args or not self.grid:
+            advice = "give its arguments (--arg) and its grid (--grid)"
+            raise fail(f"{self.name} is a kernel, and needs a launch", advice)
+        return [parse_argument(text) for text in self.args]
+
+    def given(self):
+        """The launch of kernel.py:name."""
+        from triton_runner._bits import kernel
+
+        check_program(self.name.rpartition(":")[0], False)
+        return kernel.Given(self.name, self.values(), self.grid, constants(self.constexprs, "--constexpr"))
+
+    def launch(self):
+        """Launches kernel.py:name: a function without arguments."""
+        from triton_runner._bits import kernel
+
+        _, named, launch = kernel.launching(self.given())
+        return functools.partial(launch, **named)
+
+
+def constants(texts, option: str) -> dict:
+    """The constants of NAME=VALUE by name."""
+    return {name: constant(text) for name, text in pairs(texts, option).items()}
+
+
+_KERNEL_OPTIONS = (
+    click.option(
+        "--signature", "-s",
+        help='Types in order: "*fp32:16, i32, 128" (T:16: a multiple of 16; T:1: it is 1).',
+    ),
+    click.option(
+        "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
+    ),
+    click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".'),
+    click.option(
+        "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8."
+    ),
+)  # fmt: skip
+release_option = click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+
+
+def kernel_options(function):
+    """The options that say how a command's kernel is compiled, which the command takes as `how`: the keywords
+    of compile()."""
+
+    @functools.wraps(function)
+    def command(signature, constexprs, target, options, **others):
+        how = {
+            "signature": signature, "constexprs": constants(constexprs, "--constexpr") or None,
+            "target": target, "options": constants(options, "--option"),
+        }  # fmt: skip
+        return function(how=how, **others)
+
+    return with_options(_KERNEL_OPTIONS, command)
+
+
+_OF_KERNEL = ("args", "constexprs", "grid")
+
+
+def program_arguments(function):
+    """--pretend-cuda, -m, --json, PROGRAM and the words after it; the command takes a Program, which has
+    launch_options() too where the command has these."""
+
+    @functools.wraps(function)
+    def command(program, arguments, is_module, pretend_cuda, **options):
+        of_kernel = {name: options.pop(name) for name in _OF_KERNEL if name in options}
+        return function(program=Program(program, arguments, is_module, pretend_cuda, **of_kernel), **options)
+
+    words = (click.argument("program"), click.argument("arguments", nargs=-1, type=click.UNPROCESSED))
+    return with_options((pretend_option, module_option, json_option, *words), command)
+
+
+_LAUNCH_OPTIONS = (
+    click.option(
+        "--arg", "--args", "args", multiple=True, help="Of a kernel: one a parameter, in order, as for exec."
+    ),
+    click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE."),
+    click.option("--grid", help='Of a kernel: 4, or of kernel.py:name "cdiv(M, BLOCK), 2" over parameters.'),
+)  # fmt: skip
+
+
+def launch_options(command):
+    """The options that say how kernel.py:name is launched, for commands that take programs too."""
+    return with_options(_LAUNCH_OPTIONS, command)
