@@ -372,7 +372,6 @@ void set_step(MmaStep& s, const MmaPlan& plan, const MmaRows& a, const MmaColumn
   s.min_exponent = plan.model.min_exponent;
   s.f16 = plan.sum == MmaSum::kF16;
   s.row_scale = s.column_scale = nullptr;
-  s.small = false;
 }
 
 // Whether the products are such that ordinary sums stay so.
@@ -404,13 +403,9 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
     from_zero.assign(static_cast<size_t>(16 * columns), 0.0f);
     s.sums = from_zero.data();
   }
-  const bool small_products =
-      a.max_exponent + b.max_exponent <= kMmaSmallProduct && plan.model.fraction > kMmaSmallSum;
   const bool narrow = !special && plan.scale == MmaScale::kNone && is_narrow(a, b);
   for (int done = 0; done < plan.k; done += s.k) {
-    const MmaSums sums_are = narrow ? table().look_at_sums(s.sums, int64_t{16} * columns) : MmaSums::kFinite;
-    const bool ordinary = sums_are <= MmaSums::kOrdinary;
-    s.small = sums_are == MmaSums::kSmall && small_products;
+    const bool ordinary = narrow && table().look_at_sums(s.sums, int64_t{16} * columns) == MmaSums::kOrdinary;
     // Ordinary sums stay so, but those of f16 may become infinite.
     s.k = ordinary && !s.f16 ? plan.k - done : std::min(s.block, plan.k - done);
     ordinary ? table().exact(&s, 1) : run_step(s, special);

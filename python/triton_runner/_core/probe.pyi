@@ -708,7 +708,7 @@ class Debugger:
 
     def set_sparse(self, on: bool) -> None:
         """
-        Said when a launch begins: it stops at places of breakpoints alone, and only what their conditions name can be seen there; the code between is what other launches run.
+        Set when a launch begins: it stops at places of breakpoints alone, and only what their conditions name can be seen there; the code between is what other launches run.
         """
 
     def set_edits(self, edits: Sequence[tuple[int, EditKind, int, bytes]]) -> None:

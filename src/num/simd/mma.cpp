@@ -161,9 +161,7 @@ typedef F Scales[kColumns][kParts];
 
 // What the accumulators and products of kColumns columns are multiplied by, so that the integer part is what is
 // kept: by the largest exponent of each row, at least what ordinary sums need.
-// kAdds: what is added to the bits of floats instead, where no exponent is lowered by that: other units do it, and 0 becomes
-// something less than 1.
-template <bool kF16, int kK, bool kAdds>
+template <bool kF16, int kK>
 NUM_INLINE void find_scales(const MmaStep& s, const Block& at, int j, Scales& scale) {
   typedef int16_t Rows __attribute__((vector_size(kRows * 2)));
   typedef int32_t Pairs __attribute__((vector_size(kRows * 2)));
@@ -193,7 +191,7 @@ NUM_INLINE void find_scales(const MmaStep& s, const Block& at, int j, Scales& sc
         exponent = (exponent > 113 << 23 ? exponent : splat_int(113 << 23)) & ((c & INT32_MAX) != 0);
       I e = widen(part) << 23;
       e = e > exponent ? e : exponent;
-      scale[q][p] = (F)((static_cast<uint32_t>((kAdds ? 127 : 254) + s.fraction) << 23) - (U)e);
+      scale[q][p] = (F)((static_cast<uint32_t>(254 + s.fraction) << 23) - (U)e);
     }
   }
 }
@@ -204,14 +202,8 @@ NUM_INLINE void find_scales(const MmaStep& s, const Block& at, int j, Scales& sc
   wide(s, j, j + kColumns);
 }
 
-template <bool kAdds>
-NUM_INLINE I scaled(F x, F scale) {
-  if constexpr (kAdds) return truncate((F)((I)x + (I)scale));
-  return truncate(x * scale);
-}
-
 // One block of 16 rows and kColumns columns. kK: its products, kChunk: as above; or both are 0, and any.
-template <bool kF16, int kK, int kChunk, bool kAdds>
+template <bool kF16, int kK, int kChunk>
 NUM_INLINE void exact_block(const MmaStep& s, const Block& at, int j, const Scales& scale, I kept,
                             const auto& mode) {
   const int k = kK ? kK : at.k, chunk = kChunk ? kChunk : chunk_of(s.fraction);
@@ -222,7 +214,7 @@ NUM_INLINE void exact_block(const MmaStep& s, const Block& at, int j, const Scal
   for (int q = 0; q < kColumns; ++q)
 #pragma GCC unroll 4
     for (int p = 0; p < kParts; ++p)
-      sum[q][p] = scaled<kAdds>(load<F>(sums + q * kRows + p * kLanes), scale[q][p]);
+      sum[q][p] = truncate(load<F>(sums + q * kRows + p * kLanes) * scale[q][p]);
   auto add = [&](int x) {
     F a[kParts];
 #pragma GCC unroll 4
@@ -231,7 +223,7 @@ NUM_INLINE void exact_block(const MmaStep& s, const Block& at, int j, const Scal
     for (int q = 0; q < kColumns; ++q) {
       F y = splat(b[q * s.b_stride + x]);
 #pragma GCC unroll 4
-      for (int p = 0; p < kParts; ++p) sum[q][p] += scaled<kAdds>(a[p] * y, scale[q][p]);
+      for (int p = 0; p < kParts; ++p) sum[q][p] += truncate(a[p] * y * scale[q][p]);
     }
   };
   int x = 0;
@@ -260,13 +252,12 @@ NUM_INLINE void exact_block(const MmaStep& s, const Block& at, int j, const Scal
   for (int q = 0; q < kColumns; ++q)
 #pragma GCC unroll 4
     for (int p = 0; p < kParts; ++p)
-      store(sums + q * kRows + p * kLanes,
-            finish<kF16>(sum[q][p], (F)(((kAdds ? 127 : 254) << 23) - (I)scale[q][p]), kept));
+      store(sums + q * kRows + p * kLanes, finish<kF16>(sum[q][p], (F)((254 << 23) - (I)scale[q][p]), kept));
 }
 
 // The scales of some columns before their products: a core looks some hundred operations ahead, and sees more columns
 // so, none of which waits for another one.
-template <bool kF16, int kK, int kChunk, bool kAdds>
+template <bool kF16, int kK, int kChunk>
 [[gnu::noinline]] void exact_columns(const MmaStep& s, const auto& mode) {
   constexpr int kGroup = 8;  // a step's columns are a multiple of it
   const I kept = splat_int(~((1 << (23 - s.result)) - 1));
@@ -277,11 +268,10 @@ template <bool kF16, int kK, int kChunk, bool kAdds>
     for (int j = 0; j < columns; j += kGroup) {
       Scales scales[kGroup / kColumns];
 #pragma GCC unroll 1
-      for (int q = 0; q < kGroup; q += kColumns)
-        find_scales<kF16, kK, kAdds>(s, at, j + q, scales[q / kColumns]);
+      for (int q = 0; q < kGroup; q += kColumns) find_scales<kF16, kK>(s, at, j + q, scales[q / kColumns]);
 #pragma GCC unroll 1
       for (int q = 0; q < kGroup; q += kColumns)
-        exact_block<kF16, kK, kChunk, kAdds>(s, at, j + q, scales[q / kColumns], kept, mode);
+        exact_block<kF16, kK, kChunk>(s, at, j + q, scales[q / kColumns], kept, mode);
     }
     at.a += kRows * at.k;
     at.a_exponent += kRows * at.k;
@@ -294,11 +284,7 @@ template <bool kF16, int kK, int kChunk, bool kAdds>
 // steps: that takes as long as a tenth of one.
 template <bool kF16, int kK, int kChunk>
 void exact_steps(const MmaStep* steps, int count, const auto& mode) {
-  for (int i = 0; i < count; ++i)
-    if (!kF16 && kK && steps[i].small)
-      exact_columns<kF16, kK, kChunk, !kF16 && kK>(steps[i], mode);
-    else
-      exact_columns<kF16, kK, kChunk, false>(steps[i], mode);
+  for (int i = 0; i < count; ++i) exact_columns<kF16, kK, kChunk>(steps[i], mode);
 }
 void exact(const MmaStep* steps, int count) {
   const MmaStep& s = steps[0];

@@ -318,8 +318,6 @@ MmaSums mma_look_at_sums(const float* value, int64_t n) {
     high = x > high ? x : high;
     low = y < low ? y : low;
   }
-  constexpr uint32_t kSmall = uint32_t{127 + kMmaSmallSum} << 23;
-  if (!any_lane((I)(low < kLeast - 1) | (I)(high >= kSmall))) return MmaSums::kSmall;
   if (!any_lane((I)(low < kLeast - 1) | (I)(high >= kMost))) return MmaSums::kOrdinary;
   I special = {};
   for (int64_t i = 0; i < n; i += kLanes) special |= (load<I>(value + i) & 0x7f800000) == 0x7f800000;

@@ -17,7 +17,6 @@ struct MmaStep {
   int fraction, result;
   int min_exponent;
   bool f16;                   // sums are f16 values
-  bool small;                 // no exponent of the step is more than `fraction`
   const float* row_scale;     // [16] powers of two or null
   const float* column_scale;  // [columns]
 };
@@ -48,10 +47,8 @@ inline constexpr int32_t kMmaAbsent = kMmaNoExponent - 1;  // of an element that
 
 // What sums hold. Ordinary ones, 0 or from 2^-100 to 2^120, stay within what f32 and int32 can scale as long as
 // all products are 0 or have exponents from kMmaLowest to kMmaHighest.
-// Small ones are below 2^kMmaSmallSum; with products whose exponents are no more than kMmaSmallProduct they stay below twice
-// that, as 2^kMmaSmallSum = kMmaMaxK products of 2^(kMmaSmallProduct + 2).
-enum class MmaSums : uint8_t { kSmall, kOrdinary, kFinite, kSpecial };
-inline constexpr int kMmaLowest = -75, kMmaHighest = 100, kMmaSmallProduct = 13, kMmaSmallSum = 23;
+enum class MmaSums : uint8_t { kOrdinary, kFinite, kSpecial };
+inline constexpr int kMmaLowest = -75, kMmaHighest = 100;
 
 // Lane 4 g + t of a warp's sums has row g: each element of A as often as there are t.
 inline constexpr int kMmaSpread = 64;

@@ -78,8 +78,11 @@ def answer(tmp_path, body, check, values, level, n=3):
     path = tmp_path / "k.ptx"
     path.write_text(PTX.replace("BODY", body))
     kernel = triton_runner.load(path, device="cpu", level=level, check=check)
+    given, results = padded(values), [np.zeros((32, 2), np.int64)]
+    while abs(results[-1].ctypes.data - given.ctypes.data) < 4096:  # out of one is not in the other
+        results.append(np.zeros((32, 2), np.int64))
     try:
-        kernel[(1,)](padded(values), np.zeros((32, 2), np.int64), n)
+        kernel[(1,)](given, results[-1], n)
     except triton_runner.KernelTrap as trap:
         return trap
     return None

@@ -26,9 +26,23 @@ def answered(editor, line: str) -> list[str]:
         editor.stop()
     if command == "launch" and response["success"]:
         editor.wait(lambda m: m.get("event") == "process")
-    shown = [line for m in editor.messages[start:] if m.get("event") not in UNSTABLE for line in lines_of(m)]
+    shown = [line for m in joined(editor.messages[start:]) for line in lines_of(m)]
     shown = [re.sub(r"0x[0-9a-f]{6,}", "0x...", line.replace(f"{HERE}/", "")) for line in shown]
     return [line.replace(f"{HERE.parents[2]}/", "") for line in shown]
+
+
+def joined(messages: list[dict]) -> list[dict]:
+    """Without what differs from run to run. A program's output comes in as many pieces as the pipe gave."""
+    shown: list[dict] = []
+    for m in messages:
+        last = shown[-1] if shown else {}
+        kinds = [(one.get("event"), one["body"].get("category")) for one in (m, last) if one.get("body")]
+        if len(kinds) == 2 and kinds[0] == kinds[1] and kinds[0][0] == "output":
+            body = m["body"] | {"output": last["body"]["output"] + m["body"]["output"]}
+            shown[-1] = m | {"body": body}
+        elif m.get("event") not in UNSTABLE:
+            shown.append(m)
+    return shown
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
