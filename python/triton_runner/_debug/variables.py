@@ -188,11 +188,13 @@ class Variables:
         """The SassPlan of a plan for the PTX, from a run at both levels; None: machine code keeps nothing."""
         code, placed = self.source.code, None
         if self._machine is None:
-            self._machine = probe.trace_machine(self._listing, code.name, self._programs, heads=True)
-            self._run("cubin", self._machine)
+            self._machine = self._traced(
+                "cubin", lambda: probe.trace_machine(self._listing, code.name, self._programs, heads=True)
+            )
         if plan is not None:
-            of_ptx = probe.trace_plan(plan, code.ptx, code.filename, self._programs)
-            self._run("ptx", of_ptx)
+            of_ptx = self._traced(
+                "ptx", lambda: probe.trace_plan(plan, code.ptx, code.filename, self._programs)
+            )
             try:
                 placed = probe.place_by_running(
                     plan, code.ptx, code.filename, code.name, of_ptx, self._listing, self._machine
@@ -202,28 +204,37 @@ class Variables:
                 self.notes += [error.message, *error.notes]
         return placed
 
-    def _run(self, level: str, recorder) -> None:
+    def _traced(self, level: str, make):
+        """A recorder that make() gives, after a run aside: of the programs that it records, or of all if one
+        of these waits for another program."""
+        for programs in ([{"program": ",".join(map(str, p))} for p in self._programs], [{}]):
+            recorder = make()
+            traps = [self._run(level, recorder, **settings) for settings in programs]
+            if not any(trap and trap.kind in ("deadlock", "timeout") for trap in traps):
+                break
+        return recorder
+
+    def _run(self, level: str, recorder, **settings) -> KernelTrap | None:
         """Runs the launch aside, from its first contents. On a thread of its own: the debugger of this one
         would stop it."""
         arguments = self._launch.arguments
         arguments.keep(self._first)
         copies = Arguments(arguments.copied(first=True).named)
         aside = dataclasses.replace(self._launch, arguments=copies, assembled=True)
-        failed: list = []
+        ended: list = []
 
         def run() -> None:
             try:
-                aside.run(level, recorder=recorder)
-            except KernelTrap:
-                pass
+                ended.append(aside.run(level, recorder=recorder, **settings).trap)
             except BaseException as error:
-                failed.append(error)
+                ended.append(error)
 
         thread = threading.Thread(target=run)
         thread.start()
         thread.join()
-        if failed:
-            raise failed[0]
+        if ended[0] is not None and not isinstance(ended[0], KernelTrap):
+            raise ended[0]
+        return ended[0]
 
 
 def _constant(assignment):
