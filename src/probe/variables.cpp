@@ -213,18 +213,15 @@ namespace {
 template <class Visit>
 void for_each_here(const Tap& tap, uint32_t number, const exec::StoppedLanes& lanes,
                    std::span<const int8_t> mask, Visit visit) {
-  for (uint32_t i = 0; i < lanes.count(); ++i) {
-    const uint32_t thread = lanes.first() + i;
-    if ((!mask.empty() && !mask[i]) || thread < tap.first_thread || thread >= tap.first_thread + tap.threads)
-      continue;
-    const size_t row = (size_t{lanes.block()} % tap.blocks * tap.registers + number) * tap.threads;
-    visit(static_cast<size_t>(tap.elements[row + thread - tap.first_thread]), i);
-  }
+  const uint32_t first = std::max(lanes.first(), tap.first_thread);
+  const uint32_t end = std::min(lanes.first() + lanes.count(), tap.first_thread + tap.threads);
+  const size_t row = (size_t{lanes.block()} % tap.blocks * tap.registers + number) * tap.threads;
+  const int32_t* elements = tap.elements.data() + row;
+  const uint32_t offset = lanes.first();
+  for (uint32_t thread = first; thread < end; ++thread)
+    if (mask.empty() || mask[thread - offset])
+      visit(static_cast<size_t>(elements[thread - tap.first_thread]), thread - offset);
 }
-
-}  // namespace
-
-namespace {
 
 // Copies `bytes` bytes of each thread's register to where its element is.
 template <size_t bytes>
