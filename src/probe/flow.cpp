@@ -28,9 +28,9 @@ class Jumps {
     const sass::Instruction& in = f_.body[i];
     const auto to = label(in);
     std::vector<uint32_t> out;
-    bool falls = may_pass(in);
+    bool falls = !sass::is_always(in);
     if (in.name == "BRA" || in.name == "WARPSYNC") {
-      if (to && in.name != "BSSY") out.push_back(*to);
+      if (to) out.push_back(*to);
       falls |= in.name == "WARPSYNC" || in.operands.size() > 1;
     } else if (in.name == "CALL") {
       if (to) out.push_back(*to);
@@ -49,18 +49,10 @@ class Jumps {
     return out;
   }
 
-  static bool may_pass(const sass::Instruction& in) {
-    return in.guard && (in.guard->index != sass::kTrue || in.guard->inverted);
-  }
   std::optional<uint32_t> label(const sass::Instruction& in) const {
-    for (const sass::Operand& o : in.operands)
-      if (o.kind == sass::OperandKind::kLabel && o.integer >= 0) {
-        const auto at = std::lower_bound(
-            f_.body.begin(), f_.body.end(), static_cast<uint64_t>(o.integer),
-            [](const sass::Instruction& other, uint64_t address) { return other.address < address; });
-        return static_cast<uint32_t>(at - f_.body.begin());
-      }
-    return {};
+    const sass::Operand* o = sass::label_of(in);
+    if (!o) return {};
+    return static_cast<uint32_t>(sass::index_of(f_, static_cast<uint64_t>(o->integer)));
   }
 
  private:
@@ -107,7 +99,7 @@ Flow flow_of(const sass::Module& module, const sass::Function& f) {
     for (const sass::RegisterId r : of.reads)
       step.reads.push_back(number(*sass::register_named(sass::name_of(r))));
     for (const uint32_t code : sass::results_of(module, in)) step.writes.push_back(number(code));
-    step.guarded = Jumps::may_pass(in);
+    step.guarded = !sass::is_always(in);
     step.forgets = in.name == "CALL" && !jumps.label(in);
     step.line = module.location(in.offset).line;
     step.ptx_line = static_cast<int>(in.ptx_line);

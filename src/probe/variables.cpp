@@ -30,19 +30,13 @@ std::vector<Piece> pieces_of(const RegisterPlan& plan, const std::string& kernel
 }
 
 std::vector<Piece> pieces_of(const SassPlan& plan, const sass::Function& f, const Flow& flow) {
-  auto index = [&](uint64_t address) {
-    return static_cast<uint32_t>(
-        std::lower_bound(f.body.begin(), f.body.end(), address,
-                         [](const sass::Instruction& in, uint64_t a) { return in.address < a; }) -
-        f.body.begin());
-  };
   std::unordered_map<std::string_view, uint32_t> numbers;
   for (uint32_t r = 0; r < flow.registers.size(); ++r) numbers.emplace(flow.registers[r], r);
   std::vector<Piece> out;
   for (const SassRead& read : plan.reads)
     if (const auto reg = numbers.find(read.reg); reg != numbers.end())
-      out.push_back({index(read.stop), read.stop == read.definition, reg->second, read.tap, read.number,
-                     read.from, read.to, read.bytes, read.inverted});
+      out.push_back({static_cast<uint32_t>(sass::index_of(f, read.stop)), read.stop == read.definition,
+                     reg->second, read.tap, read.number, read.from, read.to, read.bytes, read.inverted});
   return out;
 }
 
@@ -57,10 +51,6 @@ std::string text_of_constant(const ir::Value& value) {
   const ir::Attr* attr = op && op->num_operands() == 0 ? op->attr("value") : nullptr;
   return attr ? ir::text_of(attr) : std::string();
 }
-
-}  // namespace
-
-namespace {
 
 struct Parsed {
   ir::Module module;

@@ -130,7 +130,7 @@ struct Facts {
 class Analysis {
  public:
   Analysis(const Module& module, const Function& function)
-      : body_(function.body), capability_(capability_of(module.text())) {
+      : function_(function), body_(function.body), capability_(capability_of(module.text())) {
     for (const Instruction& in : body_)
       facts_.push_back({registers_of(module, in), timing_of(in.name), hopper_of(in)});
     find_blocks();
@@ -164,26 +164,10 @@ class Analysis {
  private:
   size_t end_of(size_t block) const { return block + 1 < starts_.size() ? starts_[block + 1] : body_.size(); }
 
-  static bool is_always(const Instruction& in) {
-    return !in.guard || (in.guard->index == kTrue && !in.guard->inverted);
-  }
-
-  static const Operand* label_of(const Instruction& in) {
-    for (const Operand& o : in.operands)
-      if (o.kind == OperandKind::kLabel && o.integer >= 0) return &o;
-    return nullptr;
-  }
-
   static bool jumps(const Instruction& in) {
     static constexpr std::string_view kNames[] = {"BRA", "BRX",  "BRXU", "JMP",   "JMX",   "JMXU",    "CALL",
                                                   "RET", "EXIT", "KILL", "BSYNC", "BREAK", "WARPSYNC"};
     return std::find(std::begin(kNames), std::end(kNames), in.name) != std::end(kNames);
-  }
-
-  size_t index_of(uint64_t address) const {
-    auto found = std::lower_bound(body_.begin(), body_.end(), address,
-                                  [](const Instruction& in, uint64_t a) { return in.address < a; });
-    return static_cast<size_t>(found - body_.begin());
   }
 
   size_t block_at(size_t index) const {
@@ -195,7 +179,7 @@ class Analysis {
     if (!body_.empty()) starts.insert(0);
     for (size_t i = 0; i < body_.size(); ++i) {
       if (const Operand* label = label_of(body_[i])) {
-        starts.insert(index_of(static_cast<uint64_t>(label->integer)));
+        starts.insert(index_of(function_, static_cast<uint64_t>(label->integer)));
         if (body_[i].name == "BSSY") regions_.insert(static_cast<uint64_t>(label->integer));
       }
       if (jumps(body_[i])) starts.insert(i + 1);
@@ -214,18 +198,18 @@ class Analysis {
     };
     const Operand* label = label_of(last);
     if (last.name == "BRA") {
-      if (label) go(index_of(static_cast<uint64_t>(label->integer)), true);
+      if (label) go(index_of(function_, static_cast<uint64_t>(label->integer)), true);
       const bool may_fall =
           !is_always(last) || std::any_of(last.operands.begin(), last.operands.end(),
                                           [](const Operand& o) { return o.kind != OperandKind::kLabel; });
       if (may_fall) go(end, true);
     } else if (last.name == "CALL") {
-      if (label) go(index_of(static_cast<uint64_t>(label->integer)), true);
+      if (label) go(index_of(function_, static_cast<uint64_t>(label->integer)), true);
       go(end, !is_always(last));
     } else if (last.name == "BSYNC") {
       go(end, !is_always(last) || (end < body_.size() && regions_.contains(body_[end].address)));
     } else if (last.name == "WARPSYNC" && label) {
-      go(index_of(static_cast<uint64_t>(label->integer)), false);
+      go(index_of(function_, static_cast<uint64_t>(label->integer)), false);
       go(end, true);
     } else if (last.name == "BREAK" || last.name == "WARPSYNC" || !jumps(last)) {
       go(end, true);
@@ -495,6 +479,7 @@ class Analysis {
       if (k < 6) state.just_set[k] = {0, i};
   }
 
+  const Function& function_;
   const std::vector<Instruction>& body_;
   uint32_t capability_;
   std::vector<Facts> facts_;

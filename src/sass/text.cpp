@@ -398,6 +398,22 @@ bool is_label(const Function& f, uint64_t address) {
   return false;
 }
 
+size_t index_of(const Function& f, uint64_t address) {
+  const auto found = std::lower_bound(f.body.begin(), f.body.end(), address,
+                                      [](const Instruction& in, uint64_t a) { return in.address < a; });
+  return static_cast<size_t>(found - f.body.begin());
+}
+
+bool is_always(const Instruction& in) {
+  return !in.guard || (in.guard->index == kTrue && !in.guard->inverted);
+}
+
+const Operand* label_of(const Instruction& in) {
+  for (const Operand& o : in.operands)
+    if (o.kind == OperandKind::kLabel && o.integer >= 0) return &o;
+  return nullptr;
+}
+
 const Function* Module::find(std::string_view name) const {
   for (const Function& f : functions())
     if (f.name == name) return &f;

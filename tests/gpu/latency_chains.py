@@ -84,7 +84,7 @@ def chained(instruction) -> str:
 
 
 def kernel(declarations: str, chain: str, operands: list[str], stored: list[tuple[str, str]]) -> str:
-    """in_: an array of LANES u64 an operand; out_: one a value that is stored."""
+    """in_: an array of LANES u64 for each operand; out_: one for each value that is stored."""
     text = ".visible .entry NAME(.param .u64 .ptr .global in_, .param .u64 .ptr .global out_"
     text += "".join(f", .param .u32 c{i}" for i in range(SCALARS)) + f")\n.reqntid {WARP}\n{{\n"
     text += (

@@ -58,7 +58,7 @@ def read_text(path) -> str:
 
 
 def read_json(path, *notes: str):
-    """What a file of JSON holds. Raises DiagnosticError, with notes where it is no JSON."""
+    """What a file of JSON holds. Raises DiagnosticError, with notes where it is not JSON."""
     try:
         return json.loads(read_text(path))
     except ValueError as error:

@@ -4,11 +4,10 @@ code: Triton's pass of allocation says where each of them lies."""
 from __future__ import annotations
 
 import dataclasses
-import os
-import tempfile
 
 from triton_runner._artifact.compiled_kernel import Compiled
 from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.paths import in_a_file
 from triton_runner._base.recent import Recent
 from triton_runner._compiler import ledger, passes
 from triton_runner._core import ir, probe
@@ -37,16 +36,13 @@ def of_kernel(compiled: Compiled) -> list[Allocated]:
 
 
 def _found(compiled: Compiled) -> list[Allocated]:
-    with tempfile.TemporaryDirectory(prefix="triton-runner-") as folder:
-        path = os.path.join(folder, f"{compiled.name}.ttgir")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(compiled.asm["ttgir"])
-        try:
+    try:
+        with in_a_file(compiled.asm["ttgir"], f"{compiled.name}.ttgir") as path:
             trace = passes.passes(path, target=compiled.target, to="llir", check=False)
             texts = [(step.name, step.after) for step in trace if step.after is not None]
             told = ledger.read(texts, trace.name, trace.target, trace.release, None, None)
-        except DiagnosticError:
-            return []
+    except DiagnosticError:
+        return []
     module = ir.parse(told.text)
     out = []
     for a in told.allocations:

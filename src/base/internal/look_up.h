@@ -6,7 +6,7 @@
 
 namespace triton_runner::base {
 
-// What stands beside the key.
+// The value of a key; nothing where the table has no such key.
 template <class K, class V, size_t n>
 constexpr std::optional<V> look_up(const std::pair<K, V> (&rows)[n], const K& key) {
   for (const auto& [known, value] : rows)

@@ -2,6 +2,8 @@
 // converted in one step, and written at the width of the result's register.
 #include "simd/cvt.h"
 
+#include <triton_runner/num/by_size.h>
+
 namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
@@ -311,18 +313,8 @@ Handler by_float(Mod type, F f) {
 // f of an integer of so many bytes.
 template <class F>
 Handler by_bytes(u32 bytes, F f) {
-  switch (bytes) {
-    case 1:
-      return f(u8{});
-    case 2:
-      return f(u16{});
-    case 4:
-      return f(u32{});
-    case 8:
-      return f(u64{});
-    default:
-      return nullptr;
-  }
+  const bool is_width = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+  return is_width ? num::by_size(bytes, f) : nullptr;
 }
 
 template <class S>

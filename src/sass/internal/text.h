@@ -95,7 +95,10 @@ struct Function {  // a section: a kernel with the functions that were put into 
   std::vector<Instruction> body;
 };
 
-bool is_label(const Function& f, uint64_t address);  // a jump may come there
+bool is_label(const Function& f, uint64_t address);    // a jump may come there
+size_t index_of(const Function& f, uint64_t address);  // of the instruction at an address, or the next one
+bool is_always(const Instruction& in);                 // no thread passes it by
+const Operand* label_of(const Instruction& in);        // where its label leads is known; else null
 
 class Module {
  public:

@@ -238,11 +238,8 @@ void SassLowering::emit_stop(uint32_t instruction) {
 }
 
 void SassLowering::resolve_jumps() {
-  for (const auto& [at, address] : jumps_) {
-    auto found = std::lower_bound(function_.body.begin(), function_.body.end(), address,
-                                  [](const sass::Instruction& in, uint64_t a) { return in.address < a; });
-    code.instrs[at].data = &code.instrs[starts_[static_cast<size_t>(found - function_.body.begin())]];
-  }
+  for (const auto& [at, address] : jumps_)
+    code.instrs[at].data = &code.instrs[starts_[sass::index_of(function_, address)]];
   if (anywhere_.empty()) return;
   BranchTable all;
   for (size_t i = 0; i < function_.body.size(); ++i) {
