@@ -1,6 +1,5 @@
 // Python values as arguments of a kernel whose parameters are known, one by one.
 #pragma once
-#include <string>
 #include <string_view>
 #include <vector>
 

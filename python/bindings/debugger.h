@@ -3,7 +3,6 @@
 #include <triton_runner/probe/debugger.h>
 
 #include <functional>
-#include <memory>
 #include <optional>
 
 #include "bindings.h"

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/layout/places.h>
 #include <triton_runner/tile/encoding.h>
@@ -26,20 +27,15 @@ struct PyLayout {
 
 base::Result<PyLayout> read(const std::string& encoding, const std::vector<int64_t>& shape,
                             const std::string& element, std::string aliases) {
-  auto module = ir::parse(aliases.empty() ? "module {\n}\n" : std::move(aliases));
-  if (!module) return module.error();
-  auto type = ir::parse_type(*module, element);
-  if (!type) return type.error();
-  const int bits = (*type)->kind == ir::TypeKind::kPointer ? 64 : static_cast<int>((*type)->width);
+  auto module = TRY(ir::parse(aliases.empty() ? "module {\n}\n" : std::move(aliases)));
+  auto type = TRY(ir::parse_type(module, element));
+  const int bits = type->kind == ir::TypeKind::kPointer ? 64 : static_cast<int>(type->width);
   if (bits == 0)
     return base::failure(element + " is not the type of an element: f16, i8, bf16, f8E4M3FN, ...");
-  auto attr = ir::parse_attr(*module, encoding);
-  if (!attr) return attr.error();
-  auto known = tile::encoding_of(**attr);
-  if (!known) return known.error();
-  auto linear = to_linear_layout(*known, shape);
-  if (!linear) return linear.error();
-  return PyLayout{*std::move(known), *std::move(linear), shape, bits};
+  auto attr = TRY(ir::parse_attr(module, encoding));
+  auto known = TRY(tile::encoding_of(*attr));
+  auto linear = TRY(to_linear_layout(known, shape));
+  return PyLayout{std::move(known), std::move(linear), shape, bits};
 }
 
 using Table = nb::ndarray<nb::numpy, int32_t>;

@@ -6,8 +6,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
-
 #include <triton_runner/num/types.h>
 #include <triton_runner/tile/tile.h>
 

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/sass/hazards.h>
 #include <triton_runner/sass/registers.h>
@@ -98,9 +99,8 @@ void init_simt(nb::module_& m) {
          const nb::dict& given) {
         const simt::LoadOptions options = load_options(params, given);
         return loaded([&]() -> Loaded {
-          auto module = ptx::parse(std::move(text), std::move(filename));
-          if (!module) return module.error();
-          return simt::load(std::move(module).value(), name, options);
+          auto module = TRY(ptx::parse(std::move(text), std::move(filename)));
+          return simt::load(std::move(module), name, options);
         });
       },
       nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "", nb::arg("params") = nb::list(),

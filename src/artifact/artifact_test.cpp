@@ -1,7 +1,6 @@
 // What artifacts and their metadata tell, from hand-made ones; and that no broken one does harm.
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <random>
 

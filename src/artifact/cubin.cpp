@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include <triton_runner/base/try.h>
+
 #include "cubin_attributes.h"
 #include "scan.h"
 
@@ -84,28 +86,27 @@ bool read_kernel_info(std::string_view content, Description& d, std::map<int, Pa
 }  // namespace
 
 Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
-  auto elf = read_elf(bytes, "cubin", filename);
-  if (!elf) return elf.error();
+  auto elf = TRY(read_elf(bytes, "cubin", filename));
   auto bad = [&](std::string message) {
     base::Diagnostic d = base::failure("malformed cubin: " + std::move(message));
     d.location.file = filename;
     return d;
   };
-  if (elf->machine != kMachineCuda)
-    return bad(elf->machine == kMachineAmdGpu
+  if (elf.machine != kMachineCuda)
+    return bad(elf.machine == kMachineAmdGpu
                    ? "it holds AMD code; the level hsaco reads it"
-                   : "its machine is " + std::to_string(elf->machine) + ", not CUDA");
+                   : "its machine is " + std::to_string(elf.machine) + ", not CUDA");
   // The architecture moved within the flags when the ABI went from 7 to 8 (CUDA 13).
-  uint32_t sm = elf->abi_version >= 8 ? elf->flags >> 8 & 0xff : elf->flags & 0xff;
+  uint32_t sm = elf.abi_version >= 8 ? elf.flags >> 8 & 0xff : elf.flags & 0xff;
 
   FunctionInfo functions;
-  if (const Section* info = elf->section(".nv.info"); info && !functions.read(info->content))
+  if (const Section* info = elf.section(".nv.info"); info && !functions.read(info->content))
     return bad("its .nv.info is cut off");
 
   std::vector<Description> found;
   constexpr uint8_t kFunction = 2, kEntry = 0x10;
-  for (size_t i = 0; i < elf->symbols.size(); i++) {
-    const Symbol& symbol = elf->symbols[i];
+  for (size_t i = 0; i < elf.symbols.size(); i++) {
+    const Symbol& symbol = elf.symbols[i];
     if (symbol.type != kFunction || !(symbol.other & kEntry)) continue;
     Description d;
     d.level = "cubin";
@@ -113,9 +114,9 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
     if (sm >= 20) d.target = "cuda:" + std::to_string(sm);
     d.threads_per_warp = 32;
     functions.give(static_cast<uint32_t>(i), d);
-    measure_sections(*elf, sm, d);
+    measure_sections(elf, sm, d);
     std::map<int, Param> params;
-    if (const Section* info = elf->section(".nv.info." + d.name);
+    if (const Section* info = elf.section(".nv.info." + d.name);
         info && !read_kernel_info(info->content, d, params))
       return bad("its .nv.info." + d.name + " is cut off");
     for (auto& [ordinal, param] : params) {

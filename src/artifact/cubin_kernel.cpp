@@ -1,5 +1,6 @@
 // A kernel's parameters in constant bank 0, its own constants, its block: what an engine needs beside the code.
 #include <triton_runner/artifact/cubin.h>
+#include <triton_runner/base/try.h>
 
 #include <algorithm>
 
@@ -93,24 +94,22 @@ void read_pointers(const Elf& elf, CubinKernel& k) {
 
 base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_view name,
                                             const std::string& filename) {
-  auto described = describe(bytes, "cubin", name, "", filename);
-  if (!described) return described.error();
-  auto elf = read_elf(bytes, "cubin", filename);
-  if (!elf) return elf.error();
+  auto described = TRY(describe(bytes, "cubin", name, "", filename));
+  auto elf = TRY(read_elf(bytes, "cubin", filename));
   CubinKernel k;
-  k.name = described->name;
-  if (described->target.starts_with("cuda:")) k.capability = std::stoi(described->target.substr(5));
-  k.shared_bytes = static_cast<uint32_t>(described->static_shared.value_or(0));
-  k.local_bytes = static_cast<uint32_t>(described->local_bytes.value_or(0));
-  if (const Section* info = elf->section(".nv.info." + k.name); info && !read_layout(info->content, k)) {
+  k.name = described.name;
+  if (described.target.starts_with("cuda:")) k.capability = std::stoi(described.target.substr(5));
+  k.shared_bytes = static_cast<uint32_t>(described.static_shared.value_or(0));
+  k.local_bytes = static_cast<uint32_t>(described.local_bytes.value_or(0));
+  if (const Section* info = elf.section(".nv.info." + k.name); info && !read_layout(info->content, k)) {
     base::Diagnostic d = base::failure("malformed cubin: its .nv.info." + k.name + " is cut off");
     d.location.file = filename;
     return d;
   }
   for (int bank = 1; bank < 8; ++bank)
-    if (const Section* own = own_bank(*elf, k.name, bank)) k.banks[bank] = std::string(own->content);
-  read_variables(*elf, k);
-  read_pointers(*elf, k);
+    if (const Section* own = own_bank(elf, k.name, bank)) k.banks[bank] = std::string(own->content);
+  read_variables(elf, k);
+  read_pointers(elf, k);
   return k;
 }
 

@@ -1,6 +1,8 @@
 // One description out of two sources: what the artifact says, and what its metadata file says.
 #include <algorithm>
 
+#include <triton_runner/base/try.h>
+
 #include "scan.h"
 
 namespace triton_runner::artifact {
@@ -159,19 +161,17 @@ void take_bound(Description& d, int threads, const char* where) {
 
 base::Result<std::vector<std::string>> kernels(std::string_view bytes, std::string_view level,
                                                const std::string& filename) {
-  auto found = scan(bytes, level, filename);
-  if (!found) return found.error();
+  auto found = TRY(scan(bytes, level, filename));
   std::vector<std::string> names;
-  for (Description& d : *found) names.push_back(std::move(d.name));
+  for (Description& d : found) names.push_back(std::move(d.name));
   return names;
 }
 
 base::Result<Description> describe(std::string_view bytes, std::string_view level, std::string_view name,
                                    std::string_view metadata, const std::string& filename) {
-  auto found = scan(bytes, level, filename);
-  if (!found) return found.error();
+  auto found = TRY(scan(bytes, level, filename));
   std::vector<std::string> names;
-  for (const Description& d : *found) names.push_back(d.name);
+  for (const Description& d : found) names.push_back(d.name);
   auto bad = [&](std::string message, std::vector<std::string> notes = {}) {
     base::Diagnostic d = failure(std::move(message), std::move(notes));
     d.location.file = filename;
@@ -183,9 +183,8 @@ base::Result<Description> describe(std::string_view bytes, std::string_view leve
   if (!metadata.empty()) {
     size_t dot = filename.rfind('.');
     metadata_name = filename.empty() ? "" : filename.substr(0, dot) + ".json";
-    auto parsed = parse_json(metadata, metadata_name);
-    if (!parsed) return parsed.error();
-    json = *std::move(parsed);
+    auto parsed = TRY(parse_json(metadata, metadata_name));
+    json = std::move(parsed);
   }
   std::string wanted(name);
   if (wanted.empty())
@@ -205,9 +204,8 @@ base::Result<Description> describe(std::string_view bytes, std::string_view leve
       return bad("no kernel '" + wanted + "' in the " + std::string(level),
                  {"did you mean " + join(base::nearest_names(wanted, names)) + "?"});
   }
-  Description d = std::move((*found)[index]);
-  if (!metadata.empty())
-    if (auto s = Merge(d, metadata_name).run(json); !s) return s.error();
+  Description d = std::move(found[index]);
+  if (!metadata.empty()) TRY(Merge(d, metadata_name).run(json));
   note_missing(d);
   return d;
 }

@@ -2,6 +2,7 @@
 //
 // The format is not documented; what is read here was found by comparing what nvcc 11.8 to 13.2 made.
 #include <triton_runner/artifact/fatbin.h>
+#include <triton_runner/base/try.h>
 
 #include <triton_runner/artifact/elf.h>
 
@@ -123,13 +124,11 @@ base::Result<std::vector<DeviceCode>> device_code(std::string_view bytes, const 
   if (first.take<uint32_t>() == kMagic) {
     if (!read_fatbins(bytes, entries)) return bad("malformed fatbin: it is cut off");
   } else {
-    auto elf = read_elf(bytes, "library", filename);
-    if (!elf) return elf.error();
-    if (elf->machine == kMachineCuda) {
-      entries.push_back(
-          {kElf, elf->abi_version >= 8 ? elf->flags >> 8 & 0xff : elf->flags & 0xff, 0, 0, bytes});
+    auto elf = TRY(read_elf(bytes, "library", filename));
+    if (elf.machine == kMachineCuda) {
+      entries.push_back({kElf, elf.abi_version >= 8 ? elf.flags >> 8 & 0xff : elf.flags & 0xff, 0, 0, bytes});
     } else {
-      for (const Section& section : elf->sections)
+      for (const Section& section : elf.sections)
         if (section.name == ".nv_fatbin" || section.name == "__nv_relfatbin")
           if (!read_fatbins(section.content, entries))
             return bad("malformed fatbin in section " + std::string(section.name) + ": it is cut off");

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include <triton_runner/artifact/elf.h>
+#include <triton_runner/base/try.h>
 #include "scan.h"
 
 namespace triton_runner::artifact {
@@ -114,19 +115,18 @@ std::string word(const Json& map, std::string_view key) {
 }  // namespace
 
 Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
-  auto elf = read_elf(bytes, "hsaco", filename);
-  if (!elf) return elf.error();
+  auto elf = TRY(read_elf(bytes, "hsaco", filename));
   auto bad = [&](std::string message) {
     base::Diagnostic d = base::failure("malformed hsaco: " + std::move(message));
     d.location.file = filename;
     return d;
   };
-  if (elf->machine != kMachineAmdGpu)
-    return bad(elf->machine == kMachineCuda
+  if (elf.machine != kMachineAmdGpu)
+    return bad(elf.machine == kMachineCuda
                    ? "it holds NVIDIA code; the level cubin reads it"
-                   : "its machine is " + std::to_string(elf->machine) + ", not AMDGPU");
+                   : "its machine is " + std::to_string(elf.machine) + ", not AMDGPU");
   constexpr uint32_t kNote = 7, kMetadata = 32;
-  for (const Section& section : elf->sections) {
+  for (const Section& section : elf.sections) {
     if (section.type != kNote) continue;
     for (Bytes in(section.content); !in.done();) {
       uint32_t name_size = in.take<uint32_t>(), size = in.take<uint32_t>(), type = in.take<uint32_t>();
@@ -162,7 +162,7 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
         keep(d.agprs, ".agpr_count");
         keep(d.sgpr_spills, ".sgpr_spill_count");
         keep(d.local_bytes, ".private_segment_fixed_size");
-        for (const Symbol& symbol : elf->symbols)
+        for (const Symbol& symbol : elf.symbols)
           if (symbol.type == 2 && symbol.name == d.name) d.code_bytes = static_cast<int64_t>(symbol.size);
         d.n_regs = d.vgprs;
         d.num_ctas = 1;

@@ -1,4 +1,5 @@
 // TTIR and TTGIR: everything comes from the parsed graph.
+#include <triton_runner/base/try.h>
 #include <triton_runner/ir/module.h>
 
 #include "scan.h"
@@ -24,18 +25,17 @@ std::string name_of(const ir::Value& value) {
 }  // namespace
 
 Scanned scan_ir(std::string_view text, std::string_view level, const std::string& filename) {
-  auto module = ir::parse(std::string(text), filename);
-  if (!module) return module.error();
+  auto module = TRY(ir::parse(std::string(text), filename));
   std::vector<Description> found;
-  for (ir::Op* func : module->kernels()) {
+  for (ir::Op* func : module.kernels()) {
     Description d;
     d.level = level;
     if (const ir::Attr* name = func->attr("sym_name")) d.name = name->string;
-    if (const ir::Attr* target = module_attr(*module, "target");
+    if (const ir::Attr* target = module_attr(module, "target");
         target && target->kind == ir::AttrKind::kString)
       d.target = target->string;
     auto number = [&](std::optional<int>& to, std::string_view key) {
-      const ir::Attr* attr = module_attr(*module, key);
+      const ir::Attr* attr = module_attr(module, key);
       if (attr && attr->kind == ir::AttrKind::kInteger) to = static_cast<int>(attr->integer);
     };
     number(d.num_warps, "num-warps");

@@ -2,7 +2,6 @@
 #include <triton_runner/artifact/json.h>
 
 #include <charconv>
-#include <cmath>
 #include <limits>
 
 namespace triton_runner::artifact {

@@ -1,4 +1,5 @@
 // What a PTX module says of its kernels: target, shared memory, parameters, bounds on threads and clusters.
+#include <triton_runner/base/try.h>
 #include <triton_runner/ptx/module.h>
 
 #include <algorithm>
@@ -83,15 +84,14 @@ Description describe_entry(const ptx::Module& module, const ptx::Function& entry
 }  // namespace
 
 Scanned scan_ptx(std::string_view text, const std::string& filename) {
-  auto module = ptx::parse(std::string(text), filename);
-  if (!module) return module.error();
-  const Named named = named_in(**module);
+  auto module = TRY(ptx::parse(std::string(text), filename));
+  const Named named = named_in(*module);
   Shared shared;
-  add_shared((*module)->variables(), &shared);
-  for (const ptx::Function* f : (*module)->functions()) add_shared(f->variables, &shared);
+  add_shared(module->variables(), &shared);
+  for (const ptx::Function* f : module->functions()) add_shared(f->variables, &shared);
   std::vector<Description> found;
-  for (const ptx::Function* entry : (*module)->entries())
-    found.push_back(describe_entry(**module, *entry, named, shared));
+  for (const ptx::Function* entry : module->entries())
+    found.push_back(describe_entry(*module, *entry, named, shared));
   return found;
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include <triton_runner/artifact/artifact.h>
+#include <triton_runner/base/try.h>
 
 namespace triton_runner::artifact {
 
@@ -171,12 +172,10 @@ base::Result<std::string> find(const std::string& folder, std::string_view kerne
         here.others.push_back(other);
   }
   if (!paths.empty()) {
-    auto first = read_file(paths[0]);
-    if (!first) return first.error();
+    auto first = TRY(read_file(paths[0]));
     for (size_t i = 1; i < paths.size(); i++) {
-      auto next = read_file(paths[i]);
-      if (!next) return next.error();
-      if (*next == *first) continue;
+      auto next = TRY(read_file(paths[i]));
+      if (next == first) continue;
       return failure(keyword + ": " + folder + " holds " + who + " at " + std::string(level) + " " +
                          std::to_string(paths.size()) + " times, with different content",
                      {"give the folder of the one that is meant:", "  " + list(paths, "\n  ")});

@@ -1,6 +1,7 @@
 // From an artifact's description to what the GPU's launch path takes.
 #include "code.h"
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/launch/gpu_kernel.h>
 
 namespace triton_runner::deploy {
@@ -59,18 +60,15 @@ Result<Device::Code> read_code(const std::string& path, const std::string& level
                                const std::string& metadata) {
   Device::Code code;
   code.path = path;
-  auto bytes = artifact::read_file(path);
-  if (!bytes) return bytes.error();
-  code.bytes = std::move(*bytes);
+  auto bytes = TRY(artifact::read_file(path));
+  code.bytes = std::move(bytes);
   std::string said;
   if (!metadata.empty()) {
-    auto text = artifact::read_file(metadata);
-    if (!text) return text.error();
-    said = std::move(*text);
+    auto text = TRY(artifact::read_file(metadata));
+    said = std::move(text);
   }
-  auto description = artifact::describe(code.bytes, level, symbol, said, path);
-  if (!description) return description.error();
-  code.description = std::move(*description);
+  auto description = TRY(artifact::describe(code.bytes, level, symbol, said, path));
+  code.description = std::move(description);
   return code;
 }
 
@@ -91,15 +89,14 @@ Result<std::unique_ptr<exec::Kernel>> load_on_gpu(const Device& device, const De
   if (!d.num_warps)
     return failure(code.path + ": the " + code.level() + " does not say how many threads a block has",
                    {"keep its metadata file, " + d.name + ".json, beside it"});
-  auto layouts = code.descriptors();
-  if (!layouts) return layouts.error();
+  auto layouts = TRY(code.descriptors());
   launch::GpuKernelSpec spec;
   spec.image = code.bytes;
   spec.name = d.name;
   spec.level = code.level();
   spec.target = d.target;
   spec.params = code.params;
-  spec.descriptors = std::move(*layouts);
+  spec.descriptors = std::move(layouts);
   spec.descriptor_flags = code.descriptor_flags;
   spec.block = {static_cast<uint32_t>(*d.num_warps * d.threads_per_warp.value_or(32)), 1, 1};
   spec.cluster = {static_cast<uint32_t>(d.num_ctas.value_or(1)), 1, 1};
@@ -111,9 +108,8 @@ Result<std::unique_ptr<exec::Kernel>> load_on_gpu(const Device& device, const De
   spec.hidden_pointers = code.hidden_pointers;
   spec.global_scratch = code.global_scratch();
   spec.profile_scratch = code.profile_scratch();
-  auto kernel = launch::load(*device.driver(), std::move(spec), device.ordinal());
-  if (!kernel) return kernel.error();
-  return std::unique_ptr<exec::Kernel>(std::move(*kernel));
+  auto kernel = TRY(launch::load(*device.driver(), std::move(spec), device.ordinal()));
+  return std::unique_ptr<exec::Kernel>(std::move(kernel));
 }
 
 }  // namespace triton_runner::deploy

@@ -1,6 +1,5 @@
 // Code of a kernel with what its metadata and its index say of it, and what makes a kernel of it.
 #pragma once
-#include <span>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <triton_runner/base/try.h>
+
 #include "code.h"
 
 namespace triton_runner::deploy {
@@ -10,16 +12,14 @@ using base::failure;
 
 Result<Device> Device::gpu(device::Driver& driver, int ordinal) {
   if (ordinal < 0) {
-    auto current = driver.current_device();
-    if (!current) return current.error();
-    ordinal = *current;
+    auto current = TRY(driver.current_device());
+    ordinal = current;
   }
-  auto properties = driver.properties(ordinal);
-  if (!properties) return properties.error();
-  if (auto s = driver.use_device(ordinal); !s) return s.error();
+  auto properties = TRY(driver.properties(ordinal));
+  TRY(driver.use_device(ordinal));
   Device out;
   out.driver_ = &driver;
-  out.target_ = properties->target;
+  out.target_ = properties.target;
   out.ordinal_ = ordinal;
   out.load_ = load_on_gpu;
   return out;
@@ -51,10 +51,9 @@ Result<Buffer> Device::allocate(size_t bytes) const {
     if (!out.address_) return failure("no memory for a buffer of " + std::to_string(bytes) + " bytes");
     return out;
   }
-  if (auto s = driver_->use_device(ordinal_); !s) return s.error();
-  auto address = driver_->allocate(bytes ? bytes : 1, 0);
-  if (!address) return address.error();
-  out.address_ = reinterpret_cast<void*>(*address);
+  TRY(driver_->use_device(ordinal_));
+  auto address = TRY(driver_->allocate(bytes ? bytes : 1, 0));
+  out.address_ = reinterpret_cast<void*>(address);
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <triton_runner/base/try.h>
+
 namespace triton_runner::deploy {
 namespace {
 
@@ -61,9 +63,8 @@ base::Result<std::vector<std::string>> texts_of(const Node& node) {
   if (!node.array()) return node.wrong("a list of texts");
   std::vector<std::string> out;
   for (size_t i = 0; i < node.array()->size(); i++) {
-    auto text = text_of(node[i]);
-    if (!text) return text.error();
-    out.push_back(std::move(*text));
+    auto text = TRY(text_of(node[i]));
+    out.push_back(std::move(text));
   }
   return out;
 }
@@ -74,12 +75,10 @@ bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
 
 base::Result<Entry::Variant> variant_of(const Node& node, const Entry& entry) {
   Entry::Variant out;
-  auto symbol = text_of(node["symbol"]);
-  if (!symbol) return symbol.error();
-  out.symbol = std::move(*symbol);
-  auto target = text_of(node["target"]);
-  if (!target) return target.error();
-  out.target = std::move(*target);
+  auto symbol = TRY(text_of(node["symbol"]));
+  out.symbol = std::move(symbol);
+  auto target = TRY(text_of(node["target"]));
+  out.target = std::move(target);
   if (const Node exact = node["exact_target"]; exact.json()) {
     if (!exact.json()->as_bool()) return exact.wrong("true or false");
     out.exact_target = *exact.json()->as_bool();
@@ -87,13 +86,11 @@ base::Result<Entry::Variant> variant_of(const Node& node, const Entry& entry) {
   const Node files = node["files"];
   if (!files.object() || files.object()->empty()) return files.wrong("an object of levels and file names");
   for (const auto& [level, name] : *files.object()) {
-    auto file = file_of(files[level]);
-    if (!file) return file.error();
-    out.files.emplace_back(level, std::move(*file));
+    auto file = TRY(file_of(files[level]));
+    out.files.emplace_back(level, std::move(file));
   }
-  auto metadata = file_of(node["metadata"]);
-  if (!metadata) return metadata.error();
-  out.metadata = std::move(*metadata);
+  auto metadata = TRY(file_of(node["metadata"]));
+  out.metadata = std::move(metadata);
 
   const Node types = node["types"], constants = node["constants"];
   if (!types.object()) return types.wrong("an object of parameters and types");
@@ -107,9 +104,8 @@ base::Result<Entry::Variant> variant_of(const Node& node, const Entry& entry) {
     if (!type.json() == !constants[name].json())
       return type.wrong("given in exactly one of types and constants");
     if (!type.json()) continue;
-    auto text = text_of(type);
-    if (!text) return text.error();
-    auto param = parameter_of(name, *text);
+    auto text = TRY(text_of(type));
+    auto param = parameter_of(name, text);
     if (!param) return type.wrong("a type: *fp32, i32, fp32, tensordesc<fp16[64,64]>");
     out.passed.push_back(std::move(*param));
   }
@@ -117,27 +113,23 @@ base::Result<Entry::Variant> variant_of(const Node& node, const Entry& entry) {
     for (const auto& [name, _] : *given.object())
       if (!is_one_of(entry.parameters, name)) return given[name].wrong("one of the kernel's parameters");
   if (const Node multiples = node["multiples_of_16"]; multiples.json()) {
-    auto names = texts_of(multiples);
-    if (!names) return names.error();
-    out.multiples_of_16 = std::move(*names);
+    auto names = TRY(texts_of(multiples));
+    out.multiples_of_16 = std::move(names);
   }
   return out;
 }
 
 base::Result<Entry> entry_of(const Node& node) {
   Entry out;
-  auto name = text_of(node["name"]);
-  if (!name) return name.error();
-  out.name = std::move(*name);
-  auto parameters = texts_of(node["parameters"]);
-  if (!parameters) return parameters.error();
-  out.parameters = std::move(*parameters);
+  auto name = TRY(text_of(node["name"]));
+  out.name = std::move(name);
+  auto parameters = TRY(texts_of(node["parameters"]));
+  out.parameters = std::move(parameters);
   const Node variants = node["variants"];
   if (!variants.array()) return variants.wrong("a list of variants");
   for (size_t i = 0; i < variants.array()->size(); i++) {
-    auto variant = variant_of(variants[i], out);
-    if (!variant) return variant.error();
-    out.variants.push_back(std::move(*variant));
+    auto variant = TRY(variant_of(variants[i], out));
+    out.variants.push_back(std::move(variant));
   }
   return out;
 }
@@ -178,9 +170,8 @@ Element element_of(const std::string& type) {
 }
 
 base::Result<std::vector<Entry>> parse_index(std::string_view text, const std::string& filename) {
-  auto json = artifact::parse_json(text, filename);
-  if (!json) return json.error();
-  const Node root(&*json, "", &filename);
+  auto json = TRY(artifact::parse_json(text, filename));
+  const Node root(&json, "", &filename);
   const Node format = root["format"];
   if (!format.json() || !format.json()->as_int()) return format.wrong("the number of the file's format");
   if (*format.json()->as_int() > kFormat) {
@@ -194,9 +185,8 @@ base::Result<std::vector<Entry>> parse_index(std::string_view text, const std::s
   if (!kernels.array()) return kernels.wrong("a list of kernels");
   std::vector<Entry> out;
   for (size_t i = 0; i < kernels.array()->size(); i++) {
-    auto entry = entry_of(kernels[i]);
-    if (!entry) return entry.error();
-    out.push_back(std::move(*entry));
+    auto entry = TRY(entry_of(kernels[i]));
+    out.push_back(std::move(entry));
   }
   return out;
 }

@@ -1,5 +1,6 @@
 // Kernels on the engines of the CPU. A file of its own: a program that never names Device::cpu() links no
 // engine.
+#include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>
 #include <triton_runner/tile/tile.h>
 
@@ -11,17 +12,14 @@ namespace {
 using base::failure;
 
 Result<std::unique_ptr<exec::Kernel>> load_ir(const Device::Code& code) {
-  auto module = ir::parse(code.bytes, code.path);
-  if (!module) return module.error();
-  return tile::load(std::make_shared<ir::Module>(std::move(*module)), code.description.name);
+  auto module = TRY(ir::parse(code.bytes, code.path));
+  return tile::load(std::make_shared<ir::Module>(std::move(module)), code.description.name);
 }
 
 Result<std::unique_ptr<exec::Kernel>> load_ptx(const Device::Code& code) {
   const artifact::Description& d = code.description;
-  auto module = ptx::parse(code.bytes, code.path);
-  if (!module) return module.error();
-  auto layouts = code.descriptors();
-  if (!layouts) return layouts.error();
+  auto module = TRY(ptx::parse(code.bytes, code.path));
+  auto layouts = TRY(code.descriptors());
   simt::LoadOptions options;
   if (d.num_warps && code.bytes.find(".reqntid") == std::string::npos)
     options.block = {static_cast<uint32_t>(*d.num_warps * d.threads_per_warp.value_or(32)), 1, 1};
@@ -32,11 +30,11 @@ Result<std::unique_ptr<exec::Kernel>> load_ptx(const Device::Code& code) {
   const artifact::Json* fused = d.metadata.get("enable_fp_fusion");
   options.contract = !(fused && fused->as_bool() && !*fused->as_bool());
   options.params = code.params;
-  options.descriptors = std::move(*layouts);
+  options.descriptors = std::move(layouts);
   options.hidden_pointers = code.hidden_pointers;
   options.global_scratch = code.global_scratch();
   options.profile_scratch = code.profile_scratch();
-  return simt::load(std::move(*module), d.name, options);
+  return simt::load(std::move(module), d.name, options);
 }
 
 Result<std::unique_ptr<exec::Kernel>> load_on_cpu(const Device&, const Device::Code& code) {

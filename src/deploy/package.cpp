@@ -1,6 +1,8 @@
 // Packages, and the launches of kernels from whichever source.
 #include "kernel.h"
 
+#include <triton_runner/base/try.h>
+
 namespace triton_runner::deploy {
 
 using base::failure;
@@ -18,10 +20,9 @@ Result<Package> Package::open(const std::string& folder) {
     d.notes.push_back("a package is a folder that triton-runner export wrote");
     return d;
   }
-  auto entries = parse_index(*text, path);
-  if (!entries) return entries.error();
+  auto entries = TRY(parse_index(*text, path));
   Package out;
-  out.state_ = std::make_shared<State>(State{folder, std::move(*entries)});
+  out.state_ = std::make_shared<State>(State{folder, std::move(entries)});
   return out;
 }
 

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <mutex>
 
+#include <triton_runner/base/try.h>
+
 #include "kernel.h"
 
 namespace triton_runner::deploy {
@@ -131,12 +133,11 @@ class Candidate : public Variant {
     if (exec::Kernel* ready = ready_.load(std::memory_order_acquire)) return ready;
     std::lock_guard lock(mutex_);
     if (kernel_) return kernel_.get();
-    auto code = read_code(folder + "/" + file_, level_, variant_.symbol, folder + "/" + variant_.metadata);
-    if (!code) return code.error();
-    if (auto s = settle(*code); !s) return s.error();
-    auto kernel = device.load()(device, *code);
-    if (!kernel) return kernel.error();
-    kernel_ = std::move(*kernel);
+    auto code =
+        TRY(read_code(folder + "/" + file_, level_, variant_.symbol, folder + "/" + variant_.metadata));
+    TRY(settle(code));
+    auto kernel = TRY(device.load()(device, code));
+    kernel_ = std::move(kernel);
     ready_.store(kernel_.get(), std::memory_order_release);
     return kernel_.get();
   }
@@ -219,7 +220,7 @@ class Packaged final : public Kernel::State {
 
   Result<const Variant*> pick(std::span<const Argument> arguments) override {
     std::vector<const Value*> values;
-    if (auto s = place(arguments, values); !s) return s.error();
+    TRY(place(arguments, values));
     if (const Candidate* found = first_that_fits(values)) return found;
     return nothing_fits(values);
   }

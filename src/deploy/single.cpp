@@ -4,6 +4,8 @@
 #include <mutex>
 #include <numeric>
 
+#include <triton_runner/base/try.h>
+
 #include "kernel.h"
 
 namespace triton_runner::deploy {
@@ -63,8 +65,7 @@ class Single final : public Kernel::State {
   std::vector<const Variant*> variants() const override { return {&variant_}; }
 
   Result<const Variant*> pick(std::span<const Argument> arguments) override {
-    auto plan = find(arguments);
-    if (!plan) return plan.error();
+    TRY(find(arguments));
     return &variant_;
   }
   Status prepare(const Variant&) override { return base::success(); }  // what is loaded depends on the values
@@ -134,15 +135,13 @@ class Single final : public Kernel::State {
     auto settled =
         launch::settle(interface_, ordered, [&](size_t i) { return arguments[order[i]].value.str(); });
     if (!settled) return settled.error();
-    auto params = launch::typed(interface_, ordered, *settled);
-    if (!params) return params.error();
-    code_.params = plan->params = std::move(*params);
+    auto params = TRY(launch::typed(interface_, ordered, *settled));
+    code_.params = plan->params = std::move(params);
     code_.hidden_pointers = settled->hidden;
     code_.descriptor_flags = settled->descriptor_flags;
     for (size_t i : settled->kept) plan->kept.push_back(order[i]);
-    auto kernel = device.load()(device, code_);
-    if (!kernel) return kernel.error();
-    plan->kernel = std::move(*kernel);
+    auto kernel = TRY(device.load()(device, code_));
+    plan->kernel = std::move(kernel);
     plans_.push_back(std::move(plan));
     return plans_.back().get();
   }
@@ -162,16 +161,14 @@ Result<Kernel> load(const std::string& path, const Device& device, const std::st
   if (!artifact::is_level(level))
     return base::failure(path + ": its name does not say a level",
                          {"it should end in .cubin, .hsaco, .ptx, .ttir or .ttgir"});
-  auto code = read_code(path, level, "", metadata.empty() ? artifact::find_metadata(path) : metadata);
-  if (!code) return code.error();
+  auto code = TRY(read_code(path, level, "", metadata.empty() ? artifact::find_metadata(path) : metadata));
   if (level == "ttir" || level == "ttgir") {  // what loads IR knows the widths of its types
-    auto kernel = device.load()(device, *code);
-    if (!kernel) return kernel.error();
-    code->description.params.clear();
-    for (const exec::Param& p : (*kernel)->params())
-      code->description.params.push_back({p.name, p.type, (p.bits + 7) / 8, false});
+    auto kernel = TRY(device.load()(device, code));
+    code.description.params.clear();
+    for (const exec::Param& p : kernel->params())
+      code.description.params.push_back({p.name, p.type, (p.bits + 7) / 8, false});
   }
-  return Kernel(std::make_shared<Single>(std::move(*code), device));
+  return Kernel(std::make_shared<Single>(std::move(code), device));
 }
 
 }  // namespace triton_runner::deploy

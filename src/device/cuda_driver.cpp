@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/device/cuda_api.h>
 #include <triton_runner/device/driver.h>
 
@@ -13,13 +14,12 @@
 namespace triton_runner::device {
 
 base::Result<CudaApi> load_cuda_api(const std::string& library) {
-  auto handle = open_library(library, "NVIDIA");
-  if (!handle) return handle.error();
+  auto handle = TRY(open_library(library, "NVIDIA"));
   CudaApi api;
-#define X(name, params, needed)                                                    \
-  api.name = reinterpret_cast<cuda::Error(*) params>(find_symbol(*handle, #name)); \
-  if (needed && !api.name)                                                         \
-    return base::failure(library + " lacks " #name, {"CUDA 11.2 or newer is "      \
+#define X(name, params, needed)                                                   \
+  api.name = reinterpret_cast<cuda::Error(*) params>(find_symbol(handle, #name)); \
+  if (needed && !api.name)                                                        \
+    return base::failure(library + " lacks " #name, {"CUDA 11.2 or newer is "     \
                                                      "needed"});
   TRITON_RUNNER_CUDA_API(X)
 #undef X
@@ -46,14 +46,14 @@ class CudaDriver final : public Driver {
   std::string_view backend() const override { return "cuda"; }
 
   Result<int> device_count() override {
-    if (auto s = initialise(); !s) return s.error();
+    TRY(initialise());
     int count = 0;
     CALL(cuDeviceGetCount, &count);
     return count;
   }
 
   Result<Properties> properties(int device) override {
-    if (auto s = initialise(); !s) return s.error();
+    TRY(initialise());
     std::lock_guard lock(mutex_);
     if (auto known = properties_.find(device); known != properties_.end()) return known->second;
     int handle = 0;
@@ -97,7 +97,7 @@ class CudaDriver final : public Driver {
   Result<int> current_device() override {
     int device = 0;
     if (api_.cuCtxGetDevice(&device) == kSuccess) return device;  // fails where the thread has no context
-    if (auto s = use_device(0); !s) return s.error();
+    TRY(use_device(0));
     return 0;
   }
 
@@ -200,7 +200,7 @@ class CudaDriver final : public Driver {
   }
 
   Result<TensorMap> encode_tensor_map(const TensorMapSpec& spec) override {
-    if (auto s = check_tensor_map(spec); !s) return s.error();
+    TRY(check_tensor_map(spec));
     // The driver counts dimensions from the innermost, and takes strides in bytes, the innermost's left out.
     uint32_t rank = static_cast<uint32_t>(spec.shape.size());
     uint64_t shape[5], strides[5] = {};
@@ -233,9 +233,8 @@ class CudaDriver final : public Driver {
     // (Triton 3.9 and CUTLASS clear it too). Not in im2col mode: an H100 read such maps right as they were.
     constexpr uint64_t kSmallTensor = 128 * 1024;
     if (!spec.im2col && last_byte + 1 < kSmallTensor) {
-      auto version = driver_version();
-      if (!version) return version.error();
-      if (*version <= 13010) map.bytes[10] &= ~std::byte{1 << 5};  // bit 21 of the second word
+      auto version = TRY(driver_version());
+      if (version <= 13010) map.bytes[10] &= ~std::byte{1 << 5};  // bit 21 of the second word
     }
     return map;
   }

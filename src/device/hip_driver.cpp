@@ -1,30 +1,28 @@
 // HIP behind the Driver seam. Written against HIP 6's interface and tested against a fake table only: nobody
 // has run it on AMD hardware yet.
-#include <atomic>
-#include <vector>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/device/driver.h>
 #include <triton_runner/device/hip_api.h>
+#include <atomic>
 
 #include "library.h"
 
 namespace triton_runner::device {
 
 base::Result<HipApi> load_hip_api(const std::string& library) {
-  auto handle = open_library(library, "AMD");
-  if (!handle) return handle.error();
+  auto handle = TRY(open_library(library, "AMD"));
   HipApi api;
-#define X(name, params)                                                           \
-  api.name = reinterpret_cast<hip::Error(*) params>(find_symbol(*handle, #name)); \
+#define X(name, params)                                                          \
+  api.name = reinterpret_cast<hip::Error(*) params>(find_symbol(handle, #name)); \
   if (!api.name) return base::failure(library + " lacks " #name, {"HIP 6 (ROCm 6) or newer is needed"});
   TRITON_RUNNER_HIP_API(X)
 #undef X
   api.hipDrvLaunchKernelEx =
-      reinterpret_cast<decltype(api.hipDrvLaunchKernelEx)>(find_symbol(*handle, "hipDrvLaunchKernelEx"));
-  api.hipGetErrorName =
-      reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorName"));
+      reinterpret_cast<decltype(api.hipDrvLaunchKernelEx)>(find_symbol(handle, "hipDrvLaunchKernelEx"));
+  api.hipGetErrorName = reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(handle, "hipGetErrorName"));
   api.hipGetErrorString =
-      reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorString"));
+      reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(handle, "hipGetErrorString"));
   if (!api.hipGetErrorName || !api.hipGetErrorString)
     return base::failure(library + " lacks hipGetErrorName");
   return api;
@@ -46,14 +44,14 @@ class HipDriver final : public Driver {
   std::string_view backend() const override { return "hip"; }
 
   Result<int> device_count() override {
-    if (auto s = initialise(); !s) return s.error();
+    TRY(initialise());
     int count = 0;
     CALL(hipGetDeviceCount, &count);
     return count;
   }
 
   Result<Properties> properties(int device) override {
-    if (auto s = initialise(); !s) return s.error();
+    TRY(initialise());
     auto texts = std::make_unique<hip::DeviceProperties>();
     CALL(hipGetDevicePropertiesR0600, texts.get(), device);
     Properties p;
@@ -84,7 +82,7 @@ class HipDriver final : public Driver {
   }
 
   Result<int> current_device() override {
-    if (auto s = initialise(); !s) return s.error();
+    TRY(initialise());
     int device = 0;
     CALL(hipGetDevice, &device);
     return device;

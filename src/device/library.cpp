@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/device/cuda_api.h>
 #include <triton_runner/device/driver.h>
 #include <triton_runner/device/hip_api.h>
@@ -70,17 +71,15 @@ base::Result<Driver*> open_driver(std::string_view backend, const std::string& l
   std::lock_guard lock(mutex);
   if (backend == "cuda") {
     if (!cuda) {
-      auto api = load_cuda_api(library.empty() ? "libcuda.so.1" : library);
-      if (!api) return api.error();
-      cuda = make_cuda_driver(*api);
+      auto api = TRY(load_cuda_api(library.empty() ? "libcuda.so.1" : library));
+      cuda = make_cuda_driver(api);
     }
     return cuda.get();
   }
   if (backend == "hip") {
     if (!hip) {
-      auto api = load_hip_api(library.empty() ? "libamdhip64.so" : library);
-      if (!api) return api.error();
-      hip = make_hip_driver(*api);
+      auto api = TRY(load_hip_api(library.empty() ? "libamdhip64.so" : library));
+      hip = make_hip_driver(api);
     }
     return hip.get();
   }

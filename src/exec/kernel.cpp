@@ -1,10 +1,6 @@
 // Arguments and grids against what a kernel takes, and the texts of its faults.
 #include <triton_runner/exec/kernel.h>
 
-#include <algorithm>
-#include <cinttypes>
-#include <cstdio>
-
 namespace triton_runner::exec {
 namespace {
 

@@ -2,7 +2,6 @@
 #include <triton_runner/exec/timing.h>
 
 #include <charconv>
-#include <cstring>
 #include <deque>
 
 #include <triton_runner/base/text.h>

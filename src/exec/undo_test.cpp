@@ -3,7 +3,6 @@
 
 #include <triton_runner/exec/undo.h>
 
-#include <cstring>
 #include <vector>
 
 using namespace triton_runner::exec;

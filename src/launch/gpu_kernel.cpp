@@ -1,9 +1,7 @@
 // Loading a GPU kernel and launching it: what can be refused with a clear sentence is refused before the
 // driver sees it.
+#include <triton_runner/base/try.h>
 #include <triton_runner/launch/gpu_kernel.h>
-
-#include <bit>
-#include <cstring>
 
 #include "pack.h"
 
@@ -63,9 +61,8 @@ class Loaded final : public GpuKernel {
 
   // Loads the image, or takes a function that is loaded already.
   base::Status prepare(device::Function loaded = 0) {
-    auto properties = driver_.properties(device_);
-    if (!properties) return properties.error();
-    properties_ = *properties;
+    auto properties = TRY(driver_.properties(device_));
+    properties_ = properties;
     if (auto s = check_target(spec_, properties_); !s) return s;
     if (spec_.target.empty()) spec_.target = properties_.target;
     if (auto s = check_shape(); !s) return s;
@@ -73,9 +70,8 @@ class Loaded final : public GpuKernel {
     function_ = loaded;
     if (!loaded)
       if (auto s = load_image(); !s) return s;
-    auto resources = driver_.resources(function_);
-    if (!resources) return resources.error();
-    resources_ = *resources;
+    auto resources = TRY(driver_.resources(function_));
+    resources_ = resources;
 
     const int64_t threads = threads_of(spec_);
     if (threads > resources_.max_threads)
@@ -91,9 +87,8 @@ class Loaded final : public GpuKernel {
     uint32_t blocks = spec_.cluster[0] * spec_.cluster[1] * spec_.cluster[2];
     if (blocks > 8)
       if (auto s = driver_.allow_large_clusters(function_); !s) return s;
-    auto plan = make_plan(spec_);
-    if (!plan) return plan.error();
-    plan_ = *std::move(plan);
+    auto plan = TRY(make_plan(spec_));
+    plan_ = std::move(plan);
     takes_words_ = spec_.global_scratch.bytes_per_block == 0 && spec_.profile_scratch.bytes_per_block == 0 &&
                    plan_.entries.size() <= kMaxWords;
     for (const PlanEntry& entry : plan_.entries) takes_words_ &= is_word(entry.form);
@@ -178,10 +173,9 @@ class Loaded final : public GpuKernel {
       if (before_ >= 0) (void)driver_.use_device(before_).ok();
     }
     base::Status enter(int device) {
-      auto current = driver_.current_device();
-      if (!current) return current.error();
-      if (*current == device) return base::success();
-      before_ = *current;
+      auto current = TRY(driver_.current_device());
+      if (current == device) return base::success();
+      before_ = current;
       return driver_.use_device(device);
     }
 
@@ -196,9 +190,8 @@ class Loaded final : public GpuKernel {
     module_ = *module;
     spec_.image.clear();  // the driver has its own copy
     spec_.image.shrink_to_fit();
-    auto function = driver_.function(module_, spec_.name);
-    if (!function) return function.error();
-    function_ = *function;
+    auto function = TRY(driver_.function(module_, spec_.name));
+    function_ = function;
     return base::success();
   }
 
@@ -271,20 +264,19 @@ class Loaded final : public GpuKernel {
                          : arg.descriptor                      ? arg.descriptor->address
                                                                : 0;
       if (address == 0 || plan_.entries[i].form == Form::kMapBytes) continue;
-      auto where = driver_.pointer(address);
-      if (!where) return where.error();
-      bool here = *where && ((*where)->device == device_ || (*where)->device < 0);
+      auto where = TRY(driver_.pointer(address));
+      bool here = where && (where->device == device_ || where->device < 0);
       if (here) continue;
       std::string who = "argument '" + spec_.params[i].name + "'";
       for (const exec::Allocation& a : memory)
         if (address >= a.address && address - a.address < a.bytes && !a.label.empty()) who = a.label;
       std::string place = std::string(driver_.backend()) + ":" + std::to_string(device_);
-      if (!*where)
+      if (!where)
         return failure("kernel '" + spec_.name + "': " + who + " lies in memory that " + place +
                            " cannot reach (a CPU tensor?)",
                        {"move the tensor to " + place + ", or launch with device=\"cpu\""});
       return failure("kernel '" + spec_.name + "': " + who + " lies on device " +
-                     std::to_string((*where)->device) + ", and the kernel runs on " + place);
+                     std::to_string(where->device) + ", and the kernel runs on " + place);
     }
     return base::success();
   }
@@ -299,8 +291,7 @@ class Loaded final : public GpuKernel {
     uint64_t bytes = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2] * scratch.bytes_per_block;
     if (scratch.align > kDriverAlign) bytes += scratch.align;
     auto address = driver_.allocate(bytes, config.stream);
-    if (address && zeroed)
-      if (auto s = driver_.fill_zero(*address, bytes, config.stream); !s) return s.error();
+    if (address && zeroed) TRY(driver_.fill_zero(*address, bytes, config.stream));
     return address;
   }
   void release(const uint64_t (&scratch)[2], device::Stream stream) {
@@ -353,20 +344,19 @@ class Loaded final : public GpuKernel {
 
 base::Result<std::unique_ptr<GpuKernel>> load(device::Driver& driver, GpuKernelSpec spec, int device) {
   if (device < 0) {
-    auto current = driver.current_device();
-    if (!current) return current.error();
-    device = *current;
+    auto current = TRY(driver.current_device());
+    device = current;
   }
-  if (auto s = driver.use_device(device); !s) return s.error();
+  TRY(driver.use_device(device));
   auto kernel = std::make_unique<Loaded>(driver, std::move(spec), device);
-  if (auto s = kernel->prepare(); !s) return s.error();
+  TRY(kernel->prepare());
   return std::unique_ptr<GpuKernel>(std::move(kernel));
 }
 
 base::Result<std::unique_ptr<GpuKernel>> adopt(device::Driver& driver, GpuKernelSpec spec,
                                                device::Function function, int device) {
   auto kernel = std::make_unique<Loaded>(driver, std::move(spec), device);
-  if (auto s = kernel->prepare(function); !s) return s.error();
+  TRY(kernel->prepare(function));
   return std::unique_ptr<GpuKernel>(std::move(kernel));
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/num/types.h>
 
@@ -147,11 +148,10 @@ base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driv
     spec.steps.assign(desc.im2col->steps.begin(), desc.im2col->steps.end());
     spec.steps.resize(desc.shape.size(), 1);
   }
-  auto map = driver.encode_tensor_map(spec);
-  if (!map) return map.error();
+  auto map = TRY(driver.encode_tensor_map(spec));
   if (!has_room(1 + 2 * desc.shape.size(), 256 + 16 * desc.shape.size()))
     return base::failure("the arguments exceed what a launch can pass");
-  add_map_bytes(map->bytes.data());
+  add_map_bytes(map.bytes.data());
   for (int64_t size : desc.shape) add(static_cast<uint64_t>(size));
   for (int64_t stride : desc.strides) add(static_cast<uint64_t>(stride));
   return base::success();

@@ -1,5 +1,6 @@
 // Values against parameters. Descriptors take several parameters each, so that where a value's parameters
 // begin depends on those before it; a walk over the values finds it out.
+#include <triton_runner/base/try.h>
 #include <triton_runner/launch/settle.h>
 
 #include <algorithm>
@@ -73,11 +74,10 @@ base::Result<Settled> lay_out(const Interface& a, std::span<const Value> values,
   size_t at = 0;
   for (size_t i : out.kept) {
     out.at.push_back(at);
-    auto taken = places(a, values[i], at);
-    if (!taken) return taken.error();
+    auto taken = TRY(places(a, values[i], at));
     if (values[i].shape.kind == ValueKind::kDescriptor && in_pieces(a, at))
       out.descriptor_flags = std::max(out.descriptor_flags, flags_of(a, at, values[i].shape.rank));
-    at += *taken;
+    at += taken;
   }
   out.hidden = static_cast<int>(a.params.size()) - static_cast<int>(at);
   return out;
@@ -148,9 +148,8 @@ base::Result<Settled> settle(const Interface& artifact, std::span<const Value> v
   std::vector<Settled> counted;
   for (const std::vector<size_t>* kept : {&all, &unfolded}) {
     if (kept == &unfolded && unfolded.size() == all.size()) break;
-    auto laid = lay_out(artifact, values, *kept);
-    if (!laid) return laid.error();
-    counted.push_back(*std::move(laid));
+    auto laid = TRY(lay_out(artifact, values, *kept));
+    counted.push_back(std::move(laid));
   }
   std::vector<Settled> fits;
   for (const Settled& s : counted)

@@ -1,7 +1,6 @@
 // The queue of threads that wait for their turn to launch.
 #include <triton_runner/launch/turns.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace triton_runner::launch {

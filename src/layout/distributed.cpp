@@ -1,6 +1,5 @@
 // Tiles of distributed encodings: which register of which lane of which warp holds an element.
 #include <algorithm>
-#include <cassert>
 
 #include "tiles.h"
 

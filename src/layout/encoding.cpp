@@ -1,9 +1,9 @@
 // From an encoding and a shape to a linear layout: a tile of each kind, repeated until the shape is full.
+#include <triton_runner/base/try.h>
 #include <triton_runner/layout/encoding.h>
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 
 #include "tiles.h"
 
@@ -236,7 +236,7 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
   if (!order_fits(encoding, shape.size()))
     return failure(std::string("the order of #ttg.") + encoding_name(encoding.kind) +
                    " does not name each dimension of " + shape_str(shape) + " once");
-  if (base::Status fine = well_formed(encoding, shape.size()); !fine) return fine.error();
+  TRY(well_formed(encoding, shape.size()));
   switch (encoding.kind) {
     case EncodingKind::kBlocked:
       return with_blocks(blocked_tile(encoding), encoding.cga, shape, true);
@@ -317,18 +317,16 @@ Result<int64_t> shared_offset(const Encoding& encoding, std::span<const int64_t>
   if (!is_shared(encoding.kind))
     return failure(std::string("#ttg.") + encoding_name(encoding.kind) +
                    " is not an encoding of shared memory");
-  auto layout = to_linear_layout(encoding, shape);
-  if (!layout) return layout.error();
-  auto inverse = layout->pseudo_invert();
+  auto layout = TRY(to_linear_layout(encoding, shape));
+  auto inverse = layout.pseudo_invert();
   if (!inverse) return failure("the encoding does not place every element of " + shape_str(shape));
   const int64_t offset = inverse->apply(index)[inverse->out_index("offset")];
   return (offset + padding_before(encoding, offset)) * element_bits / 8;
 }
 
 Result<int64_t> shared_size(const Encoding& encoding, std::span<const int64_t> shape, int element_bits) {
-  auto layout = to_linear_layout(encoding, shape);
-  if (!layout) return layout.error();
-  const int64_t last = layout->in_size("offset") - 1;
+  auto layout = TRY(to_linear_layout(encoding, shape));
+  const int64_t last = layout.in_size("offset") - 1;
   return (last + padding_before(encoding, last) + 1) * element_bits / 8;
 }
 

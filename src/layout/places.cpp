@@ -1,4 +1,5 @@
 // Tables of places: a layout walked over all of its inputs, and the banks of a warp's accesses.
+#include <triton_runner/base/try.h>
 #include <triton_runner/layout/places.h>
 
 #include <algorithm>
@@ -126,13 +127,11 @@ Result<BankTable> bank_table(const Encoding& shared, const Encoding& registers,
   if (element_bits < 8 || element_bits % 8 != 0)
     return failure("banks of elements of " + std::to_string(element_bits) +
                    " bits: at least 8, and whole bytes");
-  auto held = to_linear_layout(registers, shape);
-  if (!held) return held.error();
-  auto memory = to_linear_layout(shared, shape);
-  if (!memory) return memory.error();
-  auto inverse = memory->pseudo_invert();
+  auto held = TRY(to_linear_layout(registers, shape));
+  auto memory = TRY(to_linear_layout(shared, shape));
+  auto inverse = memory.pseudo_invert();
   if (!inverse) return failure("the shared encoding does not place every element");
-  const Offsets offsets(*std::move(held), *std::move(inverse), shared);
+  const Offsets offsets(std::move(held), *std::move(inverse), shared);
   if (warp < 0 || warp >= offsets.warps())
     return failure("warp " + std::to_string(warp) + " of " + std::to_string(offsets.warps()));
   const int bytes = element_bits / 8;

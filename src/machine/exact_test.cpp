@@ -3,8 +3,6 @@
 
 #include <array>
 #include <random>
-#include <utility>
-#include <vector>
 
 #include "test.h"
 

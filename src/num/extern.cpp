@@ -3,7 +3,6 @@
 // the symbol's type suffix is checked against nothing: the op's types decide.
 #include <algorithm>
 #include <array>
-#include <string>
 #include <vector>
 
 #include <triton_runner/num/elementwise.h>

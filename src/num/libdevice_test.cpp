@@ -1,6 +1,5 @@
 // libdevice's rarer functions: inverses against what they invert, integers against small examples worked by
 // hand.
-#include <bit>
 
 #include "test_data.h"
 

@@ -3,7 +3,6 @@
 #include <triton_runner/num/reduce.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 #include "test_data.h"

@@ -1,9 +1,7 @@
 // Operands for the tests of this folder: corners of every type and random bits; and running a kernel on each
 // instruction set.
 #pragma once
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <initializer_list>
 #include <random>
 #include <string>

@@ -1,7 +1,6 @@
 #include <triton_runner/probe/debugger.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>

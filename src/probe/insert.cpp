@@ -1,3 +1,4 @@
+#include <triton_runner/base/try.h>
 #include <triton_runner/probe/insert.h>
 
 #include <algorithm>
@@ -94,9 +95,8 @@ base::Status StoreInserter::find(std::span<const Selector> selectors, const Inse
                                  std::string_view level) {
   const std::string name(kernel_.attr("sym_name")->string);
   if (!selectors.empty()) {
-    auto selected = select(m_, kernel_, selectors);
-    if (!selected) return selected.error();
-    for (const Selected& s : *selected) {
+    auto selected = TRY(select(m_, kernel_, selectors));
+    for (const Selected& s : selected) {
       if (std::string why = cannot_store(dialect_, *s.value); !why.empty()) {
         const std::string& asked = selectors[s.selector].text;
         if (asked.starts_with("%")) return base::failure(asked + " cannot be dumped here: " + why);
@@ -148,10 +148,9 @@ base::Status StoreInserter::choose_programs(size_t k, const std::array<int64_t, 
     area.on_device = area.on_device || !value;
   }
   if (area.on_device) return base::success();
-  auto chosen = asked_programs(grid, {&wanted, 1});
-  if (!chosen) return chosen.error();
-  area.chosen = *chosen;
-  area.on_device = chosen->empty() && wanted != std::array<int64_t, 3>{-1, -1, -1};
+  auto chosen = TRY(asked_programs(grid, {&wanted, 1}));
+  area.chosen = chosen;
+  area.on_device = chosen.empty() && wanted != std::array<int64_t, 3>{-1, -1, -1};
   return base::success();
 }
 
@@ -191,11 +190,9 @@ void StoreInserter::count_slots(Area& area, const ir::Block* block, int64_t shar
 
 base::Status StoreInserter::plan(const InsertOptions& options) {
   const auto& grid = options.grid;
-  auto counted = count_programs(grid);
-  if (!counted) return counted.error();
+  auto counted = TRY(count_programs(grid));
   result_.grid = grid;
-  auto asked = asked_programs(grid, options.programs);
-  if (!asked) return asked.error();
+  auto asked = TRY(asked_programs(grid, options.programs));
   Arithmetic arithmetic(kernel_, grid, options.arguments);
   int64_t at = 0;
   for (size_t k = 0; k < result_.areas.size(); ++k) {
@@ -204,8 +201,8 @@ base::Status StoreInserter::plan(const InsertOptions& options) {
     const int64_t record = std::max<int64_t>(1, site.record_bytes());
     area.stride = aligned(record, record >= 128 ? 128 : 16);
     area.words = 1 + site.loops + area.series.extras;
-    if (auto status = choose_programs(k, grid, *asked, arithmetic); !status) return status;
-    area.programs = area.chosen.empty() ? *counted : static_cast<int64_t>(area.chosen.size());
+    if (auto status = choose_programs(k, grid, asked, arithmetic); !status) return status;
+    area.programs = area.chosen.empty() ? counted : static_cast<int64_t>(area.chosen.size());
 
     const ir::Block* block = places_[k].in();
     const ir::Op* around = block->region->parent;
@@ -240,8 +237,7 @@ base::Status StoreInserter::plan(const InsertOptions& options) {
 // ---- the text
 
 base::Status StoreInserter::put(ir::Block* block, ir::Op* before, const std::string& text) {
-  auto made = ir::insert(m_, block, before, text);
-  if (!made) return made.error();
+  TRY(ir::insert(m_, block, before, text));
   return base::success();
 }
 
@@ -302,25 +298,22 @@ base::Result<ir::Value*> StoreInserter::buffer_in(ir::Block* block) {
 // scf.while counts its iterations in one more value that it carries.
 base::Result<ir::Value*> StoreInserter::counter_of(ir::Op* loop) {
   if (auto it = counters_.find(loop); it != counters_.end()) return it->second[0];
-  auto i32 = ir::parse_type(m_, "i32");
-  if (!i32) return i32.error();
+  auto i32 = TRY(ir::parse_type(m_, "i32"));
   ir::Op *condition = loop->region(0)->last->last, *yield = loop->region(1)->last->last;
   if (!condition || condition->kind != OpKind::kCondition || !yield || yield->kind != OpKind::kYield)
     return base::failure("an scf.while without scf.condition and scf.yield");
   const std::string name = dialect_.prefix + "count" + std::to_string(names_++);
-  auto zero = ir::insert(m_, loop->block, loop, "%" + name + "_from = arith.constant 0 : i32\n");
-  if (!zero) return zero.error();
-  ir::add_operand(m_, loop, 0, (*zero)[0]->result());
-  ir::Value* before = ir::add_argument(m_, loop->region(0)->first, *i32, name + "_before");
+  auto zero = TRY(ir::insert(m_, loop->block, loop, "%" + name + "_from = arith.constant 0 : i32\n"));
+  ir::add_operand(m_, loop, 0, zero[0]->result());
+  ir::Value* before = ir::add_argument(m_, loop->region(0)->first, i32, name + "_before");
   ir::add_operand(m_, condition, 1, before);
-  ir::Value* after = ir::add_argument(m_, loop->region(1)->first, *i32, name + "_after");
-  ir::add_result(m_, loop, *i32, name);
+  ir::Value* after = ir::add_argument(m_, loop->region(1)->first, i32, name + "_after");
+  ir::add_result(m_, loop, i32, name);
   const std::string x = "%" + name;
-  auto next = ir::insert(m_, loop->region(1)->first, yield,
-                         x + "_one = arith.constant 1 : i32\n" + x + "_next = arith.addi " + x + "_after, " +
-                             x + "_one : i32\n");
-  if (!next) return next.error();
-  ir::add_operand(m_, yield, 0, (*next)[1]->result());
+  auto next = TRY(ir::insert(m_, loop->region(1)->first, yield,
+                             x + "_one = arith.constant 1 : i32\n" + x + "_next = arith.addi " + x +
+                                 "_after, " + x + "_one : i32\n"));
+  ir::add_operand(m_, yield, 0, next[1]->result());
   counters_[loop] = {before, after};
   return before;
 }
@@ -333,7 +326,7 @@ base::Result<Numbers> StoreInserter::numbers_at(Writer& out, ir::Block* block, c
       numbers.iterations.push_back(out.iteration(*loop));
       continue;
     }
-    if (auto counter = counter_of(const_cast<ir::Op*>(loop)); !counter) return counter.error();
+    TRY(counter_of(const_cast<ir::Op*>(loop)));
     const ir::Region* inside = block->region;  // which of its two regions
     while (inside->parent != loop) inside = inside->parent->block->region;
     numbers.iterations.push_back(operand(*counters_[loop][inside == loop->regions[1]]));
@@ -363,13 +356,11 @@ base::Status StoreInserter::store(const Area& area, const Place& place, Numbers 
     request.name = operand(*done);
     note(area.series.site.value + " comes of a wgmma that runs on: a wait stands before it is stored");
   }
-  auto buffer = buffer_in(block);
-  if (!buffer) return buffer.error();
-  request.buffer = operand(**buffer);
+  auto buffer = TRY(buffer_in(block));
+  request.buffer = operand(*buffer);
   if (!place.marker) {
-    auto own = numbers_at(out, block, area);
-    if (!own) return own.error();
-    numbers = std::move(*own);
+    auto own = TRY(numbers_at(out, block, area));
+    numbers = std::move(own);
     request.value = place.value();  // a loop's counter may have moved it
   }
   request.iterations = std::move(numbers.iterations);
@@ -386,9 +377,8 @@ base::Status StoreInserter::put_stores() {
     Numbers numbers;
     if (place.marker) {
       Writer out(dialect_, names_, place.op->loc);
-      auto own = numbers_at(out, place.op->block, area);
-      if (!own) return own.error();
-      numbers = std::move(*own);
+      auto own = TRY(numbers_at(out, place.op->block, area));
+      numbers = std::move(own);
       if (auto status = put(place.op->block, place.op, out.text); !status) return status;
       for (uint32_t i = 1; i < place.op->num_operands(); ++i)
         numbers.extra.push_back(operand(*place.op->operand(i)));
@@ -397,7 +387,7 @@ base::Status StoreInserter::put_stores() {
     if (place.marker)
       if (auto status = ir::erase(m_, place.op); !status) return status;
   }
-  if (auto buffer = buffer_in(kernel_.region()->first); !buffer) return buffer.error();
+  TRY(buffer_in(kernel_.region()->first));
   result_.text = m_.str();
   return base::success();
 }
@@ -484,7 +474,7 @@ base::Status StoreInserter::replace() {
     if (!found[k])
       note(result_.areas[k].series.site.value + " (" + result_.areas[k].series.site.op +
            ") is not in the TTGIR any more: the compiler found that it is never computed");
-  if (auto buffer = buffer_in(kernel_.region()->first); !buffer) return buffer.error();
+  TRY(buffer_in(kernel_.region()->first));
   result_.text = m_.str();
   return base::success();
 }
@@ -500,32 +490,29 @@ base::Result<ir::Op*> function_of(const ir::Module& module, std::string_view ker
 
 base::Result<Insertion> insert_stores(ir::Module& module, std::string_view kernel,
                                       std::span<const Selector> selectors, const InsertOptions& options) {
-  auto function = function_of(module, kernel);
-  if (!function) return function.error();
+  auto function = TRY(function_of(module, kernel));
   Insertion result;
-  StoreInserter inserter(module, **function, result);
-  if (auto status = inserter.find(selectors, options, "ttgir"); !status) return status.error();
-  if (auto status = inserter.plan(options); !status) return status.error();
-  if (auto status = inserter.put_stores(); !status) return status.error();
+  StoreInserter inserter(module, *function, result);
+  TRY(inserter.find(selectors, options, "ttgir"));
+  TRY(inserter.plan(options));
+  TRY(inserter.put_stores());
   return result;
 }
 
 base::Result<Insertion> insert_markers(ir::Module& module, std::string_view kernel,
                                        std::span<const Selector> selectors, const InsertOptions& options) {
-  auto function = function_of(module, kernel);
-  if (!function) return function.error();
+  auto function = TRY(function_of(module, kernel));
   Insertion result;
-  StoreInserter inserter(module, **function, result);
-  if (auto status = inserter.find(selectors, options, "ttir"); !status) return status.error();
-  if (auto status = inserter.plan(options); !status) return status.error();
-  if (auto status = inserter.put_markers(options); !status) return status.error();
+  StoreInserter inserter(module, *function, result);
+  TRY(inserter.find(selectors, options, "ttir"));
+  TRY(inserter.plan(options));
+  TRY(inserter.put_markers(options));
   return result;
 }
 
 base::Status replace_markers(ir::Module& module, std::string_view kernel, Insertion& insertion) {
-  auto function = function_of(module, kernel);
-  if (!function) return function.error();
-  return StoreInserter(module, **function, insertion).replace();
+  auto function = TRY(function_of(module, kernel));
+  return StoreInserter(module, *function, insertion).replace();
 }
 
 }  // namespace triton_runner::probe

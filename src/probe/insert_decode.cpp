@@ -1,7 +1,6 @@
 // The records of a buffer: slots that were written, in the order of programs and iterations.
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <thread>
 
 #include <triton_runner/probe/insert.h>

@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include <triton_runner/base/try.h>
+
 namespace triton_runner::probe {
 
 bool is_asked(std::span<const Program> asked, const Program& id) {
@@ -35,7 +37,7 @@ base::Status check_asked(const Program& grid, std::span<const Program> asked) {
 }
 
 base::Result<std::vector<int64_t>> asked_programs(const Program& grid, std::span<const Program> asked) {
-  if (base::Status in_grid = check_asked(grid, asked); !in_grid) return in_grid.error();
+  TRY(check_asked(grid, asked));
   std::set<int64_t> found;
   for (const Program& p : asked) {
     auto range = [&](size_t i) {

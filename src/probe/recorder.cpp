@@ -1,3 +1,4 @@
+#include <triton_runner/base/try.h>
 #include <triton_runner/probe/recorder.h>
 
 #include <algorithm>
@@ -42,13 +43,12 @@ base::Status Recorder::begin(std::shared_ptr<const ir::Module> module, std::stri
   if (base::Status in_grid = check_asked(grid, options_.programs); !in_grid) return in_grid;
   const ir::Op* func = module->find_function(kernel);
   if (!func) return base::failure("there is no kernel '" + std::string(kernel) + "' in this module");
-  auto selected = select(*module, *func, options_.selectors);
-  if (!selected) return selected.error();
+  auto selected = TRY(select(*module, *func, options_.selectors));
   module_ = std::move(module);
   kernel_ = kernel;
   level_ = level;
   wanted_.clear();
-  for (const Selected& s : *selected) wanted_.try_emplace(s.value, Wanted{wanted_.size(), s});
+  for (const Selected& s : selected) wanted_.try_emplace(s.value, Wanted{wanted_.size(), s});
   open_.clear();
   bytes_ = made_ = 0;
   return base::success();

@@ -4,8 +4,8 @@
 // PTX ISA 4.4 (directives of entries), 7.1 (parameters), 9.3 (guards), 9.7.9 (ld, st; a source register may
 // be wider than what is stored), 10 (special registers).
 #include <algorithm>
-#include <map>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/num/types.h>
 #include <triton_runner/probe/register_stores.h>
 
@@ -64,14 +64,13 @@ class RegisterInserter {
       : module_(module), f_(f), plan_(plan), options_(options) {}
 
   base::Result<RegisterStores> insert() {
-    if (auto ok = check(); !ok) return ok.error();
-    if (auto ok = lay_out(); !ok) return ok.error();
+    TRY(check());
+    TRY(lay_out());
     prefix_ = "%dump_";
     while (module_.text().find(prefix_) != std::string_view::npos) prefix_.insert(1, "_");
-    if (auto ok = add_parameter(); !ok) return ok.error();
+    TRY(add_parameter());
     add_prologue();
-    for (uint32_t i = 0; i < plan_.probes.size(); ++i)
-      if (auto ok = add_stores(i); !ok) return ok.error();
+    for (uint32_t i = 0; i < plan_.probes.size(); ++i) TRY(add_stores(i));
     result_.text = edited();
     return std::move(result_);
   }
@@ -101,16 +100,14 @@ class RegisterInserter {
   // ---- the buffer
 
   base::Status lay_out() {
-    auto all = count_programs(options_.grid);
-    if (!all) return all.error();
-    auto asked = asked_programs(options_.grid, options_.programs);
-    if (!asked) return asked.error();
+    auto all = TRY(count_programs(options_.grid));
+    auto asked = TRY(asked_programs(options_.grid, options_.programs));
     result_.grid = options_.grid;
     result_.every_iteration = options_.every_iteration;
     result_.taps = plan_.taps;
     result_.notes = plan_.notes;
-    result_.chosen = std::move(asked).value();
-    const int64_t wanted = result_.chosen.empty() ? *all : static_cast<int64_t>(result_.chosen.size());
+    result_.chosen = std::move(asked);
+    const int64_t wanted = result_.chosen.empty() ? all : static_cast<int64_t>(result_.chosen.size());
 
     const std::vector<bool> loops = in_loops(f_);
     std::vector<RegisterStores::Area>& areas = result_.areas;

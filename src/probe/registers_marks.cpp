@@ -1,5 +1,6 @@
 // Marks: comments in the code where a statement of Python assigns. They need no register, so that a program with them is
 // mostly the one without.
+#include <triton_runner/base/try.h>
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/probe/registers.h>
 
@@ -22,7 +23,7 @@ base::Result<std::string> mark_assignments(ir::Module& module, std::span<const A
                              "\" {constraints = \"=r,n\", packed_element = 1 : i32, pure = false} "
                              "%triton_runner_mark_zero" +
                              n + " : i32 -> i32";
-    if (auto done = ir::insert(module, block, op ? op->next : block->first, text); !done) return done.error();
+    TRY(ir::insert(module, block, op ? op->next : block->first, text));
   }
   return module.str();
 }
@@ -37,7 +38,7 @@ base::Result<Marks> find_marks(size_t count, const ptx::Module& twin, const ptx:
                            "', which it has with marks");
     const std::vector<Comment> comments = comments_of(twin.text(), *f);
     Pair pair(twin, *f, ptx, *own, comments);
-    if (auto ok = pair.compare(); !ok) return ok.error();
+    TRY(pair.compare());
     for (const Comment& c : comments) {
       if (c.kind != Comment::kMark || c.number >= count) continue;
       if (auto at = pair.around(c))

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/num/types.h>
 #include <triton_runner/probe/registers.h>
 
@@ -310,26 +311,22 @@ base::Result<const Function*> find_entry(const ptx::Module& ptx, std::string_vie
 base::Result<RegisterPlan> plan_named_registers(const ptx::Module& ptx, std::string_view kernel,
                                                 std::span<const std::string> names, std::string_view level,
                                                 uint32_t threads, uint32_t blocks) {
-  auto f = find_entry(ptx, kernel);
-  if (!f) return f.error();
-  Namer namer(ptx, **f, level, threads, blocks);
-  for (const std::string& name : names)
-    if (auto ok = namer.add(name); !ok) return ok.error();
+  auto f = TRY(find_entry(ptx, kernel));
+  Namer namer(ptx, *f, level, threads, blocks);
+  for (const std::string& name : names) TRY(namer.add(name));
   return std::move(namer.plan);
 }
 
 base::Result<std::string> add_waits(const ptx::Module& ptx, std::string_view kernel,
                                     std::span<const std::string> names) {
-  auto f = find_entry(ptx, kernel);
-  if (!f) return f.error();
-  Namer namer(ptx, **f, "", 32, 1);
+  auto f = TRY(find_entry(ptx, kernel));
+  Namer namer(ptx, *f, "", 32, 1);
   namer.adds_waits = true;
-  for (const std::string& name : names)
-    if (auto ok = namer.add(name); !ok) return ok.error();
+  for (const std::string& name : names) TRY(namer.add(name));
   std::string text;
   size_t from = 0;
   for (uint32_t i : namer.waits) {
-    const size_t to = (*f)->body[i].offset + (*f)->body[i].length;
+    const size_t to = f->body[i].offset + f->body[i].length;
     text += ptx.text().substr(from, to - from);
     text += " wgmma.wait_group.sync.aligned 0;";  // on the same line: lines keep their numbers
     from = to;

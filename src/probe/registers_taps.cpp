@@ -3,6 +3,7 @@
 #include <bit>
 #include <map>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/ir/text.h>
 #include <triton_runner/num/types.h>
@@ -117,9 +118,8 @@ class Tapper {
     tap.site.loops = static_cast<int>(loops.size());
     if (loops.size() > 1 || (conditional && !loops.empty()))
       for (ir::Op* loop : loops) {
-        auto number = mark(loop);
-        if (!number) return number.error();
-        tap.loops.push_back(*number);
+        auto number = TRY(mark(loop));
+        tap.loops.push_back(number);
       }
     ir::Op* before = op ? op->next : block->first;
     if (auto turn = op ? turns_.end() : turns_.find(block); turn != turns_.end()) before = turn->second->next;
@@ -156,32 +156,29 @@ class Tapper {
 
   // Who holds which element.
   base::Status hold(const ir::Value& value, const ir::Block* block, Tap& tap) {
-    auto threads = threads_of(module_, block);
-    if (!threads) return threads.error();
-    tap.first_thread = threads->first;
-    tap.threads = threads->count;
+    auto threads = TRY(threads_of(module_, block));
+    tap.first_thread = threads.first;
+    tap.threads = threads.count;
     tap.blocks = static_cast<uint32_t>(module_number(module_, "num-ctas", 1));
     if (value.type->kind != ir::TypeKind::kTensor) {
       tap.elements.assign(size_t{tap.threads} * tap.blocks, 0);
       return base::success();
     }
     if (!value.type->encoding) return failure(name_of(value) + " has no layout: taps are for TTGIR");
-    auto encoding = tile::encoding_of(*value.type->encoding);
-    if (!encoding) return encoding.error();
+    auto encoding = TRY(tile::encoding_of(*value.type->encoding));
     // Where a tile is larger than the tensor, releases before 3.9 keep the registers that hold the same
     // elements again: the layout of the whole tile has them, as copies.
     std::vector<int64_t> shape(value.type->shape.begin(), value.type->shape.end());
-    if (encoding->kind == layout::EncodingKind::kBlocked && tap.blocks == 1)
+    if (encoding.kind == layout::EncodingKind::kBlocked && tap.blocks == 1)
       for (size_t d = 0; d < shape.size(); ++d)
-        shape[d] = std::max(shape[d], encoding->size_per_thread[d] * encoding->threads_per_warp[d] *
-                                          encoding->warps_per_cta[d]);
-    auto layout = layout::to_linear_layout(*encoding, shape);
-    if (!layout) return layout.error();
-    tap.registers = static_cast<uint32_t>(layout->in_size("register"));
-    const auto lanes = static_cast<uint32_t>(layout->in_size("lane"));
-    const auto warps = static_cast<uint32_t>(layout->in_size("warp"));
-    const int64_t ranks = layout->in_size("block");
-    for (const layout::InDim& in : layout->ins())
+        shape[d] = std::max(
+            shape[d], encoding.size_per_thread[d] * encoding.threads_per_warp[d] * encoding.warps_per_cta[d]);
+    auto layout = TRY(layout::to_linear_layout(encoding, shape));
+    tap.registers = static_cast<uint32_t>(layout.in_size("register"));
+    const auto lanes = static_cast<uint32_t>(layout.in_size("lane"));
+    const auto warps = static_cast<uint32_t>(layout.in_size("warp"));
+    const int64_t ranks = layout.in_size("block");
+    for (const layout::InDim& in : layout.ins())
       for (size_t bit = 0; in.name == "register" && bit < in.bases.size(); ++bit)
         if (std::equal(in.bases[bit].begin(), in.bases[bit].end(), value.type->shape.begin(),
                        value.type->shape.end(), [](int32_t c, int64_t size) { return c % size == 0; }))
@@ -193,8 +190,8 @@ class Tapper {
     for (int64_t b = 0; b < tap.blocks; ++b)
       for (int64_t r = 0; r < tap.registers; ++r)
         for (int64_t t = 0; t < tap.threads; ++t) {
-          const layout::Basis at = layout->apply(
-              {{"register", r}, {"lane", t % lanes}, {"warp", t / lanes}, {"block", b % ranks}});
+          const layout::Basis at =
+              layout.apply({{"register", r}, {"lane", t % lanes}, {"warp", t / lanes}, {"block", b % ranks}});
           int64_t element = 0;
           for (size_t d = 0; d < value.type->shape.size(); ++d)
             element = element * value.type->shape[d] + at[d] % value.type->shape[d];
@@ -216,13 +213,12 @@ class Tapper {
           "%" + zero + " = arith.constant 0 : i32\n%triton_runner_" + what + n +
           " = tt.elementwise_inline_asm \"mov.b32 $0, 0; // triton_runner." + what + " " + n +
           "\" {constraints = \"=r,n\", packed_element = 1 : i32, pure = false} %" + zero + " : i32 -> i32";
-      auto done = ir::insert(module_, block, before, text);
-      if (!done) return done.error();
-      if (block == body) turns_[body] = done->back();
+      auto done = TRY(ir::insert(module_, block, before, text));
+      if (block == body) turns_[body] = done.back();
       return base::success();
     };
-    if (auto ok = put("enter", loop->block, loop); !ok) return ok.error();
-    if (auto ok = put("turn", body, body->first); !ok) return ok.error();
+    TRY(put("enter", loop->block, loop));
+    TRY(put("turn", body, body->first));
     marked_.push_back(loop);
     return number;
   }
@@ -239,12 +235,11 @@ base::Result<Tapped> tap_values(ir::Module& module, std::string_view kernel,
                                 std::span<const Selector> selectors, std::string_view level) {
   const ir::Op* func = module.find_function(kernel);
   if (!func) return failure("there is no kernel '" + std::string(kernel) + "' in this module");
-  auto selected = select(module, *func, selectors);
-  if (!selected) return selected.error();
+  auto selected = TRY(select(module, *func, selectors));
   Tapper tapper(module, kernel, level);
   Tapped result;
   std::optional<base::Diagnostic> first;
-  for (const Selected& s : *selected) {
+  for (const Selected& s : selected) {
     auto ok = tapper.add(s);
     if (ok) continue;
     base::Diagnostic d = ok.error();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/num/types.h>
 
 #include "registers_pair.h"
@@ -84,7 +85,7 @@ base::Result<RegisterPlan> plan_registers(std::span<const Tap> given, const ptx:
       return failure("the program has no function '" + std::string(f->name) + "', which it has with taps");
     const std::vector<Comment> comments = comments_of(twin.text(), *f);
     Pair pair(twin, *f, ptx, *own, comments);
-    if (auto ok = pair.compare(); !ok) return ok.error();
+    TRY(pair.compare());
     for (const Comment& c : comments) {
       if (c.kind == Comment::kTap && c.number >= taps.size()) continue;
       if (c.kind != Comment::kTap) {

@@ -1,4 +1,5 @@
 // A kernel's machine code as the finder of values needs it, from the reader of listings.
+#include <triton_runner/base/try.h>
 #include <triton_runner/probe/sass.h>
 
 #include <algorithm>
@@ -29,9 +30,8 @@ std::vector<SassInstruction> code_of(const sass::Function& f) {
 }
 
 base::Result<std::vector<SassInstruction>> parse_sass(std::string_view listing, std::string_view kernel) {
-  const auto module = sass::parse(std::string(listing));
-  if (!module) return module.error();
-  const sass::Function* f = (*module)->find(kernel);
+  auto module = TRY(sass::parse(std::string(listing)));
+  const sass::Function* f = module->find(kernel);
   if (!f || f->body.empty())
     return base::failure("the disassembly has no kernel '" + std::string(kernel) + "'");
   if (std::none_of(f->body.begin(), f->body.end(), [](const auto& in) { return in.ptx_line != 0; }))

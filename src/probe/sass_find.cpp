@@ -1,7 +1,6 @@
 #include "sass_find.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <triton_runner/base/text.h>
 

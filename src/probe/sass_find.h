@@ -1,7 +1,6 @@
 // Where one instruction of PTX left its results in machine code.
 #pragma once
 #include <map>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>

@@ -1,7 +1,6 @@
 // In which form instructions of PTX are kept by ptxas: what an instruction of their line has to be so that it
 // leaves the value that PTX says.
 #pragma once
-#include <optional>
 #include <string_view>
 
 #include <triton_runner/probe/sass.h>

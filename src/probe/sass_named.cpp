@@ -1,4 +1,5 @@
 // Registers of machine code by name, address, opcode and line.
+#include <triton_runner/base/try.h>
 #include <triton_runner/probe/sass_run.h>
 
 #include <algorithm>
@@ -113,8 +114,7 @@ base::Result<RegisterPlan> plan_sass_registers(const sass::Module& module, std::
   const sass::Function* f = module.find(kernel);
   if (!f) return base::failure("the disassembly has no kernel '" + std::string(kernel) + "'");
   SassNamer namer(module, *f, threads);
-  for (const std::string& name : names)
-    if (auto ok = namer.add(name); !ok) return ok.error();
+  for (const std::string& name : names) TRY(namer.add(name));
   return std::move(namer.plan);
 }
 

@@ -1,7 +1,6 @@
 // A plan for PTX registers as one for SASS registers: from the place where a register is read back to the
 // instructions that gave it, and to what ptxas made of them.
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <optional>

@@ -1,3 +1,4 @@
+#include <triton_runner/base/try.h>
 #include <triton_runner/probe/variables.h>
 
 #include <algorithm>
@@ -58,13 +59,12 @@ struct Parsed {
 };
 
 base::Result<Parsed> parsed(const Assigned& of) {
-  auto module = ir::parse(of.text, of.filename);
-  if (!module) return module.error();
-  const ir::Op* func = module->find_function(of.kernel);
+  auto module = TRY(ir::parse(of.text, of.filename));
+  const ir::Op* func = module.find_function(of.kernel);
   if (!func) return base::failure("there is no kernel '" + of.kernel + "' in this module");
   auto higher = ir::parse(of.above, "<ttir>");
-  std::vector<Assignment> all = assignments_of(*module, *func, higher ? &*higher : nullptr);
-  return Parsed{std::move(*module), std::move(all)};
+  std::vector<Assignment> all = assignments_of(module, *func, higher ? &*higher : nullptr);
+  return Parsed{std::move(module), std::move(all)};
 }
 
 }  // namespace
@@ -72,17 +72,15 @@ base::Result<Parsed> parsed(const Assigned& of) {
 base::Result<Assigned> assigned(std::string text, std::string filename, std::string kernel,
                                 std::string above) {
   Assigned out{{}, std::move(text), std::move(filename), std::move(kernel), std::move(above)};
-  auto from = parsed(out);
-  if (!from) return from.error();
-  for (const Assignment& a : from->assignments)
+  auto from = TRY(parsed(out));
+  for (const Assignment& a : from.assignments)
     out.all.push_back({a.site, a.line, a.is_buffer, a.is_in_flight, text_of_constant(*a.value)});
   return out;
 }
 
 base::Result<std::string> Assigned::marked(std::span<const uint32_t> which) const {
-  auto from = parsed(*this);
-  if (!from) return from.error();
-  return mark_assignments(from->module, from->assignments, which);
+  auto from = TRY(parsed(*this));
+  return mark_assignments(from.module, from.assignments, which);
 }
 
 Marks marks_of(const Assigned& assigned, const RegisterPlan& plan) {

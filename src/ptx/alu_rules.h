@@ -1,7 +1,6 @@
 // What the modifiers of an ALU instruction say, and the rows of functions to look it up in.
 #pragma once
 #include <array>
-#include <string>
 
 #include <triton_runner/ptx/alu.h>
 

@@ -1,8 +1,6 @@
 // Runs instructions over registers of the test's: parse_body, find_alu, one call.
 #pragma once
-#include <bit>
 #include <cstring>
-#include <map>
 #include <string>
 #include <vector>
 

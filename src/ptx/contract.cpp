@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cfloat>
 #include <cmath>
 
 #include <triton_runner/ptx/flow.h>

@@ -2,8 +2,6 @@
 #include <triton_runner/base/text_map.h>
 #include <triton_runner/ptx/opcode.h>
 
-#include <array>
-
 namespace triton_runner::ptx {
 using base::TextMap;
 namespace {

@@ -1,5 +1,4 @@
 // Variables, parameters and their initial values. PTX ISA 5.4.
-#include <cstring>
 
 #include "parser.h"
 

@@ -1,4 +1,5 @@
 // Layouts drawn: every index of a linear layout's inputs is sent to the element that it holds.
+#include <triton_runner/base/try.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/text.h>
 #include <triton_runner/report/layouts.h>
@@ -142,9 +143,8 @@ class Drawer {
 }  // namespace
 
 base::Result<std::vector<Drawing>> draw_layouts(std::string_view ttgir) {
-  base::Result<ir::Module> module = ir::parse(std::string(ttgir));
-  if (!module) return module.error();
-  return Drawer(*module).take();
+  auto module = TRY(ir::parse(std::string(ttgir)));
+  return Drawer(module).take();
 }
 
 }  // namespace triton_runner::report

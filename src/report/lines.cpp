@@ -1,4 +1,5 @@
 // Rows of the levels that this tree parses anyway: TTIR, TTGIR (and LLVM's dialect), PTX.
+#include <triton_runner/base/try.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ptx/module.h>
 
@@ -129,16 +130,14 @@ class LinesOfAssembly {
 }  // namespace
 
 base::Status read_mlir(std::string_view text, Level& into, Places& places) {
-  base::Result<ir::Module> module = ir::parse(std::string(text));
-  if (!module) return module.error();
-  MlirReader(*module, into, places).walk(module->op());
+  auto module = TRY(ir::parse(std::string(text)));
+  MlirReader(module, into, places).walk(module.op());
   return base::success();
 }
 
 base::Status read_ptx(std::string_view text, Level& into, Places& places) {
-  base::Result<std::shared_ptr<const ptx::Module>> parsed = ptx::parse(std::string(text));
-  if (!parsed) return parsed.error();
-  const ptx::Module& module = **parsed;
+  auto parsed = TRY(ptx::parse(std::string(text)));
+  const ptx::Module& module = *parsed;
   const LineTable table(module.text());
   for (const ptx::Function* function : module.functions()) {
     LinesOfAssembly assembly(module.text(), function->offset);

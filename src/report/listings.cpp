@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <unordered_map>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/sass/text.h>
 
 #include "readers.h"
@@ -212,21 +213,20 @@ void read_amdgcn(std::string_view text, Level& into, Places& places) {
 }
 
 base::Status read_sass(std::string_view text, Level& into, Places& places) {
-  const auto module = sass::parse(std::string(text));
-  if (!module) return module.error();
+  auto module = TRY(sass::parse(std::string(text)));
   uint32_t line_number = 0;
   auto keep = [&](std::string_view line) {
     into.text.append(line).push_back('\n');
     ++line_number;
   };
-  for (const sass::Function& f : (*module)->functions()) {
+  for (const sass::Function& f : module->functions()) {
     if (line_number) keep("");
     keep(".text." + std::string(f.name) + ":");
     for (const sass::Instruction& in : f.body) {
       for (const std::string_view label : in.labels) keep(std::string(label) + ":");
       char address[32];
       std::snprintf(address, sizeof address, "/*%04llx*/  ", static_cast<unsigned long long>(in.address));
-      keep(address + std::string((*module)->text().substr(in.offset, in.length)) + ";");
+      keep(address + std::string(module->text().substr(in.offset, in.length)) + ";");
       int32_t place = kNone;
       for (size_t i = in.places.size(); i-- > 0;)
         place = places.place(places.file(in.places[i].file), in.places[i].line, 0, place);

@@ -1,3 +1,4 @@
+#include <triton_runner/base/try.h>
 #include <triton_runner/report/map.h>
 
 #include <algorithm>
@@ -108,11 +109,10 @@ class Json {
 }  // namespace
 
 base::Status Map::add(std::string_view text, std::string_view name) {
-  base::Result<Level> read = read_level(text, name, places_);
-  if (!read) return read.error();
-  if (const Level* ptx = level("ptx"); ptx && name == "sass") ThroughPtx(*ptx, places_).improve(*read);
+  auto read = TRY(read_level(text, name, places_));
+  if (const Level* ptx = level("ptx"); ptx && name == "sass") ThroughPtx(*ptx, places_).improve(read);
   std::erase_if(levels_, [&](const Level& one) { return one.name == name; });
-  levels_.push_back(std::move(*read));
+  levels_.push_back(std::move(read));
   return base::success();
 }
 

@@ -1,5 +1,6 @@
 // The reader of listings: a line is a label, a mark of a source line, an instruction with the lower half of its bits, or
 // the upper half.
+#include <triton_runner/base/try.h>
 #include <triton_runner/sass/text.h>
 
 #include <algorithm>
@@ -434,7 +435,7 @@ base::Diagnostic Module::diagnostic(uint32_t offset, std::string message,
 
 base::Result<std::shared_ptr<const Module>> parse(std::string listing, std::string filename) {
   auto module = std::make_shared<ParsedModule>(std::move(listing), std::move(filename));
-  if (auto done = module->read(); !done) return done.error();
+  TRY(module->read());
   return std::shared_ptr<const Module>(std::move(module));
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/exec/memory.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/num/types.h>
@@ -244,14 +245,13 @@ base::Result<PackedArguments> ArgumentPlan::pack(std::span<const Argument> args,
   PackedArguments out;
   out.bytes.resize(total_bytes_);
   for (size_t i = 0; i < args.size(); ++i) {
-    auto arg = accepted(i, args[i]);
-    if (!arg) return arg.error();
+    auto arg = TRY(accepted(i, args[i]));
     const Entry& entry = entries_[i];
-    const double value = std::bit_cast<double>(arg->bits);
+    const double value = std::bit_cast<double>(arg.bits);
     base::Status done = base::success();
     switch (entry.form) {
       case Form::kWord:
-        done = put(out, entry.place, arg->bits);
+        done = put(out, entry.place, arg.bits);
         break;
       case Form::kF32:
         done = put(out, entry.place, std::bit_cast<uint32_t>(static_cast<float>(value)));
@@ -263,18 +263,18 @@ base::Result<PackedArguments> ArgumentPlan::pack(std::span<const Argument> args,
         done = put(out, entry.place, std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);
         break;
       case Form::kMap:
-        if (arg->descriptor) {
-          done = put_map(out, entry, *arg->descriptor);
+        if (arg.descriptor) {
+          done = put_map(out, entry, *arg.descriptor);
           break;
         }
         [[fallthrough]];
       case Form::kMapBytes:
-        if (arg->bits == 0) return bad(i, "a null pointer in place of a tensor map");
-        std::memcpy(out.bytes.data() + places_[entry.place].offset, reinterpret_cast<const void*>(arg->bits),
+        if (arg.bits == 0) return bad(i, "a null pointer in place of a tensor map");
+        std::memcpy(out.bytes.data() + places_[entry.place].offset, reinterpret_cast<const void*>(arg.bits),
                     exec::kTensorMapBytes);
         break;
       case Form::kPieces:
-        done = put_pieces(out, entry, *arg->descriptor);
+        done = put_pieces(out, entry, *arg.descriptor);
         break;
     }
     if (!done) return bad(i, done.error().message);
@@ -293,7 +293,7 @@ base::Result<PackedArguments> ArgumentPlan::pack(std::span<const Argument> args,
       out.memory.push_back(
           {address, bytes, h == 0 ? "global scratch memory" : "profile scratch memory", true});
     }
-    if (auto s = put(out, places_.size() - static_cast<size_t>(hidden_ - h), address); !s) return s.error();
+    TRY(put(out, places_.size() - static_cast<size_t>(hidden_ - h), address));
   }
   return out;
 }

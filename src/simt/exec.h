@@ -1,9 +1,6 @@
 // The launch, its workers, and the Exec that a handler sees.
 #pragma once
-#include <atomic>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>

@@ -1,4 +1,5 @@
 // tile::load and the Kernel that it gives.
+#include <triton_runner/base/try.h>
 #include <triton_runner/tile/tile.h>
 
 #include <algorithm>
@@ -246,9 +247,8 @@ bool has_encoding(const ir::Region& region) {
 
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Module> module,
                                                  std::string_view name, const LoadOptions& options) {
-  base::Result<ir::Op*> chosen = choose(*module, name);
-  if (!chosen) return chosen.error();
-  const ir::Op& func = **chosen;
+  auto chosen = TRY(choose(*module, name));
+  const ir::Op& func = *chosen;
   if (func.regions.empty() || !func.region(0)->first)
     return diagnostic_at(func, *module, "function '" + function_name(func) + "' has no body");
   // The handlers rely on it: a value that is used where it was not defined yet has no form.

@@ -16,11 +16,8 @@
 // t.trap(...) ends the launch.
 #pragma once
 #include <array>
-#include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // each other.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 

@@ -1,7 +1,6 @@
 // The tool "insert" at PTX: the stores that a dump puts behind instructions, and what they record.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 #include <triton_runner/probe/register_stores.h>
 #include <triton_runner/simt/simt.h>

@@ -19,7 +19,6 @@
 // A launch is queued on options.stream and returns; on the CPU it runs to its end. Everything may be used
 // from several threads at once. Nothing prints, exits or throws on bad input.
 #pragma once
-#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <unordered_map>
 #include <vector>
 

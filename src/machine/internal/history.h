@@ -3,7 +3,6 @@
 // atomic, that nothing orders. It is found whichever of them comes first.
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>

@@ -11,7 +11,6 @@
 // The results are the same bits on every instruction set.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <map>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include <triton_runner/probe/registers.h>

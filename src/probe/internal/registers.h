@@ -14,7 +14,6 @@
 // PTX ISA 5.4.5, 9.3 (inline assembly is a block of its own in the text; comments: 4.1).
 #pragma once
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>

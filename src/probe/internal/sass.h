@@ -8,7 +8,6 @@
 //
 // The opcodes are those of NVIDIA's CUDA Binary Utilities, "Instruction Set Reference", sm_80 to sm_120.
 #pragma once
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,8 +1,6 @@
 // What an instruction does to one thread's registers, as functions over many threads: integer, float and
 // packed arithmetic, logic, comparisons, conversions, moves. PTX ISA 9.7.1 to 9.7.8, 9.7.9.1 to 9.7.9.6.
 #pragma once
-#include <optional>
-#include <string>
 #include <vector>
 
 #include <triton_runner/base/result.h>

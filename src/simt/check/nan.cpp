@@ -1,7 +1,6 @@
 // check="nan" and "inf": the first floating-point instruction whose result is a NaN (an infinity) where none
 // of its operands is one. check="zerodiv": the first div or rem of integers whose divisor is 0.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 

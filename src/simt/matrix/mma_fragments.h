@@ -3,7 +3,6 @@
 #pragma once
 #include <triton_runner/num/mma.h>
 
-#include <optional>
 #include <vector>
 
 #include "matrix/matrix.h"

@@ -2,7 +2,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include <triton_runner/machine/tensor_memory.h>
 

@@ -2,7 +2,6 @@
 // (triton_runner/ptx/contract.h), lowered as the instructions that run on a GPU.
 #pragma once
 #include <unordered_map>
-#include <vector>
 
 #include <triton_runner/ptx/contract.h>
 

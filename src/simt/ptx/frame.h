@@ -1,6 +1,5 @@
 // A function that is being lowered: the entry, or a callee in place of a call.
 #pragma once
-#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <vector>

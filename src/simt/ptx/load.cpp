@@ -1,5 +1,6 @@
 // simt::load: PTX as a Kernel.
 
+#include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>
 
 #include "kernel.h"
@@ -34,9 +35,8 @@ base::Result<const ptx::Function*> choose(const ptx::Module& module, std::string
 
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Module> module,
                                                  std::string_view name, const LoadOptions& options) {
-  auto chosen = choose(*module, name);
-  if (!chosen) return chosen.error();
-  const ptx::Function& entry = **chosen;
+  auto chosen = TRY(choose(*module, name));
+  const ptx::Function& entry = *chosen;
   const Program program{module, &entry, options.contract};
   Code code;
   code.kernel = std::string(entry.name);
@@ -59,8 +59,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
     if (sink.list().empty()) return module->diagnostic(entry.offset, "this kernel cannot be executed");
     return sink.summary();
   }
-  auto plan = ArgumentPlan::make(code, options);
-  if (!plan) return plan.error();
+  auto plan = TRY(ArgumentPlan::make(code, options));
   // What the text and the options say, without what lowering adds.
   auto lower = [program,
                 shape = std::move(shape)](exec::Observer& observer) -> base::Result<std::unique_ptr<Code>> {
@@ -73,7 +72,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
                                                             "this kernel cannot be executed with probes")
                                : sink.list().front();
   };
-  return make_kernel(std::move(code), std::move(*plan), options.shared_bytes, std::move(lower));
+  return make_kernel(std::move(code), std::move(plan), options.shared_bytes, std::move(lower));
 }
 
 }  // namespace triton_runner::simt

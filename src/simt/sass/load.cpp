@@ -1,4 +1,5 @@
 // simt::load_cubin: machine code as a Kernel.
+#include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>
 
 #include <algorithm>
@@ -59,8 +60,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
     code.no_numbers =
         "checks 'nan', 'inf' and 'zerodiv' of machine code need its lines of the PTX: ptxas -lineinfo leaves "
         "them in the cubin";
-  auto plan = ArgumentPlan::make(code, options);
-  if (!plan) return plan.error();
+  auto plan = TRY(ArgumentPlan::make(code, options));
   // What the cubin and the options say, without what lowering adds.
   Target shape = code;
   auto lower = [shape = std::move(shape), module = *module, function,
@@ -75,7 +75,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
     if (lowering.lower_kernel()) return code;
     return sink.summary();
   };
-  return make_kernel(std::move(code), std::move(*plan), options.shared_bytes, std::move(lower));
+  return make_kernel(std::move(code), std::move(plan), options.shared_bytes, std::move(lower));
 }
 
 }  // namespace triton_runner::simt

@@ -2,7 +2,6 @@
 #include "sass/lower.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <triton_runner/simt/simt.h>
 

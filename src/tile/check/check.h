@@ -5,8 +5,6 @@
 // when to release them, after the checks have seen them. A launch without checks runs nothing of this folder.
 #pragma once
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,6 @@
 // is found whichever of them comes first.
 #pragma once
 #include <map>
-#include <span>
 #include <unordered_map>
 
 #include <triton_runner/machine/history.h>

@@ -3,7 +3,6 @@
 #include "check/uninit.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <triton_runner/ir/enums.h>
 

@@ -1,6 +1,5 @@
 // tt.reduce and tt.scan in the order in which a layout's threads combine elements.
 #pragma once
-#include <optional>
 
 #include "lowering.h"
 

@@ -1,5 +1,6 @@
 // Reads the parameters of encodings. Spellings changed from release to release; each is mapped to the
 // newest meaning.
+#include <triton_runner/base/try.h>
 #include <triton_runner/tile/encoding.h>
 
 #include <algorithm>
@@ -150,9 +151,8 @@ std::vector<Basis> bases_in_text(std::string_view text, std::string_view key) {
 Status read_parent(const ir::Attr& attr, Encoding& e) {
   const ir::Attr* p = attr.get("parent");
   if (!p) return failure("#" + std::string(attr.string) + " has no parent");
-  auto read = encoding_of(*p);
-  if (!read) return read.error();
-  e.parent = std::make_shared<const Encoding>(std::move(*read));
+  auto read = TRY(encoding_of(*p));
+  e.parent = std::make_shared<const Encoding>(std::move(read));
   return base::success();
 }
 
@@ -280,14 +280,13 @@ Status read_partitioned(const ir::Attr& attr, Encoding& e) {
   e.dim = integer(attr, "partitionDim", 0);
   const ir::Attr* piece = attr.get("partitionLayout");
   if (!piece) return failure("#ttg.partitioned_shared without the layout of a piece");
-  auto inner = encoding_of(*piece);
-  if (!inner) return inner.error();
-  if (!is_shared(inner->kind))
+  auto inner = TRY(encoding_of(*piece));
+  if (!is_shared(inner.kind))
     return failure("pieces of #ttg.partitioned_shared lie in shared memory, not in #ttg." +
-                   std::string(encoding_name(inner->kind)));
-  e.padding = inner->padding;
-  e.cga = std::exchange(inner->cga, {});
-  e.parent = std::make_shared<const Encoding>(*std::move(inner));
+                   std::string(encoding_name(inner.kind)));
+  e.padding = inner.padding;
+  e.cga = std::exchange(inner.cga, {});
+  e.parent = std::make_shared<const Encoding>(std::move(inner));
   return base::success();
 }
 
@@ -360,7 +359,7 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
   const auto* reader = std::ranges::find(kReaders, name, &Reader::name);
   if (reader == std::end(kReaders)) return failure("unknown encoding #" + std::string(attr.string));
   e.kind = reader->kind;
-  if (Status read = reader->read(attr, e); !read) return read.error();
+  TRY(reader->read(attr, e));
   if (e.kind == EncodingKind::kNvmmaShared) {
     if (e.element_bits < 4 || e.element_bits > 64)
       return failure("#" + std::string(attr.string) + " of elements of " + std::to_string(e.element_bits) +

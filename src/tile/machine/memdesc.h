@@ -9,7 +9,6 @@
 // flip and another MemView, so that a wrong encoding reads other elements, as it would on the machine.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <triton_runner/base/result.h>

@@ -2,7 +2,6 @@
 // clipped at its edges. One implementation for tt.descriptor_* and for the ttng copies; the block's shape is
 // the descriptor's type.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -1,0 +1,12 @@
+// TRY(result): its value; where it has none, the function that says TRY returns the Diagnostic.
+#pragma once
+#include <utility>
+
+#include <triton_runner/base/result.h>
+
+#define TRY(...)                      \
+  __extension__({                     \
+    auto tried = (__VA_ARGS__);       \
+    if (!tried) return tried.error(); \
+    std::move(tried).value();         \
+  })
