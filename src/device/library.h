@@ -1,5 +1,6 @@
 // Opens driver libraries and finds their functions; the errors of their calls.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include <triton_runner/base/result.h>

@@ -3,6 +3,7 @@
 #include <triton_runner/num/dot.h>
 
 #include <bit>
+#include <cstring>
 
 #include "test_data.h"
 

@@ -2,6 +2,7 @@
 #include <triton_runner/num/kernels.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "test_data.h"
 

@@ -1,6 +1,7 @@
 #include "sass_find.h"
 
 #include <algorithm>
+#include <set>
 
 #include <triton_runner/base/text.h>
 

@@ -2,6 +2,8 @@
 // masked and not.
 #include <triton_runner/ptx/alu.h>
 
+#include <bit>
+
 #include "alu_test_support.h"
 #include "test.h"
 

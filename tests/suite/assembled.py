@@ -3,10 +3,10 @@
 import functools
 import hashlib
 import importlib.util
-import os
 import pathlib
 import re
 import subprocess
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "assembled"
@@ -42,23 +42,21 @@ def assemble(
     cubin, listing, why = base.with_suffix(".cubin"), base.with_suffix(".sass"), base.with_suffix(".why")
     if not listing.exists() and not why.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
-        source = base.with_suffix(f".{os.getpid()}.ptx")
-        source.write_text(text)
-        command = [
-            assembler,
-            f"--gpu-name={architecture}",
-            f"-O{opt}",
-            source,
-            "-o",
-            cubin,
-            *["-lineinfo"] * lines,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        source.unlink()
-        if done.returncode:
-            why.write_text(done.stderr)
-        else:
-            command = [disassembler, "-c", "-hex", *["-gi", "-gp"] * lines, cubin]
-            shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-            listing.write_text(shown)
+        # Another process may assemble the same text: each writes files of its own, and whole ones are moved.
+        with tempfile.TemporaryDirectory(dir=KEPT) as folder:
+            own = pathlib.Path(folder) / key
+            source, made, shown = (own.with_suffix(suffix) for suffix in (".ptx", ".cubin", ".sass"))
+            source.write_text(text)
+            options = [f"--gpu-name={architecture}", f"-O{opt}", *["-lineinfo"] * lines]
+            done = subprocess.run(
+                [assembler, *options, source, "-o", made], capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                shown.write_text(done.stderr)
+                shown.replace(why)
+            else:
+                command = [disassembler, "-c", "-hex", *["-gi", "-gp"] * lines, made]
+                shown.write_text(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+                made.replace(cubin)
+                shown.replace(listing)
     return why.read_text() if why.exists() else (cubin, listing)
