@@ -48,15 +48,17 @@ def assemble(
             source, made, shown = (own.with_suffix(suffix) for suffix in (".ptx", ".cubin", ".sass"))
             source.write_text(text)
             options = [f"--gpu-name={architecture}", f"-O{opt}", *["-lineinfo"] * lines]
-            done = subprocess.run(
-                [assembler, *options, source, "-o", made], capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                shown.write_text(done.stderr)
-                shown.replace(why)
+            commands = [
+                [assembler, *options, source, "-o", made],
+                [disassembler, "-c", "-hex", *["-gi", "-gp"] * lines, made],  # an old one knows fewer chips
+            ]
+            for command in commands:
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                shown.write_text(done.stderr if done.returncode else done.stdout)
+                if done.returncode:
+                    shown.replace(why)
+                    break
             else:
-                command = [disassembler, "-c", "-hex", *["-gi", "-gp"] * lines, made]
-                shown.write_text(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
                 made.replace(cubin)
                 shown.replace(listing)
     return why.read_text() if why.exists() else (cubin, listing)
