@@ -164,7 +164,8 @@ bool SassLowering::lower(const sass::Instruction& in) {
   }
   matched_ = *matched;
   by_threads_ = false;
-  if (matched_.row->family == "flow" && !in.has("EXCLUSIVE")) exclusive_ = kNoRegister;
+  if (matched_.row->family == "flow" && !matched_.row->does(ptx::Effect::kHints) && !in.has("EXCLUSIVE"))
+    exclusive_ = kNoRegister;
   numbers_ = nullptr;
   const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
   begin_guard(in);

@@ -60,13 +60,15 @@ def test_machine_code_beside_its_ptx(release, kernel, target):
             assert before.any() or ptx.any()
 
 
-# What assemblers write in several ways: ELECT with its members, halves of a constant.
+# What assemblers write in several ways: ELECT with its members, halves of a constant, a NOP before REDUX.
 SPELLINGS = [
     "elect.sync %o|%p0,-1; selp.b32 %r1,%a,%b,%p0; add.u32 %o,%o,%r1;",
     "and.b32 %r1,%r32,1; setp.eq.u32 %p1,%r1,0; @%p1 bra L1; elect.sync %o|%p0,0xaaaaaaaa; "
     "selp.b32 %r1,%a,%b,%p0; add.u32 %o,%o,%r1; L1: xor.b32 %o,%o,%c;",
     "cvt.u16.u32 %h1,%u; cvt.f32.f16 %o,%h1; add.f32 %o,%o,%a;",
     "cvt.u16.u32 %h1,%u; fma.rn.f16 %ol,%al,%h1,%bl;",
+    "and.b32 %r1,%r32,3; setp.eq.u32 %p0,%r1,1; selp.b32 %r2,0x22222222,0xdddddddd,%p0; "
+    "redux.sync.xor.b32 %o,%b,%r2;",
 ]
 
 
