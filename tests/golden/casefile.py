@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -105,6 +106,9 @@ class Case:
         return "\n".join(lines or ["no array changed"]) + "\n"
 
 
+Cases = Iterator[Case]
+
+
 def literal(element: str, code: int) -> str:
     """Codes as the header reads them: decimal integers, everything else as bits."""
     if element[0] in "iu" and element != "i1":
@@ -202,6 +206,7 @@ __all__ = [
     "F64",
     "Array",
     "Case",
+    "Cases",
     "Scalar",
     "codes",
     "f32",
