@@ -135,14 +135,9 @@ def run_case(case, device: str) -> dict:
     import triton_runner
 
     out = {
-        "case": case.path,
-        "status": "ok",
-        "compared": 0,
-        "wrong": 0,
-        "ulp": {},
-        "first": [],
+        "case": case.path, "status": "ok", "compared": 0, "wrong": 0, "ulp": {}, "first": [],
         "args": case.args,
-    }
+    }  # fmt: skip
     started = time.time()
     grid = next((tuple(map(int, h[6:].split())) for h in case.header if h.startswith("grid: ")), (1,))
     try:
