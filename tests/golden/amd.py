@@ -219,8 +219,7 @@ amdg.async_tdm_copy_local_to_global %d from %m : {memory} -> {desc}
         "%v", "i32", (4, 4), [data[4 * i + c] if r < 8 else 0 for i, r in enumerate(rows) for c in range(4)]
     )
     yield kernel.case(
-        "op/amdg.async_tdm_scatter.ttgir",
-        "A tile and rows to global memory, clipped, and gathered again.",
+        "op/amdg.async_tdm_scatter.ttgir", "A tile and rows to global memory, clipped, and gathered again."
     )
 
     kernel = start()
@@ -343,8 +342,7 @@ def layouts_of_memory() -> Cases:
         kernel.do(f"tt.store {where}, %raw, {mask} : tensor<{size}x!tt.ptr<i32>, #line>")
         kernel.store("%back", "i32", (rows, cols), data)
         yield kernel.case(
-            f"tile-gpu/layout-{name}.ttgir",
-            f"Elements of a {name} buffer, read as the bytes that they are.",
+            f"tile-gpu/layout-{name}.ttgir", f"Elements of a {name} buffer, read as the bytes that they are."
         )
 
 

@@ -142,9 +142,7 @@ default {{
 ^bb3(%out: i32):
   tt.store {slot}, %out : !tt.ptr<i32>""")
     yield kernel.case(
-        "op/cf.br.ttir",
-        "A loop of blocks: both operands of a conditional branch carry values.",
-        ["grid: 4"],
+        "op/cf.br.ttir", "A loop of blocks: both operands of a conditional branch carry values.", ["grid: 4"]
     )
 
     kernel = Kernel()

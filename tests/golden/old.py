@@ -115,8 +115,7 @@ def tensor_maps() -> Cases:
     k.do(f"tt.store {k.pointers(workspace, 'i8', (128,))}, {zero} : tensor<128x!tt.ptr<i8>>")
     assert array.after is None
     yield k.case(
-        "op/tt.experimental_tensormap_create.ttir",
-        "A descriptor that the kernel makes: Triton 3.2 and 3.3.",
+        "op/tt.experimental_tensormap_create.ttir", "A descriptor that the kernel makes: Triton 3.2 and 3.3."
     )
 
     k = Kernel()

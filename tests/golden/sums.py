@@ -11,21 +11,7 @@ import numpy as np
 
 from .builder import Kernel
 from .casefile import Case, Cases
-from .formats import (
-    BF16,
-    E2M1,
-    E4M3FN,
-    E5M2,
-    F16,
-    F32,
-    F64,
-    add,
-    fma,
-    larger,
-    number,
-    smaller,
-    value,
-)
+from .formats import BF16, E2M1, E4M3FN, E5M2, F16, F32, F64, add, fma, larger, number, smaller, value
 from .tiles import NUMPY, iota, load, store
 
 # ---- reductions and scans

@@ -6,14 +6,7 @@ import numpy as np
 
 from .builder import Kernel
 from .casefile import Case, Cases, Scalar, codes
-from .formats import (
-    BF16,
-    F16,
-    F32,
-    F64,
-    add,
-    wrap,
-)
+from .formats import BF16, F16, F32, F64, add, wrap
 
 NUMPY = {
     "i8": np.int8,

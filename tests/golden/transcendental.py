@@ -72,17 +72,8 @@ POLES = {  # where the function is infinite at a finite argument other than zero
     "log1p": {Fraction(-1): MINUS},
     "atanh": {Fraction(1): PLUS, Fraction(-1): MINUS},
 }
-LOWEST = {
-    "log": 0,
-    "log2": 0,
-    "log10": 0,
-    "rsqrt": 0,
-    "log1p": -1,
-    "asin": -1,
-    "acos": -1,
-    "atanh": -1,
-    "acosh": 1,
-}
+LOWEST = dict.fromkeys(("log", "log2", "log10", "rsqrt"), 0)
+LOWEST |= dict.fromkeys(("log1p", "asin", "acos", "atanh"), -1) | {"acosh": 1}
 HIGHEST = {"asin": 1, "acos": 1, "atanh": 1}
 
 
