@@ -210,15 +210,9 @@ def predicate_stage(kernel: Kernel) -> None:
     # stage s of max 2: iv < ub - (2 - s) * step
     out = []
     for iv, ub, step, stage in (
-        (0, 10, 1, 0),
-        (7, 10, 1, 0),
-        (8, 10, 1, 0),
-        (8, 10, 1, 1),
-        (9, 10, 1, 1),
-        (9, 10, 1, 2),
-        (4, 12, 3, 0),
-        (6, 12, 3, 0),
-    ):
+        (0, 10, 1, 0), (7, 10, 1, 0), (8, 10, 1, 0), (8, 10, 1, 1), (9, 10, 1, 1), (9, 10, 1, 2),
+        (4, 12, 3, 0), (6, 12, 3, 0),
+    ):  # fmt: skip
         names = [kernel.constant(v, "i32") for v in (iv, ub, step)]
         p = kernel.emit(f"ttg.predicate_stage {', '.join(names)} maxStage 2 stage {stage} : i32 -> i1")
         out.append((p, int(iv < ub - (2 - stage) * step)))

@@ -147,14 +147,8 @@ def dots() -> Cases:
     kernel = Kernel()
     m, n, k = 16, 16, 32
     for form, accumulator in (
-        (F16, F32),
-        (BF16, F32),
-        (F32, F32),
-        (F16, F16),
-        (F64, F64),
-        (E4M3FN, F32),
-        (E5M2, F32),
-    ):
+        (F16, F32), (BF16, F32), (F32, F32), (F16, F16), (F64, F64), (E4M3FN, F32), (E5M2, F32),
+    ):  # fmt: skip
         a, b = matrix(form, (m, k), "a" + form.name), matrix(form, (k, n), "b" + form.name)
         c = matrix(accumulator, (m, n), "c")
         x, y = kernel.load(form.name, (m, k), a), kernel.load(form.name, (k, n), b)
@@ -258,24 +252,12 @@ def scaled() -> Cases:
 
     m, n, k = 16, 8, 64
     formats = {
-        "e4m3": E4M3FN,
-        "e5m2": E5M2,
-        "e2m1": E2M1,
-        "bf16": BF16,
-        "fp16": F16,
-        "e2m3": E2M3,
-        "e3m2": E3M2,
-    }
+        "e4m3": E4M3FN, "e5m2": E5M2, "e2m1": E2M1, "bf16": BF16, "fp16": F16, "e2m3": E2M3, "e3m2": E3M2,
+    }  # fmt: skip
     for left, right in (
-        ("e4m3", "e5m2"),
-        ("e5m2", "e4m3"),
-        ("e2m1", "e2m1"),
-        ("e2m1", "bf16"),
-        ("e4m3", "fp16"),
-        ("bf16", "e2m1"),
-        ("e2m3", "e3m2"),
-        ("e3m2", "e4m3"),
-    ):
+        ("e4m3", "e5m2"), ("e5m2", "e4m3"), ("e2m1", "e2m1"), ("e2m1", "bf16"), ("e4m3", "fp16"),
+        ("bf16", "e2m1"), ("e2m3", "e3m2"), ("e3m2", "e4m3"),
+    ):  # fmt: skip
         kernel = Kernel()
         names, values, scales, texts = [], [], [], []
         for side, name in ((0, left), (1, right)):

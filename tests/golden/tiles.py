@@ -9,14 +9,9 @@ from .casefile import Case, Cases, Scalar, codes
 from .formats import BF16, F16, F32, F64, add, wrap
 
 NUMPY = {
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "f16": np.float16,
-    "f32": np.float32,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f16": np.float16, "f32": np.float32,
     "f64": np.float64,
-}
+}  # fmt: skip
 
 
 def iota(shape, element="i32") -> np.ndarray:
