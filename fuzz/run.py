@@ -27,14 +27,9 @@ from suite.assembled import assemble  # noqa: E402
 FOUND = ROOT / "build" / "fuzz"
 REGRESSIONS = ROOT / "fuzz" / "regressions"
 SEEDS = (
-    "fuzz/regressions",
-    "fuzz/seeds",
-    "tests/cases",
-    "build/golden",
-    "build/corpus",
-    "build/assembled",
+    "fuzz/regressions", "fuzz/seeds", "tests/cases", "build/golden", "build/corpus", "build/assembled",
     "examples",
-)
+)  # fmt: skip
 TARGETS = {  # and what they read
     "ir": ("*.tt*ir",),
     "tile": ("*.tt*ir",),
@@ -82,14 +77,9 @@ def build(libfuzzer: bool, targets: list[str]) -> pathlib.Path:
 def execute(command: list[str], seconds: float) -> tuple[int, str]:
     try:
         done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=seconds,
-        )
+            command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=seconds,
+        )  # fmt: skip
     except subprocess.TimeoutExpired as expired:
         return 124, (expired.stdout or b"").decode("utf-8", "replace") + "\none input did not end\n"
     return done.returncode, done.stdout.decode("utf-8", "replace")

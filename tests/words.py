@@ -17,10 +17,7 @@ PATH = re.compile(rf"(?<![\w/.<>{{}}$\"-])(?:{FOLDERS})/[\w./-]*\w(?![\w/]*[*<{{
 ROOM = 75  # of 110 characters: what a line of a paragraph can be expected to fill
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 # Where a page names what is not there, and says so, or what another project has.
-ABSENT = (
-    "doc/solving_triton_issues",
-    "python/test/unit",
-)
+ABSENT = ("doc/solving_triton_issues", "python/test/unit")
 
 
 def tracked(*patterns: str) -> list[str]:

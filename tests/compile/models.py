@@ -1,8 +1,9 @@
 """Functions and modules for torch.compile, each with what it is given: a list that tests/compile/run.py and
 the tests walk.
 
-A case is a function of the device that gives (callable, arguments); `@case` names its options. The result may
-hold tensors in any nesting; with grad=True the sum of its floating-point tensors is differentiated too.
+A case is a function of the device that gives (callable, arguments); `@case` names its options, and `row` and
+`module` make a case of one expression. The result may hold tensors in any nesting; with grad=True the sum of
+its floating-point tensors is differentiated too.
 """
 
 from __future__ import annotations
@@ -50,17 +51,25 @@ def randn(*shape, device, dtype=torch.float32, grad=False):
     return torch.randn(*shape, device=device, dtype=dtype).requires_grad_(grad)
 
 
+def given(arguments, device, grad=False, **_) -> tuple:
+    """A shape gives normal numbers, with a gradient if the case has one; the rest are called for theirs."""
+    return tuple(a(device) if callable(a) else randn(*a, device=device, grad=grad) for a in arguments)
+
+
+def row(family: str, name: str, function, *arguments, **options):
+    """A case of `function`."""
+    CASES[name] = Case(name, family, lambda d: (function, given(arguments, d, **options)), **options)
+
+
+def module(family: str, name: str, make, *arguments, **options):
+    """A case of the module that `make` gives."""
+    CASES[name] = Case(name, family, lambda d: (make().to(d), given(arguments, d, **options)), **options)
+
+
 # Element by element.
 
-
-@case("pointwise")
-def sin_mul_relu(d):
-    return lambda x, y: (torch.sin(x) * y + 1).relu(), (randn(1000, device=d), randn(1000, device=d))
-
-
-@case("pointwise", grad=True)
-def gelu_silu(d):
-    return lambda x: F.gelu(x) * F.silu(x) + torch.tanh(x), (randn(33, 65, device=d, grad=True),)
+row("pointwise", "sin_mul_relu", lambda x, y: (torch.sin(x) * y + 1).relu(), (1000,), (1000,))
+row("pointwise", "gelu_silu", lambda x: F.gelu(x) * F.silu(x) + torch.tanh(x), (33, 65), grad=True)
 
 
 @case("pointwise", grad=True)
@@ -72,63 +81,35 @@ def swiglu(d):
     return f, (randn(16, 96, device=d, grad=True),)
 
 
-@case("pointwise", **HALF)
-def casts(d):
-    return lambda x: (x.to(torch.bfloat16) * 2 + 1).float() + x.half().float(), (randn(777, device=d),)
-
-
-@case("pointwise")
-def integers(d):
-    x = torch.arange(-500, 500, device=d)
-    return lambda x: (
-        x // 7,
-        x % 7,
-        x << 2,
-        x & 0xF0,
-        x.to(torch.int8),
-        torch.div(x, 3, rounding_mode="trunc"),
-    ), (x,)
-
-
-@case("pointwise")
-def logic(d):
-    return lambda x, y: (torch.where((x > 0) & ~(y > 0), x, y).clamp(-1, 1), x.isnan() | (x == y)), (
-        randn(50, 20, device=d),
-        randn(50, 20, device=d),
-    )
-
-
-@case("pointwise", grad=True)
-def broadcasts(d):
-    return lambda a, b, c: a * b + c, (
-        randn(8, 1, 30, device=d, grad=True),
-        randn(5, 1, device=d, grad=True),
-        randn(30, device=d, grad=True),
-    )
-
-
-@case("pointwise")
-def transposed(d):
-    return lambda x, y: x.t() + y.permute(1, 0)[:, ::2].repeat(1, 2), (
-        randn(40, 24, device=d),
-        randn(40, 24, device=d),
-    )
-
-
-@case("pointwise")
-def special_functions(d):
-    return lambda x: (
-        torch.erf(x),
-        torch.lgamma(x.abs() + 1),
-        torch.expm1(x),
-        torch.log1p(x.abs()),
-        torch.atan2(x, x + 2),
-    ), (randn(500, device=d),)
-
-
-@case("pointwise")
-def float64(d):
-    return lambda x: torch.exp(x) * torch.cos(x) + x.pow(3), (randn(300, device=d, dtype=torch.float64),)
+row("pointwise", "casts", lambda x: (x.to(torch.bfloat16) * 2 + 1).float() + x.half().float(), (777,), **HALF)
+row(
+    "pointwise", "integers",
+    lambda x: (
+        x // 7, x % 7, x << 2, x & 0xF0, x.to(torch.int8), torch.div(x, 3, rounding_mode="trunc"),
+    ),
+    lambda d: torch.arange(-500, 500, device=d),
+)  # fmt: skip
+row(
+    "pointwise", "logic",
+    lambda x, y: (torch.where((x > 0) & ~(y > 0), x, y).clamp(-1, 1), x.isnan() | (x == y)),
+    (50, 20), (50, 20),
+)  # fmt: skip
+row("pointwise", "broadcasts", lambda a, b, c: a * b + c, (8, 1, 30), (5, 1), (30,), grad=True)
+row(
+    "pointwise", "transposed",
+    lambda x, y: x.t() + y.permute(1, 0)[:, ::2].repeat(1, 2), (40, 24), (40, 24),
+)  # fmt: skip
+row(
+    "pointwise", "special_functions",
+    lambda x: (
+        torch.erf(x), torch.lgamma(x.abs() + 1), torch.expm1(x), torch.log1p(x.abs()), torch.atan2(x, x + 2),
+    ),
+    (500,),
+)  # fmt: skip
+row(
+    "pointwise", "float64",
+    lambda x: torch.exp(x) * torch.cos(x) + x.pow(3), lambda d: randn(300, device=d, dtype=torch.float64),
+)  # fmt: skip
 
 
 @case("pointwise")
@@ -139,36 +120,27 @@ def factories(d):
     return f, (randn(3, 64, device=d),)
 
 
-@case("pointwise", why="the same generator draws for both", options={"fallback_random": True})
-def dropout(d):
-    return lambda x: F.dropout(x, 0.5) * 2, (randn(20, 50, device=d),)
-
+row(
+    "pointwise", "dropout", lambda x: F.dropout(x, 0.5) * 2, (20, 50),
+    why="the same generator draws for both", options={"fallback_random": True},
+)  # fmt: skip
 
 # Memory.
 
-
-@case("memory", grad=True)
-def cat_stack_pad(d):
-    return lambda x, y: F.pad(torch.cat([x, y * 2], 1), (1, 2), value=3.0) + 1, (
-        randn(6, 10, device=d, grad=True),
-        randn(6, 7, device=d, grad=True),
-    )
-
-
-@case("memory", grad=True)
-def embedding(d):
-    return lambda w, i: F.embedding(i, w) * 2, (
-        randn(100, 32, device=d, grad=True),
-        torch.randint(0, 100, (4, 9), device=d),
-    )
-
-
-@case("memory")
-def gather_scatter(d):
-    def f(x, i):
-        return torch.gather(x, 1, i) + 1, torch.zeros_like(x).scatter_add(1, i, x)
-
-    return f, (randn(8, 40, device=d), torch.randint(0, 40, (8, 40), device=d))
+row(
+    "memory", "cat_stack_pad",
+    lambda x, y: F.pad(torch.cat([x, y * 2], 1), (1, 2), value=3.0) + 1, (6, 10), (6, 7), grad=True,
+)  # fmt: skip
+row(
+    "memory", "embedding",
+    lambda w, i: F.embedding(i, w) * 2,
+    (100, 32), lambda d: torch.randint(0, 100, (4, 9), device=d), grad=True,
+)  # fmt: skip
+row(
+    "memory", "gather_scatter",
+    lambda x, i: (torch.gather(x, 1, i) + 1, torch.zeros_like(x).scatter_add(1, i, x)),
+    (8, 40), lambda d: torch.randint(0, 40, (8, 40), device=d),
+)  # fmt: skip
 
 
 @case("memory")
@@ -191,114 +163,52 @@ def in_place(d):
     return f, (randn(10, 10, device=d), randn(10, 10, device=d))
 
 
-@case("memory")
-def roll_flip_upsample(d):
-    return lambda x: F.interpolate(torch.roll(x, 3, -1).flip(-2), scale_factor=2) + 1, (
-        randn(1, 2, 9, 11, device=d),
-    )
-
-
-@case("memory", grad=True)
-def max_pool(d):
-    return lambda x: F.avg_pool2d(F.max_pool2d(x, 3, 2, 1).relu(), 2), (
-        randn(2, 3, 16, 16, device=d, grad=True),
-    )
-
+row(
+    "memory", "roll_flip_upsample",
+    lambda x: F.interpolate(torch.roll(x, 3, -1).flip(-2), scale_factor=2) + 1, (1, 2, 9, 11),
+)  # fmt: skip
+row(
+    "memory", "max_pool",
+    lambda x: F.avg_pool2d(F.max_pool2d(x, 3, 2, 1).relu(), 2), (2, 3, 16, 16), grad=True,
+)  # fmt: skip
 
 # Reductions and scans.
 
-
-@case("reduction", grad=True)
-def sums(d):
-    return lambda x: (x.sum(), x.mean(0), x.std(1), x.norm()), (randn(64, 100, device=d, grad=True),)
-
-
-@case("reduction")
-def long_sum(d):
-    return lambda x: (x.sum(), x.var(), x.amax()), (randn(300_000, device=d),)
-
-
-@case("reduction")
-def extremes(d):
-    def f(x):
-        return x.argmax(-1), x.amin(0), x.max(1), x.prod(1), (x > 2).any(1), (x > -9).all()
-
-    return f, (randn(30, 70, device=d),)
-
-
-@case("reduction")
-def scans(d):
-    return lambda x: (x.cumsum(-1), x.logcumsumexp(-1), (x > 0).long().cumsum(0)), (randn(20, 200, device=d),)
-
-
-@case("reduction", grad=True)
-def logsumexp(d):
-    return lambda x: x.logsumexp(-1), (randn(40, 129, device=d, grad=True),)
-
-
-@case("reduction")
-def sorting(d):
-    return lambda x: (x.sort(-1), x.abs().sort(-1, descending=True)[0]), (randn(8, 100, device=d),)
-
-
-@case("reduction")
-def bucketize(d):
-    return lambda x, edges: torch.bucketize(x, edges) * 2, (
-        randn(500, device=d),
-        torch.linspace(-2, 2, 17, device=d),
-    )
-
+row("reduction", "sums", lambda x: (x.sum(), x.mean(0), x.std(1), x.norm()), (64, 100), grad=True)
+row("reduction", "long_sum", lambda x: (x.sum(), x.var(), x.amax()), (300_000,))
+row(
+    "reduction", "extremes",
+    lambda x: (x.argmax(-1), x.amin(0), x.max(1), x.prod(1), (x > 2).any(1), (x > -9).all()), (30, 70),
+)  # fmt: skip
+row("reduction", "scans", lambda x: (x.cumsum(-1), x.logcumsumexp(-1), (x > 0).long().cumsum(0)), (20, 200))
+row("reduction", "logsumexp", lambda x: x.logsumexp(-1), (40, 129), grad=True)
+row("reduction", "sorting", lambda x: (x.sort(-1), x.abs().sort(-1, descending=True)[0]), (8, 100))
+row(
+    "reduction", "bucketize",
+    lambda x, edges: torch.bucketize(x, edges) * 2, (500,), lambda d: torch.linspace(-2, 2, 17, device=d),
+)  # fmt: skip
 
 # Softmax and norms.
 
-
-@case("norm", grad=True)
-def softmax(d):
-    return lambda x: torch.softmax(x, -1) * x, (randn(64, 300, device=d, grad=True),)
-
-
-@case("norm", grad=True)
-def cross_entropy(d):
-    return lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1), (
-        randn(32, 500, device=d, grad=True),
-        torch.randint(0, 500, (32,), device=d),
-    )
-
-
-@case("norm", grad=True)
-def layer_norm(d):
-    m = nn.LayerNorm(200).to(d)
-    return m, (randn(16, 200, device=d, grad=True),)
-
-
-@case("norm", grad=True)
-def rms_norm(d):
-    m = nn.RMSNorm(768).to(d)
-    return m, (randn(4, 10, 768, device=d, grad=True),)
-
-
-@case("norm", grad=True)
-def batch_norm(d):
-    m = nn.BatchNorm2d(8).to(d)
-    return m, (randn(4, 8, 7, 7, device=d, grad=True),)
-
-
-@case("norm", grad=True)
-def group_norm(d):
-    m = nn.Sequential(nn.GroupNorm(4, 16), nn.SiLU()).to(d)
-    return m, (randn(2, 16, 9, 9, device=d, grad=True),)
-
-
-@case("norm", grad=True, **HALF)
-def layer_norm_bf16(d):
-    m = nn.LayerNorm(256).to(d, torch.bfloat16)
-    return m, (randn(8, 256, device=d, dtype=torch.bfloat16, grad=True),)
-
-
-@case("norm", options={"triton.multi_kernel": 0, "split_reductions": False})
-def long_softmax(d):
-    return lambda x: torch.log_softmax(x, -1), (randn(2, 50_000, device=d),)
-
+row("norm", "softmax", lambda x: torch.softmax(x, -1) * x, (64, 300), grad=True)
+row(
+    "norm", "cross_entropy",
+    lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1),
+    (32, 500), lambda d: torch.randint(0, 500, (32,), device=d), grad=True,
+)  # fmt: skip
+module("norm", "layer_norm", lambda: nn.LayerNorm(200), (16, 200), grad=True)
+module("norm", "rms_norm", lambda: nn.RMSNorm(768), (4, 10, 768), grad=True)
+module("norm", "batch_norm", lambda: nn.BatchNorm2d(8), (4, 8, 7, 7), grad=True)
+module("norm", "group_norm", lambda: nn.Sequential(nn.GroupNorm(4, 16), nn.SiLU()), (2, 16, 9, 9), grad=True)
+module(
+    "norm", "layer_norm_bf16",
+    lambda: nn.LayerNorm(256, dtype=torch.bfloat16),
+    lambda d: randn(8, 256, device=d, dtype=torch.bfloat16, grad=True), grad=True, **HALF,
+)  # fmt: skip
+row(
+    "norm", "long_softmax", lambda x: torch.log_softmax(x, -1), (2, 50_000),
+    options={"triton.multi_kernel": 0, "split_reductions": False},
+)  # fmt: skip
 
 # Products. Without max_autotune they are torch's own, and what is around them is Triton's.
 
@@ -309,54 +219,45 @@ TEMPLATES = {
     "benchmark_epilogue_fusion": False,  # Inductor's file for it is no valid Python for the device "cpu"
     "test_configs.max_mm_configs": 3,  # each is compiled and timed
 }
+TEMPLATE = {"options": TEMPLATES, "rtol": 1e-3, "atol": 1e-3}
 
 
-@case("product", grad=True)
-def linear_gelu(d):
-    m = nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 32)).to(d)
-    return m, (randn(20, 64, device=d, grad=True),)
+module(
+    "product", "linear_gelu",
+    lambda: nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 32)), (20, 64), grad=True,
+)  # fmt: skip
+row("product", "mm_template", lambda a, b: torch.relu(a @ b + 1), (64, 48), (48, 80), **TEMPLATE)
+row(
+    "product", "mm_template_f16",
+    lambda a, b: a @ b, *[lambda d: randn(64, 64, device=d, dtype=torch.float16)] * 2,
+    options=TEMPLATES, **HALF,
+)  # fmt: skip
 
 
-@case("product", options=TEMPLATES, rtol=1e-3, atol=1e-3)
-def mm_template(d):
-    return lambda a, b: torch.relu(a @ b + 1), (randn(64, 48, device=d), randn(48, 80, device=d))
-
-
-@case("product", options=TEMPLATES, **HALF)
-def mm_template_f16(d):
-    return lambda a, b: a @ b, (
-        randn(64, 64, device=d, dtype=torch.float16),
-        randn(64, 64, device=d, dtype=torch.float16),
-    )
-
-
-@case("product", options=TEMPLATES, rtol=1e-3, atol=1e-3)
+@case("product", **TEMPLATE)
 def addmm_template(d):
     m = nn.Linear(64, 32).to(d)
     return lambda x: F.silu(m(x)), (randn(40, 64, device=d),)
 
 
-@case("product", options=TEMPLATES, rtol=1e-3, atol=1e-3)
-def bmm_template(d):
-    return lambda a, b: torch.bmm(a, b) * 2, (randn(3, 32, 40, device=d), randn(3, 40, 16, device=d))
+row("product", "bmm_template", lambda a, b: torch.bmm(a, b) * 2, (3, 32, 40), (3, 40, 16), **TEMPLATE)
+module(
+    "product", "mlp_templates",
+    lambda: nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32)), (32, 32), grad=True, **TEMPLATE,
+)  # fmt: skip
 
 
-@case("product", grad=True, options=TEMPLATES, rtol=1e-3, atol=1e-3)
-def mlp_templates(d):
-    m = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32)).to(d)
-    return m, (randn(32, 32, device=d, grad=True),)
-
-
-@case("product", options=TEMPLATES, rtol=1e-3, atol=1e-3, only="cuda")
+@case("product", **TEMPLATE, only="cuda")
 def conv_template(d):
     m = nn.Conv2d(8, 16, 3, padding=1).to(d)
     return lambda x: m(x).relu(), (randn(1, 8, 8, 8, device=d),)
 
 
-@case("product", grad=True, rtol=1e-3, atol=1e-4)
-def conv_bn_relu(d):
-    m = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()).to(d)
-    return m, (randn(2, 3, 12, 12, device=d, grad=True),)
+module(
+    "product", "conv_bn_relu",
+    lambda: nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()), (2, 3, 12, 12),
+    grad=True, rtol=1e-3, atol=1e-4,
+)  # fmt: skip
 
 
 @case("product", **HALF)

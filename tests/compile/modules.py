@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from models import case, randn
+from models import case, module, randn, row
 from torch import nn
 
 # Modules.
@@ -29,9 +29,7 @@ class Block(nn.Module):
         return x + self.down(F.gelu(self.up(self.norm2(x))))
 
 
-@case("module", grad=True, rtol=1e-3, atol=1e-4)
-def transformer_block(d):
-    return Block().to(d), (randn(2, 16, 64, device=d, grad=True),)
+module("module", "transformer_block", Block, (2, 16, 64), grad=True, rtol=1e-3, atol=1e-4)
 
 
 @case("module", grad=True, rtol=1e-3, atol=1e-4, kernels=3)
@@ -130,11 +128,10 @@ def autocast(d):
     return f, (randn(16, 32, device=d, grad=True),)
 
 
-@case("module")
-def functional_grad(d):
-    return lambda x: torch.func.vmap(torch.func.grad(lambda v: (v.sin() * v).sum()))(x), (
-        randn(6, 20, device=d),
-    )
+row(
+    "module", "functional_grad",
+    lambda x: torch.func.vmap(torch.func.grad(lambda v: (v.sin() * v).sum()))(x), (6, 20),
+)  # fmt: skip
 
 
 @case("module", kernels=1)
@@ -171,35 +168,26 @@ def automatic_dynamic(d):
     return lambda x: (x.exp() / 2).cumsum(0).sum(-1), [(randn(n, 40, device=d),) for n in (10, 11, 30)]
 
 
-@case("tuned", options={"max_autotune_pointwise": True})
-def tuned_pointwise(d):
-    return lambda x, y: (x.t() * y).exp(), (randn(64, 128, device=d), randn(128, 64, device=d))
-
-
-@case("tuned", options={"coordinate_descent_tuning": True})
-def coordinate_descent(d):
-    return lambda x: (x * 2).softmax(-1), (randn(32, 200, device=d),)
-
-
-@case("tuned", options={"max_autotune": True, "coordinate_descent_tuning": True})
-def tuned_reduction(d):
-    return lambda x: x.sin().sum(-1), (randn(16, 4096, device=d),)
-
-
-@case("tuned", options={"triton.cudagraphs": True})
-def reduce_overhead(d):
-    return lambda x: (x.sin() + 1).sum(-1), (randn(20, 50, device=d),)
-
-
-@case("tuned", options={"triton.persistent_reductions": False})
-def looped_reduction(d):
-    return lambda x: F.layer_norm(x, (300,)), (randn(10, 300, device=d),)
-
-
-@case("tuned", options={"combo_kernels": True, "benchmark_combo_kernel": False})
-def combo_kernels(d):
-    return lambda a, b, c: (a.sin(), b.cos(), c.exp()), (
-        randn(100, device=d),
-        randn(200, device=d),
-        randn(50, device=d),
-    )
+row(
+    "tuned", "tuned_pointwise",
+    lambda x, y: (x.t() * y).exp(), (64, 128), (128, 64), options={"max_autotune_pointwise": True},
+)  # fmt: skip
+row(
+    "tuned", "coordinate_descent",
+    lambda x: (x * 2).softmax(-1), (32, 200), options={"coordinate_descent_tuning": True},
+)  # fmt: skip
+row(
+    "tuned", "tuned_reduction", lambda x: x.sin().sum(-1), (16, 4096),
+    options={"max_autotune": True, "coordinate_descent_tuning": True},
+)  # fmt: skip
+row(
+    "tuned", "reduce_overhead", lambda x: (x.sin() + 1).sum(-1), (20, 50), options={"triton.cudagraphs": True}
+)  # fmt: skip
+row(
+    "tuned", "looped_reduction",
+    lambda x: F.layer_norm(x, (300,)), (10, 300), options={"triton.persistent_reductions": False},
+)  # fmt: skip
+row(
+    "tuned", "combo_kernels", lambda a, b, c: (a.sin(), b.cos(), c.exp()), (100,), (200,), (50,),
+    options={"combo_kernels": True, "benchmark_combo_kernel": False},
+)  # fmt: skip

@@ -94,16 +94,10 @@ def how_it_ended(status: int, seconds: float, options: argparse.Namespace) -> st
 def worker(number: int, options: argparse.Namespace, files: list, only: list, scratch: pathlib.Path) -> bool:
     """Run one share of the tests, restarting behind each crash. False: pytest itself could not run."""
     settings = {
-        "results": str(options.results),
-        "shard": [number, options.jobs],
-        "each": options.each,
-        "only": only,
-        "again": ["started"],
-        "until": options.until,
-        "timeout": options.timeout,
-        "interpreter": options.interpreter,
-        "pretend_cuda": options.device == "cuda",
-    }
+        "results": str(options.results), "shard": [number, options.jobs], "each": options.each, "only": only,
+        "again": ["started"], "until": options.until, "timeout": options.timeout,
+        "interpreter": options.interpreter, "pretend_cuda": options.device == "cuda",
+    }  # fmt: skip
     root = str(conftest_root(options.folder))
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "plugin", "-p", "no:cacheprovider"]
     command += ["-p", "no:timeout", "-W", "ignore", "--rootdir", root, "--confcutdir", root, "-c", os.devnull]
@@ -134,16 +128,11 @@ def worker(number: int, options: argparse.Namespace, files: list, only: list, sc
 
 def run(options: argparse.Namespace, files: list[pathlib.Path], only: list[str]) -> bool:
     header = {
-        "commit": commit(),
-        "level": "interpreter" if options.interpreter else options.level,
-        "target": "" if options.interpreter else options.target,
-        "device": options.device,
-        "triton": report.version("triton"),
-        "torch": report.version("torch"),
-        "each": options.each,
-        "marked": options.marked,
-        "at": datetime.datetime.now().isoformat(timespec="seconds"),
-    }
+        "commit": commit(), "level": "interpreter" if options.interpreter else options.level,
+        "target": "" if options.interpreter else options.target, "device": options.device,
+        "triton": report.version("triton"), "torch": report.version("torch"), "each": options.each,
+        "marked": options.marked, "at": datetime.datetime.now().isoformat(timespec="seconds"),
+    }  # fmt: skip
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with options.results.open("a") as file:
         file.write(json.dumps({"run": header}) + "\n")

@@ -322,10 +322,7 @@ class Generator:
             f"    {out} = ({self.expression(a.name, b, a.dtype)}).to(tl.{a.dtype})",
         )
         if self.random.random() < 0.5:
-            self.write(
-                "else:",
-                f"    {out} = ({self.expression(b, a.name, a.dtype)}).to(tl.{a.dtype})",
-            )
+            self.write("else:", f"    {out} = ({self.expression(b, a.name, a.dtype)}).to(tl.{a.dtype})")
         self.values.append(Value(out, a.shape, a.dtype))
 
     def call(self) -> None:

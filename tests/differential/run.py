@@ -15,7 +15,6 @@ import collections
 import concurrent.futures
 import contextlib
 import dataclasses
-import importlib.util
 import itertools
 import multiprocessing
 import os
@@ -44,7 +43,7 @@ from products import generate_product
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
-from suite import results  # noqa: E402
+from suite import loaded, results  # noqa: E402
 
 KEPT = ROOT / "build" / "differential"
 LEVELS = ("ttir", "ttgir", "ptx", "gpu")  # the last: compiled by Triton for the GPU of this machine
@@ -130,10 +129,7 @@ def first_difference(a: torch.Tensor, b: torch.Tensor) -> int | None:
 
 def imported(source: str, path: pathlib.Path):
     path.write_text(source)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return triton_runner.jit(module.kernel)
+    return triton_runner.jit(loaded(path).kernel)
 
 
 def compared(outcomes: dict[str, Outcome]) -> str | None:

@@ -8,18 +8,17 @@ from fractions import Fraction
 import numpy as np
 
 from .builder import Kernel
-from .casefile import Array, Case, codes
+from .casefile import Array, Cases, codes
 from .formats import BF16, E2M1, E4M3FN, wrap
 from .gpu import BARRIER, SHARED, alloc, local_load, memdesc
 from .machine_ops import BAR, ONE, TWO
 from .tiles import iota, load, store
 
 
-def buffers_and_values() -> list[Case]:
+def buffers_and_values() -> Cases:
     def kernel() -> Kernel:
         return Kernel(gpu=True, target="hip:gfx950", layouts=SHARED)
 
-    cases = []
     data, mask = iota((4, 8), "f32") + 1, (np.arange(32) % 5 != 2).reshape(4, 8)
     k = kernel()
     pointer, _ = k.array("f32", (4, 8), codes(data))
@@ -30,9 +29,7 @@ def buffers_and_values() -> list[Case]:
     v = k.emit(f"amdg.buffer_load {pointer}[{o}], {m}, {other} : !tt.ptr<f32> -> {tensor}")
     store(k, v, np.where(mask, data, np.float32(-2)))
     k.do(f"amdg.buffer_store {v}, {out}[{o}], {m} : !tt.ptr<f32> -> {tensor}")
-    cases.append(
-        k.case("op/amdg.buffer_load.ttgir", "A base and offsets; masked lanes read `other`, store nothing.")
-    )
+    yield k.case("op/amdg.buffer_load.ttgir", "A base and offsets; masked lanes read `other`, store nothing.")
 
     k = kernel()
     before = (np.arange(8) * 3).astype(np.int32)
@@ -52,9 +49,7 @@ def buffers_and_values() -> list[Case]:
     c = load(k, compare)
     r = k.emit(f"amdg.buffer_atomic_cas acq_rel, gpu, {c}, {x}, {pointer}[{o}] : !tt.ptr<i32> -> {tensor}")
     store(k, r, before)
-    cases.append(
-        k.case("op/amdg.buffer_atomic_rmw.ttgir", "add, max, and a swap where it equals: old values too.")
-    )
+    yield k.case("op/amdg.buffer_atomic_rmw.ttgir", "add, max, and a swap where it equals: old values too.")
 
     k = kernel()
     x = load(k, iota((4, 8)))
@@ -66,7 +61,7 @@ def buffers_and_values() -> list[Case]:
     y = k.emit(f"amdg.assume_uniform {y} : {tensor}")
     store(k, y, np.roll(iota((4, 8)), 4, 1))
     about = "The halves exchanged; a transposition within threads and a hint keep the elements."
-    cases.append(k.case("op/amdg.extract_slice.ttgir", about))
+    yield k.case("op/amdg.extract_slice.ttgir", about)
 
     k = kernel()
     pointer, _ = k.array("f32", (4, 8), codes(data))
@@ -83,7 +78,7 @@ def buffers_and_values() -> list[Case]:
     g = k.emit(f"ttg.async_commit_group tokens {t}")
     k.emit(f"amdg.async_wait {g} {{num_inst = 0 : i32}}")
     store(k, local_load(k, dest, desc, (4, 8), "f32"), np.where(mask, data, np.float32(-2)))
-    cases.append(k.case("op/amdg.buffer_load_to_local.ttgir", "Straight to shared memory, waited for."))
+    yield k.case("op/amdg.buffer_load_to_local.ttgir", "Straight to shared memory, waited for.")
 
     k = kernel()
     bytes_ = np.arange(32, dtype=np.int32).reshape(4, 8) * 29 % 256
@@ -103,10 +98,8 @@ def buffers_and_values() -> list[Case]:
     y = k.emit(f"amdg.scaled_upcast_fp8 {x} scale {s} : {k.type((4, 16), 'f8E4M3FN')}, {tensor} -> {tensor}")
     scaled = [(E4M3FN.decode(v), BF16.decode(c)) for v, c in zip(codes8, scales, strict=True)]
     k.store(y, "bf16", (4, 16), [BF16.encode((v[0], v[1] * c[1])) for v, c in scaled])
-    cases.append(
-        k.case(
-            "op/amdg.scaled_upcast_fp8.ttgir", "e2m1 and e4m3 times a power of two for each element: exact."
-        )
+    yield k.case(
+        "op/amdg.scaled_upcast_fp8.ttgir", "e2m1 and e4m3 times a power of two for each element: exact."
     )
 
     k = kernel()
@@ -120,7 +113,7 @@ def buffers_and_values() -> list[Case]:
     for name, wanted in ((before, 0), (prior, 0), (after, 1)):
         k.store(name, "i32", (), [wanted])
     k.store(k.constant(5, "i32"), "i32", (), [5])
-    cases.append(k.case("op/amdg.init_barrier.ttgir", "One arrival turns the phase from 0 to 1."))
+    yield k.case("op/amdg.init_barrier.ttgir", "One arrival turns the phase from 0 to 1.")
 
     k = kernel()
     true = k.constant("true", "i1")
@@ -138,14 +131,10 @@ def buffers_and_values() -> list[Case]:
     k.do("amdg.cluster_barrier_arrive")
     k.do("amdg.cluster_barrier_wait")
     store(k, load(k, iota((8,))), iota((8,)))
-    cases.append(
-        k.case("op/amdg.cond_barrier.ttgir", "Barriers, waits and hints that one thread does not need.")
-    )
-    return cases
+    yield k.case("op/amdg.cond_barrier.ttgir", "Barriers, waits and hints that one thread does not need.")
 
 
-def tdm() -> list[Case]:
-    cases = []
+def tdm() -> Cases:
     memory = "!ttg.memdesc<4x4xi32, #two, #smem, mutable>"
     desc = "!tt.tensordesc<4x4xi32, #two>"
     data = [wrap(2 * i - 9, 32) for i in range(64)]
@@ -188,11 +177,9 @@ def tdm() -> list[Case]:
     kernel.store("%before", "i32", (4, 4), nothing)
     kernel.store("%v1", "i32", (4, 4), [at(r, c, 3, 2) for r in range(4) for c in range(4)])
     kernel.store("%v2", "i32", (4, 4), nothing)
-    cases.append(
-        kernel.case(
-            "op/amdg.async_tdm_copy_global_to_local.ttgir",
-            "Tiles through moved, bounded and switched-off descriptors; seen after their waits.",
-        )
+    yield kernel.case(
+        "op/amdg.async_tdm_copy_global_to_local.ttgir",
+        "Tiles through moved, bounded and switched-off descriptors; seen after their waits.",
     )
 
     kernel = start()
@@ -231,11 +218,8 @@ amdg.async_tdm_copy_local_to_global %d from %m : {memory} -> {desc}
     kernel.store(
         "%v", "i32", (4, 4), [data[4 * i + c] if r < 8 else 0 for i, r in enumerate(rows) for c in range(4)]
     )
-    cases.append(
-        kernel.case(
-            "op/amdg.async_tdm_scatter.ttgir",
-            "A tile and rows to global memory, clipped, and gathered again.",
-        )
+    yield kernel.case(
+        "op/amdg.async_tdm_scatter.ttgir", "A tile and rows to global memory, clipped, and gathered again."
     )
 
     kernel = start()
@@ -259,16 +243,13 @@ amdg.async_copy_mbarrier_arrive %copies {{noIncrementPendingCount}} : {BAR}
 %v1 = ttg.local_load %m1 : {memory} -> {tile}""")
     kernel.store("%v0", "i32", (4, 4), [at(r, c) for r in range(4) for c in range(4)])
     kernel.store("%v1", "i32", (4, 4), [at(r, 4 + c) for r in range(4) for c in range(4)])
-    cases.append(
-        kernel.case(
-            "op/amdg.async_tdm_fused_copy_global_to_local.ttgir",
-            "Two tiles in one copy that arrives at a barrier, once a warp.",
-        )
+    yield kernel.case(
+        "op/amdg.async_tdm_fused_copy_global_to_local.ttgir",
+        "Two tiles in one copy that arrives at a barrier, once a warp.",
     )
-    return cases
 
 
-def packed_transposed() -> Case:
+def packed_transposed() -> Cases:
     kernel = Kernel(gpu=True, target="hip:gfx950", layouts=TWO)
     # 8 x 16 four-bit values, pairs of them along the rows' dimension; then along the columns'.
     value = [[(3 * r + 5 * c) % 16 for c in range(16)] for r in range(8)]
@@ -284,15 +265,14 @@ def packed_transposed() -> Case:
     n = kernel.emit(f"ttg.local_alloc {y} : (tensor<8x8xi8, #blocked>) -> {other}")
     w = kernel.emit(f"amdg.local_load_packed_transposed {n} : {other} -> tensor<4x16xi8, #blocked>")
     kernel.store(w, "i8", (4, 16), packed_rows)
-    return kernel.case(
+    yield kernel.case(
         "op/amdg.local_load_packed_transposed.ttgir",
         "Pairs of four-bit values change the dimension that they share bytes along.",
     )
 
 
-def partitioned_memory() -> list[Case]:
+def partitioned_memory() -> Cases:
     """Pieces along a dimension lie one behind the other, whatever the layout of a piece."""
-    cases = []
     inner = {
         "swizzled": "#ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 2, order = [1, 0]}>",
         "padded": "#ttg.padded_shared<[16:+4] {order = [1, 0], shape = [2, 8]}>",
@@ -315,13 +295,11 @@ def partitioned_memory() -> list[Case]:
         k.do(f"ttg.local_store {load(k, data[:4] + 100)}, {part} : {k.type((4, 8), 'i32')} -> {rows}")
         store(k, local_load(k, m, whole, (8, 8), "i32"), np.concatenate([data[:4], data[:4] + 100]))
         about = f"Partitions of shared memory whose pieces are {name}: whole, and a slice of it."
-        cases.append(k.case(f"tile-gpu/partitioned-{name}.ttgir", about))
-    return cases
+        yield k.case(f"tile-gpu/partitioned-{name}.ttgir", about)
 
 
-def layouts_of_memory() -> list[Case]:
+def layouts_of_memory() -> Cases:
     """Where elements lie: a buffer written in one layout and read as the bytes that it is."""
-    cases = []
     rows, cols = 8, 8
     data = [10 * r + c for r in range(rows) for c in range(cols)]
 
@@ -363,18 +341,11 @@ def layouts_of_memory() -> list[Case]:
         mask = kernel.constant("[" + ", ".join(written) + "]", "i1", (size,))
         kernel.do(f"tt.store {where}, %raw, {mask} : tensor<{size}x!tt.ptr<i32>, #line>")
         kernel.store("%back", "i32", (rows, cols), data)
-        cases.append(
-            kernel.case(
-                f"tile-gpu/layout-{name}.ttgir",
-                f"Elements of a {name} buffer, read as the bytes that they are.",
-            )
+        yield kernel.case(
+            f"tile-gpu/layout-{name}.ttgir", f"Elements of a {name} buffer, read as the bytes that they are."
         )
-    return cases
 
 
-def cases():
-    yield from buffers_and_values()
-    yield from tdm()
-    yield packed_transposed()
-    yield from partitioned_memory()
-    yield from layouts_of_memory()
+def cases() -> Cases:
+    for family in (buffers_and_values, tdm, packed_transposed, partitioned_memory, layouts_of_memory):
+        yield from family()

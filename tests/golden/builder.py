@@ -7,7 +7,7 @@ With `gpu` the module is TTGIR: tensors carry #blocked (two dimensions), #row an
 
 from __future__ import annotations
 
-from .casefile import Array, Case, Scalar
+from .casefile import Array, Case, Cases, Scalar
 
 LAYOUTS = """\
 #line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
@@ -196,6 +196,53 @@ class Kernel:
 
     def case(self, path: str, about: str, header=(), output=None) -> Case:
         return Case(path, about, self.args, self.module(), list(header), output)
+
+    def line_with(self, text: str, header=(), nth: int = 1) -> tuple[int, str]:
+        """The nth line of the module that has `text`, behind its number in the file of the case."""
+        lines = self.module().split("\n")
+        at = [i for i, line in enumerate(lines) if text in line][nth - 1]
+        return 2 + len(header) + len(self.args) + at + 1, lines[at]
+
+    def refused(self, path: str, about: str, at: str, message: str, header=(), notes: str = "") -> Case:
+        """A case that is refused at the first line that has `at`."""
+        number, line = self.line_with(at, header)
+        column = len(line) - len(line.lstrip())
+        where = f"{path.split('/')[-1]}:{number}:{column + 1}"
+        return self.case(path, about, header, f"{where}: error: {message}\n{line}\n{' ' * column}^{notes}")
+
+
+class Family:
+    """The cases of a module, by the functions that make them; `start` gives a case's kernel."""
+
+    def __init__(self, start=Kernel):
+        self.start, self.makers = start, []
+
+    def case(self, path: str, about: str, header=(), output=None, **options):
+        """Enters a function that fills a kernel: one case."""
+
+        def enter(fill):
+            def made() -> Cases:
+                kernel = self.start(**options)
+                fill(kernel)
+                yield kernel.case(path, about, header, output)
+
+            return self.several(made)
+
+        return enter
+
+    def several(self, maker):
+        """Enters a function that gives cases."""
+        self.makers.append(maker)
+        return maker
+
+    def cases(self) -> Cases:
+        for maker in self.makers:
+            yield from maker()
+
+
+def plain(name: str, order: str) -> str:
+    """The line of a layout of shared memory without a swizzle."""
+    return f"#{name} = #ttg.swizzled_shared<{{vec = 1, perPhase = 1, maxPhase = 1, order = [{order}]}}>\n"
 
 
 def default_element(element: str) -> str:

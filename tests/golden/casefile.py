@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from .formats import F16, F32, F64, FLOATS, INF, NAN, signed, value
+from .formats import F64, FLOATS, INF, NAN, signed
 
 COLUMNS, SHOWN, SHOWN_OF_LONG = 110, 1024, 64
 
@@ -105,6 +105,9 @@ class Case:
         return "\n".join(lines or ["no array changed"]) + "\n"
 
 
+Cases = Iterator[Case]
+
+
 def literal(element: str, code: int) -> str:
     """Codes as the header reads them: decimal integers, everything else as bits."""
     if element[0] in "iu" and element != "i1":
@@ -183,10 +186,6 @@ def codes(array, element: str | None = None) -> list[int]:
     return [int(x) for x in array.view(f"u{array.dtype.itemsize}").ravel()]
 
 
-def f32(x: float) -> int:
-    return struct.unpack("<I", struct.pack("<f", x))[0]
-
-
 def number_to_float(number) -> float:
     sign, magnitude = number
     if magnitude == NAN:
@@ -194,18 +193,3 @@ def number_to_float(number) -> float:
     if magnitude == INF:
         return float("-inf") if sign else float("inf")
     return -float(magnitude) if sign else float(magnitude)
-
-
-__all__ = [
-    "F16",
-    "F32",
-    "F64",
-    "Array",
-    "Case",
-    "Scalar",
-    "codes",
-    "f32",
-    "number_to_float",
-    "shown",
-    "value",
-]

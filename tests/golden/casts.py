@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 from .builder import Kernel
-from .casefile import Case
+from .casefile import Cases
 from .elementwise import INTS, float_corners, int_corners
 from .formats import (
     BF16,
@@ -80,8 +80,7 @@ def interesting(source: Format, target: Format, count: int) -> list[int]:
     return out[:count]
 
 
-def conversions() -> list[Case]:
-    cases = []
+def conversions() -> Cases:
     for source in ALL:
         for target in ALL:
             if source is target:
@@ -101,13 +100,11 @@ def conversions() -> list[Case]:
                 suffix = f"-{rounding}" if rounding else ""
                 what = f"rounding {rounding}" if rounding else "exact"
                 about = f"{source.name} to {target.name}, {what}: bits in hex."
-                cases.append(kernel.case(f"cast/{names[0]}-{names[1]}{suffix}.ttir", about))
-    return cases
+                yield kernel.case(f"cast/{names[0]}-{names[1]}{suffix}.ttir", about)
 
 
-def plain_casts() -> list[Case]:
+def plain_casts() -> Cases:
     """arith.extf and arith.truncf."""
-    cases = []
     for op, keep in (("arith.extf", widens), ("arith.truncf", lambda s, t: s.bits > t.bits)):
         kernel = Kernel()
         for source in WIDE:
@@ -120,12 +117,10 @@ def plain_casts() -> list[Case]:
                 y = kernel.emit(f"{op} {x} : {types}")
                 expected = [float_to_float(c, source, target, "rtne") for c in codes]
                 kernel.store(y, target.name, (64,), expected, f"x{target.bits}")
-        cases.append(kernel.case(f"op/{op}.ttir", f"{op} between all formats: bits in hex."))
-    return cases
+        yield kernel.case(f"op/{op}.ttir", f"{op} between all formats: bits in hex.")
 
 
-def integer_casts() -> list[Case]:
-    cases = []
+def integer_casts() -> Cases:
     for op, function in (
         ("arith.extsi", lambda v, a, b: wrap(signed(v, a), b)),
         ("arith.extui", lambda v, a, b: v),
@@ -141,7 +136,7 @@ def integer_casts() -> list[Case]:
                 types = f"{kernel.type((16,), f'i{a}')} to {kernel.type((16,), f'i{b}')}"
                 y = kernel.emit(f"{op} {x} : {types}")
                 kernel.store(y, f"i{b}", (16,), [function(v, a, b) for v in values])
-        cases.append(kernel.case(f"op/{op}.ttir", f"{op} between all widths; i1 is stored as a byte."))
+        yield kernel.case(f"op/{op}.ttir", f"{op} between all widths; i1 is stored as a byte.")
     for op in ("arith.index_cast", "arith.index_castui"):
         kernel = Kernel()
         values = int_corners(32)
@@ -152,12 +147,10 @@ def integer_casts() -> list[Case]:
         unsigned = op.endswith("ui")
         kernel.store(y, "i64", (16,), [v if unsigned else wrap(signed(v, 32), 64) for v in values])
         kernel.store(back, "i32", (16,), values)
-        cases.append(kernel.case(f"op/{op}.ttir", f"{op}: i32 to index (64 bits), to i64, and back to i32."))
-    return cases
+        yield kernel.case(f"op/{op}.ttir", f"{op}: i32 to index (64 bits), to i64, and back to i32.")
 
 
-def int_to_float_casts() -> list[Case]:
-    cases = []
+def int_to_float_casts() -> Cases:
     for op, is_signed in (("arith.sitofp", True), ("arith.uitofp", False)):
         kernel = Kernel()
         for width in INTS:
@@ -173,8 +166,7 @@ def int_to_float_casts() -> list[Case]:
                     exact = signed(v, width) if is_signed else v
                     expected.append(form.encode(number(Fraction(exact))))
                 kernel.store(y, form.name, (32,), expected)
-        cases.append(kernel.case(f"op/{op}.ttir", f"{op}: one rounding to nearest even, of 64 bits too."))
-    return cases
+        yield kernel.case(f"op/{op}.ttir", f"{op}: one rounding to nearest even, of 64 bits too.")
 
 
 def float_to_int(code: int, form: Format, width: int, is_signed: bool) -> int:
@@ -190,8 +182,7 @@ def float_to_int(code: int, form: Format, width: int, is_signed: bool) -> int:
     return wrap(min(max(-whole if sign else whole, low), high), width)
 
 
-def float_to_int_casts() -> list[Case]:
-    cases = []
+def float_to_int_casts() -> Cases:
     for op, is_signed in (("arith.fptosi", True), ("arith.fptoui", False)):
         kernel = Kernel()
         for form in WIDE:
@@ -212,12 +203,10 @@ def float_to_int_casts() -> list[Case]:
             f"{op}: toward zero, saturating as cvt does; i8 keeps the low byte of 16 bits; NaN "
             f"as the PTX ISA says."
         )
-        cases.append(kernel.case(f"op/{op}.ttir", about))
-    return cases
+        yield kernel.case(f"op/{op}.ttir", about)
 
 
-def bitcasts() -> list[Case]:
-    cases = []
+def bitcasts() -> Cases:
     for op, arrow in (("arith.bitcast", "to"), ("tt.bitcast", "->")):
         kernel = Kernel()
         for form in (F16, BF16, F32, F64, E4M3FN, E5M2):
@@ -229,18 +218,9 @@ def bitcasts() -> list[Case]:
             kernel.store(y, f"i{form.bits}", (16,), values, f"x{form.bits}")
             z = kernel.emit(f"{op} {y} : {back} {arrow} {there}")
             kernel.store(z, form.name, (16,), values, f"x{form.bits}")
-        cases.append(
-            kernel.case(f"op/{op}.ttir", f"{op} there and back keeps every bit, of signalling NaNs too.")
-        )
-    return cases
+        yield kernel.case(f"op/{op}.ttir", f"{op} there and back keeps every bit, of signalling NaNs too.")
 
 
-def cases() -> list[Case]:
-    return (
-        conversions()
-        + plain_casts()
-        + integer_casts()
-        + int_to_float_casts()
-        + float_to_int_casts()
-        + bitcasts()
-    )
+def cases() -> Cases:
+    for family in (conversions, plain_casts, integer_casts, int_to_float_casts, float_to_int_casts, bitcasts):
+        yield from family()

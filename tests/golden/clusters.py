@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from .builder import Kernel
-from .casefile import Array, Case
+from .builder import Family, Kernel, plain
+from .casefile import Array, Case, Cases
 
-LAYOUTS = """\
-#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
-#nv32 = #ttg.nvmma_shared<{swizzlingByteWidth = 32, transposed = false, elementBitWidth = 32}>
+LAYOUTS = f"""\
+{plain("one", "0")}\
+#nv32 = #ttg.nvmma_shared<{{swizzlingByteWidth = 32, transposed = false, elementBitWidth = 32}}>
 """
 BAR = "!ttg.memdesc<1xi64, #one, #smem, mutable>"
 FAR = "!ttg.memdesc<1xi64, #one, #ttng.shared_cluster_memory, mutable>"
@@ -43,6 +43,10 @@ def kernel_of(cluster=(2,)) -> Kernel:
     return k
 
 
+FAMILY = Family(kernel_of)
+case, several, cases = FAMILY.case, FAMILY.several, FAMILY.cases
+
+
 def store(k: Kernel, value: str, programs: int, expected) -> None:
     """Eight elements of each program."""
     after = None if expected is None else [v for p in range(programs) for v in expected(p)]
@@ -59,14 +63,10 @@ def fails(k: Kernel, path: str, about: str, grid: str, op: str, kind: str, messa
     """The first `op` of the module traps in the first program; notes are (text, op)."""
     k.array("i32", (2, 8))
     header = [f"grid: {grid}", *(["checks: oob,race"] if kind == "data race" else [])]
-    above = 2 + len(header) + len(k.args)
-    lines = k.module().split("\n")
-    file = path.split("/")[-1]
 
     def place(op: str) -> str:
         name, _, nth = op.partition("#")
-        at = [i for i, line in enumerate(lines) if name in line][int(nth or 1) - 1]
-        return f"{file}:{above + at + 1}:5"
+        return f"{path.split('/')[-1]}:{k.line_with(name, header, int(nth or 1))[0]}:5"
 
     name = op.partition("#")[0]
     output = f"kernel 'kernel': {kind} in {name} at {place(op)}, {message}"
@@ -74,26 +74,31 @@ def fails(k: Kernel, path: str, about: str, grid: str, op: str, kind: str, messa
     return k.case(path, about, header, output)
 
 
-def exchange(first: str = MEET, last: str = MEET) -> Kernel:
+def exchange(k: Kernel, first: str = MEET, last: str = MEET) -> None:
     """Each of two blocks stores its line to the other, which reads it."""
-    k = kernel_of()
     k.do(f"%a = ttg.local_alloc : () -> {LINE}")
     k.do(first)
     k.do(f"ttg.remote_shmem_store %mine, rank %peer, %a : {T} -> {LINE}")
     k.do(last)
     k.do(f"%theirs = ttg.local_load %a : {LINE} -> {T}")
-    return k
 
 
-def exchanged() -> Case:
-    k = exchange()
+@case(
+    "op/nvg.cluster_id.ttgir",
+    "Each block of two stores to the other, which reads it behind a barrier of the cluster.",
+    ["grid: 4"],
+)
+def exchanged(k: Kernel) -> None:
+    exchange(k)
     store(k, "%theirs", 4, lambda p: [100 * (p ^ 1) + e for e in range(8)])
-    about = "Each block of two stores to the other, which reads it behind a barrier of the cluster."
-    return k.case("op/nvg.cluster_id.ttgir", about, ["grid: 4"])
 
 
-def through_barriers() -> Case:
-    k = kernel_of()
+@case(
+    "tile-gpu/cluster-barriers.ttgir",
+    "A store and a copy that the other block's barrier counts, and an arrival there.",
+    ["grid: 4"],
+)
+def through_barriers(k: Kernel) -> None:
     k.do(f"""
 %a = ttg.local_alloc : () -> {LINE}
 %b = ttg.local_alloc : () -> {LINE}
@@ -116,13 +121,16 @@ ttng.wait_barrier %told, %c0 : {BAR}
 %sum = arith.addi %u, %v : {T}""")
     store(k, "%sum", 4, lambda p: [200 * (p ^ 1) + 2 * e for e in range(8)])
     k.do(MEET)
-    about = "A store and a copy that the other block's barrier counts, and an arrival there."
-    return k.case("tile-gpu/cluster-barriers.ttgir", about, ["grid: 4"])
 
 
-def reduction() -> Case:
+@case(
+    "tile-gpu/cluster-reduction.ttgir",
+    "The sum of four blocks' lines, in the first of 2 x 2.",
+    ["grid: 4 2"],
+    cluster=(2, 2),
+)
+def reduction(k: Kernel) -> None:
     """Each of 2 x 2 blocks sends its line to block 0, which adds them."""
-    k = kernel_of((2, 2))
     k.do(f"""
 %c128 = arith.constant 128 : i32
 %c2 = arith.constant 2 : i32
@@ -158,16 +166,11 @@ ttg.async_remote_shmem_store %mine, rank %c0, %slot barrier %bar : {T} -> {SLOT}
 
     store(k, "%sum", 8, expected)
     k.do(MEET)
-    return k.case(
-        "tile-gpu/cluster-reduction.ttgir",
-        "The sum of four blocks' lines, in the first of 2 x 2.",
-        ["grid: 4 2"],
-    )
 
 
-def multicast() -> Case:
+@case("tile-gpu/cluster-multicast.ttgir", "One TMA load for both blocks of a cluster.", ["grid: 4"])
+def multicast(k: Kernel) -> None:
     """Block 0 loads a tile for both blocks; each waits at its own barrier."""
-    k = kernel_of()
     tile, buffer = "tensor<8x8xf32, #blocked>", "!ttg.memdesc<8x8xf32, #nv32, #smem, mutable>"
     k.array("i32", (4, 8), None, None)
     data = [x << 23 for x in range(120, 184)]
@@ -189,12 +192,10 @@ ttng.wait_barrier %bar, %c0 : {BAR}
 %out = tt.addptr {out}, %at : !tt.ptr<f32>, i32""")
     k.do(f"tt.store {k.pointers('%out', 'f32', (8, 8))}, %v : tensor<8x8x!tt.ptr<f32>, #blocked>")
     k.do(MEET)
-    return k.case(
-        "tile-gpu/cluster-multicast.ttgir", "One TMA load for both blocks of a cluster.", ["grid: 4"]
-    )
 
 
-def refused():
+@several
+def refused() -> Cases:
     k = kernel_of()
     k.do(f"""
 %c2 = arith.constant 2 : i32
@@ -246,7 +247,8 @@ ttng.cluster_barrier {{relaxed = false}}""")
     yield fails(k, path, about, "2", "ttng.cluster_barrier", "deadlock", message, notes)
 
 
-def not_loaded():
+@several
+def not_loaded() -> Cases:
     """What is refused before anything runs."""
     far = f"""
 %bar = ttg.local_alloc : () -> {BAR}
@@ -281,13 +283,7 @@ partition0(%b: {LINE}) num_warps(4) {{
         k = kernel_of()
         k.do(body)
         k.array("i32", (2, 8))
-        lines = k.module().split("\n")
-        at = next(i for i, line in enumerate(lines) if op in line)
-        column = len(lines[at]) - len(lines[at].lstrip())
-        file = f"bad-cluster-{name}.ttgir"
-        where = f"{file}:{3 + len(k.args) + at + 1}:{column + 1}"
-        output = f"{where}: error: {why}\n{lines[at]}\n{' ' * column}^"
-        yield k.case(f"tile-gpu/{file}", about, ["grid: 2"], output)
+        yield k.refused(f"tile-gpu/bad-cluster-{name}.ttgir", about, op, why, ["grid: 2"])
 
     k = kernel_of()
     k.array("i32", (2, 8))
@@ -298,8 +294,10 @@ partition0(%b: {LINE}) num_warps(4) {{
     yield k.case("tile-gpu/bad-cluster-grid.ttgir", "Half a cluster.", ["grid: 3"], output)
 
 
-def raced():
-    k = exchange(last="")
+@several
+def raced() -> Cases:
+    k = kernel_of()
+    exchange(k, last="")
     k.do(MEET)
     about = "A block reads what another stores, and no barrier of the cluster stands between."
     message = (
@@ -310,13 +308,3 @@ def raced():
     yield fails(
         k, "check/bad-race-cluster.ttgir", about, "2", "ttg.remote_shmem_store", "data race", message, notes
     )
-
-
-def cases():
-    yield exchanged()
-    yield through_barriers()
-    yield reduction()
-    yield multicast()
-    yield from refused()
-    yield from not_loaded()
-    yield from raced()

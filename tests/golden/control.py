@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from .builder import Kernel
-from .casefile import Case, Scalar, codes
+from .casefile import Cases, Scalar, codes
 
 
 def scalar_store(kernel: Kernel, name: str, value: int, element="i32") -> None:
     kernel.store(name, element, (), [value % (1 << int(element[1:]))])
 
 
-def loops() -> list[Case]:
+def loops() -> Cases:
     kernel = Kernel()
     one = kernel.constant(1, "i32")
     for element, lower, upper, step, attributes in (
@@ -38,7 +38,7 @@ def loops() -> list[Case]:
         scalar_store(kernel, f"{name}#0", total, element)
         scalar_store(kernel, f"{name}#1", count)
     about = "Digits of the induction variable, and the number of trips: none, one-sided, negative, 64 bits."
-    cases = [kernel.case("op/scf.for.ttir", about)]
+    yield kernel.case("op/scf.for.ttir", about)
 
     kernel = Kernel()
     n = kernel.param("i32", Scalar("i32 27"))
@@ -63,13 +63,12 @@ def loops() -> list[Case]:
 }}""")
     scalar_store(kernel, "%w#0", 111)  # 27 reaches 1 after 111 steps, as is well known
     scalar_store(kernel, "%w#1", 1)
-    cases.append(
-        kernel.case("op/scf.while.ttir", "Collatz from 27; the condition passes its values in another order.")
+    yield kernel.case(
+        "op/scf.while.ttir", "Collatz from 27; the condition passes its values in another order."
     )
-    return cases
 
 
-def branches() -> list[Case]:
+def branches() -> Cases:
     kernel = Kernel()
     data = np.arange(8, dtype=np.int32)
     pid = kernel.emit("tt.get_program_id x : i32")
@@ -91,7 +90,7 @@ def branches() -> list[Case]:
     pointer, _ = kernel.array("i32", (3,), None, [0, 2, 4])
     slot = kernel.emit(f"tt.addptr {pointer}, {pid} : !tt.ptr<i32>, i32")
     kernel.do(f"scf.if {first} {{\n}} else {{\n  tt.store {slot}, %r#1 : !tt.ptr<i32>\n}}")
-    cases = [kernel.case("op/scf.if.ttir", "With results and without, by program.", ["grid: 3"])]
+    yield kernel.case("op/scf.if.ttir", "With results and without, by program.", ["grid: 3"])
 
     kernel = Kernel()
     n = kernel.param("i32", Scalar("i32 4"))
@@ -105,9 +104,7 @@ def branches() -> list[Case]:
   scf.yield {n} : i32
 }}""")
     scalar_store(kernel, "%r", 8)
-    cases.append(
-        kernel.case("op/scf.execute_region.ttir", "A region of several blocks that yields from either.")
-    )
+    yield kernel.case("op/scf.execute_region.ttir", "A region of several blocks that yields from either.")
 
     kernel = Kernel()
     pid = kernel.emit("tt.get_program_id x : i32")
@@ -127,9 +124,7 @@ default {{
     pointer, _ = kernel.array("i32", (5,), None, [9, 100, 9, 6, 9])
     slot = kernel.emit(f"tt.addptr {pointer}, {pid} : !tt.ptr<i32>, i32")
     kernel.do(f"tt.store {slot}, %s : !tt.ptr<i32>")
-    cases.append(
-        kernel.case("op/scf.index_switch.ttir", "Two cases and the default, by program.", ["grid: 5"])
-    )
+    yield kernel.case("op/scf.index_switch.ttir", "Two cases and the default, by program.", ["grid: 5"])
 
     kernel = Kernel()
     pid = kernel.emit("tt.get_program_id x : i32")
@@ -146,12 +141,8 @@ default {{
   cf.br ^bb1(%k1, %s1 : i32, i32)
 ^bb3(%out: i32):
   tt.store {slot}, %out : !tt.ptr<i32>""")
-    cases.append(
-        kernel.case(
-            "op/cf.br.ttir",
-            "A loop of blocks: both operands of a conditional branch carry values.",
-            ["grid: 4"],
-        )
+    yield kernel.case(
+        "op/cf.br.ttir", "A loop of blocks: both operands of a conditional branch carry values.", ["grid: 4"]
     )
 
     kernel = Kernel()
@@ -169,11 +160,10 @@ default {{
   cf.br ^bb1(%w : i32)
 ^bb1(%out: i32):
   tt.store {slot}, %out : !tt.ptr<i32>""")
-    cases.append(kernel.case("op/cf.switch.ttir", "Two cases and the default, by program.", ["grid: 5"]))
-    return cases
+    yield kernel.case("op/cf.switch.ttir", "Two cases and the default, by program.", ["grid: 5"])
 
 
-def constants() -> list[Case]:
+def constants() -> Cases:
     kernel = Kernel()
     for element, text, values in (
         ("i1", "[true, false, false, true]", [1, 0, 0, 1]),
@@ -204,8 +194,9 @@ def constants() -> list[Case]:
         y = kernel.constant(text.strip("[]").split(", ")[0], element, (4,))
         kernel.store(y, element, (4,), [values[0]] * 4, f"x{width}")
     about = "Decimal and hex literals of every type, by element and as splats: every bit, of NaN too."
-    return [kernel.case("op/arith.constant.ttir", about)]
+    yield kernel.case("op/arith.constant.ttir", about)
 
 
-def cases() -> list[Case]:
-    return loops() + branches() + constants()
+def cases() -> Cases:
+    for family in (loops, branches, constants):
+        yield from family()

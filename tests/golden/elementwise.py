@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from .builder import Kernel
-from .casefile import Case
+from .builder import Family, Kernel
+from .casefile import Case, Cases, Scalar
 from .formats import (
     BF16,
     F16,
@@ -31,6 +31,8 @@ from .formats import (
     wrap,
 )  # fmt: skip
 
+FAMILY = Family()
+case, several, cases = FAMILY.case, FAMILY.several, FAMILY.cases
 INTS = (1, 8, 16, 32, 64)
 FLOATS = (F16, BF16, F32, F64)
 
@@ -158,27 +160,20 @@ def or_by_zero(op: str, divide_by):
     return result
 
 
-def integers() -> list[Case]:
-    cases = [
-        binary_int(op, f, f"{op} of every pair of corner values; it wraps.") for op, f in INT_OPS.items()
-    ]
+@several
+def integers() -> Cases:
+    for op, f in INT_OPS.items():
+        yield binary_int(op, f, f"{op} of every pair of corner values; it wraps.")
     for op, f in DIVISIONS.items():
         about = f"{op} of every pair of corner values; the smallest integer by -1 wraps, by 0 as a GPU does."
-        cases.append(binary_int(op, or_by_zero(op, f), about, INTS[1:]))
-    for kind in ("shli", "shrsi", "shrui"):
-        about = (
-            f"arith.{kind}; by the width or more it gives "
-            f"{'the sign' if kind == 'shrsi' else '0'}, as PTX's shifts clamp."
-        )
-        cases.append(binary_int(f"arith.{kind}", shift(kind), about, INTS[1:], shift_amounts))
-    cases.append(
-        binary_int(
-            "tt.mulhiui", lambda x, y, w: (x * y) >> w, "The high half of an unsigned product.", (32, 64)
-        )
-    )
-    pairs_of = [quotient_and_remainder("s"), quotient_and_remainder("u")]
-    halves = [extended("arith.mulsi_extended", True), extended("arith.mului_extended", False)]
-    return [*cases, *pairs_of, *halves]
+        yield binary_int(op, or_by_zero(op, f), about, INTS[1:])
+    for kind, beyond in (("shli", "0"), ("shrsi", "the sign"), ("shrui", "0")):
+        about = f"arith.{kind}; by the width or more it gives {beyond}, as PTX's shifts clamp."
+        yield binary_int(f"arith.{kind}", shift(kind), about, INTS[1:], shift_amounts)
+    about = "The high half of an unsigned product."
+    yield binary_int("tt.mulhiui", lambda x, y, w: (x * y) >> w, about, (32, 64))
+    yield from (quotient_and_remainder("s"), quotient_and_remainder("u"))
+    yield from (extended("arith.mulsi_extended", True), extended("arith.mului_extended", False))
 
 
 def quotient_and_remainder(sign: str) -> Case:
@@ -257,6 +252,7 @@ def comparison(op: str, operands, predicates, about: str) -> Case:
     return kernel.case(f"op/{op}.ttir", about)
 
 
+@several
 def comparisons() -> list[Case]:
     def int_test(width):
         return lambda p, a, b: INT_PREDICATES[p](a, b, width)
@@ -304,18 +300,13 @@ FLOAT_OPS = {
 }
 
 
-def floats() -> list[Case]:
-    cases = [
-        binary_float(
-            op, f, f"{op} of every pair of corner values, rounded to nearest even from the exact result."
-        )
-        for op, f in FLOAT_OPS.items()
-    ]
-    cases += [
-        binary_float(op, divide, f"{op}: the correctly rounded quotient.", (F32,))
-        for op in ("tt.precise_divf", "tt.approx_divf")
-    ]
-    return [*cases, *signs(), fused(), clamped(), roots(), copysign(), selected(), classes()]
+@several
+def floats() -> Cases:
+    for op, f in FLOAT_OPS.items():
+        about = f"{op} of every pair of corner values, rounded to nearest even from the exact result."
+        yield binary_float(op, f, about)
+    for op in ("tt.precise_divf", "tt.approx_divf"):
+        yield binary_float(op, divide, f"{op}: the correctly rounded quotient.", (F32,))
 
 
 def bits_unary(op: str, function, about: str) -> Case:
@@ -331,29 +322,27 @@ def bits_unary(op: str, function, about: str) -> Case:
     return kernel.case(f"op/{op}.ttir", about)
 
 
-def signs() -> list[Case]:
-    return [
-        bits_unary("arith.negf", lambda v, f: v ^ f.sign_bit, "The sign bit flips, of NaN too: bits in hex."),
-        bits_unary("math.absf", lambda v, f: v & ~f.sign_bit, "The sign bit goes, of NaN too: bits in hex."),
-    ]
+@several
+def signs() -> Cases:
+    yield bits_unary(
+        "arith.negf", lambda v, f: v ^ f.sign_bit, "The sign bit flips, of NaN too: bits in hex."
+    )
+    yield bits_unary("math.absf", lambda v, f: v & ~f.sign_bit, "The sign bit goes, of NaN too: bits in hex.")
 
 
-def copysign() -> Case:
-    kernel = Kernel()
+@case("op/math.copysign.ttir", "The magnitude of the row with the sign of the column: bits in hex.")
+def copysign(kernel: Kernel) -> None:
     for form in FLOATS:
         values = float_corners(form)
         x, y, shape = pairs(kernel, form.name, values, values[:4])
         result = kernel.emit(f"math.copysign {x}, {y} : {kernel.type(shape, form.name)}")
         expected = [a & ~form.sign_bit | b & form.sign_bit for a in values for b in values[:4]]
         kernel.store(result, form.name, shape, expected, f"x{form.bits}")
-    return kernel.case(
-        "op/math.copysign.ttir", "The magnitude of the row with the sign of the column: bits in hex."
-    )
 
 
-def classes() -> Case:
+@case("op/math.isfinite.ttir", "math.isfinite + 2 math.isinf + 4 math.isnan.")
+def classes(kernel: Kernel) -> None:
     """Bit 0: finite, bit 1: infinite, bit 2: NaN."""
-    kernel = Kernel()
     for form in FLOATS:
         values = float_corners(form)
         x = kernel.load(form.name, (16,), values)
@@ -365,7 +354,6 @@ def classes() -> Case:
             total = moved if total is None else kernel.emit(f"arith.ori {total}, {moved} : tensor<16xi32>")
         kinds = [form.decode(v)[1] for v in values]
         kernel.store(total, "i32", (16,), [2 if k == INF else 4 if k == NAN else 1 for k in kinds])
-    return kernel.case("op/math.isfinite.ttir", "math.isfinite + 2 math.isinf + 4 math.isnan.")
 
 
 def random_codes(form: Format, count: int, seed: str) -> list[int]:
@@ -387,29 +375,22 @@ def random_codes(form: Format, count: int, seed: str) -> list[int]:
     return out
 
 
-def ternary(op: str, function, about: str, text: str, path: str, forms=FLOATS, count=128) -> Case:
-    kernel = Kernel()
-    for form in forms:
-        columns = [random_codes(form, count, f"{path}{k}") for k in range(3)]
-        generator = random.Random(path)
+@case("op/math.fma.ttir", "One rounding of the exact a * b + c.")
+def fused(kernel: Kernel) -> None:
+    for form in FLOATS:
+        columns = [random_codes(form, 128, f"math.fma{k}") for k in range(3)]
+        generator = random.Random("math.fma")
         for column in columns:
             generator.shuffle(column)
-        names = [kernel.load(form.name, (count,), column) for column in columns]
-        result = kernel.emit(text.format(*names, type=kernel.type((count,), form.name)))
-        expected = [form.encode(function(*map(form.decode, row))) for row in zip(*columns, strict=True)]
-        kernel.store(result, form.name, (count,), expected)
-    return kernel.case(f"op/{path}.ttir", about)
+        names = [kernel.load(form.name, (128,), column) for column in columns]
+        result = kernel.emit(f"math.fma {', '.join(names)} : {kernel.type((128,), form.name)}")
+        expected = [form.encode(fma(*map(form.decode, row))) for row in zip(*columns, strict=True)]
+        kernel.store(result, form.name, (128,), expected)
 
 
-def fused() -> Case:
-    return ternary(
-        "math.fma", fma, "One rounding of the exact a * b + c.", "math.fma {}, {}, {} : {type}", "math.fma"
-    )
-
-
-def clamped() -> Case:
+@case("op/tt.clampf.ttir", "Clamped to [-1.5, 2]; a NaN gives the lower bound (none) or stays one (all).")
+def clamped(kernel: Kernel) -> None:
     """Both kinds of NaN treatment; limits in order, as the op demands."""
-    kernel = Kernel()
     for form in FLOATS:
         values = float_corners(form)
         shape = (16,)
@@ -423,13 +404,11 @@ def clamped() -> Case:
                 bounded = larger(form.decode(v), form.decode(low), nan == "all")
                 expected.append(form.encode(smaller(bounded, form.decode(high), nan == "all")))
             kernel.store(result, form.name, shape, expected)
-    about = "Clamped to [-1.5, 2]; a NaN gives the lower bound (none) or stays one (all)."
-    return kernel.case("op/tt.clampf.ttir", about)
 
 
-def roots() -> Case:
+@case("op/math.sqrt.ttir", "The correctly rounded root, by math.sqrt and by tt.precise_sqrt.")
+def roots(kernel: Kernel) -> None:
     """math.sqrt and tt.precise_sqrt round the exact root."""
-    kernel = Kernel()
     for form in FLOATS:
         values = random_codes(form, 64, "sqrt")
         x = kernel.load(form.name, (64,), values)
@@ -439,16 +418,13 @@ def roots() -> Case:
                 continue  # the op takes f32 and f64
             result = kernel.emit(f"{op} {x} : {kernel.type((64,), form.name)}")
             kernel.store(result, form.name, (64,), expected)
-    return kernel.case(
-        "op/math.sqrt.ttir", "The correctly rounded root, by math.sqrt and by tt.precise_sqrt."
-    )
 
 
-def selected() -> Case:
-    kernel = Kernel()
+@case("op/arith.select.ttir", "Select by element and by a scalar keeps every bit, of NaN too.")
+def selected(kernel: Kernel) -> None:
     condition = [int(i % 3 == 0) for i in range(16)]
     c = kernel.load("i1", (16,), condition)
-    scalar = kernel.param("i1", _scalar("i1 1"))
+    scalar = kernel.param("i1", Scalar("i1 1"))
     for element, width, values in [(f"i{w}", w, int_corners(w)) for w in INTS[1:]] + [
         (f.name, f.bits, float_corners(f)) for f in FLOATS
     ]:
@@ -460,17 +436,9 @@ def selected() -> Case:
         kernel.store(result, element, (16,), expected, f"x{width}")
         result = kernel.emit(f"arith.select {scalar}, {x}, {y} : {tensor}")
         kernel.store(result, element, (16,), values, f"x{width}")
-    return kernel.case(
-        "op/arith.select.ttir", "Select by element and by a scalar keeps every bit, of NaN too."
-    )
 
 
-def _scalar(text: str):
-    from .casefile import Scalar
-
-    return Scalar(text)
-
-
+@several
 def bit_counts() -> list[Case]:
     def count(op: str, function, about: str) -> Case:
         kernel = Kernel()
@@ -502,9 +470,9 @@ ROUNDINGS = {
 }
 
 
-def roundings() -> list[Case]:
+@several
+def roundings() -> Cases:
     """To whole numbers: the sign stays, of zero too."""
-    cases = []
     for op, function in ROUNDINGS.items():
         kernel = Kernel()
         for form in FLOATS:
@@ -520,9 +488,4 @@ def roundings() -> list[Case]:
                 expected.append(form.encode((sign, magnitude)))
             result = kernel.emit(f"{op} {x} : {kernel.type((32,), form.name)}")
             kernel.store(result, form.name, (32,), expected)
-        cases.append(kernel.case(f"op/{op}.ttir", f"{op}: halves, ends, and signed zeros."))
-    return cases
-
-
-def cases() -> list[Case]:
-    return integers() + comparisons() + floats() + bit_counts() + roundings()
+        yield kernel.case(f"op/{op}.ttir", f"{op}: halves, ends, and signed zeros.")

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from .builder import Kernel
-from .casefile import Array, Case, Scalar, codes
+from .casefile import Array, Cases, Scalar, codes
 from .formats import E2M1, E4M3FN, F16, F32, number, value
-from .sums import matrix, product
+from .sums import accumulated, matrix, product
 from .tiles import iota, load, store
 
 SHARED = """#sw = #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0]}>
@@ -55,8 +55,7 @@ def barrier(k: Kernel, count: int = 1) -> str:
     return b
 
 
-def shared() -> list[Case]:
-    cases = []
+def shared() -> Cases:
     a = iota((4, 8))
     k = nvidia()
     x = load(k, a)
@@ -68,9 +67,7 @@ def shared() -> list[Case]:
     z = local_load(k, n, memdesc((4, 8), "i32", "#swt"), (4, 8), "i32")
     k.do(f"ttg.local_dealloc {m} : {memdesc((4, 8), 'i32', '#sw')}")
     store(k, z, a)
-    cases.append(
-        k.case("op/ttg.local_load.ttgir", "Through two buffers of different swizzles: nothing changes.")
-    )
+    yield k.case("op/ttg.local_load.ttgir", "Through two buffers of different swizzles: nothing changes.")
 
     k = nvidia()
     x = load(k, a)
@@ -82,16 +79,14 @@ def shared() -> list[Case]:
     y = k.emit(f"arith.addi {y}, {y} : {k.type((4, 8), 'i32', other)}")
     y = k.emit(f"ttg.convert_layout {y} : {k.type((4, 8), 'i32', other)} -> {k.type((4, 8), 'i32')}")
     store(k, y, 2 * a)
-    cases.append(
-        k.case("op/ttg.convert_layout.ttgir", "Another layout and back: the elements stay where they are.")
-    )
+    yield k.case("op/ttg.convert_layout.ttgir", "Another layout and back: the elements stay where they are.")
 
     k = nvidia()
     auto = "#gluon.auto_encoding"
     x = k.emit(f"tt.make_range {{end = 16 : i32, start = 0 : i32}} : {k.type((16,), 'i32', auto)}")
     y = k.emit(f"gluon.set_auto_layout {x} : {k.type((16,), 'i32', auto)} -> {k.type((16,), 'i32')}")
     store(k, y, iota((16,)))
-    cases.append(k.case("op/gluon.set_auto_layout.ttgir", "A layout that was left open is settled."))
+    yield k.case("op/gluon.set_auto_layout.ttgir", "A layout that was left open is settled.")
 
     k = nvidia()
     index = np.array([[3, 2, 1, 0, 3, 2, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1], [2, 2, 2, 2, 3, 3, 3, 3], [3, 3,
@@ -107,9 +102,7 @@ def shared() -> list[Case]:
     scattered = np.zeros((4, 8), np.int32)
     np.put_along_axis(scattered, turn, a, 0)
     store(k, local_load(k, m, desc, (4, 8), "i32"), scattered)
-    cases.append(
-        k.case("op/ttg.local_gather.ttgir", "out[i, j] = m[index[i, j], j]; a scatter by a permutation.")
-    )
+    yield k.case("op/ttg.local_gather.ttgir", "out[i, j] = m[index[i, j], j]; a scatter by a permutation.")
 
     k = nvidia()
     cube = iota((2, 4, 8))
@@ -145,11 +138,10 @@ def shared() -> list[Case]:
     about = (
         "A ring of two buffers; slices at fixed and at given places, transposed, reshaped, as another type."
     )
-    cases.append(k.case("op/ttg.memdesc_index.ttgir", about))
-    return cases
+    yield k.case("op/ttg.memdesc_index.ttgir", about)
 
 
-def copies() -> list[Case]:
+def copies() -> Cases:
     k = nvidia("cuda:80")
     data, mask = iota((4, 8), "f32") + 1, (np.arange(32) % 5 != 2).reshape(4, 8)
     pointer, _ = k.array("f32", (4, 8), codes(data))
@@ -171,7 +163,7 @@ def copies() -> list[Case]:
     y = k.emit(f"ttg.local_load {second} token {w} : {desc} -> {k.type((4, 8), 'f32')}")
     store(k, y, data)
     about = "Two groups: the older one is waited for alone; masked lanes are `other`."
-    cases = [k.case("op/ttg.async_copy_global_to_local.ttgir", about)]
+    yield k.case("op/ttg.async_copy_global_to_local.ttgir", about)
 
     k = nvidia()
     packed = (np.arange(32, dtype=np.int32).reshape(4, 8) * 37 % 256).astype(np.uint8)
@@ -179,13 +171,10 @@ def copies() -> list[Case]:
     y = k.emit(f"ttg.fp4_to_fp {x} {{axis = 1 : i32}} : {k.type((4, 8), 'i8')} -> {k.type((4, 16), 'f16')}")
     nibbles = np.stack([packed & 15, packed >> 4], -1).reshape(4, 16)
     k.store(y, "f16", (4, 16), [F16.encode(E2M1.decode(int(v))) for v in nibbles.ravel()])
-    cases.append(
-        k.case("op/ttg.fp4_to_fp.ttgir", "Two e2m1 values a byte, the low half first; exact in f16.")
-    )
-    return cases
+    yield k.case("op/ttg.fp4_to_fp.ttgir", "Two e2m1 values a byte, the low half first; exact in f16.")
 
 
-def barriers() -> list[Case]:
+def barriers() -> Cases:
     k = nvidia()
     x = load(k, iota((8,)))
     b = barrier(k, 2)
@@ -208,7 +197,7 @@ def barriers() -> list[Case]:
     y = k.emit(f"arith.addi {y}, {x} : {k.type((8,), 'i32')}")
     store(k, y, 2 * iota((8,)) + 5)
     about = "Two arrivals a phase, two phases; a barrier that asynchronous copies arrive on."
-    cases = [k.case("op/ttng.init_barrier.ttgir", about)]
+    yield k.case("op/ttng.init_barrier.ttgir", about)
 
     k = nvidia()
     for line in (
@@ -220,9 +209,7 @@ def barriers() -> list[Case]:
     ):
         k.do(line)
     store(k, load(k, iota((8,))), iota((8,)))
-    cases.append(
-        k.case("op/ttng.cluster_arrive.ttgir", "Fences and barriers of a cluster of one: nothing to do.")
-    )
+    yield k.case("op/ttng.cluster_arrive.ttgir", "Fences and barriers of a cluster of one: nothing to do.")
 
     k = nvidia()
     m = alloc(k, (8,), "i32", "#line1")
@@ -244,12 +231,10 @@ partition0(%a: {eight}) num_warps(4) {{
 }} : ({eight}) -> ()""")
     store(k, local_load(k, m, eight, (8,), "i32"), iota((8,)) ** 2)
     about = "A partition writes and arrives at a named barrier; the default region waits there and reads."
-    cases.append(k.case("op/ttg.warp_specialize.ttgir", about))
-    return cases
+    yield k.case("op/ttg.warp_specialize.ttgir", about)
 
 
-def descriptors() -> list[Case]:
-    cases = []
+def descriptors() -> Cases:
     zero = np.zeros((4, 8), np.float32)
 
     def setup(data: np.ndarray, after=None, rows: int = 4) -> tuple[Kernel, str, str]:
@@ -290,9 +275,7 @@ def descriptors() -> list[Case]:
             if 0 <= at[0] + r < 5 and 0 <= at[1] + c < 10:
                 wanted[r, c] = data[at[0] + r, at[1] + c]
         store(k, local_load(k, m, desc, (4, 8), "f32"), wanted)
-    cases.append(
-        k.case("op/ttng.async_tma_copy_global_to_local.ttgir", "Blocks over either edge: outside is 0.")
-    )
+    yield k.case("op/ttng.async_tma_copy_global_to_local.ttgir", "Blocks over either edge: outside is 0.")
 
     after = data.copy()
     tile = iota((4, 8), "f32") - 9
@@ -306,9 +289,7 @@ def descriptors() -> list[Case]:
     k.do("ttng.async_tma_store_wait {pendings = 0 : i32}")
     t = k.emit(f"ttng.async_tma_reduce add, {d}[{z}, {z}] {m} : {type_}, {desc} -> !ttg.async.token")
     k.do(f"ttng.async_tma_store_token_wait {t} : !ttg.async.token")
-    cases.append(
-        k.case("op/ttng.async_tma_copy_local_to_global.ttgir", "A store over the corner, then a reduction.")
-    )
+    yield k.case("op/ttng.async_tma_copy_local_to_global.ttgir", "A store over the corner, then a reduction.")
 
     rows = np.array([3, 0, 4, 9], np.int32)
     after = data.copy()
@@ -332,10 +313,8 @@ def descriptors() -> list[Case]:
     to = k.load("i32", (4,), codes(np.array([1, 2, 7, 4], np.int32)))
     k.do(f"ttng.async_tma_scatter {d}[{to}, {column}] {m} : {type_}, {index}, i32, {desc}")
     k.do("ttng.async_tma_store_wait {pendings = 0 : i32}")
-    cases.append(
-        k.case(
-            "op/ttng.async_tma_gather.ttgir", "Rows by index and back; rows that are not there: 0, dropped."
-        )
+    yield k.case(
+        "op/ttng.async_tma_gather.ttgir", "Rows by index and back; rows that are not there: 0, dropped."
     )
 
     k = nvidia()
@@ -363,18 +342,12 @@ def descriptors() -> list[Case]:
     wanted = np.full((4, 8), np.nan, np.float32)
     wanted[:2, :6] = data[3:5, 4:10]
     store(k, local_load(k, m, desc, (4, 8), "f32"), wanted)
-    cases.append(
-        k.case("op/ttng.tensormap_create.ttgir", "A descriptor made in scratch memory, NaN outside.")
-    )
-    return cases
+    yield k.case("op/ttng.tensormap_create.ttgir", "A descriptor made in scratch memory, NaN outside.")
 
 
-def products() -> list[Case]:
-    cases = []
+def products() -> Cases:
     m, n, kk = 64, 16, 16
     a, b, c = matrix(F16, (m, kk), "wa"), matrix(F16, (kk, n), "wb"), matrix(F32, (m, n), "wc")
-    exact = product([value(F16.decode(v)) for v in a], [value(F16.decode(v)) for v in b], m, n, kk)
-    total = [F32.encode(number(e + value(F32.decode(v)))) for e, v in zip(exact, c, strict=True)]
 
     k = nvidia()
     x, y = k.load("f16", (m, kk), a), k.load("f16", (kk, n), b)
@@ -390,13 +363,11 @@ def products() -> list[Case]:
     )
     r = k.emit(f"ttng.warp_group_dot_wait {r} {{pendings = 0 : i32}} : {mma}")
     r = k.emit(f"ttg.convert_layout {r} : {mma} -> {blocked}")
-    k.store(r, "f32", (m, n), total)
-    cases.append(k.case("op/ttng.warp_group_dot.ttgir", "wgmma from shared memory; sums are exact."))
+    k.store(r, "f32", (m, n), accumulated(F16, a, b, F32, c, m, n, kk))
+    yield k.case("op/ttng.warp_group_dot.ttgir", "wgmma from shared memory; sums are exact.")
 
     m = 128
     a, c = matrix(F16, (m, kk), "ta"), matrix(F32, (m, n), "tc")
-    exact = product([value(F16.decode(v)) for v in a], [value(F16.decode(v)) for v in b], m, n, kk)
-    total = [F32.encode(number(e + value(F32.decode(v)))) for e, v in zip(exact, c, strict=True)]
     tensor_memory = ", #ttng.tensor_memory, mutable"
     acc = memdesc((m, n), "f32", "#tmem", tensor_memory)
     k = nvidia("cuda:100")
@@ -409,10 +380,8 @@ def products() -> list[Case]:
     k.do(f"ttng.tc_gen5_commit {bar} : {BARRIER}")
     k.do(f"ttng.wait_barrier {bar}, {zero} : {BARRIER}")
     r = k.emit(f"ttng.tmem_load {d} : {acc} -> {k.type((m, n), 'f32')}")
-    k.store(r, "f32", (m, n), total)
-    cases.append(
-        k.case("op/ttng.tc_gen5_mma.ttgir", "tcgen05 on an accumulator in tensor memory, and a commit.")
-    )
+    k.store(r, "f32", (m, n), accumulated(F16, a, b, F32, c, m, n, kk))
+    yield k.case("op/ttng.tc_gen5_mma.ttgir", "tcgen05 on an accumulator in tensor memory, and a commit.")
 
     k = nvidia("cuda:100")
     grid = iota((m, n), "f32")
@@ -429,8 +398,8 @@ def products() -> list[Case]:
     k.do(f"ttng.tmem_copy {s}, {d} : {memdesc((m, n), 'f32', '#nv32')}, {acc}")
     r = k.emit(f"ttng.tmem_load {d} : {acc} -> {k.type((m, n), 'f32')}")
     store(k, r, grid * 2)
-    cases.append(
-        k.case("op/ttng.tmem_load.ttgir", "Tensor memory: stored, its right half, copied from shared memory.")
+    yield k.case(
+        "op/ttng.tmem_load.ttgir", "Tensor memory: stored, its right half, copied from shared memory."
     )
 
     depth = 64
@@ -465,17 +434,13 @@ def products() -> list[Case]:
     k.do(f"ttng.wait_barrier {bar}, {zero} : {BARRIER}")
     r = k.emit(f"ttng.tmem_load {d} : {acc} -> {k.type((m, n), 'f32')}")
     k.store(r, "f32", (m, n), [F32.encode(number(e)) for e in exact])
-    cases.append(
-        k.case("op/ttng.tc_gen5_mma_scaled.ttgir", "e4m3 with scales in tensor memory; sums are exact.")
-    )
-    return cases
+    yield k.case("op/ttng.tc_gen5_mma_scaled.ttgir", "e4m3 with scales in tensor memory; sums are exact.")
 
 
-def unsigned_products() -> list[Case]:
+def unsigned_products() -> Cases:
     m, n, depth = 128, 16, 32
     a = np.arange(m * depth, dtype=np.uint8).reshape(m, depth)
     b = (np.arange(depth * n, dtype=np.uint32) * 7 % 256).astype(np.uint8).reshape(depth, n)
-    made = []
     for flag, kind in (("{is_unsigned}", np.uint8), ("", np.int8)):
         k = nvidia("cuda:100")
         x, y = load(k, a.view(np.int8)), load(k, b.view(np.int8))
@@ -488,9 +453,9 @@ def unsigned_products() -> list[Case]:
         r = k.emit(f"ttng.tmem_load {d} : {acc} -> {k.type((m, n), 'i32')}")
         store(k, r, a.view(kind).astype(np.int32) @ b.view(kind).astype(np.int32))
         name = "unsigned" if flag else "signed"
-        made.append(k.case(f"tile-gpu/tcgen05-bytes-{name}.ttgir", f"A product of {name} bytes."))
-    return made
+        yield k.case(f"tile-gpu/tcgen05-bytes-{name}.ttgir", f"A product of {name} bytes.")
 
 
-def cases() -> list[Case]:
-    return shared() + copies() + barriers() + descriptors() + products() + unsigned_products()
+def cases() -> Cases:
+    for family in (shared, copies, barriers, descriptors, products, unsigned_products):
+        yield from family()

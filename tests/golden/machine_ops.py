@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 
-from .builder import Kernel
-from .casefile import Array, Case
+from .builder import Family, Kernel, plain
+from .casefile import Array, Case, Cases
 from .formats import F32, INF, NAN, larger, smaller, wrap
 
-ONE = "#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n"
-TWO = ONE + "#two = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>\n"
+ONE = plain("one", "0")
+TWO = ONE + plain("two", "1, 0")
 BAR = "!ttg.memdesc<1xi64, #one, #smem, mutable>"
+FAMILY = Family(functools.partial(Kernel, gpu=True, layouts=TWO))
+case, several, cases = FAMILY.case, FAMILY.several, FAMILY.cases
 
 
 def line(values, at: str, count: int = 8) -> str:
@@ -37,8 +40,11 @@ HALF = "!ttg.memdesc<4xi32, #one, #smem, mutable, 8>"
 AREF = f"!nvws.aref<[{RING}]>"
 
 
-def aref_partitions() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case(
+    "op/nvws.aref.ttgir",
+    "A partition puts six rows into a ring of two buffers, the default region gets them.",
+)
+def aref_partitions(kernel: Kernel) -> None:
     kernel.array("i32", (6, 8), None, [wrap(i * j + 1, 32) for i in range(6) for j in range(8)])
     kernel.do(f"""
 %c0 = arith.constant 0 : i32
@@ -74,14 +80,13 @@ partition0(%ring_of: {AREF}) num_warps(4) {{
   }}
   ttg.warp_return
 }} : ({AREF}) -> ()""")
-    return kernel.case(
-        "op/nvws.aref.ttgir",
-        "A partition puts six rows into a ring of two buffers, the default region gets them.",
-    )
 
 
-def aref_in_a_loop() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case(
+    "op/nvws.aref.buffer.ttgir",
+    "Before partitions are split: one loop puts, and two consumers get, each in its turn.",
+)
+def aref_in_a_loop(kernel: Kernel) -> None:
     kernel.array(
         "i32",
         (4, 8),
@@ -117,14 +122,13 @@ scf.for %i = %c0 to %c2 step %c1 : i32 {{
 {indented(line("%v", "%k"), 2)}
 {indented(line("%un", "%k1"), 2)}
 }}""")
-    return kernel.case(
-        "op/nvws.aref.buffer.ttgir",
-        "Before partitions are split: one loop puts, and two consumers get, each in its turn.",
-    )
 
 
-def aref_phi() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case(
+    "op/nvws.aref.phi.ttgir",
+    "The value that one partition made and another got: one value, whoever reads it.",
+)
+def aref_phi(kernel: Kernel) -> None:
     kernel.array("i32", (8,), None, [wrap(2 * j, 32) for j in range(8)])
     kernel.do(f"""
 %c0 = arith.constant 0 : i32
@@ -140,14 +144,16 @@ nvws.aref.put.exit %aref[%c0], %put [#nvws.async_op<none>] {{ttg.partition = arr
 nvws.aref.get.exit %aref[%c0], %get [#nvws.async_op<none>] {{ttg.partition = array<i32: 1>}} : {AREF}, !ttg.async.token
 %either = nvws.aref.phi %x, %v {{ttg.partition = array<i32: 0, 1>}} : tensor<8xi32, #line>
 {line("%either", "%c0")}""")
-    return kernel.case(
-        "op/nvws.aref.phi.ttgir",
-        "The value that one partition made and another got: one value, whoever reads it.",
-    )
 
 
-def aref_full() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case(
+    "tile-gpu/bad-aref-full.ttgir",
+    "A third put into a ring of two that nobody gets from.",
+    output="kernel 'kernel': deadlock in nvws.aref.put.enter at bad-aref-full.ttgir:18:5, program (0, 0, 0): "
+    "every task of the program waits, and none can wake another\n"
+    "  note: nvws.aref.put.enter waits at bad-aref-full.ttgir:18:5",
+)
+def aref_full(kernel: Kernel) -> None:
     kernel.array("i32", (8,))
     kernel.do(f"""
 %c0 = arith.constant 0 : i32
@@ -157,17 +163,10 @@ def aref_full() -> Case:
 %b, %t1 = nvws.aref.put.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 0>}} : {AREF} -> {SLOT}, !ttg.async.token
 %c, %t2 = nvws.aref.put.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 0>}} : {AREF} -> {SLOT}, !ttg.async.token
 %d, %t3 = nvws.aref.get.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 1>}} : {AREF} -> {SLOT}, !ttg.async.token""")
-    output = (
-        "kernel 'kernel': deadlock in nvws.aref.put.enter at bad-aref-full.ttgir:18:5, program (0, 0, 0): "
-        "every task of the program waits, and none can wake another\n"
-        "  note: nvws.aref.put.enter waits at bad-aref-full.ttgir:18:5"
-    )
-    about = "A third put into a ring of two that nobody gets from."
-    return kernel.case("tile-gpu/bad-aref-full.ttgir", about, output=output)
 
 
-def tokens() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case("op/nvws.token.ttgir", "Two warp groups hand six rows over through a ring of two tokens.")
+def tokens(kernel: Kernel) -> None:
     kernel.array("i32", (6, 8), None, [wrap(i * j + 5, 32) for i in range(6) for j in range(8)])
     index = (
         """
@@ -211,13 +210,10 @@ partition1 num_warps(4) {{
   }}
   nvws.warp_group.return
 }}""")
-    return kernel.case(
-        "op/nvws.token.ttgir", "Two warp groups hand six rows over through a ring of two tokens."
-    )
 
 
-def warp_group_results() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case("op/nvws.warp_group.yield.ttgir", "The first warp group's values are the op's results.")
+def warp_group_results(kernel: Kernel) -> None:
     x = kernel.load("i32", (8,), list(range(8)))
     t = "tensor<8xi32, #line>"
     kernel.do(f"""
@@ -238,13 +234,10 @@ partition1 num_warps(4) {{
   nvws.warp_group.return
 }} : {t}""")
     kernel.store("%r", "i32", (8,), [2 * i for i in range(8)])
-    return kernel.case(
-        "op/nvws.warp_group.yield.ttgir", "The first warp group's values are the op's results."
-    )
 
 
-def nvws_loads() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case("op/nvws.descriptor_load.ttgir", "A block and rows of a descriptor into shared memory; outside is 0.")
+def nvws_loads(kernel: Kernel) -> None:
     data = [wrap(3 * i - 7, 32) for i in range(64)]
     kernel.param("!tt.tensordesc<4x4xi32, #two>", Array("i32", (8, 8), data, None, descriptor=True))
     kernel.param("!tt.tensordesc<1x4xi32, #two>", Array("i32", (8, 8), data, None, descriptor=True))
@@ -265,13 +258,10 @@ nvws.descriptor_gather %p1[%rows, %c4] 64 %g : !tt.tensordesc<1x4xi32, #two>, te
 
     kernel.store("%v", "i32", (4, 4), [at(6 + r, 4 + c) for r in range(4) for c in range(4)])
     kernel.store("%w", "i32", (4, 4), [at(r, 4 + c) for r in (7, 0, 9, 3) for c in range(4)])
-    return kernel.case(
-        "op/nvws.descriptor_load.ttgir", "A block and rows of a descriptor into shared memory; outside is 0."
-    )
 
 
-def specialize_in_function() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case("tile-gpu/warp-specialize-in-function.ttgir", "Warp specialisation in a function that is called twice.")
+def specialize_in_function(kernel: Kernel) -> None:
     kernel.array("i32", (2, 8), None, [wrap(v, 32) for v in [*range(8), *range(100, 108)]])
     kernel.functions.append(f"""  tt.func private @hand_over(%out: !tt.ptr<i32>, %first: i32) attributes {{noinline = true}} {{
     %c0 = arith.constant 0 : i32
@@ -305,17 +295,15 @@ def specialize_in_function() -> Case:
 tt.call @hand_over(%p0, %c0) : (!tt.ptr<i32>, i32) -> ()
 %second = tt.addptr %p0, %c8 : !tt.ptr<i32>, i32
 tt.call @hand_over(%second, %c100) : (!tt.ptr<i32>, i32) -> ()""")
-    return kernel.case(
-        "tile-gpu/warp-specialize-in-function.ttgir",
-        "Warp specialisation in a function that is called twice.",
-    )
 
 
 # ---- blocks of a cluster
 
 
-def remote() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case(
+    "op/ttg.remote_shmem_store.ttgir", "The only block of a cluster reaches its own memory as a remote one's."
+)
+def remote(kernel: Kernel) -> None:
     data = [5, 6, 7, 8, 9, 10, 11, 12]
     x = kernel.load("i32", (8,), data)
     remote_bar = "!ttg.memdesc<1xi64, #one, #ttng.shared_cluster_memory, mutable>"
@@ -345,14 +333,13 @@ ttng.wait_barrier %bar, %c1 : {BAR}
     for name in ("%va", "%vb", "%vc"):
         kernel.store(name, "i32", (8,), data)
     kernel.store("%early", "i32", (8,), [wrap(-1, 32)] * 8)
-    return kernel.case(
-        "op/ttg.remote_shmem_store.ttgir",
-        "The only block of a cluster reaches its own memory as a remote one's.",
-    )
 
 
-def shared_stores() -> Case:
-    kernel = Kernel(gpu=True, layouts=TWO)
+@case(
+    "op/ttng.async_shared_store.ttgir",
+    "A store that arrives at a barrier, and 24 bytes of the buffer to global memory.",
+)
+def shared_stores(kernel: Kernel) -> None:
     data = [5, 6, 7, 8, 9, 10, 11, 12]
     x = kernel.load("i32", (8,), data)
     pointer, _ = kernel.array("i32", (8,), None, [5, 6, 7, 8, 9, 10, 0, 0])
@@ -372,19 +359,22 @@ ttng.wait_barrier %bar, %c0 : {BAR}
 ttng.async_store %a, {pointer}, %bytes : {SLOT}, !tt.ptr<i32>""")
     kernel.store("%early", "i32", (8,), [wrap(-1, 32)] * 8)
     kernel.store("%v", "i32", (8,), data)
-    return kernel.case(
-        "op/ttng.async_shared_store.ttgir",
-        "A store that arrives at a barrier, and 24 bytes of the buffer to global memory.",
-    )
 
 
-def shared_store_of_a_cluster() -> Case:
-    """Each of two blocks stores half of the tile, and its barrier counts the bytes of that."""
-    layouts = """\
+PARTS = """\
 #parts = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0], CGALayout = [[1]]}>
 #halves = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0], CGALayout = [[1]]}>
 """
-    kernel = Kernel(gpu=True, layouts=layouts, ctas=2)
+
+
+@case(
+    "tile-gpu/shared-store-cluster.ttgir",
+    "A store that arrives at the barriers of two blocks: each expects the bytes of its own half.",
+    layouts=PARTS,
+    ctas=2,
+)
+def shared_store_of_a_cluster(kernel: Kernel) -> None:
+    """Each of two blocks stores half of the tile, and its barrier counts the bytes of that."""
     data = [5, 6, 7, 8, 9, 10, 11, 12]
     x = kernel.load("i32", (8,), data, encoding="#parts")
     t, slot, bar = (
@@ -403,13 +393,9 @@ ttng.async_shared_store {x}, %a, %bar : {t} -> {slot}, {bar}
 ttng.wait_barrier %bar, %c0 : {bar}
 %v = ttg.local_load %a : {slot} -> {t}""")
     kernel.store("%v", "i32", (8,), data, encoding="#parts")
-    return kernel.case(
-        "tile-gpu/shared-store-cluster.ttgir",
-        "A store that arrives at the barriers of two blocks: each expects the bytes of its own half.",
-    )
 
 
-def borrowed_buffer(first: int, half: bool = False) -> Case:
+def borrowed_buffer(name: str, about: str, first: int, half: bool = False, trap: str = "") -> Case:
     """Up to Triton 3.8 a view may go on into the buffer behind its own: a persistent product's result takes two."""
     kernel = Kernel(gpu=True, layouts=ONE)
     data = [3 * i + 1 for i in range(16)]
@@ -428,28 +414,35 @@ ttg.local_store {x}, %both : tensor<16xi32, #line> -> {both}
 %b = ttg.local_load %next : {SLOT} -> tensor<8xi32, #line>""")
     kernel.store("%a", "i32", (8,), data[:8] if first == 1 else None)
     kernel.store("%b", "i32", (8,), data[8:] if first == 1 else None)
-    if first == 1 and not half:
-        about = "A view of two buffers of a ring, which begins at the second of three."
-        return kernel.case("tile-gpu/reinterpret-beyond.ttgir", about)
-    if half:
-        output = (
-            "kernel 'kernel': unsupported in ttg.memdesc_reinterpret at bad-reinterpret-slice.ttgir:23:5, program "
-            "(0, 0, 0): a slice of a buffer as a larger buffer"
-        )
-        about = "A view of two buffers that begins in the middle of one."
-        return kernel.case("tile-gpu/bad-reinterpret-slice.ttgir", about, output=output)
-    output = (
-        "kernel 'kernel': out of bounds in ttg.memdesc_reinterpret at bad-reinterpret-beyond.ttgir:23:5, program "
-        "(0, 0, 0): a view of 64 bytes from byte 64 of an allocation of 96"
+    file = f"{name}.ttgir"
+    output = f"kernel 'kernel': {trap.format(f'ttg.memdesc_reinterpret at {file}:23:5, program (0, 0, 0)')}"
+    return kernel.case(f"tile-gpu/{file}", about, output=output if trap else None)
+
+
+@several
+def borrowed_buffers() -> Cases:
+    about = "A view of two buffers of a ring, which begins at the second of three."
+    yield borrowed_buffer("reinterpret-beyond", about, 1)
+    trap = "out of bounds in {}: a view of 64 bytes from byte 64 of an allocation of 96"
+    yield borrowed_buffer(
+        "bad-reinterpret-beyond", "A view of two buffers that begins at the last.", 2, trap=trap
     )
-    about = "A view of two buffers that begins at the last."
-    return kernel.case("tile-gpu/bad-reinterpret-beyond.ttgir", about, output=output)
+    about = "A view of two buffers that begins in the middle of one."
+    trap = "unsupported in {}: a slice of a buffer as a larger buffer"
+    yield borrowed_buffer("bad-reinterpret-slice", about, 0, half=True, trap=trap)
 
 
-def tmem_load_reduced() -> Case:
+TMEM = "#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 8, colStride = 1>\n"
+
+
+@case(
+    "op/ttng.tmem_load-reduced.ttgir",
+    "A load that gives each row's smallest or largest value as well.",
+    target="cuda:103",
+    layouts=TMEM,
+)
+def tmem_load_reduced(kernel: Kernel) -> None:
     """Rows of 128 x 8 floats; a few hold NaN, signed zeros, infinities."""
-    memory = "#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 8, colStride = 1>\n"
-    kernel = Kernel(gpu=True, target="cuda:103", layouts=memory)
     rows, cols = 128, 8
     numbers = [F32.decode(F32.encode((i % 3 == 1, Fraction((29 * i) % 97, 4)))) for i in range(rows * cols)]
     numbers[0:8] = [(0, NAN), (0, Fraction(1)), (1, Fraction(2)), (0, Fraction(0))] * 2
@@ -475,28 +468,20 @@ def tmem_load_reduced() -> Case:
                 best = (smaller if kind == "min" else larger)(best, n, nan)
             expected.append(F32.encode(best))
         kernel.store(f"%r{index}", "f32", (rows,), expected, encoding="#row")
-    return kernel.case(
-        "op/ttng.tmem_load-reduced.ttgir", "A load that gives each row's smallest or largest value as well."
-    )
 
 
-def refused() -> list[Case]:
+def refused(name: str, about: str, text: str, at: str, message: str, notes: str = "", gpu=True) -> Case:
     """What is not run says so where it stands."""
-    out = []
+    kernel = Kernel(gpu=gpu, layouts=ONE if gpu else "")
+    kernel.array("i32", (8,))
+    kernel.do(text)
+    path = f"tile-gpu/bad-{name}.ttgir" if gpu else f"tile/bad-{name}.ttir"
+    return kernel.refused(path, about, at, message, notes=notes)
 
-    def add(name: str, about: str, text: str, at: str, message: str, notes: str = "", gpu: bool = True):
-        kernel = Kernel(gpu=gpu, layouts=ONE if gpu else "")
-        kernel.array("i32", (8,))
-        kernel.do(text)
-        path = f"tile-gpu/bad-{name}.ttgir" if gpu else f"tile/bad-{name}.ttir"
-        lines = kernel.module().split("\n")
-        body = next(i for i, line in enumerate(lines) if at in line)
-        # The case's own header comes first: about, tool, one argument.
-        row, column = body + 1 + 3, lines[body].index(at)
-        output = f"bad-{name}.{'ttgir' if gpu else 'ttir'}:{row}:{column + 1}: error: {message}\n{lines[body]}\n{' ' * column}^"
-        out.append(kernel.case(path, about, output=output + notes))
 
-    add(
+@several
+def all_refused() -> Cases:
+    yield refused(
         "warp-id",
         "The number of a warp among several.",
         "%w = ttg.warp_id",
@@ -504,7 +489,7 @@ def refused() -> list[Case]:
         "the warp's number differs between the 4 warps here, which the tile engine runs as one",
         "\nnote: it runs where one warp does: num_warps=1, or a partition of one warp",
     )
-    add(
+    yield refused(
         "stochastic-rounding",
         "A rounding that needs random bits.",
         "%x = arith.constant dense<1.0> : tensor<8xf32, #line>\n"
@@ -512,7 +497,7 @@ def refused() -> list[Case]:
         "%y = tt.fp_to_fp",
         "rounding 'rs' is not supported: rtne and rtz are",
     )
-    add(
+    yield refused(
         "reinterpret-larger",
         "A buffer read as a larger one.",
         f"%m = ttg.local_alloc : () -> {SLOT}\n"
@@ -520,7 +505,7 @@ def refused() -> list[Case]:
         "%n = ttg.memdesc_reinterpret",
         "a buffer of 32 bytes as one of 64",
     )
-    add(
+    yield refused(
         "extern-unknown",
         "A function that no libdevice has.",
         "%x = arith.constant 1.0 : f32\n"
@@ -531,23 +516,3 @@ def refused() -> list[Case]:
         "\nnote: run the kernel from its ptx or cubin on a GPU, or write the function with tl and math ops",
         gpu=False,
     )
-    return out
-
-
-def cases():
-    yield aref_partitions()
-    yield aref_in_a_loop()
-    yield aref_phi()
-    yield tokens()
-    yield warp_group_results()
-    yield nvws_loads()
-    yield specialize_in_function()
-    yield remote()
-    yield aref_full()
-    yield shared_stores()
-    yield shared_store_of_a_cluster()
-    yield borrowed_buffer(1)
-    yield borrowed_buffer(2)
-    yield borrowed_buffer(0, half=True)
-    yield tmem_load_reduced()
-    yield from refused()

@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy as np
 
 from .builder import Kernel
-from .casefile import Case, Scalar, codes
-from .formats import F16, F32, number, value
-from .sums import matrix, product
+from .casefile import Cases, Scalar, codes
+from .formats import F16, F32
+from .sums import accumulated, matrix
 from .tiles import iota, load, store
 
 OLD_LAYOUTS = """#blocked = #triton_gpu.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 8], \
@@ -35,8 +35,7 @@ class OldKernel(Kernel):
         return self.layouts + body
 
 
-def block_pointers() -> list[Case]:
-    cases = []
+def block_pointers() -> Cases:
     for element, dtype in (("f32", np.float32), ("i16", np.int16)):
         data = (np.arange(35).reshape(5, 7) + 1).astype(dtype)
         k = Kernel()
@@ -86,11 +85,10 @@ def block_pointers() -> list[Case]:
             "Blocks before, over and past each edge, filled with 0 or NaN; transposed by "
             "strides; a clipped store."
         )
-        cases.append(k.case(f"op/tt.make_tensor_ptr{suffix}.ttir", about))
-    return cases
+        yield k.case(f"op/tt.make_tensor_ptr{suffix}.ttir", about)
 
 
-def tensor_maps() -> list[Case]:
+def tensor_maps() -> Cases:
     """3.2 and 3.3 at TTIR: the kernel writes a descriptor into a workspace."""
     data = (np.arange(50).reshape(5, 10) + 1).astype(np.float32)
     k = Kernel()
@@ -116,12 +114,9 @@ def tensor_maps() -> list[Case]:
     zero = k.constant(0, "i8", (128,))
     k.do(f"tt.store {k.pointers(workspace, 'i8', (128,))}, {zero} : tensor<128x!tt.ptr<i8>>")
     assert array.after is None
-    cases = [
-        k.case(
-            "op/tt.experimental_tensormap_create.ttir",
-            "A descriptor that the kernel makes: Triton 3.2 and 3.3.",
-        )
-    ]
+    yield k.case(
+        "op/tt.experimental_tensormap_create.ttir", "A descriptor that the kernel makes: Triton 3.2 and 3.3."
+    )
 
     k = Kernel()
     after = data.copy()
@@ -135,7 +130,7 @@ def tensor_maps() -> list[Case]:
     v = k.emit(f"tt.experimental_descriptor_load {d}[{c[0]}, {c[0]}] : {type_} -> tensor<4x8xf32>")
     v = k.emit(f"arith.addf {v}, {v} : tensor<4x8xf32>")
     k.do(f"tt.experimental_descriptor_store {d}[{c[1]}, {c[2]}], {v} : {type_}, tensor<4x8xf32>")
-    cases.append(k.case("op/old-descriptor.ttir", "A block loaded and stored under the names of 3.0 to 3.3."))
+    yield k.case("op/old-descriptor.ttir", "A block loaded and stored under the names of 3.0 to 3.3.")
 
     k = Kernel()
     rows = np.array([3, 0, 4, 1, 9, 2, -1, 3], np.int32)
@@ -164,11 +159,10 @@ def tensor_maps() -> list[Case]:
         f"tt.experimental_descriptor_scatter {e}[{j}, {c[1]}], {x} : {row}, tensor<8xi32>, i32, "
         f"tensor<8x8xf32>"
     )
-    cases.append(k.case("op/old-descriptor-gather.ttir", "Rows by index under the names of 3.3."))
-    return cases
+    yield k.case("op/old-descriptor-gather.ttir", "Rows by index under the names of 3.3.")
 
 
-def old_shared() -> list[Case]:
+def old_shared() -> Cases:
     shared = (
         "#shared = #triton_gpu.shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [2, 1, 0], "
         "hasLeadingOffset = false}>\n"
@@ -190,11 +184,9 @@ def old_shared() -> list[Case]:
     s = k.emit(f"triton_gpu.memdesc_subview {b}[{zero}, {four}] : {flat} -> {part}")
     y = k.emit(f"triton_gpu.local_load {s} : {part} -> {k.type((4, 4), 'i32')}")
     store(k, y, a[:, 4:].copy())
-    cases = [
-        k.case(
-            "op/ttg.memdesc_subview.ttgir", "A slot of a ring and a slice of it, as 3.0 to 3.2 write them."
-        )
-    ]
+    yield k.case(
+        "op/ttg.memdesc_subview.ttgir", "A slot of a ring and a slice of it, as 3.0 to 3.2 write them."
+    )
 
     layouts = """#nv = #triton_gpu.shared<{vec = 8, perPhase = 4, maxPhase = 2, order = [1, 0], \
 hasLeadingOffset = true}>
@@ -202,13 +194,8 @@ hasLeadingOffset = true}>
 [16, 16, 16]}>
 """
     m, n, depth = 64, 16, 16
-    left, right, start = (
-        matrix(F16, (m, depth), "oa"),
-        matrix(F16, (depth, n), "ob"),
-        matrix(F32, (m, n), "oc"),
-    )
-    exact = product([value(F16.decode(v)) for v in left], [value(F16.decode(v)) for v in right], m, n, depth)
-    total = [F32.encode(number(e + value(F32.decode(v)))) for e, v in zip(exact, start, strict=True)]
+    left, right = matrix(F16, (m, depth), "oa"), matrix(F16, (depth, n), "ob")
+    start = matrix(F32, (m, n), "oc")
     k = OldKernel(layouts)
     x, y, z = k.load("f16", (m, depth), left), k.load("f16", (depth, n), right), k.load("f32", (m, n), start)
     one, two = f"!tt.memdesc<{m}x{depth}xf16, #nv>", f"!tt.memdesc<{depth}x{n}xf16, #nv>"
@@ -220,12 +207,11 @@ hasLeadingOffset = true}>
     r = k.emit(f"triton_nvidia_gpu.dot_async {s}, {t}, {z} {attributes} : {one} * {two} -> {mma}")
     r = k.emit(f"triton_nvidia_gpu.dot_wait {r} {{pendings = 0 : i32}} : {mma}")
     r = k.emit(f"triton_gpu.convert_layout {r} : {mma} -> {blocked}")
-    k.store(r, "f32", (m, n), total)
-    cases.append(k.case("op/old-dot_async.ttgir", "wgmma under the names of 3.0 and 3.1; sums are exact."))
-    return cases
+    k.store(r, "f32", (m, n), accumulated(F16, left, right, F32, start, m, n, depth))
+    yield k.case("op/old-dot_async.ttgir", "wgmma under the names of 3.0 and 3.1; sums are exact.")
 
 
-def external() -> Case:
+def external() -> Cases:
     """libdevice functions whose results are exact or correctly rounded; test_ulp.py measures the others."""
     from .elementwise import float_corners
     from .formats import add, fma, larger, multiply, remainder, square_root
@@ -247,10 +233,11 @@ def external() -> Case:
         r = k.emit(f"tt.extern_elementwise {', '.join(names)} {attributes} : {types}")
         rows = zip(*operands[:arity], strict=True)
         k.store(r, "f32", (16,), [F32.encode(function(*map(F32.decode, row))) for row in rows])
-    return k.case(
+    yield k.case(
         "op/tt.extern_elementwise.ttir", "libdevice: exact and correctly rounded functions on corner values."
     )
 
 
-def cases() -> list[Case]:
-    return [*block_pointers(), *tensor_maps(), *old_shared(), external()]
+def cases() -> Cases:
+    for family in (block_pointers, tensor_maps, old_shared, external):
+        yield from family()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from .builder import Kernel
-from .casefile import Case
+from .builder import Family, Kernel, plain
+from .casefile import Cases
 from .formats import (
     BF16,
     E2M1,
@@ -22,6 +22,9 @@ from .formats import (
     wrap,
 )  # fmt: skip
 
+FAMILY = Family()
+case, several, cases = FAMILY.case, FAMILY.several, FAMILY.cases
+
 
 def codes(form, values) -> list[int]:
     return [form.encode((int(v < 0), abs(Fraction(v)))) for v in values]
@@ -30,8 +33,8 @@ def codes(form, values) -> list[int]:
 # ---- what a profiler marks
 
 
-def profiler_marks() -> Case:
-    kernel = Kernel()
+@case("op/proton.record.ttir", "Marks of the profiler are nothing to do.")
+def profiler_marks(kernel: Kernel) -> None:
     x = kernel.load("i32", (8,), list(range(8)))
     kernel.do(f"""
 proton.record start "double"
@@ -41,14 +44,13 @@ proton.event start %event : i32
 proton.record end "double"
 """)
     kernel.store("%y", "i32", (8,), [2 * i for i in range(8)])
-    return kernel.case("op/proton.record.ttir", "Marks of the profiler are nothing to do.")
 
 
 # ---- integers and floats
 
 
-def addui_extended() -> Case:
-    kernel = Kernel()
+@case("op/arith.addui_extended.ttir", "Sums and whether they wrapped.")
+def addui_extended(kernel: Kernel) -> None:
     lhs = [0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFF, 12345, 0xFFFFFFFE]
     rhs = [0, 0xFFFFFFFF, 0xFFFFFFFF, 0x80000000, 1, 1, 54321, 1]
     x, y = kernel.load("i32", (8,), lhs), kernel.load("i32", (8,), rhs)
@@ -56,11 +58,10 @@ def addui_extended() -> Case:
     kernel.do(f"%sum, %over = arith.addui_extended {x}, {y} : {tensor}, tensor<8xi1>")
     kernel.store("%sum", "i32", (8,), [wrap(a + b, 32) for a, b in zip(lhs, rhs, strict=True)])
     kernel.store("%over", "i1", (8,), [int(a + b >> 32 != 0) for a, b in zip(lhs, rhs, strict=True)])
-    return kernel.case("op/arith.addui_extended.ttir", "Sums and whether they wrapped.")
 
 
-def subui_extended() -> Case:
-    kernel = Kernel()
+@case("op/arith.subui_extended.ttir", "Differences and whether they borrowed.")
+def subui_extended(kernel: Kernel) -> None:
     lhs = [0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 5, 12345, 0]
     rhs = [0, 0xFFFFFFFF, 0xFFFFFFFF, 0x80000001, 1, 7, 54321, 1]
     x, y = kernel.load("i32", (8,), lhs), kernel.load("i32", (8,), rhs)
@@ -68,11 +69,10 @@ def subui_extended() -> Case:
     kernel.do(f"%difference, %borrow = arith.subui_extended {x}, {y} : {tensor}, tensor<8xi1>")
     kernel.store("%difference", "i32", (8,), [wrap(a - b, 32) for a, b in zip(lhs, rhs, strict=True)])
     kernel.store("%borrow", "i1", (8,), [int(a < b) for a, b in zip(lhs, rhs, strict=True)])
-    return kernel.case("op/arith.subui_extended.ttir", "Differences and whether they borrowed.")
 
 
-def atomic_load_store() -> Case:
-    kernel = Kernel()
+@case("op/tt.atomic_load.ttir", "Loads and stores that are whole, under a mask, and of a scalar.")
+def atomic_load_store(kernel: Kernel) -> None:
     data = [3, 1, 4, 1, 5, 9, 2, 6]
     pointer, _ = kernel.array("i32", (8,), data, None)
     where = kernel.pointers(pointer, "i32", (8,))
@@ -89,13 +89,14 @@ def atomic_load_store() -> Case:
     w = kernel.emit(f"tt.atomic_load relaxed, cta, {one} : (!tt.ptr<i64>) -> i64")
     kernel.store(w, "i64", (), [7])
     assert array.size == 8
-    return kernel.case(
-        "op/tt.atomic_load.ttir", "Loads and stores that are whole, under a mask, and of a scalar."
-    )
 
 
-def atomic_poll() -> list[Case]:
-    kernel = Kernel()
+@case(
+    "op/tt.atomic_poll.ttir",
+    "The first program waits for the four flags that the second sets; a wait that times out gives false.",
+    header=["grid: 2", "threads: 1"],
+)
+def atomic_poll(kernel: Kernel) -> None:
     flags, _ = kernel.array("i32", (4,), None, [1, 2, 3, 4])
     out, _ = kernel.array("i32", (2,), None, [1, 1])
     kernel.do("""
@@ -129,19 +130,14 @@ scf.if %first {
   tt.store %q, %good : !tt.ptr<i32>
 }""")
     assert flags and out
-    about = (
-        "The first program waits for the four flags that the second sets; a wait that times out gives false."
-    )
-    waiting = kernel.case("op/tt.atomic_poll.ttir", about, header=["grid: 2", "threads: 1"])
-    return [waiting]
 
 
-def memdesc_row() -> Case:
-    kernel = Kernel(gpu=True)
-    kernel.layouts = (
-        "#ring = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>\n"
-        "#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n"
-    )
+@case(
+    "tile-gpu/memdesc-index-row.ttgir",
+    "Indexing a dimension that the encoding covers gives a row.",
+    gpu=True, layouts=plain("ring", "1, 0") + plain("one", "0"),
+)  # fmt: skip
+def memdesc_row(kernel: Kernel) -> None:
     data = [[10 * r + c for c in range(8)] for r in range(4)]
     x = kernel.load("i32", (4, 8), [v for row in data for v in row])
     whole, part = "!ttg.memdesc<4x8xi32, #ring, #smem, mutable>", "!ttg.memdesc<8xi32, #one, #smem, mutable>"
@@ -151,13 +147,10 @@ def memdesc_row() -> Case:
         row = kernel.emit(f"ttg.memdesc_index {m}[{i}] : {whole} -> {part}")
         v = kernel.emit(f"ttg.local_load {row} : {part} -> {kernel.type((8,), 'i32')}")
         kernel.store(v, "i32", (8,), data[r])
-    return kernel.case(
-        "tile-gpu/memdesc-index-row.ttgir", "Indexing a dimension that the encoding covers gives a row."
-    )
 
 
-def rounding_modes() -> list[Case]:
-    kernel = Kernel()
+@case("op/arith.truncf-rounding.ttir", "Roundings that arith.truncf names.")
+def rounding_modes(kernel: Kernel) -> None:
     values = [1 + Fraction(3, 4096), -1 - Fraction(3, 4096), 65519, -65536, Fraction(1, 3 * 2**24)]
     values = [F32.decode(c) for c in codes(F32, values)] + [(0, INF), (1, INF), (0, NAN)]
     x = kernel.load("f32", (8,), [F32.encode(v) for v in values])
@@ -166,12 +159,10 @@ def rounding_modes() -> list[Case]:
     b = kernel.emit(f"arith.truncf {x} toward_zero : {t32} to {t16}")
     kernel.store(a, "f16", (8,), [F16.encode(v) for v in values])
     kernel.store(b, "f16", (8,), [F16.encode(v, "rtz") for v in values])
-    cases = [kernel.case("op/arith.truncf-rounding.ttir", "Roundings that arith.truncf names.")]
-    return cases
 
 
-def ipowi() -> Case:
-    kernel = Kernel()
+@case("op/math.ipowi.ttir", "Powers that wrap, and negative ones, which truncate to 0 but for 1 and -1.")
+def ipowi(kernel: Kernel) -> None:
     base = [0, 0, 2, -2, 3, -1, -1, 1, 2, -3, 7, 10, 5, -128]
     power = [0, 5, 31, 31, 20, -3, -4, -100, -1, -2, 13, 9, 0, 2]
     base += [1, 1]
@@ -186,13 +177,10 @@ def ipowi() -> Case:
     y = kernel.load("i32", (16,), [wrap(p, 32) for p in power])
     z = kernel.emit(f"math.ipowi {x}, {y} : tensor<16xi32>")
     kernel.store(z, "i32", (16,), [result(b, p) for b, p in zip(base, power, strict=True)])
-    return kernel.case(
-        "op/math.ipowi.ttir", "Powers that wrap, and negative ones, which truncate to 0 but for 1 and -1."
-    )
 
 
-def fpowi() -> list[Case]:
-    cases = []
+@several
+def fpowi() -> Cases:
     for form, name in ((F32, "f32"), (F16, "f16")):
         kernel = Kernel()
         base = [2, -3, Fraction(1, 2), 0, -1, -1, Fraction(3, 2), 5]
@@ -200,60 +188,41 @@ def fpowi() -> list[Case]:
         x = kernel.load(name, (8,), codes(form, base))
         y = kernel.load("i32", (8,), [wrap(p, 32) for p in power])
         z = kernel.emit(f"math.fpowi {x}, {y} : tensor<8x{name}>, tensor<8xi32>")
-        kernel.store(
-            z,
-            name,
-            (8,),
-            codes(
-                form,
-                [
-                    Fraction(b) ** p if p >= 0 else 1 / Fraction(b) ** -p
-                    for b, p in zip(base, power, strict=True)
-                ],
-            ),
-        )
-        cases.append(kernel.case(f"op/math.fpowi-{name}.ttir", f"Integer powers of {name}, rounded once."))
-    return cases
+        results = [Fraction(b) ** p for b, p in zip(base, power, strict=True)]
+        kernel.store(z, name, (8,), codes(form, results))
+        yield kernel.case(f"op/math.fpowi-{name}.ttir", f"Integer powers of {name}, rounded once.")
 
 
-def unrealized_cast() -> Case:
-    kernel = Kernel()
+@case("op/builtin.unrealized_conversion_cast.ttir", "index to i64 and back: the same bits.")
+def unrealized_cast(kernel: Kernel) -> None:
     x = kernel.load("i64", (4,), [1, 2, wrap(-3, 64), 4])
     a = kernel.emit(f"builtin.unrealized_conversion_cast {x} : tensor<4xi64> to tensor<4xindex>")
     b = kernel.emit(f"arith.addi {a}, {a} : tensor<4xindex>")
     c = kernel.emit(f"builtin.unrealized_conversion_cast {b} : tensor<4xindex> to tensor<4xi64>")
     kernel.store(c, "i64", (4,), [2, 4, wrap(-6, 64), 8])
-    return kernel.case("op/builtin.unrealized_conversion_cast.ttir", "index to i64 and back: the same bits.")
 
 
 # ---- pipelining
 
 
-def predicate_stage() -> Case:
-    kernel = Kernel(gpu=True)
+@case("op/ttg.predicate_stage.ttgir", "iv < ub - (maxStage - stage) * step.", gpu=True)
+def predicate_stage(kernel: Kernel) -> None:
     # stage s of max 2: iv < ub - (2 - s) * step
     out = []
     for iv, ub, step, stage in (
-        (0, 10, 1, 0),
-        (7, 10, 1, 0),
-        (8, 10, 1, 0),
-        (8, 10, 1, 1),
-        (9, 10, 1, 1),
-        (9, 10, 1, 2),
-        (4, 12, 3, 0),
-        (6, 12, 3, 0),
-    ):
+        (0, 10, 1, 0), (7, 10, 1, 0), (8, 10, 1, 0), (8, 10, 1, 1), (9, 10, 1, 1), (9, 10, 1, 2),
+        (4, 12, 3, 0), (6, 12, 3, 0),
+    ):  # fmt: skip
         names = [kernel.constant(v, "i32") for v in (iv, ub, step)]
         p = kernel.emit(f"ttg.predicate_stage {', '.join(names)} maxStage 2 stage {stage} : i32 -> i1")
         out.append((p, int(iv < ub - (2 - stage) * step)))
     for p, expected in out:
         value = kernel.emit(f"arith.extui {p} : i1 to i32")
         kernel.store(value, "i32", (), [expected])
-    return kernel.case("op/ttg.predicate_stage.ttgir", "iv < ub - (maxStage - stage) * step.")
 
 
-def mask() -> Case:
-    kernel = Kernel(gpu=True)
+@case("op/ttg.mask.ttgir", "A region under a predicate: run, and not run.", gpu=True)
+def mask(kernel: Kernel) -> None:
     data = list(range(1, 9))
     x = kernel.load("i32", (8,), data)
     out, _ = kernel.array("i32", (8,), None, [v + 1 for v in data])
@@ -270,11 +239,14 @@ def mask() -> Case:
   ttg.mask.return %y{on} : {tensor}
 }}) : (i1) -> {tensor}""")
     kernel.store("%mtrue", "i32", (8,), [v + 1 for v in data])
-    return kernel.case("op/ttg.mask.ttgir", "A region under a predicate: run, and not run.")
 
 
-def subtiled_region() -> Case:
-    kernel = Kernel(gpu=True)
+@case(
+    "op/ttng.subtiled_region.ttgir",
+    "One body for three tiles, with values of each, a shared one and the tile's number.",
+    gpu=True,
+)
+def subtiled_region(kernel: Kernel) -> None:
     parts = [[1, 2, 3, 4], [10, 20, 30, 40], [100, 200, 300, 400]]
     tiles = [kernel.load("i32", (4,), part) for part in parts]
     shared = kernel.load("i32", (4,), [7, 7, 7, 7])
@@ -295,27 +267,29 @@ def subtiled_region() -> Case:
   }} -> ({t}, {t}, {t})""")
     for i, part in enumerate(parts):
         kernel.store(f"%r#{i}", "i32", (4,), [v * (5, 6, 8)[i] + 7 + i for v in part])
-    return kernel.case(
-        "op/ttng.subtiled_region.ttgir",
-        "One body for three tiles, with values of each, a shared one and the tile's number.",
-    )
 
 
 # ---- the machine
 
 
-def ballot() -> list[Case]:
-    kernel = Kernel(gpu=True, warps=1)
+@case("op/ttng.vote_ballot_sync.ttgir", "One predicate for all lanes.", gpu=True, warps=1)
+def ballot(kernel: Kernel) -> None:
     for mask_, on in ((0xFFFFFFFF, "true"), (0x0000FFFF, "true"), (0xFFFFFFFF, "false")):
         m = kernel.constant(signed(mask_, 32), "i32")
         v = kernel.emit(f"ttng.vote_ballot_sync {m}, {kernel.constant(on, 'i1')} : i1 -> i32")
         kernel.store(v, "i32", (), [mask_ if on == "true" else 0])
-    cases = [kernel.case("op/ttng.vote_ballot_sync.ttgir", "One predicate for all lanes.")]
-    kernel = Kernel(gpu=True, warps=4)
+
+
+LINE = "#two = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>\n"
+
+
+@case(
+    "op/ttng.vote_ballot_sync-tensor.ttgir",
+    "A predicate an element: lanes of a warp vote register by register.",
+    gpu=True, layouts=LINE,
+)  # fmt: skip
+def ballot_of_tensors(kernel: Kernel) -> None:
     data = [(i * i + i // 7) % 3 == 0 for i in range(256)]  # two registers a lane, four warps
-    kernel.layouts = (
-        "#two = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>\n"
-    )
     x = kernel.load("i1", (256,), [int(b) for b in data], encoding="#two")
     m = kernel.constant(0x7FFFFFFF, "i32")
     v = kernel.emit(
@@ -325,33 +299,25 @@ def ballot() -> list[Case]:
     # Element e is register e // 128 of warp e // 32 % 4, lane e % 32.
     votes = [sum(data[e // 32 * 32 + lane] << lane for lane in range(32)) & 0x7FFFFFFF for e in range(256)]
     kernel.store(v, "i32", (256,), votes, encoding="#two")
-    cases.append(
-        kernel.case(
-            "op/ttng.vote_ballot_sync-tensor.ttgir",
-            "A predicate an element: lanes of a warp vote register by register.",
-        )
-    )
-    return cases
 
 
-def warp_id() -> list[Case]:
-    kernel = Kernel(gpu=True, warps=1)
+@case(
+    "op/ttg.warp_id.ttgir", "The number of the only warp; a clock that does not go back.", gpu=True, warps=1
+)
+def warp_id(kernel: Kernel) -> None:
     kernel.store(kernel.emit("ttg.warp_id"), "i32", (), [0])
     one = kernel.constant(1, "i32")
     a, b = kernel.emit("ttg.clock64"), kernel.emit("ttg.clock64")
     later = kernel.emit(f"arith.cmpi sge, {b}, {a} : i64")
     kernel.store(kernel.emit(f"arith.extui {later} : i1 to i32"), "i32", (), [1])
     kernel.store(one, "i32", (), [1])
-    return [
-        kernel.case("op/ttg.warp_id.ttgir", "The number of the only warp; a clock that does not go back.")
-    ]
 
 
 # ---- shared memory
 
 
-def local_atomic_scatter() -> list[Case]:
-    cases = []
+@several
+def local_atomic_scatter() -> Cases:
     index = [0, 3, 3, 7, 1, 0, 3, 7]
     masks = [1, 1, 1, 1, 0, 1, 0, 1]
     start = [10, 20, 30, 40, 50, 60, 70, 80]
@@ -368,10 +334,7 @@ def local_atomic_scatter() -> list[Case]:
         "exch": lambda a, b: b,
     }
     for kind, function in kinds.items():
-        kernel = Kernel(
-            gpu=True,
-            layouts="#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n",
-        )
+        kernel = Kernel(gpu=True, layouts=plain("shared", "0"))
         x = kernel.load("i32", (8,), start)
         i = kernel.load("i32", (8,), index)
         v = kernel.load("i32", (8,), [wrap(n, 32) for n in value])
@@ -390,20 +353,17 @@ def local_atomic_scatter() -> list[Case]:
                 memory[at] = signed(wrap(function(memory[at], n), 32), 32)
         kernel.store(old, "i32", (8,), [wrap(n, 32) for n in olds])
         kernel.store(new, "i32", (8,), [wrap(n, 32) for n in memory])
-        cases.append(
-            kernel.case(
-                f"op/ttg.local_atomic_scatter_rmw-{kind}.ttgir",
-                f"{kind} at indices of shared memory, elements in order, under a mask.",
-            )
+        yield kernel.case(
+            f"op/ttg.local_atomic_scatter_rmw-{kind}.ttgir",
+            f"{kind} at indices of shared memory, elements in order, under a mask.",
         )
-    return cases
 
 
 # ---- narrow floats
 
 
-def upcast_mxfp() -> list[Case]:
-    cases = []
+@several
+def upcast_mxfp() -> Cases:
     for old, fp_type, target in (
         ("triton_gpu", "e2m1", "bf16"),
         ("triton_gpu", "e4m3", "bf16"),
@@ -435,17 +395,19 @@ def upcast_mxfp() -> list[Case]:
             f" -> {kernel.type((rows, k), target)}"
         )
         kernel.store(z, target, (rows, k), expected)
-        cases.append(
-            kernel.case(
-                f"op/{'ttg' if old == 'triton_gpu' else 'amdg'}.upcast_mxfp-{fp_type}.ttir",
-                f"{fp_type} times scales of groups of 32, in {target}.",
-            )
+        yield kernel.case(
+            f"op/{'ttg' if old == 'triton_gpu' else 'amdg'}.upcast_mxfp-{fp_type}.ttir",
+            f"{fp_type} times scales of groups of 32, in {target}.",
         )
-    return cases
 
 
-def scaled_downcast() -> Case:
-    kernel = Kernel(gpu=True, target="hip:gfx1250")
+@case(
+    "op/amdg.scaled_downcast.ttgir",
+    "Values over the scale of their group of 8, as fp8 and as pairs of fp4.",
+    gpu=True,
+    target="hip:gfx1250",
+)
+def scaled_downcast(kernel: Kernel) -> None:
     rows, k, group = 2, 32, 8
     values = codes(F16, [Fraction((37 * i) % 113 - 56, 4) for i in range(rows * k)])
     scale = [127, 128, 126, 130, 125, 127, 129, 124]
@@ -468,14 +430,10 @@ def scaled_downcast() -> Case:
     )
     fours = [E2M1.encode(scaled(i), saturate=True) for i in range(rows * k)]
     kernel.store(z, "i8", (rows, k // 2), [a | b << 4 for a, b in zip(fours[::2], fours[1::2], strict=True)])
-    return kernel.case(
-        "op/amdg.scaled_downcast.ttgir",
-        "Values over the scale of their group of 8, as fp8 and as pairs of fp4.",
-    )
 
 
-def batched_dot_scaled() -> Case:
-    kernel = Kernel()
+@case("op/tt.dot_scaled-batch.ttir", "A batch of two scaled products, e4m3 times e2m1.")
+def batched_dot_scaled(kernel: Kernel) -> None:
     batch, m, n, k, group = 2, 4, 4, 64, 32
     a = codes(E4M3FN, [(5 * i) % 9 - 4 for i in range(batch * m * k)])
     b = [(11 * i + i // 64) % 256 for i in range(batch * k // 2 * n)]
@@ -512,11 +470,14 @@ def batched_dot_scaled() -> Case:
         for c in range(n)
     ]
     kernel.store(d, "f32", (batch, m, n), codes(F32, expected))
-    return kernel.case("op/tt.dot_scaled-batch.ttir", "A batch of two scaled products, e4m3 times e2m1.")
 
 
-def packed_arith() -> list[Case]:
-    kernel = Kernel(gpu=True)
+@case(
+    "op/ttng.packed_arith.ttgir",
+    "Operands of several types, and four-bit pairs: exact, then rounded once.",
+    gpu=True,
+)
+def packed_arith(kernel: Kernel) -> None:
     a16 = codes(F16, [1, Fraction(3, 2), -2, 1000])
     b32 = codes(F32, [Fraction(1, 3).limit_denominator(8), 2, 1, 100000])
     c16 = codes(BF16, [1, 2, 3, 4])
@@ -563,32 +524,3 @@ def packed_arith() -> list[Case]:
             for h, o in zip(halves, others, strict=True)
         ],
     )
-    return [
-        kernel.case(
-            "op/ttng.packed_arith.ttgir",
-            "Operands of several types, and four-bit pairs: exact, then rounded once.",
-        )
-    ]
-
-
-def cases():
-    yield profiler_marks()
-    yield addui_extended()
-    yield subui_extended()
-    yield atomic_load_store()
-    yield from atomic_poll()
-    yield memdesc_row()
-    yield from rounding_modes()
-    yield scaled_downcast()
-    yield batched_dot_scaled()
-    yield ipowi()
-    yield from fpowi()
-    yield unrealized_cast()
-    yield predicate_stage()
-    yield mask()
-    yield subtiled_region()
-    yield from ballot()
-    yield from warp_id()
-    yield from local_atomic_scatter()
-    yield from upcast_mxfp()
-    yield from packed_arith()

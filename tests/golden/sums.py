@@ -10,22 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from .builder import Kernel
-from .casefile import Case
-from .formats import (
-    BF16,
-    E2M1,
-    E4M3FN,
-    E5M2,
-    F16,
-    F32,
-    F64,
-    add,
-    fma,
-    larger,
-    number,
-    smaller,
-    value,
-)
+from .casefile import Case, Cases
+from .formats import BF16, E2M1, E4M3FN, E5M2, F16, F32, F64, add, fma, larger, number, smaller, value
 from .tiles import NUMPY, iota, load, store
 
 # ---- reductions and scans
@@ -46,7 +32,7 @@ def fold(function, form, numbers: list):
     return form.encode(total)
 
 
-def reductions() -> list[Case]:
+def reductions() -> Cases:
     kernel = Kernel()
     generator = np.random.default_rng(3)
     functions = {
@@ -68,7 +54,7 @@ def reductions() -> list[Case]:
                     + f" : ({kernel.type((4, 8), element)}) -> {kernel.type(expected.shape, element)}"
                 )
                 store(kernel, f"%r{kernel.count}", expected)
-    cases = [kernel.case("op/tt.reduce.ttir", "Integers over either axis; sums and products wrap.")]
+    yield kernel.case("op/tt.reduce.ttir", "Integers over either axis; sums and products wrap.")
 
     kernel = Kernel()
     for form in (F16, F32, F64):
@@ -95,7 +81,7 @@ def reductions() -> list[Case]:
             )
             kernel.store(f"%r{kernel.count}", form.name, (4,), [fold(function, form, row) for row in decoded])
     about = "Floats: exact sums, signed zeros, a NaN, an infinity, by every combine function."
-    cases.append(kernel.case("op/tt.reduce-float.ttir", about))
+    yield kernel.case("op/tt.reduce-float.ttir", about)
 
     kernel = Kernel()
     data = np.random.default_rng(5).integers(-100, 100, (4, 8)).astype(np.int32)
@@ -113,9 +99,7 @@ def reductions() -> list[Case]:
                     + " : (tensor<4x8xi32>) -> tensor<4x8xi32>"
                 )
                 store(kernel, f"%r{kernel.count}", expected)
-    cases.append(
-        kernel.case("op/tt.scan.ttir", "Running sums, products and maxima, both axes and directions.")
-    )
+    yield kernel.case("op/tt.scan.ttir", "Running sums, products and maxima, both axes and directions.")
 
     kernel = Kernel()
     a, b = iota((8,)) - 3, iota((8,)) * 2
@@ -130,8 +114,7 @@ def reductions() -> list[Case]:
 }}) : (tensor<8xi32>, tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>)""")
     store(kernel, "%m#0", a + b)
     store(kernel, "%m#1", a * b)
-    cases.append(kernel.case("op/tt.map_elementwise.ttir", "Two operands, two results, two elements a call."))
-    return cases
+    yield kernel.case("op/tt.map_elementwise.ttir", "Two operands, two results, two elements a call.")
 
 
 # ---- dots
@@ -152,18 +135,20 @@ def product(a, b, m, n, k, scale=lambda row, kk, col: 1):
     ]
 
 
-def dots() -> list[Case]:
+def accumulated(form, a, b, accumulator, c, m, n, k) -> list[int]:
+    """The codes of a b + c, each rounded once from the exact sum."""
+    exact = product(*([value(form.decode(v)) for v in codes] for codes in (a, b)), m, n, k)
+    return [
+        accumulator.encode(number(e + value(accumulator.decode(v)))) for e, v in zip(exact, c, strict=True)
+    ]
+
+
+def dots() -> Cases:
     kernel = Kernel()
     m, n, k = 16, 16, 32
     for form, accumulator in (
-        (F16, F32),
-        (BF16, F32),
-        (F32, F32),
-        (F16, F16),
-        (F64, F64),
-        (E4M3FN, F32),
-        (E5M2, F32),
-    ):
+        (F16, F32), (BF16, F32), (F32, F32), (F16, F16), (F64, F64), (E4M3FN, F32), (E5M2, F32),
+    ):  # fmt: skip
         a, b = matrix(form, (m, k), "a" + form.name), matrix(form, (k, n), "b" + form.name)
         c = matrix(accumulator, (m, n), "c")
         x, y = kernel.load(form.name, (m, k), a), kernel.load(form.name, (k, n), b)
@@ -173,12 +158,7 @@ def dots() -> list[Case]:
         r = kernel.emit(
             f"tt.dot {x}, {y}, {z}{precision} : {types} -> {kernel.type((m, n), accumulator.name)}"
         )
-        exact = product([value(form.decode(v)) for v in a], [value(form.decode(v)) for v in b], m, n, k)
-        expected = [
-            accumulator.encode(number(e + value(accumulator.decode(v))))
-            for e, v in zip(exact, c, strict=True)
-        ]
-        kernel.store(r, accumulator.name, (m, n), expected)
+        kernel.store(r, accumulator.name, (m, n), accumulated(form, a, b, accumulator, c, m, n, k))
     rng = np.random.default_rng(7)
     a, b = rng.integers(-128, 128, (m, k)).astype(np.int8), rng.integers(-128, 128, (k, n)).astype(np.int8)
     c = rng.integers(-(2**31), 2**31, (m, n)).astype(np.int32)
@@ -187,7 +167,7 @@ def dots() -> list[Case]:
     exact = a.astype(np.int64) @ b.astype(np.int64) + c
     store(kernel, r, exact.astype(np.int32))
     about = "Values whose sums are exact, in every operand and accumulator type; i8 wraps in i32."
-    cases = [kernel.case("op/tt.dot.ttir", about)]
+    yield kernel.case("op/tt.dot.ttir", about)
 
     kernel = Kernel()
     m, n, k = 4, 4, 16
@@ -220,8 +200,9 @@ def dots() -> list[Case]:
     about = (
         "Inexact sums: each element is one chain of f32 FMAs in ascending k; tf32 rounds its operands first."
     )
-    cases.append(kernel.case("op/tt.dot-f32.ttir", about))
-    return [*cases, dot_starts(), *scaled()]
+    yield kernel.case("op/tt.dot-f32.ttir", about)
+    yield dot_starts()
+    yield from scaled()
 
 
 def dot_starts() -> Case:
@@ -266,30 +247,17 @@ def dot_starts() -> Case:
     return kernel.case("op/tt.dot-start.ttir", about)
 
 
-def scaled() -> list[Case]:
+def scaled() -> Cases:
     from .formats import E2M3, E3M2
 
-    cases = []
     m, n, k = 16, 8, 64
     formats = {
-        "e4m3": E4M3FN,
-        "e5m2": E5M2,
-        "e2m1": E2M1,
-        "bf16": BF16,
-        "fp16": F16,
-        "e2m3": E2M3,
-        "e3m2": E3M2,
-    }
+        "e4m3": E4M3FN, "e5m2": E5M2, "e2m1": E2M1, "bf16": BF16, "fp16": F16, "e2m3": E2M3, "e3m2": E3M2,
+    }  # fmt: skip
     for left, right in (
-        ("e4m3", "e5m2"),
-        ("e5m2", "e4m3"),
-        ("e2m1", "e2m1"),
-        ("e2m1", "bf16"),
-        ("e4m3", "fp16"),
-        ("bf16", "e2m1"),
-        ("e2m3", "e3m2"),
-        ("e3m2", "e4m3"),
-    ):
+        ("e4m3", "e5m2"), ("e5m2", "e4m3"), ("e2m1", "e2m1"), ("e2m1", "bf16"), ("e4m3", "fp16"),
+        ("bf16", "e2m1"), ("e2m3", "e3m2"), ("e3m2", "e4m3"),
+    ):  # fmt: skip
         kernel = Kernel()
         names, values, scales, texts = [], [], [], []
         for side, name in ((0, left), (1, right)):
@@ -334,9 +302,9 @@ def scaled() -> list[Case]:
         exact = product(values[0], values[1], m, n, k, scale_of)
         kernel.store(r, "f32", (m, n), [F32.encode(number(e)) for e in exact])
         about = f"{left} times {right}, a power of two for each 32 of k; the sums are exact."
-        cases.append(kernel.case(f"op/tt.dot_scaled-{left}-{right}.ttir", about))
-    return cases
+        yield kernel.case(f"op/tt.dot_scaled-{left}-{right}.ttir", about)
 
 
-def cases() -> list[Case]:
-    return reductions() + dots()
+def cases() -> Cases:
+    for family in (reductions, dots):
+        yield from family()

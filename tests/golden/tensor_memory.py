@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
-from .casefile import Case
+from .builder import Family, Kernel
 from .gpu import BARRIER, alloc, barrier, memdesc, nvidia
 from .tiles import iota, load, store
 
+FAMILY = Family(functools.partial(nvidia, "cuda:100"))
+case, cases = FAMILY.case, FAMILY.cases
 TENSOR_MEMORY = ", #ttng.tensor_memory, mutable"
 # How TMA brings scales of 256 rows, in pieces of 32 rows of 16 bytes; and the same bytes as a matrix.
 PIECES = """#pieces = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [4, 3, 2, 1, 0]}>
@@ -21,8 +25,8 @@ LANES = """#matrix = #ttg.shared_linear<{offset = [[0, 1], [0, 2], [32, 0], [0, 
 """
 
 
-def slices() -> Case:
-    k = nvidia("cuda:100")
+@case("op/ttng.tmem_subslice.ttgir", "Columns that begin anywhere; the last tile of a ring.")
+def slices(k: Kernel) -> None:
     true, zero, one = k.constant("true", "i1"), k.constant(0, "i32"), k.constant(1, "i32")
     data = [iota((128, 16), "f32"), iota((128, 16), "f32") + 5000]
     ring_type = memdesc((2, 128, 16), "f32", "#tmem", TENSOR_MEMORY)
@@ -45,11 +49,10 @@ def slices() -> Case:
     d = k.emit(f"ttng.tmem_subslice {ring} {{dim = 0 : i32, offset = 1 : i32}} : {ring_type} -> {last}")
     d = k.emit(f"ttg.memdesc_index {d}[{zero}] : {last} -> {tile_type}")
     store(k, k.emit(f"ttng.tmem_load {d} : {tile_type} -> {k.type((128, 16), 'f32')}"), data[1])
-    return k.case("op/ttng.tmem_subslice.ttgir", "Columns that begin anywhere; the last tile of a ring.")
 
 
-def scales() -> Case:
-    k = nvidia("cuda:100")
+@case("op/ttng.tmem_copy-scales.ttgir", "Scales of 256 rows: as a matrix, and as the pieces it lies in.")
+def scales(k: Kernel) -> None:
     k.layouts += PIECES
     rng = np.random.default_rng(5)
     matrix = rng.integers(-128, 128, (256, 8)).astype(np.int8)
@@ -65,13 +68,10 @@ def scales() -> Case:
         k.do(f"ttng.tmem_copy {name}, {d}, {there} : {type_}, {scales_type}, {BARRIER}")
         k.do(f"ttng.wait_barrier {there}, {k.constant(0, 'i32')} : {BARRIER}")
         store(k, k.emit(f"ttng.tmem_load {d} : {scales_type} -> {k.type((256, 8), 'i8')}"), matrix)
-    return k.case(
-        "op/ttng.tmem_copy-scales.ttgir", "Scales of 256 rows: as a matrix, and as the pieces it lies in."
-    )
 
 
-def lanes_of_scales() -> Case:
-    k = nvidia("cuda:100")
+@case("op/ttng.tmem_copy-lanes.ttgir", "Scales lie in 32 lanes, and once more in those of each other warp.")
+def lanes_of_scales(k: Kernel) -> None:
     k.layouts += LANES
     matrix = np.random.default_rng(6).integers(-128, 128, (64, 16)).astype(np.int8)
     copied = memdesc((64, 16), "i8", "#matrix")
@@ -93,10 +93,3 @@ def lanes_of_scales() -> Case:
         store(
             k, k.emit(f"ttng.tmem_load {r} : {raw} -> {k.type((128, 32), 'i8')}"), np.tile(one_warp, (4, 1))
         )
-    return k.case(
-        "op/ttng.tmem_copy-lanes.ttgir", "Scales lie in 32 lanes, and once more in those of each other warp."
-    )
-
-
-def cases() -> list[Case]:
-    return [slices(), scales(), lanes_of_scales()]

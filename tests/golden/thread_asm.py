@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from .builder import Kernel
-from .casefile import Case, codes
+from .casefile import Cases, codes
 
 LAYOUTS = """\
 #pair = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
@@ -28,8 +28,7 @@ def store(k: Kernel, value: str, expected, element: str, encoding: str) -> None:
     k.do(f"tt.store {where}, {value} : {k.type(expected.shape, f'!tt.ptr<{element}>', encoding)}")
 
 
-def cases() -> list[Case]:
-    made = []
+def cases() -> Cases:
     rng = np.random.default_rng(11)
     x = rng.integers(-1000, 1000, 256).astype(np.int32)
 
@@ -50,7 +49,7 @@ def cases() -> list[Case]:
     for i, expected in enumerate((number, number // 32, number % 32)):
         store(k, f"%threads#{i}", expected, "i32", "#apart")
     about = "All registers of a thread in one execution, by its layout; a scalar; which thread it is."
-    made.append(k.case("op/ttg.inline_asm.ttgir", about))
+    yield k.case("op/ttg.inline_asm.ttgir", about)
 
     # Sixteen elements on 128 threads: copies agree. Halves one a register; a result tied to an operand.
     k = Kernel(gpu=True, layouts=LAYOUTS)
@@ -63,7 +62,4 @@ def cases() -> list[Case]:
     t = k.type((16,), "i32", "#apart")
     r = assembly(k, "add.s32 $0, $0, 1;", "=r,0", [n], [t], t)
     store(k, r, x[:16] + 1, "i32", "#apart")
-    made.append(
-        k.case("op/ttg.inline_asm-copies.ttgir", "Elements that several threads hold; halves; a tie.")
-    )
-    return made
+    yield k.case("op/ttg.inline_asm-copies.ttgir", "Elements that several threads hold; halves; a tie.")

@@ -5,25 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .builder import Kernel
-from .casefile import Case, Scalar, codes
-from .formats import (
-    BF16,
-    F16,
-    F32,
-    F64,
-    add,
-    wrap,
-)
+from .casefile import Case, Cases, Scalar, codes
+from .formats import BF16, F16, F32, F64, add, wrap
 
 NUMPY = {
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "f16": np.float16,
-    "f32": np.float32,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f16": np.float16, "f32": np.float32,
     "f64": np.float64,
-}
+}  # fmt: skip
 
 
 def iota(shape, element="i32") -> np.ndarray:
@@ -43,7 +31,7 @@ def store(kernel: Kernel, name: str, array: np.ndarray, element=None) -> None:
 # ---- programs
 
 
-def programs() -> list[Case]:
+def programs() -> Cases:
     kernel = Kernel()
     shape = (3, 2, 2)
     pointer, _ = kernel.array("i32", (12, 6), after=[
@@ -60,7 +48,7 @@ def programs() -> list[Case]:
         where = kernel.emit(f"tt.addptr {pointer}, {offset} : !tt.ptr<i32>, i32")
         kernel.do(f"tt.store {where}, {v} : !tt.ptr<i32>")
     about = "Each program of a 3 x 2 x 2 grid writes its three numbers and the three extents at its place."
-    cases = [kernel.case("op/tt.get_program_id.ttir", about, ["grid: 3 2 2"])]
+    yield kernel.case("op/tt.get_program_id.ttir", about, ["grid: 3 2 2"])
 
     kernel = Kernel()
     kernel.do("tt.grid_dependency_wait")
@@ -69,7 +57,7 @@ def programs() -> list[Case]:
     kernel.do("gpu.barrier")
     store(kernel, x, iota((8,)))
     about = "Waiting for an earlier grid, releasing a later one, a barrier: nothing to do on one thread."
-    cases.append(kernel.case("op/tt.grid_dependency_wait.ttir", about))
+    yield kernel.case("op/tt.grid_dependency_wait.ttir", about)
 
     kernel = Kernel()
     kernel.functions.append("""  tt.func private @swap_add(%a: tensor<8xi32>, %b: i32) \
@@ -91,8 +79,7 @@ def programs() -> list[Case]:
     kernel.do(f"%r:2 = tt.call @swap_add({x}, {b}) : {signature}")
     kernel.do(f"%s:2 = tt.call @swap_add(%r#0, %r#1) : {signature}")
     store(kernel, "%s#0", 2 * (2 * iota((8,)) + 100) + 101)
-    cases.append(kernel.case("op/tt.call.ttir", "A function called twice, which calls another; two results."))
-    return cases
+    yield kernel.case("op/tt.call.ttir", "A function called twice, which calls another; two results.")
 
 
 # ---- shapes
@@ -104,7 +91,7 @@ def one_op(path: str, about: str, steps) -> Case:
     return kernel.case(f"op/{path}.ttir", about)
 
 
-def shapes() -> list[Case]:
+def shapes() -> Cases:
     def unary(op: str, result: np.ndarray, source: np.ndarray, attributes=""):
         def steps(k: Kernel):
             for element in ("i32", "f16"):
@@ -117,24 +104,22 @@ def shapes() -> list[Case]:
 
     small, cube = iota((4, 8)), iota((2, 4, 8))
     pair = iota((4, 8, 2))
-    cases = [
-        one_op(
-            "tt.expand_dims",
-            "A dimension of one in the middle.",
-            unary("tt.expand_dims", small[:, None, :], small, " {axis = 1 : i32}"),
-        ),
-        one_op(
-            "tt.broadcast",
-            "Columns repeated.",
-            unary("tt.broadcast", np.broadcast_to(small[:, None, :], (4, 2, 8)).copy(), small[:, None, :]),
-        ),
-        one_op("tt.reshape", "Row-major order stays.", unary("tt.reshape", small.reshape(2, 2, 8), small)),
-        one_op(
-            "tt.trans",
-            "Three dimensions, rotated.",
-            unary("tt.trans", cube.transpose(2, 0, 1).copy(), cube, " {order = array<i32: 2, 0, 1>}"),
-        ),
-    ]
+    yield one_op(
+        "tt.expand_dims",
+        "A dimension of one in the middle.",
+        unary("tt.expand_dims", small[:, None, :], small, " {axis = 1 : i32}"),
+    )
+    yield one_op(
+        "tt.broadcast",
+        "Columns repeated.",
+        unary("tt.broadcast", np.broadcast_to(small[:, None, :], (4, 2, 8)).copy(), small[:, None, :]),
+    )
+    yield one_op("tt.reshape", "Row-major order stays.", unary("tt.reshape", small.reshape(2, 2, 8), small))
+    yield one_op(
+        "tt.trans",
+        "Three dimensions, rotated.",
+        unary("tt.trans", cube.transpose(2, 0, 1).copy(), cube, " {order = array<i32: 2, 0, 1>}"),
+    )
 
     def make_range(k: Kernel):
         x = k.emit("tt.make_range {end = 21 : i32, start = 5 : i32} : tensor<16xi32>")
@@ -201,18 +186,15 @@ def shapes() -> list[Case]:
         k.do(f"llvm.intr.assume {holds} : i1")
         k.store(n, "i32", (), [5])
 
-    return [
-        *cases,
-        one_op("tt.make_range", "From 5 to 20.", make_range),
-        one_op("tt.splat", "A scalar for all elements; tt.unsplat gives it back.", splat),
-        one_op("tt.cat", "One after the other along the first dimension.", cat),
-        one_op("tt.join", "Two tensors side by side in a new last dimension.", join),
-        one_op("tt.split", "The two halves of the last dimension.", split),
-        one_op("tt.gather", "Along either axis, more indices than elements.", gather),
-        one_op("tt.histogram", "Counts, and counts under a mask.", histogram),
-        one_op("ub.poison", "A value that nothing depends on.", poison),
-        one_op("llvm.intr.assume", "A hint.", assume),
-    ]
+    yield one_op("tt.make_range", "From 5 to 20.", make_range)
+    yield one_op("tt.splat", "A scalar for all elements; tt.unsplat gives it back.", splat)
+    yield one_op("tt.cat", "One after the other along the first dimension.", cat)
+    yield one_op("tt.join", "Two tensors side by side in a new last dimension.", join)
+    yield one_op("tt.split", "The two halves of the last dimension.", split)
+    yield one_op("tt.gather", "Along either axis, more indices than elements.", gather)
+    yield one_op("tt.histogram", "Counts, and counts under a mask.", histogram)
+    yield one_op("ub.poison", "A value that nothing depends on.", poison)
+    yield one_op("llvm.intr.assume", "A hint.", assume)
 
 
 # ---- memory
@@ -529,5 +511,6 @@ def messages() -> list[Case]:
     return [*cases, case]
 
 
-def cases() -> list[Case]:
-    return programs() + shapes() + memory() + atomics() + descriptors() + messages()
+def cases() -> Cases:
+    for family in (programs, shapes, memory, atomics, descriptors, messages):
+        yield from family()

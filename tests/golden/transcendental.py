@@ -12,7 +12,7 @@ from fractions import Fraction
 import mpmath
 
 from .builder import Kernel
-from .casefile import Case, number_to_float
+from .casefile import Case, Cases, number_to_float
 from .formats import BF16, F16, F32, F64, INF, NAN, Format, Number, number, value
 
 mp = mpmath.mp.clone()
@@ -72,17 +72,8 @@ POLES = {  # where the function is infinite at a finite argument other than zero
     "log1p": {Fraction(-1): MINUS},
     "atanh": {Fraction(1): PLUS, Fraction(-1): MINUS},
 }
-LOWEST = {
-    "log": 0,
-    "log2": 0,
-    "log10": 0,
-    "rsqrt": 0,
-    "log1p": -1,
-    "asin": -1,
-    "acos": -1,
-    "atanh": -1,
-    "acosh": 1,
-}
+LOWEST = dict.fromkeys(("log", "log2", "log10", "rsqrt"), 0)
+LOWEST |= dict.fromkeys(("log1p", "asin", "acos", "atanh"), -1) | {"acosh": 1}
 HIGHEST = {"asin": 1, "acos": 1, "atanh": 1}
 
 
@@ -175,8 +166,7 @@ def rounded_case(kernel: Kernel, path: str, about: str) -> Case:
     return Rounded(path, about, kernel.args, kernel.module(), [f"digits: {DIGITS}"])
 
 
-def unary() -> list[Case]:
-    cases = []
+def unary() -> Cases:
     for name in FUNCTIONS:
         kernel = Kernel()
         for form in FORMS:
@@ -188,8 +178,7 @@ def unary() -> list[Case]:
             kernel.args[-1].texts = [printed(form, r) for r in results]
             kernel.args[-1].exact = [form.encode(r) for r in results]
         about = f"math.{name} beside mpmath, and its special values; six digits, since an ulp may differ."
-        cases.append(rounded_case(kernel, f"op/math.{name}.ttir", about))
-    return cases
+        yield rounded_case(kernel, f"op/math.{name}.ttir", about)
 
 
 # ---- two arguments
@@ -232,8 +221,7 @@ def powf(x: Number, y: Number) -> Number:
     return (x[0] if odd else 0), exact(mp.power(real(x[1]), real(value(y))))
 
 
-def binary() -> list[Case]:
-    cases = []
+def binary() -> Cases:
     for name, function in (("atan2", atan2), ("powf", powf)):
         kernel = Kernel()
         for form in FORMS:
@@ -262,9 +250,9 @@ def binary() -> list[Case]:
             f"math.{name} beside mpmath, and every pair of special values; six digits, since an "
             f"ulp may differ."
         )
-        cases.append(rounded_case(kernel, f"op/math.{name}.ttir", about))
-    return cases
+        yield rounded_case(kernel, f"op/math.{name}.ttir", about)
 
 
-def cases() -> list[Case]:
-    return unary() + binary()
+def cases() -> Cases:
+    for family in (unary, binary):
+        yield from family()

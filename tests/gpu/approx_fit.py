@@ -15,14 +15,9 @@ from pathlib import Path
 import numpy as np
 
 REFERENCE = {
-    "rcp": lambda x: 1 / x,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "ex2": np.exp2,
-    "lg2": np.log2,
-    "sin": np.sin,
-    "cos": np.cos,
-}
+    "rcp": lambda x: 1 / x, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "ex2": np.exp2,
+    "lg2": np.log2, "sin": np.sin, "cos": np.cos,
+}  # fmt: skip
 GOLDEN = Path(__file__).resolve().parents[2] / "tests/golden/ptx-hw/approx.txt"
 STEP = 61  # approx_test.cpp's
 ONE = 1 << 23

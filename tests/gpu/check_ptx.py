@@ -82,15 +82,8 @@ def run_kernel(text, metadata, grid, args, device):
 # Cases that show what a missing wait leaves, or which thread comes first; tensor maps in the CPU's own
 # format; instructions of other GPUs; text that a printer gets.
 LEFT_OUT = (
-    "bad-",
-    "check-",
-    "tensormap-",
-    "tcgen05-",
-    "print",
-    "redux-f32",
-    "cp-async-diverged",
-    "cp-async-groups",
-)
+    "bad-", "check-", "tensormap-", "tcgen05-", "print", "redux-f32", "cp-async-diverged", "cp-async-groups",
+)  # fmt: skip
 LEFT_OUT += ("missing-wait", "atom-shared", "param-address")
 
 

@@ -25,15 +25,10 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/ptx-hw/im2col.txt"
 # The driver's number of a type, the instruction's, and what NumPy calls its bits.
 TYPES = {
-    "u8": (0, 0, np.uint8),
-    "u16": (1, 1, np.uint16),
-    "s32": (3, 3, np.int32),
-    "f16": (6, 6, np.uint16),
-    "f32": (7, 7, np.uint32),
-    "f64": (8, 9, np.uint64),
-    "bf16": (9, 10, np.uint16),
+    "u8": (0, 0, np.uint8), "u16": (1, 1, np.uint16), "s32": (3, 3, np.int32), "f16": (6, 6, np.uint16),
+    "f32": (7, 7, np.uint32), "f64": (8, 9, np.uint64), "bf16": (9, 10, np.uint16),
     "tf32": (11, 11, np.uint32),
-}
+}  # fmt: skip
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 REFUSED = "refused by cuTensorMapEncodeIm2col with 1"  # CUDA_ERROR_INVALID_VALUE
 FAULT = "faults with 715"  # CUDA_ERROR_ILLEGAL_INSTRUCTION

@@ -69,29 +69,8 @@ def of_width(values, bits):
 def int_corners(bits):
     top = 1 << (bits - 1)
     small = [
-        0,
-        1,
-        2,
-        3,
-        5,
-        7,
-        8,
-        15,
-        16,
-        31,
-        32,
-        33,
-        63,
-        64,
-        127,
-        128,
-        255,
-        256,
-        0x7FFF,
-        0x8000,
-        0xFFFF,
-        0x10000,
-    ]
+        0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x10000,
+    ]  # fmt: skip
     edges = [top - 1, top, top + 1]
     negative = [-1, -2, -3, -7, -128, -129, -32768, -32769]
     return of_width([*small, *edges, *negative, 0x5555555555555555, 0x7F80FF01, top >> 1], bits)

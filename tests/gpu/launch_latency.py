@@ -67,13 +67,8 @@ def raw_library(out: Path):
     burst = ctypes.CDLL(str(library)).raw_burst
     burst.restype = ctypes.c_double
     burst.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_void_p,
-        ctypes.c_int,
-    ]
+        ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_int,
+    ]  # fmt: skip
     return burst
 
 

@@ -42,20 +42,10 @@ def runnable(case) -> bool:
 
 
 TORCH = {
-    "i1": "bool",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "f32": "float32",
-    "f64": "float64",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E5M2": "float8_e5m2",
-    "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E5M2FNUZ": "float8_e5m2fnuz",
-}
+    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "float16",
+    "bf16": "bfloat16", "f32": "float32", "f64": "float64", "f8E4M3FN": "float8_e4m3fn",
+    "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2FNUZ": "float8_e5m2fnuz",
+}  # fmt: skip
 
 
 def elements(case) -> list[str]:
@@ -135,14 +125,9 @@ def run_case(case, device: str) -> dict:
     import triton_runner
 
     out = {
-        "case": case.path,
-        "status": "ok",
-        "compared": 0,
-        "wrong": 0,
-        "ulp": {},
-        "first": [],
+        "case": case.path, "status": "ok", "compared": 0, "wrong": 0, "ulp": {}, "first": [],
         "args": case.args,
-    }
+    }  # fmt: skip
     started = time.time()
     grid = next((tuple(map(int, h[6:].split())) for h in case.header if h.startswith("grid: ")), (1,))
     try:

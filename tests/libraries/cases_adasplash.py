@@ -1,7 +1,7 @@
 """adasplash's entmax and its sparse attention, forward and backward, beside entmax by bisection in f64."""
 
 import torch
-from gradients import both
+from gradients import both, draws
 
 # (function, alpha, causal): the attention that each version is for.
 ATTENTION = (("adasplash_v1", 1.5, False), ("adasplash_v1", 1.333, True), ("adasplash_v2", 1.5, True))
@@ -45,11 +45,7 @@ def attention(q, k, v, alpha, is_causal):
 def cases(device: str):
     import adasplash
 
-    generator = torch.Generator().manual_seed(1)
-
-    def randn(*shape):
-        return torch.randn(*shape, generator=generator).to(device)
-
+    randn, _ = draws(device)
     x = randn(8, 300) * 3
     for alpha in (1.5, 1.333, 2.0):
         yield (

@@ -1,6 +1,7 @@
 """The Triton backend of bitsandbytes: 8-bit and 4-bit blocks there and back, and Adam beside torch's."""
 
 import torch
+from gradients import draws
 
 
 def adam(x, gradient):
@@ -14,9 +15,8 @@ def adam(x, gradient):
 def cases(device: str):
     from bitsandbytes.backends.triton import ops
 
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randn(4096, generator=generator).to(device)
-    gradient = torch.randn(4096, generator=generator).to(device)
+    randn, _ = draws(device)
+    x, gradient = randn(4096), randn(4096)
     code = torch.linspace(-1, 1, 256).to(device)
 
     def through_8_bits():

@@ -1,6 +1,7 @@
 """conch-triton-kernels beside torch: norms, gated activations, non-maximum suppression, 4-bit codes."""
 
 import torch
+from gradients import draws
 from torch.nn.functional import gelu, silu
 
 
@@ -28,10 +29,8 @@ def cases(device: str):
     from conch.ops.quantization.bitsandbytes.functional import dequantize_4bit, quantize_4bit
     from conch.ops.vision.nms import nms
 
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randn(33, 256, generator=generator).to(device)
-    residual = torch.randn(33, 256, generator=generator).to(device)
-    weight = torch.randn(256, generator=generator).to(device)
+    randn, generator = draws(device)
+    x, residual, weight = randn(33, 256), randn(33, 256), randn(256)
     corner = torch.rand(60, 2, generator=generator) * 50
     boxes = torch.cat([corner, corner + torch.rand(60, 2, generator=generator) * 50], 1).to(device)
     scores = torch.rand(60, generator=generator).to(device)

@@ -4,7 +4,7 @@ import itertools
 
 import torch
 import torch.nn.functional as F
-from gradients import both
+from gradients import both, draws
 
 ROOM = 1e-2  # of the largest value: the inputs are bf16
 
@@ -12,12 +12,8 @@ ROOM = 1e-2  # of the largest value: the inputs are bf16
 def cases(device: str):
     from cut_cross_entropy import linear_cross_entropy
 
-    generator = torch.Generator().manual_seed(1)
-
-    def randn(*shape):
-        return (0.5 * torch.randn(*shape, generator=generator)).bfloat16().to(device)
-
-    embedding, classifier = randn(2, 40, 64), randn(500, 64)
+    randn, generator = draws(device)
+    embedding, classifier = ((0.5 * randn(*shape)).bfloat16() for shape in ((2, 40, 64), (500, 64)))
     targets = torch.randint(0, 500, (2, 40), generator=generator).to(device)
     targets[0, 3] = -100  # ignored
     for reduction, shift, softcap in itertools.product(("mean", "sum", "none"), (False, True), (None, 20.0)):

@@ -3,7 +3,7 @@ that the library itself has."""
 
 import torch
 import torch.nn.functional as F
-from gradients import both
+from gradients import both, draws
 
 B, T, H, K, V = 1, 100, 2, 32, 32  # a sequence that ends within the second block of 64
 
@@ -37,11 +37,7 @@ def cases(device: str):
     from fla.ops.rwkv6.recurrent_naive import naive_recurrent_rwkv6
     from fla.ops.simple_gla.naive import naive_recurrent_simple_gla
 
-    generator = torch.Generator().manual_seed(1)
-
-    def randn(*shape):
-        return torch.randn(*shape, generator=generator).to(device)
-
+    randn, generator = draws(device)
     q, k, v = randn(B, T, H, K), F.normalize(randn(B, T, H, K), dim=-1), randn(B, T, H, V)
     beta = torch.rand(B, T, H, generator=generator).to(device)
     gates = F.logsigmoid(randn(B, T, H, K)).clamp(min=-5)

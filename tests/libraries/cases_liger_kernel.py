@@ -2,7 +2,7 @@
 
 import torch
 import torch.nn.functional as F
-from gradients import both
+from gradients import both, draws
 
 
 def rms(x, w):
@@ -39,11 +39,7 @@ def jsd(log_q, log_p):
 def cases(device: str):
     import liger_kernel.ops as ops
 
-    generator = torch.Generator().manual_seed(1)
-
-    def randn(*shape):
-        return torch.randn(*shape, generator=generator).to(device)
-
+    randn, generator = draws(device)
     x, y, w, b = randn(24, 130), randn(24, 130), randn(130), randn(130)
     target = torch.randint(0, 130, (24,), generator=generator).to(device)
     log_q, log_p = F.log_softmax(x, -1), F.log_softmax(y, -1)

@@ -1,7 +1,7 @@
 """lightning-attn's linear attention with decay and its norm, forward and backward, beside torch in f32."""
 
 import torch
-from gradients import both
+from gradients import both, draws
 
 
 def cases(device: str):
@@ -9,12 +9,10 @@ def cases(device: str):
     from lightning_attn.ops.triton.srmsnorm import SimpleRMSNorm
     from lightning_attn.utils import _build_slope_tensor
 
-    generator = torch.Generator().manual_seed(1)
+    randn, _ = draws(device)
     slopes = _build_slope_tensor(4).to(device)
     for length, width in ((64, 32), (300, 64), (300, 128)):
-        q, k, v = (
-            torch.randn(1, 4, length, width, generator=generator).bfloat16().to(device) for _ in range(3)
-        )
+        q, k, v = (randn(1, 4, length, width).bfloat16() for _ in range(3))
 
         def expected(q, k, v, length=length):
             at = torch.arange(length, device=device)
@@ -27,7 +25,7 @@ def cases(device: str):
             lambda qkv=(q, k, v): both(lambda *a: lightning_attn_func(*a, slopes), *qkv),
             lambda qkv=(q, k, v), f=expected: both(f, *qkv), 1e-2,
         )  # fmt: skip
-    x = torch.randn(33, 200, generator=generator).to(device)
+    x = randn(33, 200)
     norm = SimpleRMSNorm(200)
     yield (
         "SimpleRMSNorm", lambda: both(norm, x),

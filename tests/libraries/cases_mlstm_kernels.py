@@ -1,18 +1,13 @@
 """The Triton kernels of mlstm-kernels, forward and backward, beside the library's own torch versions with the
 same backward pass by hand."""
 
-import torch
-from gradients import both
+from gradients import both, draws
 
 
 def cases(device: str):
     from mlstm_kernels.torch import get_mlstm_kernel, get_mlstm_step_kernel
 
-    generator = torch.Generator().manual_seed(1)
-
-    def randn(*shape):
-        return torch.randn(*shape, generator=generator).to(device)
-
+    randn, _ = draws(device)
     q, k, v = (randn(1, 2, 128, 32) for _ in range(3))
     i, f = randn(1, 2, 128), randn(1, 2, 128) + 3
 

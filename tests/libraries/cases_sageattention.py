@@ -5,6 +5,7 @@ import itertools
 
 import torch
 import torch.nn.functional as F
+from gradients import draws
 
 ROOM = 0.05  # of the largest value: queries and keys have 8 bits
 
@@ -12,11 +13,7 @@ ROOM = 0.05  # of the largest value: queries and keys have 8 bits
 def cases(device: str):
     from sageattention import sageattn, sageattn_varlen
 
-    generator = torch.Generator().manual_seed(1)
-
-    def randn(*shape):
-        return torch.randn(*shape, generator=generator).half().to(device)
-
+    randn, _ = draws(device, torch.float16)
     for width, layout, causal in itertools.product((64, 96, 128), ("HND", "NHD"), (False, True)):
         qkv = [randn(1, 2, 256, width) for _ in range(3)]
 

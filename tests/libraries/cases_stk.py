@@ -3,16 +3,13 @@
 import itertools
 
 import torch
+from gradients import draws
 
 
 def cases(device: str):
     import stk
 
-    generator = torch.Generator().manual_seed(1)
-
-    def randn(*shape):
-        return torch.randn(*shape, generator=generator).half()
-
+    randn, _ = draws("cpu", torch.float16)
     torch.manual_seed(2)  # of the library's masks
 
     def sparse(rows, cols):

@@ -1,4 +1,4 @@
-"""What cases with gradients compare: a function's result and the gradients of its arguments."""
+"""What the cases of several libraries share: numbers, and a result with the gradients of its arguments."""
 
 import torch
 
@@ -14,3 +14,9 @@ def both(function, *values) -> list:
     first = result[0] if isinstance(result, tuple) else result
     weight = torch.linspace(0.5, 1.5, first.numel(), device=first.device).reshape(first.shape)
     return [first, *torch.autograd.grad((first.float() * weight).sum(), leaves)]
+
+
+def draws(device: str, dtype=torch.float32):
+    """(a function of a shape that gives normal numbers, the generator): they are the same in each run."""
+    generator = torch.Generator().manual_seed(1)
+    return lambda *shape: torch.randn(*shape, generator=generator).to(dtype).to(device), generator

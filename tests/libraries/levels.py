@@ -66,18 +66,9 @@ def child(library: str, only: str, programs: int) -> None:
 
 
 def launches(library: str, only: str, programs: int) -> list[dict]:
-    command = [
-        sys.executable,
-        "-m",
-        "triton_runner",
-        "run",
-        "--device",
-        "cpu",
-        "--pretend-cuda",
-        "--level",
-        "ttgir",
-    ]
-    command += [str(HERE / "levels.py"), "--child", library, "--only", only, "--programs", str(programs)]
+    command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--pretend-cuda"]
+    command += ["--level", "ttgir", str(HERE / "levels.py")]
+    command += ["--child", library, "--only", only, "--programs", str(programs)]
     environment = run.environment(library) | {"TRITON_DEFAULT_FP_FUSION": "1"}
     done = execute(Case(library, command, environment, pathlib.Path.cwd(), run.LIMIT))
     if done.how:

@@ -158,18 +158,11 @@ def programs(write: bool) -> int:
     launches, causes, odd = 0, collections.Counter(), []
     paths = [path for name in FOLDERS for path in sorted((RIGHT / name).glob("*.py"))[:EACH]]
     for path in paths:
-        command = [
-            sys.executable,
-            "-m",
-            "triton_runner",
-            "bits",
-            "--json",
-            "--pretend-cuda",
-            "--launches",
-            "2",
-        ]
+        command = [sys.executable, "-m", "triton_runner", "bits", "--json", "--pretend-cuda"]
         try:
-            done = subprocess.run([*command, str(path)], capture_output=True, text=True, timeout=LIMIT)
+            done = subprocess.run(
+                [*command, "--launches", "2", str(path)], capture_output=True, text=True, timeout=LIMIT
+            )
             found = json.loads(done.stdout)["launches"] if done.returncode in (0, 1) else []
         except subprocess.TimeoutExpired:
             found = []

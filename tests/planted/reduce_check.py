@@ -61,14 +61,9 @@ def oracle_of(name: str, text: str, level: str):
     args, grid = attention()
     names = ["q_ptr", "k_ptr", "v_ptr", "out_ptr", "lse_ptr", "scale", "stride_head", "stride_row", "length"]
     launch = oracles.Candidates(
-        level,
-        "cuda:90" if level == "ptx" else "cuda:80",
-        "attention_kernel",
-        METADATA[level],
-        grid,
-        Arguments(list(zip(names, args, strict=True))),
-        20.0,
-    )
+        level, "cuda:90" if level == "ptx" else "cuda:80", "attention_kernel", METADATA[level], grid,
+        Arguments(list(zip(names, args, strict=True))), 20.0,
+    )  # fmt: skip
     _, wrong, right = FAULTS[name]
     if wrong is None:
         # The pattern that a pass would trip over: a truncation of an exponential that goes into a dot.

@@ -1,2 +1,13 @@
 """What the harnesses of tests/ and tools/ share: cases in processes of their own, with limits (run.py); what
 they measured, kept in results/ and shown by doc/measurements (results.py)."""
+
+import importlib.util
+import pathlib
+
+
+def loaded(path):
+    """A script as a module, which no other script of its name stands in the way of."""
+    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

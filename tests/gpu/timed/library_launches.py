@@ -64,21 +64,9 @@ def liger(device, name):
 
 
 for name in [
-    "rms_norm",
-    "add_rms_norm",
-    "layer_norm",
-    "geglu",
-    "swiglu",
-    "softmax",
-    "sparsemax",
-    "cross_entropy",
-    "rope",
-    "jsd",
-    "kl_div",
-    "group_norm",
-    "dyt",
-    "tvd",
-]:
+    "rms_norm", "add_rms_norm", "layer_norm", "geglu", "swiglu", "softmax", "sparsemax", "cross_entropy",
+    "rope", "jsd", "kl_div", "group_norm", "dyt", "tvd",
+]:  # fmt: skip
     item(f"liger {name}", liger, name)
 
 
@@ -107,14 +95,8 @@ def fla(device, name):
 
 if importlib.util.find_spec("fla"):
     for name in [
-        "linear_attn",
-        "retention",
-        "gla",
-        "simple_gla",
-        "delta_rule",
-        "gated_delta_rule",
-        "parallel_attn",
-    ]:
+        "linear_attn", "retention", "gla", "simple_gla", "delta_rule", "gated_delta_rule", "parallel_attn",
+    ]:  # fmt: skip
         item(f"fla {name}", fla, name)
 
 

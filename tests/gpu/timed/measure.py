@@ -29,49 +29,22 @@ sys.path[:0] = [str(HERE.parent)]
 import ncu  # noqa: E402
 
 STALLS = [
-    "long_scoreboard",
-    "short_scoreboard",
-    "barrier",
-    "wait",
-    "math_pipe_throttle",
-    "mio_throttle",
-    "lg_throttle",
-    "not_selected",
-    "branch_resolving",
-    "no_instruction",
-    "membar",
-    "gmma",
-    "sleeping",
-    "drain",
-    "dispatch_stall",
-    "tex_throttle",
-    "imc_miss",
-    "selected",
-]
+    "long_scoreboard", "short_scoreboard", "barrier", "wait", "math_pipe_throttle", "mio_throttle",
+    "lg_throttle", "not_selected", "branch_resolving", "no_instruction", "membar", "gmma", "sleeping",
+    "drain", "dispatch_stall", "tex_throttle", "imc_miss", "selected",
+]  # fmt: skip
 METRICS = [
-    "gpu__time_duration.sum",
-    "sm__cycles_elapsed.max",
-    "sm__cycles_elapsed.avg.per_second",
-    "sm__cycles_active.avg",
-    "lts__cycles_elapsed.avg.per_second",
-    "dram__cycles_elapsed.avg.per_second",
-    "smsp__inst_executed.sum",
-    "smsp__inst_issued.sum",
-    "sm__warps_active.avg.per_cycle_active",
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-    "lts__t_sectors_srcunit_tex.sum",
-    "lts__t_sectors_srcunit_tex_lookup_hit.sum",
-    "lts__t_sectors_srcunit_tex_lookup_miss.sum",
-    "lts__t_sectors_op_read.sum",
-    "lts__t_sectors_op_write.sum",
+    "gpu__time_duration.sum", "sm__cycles_elapsed.max", "sm__cycles_elapsed.avg.per_second",
+    "sm__cycles_active.avg", "lts__cycles_elapsed.avg.per_second", "dram__cycles_elapsed.avg.per_second",
+    "smsp__inst_executed.sum", "smsp__inst_issued.sum", "sm__warps_active.avg.per_cycle_active",
+    "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_tex_lookup_hit.sum", "lts__t_sectors_srcunit_tex_lookup_miss.sum",
+    "lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
-    "l1tex__data_pipe_lsu_wavefronts.sum",
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-    "l1tex__m_xbar2l1tex_read_bytes.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum", "l1tex__data_pipe_lsu_wavefronts.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "l1tex__m_xbar2l1tex_read_bytes.sum",
     "sm__inst_executed_pipe_tensor.sum",
-] + [f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS]
+] + [f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS]  # fmt: skip
 
 
 def stand_in() -> None:

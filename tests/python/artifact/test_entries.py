@@ -8,6 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
@@ -232,17 +233,15 @@ def test_a_source_beside_its_ttir_is_not_asked(source_folder):
 
 
 def test_a_source_on_the_command_line(source_folder):
-    from click.testing import CliRunner
-    from triton_runner._cli import main
 
     args = ["f32[64]=iota", "f32[64]=2", "f32[64]", "64"]
     given = [part for arg in args for part in ("--arg", arg)]
     file = str(source_folder / "_add.source")
-    done = CliRunner().invoke(main, ["exec", "--json", file, "--grid", "1", *given])
+    done = warm.invoke("exec", "--json", file, "--grid", "1", *given)
     assert done.exit_code == 0, done.output
     [change] = json.loads(done.stdout)["changed"]
     assert change["values"] == [i + 2.0 for i in range(64)]
-    done = CliRunner().invoke(main, ["dump", "-v", "*", "--grid", "1", *given, file])
+    done = warm.invoke("dump", "-v", "*", "--grid", "1", *given, file)
     assert done.exit_code == 0 and "arith.addf" in done.output
 
 

@@ -2,7 +2,6 @@
 once share a byte), and its registers against a count by hand."""
 
 import json
-import sys
 
 import pytest
 import warm
@@ -132,19 +131,9 @@ def test_sums_are_live_through_a_loop(file):
 
 
 def test_command_line(file):
-    command = [
-        sys.executable,
-        "-m",
-        "triton_runner",
-        "ledger",
-        f"{file}:product",
-        "-s",
-        PRODUCT[0],
-        "-t",
-        "cuda:90",
-    ]
-    command += [f"-c{name}={value}" for name, value in PRODUCT[1].items()]
-    text = warm.run(command, capture_output=True, text=True, check=True).stdout
-    told = json.loads(warm.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    words = ["ledger", f"{file}:product", "-s", PRODUCT[0], "-t", "cuda:90"]
+    words += [f"-c{name}={value}" for name, value in PRODUCT[1].items()]
+    text = warm.cli(*words, check=True).stdout
+    told = json.loads(warm.cli(*words, "--json", check=True).stdout)
     assert f"{told['shared']} bytes of shared memory" in text and "TritonGPUPipeline" in text
     assert f"at most {told['registers']['words']} live at once" in text

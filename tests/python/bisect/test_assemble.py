@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy
 import pytest
 import triton_runner
-from click.testing import CliRunner
+import warm
 from triton_runner import _core
 from triton_runner._assemble import assemblers, inputs, trials
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._cli import main
 from triton_runner._compare import measure
 
 SASS = Path(__file__).resolve().parents[2] / "sass"
@@ -83,7 +82,7 @@ def faulty(folder, edit: str) -> str:
 
 
 def run(*words: str):
-    return CliRunner().invoke(main, ["assemble", *map(str, words)])
+    return warm.invoke("assemble", *words)
 
 
 def written(folder, text: str, name: str = "sum.ptx"):
@@ -230,7 +229,7 @@ def test_a_case(tmp_path, store):
     (tmp_path / "program.py").write_text(PROGRAM)
     case, words = tmp_path / "add.trcase", ["--no-passes", "--no-report", "--no-verify"]
     with triton_runner.using(target="cuda:89"):
-        made = CliRunner().invoke(main, ["bundle", "-o", str(case), *words, str(tmp_path / "program.py")])
+        made = warm.invoke("bundle", "-o", case, *words, tmp_path / "program.py")
     assert made.exit_code == 0, made.output
     result = run(case, "--check")
     assert result.exit_code == 0 and "equal (1 inputs)" in result.output, result.output

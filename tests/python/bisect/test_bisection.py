@@ -5,12 +5,12 @@ import pathlib
 import sys
 
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import numpy as np  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import HEAD, INSTALLED, OTHERS, QUOTIENT, TWICE, judge, needs_another  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._bisect import classes, search, splice  # noqa: E402
 from triton_runner._bisect.trial import Ran  # noqa: E402
@@ -190,10 +190,10 @@ def test_json_with_a_file_and_without(given, taken):
 def test_the_verdict_in_a_file(tmp_path):
     (tmp_path / "program.py").write_text(TWICE)
     files = ["--json", str(tmp_path / "out"), str(tmp_path / "program.py")]
-    answer = CliRunner().invoke(main, ["bisect", "--versions", INSTALLED, *files])
+    answer = warm.invoke("bisect", "--versions", INSTALLED, *files)
     assert (answer.exit_code, json.loads((tmp_path / "out").read_text())["verdict"]) == (0, "right")
     assert "right in every release" in answer.stdout
-    answer = CliRunner().invoke(main, ["bisect", "--json", str(tmp_path / "no" / "out"), "program.py"])
+    answer = warm.invoke("bisect", "--json", tmp_path / "no" / "out", "program.py")
     assert answer.exit_code == 2 and "no such folder as" in answer.stderr
 
 
@@ -289,8 +289,8 @@ def test_releases_that_are_consecutively_wrong():
 
 def test_the_page_and_bad_usage(tmp_path):
     (tmp_path / "program.py").write_text(TWICE + "sys.exit(3)")
-    answer = CliRunner().invoke(main, ["bisect", "--versions", INSTALLED, str(tmp_path / "program.py")])
+    answer = warm.invoke("bisect", "--versions", INSTALLED, tmp_path / "program.py")
     assert answer.exit_code == 1 and "the initial IR is wrong already: kernel" in answer.output
-    assert CliRunner().invoke(main, ["bisect", "--versions", "1.0.0", "program.py"]).exit_code == 2
+    assert warm.invoke("bisect", "--versions", "1.0.0", "program.py").exit_code == 2
     with pytest.raises(DiagnosticError, match=r"no such file: missing\.py"):
         search.bisect_program(search.Program("missing.py"), [INSTALLED])

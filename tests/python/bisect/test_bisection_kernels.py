@@ -3,16 +3,15 @@
 import json
 
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import numpy as np  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import GIVEN, INSTALLED, KERNEL  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._bisect import kernel  # noqa: E402
 from triton_runner._bisect.results import Oracle  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 
 
 @pytest.mark.long
@@ -20,7 +19,7 @@ def test_a_kernel_beside_its_own_ttir(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
     name = f"{tmp_path / 'kernel.py'}:quotient"
     command = ["bisect", name, "--args", "i32[64], 0", "-c", "N=64", "-O", "num_warps=1", "--json"]
-    answer = CliRunner().invoke(main, [*command, "--versions", INSTALLED])
+    answer = warm.invoke(*command, "--versions", INSTALLED)
     said = json.loads(answer.stdout)
     assert answer.exit_code == 1 and said["pass"]["name"] == "ConvertTritonGPUToLLVM"
 
@@ -81,7 +80,7 @@ def test_oracles_that_are_programs(tmp_path):
     )
     command = ["bisect", f"{tmp_path / 'kernel.py'}:quotient", "--args", "i32[64], 0", "-c", "N=64"]
     options = ["--oracle", str(oracle), "--versions", INSTALLED, "--save", str(tmp_path / "folder")]
-    answer = CliRunner().invoke(main, [*command, *options])
+    answer = warm.invoke(*command, *options)
     assert answer.exit_code == 1 and "it exited with 1" in answer.output
     assert (tmp_path / "folder/oracle.py").is_file()
     assert "--oracle oracle.py" in (tmp_path / "folder/run.sh").read_text()

@@ -1,22 +1,19 @@
 """triton-runner reduce: what is left has the fault, is valid, and is small."""
 
 import json
-import os
 import pathlib
 import sys
-from unittest import mock
 
 import numpy
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError, ir, ptx  # noqa: E402
 from triton_runner._base.shrink import Shrinker, rounds  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 from triton_runner._reduce import ir_edits, oracles, ptx_edits, python_edits  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
@@ -53,8 +50,7 @@ def refused(x, out, n, B: tl.constexpr):
 
 
 def invoke(*command):
-    with mock.patch.dict(os.environ):  # options become variables, for what the program starts
-        answer = CliRunner().invoke(main, list(map(str, command)))
+    answer = warm.invoke(*command)
     return answer.exit_code, answer.stdout + answer.stderr
 
 

@@ -3,12 +3,10 @@ and files that somebody made to do harm."""
 
 import contextlib
 import json
-import os
 import pathlib
 import struct
 import sys
 import zipfile
-from unittest import mock
 
 import numpy
 import pages
@@ -19,14 +17,12 @@ torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap  # noqa: E402
 from triton_runner._bisect import reproducer  # noqa: E402
 from triton_runner._bisect.results import CompilerFault, Evidence, Found, NamedPass, Releases  # noqa: E402
 from triton_runner._bisect.runs import Program  # noqa: E402
 from triton_runner._case import archive, source, tensors  # noqa: E402
 from triton_runner._case.case import open_case  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import portable  # noqa: E402
 from triton_runner._memory.difference import tolerance  # noqa: E402
 
@@ -72,8 +68,7 @@ def case_file(tmp_path_factory):
 
 
 def invoke(*command):
-    with mock.patch.dict(os.environ):  # options become variables, for what the program starts
-        answer = CliRunner().invoke(main, list(map(str, command)))
+    answer = warm.invoke(*command)
     return answer.exit_code, answer.stdout + answer.stderr
 
 

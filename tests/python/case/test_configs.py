@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from click.testing import CliRunner
-from triton_runner import _cli
+import warm
 
 HEAD = """
 import torch, triton, triton.language as tl
@@ -57,7 +56,7 @@ product[(1,)](a, b, c, SPECIAL=False)
 def configs(folder, text: str, *options) -> tuple[int, dict]:
     program = folder / "program.py"
     program.write_text(HEAD + text)
-    done = CliRunner().invoke(_cli.main, ["configs", "--json", *options, str(program)])
+    done = warm.invoke("configs", "--json", *options, program)
     assert done.exit_code in (0, 1, 125), done.output
     return done.exit_code, json.loads(done.stdout)
 
@@ -101,5 +100,5 @@ def test_warps_and_stages_of_a_launch_without_an_autotuner(tmp_path):
 
 def test_bad_usage_and_a_program_without_a_launch(tmp_path):
     assert configs(tmp_path, "print('nothing')\n")[0] == 125
-    done = CliRunner().invoke(_cli.main, ["configs", "--num-warps", "many", "x.py"])
+    done = warm.invoke("configs", "--num-warps", "many", "x.py")
     assert done.exit_code == 2 and "'many' is not a list of numbers" in done.output

@@ -2,7 +2,6 @@
 
 `make right` judges all of them."""
 
-import importlib.util
 import os
 import random
 import re
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import warm
+from suite import loaded
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -18,14 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CHECKS = {"oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "order", "timing", "levels"}
 
 
-def _script():
-    spec = importlib.util.spec_from_file_location("right_run", ROOT / "tests" / "right" / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-run = _script()
+run = loaded(ROOT / "tests" / "right" / "run.py")
 PROGRAMS = run.programs()
 FAMILIES = sorted({subject.name.split("/")[0] for subject in PROGRAMS})
 

@@ -6,14 +6,13 @@ import pathlib
 
 import numpy
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 
 
 @triton_runner.jit
@@ -195,7 +194,7 @@ sys.exit(int(sys.argv[1]))
 def verified(tmp_path, *options, status=0):
     (tmp_path / "program.py").write_text(PROGRAM)
     command = ["verify", "--json", *options, str(tmp_path / "program.py"), str(status)]
-    answer = CliRunner().invoke(main, command)
+    answer = warm.invoke(*command)
     return answer.exit_code, answer.stdout
 
 
@@ -222,13 +221,13 @@ def test_a_program_that_says_it_is_wrong(tmp_path):
 
 def test_a_program_without_kernels_is_unknown(tmp_path):
     (tmp_path / "empty.py").write_text("print(1)")
-    answer = CliRunner().invoke(main, ["verify", str(tmp_path / "empty.py")])
+    answer = warm.invoke("verify", tmp_path / "empty.py")
     assert answer.exit_code == 125 and "no kernel was launched" in answer.stdout
 
 
 def test_a_name_that_no_launch_has(tmp_path):
     (tmp_path / "program.py").write_text(SUM_OF_SQUARES)
-    answer = CliRunner().invoke(main, ["verify", "--kernel", "nosuch", str(tmp_path / "program.py")])
+    answer = warm.invoke("verify", "--kernel", "nosuch", tmp_path / "program.py")
     assert answer.exit_code == 125
     assert "no kernel was launched of that name; others were: squares" in answer.stdout, answer.output
 
@@ -250,9 +249,9 @@ def test_a_sum_whose_copies_are_rounded_otherwise(tmp_path):
     """LLVM contracts one lane's product into its addition, and the two lanes of a pair store another sum: one
     finding, which is not a race of the kernel."""
     (tmp_path / "program.py").write_text(SUM_OF_SQUARES)
-    answer = CliRunner().invoke(main, ["verify", str(tmp_path / "program.py")])
+    answer = warm.invoke("verify", tmp_path / "program.py")
     assert answer.exit_code == 0 and "verdict: right" in answer.stdout, answer.output
-    answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py"), "--fused"])
+    answer = warm.invoke("verify", "--json", tmp_path / "program.py", "--fused")
     (launch,) = json.loads(answer.stdout)["launches"]
     (warning,) = launch["findings"]
     assert answer.exit_code == 0 and warning["severity"] == "warning"
@@ -261,7 +260,7 @@ def test_a_sum_whose_copies_are_rounded_otherwise(tmp_path):
 
 def test_a_program_that_fails_before_its_kernels_is_unknown(tmp_path):
     (tmp_path / "program.py").write_text("import no_such_package\n")
-    answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py")])
+    answer = warm.invoke("verify", "--json", tmp_path / "program.py")
     assert answer.exit_code == 125 and json.loads(answer.stdout)["program"]["status"] == 1
 
 
@@ -274,7 +273,7 @@ def test_a_program_that_compiles_its_reference(tmp_path):
         "    return x.view(-1) + 1\n"
         "sys.exit(int(view(torch.empty(64)).shape != (64,)))\n"
     )
-    answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py")])
+    answer = warm.invoke("verify", "--json", tmp_path / "program.py")
     assert json.loads(answer.stdout)["program"]["status"] == 0, answer.output
 
 

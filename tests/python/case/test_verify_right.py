@@ -5,14 +5,13 @@ import re
 
 import numpy
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner._case import noise  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 
 
 @triton_runner.jit
@@ -112,13 +111,13 @@ sys.exit(int(sys.argv[1]) if len(sys.argv) > 1 else int(not torch.equal(out.isna
 def test_a_nan_that_the_program_means(tmp_path):
     """log(-1) is a NaN at every level, and the program's own check passes; without a check it is a fault."""
     (tmp_path / "program.py").write_text(PROGRAM)
-    answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py")])
+    answer = warm.invoke("verify", "--json", tmp_path / "program.py")
     (launch,) = json.loads(answer.stdout)["launches"]
     (nan,) = [f for f in launch["findings"] if f["check"] == "nan"]
     assert answer.exit_code == 0 and launch["verdict"] == "right" and "own check passes" in nan["why"]
-    answer = CliRunner().invoke(main, ["verify", "--json", "--strict", str(tmp_path / "program.py")])
+    answer = warm.invoke("verify", "--json", "--strict", tmp_path / "program.py")
     assert answer.exit_code == 1
-    answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py"), "3"])
+    answer = warm.invoke("verify", "--json", tmp_path / "program.py", "3")
     (launch,) = json.loads(answer.stdout)["launches"]
     assert answer.exit_code == 1 and launch["verdict"] == "wrong"
 
@@ -196,7 +195,7 @@ assert torch.equal(o[:, :119], x[:, :119])
 def test_what_tma_writes_past_a_tensor(tmp_path):
     """Chunks of 16 bytes, inside of the allocation: column 119 is written by the hardware, and no fault."""
     (tmp_path / "program.py").write_text(ROWS_OF_119)
-    answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py")])
+    answer = warm.invoke("verify", "--json", tmp_path / "program.py")
     (launch,) = json.loads(answer.stdout)["launches"]
     (tail,) = launch["findings"]
     assert (answer.exit_code, launch["verdict"]) == (0, "right"), answer.output

@@ -402,16 +402,8 @@ def product_of_zero(x, lengths, out, a, b):
 
 # Nothing of these is a fault: kernel and arguments.
 MEANT = [
-    (hash_table, (5, 2**30)),
-    (generator, (5, 2**30)),
-    (random_rows, (5, 2**30)),
-    (dropout, (5, 2**30)),
-    (in_range, (5, 2**30)),
-    (there_and_back, (5, 2**30)),
-    (checksum, (5, 2**30)),
-    (running_checksum, (5, 2**30)),
-    (sum_and_back, (5, 2**30)),
-    (off_where_too_large, (5, 2**30)),
-    (complement, (5, 2**30)),
-    (product_of_zero, (5, 2**30)),
-]
+    (kernel, (5, 2**30)) for kernel in (
+        hash_table, generator, random_rows, dropout, in_range, there_and_back, checksum, running_checksum,
+        sum_and_back, off_where_too_large, complement, product_of_zero,
+    )
+]  # fmt: skip

@@ -70,14 +70,9 @@ def test_the_rest_repeats_the_first_part(dtype):
 def test_views_are_ghosts_and_whatever_touches_all_of_it_says_what_to_do():
     ghost = triton_runner.ghost((50_000, 500_000), "f32", fill=2)
     for view in (
-        ghost.view(-1),
-        ghost.T,
-        ghost[3:],
-        ghost[:, 5],
-        ghost.unsqueeze(0),
-        ghost.detach(),
+        ghost.view(-1), ghost.T, ghost[3:], ghost[:, 5], ghost.unsqueeze(0), ghost.detach(),
         torch.empty_like(ghost),
-    ):
+    ):  # fmt: skip
         assert type(view) is type(ghost)
     assert elements(ghost[7, :3]) == [2, 2, 2]
     ghost[0, :3].fill_(5)

@@ -2,7 +2,6 @@
 the pointer and the loops."""
 
 import json
-import sys
 import textwrap
 
 import pytest
@@ -158,18 +157,7 @@ print(x.sum().item())
 def test_run_reports_at_the_end(tmp_path):
     script = tmp_path / "double.py"
     script.write_text(textwrap.dedent(SCRIPT))
-    command = [
-        sys.executable,
-        "-m",
-        "triton_runner",
-        "run",
-        "--device",
-        "cpu",
-        "--oob",
-        "report",
-        str(script),
-    ]
-    done = warm.run(command, capture_output=True, text=True, check=False)
+    done = warm.cli("run", "--device", "cpu", "--oob", "report", script)
     assert done.returncode == 1 and done.stdout.splitlines()[-1] == "40.0"
     assert "24 accesses out of bounds at 2 places" in done.stderr and "double.py:7" in done.stderr
 

@@ -3,13 +3,12 @@ wrong, a status that is not 0, and no Python traceback of ours."""
 
 import os
 import pathlib
-from unittest import mock
 
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from click.testing import CliRunner
 from triton_runner._cli import main
 from triton_runner._compiler import versions
 
@@ -22,32 +21,21 @@ FILES = {
 }
 GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
 # What each verb is asked with; those that take no file are not in it.
-VERBS = {
+ALONE = (
+    "assemble bits compare configs dump experiments lockstep map profile reduce report resources run verify"
+)
+VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "bisect": ("--versions", versions.installed()),
-    "bits": (),
     "bundle": ("-o", "out.trcase"),
-    "compare": (),
     "compile": ("-s", "*fp32"),
-    "configs": (),
     "debug": ("-ex", "run"),
-    "dump": (),
     "exec": ("--grid", "1"),
-    "experiments": (),
     "export": ("-o", "out"),
-    "assemble": (),
     "ledger": ("-s", "*fp32"),
-    "lockstep": (),
-    "map": (),
     "opt": ("--pass", "add_cse"),
     "passes": ("-s", "*fp32"),
-    "profile": (),
-    "reduce": (),
-    "report": (),
-    "resources": (),
-    "run": (),
     "translate": ("--to", "3.9.0"),
     "tune": ("--chip", "h200"),
-    "verify": (),
 }
 # What a verb may take all the same: a module with nothing in it, and a text of which the page says that it
 # cannot be read.
@@ -66,8 +54,7 @@ def test_what_no_verb_takes(verb, tmp_path, monkeypatch):
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
     for given in GIVEN:
-        with mock.patch.dict(os.environ):
-            answer = CliRunner().invoke(main, [verb, *VERBS[verb], given])
+        answer = warm.invoke(verb, *VERBS[verb], given)
         said = answer.stdout + answer.stderr
         assert isinstance(answer.exception, SystemExit | None), (given, answer.exception)
         if (verb, given) in TAKEN:
@@ -82,7 +69,7 @@ def test_what_no_verb_takes(verb, tmp_path, monkeypatch):
 def test_a_level_is_no_program(verb, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "kernel.ptx").write_text("")
-    answer = CliRunner().invoke(main, [verb, *VERBS[verb], "kernel.ptx"])
+    answer = warm.invoke(verb, *VERBS[verb], "kernel.ptx")
     said = answer.stdout + answer.stderr
     assert answer.exit_code not in (0, 125) and "kernel.ptx holds a level of a kernel" in said, said
     assert "triton-runner exec" in said
@@ -90,7 +77,7 @@ def test_a_level_is_no_program(verb, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("verb", ["run", "verify", "bisect", "experiments", "bundle", "dump"])
 def test_a_misspelt_option_is_no_program(verb):
-    answer = CliRunner().invoke(main, [verb, *VERBS[verb], "--nosuch", "program.py"])
+    answer = warm.invoke(verb, *VERBS[verb], "--nosuch", "program.py")
     assert answer.exit_code == 2 and "No such option '--nosuch'" in answer.stderr, answer.stderr
 
 
@@ -106,7 +93,7 @@ def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = os.fsdecode(b"n\xff.ttgir")
     (tmp_path / name).write_text("module {}")
-    answer = CliRunner().invoke(main, [*words.split(), name])
+    answer = warm.invoke(*words.split(), name)
     assert answer.exit_code == 2 and "n\\udcff.ttgir: its name is not UTF-8" in answer.stderr, answer.output
 
 
@@ -148,8 +135,7 @@ def test_words_that_mean_nothing(words, said, tmp_path, monkeypatch):
         (tmp_path / f"k.{level}").write_text((root / f"examples/exec/add_kernel.{level}").read_text())
     (tmp_path / "program.py").write_text("")
     (tmp_path / "noise.cubin").write_bytes(b"\xff")
-    with mock.patch.dict(os.environ):
-        answer = CliRunner().invoke(main, words)
+    answer = warm.invoke(*words)
     assert answer.exit_code == 2 and said in answer.stderr, answer.stderr
 
 
@@ -175,8 +161,7 @@ def test_a_file_that_asks_for_its_device(verb, last, tmp_path):
     scripts do has its kernels by then."""
     (tmp_path / "asking.py").write_text(AT_IMPORT.format(last=last))
     words = [verb, f"{tmp_path / 'asking.py'}:kernel", "-s", "*fp32:16, 64", "-t", "cuda:90"]
-    with mock.patch.dict(os.environ):
-        answer = CliRunner().invoke(main, words)
+    answer = warm.invoke(*words)
     assert answer.exit_code == 0, answer.output
 
 
@@ -192,7 +177,6 @@ def test_a_file_that_asks_for_its_device(verb, last, tmp_path):
 def test_a_file_that_raises(verb, last, why, tmp_path):
     (tmp_path / "asking.py").write_text(AT_IMPORT.format(last=last))
     words = [verb, f"{tmp_path / 'asking.py'}:kernel", "-s", "*fp32:16, 64", "-t", "cuda:90"]
-    with mock.patch.dict(os.environ):
-        answer = CliRunner().invoke(main, words)
+    answer = warm.invoke(*words)
     assert answer.exit_code == 2 and f"asking.py{why}" in answer.stderr, answer.output
     assert "__main__" in answer.stderr and answer.stderr.count("\n") == 2

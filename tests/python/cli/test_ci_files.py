@@ -2,21 +2,19 @@
 answer and exit status."""
 
 import json
-import os
 import re
 import xml.etree.ElementTree as xml
-from unittest import mock
 
 import kernels_in_text
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from click.testing import CliRunner
 from triton_runner._base import ci_files
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._bisect.results import CompilerFault, Evidence, Found, NamedPass, Releases, Unjudged
-from triton_runner._cli import ci_options, main
+from triton_runner._cli import ci_options
 from triton_runner._compiler import versions
 
 PROGRAM = f"""{kernels_in_text.TEXT}
@@ -38,8 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 def ran(*words):
     """(exit status, stdout, stderr, the JUnit tree, the SARIF run) of a verb."""
-    with mock.patch.dict(os.environ):
-        answer = CliRunner().invoke(main, [words[0], "--junit", "j.xml", "--sarif", "s.sarif", *words[1:]])
+    answer = warm.invoke(words[0], "--junit", "j.xml", "--sarif", "s.sarif", *words[1:])
     assert isinstance(answer.exception, SystemExit | None), answer.exception
     with open("s.sarif") as file:
         sarif = json.load(file)
@@ -195,6 +192,5 @@ def test_characters_that_mean_something(tmp_path, monkeypatch):
 @pytest.mark.parametrize("verb", ["verify", "bisect", "compare"])
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(verb, folder):
     for option in ("--junit", "--sarif"):
-        with mock.patch.dict(os.environ):
-            answer = CliRunner().invoke(main, [verb, option, "no/such/file", "program.py"])
+        answer = warm.invoke(verb, option, "no/such/file", "program.py")
         assert answer.exit_code == 2 and "cannot write no/such/file" in answer.stderr, answer.output

@@ -135,19 +135,7 @@ def test_bad_usage(arguments):
 
 def test_exec(copy, tmp_path):
     saved = tmp_path / "out.npy"
-    done = cli(
-        "exec",
-        copy,
-        "--grid",
-        "1",
-        "--arg",
-        "f32[8]=iota",
-        "--arg",
-        "f32[8]",
-        "--save",
-        f"1={saved}",
-        "--json",
-    )
+    done = cli("exec", copy, *f"--grid 1 --arg f32[8]=iota --arg f32[8] --save 1={saved} --json".split())
     assert done.returncode == 0, done.stdout
     result = json.loads(done.stdout)
     assert result["kernel"] == "copy" and result["level"] == "ttir" and result["device"] == "cpu"

@@ -13,7 +13,6 @@ import warm
 pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner import _settings  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._worker import elements, job  # noqa: E402
@@ -28,7 +27,7 @@ PRINTS = "import sys; print(sys.argv[1:])"
 def invoke(*words):
     """Runs a verb in this process, which reads the variables that it sets as a new one does."""
     with mock.patch.dict(os.environ), mock.patch.object(_settings, "_environment", None):
-        return CliRunner().invoke(main, [str(word) for word in words])
+        return warm.invoke(*words)
 
 
 @pytest.fixture

@@ -10,9 +10,7 @@ import pytest
 import warm
 
 triton = pytest.importorskip("triton")
-from click.testing import CliRunner  # noqa: E402
 from triton_runner._base import environment  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import versions  # noqa: E402
 
 READ = re.compile(
@@ -176,11 +174,11 @@ def test_releases_are_removed(tmp_path, monkeypatch):
     (tmp_path / "3.2.0-cp99" / "triton").mkdir(parents=True)  # of another Python
     (tmp_path / "3.2.0-cp99" / "triton" / "__init__.py").write_text("")
     assert {row["version"] for row in versions.listed() if row["folder"]} == {*known}
-    removed = CliRunner().invoke(main, ["versions", "remove", "--yes", "3.0.0..3.9.0"])
+    removed = warm.invoke("versions", "remove", "--yes", "3.0.0..3.9.0")
     assert removed.exit_code == 0 and removed.output == "".join(f"{one} removed\n" for one in known)
-    again = CliRunner().invoke(main, ["versions", "remove", "all"])
+    again = warm.invoke("versions", "remove", "all")
     assert (again.exit_code, again.output) == (0, "no release is in the cache\n")
-    again = CliRunner().invoke(main, ["versions", "remove", versions.installed()])
+    again = warm.invoke("versions", "remove", versions.installed())
     assert again.exit_code == 1 and "pip uninstall triton" in again.output
 
 
@@ -195,15 +193,15 @@ def test_removing_says_who_uses_a_release_and_asks(tmp_path, monkeypatch):
     user = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         user.stdout.readline()
-        refused = CliRunner().invoke(main, ["versions", "remove", "3.1.0"], input="n\n")
+        refused = warm.invoke("versions", "remove", "3.1.0", input="n\n")
     finally:
         user.communicate(b"\n")
     assert f"in use by process {user.pid}: {sys.executable} -c" in refused.output
     assert refused.exit_code == 1 and refused.output.endswith("Remove 3.1.0? [y/N]: n\nnothing was removed\n")
-    silent = CliRunner().invoke(main, ["versions", "remove", "3.1.0"])
+    silent = warm.invoke("versions", "remove", "3.1.0")
     assert silent.exit_code == 2 and "nobody answered" in silent.output and "--yes" in silent.output
     assert package.exists()
-    agreed = CliRunner().invoke(main, ["versions", "remove", "3.1.0"], input="y\n")
+    agreed = warm.invoke("versions", "remove", "3.1.0", input="y\n")
     assert agreed.exit_code == 0 and "in use" not in agreed.output and "3.1.0 removed" in agreed.output
     assert not package.exists()
 
@@ -220,7 +218,7 @@ def checkout(tmp_path):
 
 
 def test_recipes_for_a_checkout(checkout, tmp_path_factory):
-    told = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "--json"])
+    told = warm.invoke("dev", "--checkout", checkout, "--json")
     said = json.loads(told.stdout)
     assert (said["triton"], said["llvm"][:8]) == ("3.9.0", "f6ded0be")
     assert list(said["recipes"]) == ["build", "rebuild", "llvm", "test", "opt", "run", "bisect"]
@@ -229,13 +227,13 @@ def test_recipes_for_a_checkout(checkout, tmp_path_factory):
             subprocess.run(["sh", "-n", "-c", command], check=True)
     (checkout / "setup.py").rename(checkout / "python" / "setup.py")
     (checkout / "python" / "build" / "cmake.here").mkdir(parents=True)
-    told = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "rebuild"])
+    told = warm.invoke("dev", "--checkout", checkout, "rebuild")
     assert told.output.splitlines()[-1] == f"ninja -C {checkout}/python/build/cmake.here"
     (checkout / "cmake" / "llvm-hash.txt").unlink()
-    told = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "llvm"])
+    told = warm.invoke("dev", "--checkout", checkout, "llvm")
     assert "not said: there is no cmake/llvm-hash.txt" in told.output
     assert f"git -C {checkout}/.llvm-project checkout COMMIT\n" in told.output
-    none = CliRunner().invoke(main, ["dev", "--checkout", str(tmp_path_factory.mktemp("none"))])
+    none = warm.invoke("dev", "--checkout", tmp_path_factory.mktemp("none"))
     assert none.exit_code == 2 and "not a checkout of Triton" in none.output
 
 
@@ -246,6 +244,6 @@ def test_a_recipe_is_run(checkout, monkeypatch):
     ninja.write_text(f'#!/bin/sh\necho "$@" > {ran}\nexit 3\n')
     ninja.chmod(0o755)
     monkeypatch.setenv("PATH", f"{ninja.parent}:/usr/bin:/bin")
-    done = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "rebuild", "--run"])
+    done = warm.invoke("dev", "--checkout", checkout, "rebuild", "--run")
     assert done.exit_code == 3 and ran.read_text().startswith(f"-C {checkout}/build/cmake.")
-    assert CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "--run"]).exit_code == 2
+    assert warm.invoke("dev", "--checkout", checkout, "--run").exit_code == 2

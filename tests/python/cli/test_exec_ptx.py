@@ -69,20 +69,8 @@ def file(tmp_path):
 
 
 def test_arguments_and_the_changes_in_json(file):
-    done = run(
-        file,
-        "--grid",
-        2,
-        "--arg",
-        "f32[64]=iota",
-        "--arg",
-        "f32[64]",
-        "--arg",
-        2.5,
-        "--arg",
-        "i32=60",
-        "--json",
-    )
+    arguments = "--grid 2 --arg f32[64]=iota --arg f32[64] --arg 2.5 --arg i32=60 --json"
+    done = run(file, *arguments.split())
     assert done.returncode == 0, done.stdout
     result = json.loads(done.stdout)
     assert result["kernel"] == "scale" and result["level"] == "ptx" and result["device"] == "cpu"

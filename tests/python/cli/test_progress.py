@@ -71,16 +71,8 @@ def verb(name: str, folder) -> tuple:
     if name == "compare":
         cells = ("-s", "*i32", "-c", "N=16", "-t", "cuda:80", "--store", folder / "store")
         return ("compare", *cells, python), r"1/1"
-    return (
-        "export",
-        python,
-        "-o",
-        folder / "out",
-        "--variants",
-        "*i32; N=16,32",
-        "-t",
-        "cuda:80",
-    ), r"compiling.*1/2"
+    variants = ("--variants", "*i32; N=16,32", "-t", "cuda:80")
+    return ("export", python, "-o", folder / "out", *variants), r"compiling.*1/2"
 
 
 def test_told_above_a_second_only(monkeypatch):

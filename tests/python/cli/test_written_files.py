@@ -11,10 +11,8 @@ import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from click.testing import CliRunner
 from triton_runner import DiagnosticError
 from triton_runner._base.paths import check_output, make_folder, read_text, write_file
-from triton_runner._cli import main
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 IR = str(ROOT / "examples/exec/add_kernel.ttir")
@@ -50,7 +48,7 @@ def test_a_place_that_cannot_hold_it(verb, places):
     before = left(places)
     for place in ("file", "file/more") if is_folder else ("folder", "no/such", "file/more"):
         order = [words[0], *words[1:], place] if words[0] != "program.py" else [*words[1:], place, words[0]]
-        answer = CliRunner().invoke(main, [verb, *order])
+        answer = warm.invoke(verb, *order)
         said = answer.stdout + answer.stderr
         assert answer.exit_code == 2 and said.startswith("error: cannot ") and place in said, said
     assert left(places) == before and (places / "file").read_text() == "as it was"

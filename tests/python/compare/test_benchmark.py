@@ -10,15 +10,17 @@ import pytest
 BENCHMARK = pathlib.Path(__file__).resolve().parents[3] / "benchmark"
 
 
+def run(script, *words) -> str:
+    """What a script prints."""
+    done = subprocess.run([sys.executable, BENCHMARK / script, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.parametrize("engine", ["ttir", pytest.param("ttgir", marks=pytest.mark.long)])
 def test_results(engine):
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARK / "measure.py"), engine, "--quick"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)
+    printed = run("measure.py", engine, "--quick")
+    results = json.loads(printed)
     assert len(results) == 13
     wrong = {name: entry["difference"] for name, entry in results.items() if not entry["right"]}
     assert not wrong
@@ -27,36 +29,16 @@ def test_results(engine):
 
 @pytest.mark.long
 def test_in_turn():
-    done = subprocess.run(
-        [
-            sys.executable,
-            str(BENCHMARK / "in_turn.py"),
-            "--rounds",
-            "1",
-            "--engines",
-            "torch",
-            "ttir",
-            "--",
-            "add",
-        ],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    title, torch, ttir = (cell.strip() for cell in done.stdout.splitlines()[-1].strip("|").split("|"))
+    printed = run("in_turn.py", "--rounds", "1", "--engines", "torch", "ttir", "--", "add")
+    title, torch, ttir = (cell.strip() for cell in printed.splitlines()[-1].strip("|").split("|"))
     assert title.startswith("vector add")
     least, ratio = float(torch.split()[0]), float(ttir.split()[-1])
     assert least > 0 and abs(ratio - float(ttir.split()[0]) / least) < 0.02 * ratio + 0.01
 
 
 def test_launch_costs():
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARK / "launch.py"), "--json", "--quick"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    costs = json.loads(done.stdout)
+    printed = run("launch.py", "--json", "--quick")
+    costs = json.loads(printed)
     assert [cost["arguments"] for cost in costs] == [0, 5, 19]
     for cost in costs:
         ways = cost.keys() - {"arguments", "medians"}

@@ -5,12 +5,11 @@ import pathlib
 import re
 
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from click.testing import CliRunner
 from planted import bits as planted
-from triton_runner import _cli
 from triton_runner._bits import why
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -39,7 +38,7 @@ def test_the_names_of_chosen_rows_are_those_of_rows():
 
 
 def bits(*words) -> tuple[int, str]:
-    done = CliRunner().invoke(_cli.main, ["bits", *map(str, words)])
+    done = warm.invoke("bits", *words)
     assert isinstance(done.exception, SystemExit | None), done.exception
     return done.exit_code, done.output
 
@@ -123,9 +122,7 @@ def test_a_target_without_the_level_of_the_others(tmp_path):
 
 def test_a_case_and_a_program_without_launches(tmp_path):
     case = tmp_path / "x.trcase"
-    done = CliRunner().invoke(
-        _cli.main, ["bundle", "--no-passes", "--no-report", "--no-verify", "-o", str(case), EXAMPLE]
-    )
+    done = warm.invoke("bundle", "--no-passes", "--no-report", "--no-verify", "-o", case, EXAMPLE)
     assert done.exit_code == 0, done.output
     launch = as_json("--configs", "num_warps=1,4", case)["launches"][0]
     assert [row["bits"] for row in launch["rows"]] == ["A", "B"]
@@ -141,17 +138,7 @@ def test_what_cannot_be_cut(tmp_path):
     assert (
         status == 1 and "rms_norm has no number of that name" in text and "its numbers: M, n, warps" in text
     )
-    square = (
-        f"{EXAMPLE}:norm",
-        "--arg",
-        "f32[64,64]",
-        "--arg",
-        "f32[64]",
-        "--arg",
-        "f32[64,64]",
-        "--arg",
-        "64",
-    )
+    square = f"{EXAMPLE}:norm --arg f32[64,64] --arg f32[64] --arg f32[64,64] --arg 64".split()
     status, text = bits("--invariant", "n", *square, "-c", "BLOCK=64", "--grid", "64")
     assert status == 2 and "x has 2 dimensions of 64" in text and "--invariant x.0" in text
     status, text = bits("--invariant", "x.5", *square, "-c", "BLOCK=64", "--grid", "64")

@@ -15,12 +15,10 @@ import numpy
 import psutil
 import pytest
 import warm
-from click.testing import CliRunner
 
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 from triton_runner._compare import cells, expression, store, table  # noqa: E402
 from triton_runner._compiler.constants import constant  # noqa: E402
 
@@ -206,16 +204,8 @@ def test_what_a_launch_executes_is_a_figure(file):
     """500 f32 lie in 63 sectors, which are read and written: by four warps once, by one in four strides, each
     of which touches all of them. The gate names the figures, so that they are counted."""
     configs = ("--configs", "num_warps=1,4", "-c", "BLOCK=128", "-t", "cuda:90")
-    found = told(
-        f"{file}:scale",
-        *LAUNCH,
-        *configs,
-        "--fail-if",
-        "executed > base",
-        "--fail-if",
-        "conflicts > 0",
-        check=1,
-    )
+    gates = ("--fail-if", "executed > base", "--fail-if", "conflicts > 0")
+    found = told(f"{file}:scale", *LAUNCH, *configs, *gates, check=1)
     one, four = (cell["figures"] for cell in found["cells"])
     assert four["sectors"] == 2 * 63 and one["sectors"] == 4 * 2 * 63
     assert one["conflicts"] == one["spilled"] == 0
@@ -254,7 +244,7 @@ def test_the_time_on_a_chip_is_a_figure(file):
     ],
 )
 def test_chips_that_are_none(file, words, why):
-    answer = CliRunner().invoke(main, ["compare", f"{file}:scale", "-c", "BLOCK=64", *LAUNCH, *words])
+    answer = warm.invoke("compare", f"{file}:scale", "-c", "BLOCK=64", *LAUNCH, *words)
     assert answer.exit_code == 2 and why in answer.stderr
 
 

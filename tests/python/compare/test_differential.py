@@ -96,15 +96,8 @@ def test_addresses_compose():
     assert {len(shape) for shape in shapes} == {1, 2, 3, 4, 5}
     assert {1, 1024} <= {shape[-1] for shape in shapes}
     forms = (
-        "make_tensor_descriptor",
-        "permute(",
-        ".split(",
-        ".join(",
-        "for ",
-        "pointer_type",
-        "[None,",
-        " % ",
-    )
+        "make_tensor_descriptor", "permute(", ".split(", ".join(", "for ", "pointer_type", "[None,", " % ",
+    )  # fmt: skip
     assert all(form in text for form in forms)
     assert sum(k.traps for k in kernels) == 300 // 16
 

@@ -11,13 +11,12 @@ import sys
 
 import numpy as np
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import kernels_for_passes as kernels  # noqa: E402
 import triton_runner  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import passes_dump, passes_select  # noqa: E402
 
 HERE = pathlib.Path(__file__).parents[1] / "helpers"
@@ -245,9 +244,7 @@ def test_a_dump_is_split_as_a_trace(tmp_path):
     assert {one.kernel for one in split if one.op == "builtin.module"} == {"matmul"}
     assert "behind the dump" not in split[-1].before and split[-1].before.startswith("#")
     (tmp_path / "all.mlir").write_text(done.stderr)
-    answer = CliRunner().invoke(
-        main, ["passes", str(tmp_path / "all.mlir"), "--save", str(tmp_path / "out"), "--json"]
-    )
+    answer = warm.invoke("passes", tmp_path / "all.mlir", "--save", tmp_path / "out", "--json")
     assert answer.exit_code == 0
     files = {pathlib.Path(path).name.partition("-")[2] for path in json.loads(answer.output)["files"]}
     assert {"source.mlir", "changed-TritonGPUCoalesce.mlir", "TritonGPUOptimizeThreadLocality.mlir"} <= files
@@ -300,17 +297,9 @@ def test_both_forms_of_a_dump():
 
 
 def test_the_verbs(tmp_path):
-    arguments = [
-        "passes",
-        f"{HERE / 'kernels_for_passes.py'}:fill",
-        "-s",
-        "*fp32:16",
-        "-c",
-        "BLOCK=64",
-        "-t",
-        "cuda:90",
-    ]
-    answer = CliRunner().invoke(main, [*arguments, "--save", str(tmp_path), "--json"])
+    kernel = f"{HERE / 'kernels_for_passes.py'}:fill"
+    arguments = ["passes", kernel, "-s", "*fp32:16", "-c", "BLOCK=64", "-t", "cuda:90"]
+    answer = warm.invoke(*arguments, "--save", tmp_path, "--json")
     assert answer.exit_code == 0, answer.output
     said = json.loads(answer.output)
     assert said["identical"] and said["kernel"] == "fill"
@@ -319,11 +308,11 @@ def test_the_verbs(tmp_path):
     before = tmp_path / f"{coalesce['number'] - 1:02}-changed-ConvertTritonToTritonGPU.mlir"
     behind = tmp_path / f"{coalesce['number']:02}-changed-TritonGPUCoalesce.mlir"
     assert before.exists() and behind.exists() and (tmp_path / "fill.cubin").exists()
-    answer = CliRunner().invoke(main, ["opt", "--pass", "add_coalesce", str(before)])
+    answer = warm.invoke("opt", "--pass", "add_coalesce", before)
     assert answer.exit_code == 0 and answer.output == behind.read_text()
-    answer = CliRunner().invoke(main, [*arguments, "--changed"])
+    answer = warm.invoke(*arguments, "--changed")
     assert "identical to the plain compilation" in answer.output and "TritonGPUPrefetch" not in answer.output
-    answer = CliRunner().invoke(main, [*arguments, "--print", "coalesce"])
+    answer = warm.invoke(*arguments, "--print", "coalesce")
     assert answer.output == behind.read_text()
-    answer = CliRunner().invoke(main, [*arguments, "--until", "nosuch"])
+    answer = warm.invoke(*arguments, "--until", "nosuch")
     assert answer.exit_code == 2 and "no pass is called 'nosuch'" in answer.output

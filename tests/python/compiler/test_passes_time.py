@@ -6,20 +6,16 @@ import pathlib
 import sys
 
 import pytest
+import warm
 
 pytest.importorskip("triton")
 
 import kernels_for_passes as kernels
-from click.testing import CliRunner
-from triton_runner._cli import main
 from triton_runner._compiler import passes_time
 from triton_runner._worker import pass_clock, times_job
 
 KERNELS = pathlib.Path(__file__).parents[1] / "helpers" / "kernels_for_passes.py"
-SCALED = {
-    "signature": "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16",
-    "constexprs": {"M": 32, "N": 32, "K": 64},
-}
+SCALED = {"signature": "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16", "constexprs": {"M": 32, "N": 32, "K": 64}}
 ROUNDING = 0.02  # seconds: LLVM's timers of code generation have four decimals, and there are 200 of them
 
 
@@ -95,14 +91,14 @@ def test_nothing_of_the_process_is_left_changed(monkeypatch):
 
 def test_the_verb():
     arguments = ["passes", f"{KERNELS}:fill", "-s", "*fp32:16", "-c", "BLOCK=64", "-t", "cuda:90", "--time"]
-    answer = CliRunner().invoke(main, arguments)
+    answer = warm.invoke(*arguments)
     assert answer.exit_code == 0, answer.output
     lines = answer.output.splitlines()
     assert [line for line in lines if line.startswith("make_cubin")]
     assert any(
         line.startswith("fill for cuda:90 by Triton ") and " without timers " in line for line in lines
     )
-    answer = CliRunner().invoke(main, [*arguments, "--to", "ttgir", "--json"])
+    answer = warm.invoke(*arguments, "--to", "ttgir", "--json")
     said = json.loads(answer.output)
     assert [stage["name"] for stage in said["stages"]] == ["front end", "make_ttir", "make_ttgir"]
     assert said["stages"][2]["groups"][0]["parts"][0]["seconds"] > 0

@@ -2,7 +2,6 @@
 build adds is all that C++, Python, tests, tools and pages need."""
 
 import functools
-import importlib.util
 import json
 import pathlib
 import re
@@ -10,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from suite import loaded
 
 pytest.importorskip("triton")
 from triton_runner import _core
@@ -34,10 +34,7 @@ def tracked() -> dict[str, str]:
 
 
 def tool(name: str):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "tools" / f"{name}.py")
 
 
 def test_what_lists_the_releases_is_of_the_table():

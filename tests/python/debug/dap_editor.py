@@ -16,16 +16,9 @@ HERE = pathlib.Path(__file__).parent
 COMMAND = [sys.executable, "-m", "triton_runner", "debug", "--dap"]
 PATIENCE = 30  # seconds for an answer: a guard against hangs
 GOING = {
-    "configurationDone",
-    "continue",
-    "next",
-    "stepIn",
-    "stepOut",
-    "stepBack",
-    "reverseContinue",
-    "pause",
+    "configurationDone", "continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "pause",
     "terminate",
-}
+}  # fmt: skip
 
 
 # What dap-python 0.5.0 has otherwise than the protocol: it takes the bodies of setExceptionBreakpoints, and

@@ -110,24 +110,9 @@ def test_each_request_in_a_wrong_state_is_refused():
 def anything(random: random.Random, depth: int = 0):
     """A value of JSON."""
     kinds = [
-        None,
-        True,
-        -1,
-        0,
-        1,
-        2,
-        10**20,
-        1.5,
-        "",
-        "acc",
-        "0x1",
-        "%12",
-        "a[",
-        "\x00",
-        "x" * 5000,
-        "1/0",
+        None, True, -1, 0, 1, 2, 10**20, 1.5, "", "acc", "0x1", "%12", "a[", "\x00", "x" * 5000, "1/0",
         "../..",
-    ]
+    ]  # fmt: skip
     if depth < 3 and random.random() < 0.4:
         if random.random() < 0.5:
             return [anything(random, depth + 1) for _ in range(random.randint(0, 3))]

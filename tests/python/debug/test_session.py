@@ -29,15 +29,21 @@ def rows():
     return torch.arange(4 * 20, dtype=torch.float32).reshape(4, 20)
 
 
-def test_values_of_a_stop(rows):
+@pytest.fixture
+def session(rows):
+    """A session that debugs row_sums of `rows`."""
     _, launch = sums_of(rows)
     with triton_runner.debug(launch) as session:
-        stop = session.run_until("22", program=2)
-        assert (stop.program, stop.iterations, stop.line) == ([2, 0, 0], [0], 22)
-        assert numpy.array_equal(session.value("x"), rows[2, :8].numpy())
-        assert session.value("row") == 2
-        assert session.evaluate("x[3] + mask.sum()") == 43 + 8
-        assert {v.variable for v in session.values()} >= {"x", "mask", "acc", "row", "offsets"}
+        yield session
+
+
+def test_values_of_a_stop(session, rows):
+    stop = session.run_until("22", program=2)
+    assert (stop.program, stop.iterations, stop.line) == ([2, 0, 0], [0], 22)
+    assert numpy.array_equal(session.value("x"), rows[2, :8].numpy())
+    assert session.value("row") == 2
+    assert session.evaluate("x[3] + mask.sum()") == 43 + 8
+    assert {v.variable for v in session.values()} >= {"x", "mask", "acc", "row", "offsets"}
 
 
 def test_what_is_set_goes_on(rows):
@@ -53,14 +59,11 @@ def test_what_is_set_goes_on(rows):
 
 
 @pytest.mark.parametrize(
-    "condition",
-    ["x.max() > 60", "x[0] == 60 and mask.all()", "x.sum() > 500", "start == 0 and row == 3"],
+    "condition", ["x.max() > 60", "x[0] == 60 and mask.all()", "x.sum() > 500", "start == 0 and row == 3"]
 )
-def test_a_condition(rows, condition):
-    _, launch = sums_of(rows)
-    with triton_runner.debug(launch) as session:
-        stop = session.run_until("22", condition)
-        assert stop.program == [3, 0, 0]
+def test_a_condition(session, condition):
+    stop = session.run_until("22", condition)
+    assert stop.program == [3, 0, 0]
 
 
 def test_hits_are_counted_where_the_launch_is_run_again(rows):
@@ -88,12 +91,10 @@ def test_what_was_set_stays_when_it_goes_back(rows):
     assert out[1] == 8
 
 
-def test_nothing_is_before_the_beginning(rows):
-    _, launch = sums_of(rows)
-    with triton_runner.debug(launch) as session:
-        session.start()
-        assert session.reverse_step().reason == "beginning"
-        assert session.step().reason == "step"
+def test_nothing_is_before_the_beginning(session):
+    session.start()
+    assert session.reverse_step().reason == "beginning"
+    assert session.step().reason == "step"
 
 
 def test_back_and_forth(rows):
@@ -113,14 +114,12 @@ def test_back_and_forth(rows):
     assert torch.equal(out, 2 * rows.sum(1) + 24)
 
 
-def test_the_last_write_of_an_element(rows):
-    _, launch = sums_of(rows)
-    with triton_runner.debug(launch) as session:
-        session.run_until("23", program=2)
-        value = session.value("acc")[3]
-        stop = session.last_write("acc[3]")
-        assert stop.iterations == [2] and stop.program == [2, 0, 0]
-        assert session.value("acc")[3] == value
+def test_the_last_write_of_an_element(session):
+    session.run_until("23", program=2)
+    value = session.value("acc")[3]
+    stop = session.last_write("acc[3]")
+    assert stop.iterations == [2] and stop.program == [2, 0, 0]
+    assert session.value("acc")[3] == value
 
 
 def test_a_watchpoint(rows):
@@ -134,22 +133,18 @@ def test_a_watchpoint(rows):
     assert values[0] == [0] and values[-1] == [2]
 
 
-def test_steps_into_and_over_a_function(rows):
-    _, launch = sums_of(rows)
-    with triton_runner.debug(launch) as session:
-        session.run_until("22")
-        inside = session.step()
-        assert [f.function for f in inside.frames] == ["scaled", "row_sums"]
-        assert session.out().frames[0].function == "row_sums"
+def test_steps_into_and_over_a_function(session):
+    session.run_until("22")
+    inside = session.step()
+    assert [f.function for f in inside.frames] == ["scaled", "row_sums"]
+    assert session.out().frames[0].function == "row_sums"
 
 
-def test_programs_and_iterations(rows):
-    _, launch = sums_of(rows)
-    with triton_runner.debug(launch) as session:
-        session.run_until("22")
-        assert session.next_iteration().iterations == [1]
-        assert session.finish().op == "tt.return"
-        assert session.next_program().program == [1, 0, 0]
+def test_programs_and_iterations(session):
+    session.run_until("22")
+    assert session.next_iteration().iterations == [1]
+    assert session.finish().op == "tt.return"
+    assert session.next_program().program == [1, 0, 0]
 
 
 def test_a_trap_is_a_stop_before_it():

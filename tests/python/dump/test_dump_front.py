@@ -88,11 +88,7 @@ product[(1,)](a, b, c, 256, N=64, B=64, num_stages=3)
 
 
 @pytest.mark.parametrize(
-    "target, level, op",
-    [
-        ("cuda:90", "ttir", "tt.dot"),
-        ("cuda:90", "ttgir", "ttng.warp_group_dot"),
-    ],
+    "target, level, op", [("cuda:90", "ttir", "tt.dot"), ("cuda:90", "ttgir", "ttng.warp_group_dot")]
 )
 def test_a_loop_on_one_line(tmp_path, target, level, op):
     """What the loop computes, and not the addresses that the pipeliner puts behind it."""

@@ -204,9 +204,7 @@ def test_switched_off_by_the_environment(tmp_path, monkeypatch):
     for switch, said in (("1", "marked"), ("0", "plain"), ("1", "marked")):
         monkeypatch.setenv("TRITON_RUNNER_DUMP", switch)
         done = subprocess.run(
-            [sys.executable, "-c", SWITCHED, str(Path(__file__).parent)],
-            capture_output=True,
-            text=True,
+            [sys.executable, "-c", SWITCHED, str(Path(__file__).parent)], capture_output=True, text=True
         )
         assert done.stdout.splitlines()[-1:] == [f"{said} True"], done.stdout + done.stderr
 

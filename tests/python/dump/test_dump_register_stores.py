@@ -112,16 +112,9 @@ def same(stored, read):
 
 
 KERNELS = [
-    (add, "cuda:80"),
-    (row_sums, "cuda:80"),
-    (row_sums, "cuda:90"),
-    (matmul, "cuda:80"),
-    (collatz, "cuda:80"),
-    (two_blocks, "cuda:90"),
-    (halves, "cuda:90"),
-    (calls, "cuda:90"),
-    (described, "cuda:90"),
-]
+    (add, "cuda:80"), (row_sums, "cuda:80"), (row_sums, "cuda:90"), (matmul, "cuda:80"), (collatz, "cuda:80"),
+    (two_blocks, "cuda:90"), (halves, "cuda:90"), (calls, "cuda:90"), (described, "cuda:90"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("every_iteration", [True, False])

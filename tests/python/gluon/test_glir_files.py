@@ -3,16 +3,15 @@ goes on with Gluon's passes, which choose the layouts that it leaves open."""
 
 import numpy as np
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton.experimental.gluon")
 import torch
 import triton_runner
-from click.testing import CliRunner
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton_runner._base.levels import GLIR, level_of_name, stage_of
-from triton_runner._cli import main
 
 N = 200
 
@@ -77,13 +76,13 @@ def test_it_compiles_through_gluons_passes(files):
 )
 def test_the_verbs_that_take_a_file(files, words, said):
     first, *rest = words.split()
-    answer = CliRunner().invoke(main, [first, *(str(files / "auto.glir") if w == "{}" else w for w in rest)])
+    answer = warm.invoke(first, *(str(files / "auto.glir") if w == "{}" else w for w in rest))
     assert answer.exit_code == 0 and said in answer.output, answer.output
 
 
 def test_a_report_has_it(files, tmp_path):
     words = ["report", "-o", str(tmp_path / "r.html"), str(files / "auto.glir")]
-    answer = CliRunner().invoke(main, words)
+    answer = warm.invoke(*words)
     assert answer.exit_code == 0 and (tmp_path / "r.html").stat().st_size > 1000, answer.output
 
 

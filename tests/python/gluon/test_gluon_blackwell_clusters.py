@@ -276,22 +276,11 @@ def program(a_desc, b_desc, c_desc, layout: gl.constexpr, DEPTH: gl.constexpr):
     commits: gl.constexpr = blackwell.tcgen05_mma_barrier_count([a.index(0), b.index(0)], True, True)
     everywhere: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0], cga_layout=((0,),))
     p = Work(
-        a_desc,
-        b_desc,
-        c_desc,
-        a,
-        b,
-        of_a_pair(DEPTH),
-        barriers(DEPTH, commits),
-        blackwell.allocate_tensor_memory(gl.float32, shape, layout),
-        barriers(1, commits).index(0),
-        of_a_pair(1).index(0),
-        gl.allocate_shared_memory(gl.int64, [2], everywhere),
-        barriers(1).index(0),
-        gl.allocate_shared_memory(gl.int64, [1], everywhere),
-        barriers(1).index(0),
-        of_a_pair(1, 3).index(0),
-    )
+        a_desc, b_desc, c_desc, a, b, of_a_pair(DEPTH), barriers(DEPTH, commits),
+        blackwell.allocate_tensor_memory(gl.float32, shape, layout), barriers(1, commits).index(0),
+        of_a_pair(1).index(0), gl.allocate_shared_memory(gl.int64, [2], everywhere), barriers(1).index(0),
+        gl.allocate_shared_memory(gl.int64, [1], everywhere), barriers(1).index(0), of_a_pair(1, 3).index(0),
+    )  # fmt: skip
     parts: gl.constexpr = [1, 1, 1]
     gl.warp_specialize([(store, (p,)), (load, (p,)), (multiply, (p,)), (ask, (p,))], parts, [24, 24, 24])
 

@@ -223,21 +223,10 @@ def specialised(a_desc, b_desc, c_desc, out_desc, DEPTH: gl.constexpr):
     shape: gl.constexpr = c_desc.block_shape
     sums = blackwell.allocate_tensor_memory(gl.float32, [2, shape[0], shape[1]], layout)
     p = Product(
-        a_desc,
-        b_desc,
-        c_desc,
-        out_desc,
-        ring(a_desc, DEPTH),
-        ring(b_desc, DEPTH),
-        gl.allocate_shared_memory(c_desc.dtype, shape, c_desc.layout),
-        barriers(DEPTH),
-        barriers(DEPTH),
-        barriers(1).index(0),
-        barriers(1).index(0),
-        sums,
-        barriers(2),
-        barriers(2),
-    )
+        a_desc, b_desc, c_desc, out_desc, ring(a_desc, DEPTH), ring(b_desc, DEPTH),
+        gl.allocate_shared_memory(c_desc.dtype, shape, c_desc.layout), barriers(DEPTH), barriers(DEPTH),
+        barriers(1).index(0), barriers(1).index(0), sums, barriers(2), barriers(2),
+    )  # fmt: skip
     gl.warp_specialize([(store_tiles, (p,)), (load_tiles, (p,)), (multiply_tiles, (p,))], [1, 1], [24, 24])
 
 
@@ -353,20 +342,12 @@ def attention(q_desc, k_desc, v_desc, out_ptr, total_ptr):
     N: gl.constexpr = k_desc.block_shape[0]
     D: gl.constexpr = v_desc.block_shape[1]
     p = Attention(
-        q_desc,
-        k_desc,
-        v_desc,
-        gl.allocate_shared_memory(q_desc.dtype, q_desc.block_shape, q_desc.layout),
-        ring(k_desc, 2),
-        ring(v_desc, 2),
-        barriers(3),
-        barriers(2),
+        q_desc, k_desc, v_desc, gl.allocate_shared_memory(q_desc.dtype, q_desc.block_shape, q_desc.layout),
+        ring(k_desc, 2), ring(v_desc, 2), barriers(3), barriers(2),
         blackwell.allocate_tensor_memory(gl.float32, [M, N], TensorMemoryLayout([M, N], 1)),
         blackwell.allocate_tensor_memory(gl.float32, [M, D], TensorMemoryLayout([M, D], 1)),
-        barriers(1).index(0),
-        barriers(1).index(0),
-        barriers(1).index(0),
-    )
+        barriers(1).index(0), barriers(1).index(0), barriers(1).index(0),
+    )  # fmt: skip
     steps = gl.cdiv(k_desc.shape[0], N)
     gl.warp_specialize(
         [(weigh, (p, out_ptr, total_ptr, steps)), (load_heads, (p, steps)), (multiply_heads, (p, steps))],

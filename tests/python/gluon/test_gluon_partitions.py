@@ -72,11 +72,7 @@ def add_sums(rings, bars, steps, layout: gl.constexpr):
 @gluon.jit
 def add_by_partitions(x_desc, y_desc, out_desc, IN: gl.constexpr, OUT: gl.constexpr, num_warps: gl.constexpr):
     layout: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [1, num_warps], [1, 0])
-    rings = (
-        ring(x_desc, IN),
-        ring(y_desc, IN),
-        ring(out_desc, OUT),
-    )
+    rings = (ring(x_desc, IN), ring(y_desc, IN), ring(out_desc, OUT))
     bars = (barriers(IN), barriers(IN), barriers(OUT), barriers(OUT))
     descs = (x_desc, y_desc, out_desc)
     row = gl.program_id(0) * x_desc.block_shape[0]

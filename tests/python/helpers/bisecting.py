@@ -3,10 +3,9 @@
 import json
 
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
-from click.testing import CliRunner  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import versions  # noqa: E402
 
 INSTALLED = versions.installed()
@@ -45,5 +44,5 @@ def judge(tmp_path, text, *options, arguments=()):
     program = tmp_path / "program.py"
     program.write_text(text)
     command = ["bisect", "--versions", INSTALLED, *options, "--json", str(program), *arguments]
-    answer = CliRunner().invoke(main, command)
+    answer = warm.invoke(*command)
     return answer.exit_code, json.loads(answer.stdout)

@@ -133,22 +133,11 @@ def chain_output(steps: list) -> np.ndarray:
 
 # The element type's number (PTX ISA 9.7.9.27) and bytes.
 TYPES = {
-    "u8": (0, 1),
-    "u16": (1, 2),
-    "u32": (2, 4),
-    "s32": (3, 4),
-    "u64": (4, 8),
-    "s64": (5, 8),
-    "f16": (6, 2),
-}
+    "u8": (0, 1), "u16": (1, 2), "u32": (2, 4), "s32": (3, 4), "u64": (4, 8), "s64": (5, 8), "f16": (6, 2),
+}  # fmt: skip
 TYPES |= {
-    "f32": (7, 4),
-    "f32ftz": (8, 4),
-    "f64": (9, 8),
-    "bf16": (10, 2),
-    "tf32": (11, 4),
-    "tf32ftz": (12, 4),
-}
+    "f32": (7, 4), "f32ftz": (8, 4), "f64": (9, 8), "bf16": (10, 2), "tf32": (11, 4), "tf32ftz": (12, 4),
+}  # fmt: skip
 # What memory holds before, a byte, so that each operation leaves the bytes of shared memory.
 OPERATIONS = {"store": 0x2A, "add": 0, "min": 0x70, "xor": 0}
 HAVE = {

@@ -17,15 +17,9 @@ warnings.simplefilter("ignore")
 x = torch.arange(4.0)
 c = x.cuda()
 FOREIGN = (
-    "typing",
-    "functools",
-    "contextlib",
-    "collections",
-    "collections.abc",
-    "ctypes",
-    "typing_extensions",
+    "typing", "functools", "contextlib", "collections", "collections.abc", "ctypes", "typing_extensions",
     "inspect",
-)
+)  # fmt: skip
 
 
 def within(context):

@@ -242,19 +242,10 @@ def a_graph_can_be_drawn():
 
 
 CHECKS = [
-    kernels_and_operators_run_at_replay,
-    a_capture_changes_nothing,
-    memory_lives_as_long_as_the_graph,
-    views_and_random_numbers,
-    what_reads_a_value_is_refused,
-    wrong_orders_are_refused,
-    graphs_in_graphs,
-    training_steps,
-    graphed_callables,
-    operators_with_kernels_inside,
-    benchmarks,
-    a_graph_can_be_drawn,
-]
+    kernels_and_operators_run_at_replay, a_capture_changes_nothing, memory_lives_as_long_as_the_graph,
+    views_and_random_numbers, what_reads_a_value_is_refused, wrong_orders_are_refused, graphs_in_graphs,
+    training_steps, graphed_callables, operators_with_kernels_inside, benchmarks, a_graph_can_be_drawn,
+]  # fmt: skip
 
 if __name__ == "__main__":
     for check in CHECKS:

@@ -25,6 +25,7 @@ import tempfile
 import threading
 import types
 import warnings
+from unittest import mock
 
 _PRELOADED = (
     "numpy", "torch", "triton", "triton_runner._cli", "triton_runner._pretend", "triton.experimental.gluon",
@@ -38,6 +39,15 @@ def cli(*words, variables=None, **options):
     env = {"env": {**os.environ, **variables}} if variables else {}
     options = {"capture_output": True, "text": True, **env, **options}
     return run([sys.executable, "-m", "triton_runner", *words], **options)
+
+
+def invoke(*words, **options):
+    """What triton-runner answers in this process (a click.testing.Result). No variable that it sets stays."""
+    from click.testing import CliRunner
+    from triton_runner._cli import main
+
+    with mock.patch.dict(os.environ):
+        return CliRunner().invoke(main, [*map(str, words)], **options)
 
 
 def run(

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 import textwrap
@@ -73,6 +74,23 @@ def artifacts(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def alone(artifacts, tmp_path):
+    """alone(*levels): a folder with add_kernel for sm_90 at these levels, without metadata."""
+
+    def made(*levels):
+        (tmp_path / "alone").mkdir()
+        for level in levels:
+            shutil.copy(artifacts / "90" / f"add_kernel.{level}", tmp_path / "alone")
+        return tmp_path / "alone"
+
+    return made
+
+
+def launch_of(level: str) -> str:
+    return f"add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, {level}_dir=folder)"
+
+
 def run_program(program: str, *arguments, **environment):
     # Triton reads a kernel's source from its file.
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
@@ -96,20 +114,14 @@ def on_fake(fake, tmp_path, body: str, folder="", params="8,8,8,4,4,8,8", **envi
 
 
 def error_of(fake, tmp_path, body: str, folder="", **environment) -> str:
-    guarded = (
-        "try:\n"
-        + textwrap.indent(textwrap.dedent(body).strip(), "    ")
-        + "\nexcept Exception as e:\n    print(type(e).__name__, e)\n"
-    )
+    body = textwrap.indent(textwrap.dedent(body).strip(), "    ")
+    guarded = f"try:\n{body}\nexcept Exception as e:\n    print(type(e).__name__, e)\n"
     return on_fake(fake, tmp_path, guarded, folder, **environment)[0]
 
 
 @pytest.mark.parametrize("level", ["ttir", "ttgir", "llir", "ptx", "cubin"])
 def test_every_level_reaches_the_driver(fake, artifacts, tmp_path, level):
-    body = f"""
-        kernel = add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, {level}_dir=folder)
-        print(kernel.name, kernel.level)
-    """
+    body = f"kernel = {launch_of(level)}\nprint(kernel.name, kernel.level)"
     printed, seen = on_fake(fake, tmp_path, body, artifacts / "90")
     assert printed.splitlines()[-1] == "add_kernel cubin"
     assert seen["binary"]
@@ -121,27 +133,16 @@ def test_every_level_reaches_the_driver(fake, artifacts, tmp_path, level):
 
 @pytest.mark.parametrize("level", ["ttgir", "llir", "ptx"])
 def test_older_architecture_goes_through_the_drivers_compiler(fake, artifacts, tmp_path, level):
-    _, seen = on_fake(
-        fake,
-        tmp_path,
-        f"add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, {level}_dir=folder)",
-        artifacts / "80",
-    )
+    _, seen = on_fake(fake, tmp_path, launch_of(level), artifacts / "80")
     assert not seen["binary"] and len(seen["launches"]) == 1
 
 
 def test_ttir_is_compiled_for_the_device_at_hand(fake, artifacts, tmp_path):
-    _, seen = on_fake(
-        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ttir_dir=folder)", artifacts / "80"
-    )
+    _, seen = on_fake(fake, tmp_path, launch_of("ttir"), artifacts / "80")
     assert seen["binary"]
 
 
-def test_without_metadata_counting_settles_the_parameters(fake, artifacts, tmp_path):
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    for level in ("ptx", "cubin"):
-        (bare / f"add_kernel.{level}").write_bytes((artifacts / "90" / f"add_kernel.{level}").read_bytes())
+def test_without_metadata_counting_settles_the_parameters(fake, alone, tmp_path):
     body = """
         warnings.simplefilter("always")
         add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ptx_dir=folder)
@@ -152,53 +153,40 @@ def test_without_metadata_counting_settles_the_parameters(fake, artifacts, tmp_p
             print(warning.message)
         add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder, shared=512)
     """
-    printed, seen = on_fake(fake, tmp_path, body, bare)
-    assert (
-        "how much dynamic shared memory kernel 'add_kernel' needs: launched with the most there is, 232448"
-        in printed
-    )
+    printed, seen = on_fake(fake, tmp_path, body, alone("ptx", "cubin"))
+    told = "how much dynamic shared memory kernel 'add_kernel' needs: launched with the most there is, 232448"
+    assert told in printed
     assert "nothing says whether kernel 'add_kernel' uses scratch memory" in printed
     shared = [launch["shared"] for launch in seen["launches"]]
     assert shared[0] == 0 and shared[1:] == [232448, 512]
 
 
 def test_what_is_refused_before_the_launch(fake, artifacts, tmp_path):
-    folder = artifacts / "90"
-
     def said(arguments, level="ptx", **environment):
         body = f"add_kernel[(3,)]({arguments}, BLOCK=128, {level}_dir=folder)"
-        return error_of(fake, tmp_path, body, folder, **environment)
+        return error_of(fake, tmp_path, body, artifacts / "90", **environment)
 
-    assert (
-        "argument 'x_ptr'" in (text := said("Tensor(99), y, out, 300, 0.5"))
-        and "cannot reach (a CPU tensor?)" in text
-    )
+    text = said("Tensor(99), y, out, 300, 0.5")
+    assert "argument 'x_ptr'" in text and "cannot reach (a CPU tensor?)" in text
     assert "lies on device 1, and the kernel runs on cuda:0" in said("Tensor(16384), y, out, 300, 0.5")
-    assert "is a NumPy array in host memory" in said(
-        "__import__('numpy').zeros(4, 'float32'), y, out, 300, 0.5"
-    )
+    array = "__import__('numpy').zeros(4, 'float32')"
+    assert "is a NumPy array in host memory" in said(f"{array}, y, out, 300, 0.5")
     assert "n" in (text := said("x, y, out, 1 << 40, 0.5")) and "range" in text
     assert "missing argument" in said("x, y, out")
-    assert "is for cuda:90, and Fake GPU is cuda:80" in said(
-        "x, y, out, 300, 0.5", "cubin", FAKE_CUDA_SM="80"
-    )
+    text = said("x, y, out, 300, 0.5", "cubin", FAKE_CUDA_SM="80")
+    assert "is for cuda:90, and Fake GPU is cuda:80" in text
 
 
 def test_driver_errors_carry_the_calls_name(fake, artifacts, tmp_path):
-    body = "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder)"
+    body = launch_of("cubin")
     text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuModuleLoadDataEx=209")
     assert "cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU" in text
     text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuLaunchKernelEx=700")
     assert "cuLaunchKernelEx: CUDA_ERROR_ILLEGAL_ADDRESS" in text and "grid (3, 1, 1)" in text
 
 
-def test_other_level_there_names_its_keyword(fake, artifacts, tmp_path):
-    only = tmp_path / "only"
-    only.mkdir()
-    (only / "add_kernel.ptx").write_bytes((artifacts / "90" / "add_kernel.ptx").read_bytes())
-    text = error_of(
-        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ttgir_dir=folder)", only
-    )
+def test_other_level_there_names_its_keyword(fake, alone, tmp_path):
+    text = error_of(fake, tmp_path, launch_of("ttgir"), alone("ptx"))
     assert "holds kernel 'add_kernel' at ptx: use ptx_dir=" in text
 
 
@@ -209,29 +197,21 @@ def test_text_that_llvm_or_ptxas_refuse_is_an_error_message(fake, artifacts, tmp
     (broken / "add_kernel.llir").write_text(llir.replace("ret void", "ret nonsense"))
     ptx = (artifacts / "90" / "add_kernel.ptx").read_text()
     (broken / "add_kernel.ptx").write_text(ptx.replace("ret;", "bar.sync 99;\n\tret;", 1))
-    text = error_of(
-        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, llir_dir=folder)", broken
-    )
+    text = error_of(fake, tmp_path, launch_of("llir"), broken)
     assert "DiagnosticError" in text and "does not accept" in text and "add_kernel.llir:" in text
-    text = error_of(
-        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ptx_dir=folder)", broken
-    )
+    text = error_of(fake, tmp_path, launch_of("ptx"), broken)
     assert "DiagnosticError" in text and "ptxas" in text and "does not accept" in text
 
 
 def test_a_machine_whose_driver_fails_has_no_gpu(fake, tmp_path):
     body = "from triton_runner._settings import devices\nprint(devices.gpu())"
     assert on_fake(fake, tmp_path, body, FAKE_CUDA_FAIL="cuInit=100")[0].strip() == "None"
-    text = error_of(
-        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128)", FAKE_CUDA_FAIL="cuInit=100"
-    )
+    launch = "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128)"
+    text = error_of(fake, tmp_path, launch, FAKE_CUDA_FAIL="cuInit=100")
     assert "device 'cuda' was asked for, and this machine has no such device" in text
 
 
-def test_load_without_the_python_kernel(fake, artifacts, tmp_path):
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "add_kernel.ptx").write_bytes((artifacts / "90" / "add_kernel.ptx").read_bytes())
+def test_load_without_the_python_kernel(fake, alone, tmp_path):
     body = """
         kernel = triton_runner.load(folder + "/add_kernel.ptx", device="cuda")
         kernel[(2, 3)](x, y, out, 300, 0.5)
@@ -241,7 +221,7 @@ def test_load_without_the_python_kernel(fake, artifacts, tmp_path):
         except triton_runner.DiagnosticError as error:
             print(error)
     """
-    printed, seen = on_fake(fake, tmp_path, body, bare)
+    printed, seen = on_fake(fake, tmp_path, body, alone("ptx"))
     assert "add_kernel" in printed and "2 arguments do not fit" in printed
     (launch,) = seen["launches"]
     assert launch["grid"] == [2, 3, 1]
@@ -271,16 +251,15 @@ def test_a_cubin_without_a_block_takes_that_of_load(fake, artifacts, tmp_path):
 
 def test_verify_runs_the_gpu_where_tensors_pretend_to_be_on_it(fake, tmp_path):
     """Their copies lie in memory of the driver's. This driver executes nothing, so the output stays zero."""
-    (tmp_path / "program.py").write_text(
-        textwrap.dedent("""
+    program = """
         import torch, triton, triton.language as tl
         @triton.jit
         def double(x, out, BLOCK: tl.constexpr):
             i = tl.arange(0, BLOCK)
             tl.store(out + i, tl.load(x + i) * 2)
         double[(1,)](torch.ones(64, device="cuda"), torch.zeros(64, device="cuda"), BLOCK=64)
-    """)
-    )
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(program))
     log = tmp_path / "log.json"
     fakes = {"LD_LIBRARY_PATH": str(fake), "FAKE_CUDA_LOG": str(log), "FAKE_CUDA_PARAMS": "8,8,8,8"}
     variables = {**fakes, "TRITON_RUNNER_DEVICE": "cpu"}
@@ -293,10 +272,7 @@ def test_verify_runs_the_gpu_where_tensors_pretend_to_be_on_it(fake, tmp_path):
 
 
 def test_memory_of_a_gpu(fake, tmp_path):
-    printed, seen = on_fake(
-        fake,
-        tmp_path,
-        """
+    printed, seen = on_fake(fake, tmp_path, """
         from triton_runner._core.device import driver
         memory = driver("cuda").allocate(8)
         memory.write(b"12345678")
@@ -306,7 +282,6 @@ def test_memory_of_a_gpu(fake, tmp_path):
         except ValueError as error:
             print(error)
         del memory
-    """,
-    )
+    """)  # fmt: skip
     assert printed == "8 cuda b'12345678' 0\nthe memory has 8 bytes, not 5\n"
     assert seen["calls"][-1] == "cuMemFreeAsync"

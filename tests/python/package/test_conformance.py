@@ -26,11 +26,7 @@ def outcomes(results):
 
 @pytest.mark.parametrize(
     "level, target",
-    [
-        ("ttir", "cuda:90"),
-        pytest.param("ttgir", "cuda:80", marks=pytest.mark.long),
-        ("ttgir", "cuda:100"),
-    ],
+    [("ttir", "cuda:90"), pytest.param("ttgir", "cuda:80", marks=pytest.mark.long), ("ttgir", "cuda:100")],
 )
 def test_kernels_run_right(level, target, tmp_path):
     table = tmp_path / "out.json"

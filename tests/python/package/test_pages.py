@@ -2,7 +2,6 @@
 and the code that a page shows is code of the tree."""
 
 import contextlib
-import importlib.util
 import io
 import os
 import pathlib
@@ -13,6 +12,7 @@ import types
 import urllib.parse
 
 import pytest
+from suite import loaded
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 INDEX = ROOT / "doc" / "index.md"
@@ -83,9 +83,7 @@ def test_every_page_is_in_the_navigation_of_the_site():
 
 
 def test_the_site_names_files_that_it_does_not_have():
-    spec = importlib.util.spec_from_file_location("site_links", ROOT / "tools" / "site_links.py")
-    site_links = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(site_links)
+    site_links = loaded(ROOT / "tools" / "site_links.py")
     page = types.SimpleNamespace(file=types.SimpleNamespace(abs_src_path=str(ROOT / "doc/guide/start.md")))
     text = (
         "[a page](../index.md#x), [the licence](../../LICENSE), `[code](../../LICENSE)`, [web](https://x.org)"

@@ -71,14 +71,9 @@ def run(command: str, cache: pathlib.Path, shims: str) -> str:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON", "PYTEST"))}
     environment |= {"TRITON_CACHE_DIR": str(cache), "MAKEFLAGS": ""}
     done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+        ["bash", "-c", command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
     return done.stdout
 
 

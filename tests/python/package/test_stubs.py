@@ -1,9 +1,9 @@
 """The committed stubs are those that tools/stubs.py writes for the extension as it is built."""
 
-import importlib.util
 import pathlib
 
 import pytest
+from suite import loaded
 
 pytest.importorskip("nanobind")
 import triton_runner
@@ -14,11 +14,8 @@ PACKAGE = ROOT / "python" / "triton_runner"
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    spec = importlib.util.spec_from_file_location("stubs", ROOT / "tools" / "stubs.py")
-    stubs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(stubs)
     folder = tmp_path_factory.mktemp("stubs")
-    stubs.write(folder)
+    loaded(ROOT / "tools" / "stubs.py").write(folder)
     return folder
 
 
@@ -40,8 +37,5 @@ def test_every_public_name_is_in_the_stub():
 
 def test_the_pages_of_the_api_are_up_to_date():
     pytest.importorskip("triton")
-    spec = importlib.util.spec_from_file_location("api_page", ROOT / "tools" / "api_page.py")
-    api_page = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(api_page)
-    for path, text in api_page.pages().items():
+    for path, text in loaded(ROOT / "tools" / "api_page.py").pages().items():
         assert path.read_text() == text, "run python tools/api_page.py"

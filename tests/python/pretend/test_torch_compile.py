@@ -35,16 +35,8 @@ def test_sample(way, sample):
 @pytest.mark.timeout(1800)
 def test_a_kernel_of_inductor_is_dumped_and_replaced():
     example = RUN.parents[2] / "examples" / "compile" / "with_inductor.py"
-    command = [
-        sys.executable,
-        "-m",
-        "triton_runner",
-        "run",
-        "--device",
-        "cpu",
-        "--pretend-cuda",
-        str(example),
-    ]
+    words = f"-m triton_runner run --device cpu --pretend-cuda {example}".split()
+    command = [sys.executable, *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200)
     assert done.returncode == 0, done.stdout
     assert all(f"{step}: " in done.stdout for step in ("dumped", "replaced", "as before")), done.stdout

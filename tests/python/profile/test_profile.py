@@ -1,20 +1,19 @@
 """triton_runner.profile and its verb: counters, samples, lines, bounds, JSON; ncu's numbers beside ours."""
 
-import importlib.util
 import json
 import pathlib
 
 import pytest
+import warm
+from suite import loaded
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 import pages
 import torch
 import triton_runner
-from click.testing import CliRunner
 from kernels_for_profiles import add, loop, total
 from triton_runner._base import typed
-from triton_runner._cli import main
 from triton_runner._profile import bounds, chips
 from triton_runner._profile.counters import COUNTERS
 from triton_runner._profile.counting import programs_of
@@ -106,7 +105,7 @@ def test_a_kernel_that_stops_says_where():
 def test_the_room_around_an_array_is_not_memory_of_the_launch():
     where, bad = PROGRAM + ":add", "f32[100]"
     call = ["--arg", "f32[1024]=1", "--arg", "f32[1024]=2", "--arg", bad, "--arg", "1024"]
-    answer = CliRunner().invoke(main, ["profile", where, *call, "-c", "BLOCK=1024", "--grid", "1"])
+    answer = warm.invoke("profile", where, *call, "-c", "BLOCK=1024", "--grid", "1")
     assert answer.exit_code == 1 and "out of bounds in STG" in answer.output, answer.output
 
 
@@ -141,12 +140,12 @@ def test_tables_are_whole():
 
 
 def test_the_verb_counts_each_launch_of_a_program_once():
-    answer = CliRunner().invoke(main, ["profile", "--json", PROGRAM])
+    answer = warm.invoke("profile", "--json", PROGRAM)
     result = typed.of_json(Profile, json.loads(answer.stdout))
     (launch,) = result.launches
     assert answer.exit_code == 0 and launch.kernel == "add" and launch.programs == launch.of == 16
     assert launch.counters["global_load_sectors"] == 16 * 256
-    shown = CliRunner().invoke(main, ["profile", "--chip", "a100", PROGRAM])
+    shown = warm.invoke("profile", "--chip", "a100", PROGRAM)
     assert "done" in shown.stdout and "bounds, not predictions" in shown.stdout
     assert "least time on a100" in shown.stdout and "L2" in shown.stdout
 
@@ -154,21 +153,14 @@ def test_the_verb_counts_each_launch_of_a_program_once():
 def test_the_verb_takes_a_kernel_and_its_arguments():
     where = PROGRAM + ":add"
     call = ["--arg", "f32[2048]=1", "--arg", "f32[2048]=2", "--arg", "f32[2048]", "--arg", "2000"]
-    answer = CliRunner().invoke(
-        main, ["profile", where, *call, "-c", "BLOCK=1024", "--grid", "cdiv(n, BLOCK)", "--by", "sass"]
+    answer = warm.invoke(
+        "profile", where, *call, "-c", "BLOCK=1024", "--grid", "cdiv(n, BLOCK)", "--by", "sass"
     )
     assert answer.exit_code == 0, answer.output
     assert "add, grid 2 x 1 x 1, cuda:90, 4 warps: all 2 programs" in answer.stdout
     assert "LDG.E.128" in answer.stdout
-    refused = CliRunner().invoke(main, ["profile", "--programs", "few", PROGRAM])
+    refused = warm.invoke("profile", "--programs", "few", PROGRAM)
     assert refused.exit_code == 2 and "a list of their numbers" in refused.output
-
-
-def _script():
-    spec = importlib.util.spec_from_file_location("counters", ROOT / "tests" / "gpu" / "counters.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _csv(launches: list, change=lambda metric, value: value) -> str:
@@ -185,8 +177,8 @@ def _csv(launches: list, change=lambda metric, value: value) -> str:
 
 
 def test_runs_under_ncu_are_compared_counter_by_counter():
-    script = _script()
-    profile = json.loads(CliRunner().invoke(main, ["profile", "--json", PROGRAM]).stdout)
+    script = loaded(ROOT / "tests" / "gpu" / "counters.py")
+    profile = json.loads(warm.invoke("profile", "--json", PROGRAM).stdout)
     same = script.read_csv(_csv(profile["launches"]))
     rows = script.compared(profile, [same] * 5)
     states = {row["counter"]: row["state"] for row in rows}
@@ -210,7 +202,7 @@ def test_an_artifact_is_profiled_as_the_kernel_it_was_made_of(tmp_path, added):
     assert result.target == "cuda:80" and result.counters["fadd"] == 4 * 1024
     assert {line.line for line in result.lines_of("python")} >= {12, 13, 14}
     call = ["--arg", "f32[512]", "--arg", "f32[512]", "--arg", "f32[512]", "--arg", "512", "--grid", "4"]
-    answer = CliRunner().invoke(main, ["profile", "--json", "--chip", "a100", ir, *call])
+    answer = warm.invoke("profile", "--json", "--chip", "a100", ir, *call)
     again = typed.of_json(Profile, json.loads(answer.stdout)).launches[0]
     assert again.counters == result.counters
     path = tmp_path / "add.cubin"

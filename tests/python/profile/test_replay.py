@@ -6,16 +6,15 @@ import pathlib
 
 import pages
 import pytest
+import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 import torch
 import triton_runner
-from click.testing import CliRunner
 from kernels_for_profiles import add, loop, squares
 from triton_runner import _settings
 from triton_runner._base import typed
-from triton_runner._cli import main
 from triton_runner._core import probe
 from triton_runner._lockstep.subject import launch_of
 from triton_runner._profile import chips, timing
@@ -136,13 +135,11 @@ def test_every_parameter_has_a_number_and_traces_come_back():
 def test_the_verb_shows_the_estimate_and_its_error():
     where = f"{__file__.replace('test_replay', 'kernels_for_profiles')}:add"
     call = ["profile", "--chip", "h200", "--replay", where, *ADD, "-c", "BLOCK=1024", "--grid", "4"]
-    answer = CliRunner().invoke(main, call)
+    answer = warm.invoke(*call)
     assert (
         answer.exit_code == 0 and "estimate on h200:" in answer.stdout and "under 5 us: +-" in answer.stdout
     )
-    (one,) = typed.of_json(
-        Profile, json.loads(CliRunner().invoke(main, [*call[:4], "--json", *call[4:]]).stdout)
-    ).launches
+    (one,) = typed.of_json(Profile, json.loads(warm.invoke(*call[:4], "--json", *call[4:]).stdout)).launches
     assert one.estimate.error == timing.ERRORS["h200"]["under 5 us"]
     assert 0 < sum(stall.share for stall in one.estimate.stalls) <= 1.0
 

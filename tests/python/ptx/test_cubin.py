@@ -4,14 +4,13 @@ import re
 
 import numpy as np
 import pytest
+import warm
 
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from kernels_for_tests import add, plain_add  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._bisect import assembled  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 
 TARGET = "cuda:89"
 
@@ -65,7 +64,7 @@ def test_a_ptx_executed_as_machine_code(cubin):
 
 def test_exec(cubin):
     words = ["exec", str(cubin), "--grid", "4", "--arg", "f32[200]=iota", "--arg", "f32[200]=2"]
-    done = CliRunner().invoke(main, [*words, "--arg", "f32[200]", "--arg", "200"])
+    done = warm.invoke(*words, "--arg", "f32[200]", "--arg", "200")
     assert done.exit_code == 0 and "(cubin) on cpu" in done.output and "[  2.   3.   4." in done.output
 
 

@@ -17,14 +17,12 @@ sys.path += [str(ROOT / "tests" / name) for name in ("sass", "differential", "gp
 import control_words as planting  # noqa: E402
 import latencies  # noqa: E402
 import triton_runner  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from kernels_for_tests import plain_add  # noqa: E402
 from random_ptx import generate_ptx  # noqa: E402
 from test_sass import assembled  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._assemble import hazards  # noqa: E402
 from triton_runner._base import tools  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 
 PLANTED = json.loads(planting.PLANTED.read_text())
 
@@ -145,13 +143,13 @@ def test_on_the_command_line(broken):
     words += ["--arg", "f32[64]=iota", "--arg", "f32[64]=1", "--arg", "f32[64]", "--arg", "64"]
     ended = warm.cli(*words)
     assert ended.returncode == 1 and "hazard in FADD" in ended.stderr
-    ended = CliRunner().invoke(main, ["assemble", "--check", str(broken / "_add.cubin")])
+    ended = warm.invoke("assemble", "--check", broken / "_add.cubin")
     assert (
         ended.exit_code == 1
         and "hazard: it reads R" in ended.output
         and "kernels_for_tests.py" in ended.output
     )
-    ended = CliRunner().invoke(main, ["assemble", "--check", "--json", str(broken / "right" / "_add.cubin")])
+    ended = warm.invoke("assemble", "--check", "--json", broken / "right" / "_add.cubin")
     assert ended.exit_code == 0 and json.loads(ended.output)[0]["hazards"] == []
 
 
@@ -173,5 +171,5 @@ def test_an_assembler_that_breaks_words(tmp_path, monkeypatch):
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     words = ["assemble", "--check", "--ptxas", str(program), "--opt", "3", "--target", row["target"]]
-    ended = CliRunner().invoke(main, [*words, str(tmp_path / "carry.ptx")])
+    ended = warm.invoke(*words, tmp_path / "carry.ptx")
     assert ended.exit_code == 1 and "hazard: it reads" in ended.output and "of the PTX" in ended.output

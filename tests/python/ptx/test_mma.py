@@ -67,11 +67,7 @@ def test_fast_products_from_the_environment():
     for mma in ("exact", "fast"):
         environment = os.environ | {"TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_MMA": mma}
         done = subprocess.run(
-            [sys.executable, __file__],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
+            [sys.executable, __file__], env=environment, capture_output=True, text=True, check=True
         )
         tiny[mma] = float(done.stdout.splitlines()[-1])  # after what triton_runner.jit says
     assert tiny == {"exact": TINY, "fast": 0 if has_instructions() else TINY}

@@ -336,17 +336,11 @@ def run_tcgen05(products, blocks, idesc, a, b, tensor, columns, zeros=0, b_bytes
         shared[r, : len(tile[r])] = tile[r]
     empty = np.array([EMPTY], dtype).view(np.uint32)[0]
     text = TCGEN05.format(
-        blocks=blocks,
-        tile_bytes=size,
-        columns=columns,
-        row_bytes=4 * (columns + 8),
-        da=descriptor(32, 1),
-        db=descriptor(b_bytes, 1),
-        products="\n  ".join(products),
-        multicast=".multicast::cluster" if blocks == 2 else "",
-        mask=", 3" if blocks == 2 else "",
+        blocks=blocks, tile_bytes=size, columns=columns, row_bytes=4 * (columns + 8), da=descriptor(32, 1),
+        db=descriptor(b_bytes, 1), products="\n  ".join(products),
+        multicast=".multicast::cluster" if blocks == 2 else "", mask=", 3" if blocks == 2 else "",
         empty=hex(empty),
-    )
+    )  # fmt: skip
     words = np.array([zeros & 0xFFFFFFFF, zeros >> 32, idesc, 0], np.uint32)
     kernel = triton_runner.load(text)
     first = None

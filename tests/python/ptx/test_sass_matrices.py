@@ -49,16 +49,9 @@ def test_matmul(target):
 
     signature = {**pointers, **numbers}
     same_bytes(
-        matmul_kernel,
-        signature,
-        {**meta, "stride_ak": 1, "stride_bn": 1, "stride_cn": 1},
-        target,
-        (4, 1, 1),
-        values,
-        attrs=dict.fromkeys(signature, DIVISIBLE),
-        num_stages=3,
-        num_warps=4,
-    )
+        matmul_kernel, signature, {**meta, "stride_ak": 1, "stride_bn": 1, "stride_cn": 1}, target, (4, 1, 1),
+        values, attrs=dict.fromkeys(signature, DIVISIBLE), num_stages=3, num_warps=4,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
@@ -74,16 +67,10 @@ def test_attention(target):
         return [q, k, v, out, lse, 0.125, length * dim, dim, length], [out, lse]
 
     same_bytes(
-        attention_kernel,
-        signature,
-        {"HEAD_DIM": dim, "BLOCK_M": 64, "BLOCK_N": 32, "CAUSAL": True},
-        target,
-        (length // 64, heads, 1),
-        values,
-        attrs={name: DIVISIBLE for name in signature if name != "scale"},
-        num_stages=2,
-        num_warps=4,
-    )
+        attention_kernel, signature, {"HEAD_DIM": dim, "BLOCK_M": 64, "BLOCK_N": 32, "CAUSAL": True}, target,
+        (length // 64, heads, 1), values, attrs={name: DIVISIBLE for name in signature if name != "scale"},
+        num_stages=2, num_warps=4,
+    )  # fmt: skip
 
 
 def test_tensor_descriptors():
@@ -101,12 +88,7 @@ def test_tensor_descriptors():
         return [*descriptors, m, n, k], tensors[2:]
 
     same_bytes(
-        matmul_tma_kernel,
-        {**signature, "M": "i32", "N": "i32", "K": "i32"},
-        {"BLOCK_M": block_m, "BLOCK_N": block_n, "BLOCK_K": block_k, "GROUP_M": 4},
-        "cuda:90",
-        (20, 1, 1),
-        values,
-        num_stages=3,
-        num_warps=4,
-    )
+        matmul_tma_kernel, {**signature, "M": "i32", "N": "i32", "K": "i32"},
+        {"BLOCK_M": block_m, "BLOCK_N": block_n, "BLOCK_K": block_k, "GROUP_M": 4}, "cuda:90", (20, 1, 1),
+        values, num_stages=3, num_warps=4,
+    )  # fmt: skip

@@ -38,21 +38,8 @@ WORDS += [0xFF800000, 0x7FC00000, 0x7F800001, 0x00800000, 0x007FFFFF, 0x7F7FFFFF
 WORDS += [0x40200000, 0xC2CFF1B5, 0x3C003C00, 0x7C00FC00, 0x7E007BFF, 0x00018001, 0x7F803F80, 0xFF80BF80]
 WORDS += [0x7FA5C3F1, 0xFFD5FC01, 0xFE017D55, 0x7FC1FFA3]  # NaNs that say something
 DOUBLES = [
-    0.0,
-    -0.0,
-    1.0,
-    -2.5,
-    3.5,
-    1e300,
-    1e-310,
-    5e-324,
-    np.inf,
-    -np.inf,
-    np.nan,
-    2.0**31,
-    -(2.0**63),
-    1e-46,
-]
+    0.0, -0.0, 1.0, -2.5, 3.5, 1e300, 1e-310, 5e-324, np.inf, -np.inf, np.nan, 2.0**31, -(2.0**63), 1e-46,
+]  # fmt: skip
 
 
 DOUBLES = np.array(DOUBLES).view(np.uint64).tolist()

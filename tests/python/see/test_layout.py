@@ -9,8 +9,7 @@ import pathlib
 import numpy
 import pytest
 import triton_runner
-from click.testing import CliRunner
-from triton_runner import _cli
+import warm
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden" / "layouts.txt"
 SHARED = {
@@ -147,7 +146,7 @@ def test_what_is_known_of_swizzles():
 
 
 def command(*arguments):
-    return CliRunner().invoke(_cli.main, ["layout", *arguments])
+    return warm.invoke("layout", *arguments)
 
 
 def test_the_command_draws(tmp_path):

@@ -136,19 +136,9 @@ def test_markup_of_a_kernel_is_text(tmp_path):
 def test_a_program_with_dumps(tmp_path):
     path = tmp_path / "add.py"
     path.write_text(ADD)
-    arguments = [
-        "report",
-        "-o",
-        str(tmp_path / "out.html"),
-        "--dump",
-        "total",
-        "-t",
-        "cuda:80",
-        "--json",
-        str(path),
-    ]
+    words = f"report -o {tmp_path}/out.html --dump total -t cuda:80 --json".split()
     # A process of its own: this one has launched other kernels.
-    run = warm.cli(*arguments)
+    run = warm.cli(*words, path)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["kernel"] == "add"
     page = pages.Read(tmp_path / "out.html")

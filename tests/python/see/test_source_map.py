@@ -8,9 +8,9 @@ from unittest import mock
 import pages
 import pytest
 import triton_runner
-from click.testing import CliRunner
+import warm
+from suite import loaded
 from triton_runner._base import tools
-from triton_runner._cli import main
 from triton_runner._compiler import versions
 
 # Releases that this machine has; `triton-runner versions add` fetches the others.
@@ -165,7 +165,6 @@ def test_a_cubin_is_disassembled_once(folder, tmp_path, monkeypatch):
 
 
 def test_a_launched_kernel(tmp_path):
-    import importlib.util
 
     import numpy
 
@@ -174,16 +173,14 @@ def test_a_launched_kernel(tmp_path):
         "import triton, triton.language as tl\n@triton.jit\ndef double(x, BLOCK: tl.constexpr):\n"
         "    i = tl.arange(0, BLOCK)\n    tl.store(x + i, tl.load(x + i) * 2)\n"
     )
-    spec = importlib.util.spec_from_file_location("double", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    double = loaded(path).double
     with pytest.raises(triton_runner.DiagnosticError, match="nothing is known of the levels"):
-        triton_runner.source_map(module.double)
+        triton_runner.source_map(double)
     with triton_runner.using(device="cpu", target="cuda:80"):
         import torch
 
-        module.double[(1,)](torch.from_numpy(numpy.ones(64, "f4")), 64)
-        made = triton_runner.source_map(module.double)
+        double[(1,)](torch.from_numpy(numpy.ones(64, "f4")), 64)
+        made = triton_runner.source_map(double)
     assert {"ttir", "ttgir", "llir", "ptx", "sass"} <= {*made.levels}
     assert all(made.of_source(5).values())
 
@@ -191,22 +188,16 @@ def test_a_launched_kernel(tmp_path):
 def test_json_and_command(folder):
     made = triton_runner.source_map(folder)
     line = min(ops(made, "ptx", PRODUCTS["ptx"]))
-    run = CliRunner().invoke(
-        main, ["map", str(folder / "attention_kernel.ptx"), "--line", str(line), "--json"]
-    )
+    run = warm.invoke("map", folder / "attention_kernel.ptx", "--line", line, "--json")
     assert run.exit_code == 0, run.output
     said = json.loads(run.output)
     assert said["lines"] == made.counterparts("ptx", line) and said["op"] == made.row("ptx", line).op
     source = said["source"][0][0][1]
-    run = CliRunner().invoke(main, ["map", str(folder), "--source", str(source), "--json"])
+    run = warm.invoke("map", folder, "--source", source, "--json")
     assert json.loads(run.output)["lines"] == made.of_source(source)
-    whole = json.loads(
-        CliRunner().invoke(main, ["map", str(folder / "attention_kernel.ptx"), "--json"]).output
-    )
+    whole = json.loads(warm.invoke("map", folder / "attention_kernel.ptx", "--json").output)
     assert whole == json.loads(json.dumps(made.as_dict()))
-    shown = (
-        CliRunner().invoke(main, ["map", str(folder / "attention_kernel.ptx"), "--line", str(line)]).output
-    )
+    shown = warm.invoke("map", folder / "attention_kernel.ptx", "--line", line).output
     assert f"ptx:{line}" in shown and "sass: " in shown
 
 
@@ -220,7 +211,7 @@ def test_json_and_command(folder):
     ],
 )
 def test_what_cannot_be_mapped(folder, arguments, said):
-    run = CliRunner().invoke(main, ["map", str(folder / "attention_kernel.ptx"), *arguments])
+    run = warm.invoke("map", folder / "attention_kernel.ptx", *arguments)
     assert run.exit_code == 2 and said in run.output, run.output
 
 

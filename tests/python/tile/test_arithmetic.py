@@ -181,15 +181,9 @@ def test_integer_casts(from_kind, to_kind):
 
 
 FLOAT_OPS = {
-    "addf": np.add,
-    "subf": np.subtract,
-    "mulf": np.multiply,
-    "divf": np.divide,
-    "minnumf": np.fmin,
-    "maxnumf": np.fmax,
-    "minimumf": np.minimum,
-    "maximumf": np.maximum,
-}
+    "addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide, "minnumf": np.fmin,
+    "maxnumf": np.fmax, "minimumf": np.minimum, "maximumf": np.maximum,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", FLOATS)
@@ -305,15 +299,9 @@ def test_fp8(kind, wide):
 
 
 MATH = {
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "log": np.log,
-    "log2": np.log2,
-    "sin": np.sin,
-    "cos": np.cos,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-}
+    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "sin": np.sin, "cos": np.cos,
+    "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("op", MATH)

@@ -3,15 +3,14 @@
 import json
 
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 import tuned_for_chips as tuned  # noqa: E402
-from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
 from triton_runner._tune import ranking, results, text  # noqa: E402
 from triton_runner._tune.results import Row  # noqa: E402
 
@@ -19,7 +18,7 @@ from triton_runner._tune.results import Row  # noqa: E402
 @pytest.fixture(scope="module")
 def ranked():
     """The ranking of the program, and what it printed."""
-    answer = CliRunner().invoke(main, ["tune", "--chip", "h200", "--json", tuned.__file__])
+    answer = warm.invoke("tune", "--chip", "h200", "--json", tuned.__file__)
     assert answer.exit_code == 0, answer.output
     (found,) = json.loads(answer.stdout)["rankings"]
     return found, answer.stderr
@@ -44,16 +43,16 @@ def test_the_program_goes_on_with_the_choice(ranked):
 def test_a_kernel_with_its_arguments():
     call = ["--arg", "f32[8,4096]=rand", "--arg", "f32[9]", "--arg", "4096", "--grid", "8"]
     words = ["tune", "--chip", "h200", f"{tuned.__file__}:norm"]
-    answer = CliRunner().invoke(main, [*words, *call])
+    answer = warm.invoke(*words, *call)
     assert answer.exit_code == 0 and "chosen: BLOCK=1024, TIMES=1" in answer.output, answer.output
-    assert CliRunner().invoke(main, words).exit_code == 2
+    assert warm.invoke(*words).exit_code == 2
 
 
 def test_nothing_to_choose_from(tmp_path):
     (tmp_path / "none.py").write_text("print('no launch')\n")
-    answer = CliRunner().invoke(main, ["tune", "--chip", "h200", str(tmp_path / "none.py")])
+    answer = warm.invoke("tune", "--chip", "h200", tmp_path / "none.py")
     assert answer.exit_code == 125 and "nothing to rank" in answer.output
-    answer = CliRunner().invoke(main, ["tune", "--chip", "h2000", str(tmp_path / "none.py")])
+    answer = warm.invoke("tune", "--chip", "h2000", tmp_path / "none.py")
     assert answer.exit_code == 2 and "unknown chip 'h2000'" in answer.output
 
 
@@ -118,7 +117,7 @@ def test_a_gpu_decides_among_the_first(monkeypatch):
     monkeypatch.setattr(ranking.Ranker, "_is_timed", lambda self: True)
     times = {1024: 0.5, 32: 0.25}
     monkeypatch.setattr(ranking.Ranker, "_timed", lambda self, row, subject: times[row.options["BLOCK"]])
-    answer = CliRunner().invoke(main, ["tune", "--chip", "h200", "--top", "2", tuned.__file__])
+    answer = warm.invoke("tune", "--chip", "h200", "--top", "2", tuned.__file__)
     assert answer.exit_code == 0, answer.output
     assert "chosen: BLOCK=32, TIMES=1" in answer.output and "expected regret 0.0%" in answer.output
     lines = answer.output.splitlines()
