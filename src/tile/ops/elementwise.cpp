@@ -2,7 +2,9 @@
 // forms allow.
 #include "ops/elementwise.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace triton_runner::tile {
 namespace {
@@ -208,11 +210,25 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
   l.fusible(at, run == run_elementwise ? Fusion::kMap : Fusion::kLazyMap);
 }
 
+// Whether the target's instruction makes NaNs of its own: what rounds does, choices between numbers, and cvt from f16 to
+// f32. LLVM negates with integers and brings bf16 to f32 with them, and f16 to f32 to f64 are one conversion.
+static bool settles_nans(Lowering& l, const ir::Op& op, const num::Elementwise& f) {
+  if (&f == &num::elementwise_extf) {
+    const ir::Use* use = op.result()->first_use;
+    return l.type_of(l.slot(op.operand(0)))->element == num::Type::kF16 &&
+           l.type_of(l.slot(op.result()))->element == num::Type::kF32 &&
+           !(use && use->user->kind == ir::OpKind::kExtF && !use->next);
+  }
+  if (op.does(ir::Effect::kRounds)) return true;
+  const num::Elementwise* const choices[] = {&num::elementwise_maxnumf,    &num::elementwise_minnumf,
+                                             &num::elementwise_maximumf,   &num::elementwise_minimumf,
+                                             &num::elementwise_clampf_all, &num::elementwise_clampf_none};
+  return std::find(std::begin(choices), std::end(choices), &f) != std::end(choices);
+}
+
 void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f) {
-  const bool chooses = &f == &num::elementwise_maxnumf || &f == &num::elementwise_minnumf ||
-                       &f == &num::elementwise_maximumf || &f == &num::elementwise_minimumf;
-  const bool computes = op.does(ir::Effect::kRounds) || chooses;
-  lower_lazy(l, op, f, l.hardware().on && computes ? run_elementwise_as_target : run_elementwise);
+  const bool as_target = l.hardware().on && settles_nans(l, op, f);
+  lower_lazy(l, op, f, as_target ? run_elementwise_as_target : run_elementwise);
 }
 
 }  // namespace triton_runner::tile

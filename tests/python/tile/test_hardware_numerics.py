@@ -143,6 +143,33 @@ def test_functions(target):
 
 
 @triton_runner.jit
+def handed_on(x, y, out, wide, N: tl.constexpr):
+    at = tl.arange(0, N)
+    a, b = tl.load(x + at), tl.load(y + at)
+    tl.store(out + at, tl.abs(a))
+    tl.store(out + N + at, -a)
+    tl.store(out + 2 * N + at, tl.where(a > b, a, b))
+    tl.store(out + 3 * N + at, tl.maximum(a, b))
+    tl.store(out + 4 * N + at, tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL))
+    tl.store(out + 5 * N + at, tl.clamp(a, b, b + 1))
+    tl.store(out + 6 * N + at, tl.max(a, 0) + tl.zeros_like(b))
+    tl.store(out + 7 * N + at, tl.sort(a))
+    tl.store(wide + at, a.to(tl.float32))
+    tl.store(wide + N + at, a.to(tl.float64).to(tl.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16], ids=str)
+def test_nans(dtype):
+    """Which instructions hand the bits of a NaN on, and which make one of their own."""
+    bits = {4: [0x7F800001, 0xFFC12345, 0x7FFFFFFF, 0xFFFFFFFF], 2: [0x7F81, 0xFFC1, 0x7FFF, 0xFFFF]}
+    size = np.dtype(dtype).itemsize
+    nans = np.array(bits[size], f"u{size}").view(dtype)
+    assert np.isnan(nans.astype(np.float32)).all()
+    x = np.tile(np.concatenate([nans, np.array([1, -1, 0, -0.0], dtype)]), 4)
+    check(handed_on, [x, np.roll(x, 3), np.zeros(8 * 32, dtype), np.zeros(2 * 32, np.float32)], N=32)
+
+
+@triton_runner.jit
 def matmul(a, b, c, K, M: tl.constexpr, N: tl.constexpr, STEP: tl.constexpr):
     rows, cols, along = tl.arange(0, M), tl.arange(0, N), tl.arange(0, STEP)
     total = tl.zeros((M, N), tl.float32)
