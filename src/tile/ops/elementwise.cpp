@@ -211,11 +211,13 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
 }
 
 // Whether the target's instruction makes NaNs of its own: what rounds does, choices between numbers, and cvt from f16 to
-// f32. LLVM negates with integers and brings bf16 to f32 with them, and f16 to f32 to f64 are one conversion.
+// f32, through which fp8 goes too. LLVM negates with integers and brings bf16 to f32 with them, and f16 to f32 to f64 are
+// one conversion.
 static bool settles_nans(Lowering& l, const ir::Op& op, const num::Elementwise& f) {
-  if (&f == &num::elementwise_extf) {
+  if (&f == &num::elementwise_extf || &f == &num::elementwise_fp_to_fp_rtne) {
+    const TileType& from = *l.type_of(l.slot(op.operand(0)));
     const ir::Use* use = op.result()->first_use;
-    return l.type_of(l.slot(op.operand(0)))->element == num::Type::kF16 &&
+    return from.size <= 2 && from.element != num::Type::kBF16 &&
            l.type_of(l.slot(op.result()))->element == num::Type::kF32 &&
            !(use && use->user->kind == ir::OpKind::kExtF && !use->next);
   }

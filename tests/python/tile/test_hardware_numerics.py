@@ -170,6 +170,26 @@ def test_nans(dtype):
 
 
 @triton_runner.jit
+def widened(x, out, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out + at, tl.load(x + at).to(tl.float32))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "target"),
+    [
+        (ml_dtypes.float8_e5m2, "cuda:80"),  # Triton converts e4m3 from sm_89 on
+        (ml_dtypes.float8_e5m2, "cuda:90"),
+        (ml_dtypes.float8_e4m3fn, "cuda:90"),
+    ],
+    ids=str,
+)
+def test_nans_of_eight_bits(dtype, target):
+    x = np.arange(256, dtype=np.uint8).view(dtype)
+    check(widened, [x, np.zeros(256, np.float32)], target=target, N=256)
+
+
+@triton_runner.jit
 def matmul(a, b, c, K, M: tl.constexpr, N: tl.constexpr, STEP: tl.constexpr):
     rows, cols, along = tl.arange(0, M), tl.arange(0, N), tl.arange(0, STEP)
     total = tl.zeros((M, N), tl.float32)
