@@ -257,14 +257,10 @@ void Counting::finish_all() {
     finish(requests_[space], static_cast<Space>(space));
 }
 
-void count_stretch(Lanes& l, const Operands& in) {
-  const Exec& x = exec_of(l);
-  x.worker->counting->stretch(x, in.small);
-}
+void count_stretch(Exec& x, const Operands& in) { x.worker->counting->stretch(x, in.small); }
 
-void count_guard(Lanes& l, const Operands& in) {
-  const Exec& x = exec_of(l);
-  x.worker->counting->guard(x, in.small, l.reg<int8_t>(in.a), static_cast<uint8_t>(in.b));
+void count_guard(Exec& x, const Operands& in) {
+  x.worker->counting->guard(x, in.small, x.reg<int8_t>(in.a), static_cast<uint8_t>(in.b));
 }
 
 }  // namespace triton_runner::simt

@@ -204,8 +204,7 @@ bool Exec::converged_by(const Instr& in, uint32_t place) {
 void end_lanes(Exec& x) {
   Cta& cta = *x.cta;
   if (x.worker->checks)
-    for (uint32_t i = 0; i < x.count; ++i)
-      if (x.on(i)) cta.ended_at[x.first + i] = x.pc - 1;
+    for (uint32_t i : x.lanes()) cta.ended_at[x.first + i] = x.pc - 1;
   if (!x.mask) {
     std::fill_n(cta.alive.begin() + x.first, x.count, 0);
     cta.alive_count -= x.count;

@@ -100,11 +100,8 @@ bool check(Exec& x, const Operands& in, uint32_t lane, uint64_t to, uint64_t fro
 
 }  // namespace
 
-void run_bulk_load(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const BulkPlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_bulk_load(Exec& x, const Operands& in, const BulkPlan& plan) {
+  for (uint32_t i : x.lanes()) {
     const uint64_t from = plan.from.at(x, i);
     const uint32_t bytes = x.reg<uint32_t>(plan.size)[i];
     const uint32_t to = plan.to.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
@@ -127,11 +124,8 @@ void run_bulk_load(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_bulk_store(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const BulkPlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_bulk_store(Exec& x, const Operands& in, const BulkPlan& plan) {
+  for (uint32_t i : x.lanes()) {
     const uint64_t to = plan.to.at(x, i);
     const uint32_t bytes = x.reg<uint32_t>(plan.size)[i];
     const uint32_t from = plan.from.shared_at(x, in, i);
@@ -147,15 +141,12 @@ void run_bulk_store(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_bulk_commit(Lanes& lanes, const Operands&) {
-  Exec& x = exec_of(lanes);
-  for (uint32_t i = 0; i < x.count; i++)
-    if (x.on(i)) x.cta->cluster->async.commit(agent_of(x, i));
+void run_bulk_commit(Exec& x, const Operands&) {
+  for (uint32_t i : x.lanes()) x.cta->cluster->async.commit(agent_of(x, i));
 }
 
 // What waits for reads only sees the writes too.
-void run_bulk_wait(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_bulk_wait(Exec& x, const Operands& in) {
   Cluster& cluster = *x.cta->cluster;
   const uint32_t first = agent_of(x, 0);
   auto waited = [&](const auto& s) {

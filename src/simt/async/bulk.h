@@ -49,9 +49,10 @@ struct BulkPlan {
   uint32_t element = 1;              // bytes
   bool from_shared = false;
 };
-void run_bulk_load(Lanes& l, const Operands& in);   // Operands::data: a BulkPlan with a barrier
-void run_bulk_store(Lanes& l, const Operands& in);  // one without
-void run_bulk_commit(Lanes& l, const Operands& in);
-void run_bulk_wait(Lanes& l, const Operands& in);  // small: groups that may stay
+void run_bulk_load(Exec& x, const Operands& in,
+                   const BulkPlan& plan);                                // one with a barrier
+void run_bulk_store(Exec& x, const Operands& in, const BulkPlan& plan);  // one without
+void run_bulk_commit(Exec& x, const Operands& in);
+void run_bulk_wait(Exec& x, const Operands& in);  // small: groups that may stay
 
 }  // namespace triton_runner::simt

@@ -52,9 +52,7 @@ struct Stores : AsyncOp {
 
 }  // namespace
 
-void run_store_async(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const StoreAsyncPlan*>(in.data);
+void run_store_async(Exec& x, const Operands& in, const StoreAsyncPlan& plan) {
   auto op = std::make_unique<Stores>();
   op->cta = x.cta;
   op->in = &instr_of(in);

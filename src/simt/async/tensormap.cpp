@@ -67,11 +67,8 @@ bool replace(Exec& x, const Operands& in, uint32_t lane, const MapReplacePlan& p
 
 }  // namespace
 
-void run_map_replace(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const MapReplacePlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_map_replace(Exec& x, const Operands& in, const MapReplacePlan& plan) {
+  for (uint32_t i : x.lanes()) {
     const uint64_t address = plan.map.at(x, i);
     std::byte* at = plan.shared ? x.shared(in, i, static_cast<uint32_t>(address), exec::kTensorMapBytes, true)
                                 : x.generic(in, i, address, exec::kTensorMapBytes, true);
@@ -100,10 +97,8 @@ void run_map_replace(Lanes& lanes, const Operands& in) {
 }
 
 // Once a warp: all its threads name the same.
-void run_map_copy(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_map_copy(Exec& x, const Operands& in, const MapCopyPlan& plan) {
   if (!x.converged(instr_of(in))) return;
-  const auto& plan = *static_cast<const MapCopyPlan*>(in.data);
   for (uint32_t w = 0; w < x.count; w += 32) {
     const uint32_t on = warp_bits(x, w);
     if (!on) continue;

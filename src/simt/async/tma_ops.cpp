@@ -170,11 +170,8 @@ bool is_aligned(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box
 
 }  // namespace
 
-void run_box_load(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const BoxPlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_box_load(Exec& x, const Operands& in, const BoxPlan& plan) {
+  for (uint32_t i : x.lanes()) {
     auto op = std::make_unique<BoxLoad>(x, in, i);
     if (!box_of(x, in, plan, i, false, op->box)) return;
     const uint32_t to = plan.shared.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
@@ -187,11 +184,8 @@ void run_box_load(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_box_store(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const BoxPlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_box_store(Exec& x, const Operands& in, const BoxPlan& plan) {
+  for (uint32_t i : x.lanes()) {
     auto op = std::make_unique<BoxStore>();
     if (!box_of(x, in, plan, i, true, op->box)) return;
     if (plan.reduction != AtomicOp::kNone) {

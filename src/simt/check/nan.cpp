@@ -37,8 +37,8 @@ void Checks::nan_before(const Exec& x, const Instr& in) {
   if (!arithmetic_) return;
   const Source& e = *in.source;
   operands_.assign(size_t{x.count} * e.elements, {});
-  for (uint32_t i = 0; i < x.count; i++)
-    for (uint32_t k = 0; x.on(i) && k < e.elements; k++) {
+  for (uint32_t i : x.lanes())
+    for (uint32_t k = 0; k < e.elements; k++) {
       Operand3& o = operands_[i * e.elements + k];
       for (uint32_t place : {in.a, in.b, in.c}) {
         if (place == kNoRegister) continue;

@@ -71,15 +71,12 @@ namespace {
 
 // Loads of whole matrices of 16-bit elements: what compilers emit.
 template <bool kTrans>
-void run_load(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_load(Exec& x, const Operands& in, const Matrices& m) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Matrices*>(in.data);
   const Cta& cta = *x.cta;
   const bool usual = m.address.place != kNoRegister && m.address.bytes == 4 && !x.worker->each_access;
   const uint32_t add = static_cast<uint32_t>(m.address.offset) - cta.shared_base;
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     std::byte* to[4];
     for (uint32_t r = 0; r < m.count; ++r)
       to[r] = reinterpret_cast<std::byte*>(x.reg<uint32_t>(m.registers[r]) + w);
@@ -98,13 +95,10 @@ void run_load(Lanes& lanes, const Operands& in) {
 }
 
 // Elements of 8 bits: transposed ones, and 6 or 4 bits that become 8.
-void run_load_bytes(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_load_bytes(Exec& x, const Operands& in, const Matrices& m) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Matrices*>(in.data);
   const uint32_t per_matrix = m.rows / 8u;  // registers
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     std::byte* rows[32];
     const uint32_t matrices = m.count / per_matrix;
     if (!matrix_rows(x, in, m.address, w, m.rows * matrices, false, rows)) return;
@@ -128,12 +122,9 @@ void run_load_bytes(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-void store_matrices(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void store_matrices(Exec& x, const Operands& in, const Matrices& m) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Matrices*>(in.data);
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     std::byte* rows[32];
     if (!matrix_rows(x, in, m.address, w, 8u * m.count, true, rows)) return;
     for (uint32_t r = 0; r < m.count; ++r) {
@@ -153,11 +144,9 @@ void store_matrices(Lanes& lanes, const Operands& in) {
   }
 }
 
-void move_matrix(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void move_matrix(Exec& x, const Operands& in) {
   if (!x.converged(instr_of(in))) return;
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     const auto* a = reinterpret_cast<const std::byte*>(x.reg<uint32_t>(in.a) + w);
     auto* d = reinterpret_cast<std::byte*>(x.reg<uint32_t>(in.d) + w);
     Row tile[8];
@@ -168,7 +157,7 @@ void move_matrix(Lanes& lanes, const Operands& in) {
 }
 
 Handler load_handler(const Matrices& m) {
-  return m.bytes ? run_load_bytes : m.trans ? run_load<true> : run_load<false>;
+  return m.bytes ? handler<run_load_bytes> : m.trans ? handler<run_load<true>> : handler<run_load<false>>;
 }
 
 }  // namespace triton_runner::simt

@@ -31,7 +31,7 @@ struct Matrices {
 };
 // Operands::data is the Matrices.
 Handler load_handler(const Matrices& matrices);
-void store_matrices(Lanes& lanes, const Operands& in);
-void move_matrix(Lanes& lanes, const Operands& in);  // d: the transposed a
+void store_matrices(Exec& x, const Operands& in, const Matrices& matrices);
+void move_matrix(Exec& x, const Operands& in);  // d: the transposed a
 
 }  // namespace triton_runner::simt

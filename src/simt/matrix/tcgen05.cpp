@@ -78,10 +78,8 @@ uint32_t take(Exec& x, std::initializer_list<Cta*> ctas, uint32_t columns) {
 
 }  // namespace
 
-void tensor_alloc(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void tensor_alloc(Exec& x, const Operands& in, const TensorAllocation& a) {
   if (!x.converged(instr_of(in))) return;
-  const auto& a = *static_cast<const TensorAllocation*>(in.data);
   const uint32_t lane = first_on(x);
   const uint32_t columns = x.reg<uint32_t>(a.columns)[lane];
   if (!may_take(x, in, lane, columns)) return;
@@ -99,10 +97,8 @@ void tensor_alloc(Lanes& lanes, const Operands& in) {
   std::memcpy(to, &address, 4);
 }
 
-void tensor_take(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+void tensor_take(Exec& x, const Operands& in) {
+  for (uint32_t i : x.lanes()) {
     const uint32_t columns = x.reg<uint32_t>(in.a)[i] * kTensorUnit;
     if (!may_take(x, in, i, columns)) return;
     Cta* other = in.small ? pair_of(*x.cta) : x.cta;
@@ -114,19 +110,16 @@ void tensor_take(Lanes& lanes, const Operands& in) {
   }
 }
 
-void tensor_give_back(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void tensor_give_back(Exec& x, const Operands& in) {
   TensorMemory& memory = tensor_memory(*x.cta);
-  for (uint32_t i = 0; i < x.count; ++i)
-    for (uint32_t u = 0; x.on(i) && u < memory.owner.size(); ++u)
+  for (uint32_t i : x.lanes())
+    for (uint32_t u = 0; u < memory.owner.size(); ++u)
       if (!(x.reg<uint32_t>(in.a)[i] >> u & 1)) memory.owner[u] = 0;
   ++x.cta->cluster->events;
 }
 
-void tensor_dealloc(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void tensor_dealloc(Exec& x, const Operands& in, const TensorAllocation& a) {
   if (!x.converged(instr_of(in))) return;
-  const auto& a = *static_cast<const TensorAllocation*>(in.data);
   TensorMemory& memory = tensor_memory(*x.cta);
   const uint32_t lane = first_on(x);
   const uint32_t address = x.reg<uint32_t>(a.tensor)[lane], columns = x.reg<uint32_t>(a.columns)[lane];
@@ -143,8 +136,7 @@ void tensor_dealloc(Lanes& lanes, const Operands& in) {
   ++x.cta->cluster->events;
 }
 
-void tensor_relinquish(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void tensor_relinquish(Exec& x, const Operands& in) {
   if (!x.converged(instr_of(in))) return;
   tensor_memory(*x.cta).relinquished = true;
 }
@@ -192,13 +184,10 @@ bool transfer_base(Exec& x, const Operands& in, const TensorTransfer& t, uint32_
 }
 
 template <bool kLoad>
-void run_transfer(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_transfer(Exec& x, const Operands& in, const TensorTransfer& t) {
   if (!x.converged(instr_of(in))) return;
-  const auto& t = *static_cast<const TensorTransfer*>(in.data);
   uint32_t* memory = tensor_memory(*x.cta).words.data();
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     uint32_t lane, column;
     if (!transfer_base(x, in, t, w, &lane, &column)) return;
     if (Checks* checks = x.worker->checks) {
@@ -239,16 +228,15 @@ void run_transfer(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-Handler transfer_handler(bool load) { return load ? run_transfer<true> : run_transfer<false>; }
+Handler transfer_handler(bool load) {
+  return load ? handler<run_transfer<true>> : handler<run_transfer<false>>;
+}
 
 namespace {}  // namespace
 
-void tensor_fold(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& f = *static_cast<const TensorFold*>(in.data);
+void tensor_fold(Exec& x, const Operands&, const TensorFold& f) {
   uint32_t* result = x.reg<uint32_t>(f.result);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     uint32_t value = x.reg<uint32_t>(f.registers[0])[i] & f.keep;
     for (uint32_t r : f.registers) value = redux_step(f.op, value, x.reg<uint32_t>(r)[i] & f.keep, f.nan);
     result[i] = f.is_float && std::isnan(std::bit_cast<float>(value)) ? 0x7fffffff : value;
@@ -346,11 +334,8 @@ struct CopyOp : AsyncOp {
 
 }  // namespace
 
-void tensor_copy(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& c = *static_cast<const TensorCopy*>(in.data);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+void tensor_copy(Exec& x, const Operands& in, const TensorCopy& c) {
+  for (uint32_t i : x.lanes()) {
     auto op = std::make_unique<CopyOp>();
     op->instr = &instr_of(in);
     op->cta = x.cta;
@@ -397,14 +382,12 @@ struct ShiftOp : AsyncOp {
 
 }  // namespace
 
-void tensor_shift(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+void tensor_shift(Exec& x, const Operands& in, const TensorShift& shift) {
+  for (uint32_t i : x.lanes()) {
     auto op = std::make_unique<ShiftOp>();
     op->instr = &instr_of(in);
     op->cta = x.cta;
-    op->address = op->shift().address.at(x, i);
+    op->address = shift.address.at(x, i);
     if (tensor_lane(op->address) % 32 != 0)
       return x.trap(in, exec::TrapKind::kMisaligned,
                     "rows are shifted from a lane on that is a multiple of 32, not from " +
@@ -451,11 +434,8 @@ struct CommitOp : AsyncOp {
 
 }  // namespace
 
-void tensor_commit(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& c = *static_cast<const TensorCommit*>(in.data);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+void tensor_commit(Exec& x, const Operands& in, const TensorCommit& c) {
+  for (uint32_t i : x.lanes()) {
     uint64_t at = static_cast<uint64_t>(c.address.offset);
     if (c.address.place == kNoRegister)
       at += x.cta->shared_base;

@@ -315,11 +315,8 @@ struct ProductOp : AsyncOp {
 
 }  // namespace
 
-void run_tcgen05_product(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& p = *static_cast<const Product*>(in.data);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+void run_tcgen05_product(Exec& x, const Operands& in, const Product& p) {
+  for (uint32_t i : x.lanes()) {
     auto op = std::make_unique<ProductOp>();
     op->instr = &instr_of(in);
     op->cta = x.cta;

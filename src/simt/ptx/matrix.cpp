@@ -19,8 +19,7 @@ bool lower_matrix_address(Lowering& l, const ptx::Instruction& in, const ptx::Op
 
 bool lower_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, Mod type,
                      bool written, uint32_t* places, uint32_t* count, uint32_t most) {
-  std::span<const ptx::Operand> parts(&operand, 1);
-  if (operand.kind == OperandKind::kVector) parts = operand.parts;
+  const auto parts = parts_of(operand);
   if (parts.size() > most)
     return l.error(operand.offset, "expected at most " + std::to_string(most) + " registers, there are " +
                                        std::to_string(parts.size()));
@@ -56,10 +55,8 @@ bool lower_load_store(Lowering& l, const ptx::Instruction& in, bool load) {
                                          std::to_string(count));
   m.count = static_cast<uint8_t>(n);
   if (!lower_matrix_address(l, in, in.operands[load ? 1 : 0], &m.address)) return false;
-  Handler run = load ? load_handler(m) : store_matrices;
-  Instr& out = l.emit(run);
-  out.data = l.code.keep(m);
-  return true;
+  Handler run = load ? load_handler(m) : handler<store_matrices>;
+  return l.emit(run, {}, m);
 }
 
 }  // namespace
@@ -73,10 +70,7 @@ bool lower_matrix(Lowering& l, const ptx::Instruction& in) {
     case ptx::Opcode::kMovmatrix: {
       const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], Mod::kB32);
       if (d == kNoRegister || a == kNoRegister) return l.error(in, "movmatrix takes two registers");
-      Instr& out = l.emit(move_matrix);
-      out.d = d;
-      out.a = a;
-      return true;
+      return l.emit<move_matrix>({.d = d, .a = a});
     }
     case ptx::Opcode::kMma:
       return lower_mma(l, in);

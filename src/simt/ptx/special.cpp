@@ -124,11 +124,7 @@ uint64_t thread_special(const Code& code, Special special, uint32_t thread) {
 
 bool read_special(Lowering& l, Special special, uint32_t bytes, uint32_t place) {
   if (differs_by_thread(special)) return false;
-  Instr& in = l.emit(read_block_special);
-  in.d = place;
-  in.small = static_cast<uint32_t>(special);
-  in.imm = bytes;
-  return true;
+  return l.emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(special), .imm = bytes});
 }
 
 uint32_t place_special(Lowering& l, Special special, uint32_t bytes) {

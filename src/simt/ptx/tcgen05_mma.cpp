@@ -64,8 +64,7 @@ bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in) {
     if (scale < 0 || scale > 15) return refuse("scale-input-d is 0 to 15");
     p.scale_d = static_cast<int>(scale);
   }
-  l.emit(run_tcgen05_product).data = l.code.keep(p);
-  return true;
+  return l.emit<run_tcgen05_product>(p);
 }
 
 }  // namespace triton_runner::simt

@@ -98,9 +98,7 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   if (m.b1)
     for (num::MmaPlan& plan : m.plan) plan.sum = MmaSum::kS32;
   m.at_once = l.early_uses().serialized;
-  Instr& out = l.emit(run_wgmma);
-  out.data = l.code.keep(std::move(m));
-  return true;
+  return l.emit<run_wgmma>(std::move(m));
 }
 
 }  // namespace
@@ -108,7 +106,7 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
 void lower_early_use(Lowering& l, std::span<const ptx::Instruction* const> products) {
   EarlyProducts early{{}, l.early_uses().surely};
   for (const ptx::Instruction* product : products) early.products.push_back(l.source(*product));
-  l.emit(wgmma_early_use).data = l.code.keep(std::move(early));
+  l.emit<wgmma_early_use>(std::move(early));
 }
 
 bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
@@ -118,9 +116,10 @@ bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
   int64_t left = 0;
   if (wait && !l.integer(in.operands[0], &left)) return false;
   if (left < 0) return l.error(in, "the number of groups that may stay unfinished is at least 0");
-  Instr& out = l.emit(wait ? wgmma_wait : commit ? wgmma_commit : wgmma_fence);
-  out.imm = left;
-  return true;
+  return l.emit(wait     ? handler<wgmma_wait>
+                : commit ? handler<wgmma_commit>
+                         : handler<wgmma_fence>,
+                {.imm = left});
 }
 
 }  // namespace triton_runner::simt

@@ -103,8 +103,7 @@ bool lower_count(SassLowering& l) {
   if (l.slot(0)->index != sass::kZero) return false;
   const uint32_t at = l.address(*l.slot(1), false);
   if (at == kNoRegister) return false;
-  l.ptx("red.shared.add.u32 [%r0" + SassLowering::offset_text(*l.slot(1)) + "], 1", {at});
-  return true;
+  return l.ptx("red.shared.add.u32 [%r0" + SassLowering::offset_text(*l.slot(1)) + "], 1", {at});
 }
 
 // A swap that says whether it was made: 1 or 0.
@@ -115,8 +114,7 @@ bool lower_try_swap(SassLowering& l) {
   l.ptx("atom.shared.cas.b32 %r0, [%r1" + SassLowering::offset_text(*l.slot(1)) + "], %r2, %r3",
         {old, at, expected, value});
   l.ptx("setp.eq.u32 %p0, %r1, %r2", {done, old, expected});
-  l.ptx("selp.b32 %r0, 1, 0, %p1", {l.result(0), done});
-  return true;
+  return l.ptx("selp.b32 %r0, 1, 0, %p1", {l.result(0), done});
 }
 
 }  // namespace

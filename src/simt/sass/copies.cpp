@@ -42,19 +42,16 @@ bool lower_thread_copy(SassLowering& l) {
     l.ptx("sub.s32 %r0, %r1, %r2", {size, l.constant(bytes, 4), zeros});
     if (l.slot(2))  // not a byte is copied
       l.ptx("selp.b32 %r0, %r0, 0, %p1", {size, l.predicate(2)});
-    l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " +
-              std::to_string(bytes) + ", %r2",
-          {shared, at, size});
-    return true;
+    return l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " +
+                     std::to_string(bytes) + ", %r2",
+                 {shared, at, size});
   }
   if (!l.slot(2)) {
-    l.ptx(line, {shared, global});
-    return true;
+    return l.ptx(line, {shared, global});
   }
   const uint32_t size = l.temporary(4);
   l.ptx("selp.b32 %r0, " + std::to_string(bytes) + ", 0, %p1", {size, l.predicate(2)});
-  l.ptx(line + ", %r2", {shared, global, size});
-  return true;
+  return l.ptx(line + ", %r2", {shared, global, size});
 }
 
 // A count of groups, of threads' copies and of the copy engine's stores. What counts loads is waited for already.
@@ -115,8 +112,7 @@ bool lower_plain_copy(SassLowering& l) {
           "[%d1], "
           "%r2, [%r3], %h4",
           {l.reg(to->index, true), pair_of(l, from->index), size, l.reg(to->index + 1, true), blocks});
-      l.once_a_warp();
-      return true;
+      return l.once_a_warp();
     }
     const uint32_t source = near ? l.reg(from->index, true) : pair_of(l, from->index);
     l.ptx(near ? "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r0], [%r1], %r2, "
@@ -124,8 +120,7 @@ bool lower_plain_copy(SassLowering& l) {
                : "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%d1], %r2, [%r3]",
           {l.reg(to->index, true), source, size, l.reg(to->index + 1, true)});
   }
-  l.once_a_warp();
-  return true;
+  return l.once_a_warp();
 }
 
 // [R6.64]: a shared address of the cluster, and the mbarrier that counts the bytes.
@@ -137,12 +132,11 @@ bool lower_remote_store(SassLowering& l, bool reduces) {
   if (!plain || value.kind != sass::OperandKind::kRegister || reduces == operation.empty()) return false;
   const bool bits = operation == "and" || operation == "or" || operation == "xor";
   const std::string type = l.has("S32") ? ".s32" : bits ? ".b32" : ".u32";
-  l.ptx(
+  return l.ptx(
       (reduces ? "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." + operation + type
                : std::string("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32")) +
           " [%r0], %r1, [%r2]",
       {l.reg(where.parts[0].index), l.word(1), l.reg(where.parts[0].index + 1)});
-  return true;
 }
 
 // Boxes of tensors: [shared address, mbarrier, coordinates], [map]; of a store without the mbarrier.
@@ -202,8 +196,7 @@ bool lower_box(SassLowering& l, bool load) {
               ".bulk_group [%d1, {" + at + "}], [%r0]",
           places);
   }
-  l.once_a_warp();
-  return true;
+  return l.once_a_warp();
 }
 
 }  // namespace
@@ -214,8 +207,7 @@ bool lower_copies(SassLowering& l) {
     case sass::Opcode::kDEPBAR_LE:
       return l.opcode() == sass::Opcode::kDEPBAR || lower_wait(l);
     case sass::Opcode::kLDGDEPBAR:
-      l.ptx("cp.async.commit_group", {});
-      return true;
+      return l.ptx("cp.async.commit_group", {});
     case sass::Opcode::kLDGSTS:
       return lower_thread_copy(l);
     case sass::Opcode::kREDAS:
@@ -232,8 +224,7 @@ bool lower_copies(SassLowering& l) {
                 SassLowering::offset_text(*l.slot(0)) + "], [%r1" + SassLowering::offset_text(*l.slot(1)) +
                 "]",
             {answer, barrier});
-      l.once_a_warp();
-      return true;
+      return l.once_a_warp();
     }
     case sass::Opcode::kUTMALDG:
       return lower_box(l, true);
@@ -241,8 +232,7 @@ bool lower_copies(SassLowering& l) {
     case sass::Opcode::kUTMASTG:
       return lower_box(l, false);
     case sass::Opcode::kUTMACMDFLUSH:
-      l.ptx("cp.async.bulk.commit_group", {});
-      return true;
+      return l.ptx("cp.async.bulk.commit_group", {});
     default:  // UTMACCTL, UTMAPF: caches of tensor maps, prefetches
       return true;
   }

@@ -56,13 +56,11 @@ bool lower_half_sum(SassLowering& l, const std::string& name, size_t count) {
   const std::vector<size_t> at = operand_slots(l, 1, l.in().operands.size());
   if (at.size() != count) return false;
   if (count == 2) {
-    l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2",
-          {l.result(0), halves(l, at[0]), halves(l, at[1])});
-    return true;
+    return l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2",
+                 {l.result(0), halves(l, at[0]), halves(l, at[1])});
   }
-  l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2, %r3",
-        {l.result(0), halves(l, at[0]), halves(l, at[1]), halves(l, at[2])});
-  return true;
+  return l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2, %r3",
+               {l.result(0), halves(l, at[0]), halves(l, at[1]), halves(l, at[2])});
 }
 
 // Of one half each, in f32.
@@ -75,10 +73,8 @@ bool lower_half_to_f32(SassLowering& l) {
   }
   const sass::Operand& a = *l.slot(1);
   if (a.index == sass::kZero && a.minus && a.kind == sass::OperandKind::kRegister)
-    l.copy(l.result(0), terms[1], 4);
-  else
-    l.ptx("add" + suffixes(l) + ".f32 %r0, %r1, %r2", {l.result(0), terms[0], terms[1]});
-  return true;
+    return l.copy(l.result(0), terms[1], 4);
+  return l.ptx("add" + suffixes(l) + ".f32 %r0, %r1, %r2", {l.result(0), terms[0], terms[1]});
 }
 
 bool lower_half_extremum(SassLowering& l) {
@@ -90,8 +86,7 @@ bool lower_half_extremum(SassLowering& l) {
   const std::string rest = std::string(l.has("FTZ") ? ".ftz" : "") + (l.has("NAN") ? ".NaN" : "") +
                            (signs ? ".xorsign.abs" : "") + half_type(l) + " %r0, %r1, %r2";
   const uint32_t a = halves(l, at[0], signs), b = halves(l, at[1], signs);
-  l.choose(p, "min" + rest, "max" + rest, a, b);
-  return true;
+  return l.choose(p, "min" + rest, "max" + rest, a, b);
 }
 
 // ".lt.and" of a comparison's suffixes.
@@ -106,9 +101,9 @@ bool lower_half_setp(SassLowering& l) {
   const std::vector<size_t> at = operand_slots(l, 2, l.in().operands.size() - 1);
   const size_t p = l.in().operands.size() - 1;
   if (at.size() != 2 || !l.slot(p) || l.slot(p)->kind != sass::OperandKind::kPredicate) return false;
-  l.ptx("setp" + compared_by(l) + half_type(l) + " %p0|%p1, %r2, %r3, %p4",
-        {l.predicate_result(0), l.predicate_result(1), halves(l, at[0]), halves(l, at[1]), l.predicate(p)});
-  return true;
+  return l.ptx(
+      "setp" + compared_by(l) + half_type(l) + " %p0|%p1, %r2, %r3, %p4",
+      {l.predicate_result(0), l.predicate_result(1), halves(l, at[0]), halves(l, at[1]), l.predicate(p)});
 }
 
 // Each half all ones, or (BF) 1.0, where it holds.
@@ -122,8 +117,7 @@ bool lower_half_set(SassLowering& l) {
         {low, high, halves(l, at[0]), halves(l, at[1]), l.predicate(p)});
   l.ptx("selp.b32 %r0, %r1, %r2, %p3", {one, l.constant(value, 4), l.constant(0, 4), low});
   l.ptx("selp.b32 %r0, %r1, %r2, %p3", {other, l.constant(value << 16, 4), l.constant(0, 4), high});
-  l.ptx("or.b32 %r0, %r1, %r2", {l.result(0), one, other});
-  return true;
+  return l.ptx("or.b32 %r0, %r1, %r2", {l.result(0), one, other});
 }
 
 bool lower_double(SassLowering& l, const std::string& name, size_t count) {
@@ -138,8 +132,7 @@ bool lower_double(SassLowering& l, const std::string& name, size_t count) {
     l.ptx(line, {d, l.pair(1, As::kF64), l.pair(2, As::kF64)});
   else
     l.ptx(line + ", %d3", {d, l.pair(1, As::kF64), l.pair(2, As::kF64), l.pair(3, As::kF64)});
-  l.give_pair(0, d);
-  return true;
+  return l.give_pair(0, d);
 }
 
 // MIN and MAX: whether a is the one that counts, and whether both are NaN.
@@ -153,17 +146,15 @@ bool lower_double_extremum(SassLowering& l, const char* name) {
   l.ptx("setp.nan.and.f64 %p0, %d1, %d1, %p2", {both, b, both});
   l.ptx("setp.eq.b64 %p0, %d1, %d2", {p, one, a});
   l.copy(l.predicate_result(0), p, 1);
-  l.copy(l.predicate_result(1), both, 1);
-  return true;
+  return l.copy(l.predicate_result(1), both, 1);
 }
 
 bool lower_double_setp(SassLowering& l) {
   if (l.has("MIN")) return lower_double_extremum(l, "min");
   if (l.has("MAX")) return lower_double_extremum(l, "max");
-  l.ptx("setp" + compared_by(l) + ".f64 %p0|%p1, %d2, %d3, %p4",
-        {l.predicate_result(0), l.predicate_result(1), l.pair(2, As::kF64), l.pair(3, As::kF64),
-         l.predicate(4)});
-  return true;
+  return l.ptx("setp" + compared_by(l) + ".f64 %p0|%p1, %d2, %d3, %p4",
+               {l.predicate_result(0), l.predicate_result(1), l.pair(2, As::kF64), l.pair(3, As::kF64),
+                l.predicate(4)});
 }
 
 }  // namespace

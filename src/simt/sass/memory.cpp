@@ -32,10 +32,7 @@ bool lower_access(SassLowering& l, Space space, bool write) {
     if (write || a.regs[k] != place) continue;
     l.copy(place = l.temporary(4), a.regs[k], 4);  // the address is loaded into
   }
-  Instr& i = l.emit(access_handler(a, write));
-  i.a = place;
-  i.data = l.code.keep(a);
-  return true;
+  return l.emit(access_handler(a, write), {.a = place}, a);
 }
 
 // Whether a generic address is in a space. The register that is written, too, was seen as RZ alone.
@@ -48,8 +45,7 @@ bool lower_space_query(SassLowering& l) {
                                    : nullptr;
   const uint32_t at = l.address(where, true);
   if (at == kNoRegister || !space || where.integer || l.slot(1)->index != sass::kZero) return false;
-  l.ptx(std::string("isspacep.") + space + " %p0, %d1", {l.predicate_result(0), at});
-  return true;
+  return l.ptx(std::string("isspacep.") + space + " %p0, %d1", {l.predicate_result(0), at});
 }
 
 }  // namespace

@@ -49,8 +49,7 @@ bool lower_group_product(SassLowering& l) {
   if (l.has("SP") != (metadata && selector) || (group && group->selector != "gsb0")) return false;
   if (d.index == sass::kZero) {  // nothing but its gsb0
     if (!group) return false;
-    l.ptx("wgmma.commit_group.sync.aligned", {});
-    return true;
+    return l.ptx("wgmma.commit_group.sync.aligned", {});
   }
   if (c.index != d.index && c.index != sass::kZero) return false;
   std::vector<uint32_t> places;
@@ -111,12 +110,10 @@ bool lower_group_product(SassLowering& l) {
 bool lower_warpgroups(SassLowering& l) {
   switch (l.opcode()) {
     case sass::Opcode::kWARPGROUP_ARRIVE:
-      l.ptx("wgmma.fence.sync.aligned", {});
-      return true;
+      return l.ptx("wgmma.fence.sync.aligned", {});
     case sass::Opcode::kWARPGROUP_DEPBAR:
       if (l.slot(0)->selector != "gsb0") return false;
-      l.ptx("wgmma.wait_group.sync.aligned " + std::to_string(l.slot(1)->integer), {});
-      return true;
+      return l.ptx("wgmma.wait_group.sync.aligned " + std::to_string(l.slot(1)->integer), {});
     default:
       return lower_group_product(l);
   }
