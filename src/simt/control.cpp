@@ -39,14 +39,12 @@ void branch_table(Exec& x, const Operands& in, const BranchTable& table) {
   for (uint32_t i = 0; i < x.count; ++i) {
     uint64_t v = in.small == 4 ? x.reg<uint32_t>(in.a)[i] : x.reg<uint64_t>(in.a)[i];
     v -= table.flags;
-    if (x.on(i) && (v >= table.targets.size() || !table.targets[v])) {
-      x.trap(in, exec::TrapKind::kInvalid,
-             table.flags ? "the address that is called is none of a function that this call may reach"
-                         : "index " + std::to_string(v) + " into a table of " +
-                               std::to_string(table.targets.size()) + " branch targets",
-             i);
-      return;
-    }
+    if (x.on(i) && (v >= table.targets.size() || !table.targets[v]))
+      return x.trap(in, exec::TrapKind::kInvalid,
+                    table.flags ? "the address that is called is none of a function that this call may reach"
+                                : "index " + std::to_string(v) + " into a table of " +
+                                      std::to_string(table.targets.size()) + " branch targets",
+                    i);
     index[i] = static_cast<uint32_t>(v);
   }
   const uint32_t first = first_on(x);

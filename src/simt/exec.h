@@ -146,6 +146,15 @@ inline std::string instruction_location(const Code& code, const Source& source) 
   return code.listing->location(source).str();
 }
 
+// Bit i is lane i of the warp that begins at lane `first`, whether it is on (null: all are).
+inline uint32_t mask_bits(const int8_t* mask, uint32_t first) {
+  if (!mask) return ~uint32_t{0};
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < 32; ++i) bits |= static_cast<uint32_t>(mask[first + i] != 0) << i;
+  return bits;
+}
+inline uint32_t warp_bits(const Lanes& x, uint32_t first) { return mask_bits(x.mask, first); }
+
 // Calls f(lane) for each lane that is on, until f returns false: in ascending order, or in a pseudo-random one
 // where the launch is shuffled.
 template <class F>

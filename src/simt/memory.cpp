@@ -269,16 +269,6 @@ void access_shared(Exec& x, const Operands& in, const Access& a) {
   }
 }
 
-// The same value for every thread: a parameter of the entry.
-template <class T>
-void broadcast(T* out, uint64_t v, const int8_t* mask, uint32_t n) {
-  if (!mask) {
-    std::fill_n(out, n, static_cast<T>(v));
-    return;
-  }
-  for (uint32_t i = 0; i < n; ++i)
-    if (mask[i]) out[i] = static_cast<T>(v);
-}
 }  // namespace
 
 void load_param(Exec& x, const Operands&, const Access& a) {
@@ -288,10 +278,10 @@ void load_param(Exec& x, const Operands&, const Access& a) {
     uint64_t v = 0;
     std::memcpy(&v, p, a.word_bytes);
     v = widen(v, a.word_bytes, a.is_signed);
-    if (a.reg_bytes == 1) broadcast(x.reg<uint8_t>(a.regs[k]), v, x.mask, x.count);
-    if (a.reg_bytes == 2) broadcast(x.reg<uint16_t>(a.regs[k]), v, x.mask, x.count);
-    if (a.reg_bytes == 4) broadcast(x.reg<uint32_t>(a.regs[k]), v, x.mask, x.count);
-    if (a.reg_bytes == 8) broadcast(x.reg<uint64_t>(a.regs[k]), v, x.mask, x.count);
+    if (a.reg_bytes == 1) fill(x, x.reg<uint8_t>(a.regs[k]), v);
+    if (a.reg_bytes == 2) fill(x, x.reg<uint16_t>(a.regs[k]), v);
+    if (a.reg_bytes == 4) fill(x, x.reg<uint32_t>(a.regs[k]), v);
+    if (a.reg_bytes == 8) fill(x, x.reg<uint64_t>(a.regs[k]), v);
   }
 }
 

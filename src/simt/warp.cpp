@@ -15,13 +15,6 @@
 
 namespace triton_runner::simt {
 
-uint32_t warp_bits(const Lanes& x, uint32_t first) {
-  if (!x.mask) return ~uint32_t{0};
-  uint32_t bits = 0;
-  for (uint32_t i = 0; i < 32; i++) bits |= static_cast<uint32_t>(x.mask[first + i] != 0) << i;
-  return bits;
-}
-
 bool warps_converged(Exec& x, const Instr& in, uint32_t members) {
   if (!x.mask) return true;
   if (!x.converged_by(in, members)) return false;

@@ -308,12 +308,10 @@ namespace {
 
 // The threads' copies so far, then their arrivals.
 struct CopiesThenArrive : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "arrivals at " + shared_text(addresses.empty() ? 0 : addresses[0]) + " after the copies before";
   }
-  const Instr* at() const override { return in; }
-  Cta* cta;
-  const Instr* in;
   uint64_t before;
   uint32_t first;
   std::vector<int8_t> mask;
@@ -326,16 +324,14 @@ struct CopiesThenArrive : AsyncOp {
     x.mask = mask.data();
     part_of(x).finish_all(x, before);
     for (uint32_t i : x.lanes())
-      if (!mbarrier_arrive(x, *in, i, addresses[i])) return;
+      if (!mbarrier_arrive(x, *instr, i, addresses[i])) return;
   }
 };
 
 }  // namespace
 
 void run_copy_arrive(Exec& x, const Operands& in, const AddressPlace& address) {
-  auto op = std::make_unique<CopiesThenArrive>();
-  op->cta = x.cta;
-  op->in = &instr_of(in);
+  auto op = std::make_unique<CopiesThenArrive>(x, in);
   op->before = part_of(x).issued();
   op->first = x.first;
   op->mask.resize(x.count);

@@ -73,17 +73,14 @@ void run_map_replace(Exec& x, const Operands& in, const MapReplacePlan& plan) {
     std::byte* at = plan.shared ? x.shared(in, i, static_cast<uint32_t>(address), exec::kTensorMapBytes, true)
                                 : x.generic(in, i, address, exec::kTensorMapBytes, true);
     if (!at) return;
-    if (address % 64 != 0) {
-      x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
-             exec::kTensorMapBytes);
-      return;
-    }
+    if (address % 64 != 0)
+      return x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
+                    exec::kTensorMapBytes);
     TensorMap map;
     std::memcpy(static_cast<void*>(&map), at, sizeof map);
-    if (map.magic != 0 && map.magic != exec::kTensorMapMagic) {
-      invalid(x, in, i, "the 128 bytes at the address are neither zeros nor a tensor map of this engine");
-      return;
-    }
+    if (map.magic != 0 && map.magic != exec::kTensorMapMagic)
+      return x.trap(in, exec::TrapKind::kInvalid,
+                    "the 128 bytes at the address are neither zeros nor a tensor map of this engine", i);
     if (map.magic == 0) {
       // Zeros mean something: one dimension, of u8. Kernels do not replace fields that are to be 0.
       map.rank = 1;

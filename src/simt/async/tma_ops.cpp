@@ -155,6 +155,7 @@ struct BoxLoad : Delivery {
 };
 
 struct BoxStore : BulkStore {
+  using BulkStore::BulkStore;
   TensorBox box;
   Update update = nullptr;
   void write(const std::byte* block, uint32_t offset) override { store_box(box, block, offset, update); }
@@ -163,9 +164,8 @@ struct BoxStore : BulkStore {
 // False: it trapped.
 bool is_aligned(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box, uint32_t address) {
   if (address % 128 == 0) return true;
-  x.trap(in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes", lane,
-         kSharedWindow | address, box.shared_bytes());
-  return false;
+  return refuse(x, in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes",
+                lane, kSharedWindow | address, box.shared_bytes());
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ void run_box_load(Exec& x, const Operands& in, const BoxPlan& plan) {
 
 void run_box_store(Exec& x, const Operands& in, const BoxPlan& plan) {
   for (uint32_t i : x.lanes()) {
-    auto op = std::make_unique<BoxStore>();
+    auto op = std::make_unique<BoxStore>(x, in);
     if (!box_of(x, in, plan, i, true, op->box)) return;
     if (plan.reduction != AtomicOp::kNone) {
       op->update =

@@ -11,6 +11,7 @@
 #include "check/check.h"
 #include "divergence.h"
 #include "matrix/matrix_descriptor.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 
@@ -18,12 +19,11 @@ bool check_tensor(Exec& x, const Operands& in, Cta& cta, uint32_t lane, uint32_t
                   uint32_t columns, const char* what) {
   const uint32_t row = tensor_lane(address), column = tensor_column(address);
   if (row + uint64_t{lanes} <= kTensorLanes && tensor_memory(cta).allocated(column, columns)) return true;
-  x.trap(in, exec::TrapKind::kOutOfBounds,
-         std::string(what) + " of tensor memory at lane " + std::to_string(row) + ", column " +
-             std::to_string(column) + ": " + std::to_string(lanes) + " lanes and " + std::to_string(columns) +
-             " columns from there are not allocated",
-         lane);
-  return false;
+  return refuse(x, in, exec::TrapKind::kOutOfBounds,
+                std::string(what) + " of tensor memory at lane " + std::to_string(row) + ", column " +
+                    std::to_string(column) + ": " + std::to_string(lanes) + " lanes and " +
+                    std::to_string(columns) + " columns from there are not allocated",
+                lane);
 }
 
 Cta* pair_of(Cta& cta) {
@@ -85,13 +85,7 @@ void tensor_alloc(Exec& x, const Operands& in, const TensorAllocation& a) {
   if (!may_take(x, in, lane, columns)) return;
   const uint32_t first = take(x, {x.cta}, columns);
   if (first == kNoUnit) return x.retry_later(instr_of(in));
-  uint64_t at = static_cast<uint64_t>(a.address.offset);
-  if (a.address.place == kNoRegister)
-    at += x.cta->shared_base;
-  else
-    at += a.address.bytes == 4 ? x.reg<uint32_t>(a.address.place)[lane]
-                               : x.reg<uint64_t>(a.address.place)[lane];
-  std::byte* to = x.shared(in, lane, static_cast<uint32_t>(at), 4, true);
+  std::byte* to = x.shared(in, lane, static_cast<uint32_t>(a.address.at(x, lane)), 4, true);
   if (!to) return;
   const uint32_t address = first * kTensorUnit;
   std::memcpy(to, &address, 4);
@@ -172,12 +166,11 @@ bool transfer_base(Exec& x, const Operands& in, const TensorTransfer& t, uint32_
   *lane = tensor_lane(address);
   *column = tensor_column(address);
   if (*lane < quarter || *lane + t.lanes > quarter + 32) {
-    x.trap(in, exec::TrapKind::kOutOfBounds,
-           "warp " + std::to_string((x.first + w) / 32) + " reaches lanes " + std::to_string(quarter) +
-               " to " + std::to_string(quarter + 31) + " of tensor memory; the address names lane " +
-               std::to_string(*lane) + ", and " + std::to_string(t.lanes) + " lanes are wanted",
-           w);
-    return false;
+    return refuse(x, in, exec::TrapKind::kOutOfBounds,
+                  "warp " + std::to_string((x.first + w) / 32) + " reaches lanes " + std::to_string(quarter) +
+                      " to " + std::to_string(quarter + 31) + " of tensor memory; the address names lane " +
+                      std::to_string(*lane) + ", and " + std::to_string(t.lanes) + " lanes are wanted",
+                  w);
   }
   const uint32_t columns = t.shape == TensorTransfer::k16x32x2 ? t.columns + t.split : t.columns;
   return check_tensor(x, in, *x.cta, w, address, t.lanes, columns, "an access");
@@ -232,8 +225,6 @@ Handler transfer_handler(bool load) {
   return load ? handler<run_transfer<true>> : handler<run_transfer<false>>;
 }
 
-namespace {}  // namespace
-
 void tensor_fold(Exec& x, const Operands&, const TensorFold& f) {
   uint32_t* result = x.reg<uint32_t>(f.result);
   for (uint32_t i : x.lanes()) {
@@ -248,13 +239,11 @@ namespace {
 // ---- cp
 
 struct CopyOp : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "copy to column " + std::to_string(tensor_column(address)) + " of tensor memory";
   }
-  const Instr* at() const override { return instr; }
   bool is_tensor_core() const override { return true; }
-  const Instr* instr;
-  Cta* cta;
   uint64_t descriptor;
   uint32_t address;
   Checks::UnderWay accesses{};  // of a checked launch
@@ -296,17 +285,8 @@ struct CopyOp : AsyncOp {
                         "the descriptor of tcgen05.cp reaches shared address " + std::to_string(at) +
                             ": the block has " + std::to_string(to.shared_bytes) + " bytes of shared memory",
                         kNoRegister, kSharedWindow | at, 16);
-        uint8_t bytes[17] = {}, raw[17] = {};
-        std::memcpy(raw, to.shared + at, 16);
-        if (c.unpack == 0) {
-          std::memcpy(bytes, raw, 16);
-        } else {
-          for (uint32_t i = 0; i < 16; ++i) {
-            const uint32_t bit = i * c.unpack, two = raw[bit / 8] | static_cast<uint32_t>(raw[bit / 8 + 1])
-                                                                        << 8;
-            bytes[i] = static_cast<uint8_t>(two >> (bit % 8) & ((1u << c.unpack) - 1));
-          }
-        }
+        uint8_t bytes[16];
+        unpack(c.bits, to.shared + at, bytes);
         auto put = [&](uint32_t lane) {
           for (uint32_t word = 0; word < 4; ++word)
             std::memcpy(&memory.words[(column + chunk * 4 + word) * kTensorLanes + base + lane],
@@ -336,9 +316,7 @@ struct CopyOp : AsyncOp {
 
 void tensor_copy(Exec& x, const Operands& in, const TensorCopy& c) {
   for (uint32_t i : x.lanes()) {
-    auto op = std::make_unique<CopyOp>();
-    op->instr = &instr_of(in);
-    op->cta = x.cta;
+    auto op = std::make_unique<CopyOp>(x, in);
     op->descriptor = x.reg<uint64_t>(c.descriptor)[i];
     op->address = c.address.at(x, i);
     if (Checks* checks = x.worker->checks) {
@@ -355,13 +333,11 @@ namespace {
 // ---- shift
 
 struct ShiftOp : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "shift of rows at column " + std::to_string(tensor_column(address)) + " of tensor memory";
   }
-  const Instr* at() const override { return instr; }
   bool is_tensor_core() const override { return true; }
-  const Instr* instr;
-  Cta* cta;
   uint32_t address;
   Checks::UnderWay accesses{};  // of a checked launch
   const TensorShift& shift() const { return *static_cast<const TensorShift*>(instr->data); }
@@ -384,9 +360,7 @@ struct ShiftOp : AsyncOp {
 
 void tensor_shift(Exec& x, const Operands& in, const TensorShift& shift) {
   for (uint32_t i : x.lanes()) {
-    auto op = std::make_unique<ShiftOp>();
-    op->instr = &instr_of(in);
-    op->cta = x.cta;
+    auto op = std::make_unique<ShiftOp>(x, in);
     op->address = shift.address.at(x, i);
     if (tensor_lane(op->address) % 32 != 0)
       return x.trap(in, exec::TrapKind::kMisaligned,
@@ -409,12 +383,10 @@ namespace {
 // ---- commit
 
 struct CommitOp : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "commit, which signals the mbarrier at " + shared_text(address);
   }
-  const Instr* at() const override { return instr; }
-  const Instr* instr;
-  Cta* cta;
   uint32_t address;
   uint32_t mask;  // of the cluster's blocks
   bool tells(uint32_t barrier) const override {
@@ -436,17 +408,11 @@ struct CommitOp : AsyncOp {
 
 void tensor_commit(Exec& x, const Operands& in, const TensorCommit& c) {
   for (uint32_t i : x.lanes()) {
-    uint64_t at = static_cast<uint64_t>(c.address.offset);
-    if (c.address.place == kNoRegister)
-      at += x.cta->shared_base;
-    else
-      at += c.address.bytes == 4 ? x.reg<uint32_t>(c.address.place)[i] : x.reg<uint64_t>(c.address.place)[i];
-    if (!mbarrier_valid(x, in, i, static_cast<uint32_t>(at))) return;
-    auto op = std::make_unique<CommitOp>();
-    op->instr = &instr_of(in);
-    op->cta = x.cta;
-    op->address = static_cast<uint32_t>(at);
-    op->mask = c.mask == kNoRegister ? 1u << (op->address >> kRankShift) : x.reg<uint16_t>(c.mask)[i];
+    const auto at = static_cast<uint32_t>(c.address.at(x, i));
+    if (!mbarrier_valid(x, in, i, at)) return;
+    auto op = std::make_unique<CommitOp>(x, in);
+    op->address = at;
+    op->mask = c.mask == kNoRegister ? 1u << (at >> kRankShift) : x.reg<uint16_t>(c.mask)[i];
     x.cta->cluster->issue(std::move(op));
   }
 }

@@ -9,7 +9,7 @@
 namespace triton_runner::simt {
 
 struct TensorAllocation {
-  MatrixAddress address;          // alloc: where the result goes
+  AddressPlace address;           // alloc: where the result goes
   uint32_t tensor = kNoRegister;  // dealloc: the address
   uint32_t columns = kNoRegister;
 };
@@ -46,7 +46,7 @@ struct TensorCopy {
   uint32_t descriptor = kNoRegister;
   uint32_t rows = 128, bytes = 32;  // of the source
   enum Spread : uint8_t { kNone, kWarps02, kWarps01, kAll } spread = kNone;
-  uint32_t unpack = 0;  // bits of source elements: 6, 4, or 0
+  uint32_t bits = 8;  // of source elements: 8, 6, 4
   bool pair = false;
 };
 void tensor_copy(Exec& x, const Operands& in, const TensorCopy& c);
@@ -58,7 +58,7 @@ struct TensorShift {
 void tensor_shift(Exec& x, const Operands& in, const TensorShift& shift);
 
 struct TensorCommit {
-  MatrixAddress address;
+  AddressPlace address;
   uint32_t mask = kNoRegister;  // blocks of the cluster
 };
 void tensor_commit(Exec& x, const Operands& in, const TensorCommit& c);

@@ -28,8 +28,7 @@ bool lower_launch_control(Lowering& l, const ptx::Instruction& in) {
   } else {
     question.words[in.has(Mod::kGetFirstCtaidY) ? 1 : in.has(Mod::kGetFirstCtaidZ) ? 2 : 0] = l.reg(result);
   }
-  question.answer = l.place(in.operands[1], Mod::kB128);
-  if (question.answer == kNoRegister) return false;
+  if (!l.place(in.operands[1], Mod::kB128, &question.answer)) return false;
   return l.emit<run_cancel_query>(question);
 }
 

@@ -42,6 +42,9 @@ class Lowering : public Emitter {
   // `type`; variables give their address, special registers their value). Vectors and addresses are not
   // places. kNoRegister after an error.
   uint32_t place(const ptx::Operand& operand, ptx::Mod type);
+  bool place(const ptx::Operand& operand, ptx::Mod type, uint32_t* out) {
+    return (*out = place(operand, type)) != kNoRegister;
+  }
   uint32_t reg(const ptx::Operand& operand);  // must be a register or _: kNoRegister for _
   // [base + offset]: the register (or constant) that holds the base, and the bytes to add.
   struct Address {

@@ -1,4 +1,5 @@
 // ldmatrix, stmatrix, movmatrix, and operands of all instructions on matrices. PTX ISA 9.7.14.5.15 to 9.7.14.5.17.
+#include "ptx/addresses.h"
 #include "ptx/matrices.h"
 
 namespace triton_runner::simt {
@@ -7,23 +8,19 @@ using ptx::Mod;
 using ptx::OperandKind;
 
 bool lower_matrix_address(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand,
-                          MatrixAddress* out) {
-  Lowering::Address a;
-  if (!l.address(operand, &a)) return false;
-  out->is_shared = in.has(Mod::kShared) || in.has(Mod::kSharedCta) || a.variable;
-  out->place = a.place;
-  out->bytes = a.bytes;
-  out->offset = a.offset + (a.variable ? l.shared_offset(*a.variable) : 0);
+                          AddressPlace* out) {
+  if (!address_place(l, operand, out)) return false;
+  const ptx::Operand& base = operand.kind == OperandKind::kAddress ? operand.parts[0] : operand;
+  out->generic = !in.has(Mod::kShared) && !in.has(Mod::kSharedCta) && base.kind != OperandKind::kVariable;
   return true;
 }
 
-bool lower_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, Mod type,
-                     bool written, uint32_t* places, uint32_t* count, uint32_t most) {
+bool lower_registers(Lowering& l, const ptx::Operand& operand, Mod type, bool written, uint32_t* places,
+                     uint32_t* count, uint32_t most) {
   const auto parts = parts_of(operand);
   if (parts.size() > most)
     return l.error(operand.offset, "expected at most " + std::to_string(most) + " registers, there are " +
                                        std::to_string(parts.size()));
-  (void)in;
   *count = static_cast<uint32_t>(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     places[i] = written ? l.reg(parts[i]) : l.place(parts[i], type);
@@ -44,11 +41,10 @@ bool lower_load_store(Lowering& l, const ptx::Instruction& in, bool load) {
     m.rows = 16;
     n *= 2;
   }
-  if (in.has(Mod::kB6x16P32)) m.unpack = Unpack::k6;
-  if (in.has(Mod::kB4x16P64)) m.unpack = Unpack::k4;
+  m.bits = in.has(Mod::kB6x16P32) ? 6 : in.has(Mod::kB4x16P64) ? 4 : 8;
   uint32_t count = 0;
   const ptx::Operand& registers = in.operands[load ? 0 : 1];
-  if (!lower_registers(l, in, registers, Mod::kB32, load, m.registers, &count, 4)) return false;
+  if (!lower_registers(l, registers, Mod::kB32, load, m.registers, &count, 4)) return false;
   if (count != n)
     return l.error(registers.offset, "'" + std::string(in.spelling) + "' takes " + std::to_string(n) +
                                          (n == 1 ? " register, there are " : " registers, there are ") +

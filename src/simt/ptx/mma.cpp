@@ -148,10 +148,10 @@ bool lower_mma(Lowering& l, const ptx::Instruction& in) {
   if (type == Mod::kF16 && m.m == 8) return refuse("m8n8k4 of f16 is sm_70's, which is not executed");
   const Mod word = type == Mod::kF64 ? Mod::kF64 : Mod::kB32;
   MmaFragments& f = m.f;
-  if (!lower_registers(l, in, in.operands[0], word, true, f.d, &f.d_count, 4) ||
-      !lower_registers(l, in, in.operands[1], word, false, f.a, &f.a_count, 8) ||
-      !lower_registers(l, in, in.operands[2], word, false, f.b, &f.b_count, 4) ||
-      !lower_registers(l, in, in.operands[3], word, false, f.c, &f.c_count, 4))
+  if (!lower_registers(l, in.operands[0], word, true, f.d, &f.d_count, 4) ||
+      !lower_registers(l, in.operands[1], word, false, f.a, &f.a_count, 8) ||
+      !lower_registers(l, in.operands[2], word, false, f.b, &f.b_count, 4) ||
+      !lower_registers(l, in.operands[3], word, false, f.c, &f.c_count, 4))
     return false;
   Counts counts;
   Handler run = handler<run_mma>;

@@ -85,7 +85,7 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
   t.registers.resize(registers);
   uint32_t count = 0;
   if (!lower_tensor_address(l, in.operands[address], &t.address) ||
-      !lower_registers(l, in, in.operands[values], Mod::kB32, load, t.registers.data(), &count, registers))
+      !lower_registers(l, in.operands[values], Mod::kB32, load, t.registers.data(), &count, registers))
     return false;
   if (count != registers)
     return l.error(in.operands[values].offset, "'" + std::string(in.spelling) + "' takes " +
@@ -103,10 +103,9 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kWarpx4)) c.spread = TensorCopy::kAll;
   if (in.has(Mod::kWarpx2_02_13)) c.spread = TensorCopy::kWarps02;
   if (in.has(Mod::kWarpx2_01_23)) c.spread = TensorCopy::kWarps01;
-  c.unpack = in.has(Mod::kB6x16P32) ? 6 : in.has(Mod::kB4x16P64) ? 4 : 0;
+  c.bits = in.has(Mod::kB6x16P32) ? 6 : in.has(Mod::kB4x16P64) ? 4 : 8;
   if (!lower_tensor_address(l, in.operands[0], &c.address)) return false;
-  c.descriptor = l.place(in.operands[1], Mod::kB64);
-  if (c.descriptor == kNoRegister) return false;
+  if (!l.place(in.operands[1], Mod::kB64, &c.descriptor)) return false;
   return l.emit<tensor_copy>(c);
 }
 
@@ -131,13 +130,11 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
   if (is("relinquish_alloc_permit")) return l.emit<tensor_relinquish>();
   if (is("alloc") || is("dealloc")) {
     TensorAllocation a;
-    a.columns = l.place(in.operands[1], Mod::kB32);
-    if (a.columns == kNoRegister) return false;
+    if (!l.place(in.operands[1], Mod::kB32, &a.columns)) return false;
     if (is("alloc")) {
       if (!lower_matrix_address(l, in, in.operands[0], &a.address)) return false;
     } else {
-      a.tensor = l.place(in.operands[0], Mod::kB32);
-      if (a.tensor == kNoRegister) return false;
+      if (!l.place(in.operands[0], Mod::kB32, &a.tensor)) return false;
     }
     return l.emit(is("alloc") ? handler<tensor_alloc> : handler<tensor_dealloc>, {}, a);
   }
@@ -145,8 +142,7 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
     TensorCommit c;
     if (!lower_matrix_address(l, in, in.operands[0], &c.address)) return false;
     if (in.operands.size() > 1) {
-      c.mask = l.place(in.operands[1], Mod::kB16);
-      if (c.mask == kNoRegister) return false;
+      if (!l.place(in.operands[1], Mod::kB16, &c.mask)) return false;
     }
     return l.emit<tensor_commit>(c);
   }

@@ -43,20 +43,18 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   const uint32_t registers = m.n / (*sum == MmaSum::kF16 ? 4 : 2);
   m.d.resize(registers);
   uint32_t count = 0;
-  if (!lower_registers(l, in, o[0], Mod::kB32, true, m.d.data(), &count, registers)) return false;
+  if (!lower_registers(l, o[0], Mod::kB32, true, m.d.data(), &count, registers)) return false;
   if (count != registers)
     return l.error(o[0].offset, "'" + std::string(in.spelling) + "' has " + std::to_string(registers) +
                                     " registers of D, there are " + std::to_string(count));
   m.a_in_registers = o[1].kind == OperandKind::kVector;
   if (m.a_in_registers) {
-    if (!lower_registers(l, in, o[1], Mod::kB32, false, m.a, &count, 4)) return false;
+    if (!lower_registers(l, o[1], Mod::kB32, false, m.a, &count, 4)) return false;
     if (count != 4) return l.error(o[1].offset, "A has 4 registers, there are " + std::to_string(count));
   } else {
-    m.a_descriptor = l.place(o[1], Mod::kB64);
-    if (m.a_descriptor == kNoRegister) return false;
+    if (!l.place(o[1], Mod::kB64, &m.a_descriptor)) return false;
   }
-  m.b_descriptor = l.place(o[2], Mod::kB64);
-  if (m.b_descriptor == kNoRegister) return false;
+  if (!l.place(o[2], Mod::kB64, &m.b_descriptor)) return false;
   // Metadata and selector of a sparse product; scale-d, then imm-scale-a, imm-scale-b, imm-trans-a (of a
   // descriptor), imm-trans-b.
   size_t next = 3;

@@ -120,22 +120,16 @@ bool lower_try_swap(SassLowering& l) {
 }  // namespace
 
 bool lower_atomics(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kATOM:
-      return lower_update(l, "", 1, 2);
-    case sass::Opcode::kATOMG:
-      return lower_update(l, ".global", 1, 2);
-    case sass::Opcode::kATOMS:
-      return lower_update(l, ".shared", 0, 1);
-    case sass::Opcode::kATOMS_CAST:
-      return lower_try_swap(l);
-    case sass::Opcode::kATOMS_POPC:
-      return lower_count(l);
-    case sass::Opcode::kRED:
-      return lower_update(l, "", std::nullopt, 0);
-    default:  // REDG
-      return lower_update(l, ".global", std::nullopt, 0);
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {
+      {[](SassLowering& l) { return lower_update(l, "", 1, 2); }, {kATOM}},
+      {[](SassLowering& l) { return lower_update(l, ".global", 1, 2); }, {kATOMG}},
+      {[](SassLowering& l) { return lower_update(l, ".shared", 0, 1); }, {kATOMS}},
+      {lower_try_swap, {kATOMS_CAST}},
+      {lower_count, {kATOMS_POPC}},
+      {[](SassLowering& l) { return lower_update(l, "", std::nullopt, 0); }, {kRED}},
+      {[](SassLowering& l) { return lower_update(l, ".global", std::nullopt, 0); }, {kREDG}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

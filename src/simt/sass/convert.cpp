@@ -20,9 +20,6 @@ std::string type_of(const SassLowering& l, size_t k, std::span<const std::string
   return "";
 }
 
-std::string rounding(const SassLowering& l) {
-  return l.has("RZ") ? ".rz" : l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : l.has("RS") ? ".rs" : ".rn";
-}
 std::string whole_rounding(const SassLowering& l) {
   return l.has("TRUNC") ? ".rzi" : l.has("FLOOR") ? ".rmi" : l.has("CEIL") ? ".rpi" : ".rni";
 }
@@ -189,7 +186,8 @@ bool lower_pack(SassLowering& l) {
 }
 
 // Two whole numbers, saturated, as bytes below those of C, or as halves; `rounds`: of two floats.
-bool lower_pack_wholes(SassLowering& l, bool rounds) {
+template <bool rounds>
+bool lower_pack_wholes(SassLowering& l) {
   const std::string to = type_of(l, 0, kWholes), from = rounds ? "s32" : type_of(l, 1, kWholes);
   uint32_t a = l.word(1, rounds ? As::kF32 : As::kInteger), b = l.word(2, rounds ? As::kF32 : As::kInteger);
   if (to.empty() || from.empty()) return false;
@@ -234,7 +232,8 @@ bool lower_function(SassLowering& l) {
 }
 
 // Halves (one operand, or two of a product) and a float.
-bool lower_mixed(SassLowering& l, bool fuses) {
+bool lower_mixed(SassLowering& l) {
+  const bool fuses = l.opcode() == sass::Opcode::kFHFMA;
   const std::string half = l.has("BF16") ? "bf16" : "f16";
   const std::string line =
       (fuses ? "fma" : "add") + rounding(l) + (l.has("SAT") ? ".sat" : "") + ".f32." + half;
@@ -250,43 +249,31 @@ bool lower_division_check(SassLowering& l) {
                 {.d = l.predicate_result(0), .a = l.word(1, As::kF32), .b = l.word(2, As::kF32)});
 }
 
+// A narrow result has zeros above it.
+bool lower_between_wholes(SassLowering& l) {
+  const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
+  if (bytes_of(to) > 2 || from.empty() || !l.has("SAT")) return false;
+  l.ptx("cvt.sat." + to + "." + from + " %r0, %r1", {l.result(0), part(l, 1)});
+  return l.ptx("and.b32 %r0, %r1, " + std::string(bytes_of(to) == 1 ? "0xff" : "0xffff"),
+               {l.result(0), l.result(0)});
+}
+
 }  // namespace
 
 bool lower_convert(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kF2F:
-      return lower_between_floats(l);
-    case sass::Opcode::kF2FP:
-      return lower_pack(l);
-    case sass::Opcode::kF2I:
-    case sass::Opcode::kUF2I:
-      return lower_to_whole(l);
-    case sass::Opcode::kFCHK:
-      return lower_division_check(l);
-    case sass::Opcode::kFHADD:
-    case sass::Opcode::kFHFMA:
-      return lower_mixed(l, l.opcode() == sass::Opcode::kFHFMA);
-    case sass::Opcode::kFRND:
-      return lower_round(l);
-    case sass::Opcode::kI2F:
-    case sass::Opcode::kI2FP:
-    case sass::Opcode::kUI2F:
-    case sass::Opcode::kUI2FP:
-      return lower_from_whole(l);
-    case sass::Opcode::kI2I: {  // a narrow result has zeros above it
-      const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
-      if (bytes_of(to) > 2 || from.empty() || !l.has("SAT")) return false;
-      l.ptx("cvt.sat." + to + "." + from + " %r0, %r1", {l.result(0), part(l, 1)});
-      return l.ptx("and.b32 %r0, %r1, " + std::string(bytes_of(to) == 1 ? "0xff" : "0xffff"),
-                   {l.result(0), l.result(0)});
-    }
-    case sass::Opcode::kF2IP:
-      return lower_pack_wholes(l, true);
-    case sass::Opcode::kI2IP:
-      return lower_pack_wholes(l, false);
-    default:
-      return lower_function(l);
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {{lower_between_floats, {kF2F}},
+                                      {lower_pack, {kF2FP}},
+                                      {lower_to_whole, {kF2I, kUF2I}},
+                                      {lower_division_check, {kFCHK}},
+                                      {lower_mixed, {kFHADD, kFHFMA}},
+                                      {lower_round, {kFRND}},
+                                      {lower_from_whole, {kI2F, kI2FP, kUI2F, kUI2FP}},
+                                      {lower_between_wholes, {kI2I}},
+                                      {lower_pack_wholes<true>, {kF2IP}},
+                                      {lower_pack_wholes<false>, {kI2IP}},
+                                      {lower_function, {kMUFU}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

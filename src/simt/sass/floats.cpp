@@ -6,7 +6,7 @@ namespace {
 
 // ".rz.ftz.sat" of .RZ.FTZ.SAT; without a rounding, to the nearest.
 std::string float_suffix(const SassLowering& l) {
-  std::string out = l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : l.has("RZ") ? ".rz" : ".rn";
+  std::string out = rounding(l);
   if (l.has("FTZ")) out += ".ftz";
   if (l.has("SAT")) out += ".sat";
   return out;

@@ -56,13 +56,9 @@ bool lower_barrier_move(SassLowering& l) {
 // A function that the driver has, whose arguments lie in registers from R4 on, 64 bits at even ones. It returns to the
 // address in R20.
 bool lower_driver_call(SassLowering& l) {
-  auto pair_at = [&](uint32_t index) {
-    const uint32_t place = l.temporary(8);
-    l.ptx("mov.b64 %d0, {%r1, %r2}", {place, l.reg(index), l.reg(index + 1)});
-    return place;
-  };
-  const uint32_t to = l.pair(0), back = pair_at(20);
-  const BuiltinCall call{{pair_at(4), pair_at(6), l.reg(8), pair_at(10), pair_at(12)}, l.reg(4), true};
+  const uint32_t to = l.pair(0), back = l.pair_from(20);
+  const BuiltinCall call{
+      {l.pair_from(4), l.pair_from(6), l.reg(8), l.pair_from(10), l.pair_from(12)}, l.reg(4), true};
   l.emit(handler<call_builtin>, {.a = to}, call);
   l.name_last();
   const bool done = lower_jump_to(l, back);

@@ -122,12 +122,7 @@ bool lower_half_set(SassLowering& l) {
 
 bool lower_double(SassLowering& l, const std::string& name, size_t count) {
   const uint32_t d = l.temporary(8);
-  const std::string line = name +
-                           (l.has("RZ")   ? ".rz"
-                            : l.has("RM") ? ".rm"
-                            : l.has("RP") ? ".rp"
-                                          : ".rn") +
-                           ".f64 %d0, %d1, %d2";
+  const std::string line = name + rounding(l) + ".f64 %d0, %d1, %d2";
   if (count == 2)
     l.ptx(line, {d, l.pair(1, As::kF64), l.pair(2, As::kF64)});
   else
@@ -160,30 +155,20 @@ bool lower_double_setp(SassLowering& l) {
 }  // namespace
 
 bool lower_halves(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kDADD:
-      return lower_double(l, "add", 2);
-    case sass::Opcode::kDFMA:
-      return lower_double(l, "fma", 3);
-    case sass::Opcode::kDMUL:
-      return lower_double(l, "mul", 2);
-    case sass::Opcode::kDSETP:
-      return lower_double_setp(l);
-    case sass::Opcode::kHADD2:
-      return lower_half_sum(l, "add", 2);
-    case sass::Opcode::kHADD2_F32:
-      return lower_half_to_f32(l);
-    case sass::Opcode::kHFMA2:
-      return lower_half_sum(l, "fma.rn", 3);
-    case sass::Opcode::kHMNMX2:
-      return lower_half_extremum(l);
-    case sass::Opcode::kHMUL2:
-      return lower_half_sum(l, "mul", 2);
-    case sass::Opcode::kHSET2:
-      return lower_half_set(l);
-    default:
-      return lower_half_setp(l);
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {
+      {[](SassLowering& l) { return lower_double(l, "add", 2); }, {kDADD}},
+      {[](SassLowering& l) { return lower_double(l, "fma", 3); }, {kDFMA}},
+      {[](SassLowering& l) { return lower_double(l, "mul", 2); }, {kDMUL}},
+      {lower_double_setp, {kDSETP}},
+      {[](SassLowering& l) { return lower_half_sum(l, "add", 2); }, {kHADD2}},
+      {lower_half_to_f32, {kHADD2_F32}},
+      {[](SassLowering& l) { return lower_half_sum(l, "fma.rn", 3); }, {kHFMA2}},
+      {lower_half_extremum, {kHMNMX2}},
+      {[](SassLowering& l) { return lower_half_sum(l, "mul", 2); }, {kHMUL2}},
+      {lower_half_set, {kHSET2}},
+      {lower_half_setp, {kHSETP2}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

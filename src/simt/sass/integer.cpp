@@ -137,7 +137,8 @@ bool lower_imad_high(SassLowering& l) {
 }
 
 // d <- (a << s) + b, or b - (a << s); of HI the upper half of {c, a} << s, c being a's sign for SX32.
-bool lower_lea(SassLowering& l, bool high, bool sign) {
+template <bool high, bool sign>
+bool lower_lea(SassLowering& l) {
   const size_t shift = high && !sign ? 5 : 4;
   const std::string by = decimal(l.slot(shift)->integer & 31);
   const bool subtract = l.slot(2)->minus;  // the shifted value, with the carry of the subtraction
@@ -375,102 +376,74 @@ bool lower_wide_sum(SassLowering& l, size_t first, size_t count) {
   return l.give_pair(0, so_far == kNoRegister ? l.constant(0, 8) : so_far);
 }
 
+bool lower_mask(SassLowering& l) {
+  return lower_plain(l, l.has("W") ? "bmsk.wrap.b32" : "bmsk.clamp.b32", 2);
+}
+
+bool lower_find(SassLowering& l) {
+  if (carry_result(l, 1) != kNoRegister) return false;
+  return lower_plain(
+      l, std::string(l.has("SH") ? "bfind.shiftamt" : "bfind") + (l.has("U32") ? ".u32" : ".s32"), 1, 2);
+}
+
+bool lower_extend(SassLowering& l) {
+  return lower_plain(
+      l, std::string(l.has("W") ? "szext.wrap" : "szext.clamp") + (l.has("U32") ? ".u32" : ".s32"), 2);
+}
+
+bool lower_viadd(SassLowering& l) {
+  if (l.has("ISAT") != l.has("S32")) return false;
+  return lower_plain(l, l.has("16x2") ? "add.u16x2" : l.has("ISAT") ? "add.sat.s32" : "add.s32", 2);
+}
+
+bool lower_brev(SassLowering& l) { return lower_plain(l, "brev.b32", 1); }
+bool lower_popc(SassLowering& l) { return lower_plain(l, "popc.b32", 1); }
+bool lower_iabs(SassLowering& l) { return lower_plain(l, "abs.s32", 1); }
+bool lower_iadd_64(SassLowering& l) { return lower_wide_sum(l, 1, 2); }
+bool lower_iadd3_64(SassLowering& l) { return lower_wide_sum(l, l.shape() == 1 ? 3 : 1, 3); }
+
+// Sums of differences: of whole numbers, of bytes.
+bool lower_vabsdiff(SassLowering& l) {
+  const char* line = l.opcode() == sass::Opcode::kVABSDIFF4 ? "vabsdiff4.u32.u32.u32.add"
+                     : l.has("U32")                         ? "sad.u32"
+                                                            : "sad.s32";
+  return l.ptx(std::string(line) + " %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
+}
+
 }  // namespace
 
 bool lower_integer(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kBMSK:
-    case sass::Opcode::kUBMSK:
-      return lower_plain(l, l.has("W") ? "bmsk.wrap.b32" : "bmsk.clamp.b32", 2);
-    case sass::Opcode::kBREV:
-    case sass::Opcode::kUBREV:
-      return lower_plain(l, "brev.b32", 1);
-    case sass::Opcode::kFLO:
-    case sass::Opcode::kUFLO:
-      if (carry_result(l, 1) != kNoRegister) return false;
-      return lower_plain(
-          l, std::string(l.has("SH") ? "bfind.shiftamt" : "bfind") + (l.has("U32") ? ".u32" : ".s32"), 1, 2);
-    case sass::Opcode::kIABS:
-      return lower_plain(l, "abs.s32", 1);
-    case sass::Opcode::kIADD3:
-    case sass::Opcode::kUIADD3:
-      return lower_iadd3(l);
-    case sass::Opcode::kIMAD:
-    case sass::Opcode::kUIMAD:
-      return lower_imad(l);
-    case sass::Opcode::kIDP:
-      return lower_dot(l);
-    case sass::Opcode::kIMAD_HI:
-    case sass::Opcode::kUIMAD_HI:
-      return lower_imad_high(l);
-    case sass::Opcode::kIMAD_WIDE:
-    case sass::Opcode::kUIMAD_WIDE:
-      return lower_imad_wide(l);
-    case sass::Opcode::kIMNMX:
-    case sass::Opcode::kUVIMNMX:
-    case sass::Opcode::kVIMNMX:
-      return lower_extremum(l);
-    case sass::Opcode::kISETP:
-    case sass::Opcode::kUISETP:
-      return lower_isetp(l);
-    case sass::Opcode::kLEA:
-    case sass::Opcode::kULEA:
-      return lower_lea(l, false, false);
-    case sass::Opcode::kLEA_HI:
-    case sass::Opcode::kULEA_HI:
-      return lower_lea(l, true, false);
-    case sass::Opcode::kLEA_HI_SX32:
-    case sass::Opcode::kULEA_HI_SX32:
-      return lower_lea(l, true, true);
-    case sass::Opcode::kLOP3:
-    case sass::Opcode::kULOP3:
-      return lower_lop3(l);
-    case sass::Opcode::kPLOP3:
-    case sass::Opcode::kUPLOP3:
-      return lower_plop3(l);
-    case sass::Opcode::kPOPC:
-    case sass::Opcode::kUPOPC:
-      return lower_plain(l, "popc.b32", 1);
-    case sass::Opcode::kPRMT:
-    case sass::Opcode::kUPRMT:
-      return lower_prmt(l);
-    case sass::Opcode::kSGXT:
-    case sass::Opcode::kUSGXT:
-      return lower_plain(
-          l, std::string(l.has("W") ? "szext.wrap" : "szext.clamp") + (l.has("U32") ? ".u32" : ".s32"), 2);
-    case sass::Opcode::kSHF:
-    case sass::Opcode::kUSHF:
-      return lower_shf(l);
-    case sass::Opcode::kVIADD:
-      if (l.has("ISAT") != l.has("S32")) return false;
-      return lower_plain(l, l.has("16x2") ? "add.u16x2" : l.has("ISAT") ? "add.sat.s32" : "add.s32", 2);
-    case sass::Opcode::kUIADD3_64:
-      return lower_wide_sum(l, l.shape() == 1 ? 3 : 1, 3);
-    case sass::Opcode::kIADD_64:
-      return lower_wide_sum(l, 1, 2);
-    case sass::Opcode::kIADD:
-      return lower_iadd(l);
-    case sass::Opcode::kIMNMX_S64:
-    case sass::Opcode::kIMNMX_U64:
-      return lower_wide_extremum(l);
-    case sass::Opcode::kISETP_S64:
-    case sass::Opcode::kISETP_U64:
-    case sass::Opcode::kUISETP_S64:
-    case sass::Opcode::kUISETP_U64:
-      return lower_wide_setp(l);
-    case sass::Opcode::kVABSDIFF:
-      return l.ptx(std::string(l.has("U32") ? "sad.u32" : "sad.s32") + " %r0, %r1, %r2, %r3",
-                   {l.result(0), l.word(1), l.word(2), l.word(3)});
-    case sass::Opcode::kVABSDIFF4:
-      return l.ptx("vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3",
-                   {l.result(0), l.word(1), l.word(2), l.word(3)});
-    case sass::Opcode::kVIADDMNMX:
-      return lower_sum_extremum(l);
-    case sass::Opcode::kVIMNMX3:
-      return lower_extremum_of_three(l);
-    default:
-      return false;
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {{lower_mask, {kBMSK, kUBMSK}},
+                                      {lower_brev, {kBREV, kUBREV}},
+                                      {lower_find, {kFLO, kUFLO}},
+                                      {lower_iabs, {kIABS}},
+                                      {lower_iadd3, {kIADD3, kUIADD3}},
+                                      {lower_imad, {kIMAD, kUIMAD}},
+                                      {lower_dot, {kIDP}},
+                                      {lower_imad_high, {kIMAD_HI, kUIMAD_HI}},
+                                      {lower_imad_wide, {kIMAD_WIDE, kUIMAD_WIDE}},
+                                      {lower_extremum, {kIMNMX, kUVIMNMX, kVIMNMX}},
+                                      {lower_isetp, {kISETP, kUISETP}},
+                                      {lower_lea<false, false>, {kLEA, kULEA}},
+                                      {lower_lea<true, false>, {kLEA_HI, kULEA_HI}},
+                                      {lower_lea<true, true>, {kLEA_HI_SX32, kULEA_HI_SX32}},
+                                      {lower_lop3, {kLOP3, kULOP3}},
+                                      {lower_plop3, {kPLOP3, kUPLOP3}},
+                                      {lower_popc, {kPOPC, kUPOPC}},
+                                      {lower_prmt, {kPRMT, kUPRMT}},
+                                      {lower_extend, {kSGXT, kUSGXT}},
+                                      {lower_shf, {kSHF, kUSHF}},
+                                      {lower_viadd, {kVIADD}},
+                                      {lower_iadd3_64, {kUIADD3_64}},
+                                      {lower_iadd_64, {kIADD_64}},
+                                      {lower_iadd, {kIADD}},
+                                      {lower_wide_extremum, {kIMNMX_S64, kIMNMX_U64}},
+                                      {lower_wide_setp, {kISETP_S64, kISETP_U64, kUISETP_S64, kUISETP_U64}},
+                                      {lower_vabsdiff, {kVABSDIFF, kVABSDIFF4}},
+                                      {lower_sum_extremum, {kVIADDMNMX}},
+                                      {lower_extremum_of_three, {kVIMNMX3}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

@@ -56,6 +56,16 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
+std::string rounding(const SassLowering& l) {
+  return l.has("RZ") ? ".rz" : l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : l.has("RS") ? ".rs" : ".rn";
+}
+
+bool lower_by(SassLowering& l, std::span<const SassRow> rows) {
+  for (const SassRow& row : rows)
+    if (std::ranges::find(row.opcodes, l.opcode()) != row.opcodes.end()) return row.lower(l);
+  return false;
+}
+
 // --- instructions ---------------------------------------------------------------------------------------------------
 
 Instr& SassLowering::emit(Handler run) {

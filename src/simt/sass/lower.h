@@ -58,7 +58,8 @@ class SassLowering : public Emitter {
 
   // Neighbouring registers from operand k on, as many as are asked for; `written`: those of RZ are places that nobody reads.
   std::vector<uint32_t> registers(size_t k, uint32_t count, bool written = false);
-  uint32_t reg(uint32_t index, bool uniform = false);  // R or UR; RZ: a constant
+  uint32_t reg(uint32_t index, bool uniform = false);        // R or UR; RZ: a constant
+  uint32_t pair_from(uint32_t index, bool uniform = false);  // 64 bits of two registers
   uint32_t pred(uint32_t index, bool uniform = false);
   uint32_t barrier(uint32_t index);
   uint32_t aside(uint32_t index) {  // Rpc.LO, Rpc.HI
@@ -157,6 +158,14 @@ class SassLowering : public Emitter {
 };
 
 std::string lower_case(std::string_view text);
+std::string rounding(const SassLowering& l);  // ".rz" of .RZ; without one, to the nearest
+
+// What lowers some opcodes of a family.
+struct SassRow {
+  bool (*lower)(SassLowering& l);
+  std::initializer_list<sass::Opcode> opcodes;
+};
+bool lower_by(SassLowering& l, std::span<const SassRow> rows);  // false: no row has the opcode
 
 // One a family of opcodes; the column `family` of opcodes.def names them. They emit instructions, or report an error
 // and return false.

@@ -49,6 +49,12 @@ uint32_t SassLowering::reg(uint32_t index, bool uniform) {
   return it->second;
 }
 
+uint32_t SassLowering::pair_from(uint32_t index, bool uniform) {
+  const uint32_t out = temporary(8);
+  ptx("mov.b64 %d0, {%r1, %r2}", {out, reg(index, uniform), reg(index + 1, uniform)});
+  return out;
+}
+
 uint32_t SassLowering::pred(uint32_t index, bool uniform) {
   if (index == sass::kTrue) return constant(0xff, 1);
   const int file =
@@ -117,9 +123,7 @@ uint32_t SassLowering::address(const sass::Operand& o, bool global) {
       term = temporary(8);
       ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), constant(0, 4)});
     } else if (global && (part.selector == "64" || (part.selector == "" && has("E")))) {
-      term = zero ? constant(0, 8) : temporary(8);
-      if (!zero)
-        ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), reg(part.index + 1, uniform)});
+      term = zero ? constant(0, 8) : pair_from(part.index, uniform);
     } else if (!global && part.selector.starts_with('X')) {
       const uint32_t scaled = temporary(4);
       ptx("mul.lo.u32 %r0, %r1, " + std::string(part.selector.substr(1)), {scaled, term});
@@ -180,8 +184,7 @@ uint32_t SassLowering::pair(size_t k, As as) {
   if (o.kind == sass::OperandKind::kRegister || o.kind == sass::OperandKind::kUniform) {
     const bool uniform = o.kind == sass::OperandKind::kUniform;
     if (o.index == sass::kZero) return constant(is_float && o.minus ? kSign : 0, 8);
-    place = temporary(8);
-    ptx("mov.b64 %d0, {%r1, %r2}", {place, reg(o.index, uniform), reg(o.index + 1, uniform)});
+    place = pair_from(o.index, uniform);
   } else if (o.kind == sass::OperandKind::kConstant) {
     place = bank(o, 8);
   } else {

@@ -28,11 +28,7 @@ struct TensorLine {
     places.push_back(place);
     return std::string(letter) + std::to_string(places.size() - 1);
   }
-  void descriptor(const sass::Operand& first) {
-    const uint32_t place = l.temporary(8);
-    l.ptx("mov.b64 %d0, {%r1, %r2}", {place, l.reg(first.index, true), l.reg(first.index + 1, true)});
-    text += named("%d", place);
-  }
+  void descriptor(const sass::Operand& first) { text += named("%d", l.pair_from(first.index, true)); }
   void address(const sass::Operand& first, int64_t offset) {
     text += "[" + named("%r", l.reg(first.index, true)) + (offset ? "+" + std::to_string(offset) : "") + "]";
   }

@@ -34,7 +34,8 @@ bool lower_shuffle(SassLowering& l) {
 bool is_read(const sass::Operand* o, uint32_t none) { return o && o->index != none; }
 
 // Shape 0: the ballot, maybe with a predicate; 1: a predicate alone.
-bool lower_vote(SassLowering& l, bool uniform) {
+template <bool uniform>
+bool lower_vote(SassLowering& l) {
   const bool has_ballot = l.shape() == 0;
   const uint32_t members = l.active(), holds = l.predicate(has_ballot ? 2 : 1);
   auto vote = [&](Vote kind, uint32_t d, uint32_t bytes) {
@@ -120,40 +121,23 @@ bool lower_block_result(SassLowering& l) {
 }  // namespace
 
 bool lower_warp(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kB2R_RESULT:
-      return lower_block_result(l);
-    case sass::Opcode::kBAR:
-      return lower_block_barrier(l);
-    case sass::Opcode::kBPT:
-      return l.emit<trap_here>();
-    case sass::Opcode::kCREDUX:
-    case sass::Opcode::kREDUX:
-      return lower_redux(l);
-    case sass::Opcode::kELECT:
-      return lower_elect(l);
-    case sass::Opcode::kMATCH:
-    case sass::Opcode::kMATCH_U64:
-      return lower_match(l);
-    case sass::Opcode::kSHFL:
-      return lower_shuffle(l);
-    case sass::Opcode::kUCGABAR_ARV:
-      return l.emit<cluster_arrive>();
-    case sass::Opcode::kUCGABAR_WAIT:
-      return l.emit<cluster_wait>();
-    case sass::Opcode::kVOTE:
-      return lower_vote(l, false);
-    case sass::Opcode::kVOTEU:
-      return lower_vote(l, true);
-    case sass::Opcode::kCCTL:
-    case sass::Opcode::kCGAERRBAR:
-    case sass::Opcode::kERRBAR:
-    case sass::Opcode::kMEMBAR:
-    case sass::Opcode::kNANOSLEEP:  // memory is coherent here, in program order
-      return l.emit(nothing, {});
-    default:
-      return false;
-  }
+  using enum sass::Opcode;
+  // Memory is coherent here, in program order.
+  static constexpr auto kNothing = [](SassLowering& l) { return l.emit(nothing, {}); };
+  static constexpr SassRow kRows[] = {
+      {lower_block_result, {kB2R_RESULT}},
+      {lower_block_barrier, {kBAR}},
+      {[](SassLowering& l) { return l.emit<trap_here>(); }, {kBPT}},
+      {lower_redux, {kCREDUX, kREDUX}},
+      {lower_elect, {kELECT}},
+      {lower_match, {kMATCH, kMATCH_U64}},
+      {lower_shuffle, {kSHFL}},
+      {[](SassLowering& l) { return l.emit<cluster_arrive>(); }, {kUCGABAR_ARV}},
+      {[](SassLowering& l) { return l.emit<cluster_wait>(); }, {kUCGABAR_WAIT}},
+      {lower_vote<false>, {kVOTE}},
+      {lower_vote<true>, {kVOTEU}},
+      {kNothing, {kCCTL, kCGAERRBAR, kERRBAR, kMEMBAR, kNANOSLEEP}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

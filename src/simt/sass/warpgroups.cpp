@@ -62,11 +62,7 @@ bool lower_group_product(SassLowering& l) {
     for (uint32_t k = 0; k < count; ++k) out += (k ? ", " : "") + named("%r", l.reg(first + k));
     return out + "}";
   };
-  auto descriptor = [&](uint32_t index) {
-    const uint32_t place = l.temporary(8);
-    l.ptx("mov.b64 %d0, {%r1, %r2}", {place, l.reg(index, true), l.reg(index + 1, true)});
-    return named("%d", place);
-  };
+  auto descriptor = [&](uint32_t index) { return named("%d", l.pair_from(index, true)); };
   const sass::Operand& first = descriptors.parts[0];
   if (first.kind != sass::OperandKind::kUniform || first.index == sass::kZero) return false;
   bool turns_a = false, turns_b = false;
