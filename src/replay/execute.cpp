@@ -45,7 +45,7 @@ void Sm::execute(Warp& warp, const Op& op, double at) {
       return;
     case Kind::kObject:
       set(warp, op, at, at + op.latency);
-      for (const TraceEvent& event : events) object(warp, op, at, event);
+      for (const TraceEvent& event : events) object(warp, at, event);
       return;
     case Kind::kProduct:
     case Kind::kGroupProduct:
@@ -155,16 +155,15 @@ void Sm::meet(Warp& warp, BlockBarrier& b, uint32_t wanted, double open, bool wa
   b.arrived += 32;
   const bool opens = b.arrived >= wanted;
   if (opens) {
-    const std::vector<uint32_t> waiting = std::move(b.waiting);
+    wake(b.waiting, open, Reason::k_barrier);
     b = {};
-    for (uint32_t w : waiting) wake(warps_[w], open, Reason::k_barrier);
   }
   if (!waits) return;
   hold(warp, opens ? open : kNever, Reason::k_barrier);
   if (!opens) b.waiting.push_back(warp.slot * warps_of_block_ + warp.number);
 }
 
-void Sm::object(Warp& warp, const Op&, double at, const TraceEvent& event) {
+void Sm::object(Warp& warp, double at, const TraceEvent& event) {
   Slot& slot = slots_[warp.slot];
   Object& o = slot.objects[event.at];
   switch (event.kind) {
@@ -174,13 +173,13 @@ void Sm::object(Warp& warp, const Op&, double at, const TraceEvent& event) {
       return;
     case TraceEvent::kExpect:
       o.bytes += event.value;
-      return settle(slot, o, at);
+      return settle(o, at);
     case TraceEvent::kArrive:
       o.pending -= event.value;
-      return settle(slot, o, at);
+      return settle(o, at);
     case TraceEvent::kComplete:
       o.bytes -= event.value;
-      return settle(slot, o, at);
+      return settle(o, at);
     case TraceEvent::kWait:
       if (o.phase != event.value) return hold(warp, at + kPolls, Reason::k_mbarrier);
       hold(warp, kNever, Reason::k_mbarrier);
@@ -197,19 +196,14 @@ void Sm::complete(const Arrival& arrival) {
   Object& o = slot.objects[arrival.object];
   o.bytes -= arrival.bytes;
   o.pending -= arrival.arrivals;
-  settle(slot, o, arrival.at);
+  settle(o, arrival.at);
 }
 
 // Ends the phase if nothing is missing.
-void Sm::settle(Slot&, Object& o, double at) {
+void Sm::settle(Object& o, double at) {
   if (o.pending > 0 || o.bytes != 0) return;
   o.phase ^= 1, o.pending = o.wanted;
-  const std::vector<uint32_t> waiting = std::move(o.waiting);
-  o.waiting.clear();
-  for (uint32_t w : waiting) {
-    Warp& warp = warps_[w];
-    wake(warp, at + chip_.mbarrier_latency, Reason::k_mbarrier);
-  }
+  wake(o.waiting, at + chip_.mbarrier_latency, Reason::k_mbarrier);
 }
 
 void Sm::product(Warp& warp, const Op& op, double at) {

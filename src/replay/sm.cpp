@@ -91,7 +91,7 @@ void Sm::end_warp(Warp& warp, double at) {
   if (--slot.alive > 0) {
     for (BlockBarrier& b : slot.barriers)  // those that wait for all that live
       if (!b.waiting.empty() && b.arrived >= slot.alive * 32) {
-        for (uint32_t w : b.waiting) wake(warps_[w], at + chip_.barrier_latency, Reason::k_barrier);
+        wake(b.waiting, at + chip_.barrier_latency, Reason::k_barrier);
         b = {};
       }
     return;
@@ -195,18 +195,14 @@ void Sm::prepare(Warp& warp) {
   };
   for (size_t s = 0; s < kScoreboards; ++s)
     if (op.wait >> s & 1) wait(warp.scoreboards[s].until, warp.scoreboards[s].cause);
-  if (op.kind == Kind::kGroups && op.group_barrier < kScoreboards) {
-    std::vector<double>& groups = warp.scoreboards[op.group_barrier].groups;
-    for (size_t k = 0; k + op.groups < groups.size(); ++k) wait(groups[k], Reason::k_long_scoreboard);
+  auto wait_for_groups = [&](std::vector<double>& groups, Reason why) {
+    for (size_t k = 0; k + op.groups < groups.size(); ++k) wait(groups[k], why);
     if (groups.size() > op.groups)
       groups.erase(groups.begin(), groups.end() - static_cast<ptrdiff_t>(op.groups));
-  }
-  if (op.kind == Kind::kGroupWait) {
-    std::vector<double>& groups = warp.product_groups;
-    for (size_t k = 0; k + op.groups < groups.size(); ++k) wait(groups[k], Reason::k_gmma);
-    if (groups.size() > op.groups)
-      groups.erase(groups.begin(), groups.end() - static_cast<ptrdiff_t>(op.groups));
-  }
+  };
+  if (op.kind == Kind::kGroups && op.group_barrier < kScoreboards)
+    wait_for_groups(warp.scoreboards[op.group_barrier].groups, Reason::k_long_scoreboard);
+  if (op.kind == Kind::kGroupWait) wait_for_groups(warp.product_groups, Reason::k_gmma);
   if (op.kind == Kind::kFence) wait(warp.stores, Reason::k_membar);
   if (warp.hold > 0) wait(warp.hold, warp.held);
   if (until != kNever) {
@@ -235,10 +231,13 @@ void Sm::hold(Warp& warp, double until, Reason why) {
   warp.hold = std::max(warp.hold, until), warp.held = why;
 }
 
-// A barrier opens for a warp that it holds; the time until then is the barrier's.
-void Sm::wake(Warp& warp, double at, Reason why) {
-  warp.hold = at, warp.held = why;
-  prepare(warp);
+// A barrier opens for the warps that it holds; the time until then is the barrier's.
+void Sm::wake(std::vector<uint32_t>& warps, double at, Reason why) {
+  for (const uint32_t w : warps) {
+    warps_[w].hold = at, warps_[w].held = why;
+    prepare(warps_[w]);
+  }
+  warps.clear();
 }
 
 void Sm::set(Warp& warp, const Op& op, double at, double done) {

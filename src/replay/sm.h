@@ -91,13 +91,13 @@ class Sm {
   void bulk_copy(Warp& warp, const Op& op, double at, std::span<const exec::TraceEvent> events);
   void barrier(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
   void meet(Warp& warp, BlockBarrier& barrier, uint32_t wanted, double open, bool waits);
-  void object(Warp& warp, const Op& op, double at, const exec::TraceEvent& event);
+  void object(Warp& warp, double at, const exec::TraceEvent& event);
   void complete(const Arrival& arrival);
-  void settle(Slot& slot, Object& object, double at);
+  void settle(Object& object, double at);
   void product(Warp& warp, const Op& op, double at);
   void set(Warp& warp, const Op& op, double at, double done);
   void hold(Warp& warp, double until, Reason why);
-  void wake(Warp& warp, double at, Reason why);
+  void wake(std::vector<uint32_t>& warps, double at, Reason why);
   bool advance(Warp& warp, double at);
   void prepare(Warp& warp);
   void enter_step(Warp& warp);
@@ -126,7 +126,6 @@ class Sm {
   std::unordered_map<uint32_t, double> constants_;  // likewise of constant memory
   uint32_t warps_of_block_ = 0, next_ = 0, running_ = 0;
   std::unordered_map<int64_t, uint32_t> repeats_;
-  std::vector<uint32_t> held_;  // warps that a barrier holds: rechecked when it opens
 };
 
 }  // namespace triton_runner::replay

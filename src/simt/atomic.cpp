@@ -46,9 +46,7 @@ std::byte* place_of(Exec& x, const Operands& in, const AtomicPlan& plan, uint32_
   return x.global(in, i, address, bytes, true);
 }
 
-void run_atomic(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const AtomicPlan*>(in.data);
+void run_atomic(Exec& x, const Operands& in, const AtomicPlan& plan) {
   if (plan.where != Space::kShared) x.worker->global_spins++;
   bool shared_event = false, changed = false;
   const bool watched = x.launch().progress.is_watched();
@@ -76,9 +74,7 @@ void run_atomic(Lanes& lanes, const Operands& in) {
 // .b128: exch and cas, one at a time among all workers.
 std::mutex wide_mutex;
 
-void run_atomic_wide(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const AtomicPlan*>(in.data);
+void run_atomic_wide(Exec& x, const Operands& in, const AtomicPlan& plan) {
   x.worker->global_spins++;
   using Wide = std::array<uint64_t, 2>;
   const bool ok = for_each_lane(x, [&](uint32_t i) {
@@ -104,6 +100,6 @@ void run_atomic_wide(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-Handler atomic_handler(bool wide) { return wide ? run_atomic_wide : run_atomic; }
+Handler atomic_handler(bool wide) { return wide ? handler<run_atomic_wide> : handler<run_atomic>; }
 
 }  // namespace triton_runner::simt

@@ -23,8 +23,7 @@ bool barrier_operands(Exec& x, const Operands& in, uint32_t* barrier, uint32_t* 
                       std::to_string(x.code().threads) + " of the block",
                   lane);
   if (Counting* counting = x.worker->counting)
-    for (uint32_t i = 0; i < x.count; ++i)
-      if (x.on(i)) counting->barrier(x, in, i, exec::TraceEvent::kBarrier, *barrier, *expected);
+    for (uint32_t i : x.lanes()) counting->barrier(x, in, i, exec::TraceEvent::kBarrier, *barrier, *expected);
   return true;
 }
 
@@ -48,8 +47,7 @@ uint32_t alive_in(const Cluster& cluster) {
 
 }  // namespace
 
-void bar_sync(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
+void bar_sync(Exec& x, const Operands& in) {
   uint32_t barrier = 0, expected = 0;
   if (!barrier_operands(x, in, &barrier, &expected)) return;
   if (arrive(*x.cta, barrier, count_on(x), expected)) {
@@ -60,21 +58,19 @@ void bar_sync(Lanes& l, const Operands& in) {
   x.path->barrier = barrier;
 }
 
-void bar_arrive(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
+void bar_arrive(Exec& x, const Operands& in) {
   uint32_t barrier = 0, expected = 0;
   if (!barrier_operands(x, in, &barrier, &expected)) return;
   if (arrive(*x.cta, barrier, count_on(x), expected)) x.leave();
 }
 
-void bar_red(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
+void bar_red(Exec& x, const Operands& in) {
   Cta& cta = *x.cta;
   uint32_t barrier = 0, expected = 0;
   if (!barrier_operands(x, in, &barrier, &expected)) return;
   uint32_t holds = 0;
-  for (uint32_t i = 0; i < l.count; ++i)
-    holds += l.on(i) && (static_cast<uint8_t>(l.reg<int8_t>(in.c)[i]) ^ in.small);
+  for (uint32_t i = 0; i < x.count; ++i)
+    holds += x.on(i) && (static_cast<uint8_t>(x.reg<int8_t>(in.c)[i]) ^ in.small);
   Barrier& b = cta.barriers[barrier];
   b.red_count += holds;
   const uint32_t count = b.red_count, all = expected ? expected : cta.alive_count;
@@ -86,35 +82,30 @@ void bar_red(Lanes& l, const Operands& in) {
     x.path->barrier = barrier;
     return;
   }
-  write_reduction(l, in, count, all);
+  write_reduction(x, in, count, all);
   for (auto [s, pc] : waiting) {
     Lanes theirs{cta.regs, s->first, s->count, s->full ? nullptr : s->mask.data()};
-    if (pc->run == bar_red) write_reduction(theirs, *pc, count, all);
+    if (pc->run == handler<bar_red>) write_reduction(theirs, *pc, count, all);
   }
   if (cta.paths.size() > 1) x.leave();
 }
 
-void cluster_arrive(Lanes& l, const Operands&) {
-  Exec& x = exec_of(l);
+void cluster_arrive(Exec& x, const Operands&) {
   Cluster& cluster = *x.cta->cluster;
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) x.cta->cluster_tickets[l.first + i] = cluster.barrier.ticket();
-  if (cluster.barrier.arrive(count_on(l), alive_in(cluster))) ++cluster.events;
+  for (uint32_t i : x.lanes()) x.cta->cluster_tickets[x.first + i] = cluster.barrier.ticket();
+  if (cluster.barrier.arrive(count_on(x), alive_in(cluster))) ++cluster.events;
 }
 
-void cluster_wait(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
+void cluster_wait(Exec& x, const Operands& in) {
   Cluster& cluster = *x.cta->cluster;
   if (cluster.barrier.settle(alive_in(cluster))) ++cluster.events;
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i) && !cluster.barrier.is_open(x.cta->cluster_tickets[l.first + i]))
-      return x.retry_later(instr_of(in));
+  for (uint32_t i : x.lanes())
+    if (!cluster.barrier.is_open(x.cta->cluster_tickets[x.first + i])) return x.retry_later(instr_of(in));
 }
 
-void warp_sync(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
-  if (!l.mask) return;
-  const uint32_t members = in.a == kNoRegister ? ~0u : l.reg<uint32_t>(in.a)[first_on(l)];
+void warp_sync(Exec& x, const Operands& in) {
+  if (!x.mask) return;
+  const uint32_t members = in.a == kNoRegister ? ~0u : x.reg<uint32_t>(in.a)[first_on(x)];
   x.converged(instr_of(in), members);
 }
 

@@ -5,14 +5,14 @@
 namespace triton_runner::simt {
 
 // a: the barrier, b: how many threads (none: all).
-void bar_sync(Lanes& l, const Operands& in);
-void bar_arrive(Lanes& l, const Operands& in);
+void bar_sync(Exec& x, const Operands& in);
+void bar_arrive(Exec& x, const Operands& in);
 enum BarrierVote : int64_t { kCount, kAll, kAny };
 // The same, d: the result, c: the predicate (small: 0xff to negate it), imm: a BarrierVote.
-void bar_red(Lanes& l, const Operands& in);
-void cluster_arrive(Lanes& l, const Operands& in);
-void cluster_wait(Lanes& l, const Operands& in);
-void warp_sync(Lanes& l, const Operands& in);  // a: the members (none: all)
+void bar_red(Exec& x, const Operands& in);
+void cluster_arrive(Exec& x, const Operands& in);
+void cluster_wait(Exec& x, const Operands& in);
+void warp_sync(Exec& x, const Operands& in);  // a: the members (none: all)
 void nothing(Lanes& l, const Operands& in);
 
 }  // namespace triton_runner::simt

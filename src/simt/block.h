@@ -23,6 +23,7 @@ namespace triton_runner::simt {
 
 struct Cta;
 struct Cluster;
+struct Exec;
 struct Worker;
 
 enum class PathState : uint8_t {
@@ -54,15 +55,18 @@ struct Barrier : machine::NamedBarrier {
 // waits.
 // It stays as it was issued: those that a debugger keeps are shared.
 struct AsyncOp {
+  AsyncOp(const Exec& x, const Operands& in);
   virtual ~AsyncOp() = default;
   virtual void complete(Cluster& cluster) = 0;
   // A product or copy of tcgen05, which later commits tell of.
   virtual bool is_tensor_core() const { return false; }
-  // For a debugger: what it does, and its instruction.
-  virtual std::string text() const = 0;
-  virtual const Instr* at() const = 0;
+  virtual std::string text() const = 0;  // for a debugger: what it does
   // A commit of these that tells the mbarrier at that address.
   virtual bool tells(uint32_t) const { return false; }
+
+  // The block and the instruction that it was issued by.
+  Cta* const cta;
+  const Instr* const instr;
 };
 
 // State of handlers that belongs to a block (cp.async groups, tensor memory, ...): one slot a kind.
@@ -93,7 +97,18 @@ class CtaMemory {
   uint64_t shared_at_, local_at_, size_;
 };
 
-struct Cta {
+// What of a block a debugger keeps as it is.
+struct CtaState {
+  std::vector<int8_t> alive;  // a thread: -1 until it ends
+  uint32_t alive_count = 0;
+  std::array<Barrier, 16> barriers{};
+  std::vector<uint64_t> cluster_tickets;  // a thread, of its last arrival at the cluster's barrier
+  bool was_refused = false;               // it has read that clusterlaunchcontrol gave it no work
+  int32_t fuel = 1024;                    // backward jumps until the scheduler looks at the clock
+  uint64_t spins = 0;                     // of Worker::global_spins, in that time
+};
+
+struct Cta : CtaState {
   Worker* worker = nullptr;
   Cluster* cluster = nullptr;
   const Code* code = nullptr;
@@ -106,15 +121,8 @@ struct Cta {
   uint32_t rank = 0;                         // %cluster_ctarank
   std::vector<std::unique_ptr<Path>> paths;  // those that have not ended
   std::vector<std::unique_ptr<Path>> spare;
-  std::vector<int8_t> alive;  // a thread: -1 until it ends
-  uint32_t alive_count = 0;
   std::vector<const Instr*> ended_at;  // a thread, of a checked launch; null: it has not ended
-  std::array<Barrier, 16> barriers{};
-  std::vector<uint64_t> cluster_tickets;  // a thread, of its last arrival at the cluster's barrier
   std::unique_ptr<CtaMemory> memory;
-  bool was_refused = false;  // it has read that clusterlaunchcontrol gave it no work
-  int32_t fuel = 1024;       // backward jumps until the scheduler looks at the clock
-  uint64_t spins = 0;        // of Worker::global_spins, in that time
   // Parts are made by the first handler that asks for them.
   enum Part : uint8_t { kCpAsync, kWgmma, kTensorMemory, kBulk, kMbarrier, kParts };
   std::array<std::unique_ptr<CtaPart>, kParts> parts;
@@ -128,22 +136,26 @@ struct Cta {
   }
 };
 
-struct Cluster {
-  Worker* worker = nullptr;
-  int64_t number = 0;  // in the grid's order
-  std::vector<std::unique_ptr<Cta>> ctas;
+// What of a cluster a debugger keeps as it is.
+struct ClusterState {
   machine::AsyncQueue<std::shared_ptr<AsyncOp>> async;  // agents are the threads of its blocks
   uint64_t events = 0;              // something that a kPoll path may wait for has happened
   uint32_t timeouts = 0;            // of waits, since the last event
   uint64_t timeouts_since = 0;      // that event
   machine::ClusterBarrier barrier;  // of threads
-  exec::Tally tally{};              // of a launch that counts, since the cluster began
   // The round in which each block has a turn: whose is next, and what was so when it began or was found since.
   struct Round {
     uint64_t events = 0;
     bool finished = true, spinning = false;
     size_t next = 0;
   } round;
+};
+
+struct Cluster : ClusterState {
+  Worker* worker = nullptr;
+  int64_t number = 0;  // in the grid's order
+  std::vector<std::unique_ptr<Cta>> ctas;
+  exec::Tally tally{};  // of a launch that counts, since the cluster began
   // Writes the operation down, and completes as many as the launch's timing says.
   void issue(std::unique_ptr<AsyncOp> op, uint32_t agent = machine::kNoAgent);
   bool complete_oldest();  // false: nothing is under way

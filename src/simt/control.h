@@ -12,9 +12,9 @@ struct BranchTable {
   std::vector<const Instr*> targets;
   uint64_t flags = 0;  // that every index has (kFunctionWindow)
 };
-// a: the index of each thread into the BranchTable `data` (small: its bytes); every thread goes its way.
-void branch_table(Lanes& l, const Operands& in);
-void trap_here(Lanes& l, const Operands& in);
+// a: the index of each thread into the table (small: its bytes); every thread goes its way.
+void branch_table(Exec& x, const Operands& in, const BranchTable& table);
+void trap_here(Exec& x, const Operands& in);
 void end_thread(Lanes& l, const Operands& in);  // the threads that are on end here
 
 }  // namespace triton_runner::simt

@@ -12,14 +12,6 @@ using exec::Count;
 constexpr uint64_t kSector = exec::Sectors::kBytes;
 constexpr uint32_t kBanks = 32, kBankBytes = 4;
 
-// A bit for each thread that is on, of the warp that begins at `from`.
-uint32_t on_bits(const int8_t* mask, uint32_t from) {
-  if (!mask) return ~0u;
-  uint32_t bits = 0;
-  for (uint32_t i = 0; i < 32; ++i) bits |= (mask[from + i] ? 1u : 0u) << i;
-  return bits;
-}
-
 // Sectors of an atomic request: one has to be passed as often as threads update the same address in it, as an H200 counts
 // them (l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum). Sorts the addresses.
 uint64_t passes(uint64_t* begin, uint64_t* end) {
@@ -84,7 +76,7 @@ void Counting::stretch(const Exec& x, uint32_t number) {
   uint64_t* by_warp = stretch_warps_.data() + size_t{number} * sums_.warps;
   uint64_t warps = 0, threads = 0;
   for (uint32_t w = 0; w < x.count; w += 32) {
-    const uint32_t on = on_bits(x.mask, w);
+    const uint32_t on = mask_bits(x.mask, w);
     if (!on) continue;
     ++by_warp[(x.first + w) / 32], ++warps;
     if (trace_) trace_->step(x.program(), (x.first + w) / 32, number);
@@ -102,7 +94,7 @@ void Counting::stretch(const Exec& x, uint32_t number) {
 void Counting::guard(const Exec& x, uint32_t instruction, const int8_t* predicate, uint8_t flip) {
   uint64_t taken = 0, divergent = 0, threads = 0;
   for (uint32_t w = 0; w < x.count; w += 32) {
-    const uint32_t on = on_bits(x.mask, w), holds = on_bits(predicate, w),
+    const uint32_t on = mask_bits(x.mask, w), holds = mask_bits(predicate, w),
                    meant = on & (flip ? ~holds : holds);
     if (!meant && on && trace_)
       trace_->add(x.program(), (x.first + w) / 32, instruction, exec::TraceEvent::kOff);
@@ -257,14 +249,10 @@ void Counting::finish_all() {
     finish(requests_[space], static_cast<Space>(space));
 }
 
-void count_stretch(Lanes& l, const Operands& in) {
-  const Exec& x = exec_of(l);
-  x.worker->counting->stretch(x, in.small);
-}
+void count_stretch(Exec& x, const Operands& in) { x.worker->counting->stretch(x, in.small); }
 
-void count_guard(Lanes& l, const Operands& in) {
-  const Exec& x = exec_of(l);
-  x.worker->counting->guard(x, in.small, l.reg<int8_t>(in.a), static_cast<uint8_t>(in.b));
+void count_guard(Exec& x, const Operands& in) {
+  x.worker->counting->guard(x, in.small, x.reg<int8_t>(in.a), static_cast<uint8_t>(in.b));
 }
 
 }  // namespace triton_runner::simt

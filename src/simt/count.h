@@ -77,7 +77,7 @@ class Counting {
 };
 
 // Handlers. Operands::small is the stretch; or the instruction, with its guard in a and its flip in b.
-void count_stretch(Lanes& l, const Operands& in);
-void count_guard(Lanes& l, const Operands& in);
+void count_stretch(Exec& x, const Operands& in);
+void count_guard(Exec& x, const Operands& in);
 
 }  // namespace triton_runner::simt

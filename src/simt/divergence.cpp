@@ -55,12 +55,6 @@ bool assign(Path& s, uint32_t first, uint32_t count, const int8_t* mask) {
   return true;
 }
 
-uint32_t mask_bits(const int8_t* mask) {
-  uint32_t bits = 0;
-  for (uint32_t i = 0; i < 32; ++i) bits |= (mask[i] ? 1u : 0u) << i;
-  return bits;
-}
-
 }  // namespace
 
 void recheck(Cta& cta) {
@@ -146,7 +140,7 @@ bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
   Cta& cta = *x.cta;
   // `ready`, if given, is set for the threads of the warp that begins at `from` and has the mask `m`.
   auto look = [&](const int8_t* m, uint32_t from, int8_t* ready) {
-    const uint32_t on = m ? mask_bits(m) : ~0u, missing = mask_bits(cta.alive.data() + from) & ~on;
+    const uint32_t on = mask_bits(m, 0), missing = mask_bits(cta.alive.data(), from) & ~on;
     bool all = true;
     for (uint32_t i = 0; i < 32; ++i) {
       if (!(on >> i & 1)) continue;
@@ -204,8 +198,7 @@ bool Exec::converged_by(const Instr& in, uint32_t place) {
 void end_lanes(Exec& x) {
   Cta& cta = *x.cta;
   if (x.worker->checks)
-    for (uint32_t i = 0; i < x.count; ++i)
-      if (x.on(i)) cta.ended_at[x.first + i] = x.pc - 1;
+    for (uint32_t i : x.lanes()) cta.ended_at[x.first + i] = x.pc - 1;
   if (!x.mask) {
     std::fill_n(cta.alive.begin() + x.first, x.count, 0);
     cta.alive_count -= x.count;

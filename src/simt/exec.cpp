@@ -11,6 +11,8 @@
 
 namespace triton_runner::simt {
 
+AsyncOp::AsyncOp(const Exec& x, const Operands& in) : cta(x.cta), instr(&instr_of(in)) {}
+
 bool Cluster::complete_oldest() {
   return async.take_oldest([this](auto& op) { complete(*op); }) != 0;
 }

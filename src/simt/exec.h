@@ -1,6 +1,7 @@
 // The launch, its workers, and the Exec that a handler sees.
 #pragma once
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -65,6 +66,22 @@ struct Worker {
   std::unique_ptr<std::byte[]> zeros, sink;
 };
 
+// Lanes that are on, in ascending order, or (32) the first ones of warps whose first one is.
+template <uint32_t kStep>
+struct LanesOn {
+  const int8_t* mask;
+  uint32_t count, i = 0;
+  LanesOn begin() const { return LanesOn(*this).skip(); }
+  std::default_sentinel_t end() const { return {}; }
+  bool operator==(std::default_sentinel_t) const { return i >= count; }
+  uint32_t operator*() const { return i; }
+  LanesOn& operator++() { return i += kStep, skip(); }
+  LanesOn& skip() {
+    while (mask && i < count && !mask[i]) i += kStep;
+    return *this;
+  }
+};
+
 // What a handler sees: Lanes, and everything around them. Handlers get a Lanes& that is an Exec.
 struct Exec : Lanes {
   const Instr* pc = nullptr;     // the next instruction
@@ -75,6 +92,8 @@ struct Exec : Lanes {
   Worker* worker = nullptr;
   int32_t fuel = 0;  // backward jumps until the scheduler has a look
 
+  LanesOn<1> lanes() const { return {mask, count}; }
+  LanesOn<32> warps() const { return {mask, count}; }  // of which all threads are on
   const int8_t* path_mask() const { return path->full ? nullptr : path->mask.data(); }
   const Launch& launch() const { return *worker->launch; }
   const Code& code() const { return *cta->code; }
@@ -127,6 +146,15 @@ inline std::string instruction_location(const Code& code, const Source& source) 
   return code.listing->location(source).str();
 }
 
+// Bit i is lane i of the warp that begins at lane `first`, whether it is on (null: all are).
+inline uint32_t mask_bits(const int8_t* mask, uint32_t first) {
+  if (!mask) return ~uint32_t{0};
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < 32; ++i) bits |= static_cast<uint32_t>(mask[first + i] != 0) << i;
+  return bits;
+}
+inline uint32_t warp_bits(const Lanes& x, uint32_t first) { return mask_bits(x.mask, first); }
+
 // Calls f(lane) for each lane that is on, until f returns false: in ascending order, or in a pseudo-random one
 // where the launch is shuffled.
 template <class F>
@@ -139,12 +167,24 @@ bool for_each_lane(Exec& x, F f) {
     }
     return true;
   }
-  for (uint32_t i = 0; i < x.count; ++i)
-    if (x.on(i) && !f(i)) return false;
+  for (uint32_t i : x.lanes())
+    if (!f(i)) return false;
   return true;
 }
 
 inline Exec& exec_of(Lanes& lanes) { return static_cast<Exec&>(lanes); }
+
+// handler<f>: the Handler of a function of Exec and Operands, or of one that takes the plan, too, which Operands::data is.
+template <class Plan>
+void run_function(void (*f)(Exec&, const Operands&, const Plan&), Exec& x, const Operands& in) {
+  f(x, in, *static_cast<const Plan*>(in.data));
+}
+inline void run_function(void (*f)(Exec&, const Operands&), Exec& x, const Operands& in) { f(x, in); }
+template <auto kFunction>
+void handler(Lanes& lanes, const Operands& in) {
+  run_function(kFunction, exec_of(lanes), in);
+}
+
 // The host address of an address of .param that is at or above kParamBase.
 inline uint64_t param_address(const Exec& x, uint64_t address) {
   return reinterpret_cast<uint64_t>(x.launch().params.data()) + (address - kParamBase);

@@ -33,50 +33,33 @@ class SimtKernel final : public exec::Kernel {
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_programs(options); !ok) return exec::LaunchError{ok.error(), {}};
     if (options.checks & exec::kCheckNanLoad)
-      return exec::LaunchError{
-          base::failure("kernel '" + code_.kernel +
-                        "': check 'nanload' needs the types of what is loaded, which "
-                        "PTX does not say; 'nan' and 'inf' look at the instructions on floats"),
-          {}};
+      return refused(
+          "check 'nanload' needs the types of what is loaded, which PTX does not say; 'nan' and 'inf' look "
+          "at "
+          "the instructions on floats");
     if (options.checks & exec::kCheckHints)
-      return exec::LaunchError{
-          base::failure("kernel '" + code_.kernel +
-                        "': check 'hints' is for TTIR and TTGIR: PTX has no hints, and a wide access at an "
-                        "address that is not aligned stops the launch without it"),
-          {}};
+      return refused(
+          "check 'hints' is for TTIR and TTGIR: PTX has no hints, and a wide access at an address that is "
+          "not "
+          "aligned stops the launch without it");
     if ((options.checks & exec::kCheckOverflow) && code_.level == "cubin")
-      return exec::LaunchError{
-          base::failure(
-              "kernel '" + code_.kernel +
-              "': check 'overflow' is for TTIR, TTGIR and PTX: machine code computes integers of 64 "
-              "bits in halves"),
-          {}};
+      return refused(
+          "check 'overflow' is for TTIR, TTGIR and PTX: machine code computes integers of 64 bits in halves");
     if (options.checks & exec::kCheckHazard) {
-      if (!code_.hazards)
-        return exec::LaunchError{base::failure("kernel '" + code_.kernel + "': " + exec::kHazardIsForCubins),
-                                 {}};
+      if (!code_.hazards) return refused(exec::kHazardIsForCubins);
       if (auto trap = code_.hazards()) return exec::LaunchError{{}, std::move(trap)};
     }
     constexpr uint32_t kNumbers = exec::kCheckNan | exec::kCheckInf | exec::kCheckZeroDivision;
-    if ((options.checks & kNumbers) && !code_.no_numbers.empty())
-      return exec::LaunchError{base::failure("kernel '" + code_.kernel + "': " + code_.no_numbers), {}};
+    if ((options.checks & kNumbers) && !code_.no_numbers.empty()) return refused(code_.no_numbers);
     if ((options.checks & kNumbers) && options.substitution && code_.level == "cubin")
-      return exec::LaunchError{
-          base::failure("kernel '" + code_.kernel +
-                        "': numbers are substituted in PTX and above: machine code computes "
-                        "one instruction of the PTX by several"),
-          {}};
-    if (options.perturb)
-      return exec::LaunchError{base::failure("kernel '" + code_.kernel +
-                                             "': perturb= is for TTIR and TTGIR, whose ops say what rounds"),
-                               {}};
+      return refused(
+          "numbers are substituted in PTX and above: machine code computes one instruction of the PTX by "
+          "several");
+    if (options.perturb) return refused("perturb= is for TTIR and TTGIR, whose ops say what rounds");
     if (exec::wants_both_ends(options) && has_two_ends())
       return exec::launch_both_ends(*this, options, args, allocations);
     if (counter_of(options.observer) && code_.level != "cubin")
-      return exec::LaunchError{
-          base::failure("kernel '" + code_.kernel + "': what is executed is counted in machine code",
-                        {"launch it at level 'cubin'"}),
-          {}};
+      return refused("what is executed is counted in machine code", {"launch it at level 'cubin'"});
     auto observed = with_probes(options.observer);
     if (!observed) return exec::LaunchError{observed.error(), {}};
     auto* stopper = dynamic_cast<exec::Stopper*>(options.observer);
@@ -118,14 +101,15 @@ class SimtKernel final : public exec::Kernel {
     try {
       run_grid(launch, workers);
     } catch (const std::bad_alloc&) {
-      return exec::LaunchError{base::failure("kernel '" + code_.kernel +
-                                             "': there is not enough memory for the registers and shared "
-                                             "memory of its blocks"),
-                               {}};
+      return refused("there is not enough memory for the registers and shared memory of its blocks");
     }
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     if (launch.warning) return exec::LaunchError{{}, std::move(launch.warning->second)};
     return {};
+  }
+
+  exec::LaunchError refused(const std::string& why, std::vector<std::string> notes = {}) const {
+    return {base::failure("kernel '" + code_.kernel + "': " + why, std::move(notes)), {}};
   }
 
   // Whether there are asynchronous operations whose results can be compared: the order of atomics on global

@@ -14,8 +14,6 @@
 namespace triton_runner::simt {
 namespace {
 
-const Access& access_of(const Operands& in) { return *static_cast<const Access*>(in.data); }
-
 // Registers of the access as byte arrays; what nobody wants goes to a scratch array.
 template <class Byte>
 void register_pointers(const Exec& x, const Access& a, Byte** out, std::byte* scratch) {
@@ -116,8 +114,7 @@ void each_lane(Exec& x, const Operands& in, const Access& a) {
   register_pointers(x, a, regs, scratch);
   const bool atomic = a.strong && a.space != Space::kShared && a.space != Space::kLocal;
   if (atomic) ++x.worker->global_spins;
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     const uint64_t address = accessed_address(x, in, a, i);
     if (x.goes_on() && a.words > 1 && !(address & (a.bytes() - 1))) {
       if (!each_word<kWrite>(x, in, a, regs, i, address, atomic)) return;
@@ -214,15 +211,13 @@ void begin_store(const Exec& x, const Access& a, Arrays& arrays) {
 bool is_plain(const Access& a) { return !a.strong && a.word_bytes <= 8; }
 
 template <bool kWrite>
-void access_global(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
-  const Access& a = access_of(in);
+void access_global(Exec& x, const Operands& in, const Access& a) {
   if constexpr (kWrite) x.worker->launch->progress.changed();
   if (!is_plain(a) || x.worker->each_access) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
-  const auto* address = l.reg<uint64_t>(in.a);
+  const auto* address = x.reg<uint64_t>(in.a);
   uint64_t low, high, bits;
-  a.tables->range(address, l.mask, l.count, &low, &high, &bits);
+  a.tables->range(address, x.mask, x.count, &low, &high, &bits);
   const uint64_t add = static_cast<uint64_t>(a.offset), size = a.bytes();
   const uint64_t extent = high - low + size;
   const bool inside =
@@ -231,93 +226,74 @@ void access_global(Lanes& l, const Operands& in) {
   Arrays arrays;
   if constexpr (kWrite) {
     begin_store(x, a, arrays);
-    if (a.words == 1 && !l.mask && extent == size * l.count && a.tables->contiguous(address, l.count, size))
+    if (a.words == 1 && !x.mask && extent == size * x.count && a.tables->contiguous(address, x.count, size))
       std::memcpy(reinterpret_cast<void*>(low + add), arrays.words[0], extent);
     else
-      a.tables->scatter64(arrays.words, address, add, l.mask, l.count, a.words, a.word_bytes);
+      a.tables->scatter64(arrays.words, address, add, x.mask, x.count, a.words, a.word_bytes);
   } else {
     begin_arrays(x, a, arrays);
-    if (a.words == 1 && !l.mask && extent == size * l.count && a.tables->contiguous(address, l.count, size))
+    if (a.words == 1 && !x.mask && extent == size * x.count && a.tables->contiguous(address, x.count, size))
       std::memcpy(arrays.words[0], reinterpret_cast<const void*>(low + add), extent);
     else
-      a.tables->gather64(arrays.words, address, add, l.mask, l.count, a.words, a.word_bytes);
+      a.tables->gather64(arrays.words, address, add, x.mask, x.count, a.words, a.word_bytes);
     end_load(x, a, arrays);
   }
 }
 
 template <bool kWrite>
-void access_shared(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
-  const Access& a = access_of(in);
+void access_shared(Exec& x, const Operands& in, const Access& a) {
   const Cta& cta = *x.cta;
   const uint32_t size = a.bytes();
   if (a.address_bytes != 4 || a.word_bytes > 8 || size > cta.shared_bytes || x.worker->each_access)
       [[unlikely]]
     return each_lane<kWrite>(x, in, a);
-  const auto* address = l.reg<uint32_t>(in.a);
+  const auto* address = x.reg<uint32_t>(in.a);
   const uint32_t add = static_cast<uint32_t>(a.offset) - cta.shared_base;
-  if (a.tables->highest(address, add, l.mask, l.count) > cta.shared_bytes - size ||
-      (a.tables->any_bits(address, add, l.mask, l.count) & (size - 1))) [[unlikely]]
+  if (a.tables->highest(address, add, x.mask, x.count) > cta.shared_bytes - size ||
+      (a.tables->any_bits(address, add, x.mask, x.count) & (size - 1))) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
   Arrays arrays;
   if constexpr (kWrite) {
     begin_store(x, a, arrays);
-    if (a.words == 1 && !l.mask && a.tables->contiguous32(address, l.count, size))
-      std::memcpy(cta.shared + static_cast<uint32_t>(address[0] + add), arrays.words[0], size * l.count);
+    if (a.words == 1 && !x.mask && a.tables->contiguous32(address, x.count, size))
+      std::memcpy(cta.shared + static_cast<uint32_t>(address[0] + add), arrays.words[0], size * x.count);
     else
-      a.tables->scatter32(arrays.words, cta.shared, address, add, l.mask, l.count, a.words, a.word_bytes);
+      a.tables->scatter32(arrays.words, cta.shared, address, add, x.mask, x.count, a.words, a.word_bytes);
   } else {
     begin_arrays(x, a, arrays);
-    if (a.words == 1 && !l.mask && a.tables->contiguous32(address, l.count, size))
-      std::memcpy(arrays.words[0], cta.shared + static_cast<uint32_t>(address[0] + add), size * l.count);
+    if (a.words == 1 && !x.mask && a.tables->contiguous32(address, x.count, size))
+      std::memcpy(arrays.words[0], cta.shared + static_cast<uint32_t>(address[0] + add), size * x.count);
     else
-      a.tables->gather32(arrays.words, cta.shared, address, add, l.mask, l.count, a.words, a.word_bytes);
+      a.tables->gather32(arrays.words, cta.shared, address, add, x.mask, x.count, a.words, a.word_bytes);
     end_load(x, a, arrays);
   }
 }
 
-template <bool kWrite>
-void access_lanes(Lanes& l, const Operands& in) {
-  each_lane<kWrite>(exec_of(l), in, access_of(in));
-}
-
-// The same value for every thread: a parameter of the entry.
-template <class T>
-void broadcast(T* out, uint64_t v, const int8_t* mask, uint32_t n) {
-  if (!mask) {
-    std::fill_n(out, n, static_cast<T>(v));
-    return;
-  }
-  for (uint32_t i = 0; i < n; ++i)
-    if (mask[i]) out[i] = static_cast<T>(v);
-}
 }  // namespace
 
-void load_param(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
-  const Access& a = access_of(in);
+void load_param(Exec& x, const Operands&, const Access& a) {
   const std::byte* p = x.launch().params.data() + a.offset;
   for (uint32_t k = 0; k < a.words; ++k, p += a.word_bytes) {
     if (a.regs[k] == kNoRegister) continue;
     uint64_t v = 0;
     std::memcpy(&v, p, a.word_bytes);
     v = widen(v, a.word_bytes, a.is_signed);
-    if (a.reg_bytes == 1) broadcast(l.reg<uint8_t>(a.regs[k]), v, l.mask, l.count);
-    if (a.reg_bytes == 2) broadcast(l.reg<uint16_t>(a.regs[k]), v, l.mask, l.count);
-    if (a.reg_bytes == 4) broadcast(l.reg<uint32_t>(a.regs[k]), v, l.mask, l.count);
-    if (a.reg_bytes == 8) broadcast(l.reg<uint64_t>(a.regs[k]), v, l.mask, l.count);
+    if (a.reg_bytes == 1) fill(x, x.reg<uint8_t>(a.regs[k]), v);
+    if (a.reg_bytes == 2) fill(x, x.reg<uint16_t>(a.regs[k]), v);
+    if (a.reg_bytes == 4) fill(x, x.reg<uint32_t>(a.regs[k]), v);
+    if (a.reg_bytes == 8) fill(x, x.reg<uint64_t>(a.regs[k]), v);
   }
 }
 
 Handler access_handler(const Access& a, bool write) {
   switch (a.space) {
     case Space::kShared:
-      return write ? access_shared<true> : access_shared<false>;
+      return write ? handler<access_shared<true>> : handler<access_shared<false>>;
     case Space::kLocal:
     case Space::kParam:
-      return write ? access_lanes<true> : access_lanes<false>;
+      return write ? handler<each_lane<true>> : handler<each_lane<false>>;
     default:
-      return write ? access_global<true> : access_global<false>;
+      return write ? handler<access_global<true>> : handler<access_global<false>>;
   }
 }
 

@@ -3,13 +3,9 @@
 
 #include <triton_runner/exec/register_observer.h>
 
-#include "exec.h"
-
 namespace triton_runner::simt {
 
-void show_registers(Lanes& lanes, const Operands& in) {
-  const Exec& x = exec_of(lanes);
-  const auto& place = *static_cast<const ProbePlace*>(in.data);
+void show_registers(Exec& x, const Operands&, const ProbePlace& place) {
   std::vector<std::byte*> values;
   values.reserve(place.registers.size());
   for (const auto& [offset, bytes] : place.registers)

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "code.h"
+#include "exec.h"
 
 namespace triton_runner::simt {
 
@@ -13,7 +13,7 @@ struct ProbePlace {
   std::vector<std::pair<uint32_t, uint32_t>> registers;
 };
 
-// Operands::data is a ProbePlace. The launch's observer is an exec::RegisterObserver.
-void show_registers(Lanes& lanes, const Operands& in);
+// The launch's observer is an exec::RegisterObserver.
+void show_registers(Exec& x, const Operands& in, const ProbePlace& place);
 
 }  // namespace triton_runner::simt

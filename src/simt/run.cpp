@@ -19,6 +19,7 @@
 #include "count.h"
 #include "divergence.h"
 #include "simd/tables.h"
+#include "stop_machine.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -419,21 +420,13 @@ void GridWorker::report_deadlock(Cluster& cluster) {
   std::vector<std::string> notes;
   for (auto& cta : cluster.ctas) {
     for (auto& s : cta->paths) {
-      std::string why =
-          s->state == PathState::kBarrier
-              ? "waits in barrier " + std::to_string(s->barrier) + ", where " +
-                    std::to_string(cta->barriers[s->barrier].arrived) + " of " +
-                    std::to_string(cta->barriers[s->barrier].expected ? cta->barriers[s->barrier].expected
-                                                                      : cta->alive_count) +
-                    " threads have arrived"
-          : s->state == PathState::kWarpSync ? "waits for the other threads of its warps"
-                                             : "waits for an event that no remaining thread can signal";
+      std::string why = what_it_does(*cta, *s);
+      if (why.empty()) why = "waits for an event that no remaining thread can signal";
       std::string line =
           cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
       const Source* source = s->pc->source;
       line += threads_of(*s);
       if (source) line += " at " + instruction_location(code_, *source);
-      if (std::string text = describe_mbarrier_wait(*cta, *s); !text.empty()) why = std::move(text);
       notes.push_back(line + " " + why);
       if (!where) {
         where = s->pc;

@@ -8,25 +8,15 @@ namespace triton_runner::simt {
 namespace {
 
 struct KeptBlock {
+  CtaState state;
   std::vector<std::byte> memory;
   std::vector<Path> paths;
-  std::vector<int8_t> alive;
-  uint32_t alive_count;
-  std::array<Barrier, 16> barriers;
-  std::vector<uint64_t> cluster_tickets;
-  bool was_refused;
-  int32_t fuel;
-  uint64_t spins;
   std::array<std::unique_ptr<CtaPart>, Cta::kParts> parts;
 };
 
 struct KeptCluster final : exec::Snapshot {
   std::vector<KeptBlock> blocks;
-  decltype(Cluster::async) async;
-  uint64_t events, timeouts_since;
-  uint32_t timeouts;
-  machine::ClusterBarrier barrier;
-  Cluster::Round round;
+  ClusterState state;
   Worker::Resume resume;
   size_t only_spun;
   machine::Taker::Place clusters;
@@ -34,9 +24,7 @@ struct KeptCluster final : exec::Snapshot {
 };
 
 KeptBlock kept_block(const Cta& cta) {
-  KeptBlock b{
-      {},       {},        cta.alive, cta.alive_count, cta.barriers, cta.cluster_tickets, cta.was_refused,
-      cta.fuel, cta.spins, {}};
+  KeptBlock b{cta, {}, {}, {}};
   const std::span<std::byte> all = cta.memory->all();
   b.memory.assign(all.begin(), all.end());
   for (const auto& path : cta.paths) b.paths.push_back(*path);
@@ -50,13 +38,7 @@ void put_block_back(Cta& cta, const KeptBlock& b) {
   for (auto& path : cta.paths) cta.spare.push_back(std::move(path));
   cta.paths.clear();
   for (const Path& path : b.paths) cta.paths.push_back(std::make_unique<Path>(path));
-  cta.alive = b.alive;
-  cta.alive_count = b.alive_count;
-  cta.barriers = b.barriers;
-  cta.cluster_tickets = b.cluster_tickets;
-  cta.was_refused = b.was_refused;
-  cta.fuel = b.fuel;
-  cta.spins = b.spins;
+  static_cast<CtaState&>(cta) = b.state;
   for (size_t i = 0; i < b.parts.size(); ++i) {
     if (b.parts[i])
       cta.parts[i] = b.parts[i]->copy();
@@ -78,12 +60,7 @@ std::shared_ptr<exec::Snapshot> snapshot_of(Exec& x, const Instr& in) {
   kept->resume = {static_cast<size_t>(here - paths.begin()), x.limit, x.fuel,
                   x.worker->global_spins - x.spins_before};
   kept->blocks[x.cta->rank].paths[kept->resume.path].pc = &in;
-  kept->async = cluster.async;
-  kept->events = cluster.events;
-  kept->timeouts = cluster.timeouts;
-  kept->timeouts_since = cluster.timeouts_since;
-  kept->barrier = cluster.barrier;
-  kept->round = cluster.round;
+  kept->state = cluster;
   kept->only_spun = x.worker->only_spun;
   kept->clusters = x.worker->clusters->place();
   for (const Code::Global& g : x.code().globals) {
@@ -99,12 +76,7 @@ void restore_cluster(Exec& x) {
   const auto& to = static_cast<const KeptCluster&>(*snapshot);
   Cluster& cluster = *x.cta->cluster;
   for (size_t rank = 0; rank < to.blocks.size(); ++rank) put_block_back(*cluster.ctas[rank], to.blocks[rank]);
-  cluster.async = to.async;
-  cluster.events = to.events;
-  cluster.timeouts = to.timeouts;
-  cluster.timeouts_since = to.timeouts_since;
-  cluster.barrier = to.barrier;
-  cluster.round = to.round;
+  static_cast<ClusterState&>(cluster) = to.state;
   x.worker->only_spun = to.only_spun;
   x.worker->clusters->go_back(to.clusters);
   for (size_t i = 0; i < to.globals.size(); ++i)

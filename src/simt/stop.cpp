@@ -93,9 +93,7 @@ class Standing final : public exec::StoppedLanes {
 
 }  // namespace
 
-void stop_lanes(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& place = *static_cast<const StopPlace*>(in.data);
+void stop_lanes(Exec& x, const Operands& in, const StopPlace& place) {
   Standing standing(x, instr_of(in));
   auto* stopper = static_cast<exec::Stopper*>(x.launch().options->observer);
   if (!stopper->on_stop(place.place, standing))

@@ -8,7 +8,7 @@
 
 #include <triton_runner/num/type.h>
 
-#include "code.h"
+#include "exec.h"
 
 namespace triton_runner::simt {
 
@@ -29,7 +29,7 @@ struct StopPlace {
   const StopRegisters* registers;
 };
 
-// Operands::data is a StopPlace. The launch's observer is an exec::Stopper.
-void stop_lanes(Lanes& lanes, const Operands& in);
+// The launch's observer is an exec::Stopper.
+void stop_lanes(Exec& x, const Operands& in, const StopPlace& place);
 
 }  // namespace triton_runner::simt

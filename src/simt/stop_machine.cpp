@@ -12,8 +12,6 @@
 #include "matrix/tensor_memory.h"
 
 namespace triton_runner::simt {
-namespace {
-
 std::string what_it_does(Cta& cta, const Path& path) {
   if (path.state == PathState::kReady) return "can go on";
   if (path.state == PathState::kWarpSync) return "waits for the other threads of its warps";
@@ -23,6 +21,8 @@ std::string what_it_does(Cta& cta, const Path& path) {
          " of " + std::to_string(barrier.expected ? barrier.expected : cta.alive_count) +
          " threads have arrived";
 }
+
+namespace {
 
 std::string path_name(const Cta& cta, const Path& path) {
   return (cta.cluster->ctas.size() > 1 ? "block " + std::to_string(cta.rank) + ", " : "") + threads_of(path);
@@ -98,7 +98,7 @@ std::vector<exec::StoppedBarrier> barriers_of(Exec& x) {
 
 std::vector<std::string> copies_of(Exec& x) {
   std::vector<std::pair<std::string, const Instr*>> all;
-  for (const auto& i : x.cta->cluster->async.ops()) all.emplace_back(i.op->text(), i.op->at());
+  for (const auto& i : x.cta->cluster->async.ops()) all.emplace_back(i.op->text(), i.op->instr);
   for (auto& cta : x.cta->cluster->ctas)
     for (auto& part : cta->parts)
       if (part) part->list(all);

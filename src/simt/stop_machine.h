@@ -10,6 +10,7 @@
 
 namespace triton_runner::simt {
 
+std::string what_it_does(Cta& cta, const Path& path);  // empty: it waits for an event
 std::vector<std::string> paths_of(Exec& x);
 std::vector<exec::StoppedBarrier> barriers_of(Exec& x);
 std::vector<std::string> copies_of(Exec& x);

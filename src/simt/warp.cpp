@@ -15,13 +15,6 @@
 
 namespace triton_runner::simt {
 
-uint32_t warp_bits(const Lanes& x, uint32_t first) {
-  if (!x.mask) return ~uint32_t{0};
-  uint32_t bits = 0;
-  for (uint32_t i = 0; i < 32; i++) bits |= static_cast<uint32_t>(x.mask[first + i] != 0) << i;
-  return bits;
-}
-
 bool warps_converged(Exec& x, const Instr& in, uint32_t members) {
   if (!x.mask) return true;
   if (!x.converged_by(in, members)) return false;
@@ -58,8 +51,7 @@ PTX_INLINE void each_bit(uint32_t bits, F f) {
 
 // d: result, a: value, b: lane or distance, c: clamp and segments, e: the predicate or none; imm: the place
 // of the membermask.
-void run_shfl(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_shfl(Exec& x, const Operands& in) {
   if (!warps_converged(x, instr_of(in), static_cast<uint32_t>(in.imm))) return;
   const uint32_t *a = x.reg<uint32_t>(in.a), *b = x.reg<uint32_t>(in.b), *c = x.reg<uint32_t>(in.c);
   uint32_t* d = in.d == kNoRegister ? nullptr : x.reg<uint32_t>(in.d);
@@ -78,10 +70,8 @@ void run_shfl(Lanes& lanes, const Operands& in) {
 }
 
 // As run_shfl; data: ShuffleTable, b: the place of the membermask.
-void run_shfl_table(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_shfl_table(Exec& x, const Operands& in, const ShuffleTable& table) {
   if (!warps_converged(x, instr_of(in), in.b)) return;
-  const auto& table = *static_cast<const ShuffleTable*>(in.data);
   const uint32_t* a = x.reg<uint32_t>(in.a);
   uint32_t* d = in.d == kNoRegister ? nullptr : x.reg<uint32_t>(in.d);
   int8_t* p = in.e == kNoRegister ? nullptr : x.reg<int8_t>(in.e);
@@ -103,9 +93,8 @@ void run_shfl_table(Lanes& lanes, const Operands& in) {
 
 // Lane i reads from i ^ kBy, all lanes of all warps: the loops become vector permutes.
 template <uint32_t kBy>
-void run_shfl_xor(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  if (x.mask) return run_shfl_table(lanes, in);
+void run_shfl_xor(Exec& x, const Operands& in, const ShuffleTable& table) {
+  if (x.mask) return run_shfl_table(x, in, table);
   const uint32_t* a = x.reg<uint32_t>(in.a);
   uint32_t* d = x.reg<uint32_t>(in.d);
   using Block = std::array<uint32_t, 2 * kBy>;
@@ -118,18 +107,17 @@ void run_shfl_xor(Lanes& lanes, const Operands& in) {
 }
 
 Handler xor_handler(uint32_t by) {
-  static constexpr std::pair<uint32_t, Handler> kHandlers[] = {{1, run_shfl_xor<1>},
-                                                               {2, run_shfl_xor<2>},
-                                                               {4, run_shfl_xor<4>},
-                                                               {8, run_shfl_xor<8>},
-                                                               {16, run_shfl_xor<16>}};
+  static constexpr std::pair<uint32_t, Handler> kHandlers[] = {{1, handler<run_shfl_xor<1>>},
+                                                               {2, handler<run_shfl_xor<2>>},
+                                                               {4, handler<run_shfl_xor<4>>},
+                                                               {8, handler<run_shfl_xor<8>>},
+                                                               {16, handler<run_shfl_xor<16>>}};
   return base::look_up(kHandlers, by).value_or(nullptr);
 }
 
 // Every lane reads from lane `small`.
-void run_shfl_broadcast(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  if (x.mask) return run_shfl_table(lanes, in);
+void run_shfl_broadcast(Exec& x, const Operands& in, const ShuffleTable& table) {
+  if (x.mask) return run_shfl_table(x, in, table);
   const uint32_t* a = x.reg<uint32_t>(in.a);
   uint32_t* d = x.reg<uint32_t>(in.d);
   for (uint32_t w = 0; w < x.count; w += 32) std::fill_n(d + w, 32, a[w + in.small]);
@@ -139,8 +127,7 @@ void run_shfl_broadcast(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-void run_vote(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_vote(Exec& x, const Operands& in) {
   if (!warps_converged(x, instr_of(in), in.b)) return;
   const int8_t* a = x.reg<int8_t>(in.a);
   const uint32_t* members = x.reg<uint32_t>(in.b);
@@ -169,8 +156,7 @@ void run_vote(Lanes& lanes, const Operands& in) {
   });
 }
 
-void run_activemask(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_activemask(Exec& x, const Operands& in) {
   uint32_t* d = x.reg<uint32_t>(in.d);
   if (!x.mask) return static_cast<void>(std::fill_n(d, x.count, ~uint32_t{0}));
   each_warp(x, [&](uint32_t w, uint32_t on) { each_bit(on, [&](uint32_t i) { d[w + i] = on; }); });
@@ -181,8 +167,7 @@ namespace {
 // ---- match
 
 template <class T>
-void run_match_any(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_match_any(Exec& x, const Operands& in) {
   if (!warps_converged(x, instr_of(in), in.b)) return;
   const T* a = x.reg<T>(in.a);
   const uint32_t* members = x.reg<uint32_t>(in.b);
@@ -199,8 +184,7 @@ void run_match_any(Lanes& lanes, const Operands& in) {
 
 // d: the members where all have one value, else 0; e: whether they have.
 template <class T>
-void run_match_all(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_match_all(Exec& x, const Operands& in) {
   if (!warps_converged(x, instr_of(in), in.b)) return;
   const T* a = x.reg<T>(in.a);
   const uint32_t* members = x.reg<uint32_t>(in.b);
@@ -223,8 +207,7 @@ void run_match_all(Lanes& lanes, const Operands& in) {
 
 // d, a; b: membermask; small: Redux | kReduxAbs | kReduxNan.
 template <Redux kOp>
-void run_redux(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_redux(Exec& x, const Operands& in) {
   if (!warps_converged(x, instr_of(in), in.b)) return;
   const uint32_t* a = x.reg<uint32_t>(in.a);
   const uint32_t* members = x.reg<uint32_t>(in.b);
@@ -259,8 +242,7 @@ void run_redux(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-void run_elect(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_elect(Exec& x, const Operands& in) {
   if (!warps_converged(x, instr_of(in), in.b)) return;
   const uint32_t* members = x.reg<uint32_t>(in.b);
   each_warp(x, [&](uint32_t w, uint32_t on) {
@@ -276,7 +258,7 @@ void run_elect(Lanes& lanes, const Operands& in) {
 void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t> b,
                  std::optional<uint32_t> c) {
   i.small = static_cast<uint32_t>(kind);
-  i.run = run_shfl;
+  i.run = handler<run_shfl>;
   if (!b || !c) return;
   ShuffleTable table;
   table.tables = &simd_tables(num::current_isa());
@@ -289,9 +271,9 @@ void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t>
     broadcast &= s.lane == table.from[0];
     is_xor &= s.lane == (lane ^ by);
   }
-  i.run = run_shfl_table;
+  i.run = handler<run_shfl_table>;
   if (i.d != kNoRegister && i.e == kNoRegister) {
-    if (broadcast) i.run = run_shfl_broadcast;
+    if (broadcast) i.run = handler<run_shfl_broadcast>;
     if (is_xor && xor_handler(by)) i.run = xor_handler(by);
   }
   i.b = static_cast<uint32_t>(i.imm), i.c = kNoRegister;
@@ -300,15 +282,15 @@ void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t>
 }
 
 Handler match_handler(bool all, bool wide) {
-  if (all) return wide ? run_match_all<uint64_t> : run_match_all<uint32_t>;
-  return wide ? run_match_any<uint64_t> : run_match_any<uint32_t>;
+  if (all) return wide ? handler<run_match_all<uint64_t>> : handler<run_match_all<uint32_t>>;
+  return wide ? handler<run_match_any<uint64_t>> : handler<run_match_any<uint32_t>>;
 }
 
 Handler redux_handler(Redux op) {
   switch (op) {
 #define CASE(name)  \
   case Redux::name: \
-    return run_redux<Redux::name>;
+    return handler<run_redux<Redux::name>>;
     CASE(kAdd)
     CASE(kMinS) CASE(kMaxS) CASE(kMinU) CASE(kMaxU) CASE(kAnd) CASE(kOr) CASE(kXor) CASE(kMinF) CASE(kMaxF)
 #undef CASE

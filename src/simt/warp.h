@@ -7,8 +7,6 @@
 
 namespace triton_runner::simt {
 
-// The lanes that are on of the warp that begins `first` lanes after the path's first: bit i is lane i.
-uint32_t warp_bits(const Lanes& x, uint32_t first);
 // Whether every thread that is on has all the threads of its membermask (a register of 32 bits) beside it. If not,
 // the path waits or splits, and the handler has to return.
 bool warps_converged(Exec& x, const Instr& in, uint32_t members);
@@ -20,14 +18,14 @@ void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t>
 
 enum class Vote : uint8_t { kAll, kAny, kUni, kBallot };
 // d: predicate or ballot, a: predicate, b: membermask; small: Vote, c: 1 if the predicate is negated.
-void run_vote(Lanes& lanes, const Operands& in);
-void run_activemask(Lanes& lanes, const Operands& in);  // d
+void run_vote(Exec& x, const Operands& in);
+void run_activemask(Exec& x, const Operands& in);  // d
 // d, a, b: membermask; all: d is the members where all have one value, else 0, and e whether they have.
 Handler match_handler(bool all, bool wide);
 inline constexpr uint32_t kReduxAbs = 16, kReduxNan = 32;
 // d, a, b: membermask; small: kReduxAbs | kReduxNan.
 Handler redux_handler(Redux op);
 // d: the lowest of the members b, e: whether it is this thread.
-void run_elect(Lanes& lanes, const Operands& in);
+void run_elect(Exec& x, const Operands& in);
 
 }  // namespace triton_runner::simt

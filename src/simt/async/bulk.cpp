@@ -23,8 +23,6 @@ bool BulkStore::issue(Exec& x, const Operands& in, uint32_t lane, uint32_t from,
   const uint32_t agent = agent_of(x, lane);
   store->at_ = x.shared(in, lane, from, bytes, false);
   if (!store->at_) return false;
-  store->cta_ = x.cta;
-  store->in_ = &instr_of(in);
   store->agent_ = agent;
   store->group_ = cluster.async.commits(agent);
   store->from_ = cluster.cta_of(from);
@@ -41,10 +39,10 @@ std::string BulkStore::text() const {
 
 void BulkStore::complete(Cluster&) {
   write(at_ - offset_, offset_);
-  Exec x = late_exec(*cta_);
+  Exec x = late_exec(*cta);
   if (Checks* checks = x.worker->checks; checks && from_)
-    cta_->part<BulkReads>(Cta::kBulk)
-        .push_back({agent_, group_, checks->read_out(x, *in_, *from_, offset_, bytes_)});
+    cta->part<BulkReads>(Cta::kBulk)
+        .push_back({agent_, group_, checks->read_out(x, *instr, *from_, offset_, bytes_)});
 }
 
 namespace {
@@ -76,6 +74,7 @@ struct Load : Delivery {
 };
 
 struct Store : BulkStore {
+  using BulkStore::BulkStore;
   const BulkPlan* plan;
   std::byte* to;
   uint32_t bytes, byte_mask;
@@ -91,20 +90,16 @@ bool check(Exec& x, const Operands& in, uint32_t lane, uint64_t to, uint64_t fro
                   "the size is " + std::to_string(bytes) + ", not a multiple of 16", lane);
   for (uint64_t address : {to, from}) {
     if (address % 16 == 0) continue;
-    x.trap(in, exec::TrapKind::kMisaligned, "bulk copies want addresses aligned to 16 bytes", lane, address,
-           bytes);
-    return false;
+    return refuse(x, in, exec::TrapKind::kMisaligned, "bulk copies want addresses aligned to 16 bytes", lane,
+                  address, bytes);
   }
   return true;
 }
 
 }  // namespace
 
-void run_bulk_load(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const BulkPlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_bulk_load(Exec& x, const Operands& in, const BulkPlan& plan) {
+  for (uint32_t i : x.lanes()) {
     const uint64_t from = plan.from.at(x, i);
     const uint32_t bytes = x.reg<uint32_t>(plan.size)[i];
     const uint32_t to = plan.to.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
@@ -127,17 +122,14 @@ void run_bulk_load(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_bulk_store(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const BulkPlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_bulk_store(Exec& x, const Operands& in, const BulkPlan& plan) {
+  for (uint32_t i : x.lanes()) {
     const uint64_t to = plan.to.at(x, i);
     const uint32_t bytes = x.reg<uint32_t>(plan.size)[i];
     const uint32_t from = plan.from.shared_at(x, in, i);
     if (from == kNoRegister || !check(x, in, i, to, from, bytes)) return;
     if (bytes == 0) continue;
-    auto op = std::make_unique<Store>();
+    auto op = std::make_unique<Store>(x, in);
     op->plan = &plan;
     op->to = x.global(in, i, to, bytes, true);
     if (!op->to) return;
@@ -147,15 +139,12 @@ void run_bulk_store(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_bulk_commit(Lanes& lanes, const Operands&) {
-  Exec& x = exec_of(lanes);
-  for (uint32_t i = 0; i < x.count; i++)
-    if (x.on(i)) x.cta->cluster->async.commit(agent_of(x, i));
+void run_bulk_commit(Exec& x, const Operands&) {
+  for (uint32_t i : x.lanes()) x.cta->cluster->async.commit(agent_of(x, i));
 }
 
 // What waits for reads only sees the writes too.
-void run_bulk_wait(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_bulk_wait(Exec& x, const Operands& in) {
   Cluster& cluster = *x.cta->cluster;
   const uint32_t first = agent_of(x, 0);
   auto waited = [&](const auto& s) {

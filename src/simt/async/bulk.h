@@ -10,19 +10,17 @@ namespace triton_runner::simt {
 // A copy that reads shared memory and belongs to a thread's bulk group.
 class BulkStore : public AsyncOp {
  public:
+  using AsyncOp::AsyncOp;
   // Puts it, of `bytes` at a shared address, into the open group of the thread `lane`; false after a trap.
   static bool issue(Exec& x, const Operands& in, uint32_t lane, uint32_t from, uint32_t bytes,
                     std::unique_ptr<BulkStore> store);
   void complete(Cluster& cluster) final;
   std::string text() const final;
-  const Instr* at() const final { return in_; }
 
  protected:
   virtual void write(const std::byte* block, uint32_t offset) = 0;  // all bytes, from a block's shared memory
 
  private:
-  Cta* cta_ = nullptr;
-  const Instr* in_ = nullptr;
   uint32_t agent_ = 0;  // of Cluster::async
   uint64_t group_ = 0;
   const std::byte* at_ = nullptr;
@@ -49,9 +47,10 @@ struct BulkPlan {
   uint32_t element = 1;              // bytes
   bool from_shared = false;
 };
-void run_bulk_load(Lanes& l, const Operands& in);   // Operands::data: a BulkPlan with a barrier
-void run_bulk_store(Lanes& l, const Operands& in);  // one without
-void run_bulk_commit(Lanes& l, const Operands& in);
-void run_bulk_wait(Lanes& l, const Operands& in);  // small: groups that may stay
+void run_bulk_load(Exec& x, const Operands& in,
+                   const BulkPlan& plan);                                // one with a barrier
+void run_bulk_store(Exec& x, const Operands& in, const BulkPlan& plan);  // one without
+void run_bulk_commit(Exec& x, const Operands& in);
+void run_bulk_wait(Exec& x, const Operands& in);  // small: groups that may stay
 
 }  // namespace triton_runner::simt

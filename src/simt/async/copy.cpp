@@ -266,9 +266,7 @@ bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& par
 
 }  // namespace
 
-void run_copy(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const CopyPlan*>(in.data);
+void run_copy(Exec& x, const Operands& in, const CopyPlan& plan) {
   CpAsync& part = part_of(x);
   const bool at_once = x.cta->cluster->async.timing.at_once();
   if (add_uniform(x, in, plan, part)) {
@@ -276,8 +274,7 @@ void run_copy(Lanes& lanes, const Operands& in) {
     return;
   }
   CpAsync::Batch* batch = nullptr;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     CpAsync::Copy c;
     c.thread = static_cast<uint16_t>(x.first + i);
     c.bytes = static_cast<uint8_t>(plan.bytes);
@@ -297,18 +294,11 @@ void run_copy(Lanes& lanes, const Operands& in) {
   if (at_once) part.finish_all(x, ~uint64_t{0});
 }
 
-void run_copy_commit(Lanes& lanes, const Operands&) {
-  Exec& x = exec_of(lanes);
-  part_of(x).commit(x);
-}
+void run_copy_commit(Exec& x, const Operands&) { part_of(x).commit(x); }
 
-void run_copy_wait(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  part_of(x).finish_groups(x, in.small);
-}
+void run_copy_wait(Exec& x, const Operands& in) { part_of(x).finish_groups(x, in.small); }
 
-void run_copy_wait_all(Lanes& lanes, const Operands&) {
-  Exec& x = exec_of(lanes);
+void run_copy_wait_all(Exec& x, const Operands&) {
   CpAsync& part = part_of(x);
   part.commit(x);
   part.finish_all(x, ~uint64_t{0});
@@ -318,12 +308,10 @@ namespace {
 
 // The threads' copies so far, then their arrivals.
 struct CopiesThenArrive : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "arrivals at " + shared_text(addresses.empty() ? 0 : addresses[0]) + " after the copies before";
   }
-  const Instr* at() const override { return in; }
-  Cta* cta;
-  const Instr* in;
   uint64_t before;
   uint32_t first;
   std::vector<int8_t> mask;
@@ -335,25 +323,20 @@ struct CopiesThenArrive : AsyncOp {
     x.count = static_cast<uint32_t>(mask.size());
     x.mask = mask.data();
     part_of(x).finish_all(x, before);
-    for (uint32_t i = 0; i < x.count; i++)
-      if (x.on(i) && !mbarrier_arrive(x, *in, i, addresses[i])) return;
+    for (uint32_t i : x.lanes())
+      if (!mbarrier_arrive(x, *instr, i, addresses[i])) return;
   }
 };
 
 }  // namespace
 
-void run_copy_arrive(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& address = *static_cast<const AddressPlace*>(in.data);
-  auto op = std::make_unique<CopiesThenArrive>();
-  op->cta = x.cta;
-  op->in = &instr_of(in);
+void run_copy_arrive(Exec& x, const Operands& in, const AddressPlace& address) {
+  auto op = std::make_unique<CopiesThenArrive>(x, in);
   op->before = part_of(x).issued();
   op->first = x.first;
   op->mask.resize(x.count);
   op->addresses.resize(x.count);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     op->mask[i] = -1;
     op->addresses[i] = address.shared_at(x, in, i);
     if (op->addresses[i] == kNoRegister) return;

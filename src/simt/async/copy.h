@@ -69,11 +69,11 @@ struct CopyPlan {
   uint32_t ignore = kNoRegister;      // a predicate: copy nothing, fill with zeros
   const Tables* tables = &simd_tables(num::current_isa());
 };
-void run_copy(Lanes& l, const Operands& in);  // Operands::data: a CopyPlan
-void run_copy_commit(Lanes& l, const Operands& in);
-void run_copy_wait(Lanes& l, const Operands& in);  // small: groups that may stay
-void run_copy_wait_all(Lanes& l, const Operands& in);
-// The copies so far tell the mbarrier at the AddressPlace that is Operands::data; small: 1 if it counts on that.
-void run_copy_arrive(Lanes& l, const Operands& in);
+void run_copy(Exec& x, const Operands& in, const CopyPlan& plan);
+void run_copy_commit(Exec& x, const Operands& in);
+void run_copy_wait(Exec& x, const Operands& in);  // small: groups that may stay
+void run_copy_wait_all(Exec& x, const Operands& in);
+// The copies so far tell the mbarrier at `address`; small: 1 if it counts on that.
+void run_copy_arrive(Exec& x, const Operands& in, const AddressPlace& address);
 
 }  // namespace triton_runner::simt

@@ -11,10 +11,10 @@ bool Delivery::add(Exec& x, uint32_t address, uint32_t barrier, uint32_t bytes, 
                    std::optional<uint32_t> blocks, bool pair) {
   bytes_ = bytes, counted_ = counted;
   auto add = [&](uint32_t to, uint32_t signal) {
-    std::byte* at = x.shared(*in_, lane_, to, bytes, true);
-    if (!at || !mbarrier_valid(x, *in_, lane_, signal)) return false;
+    std::byte* at = x.shared(*instr, lane_, to, bytes, true);
+    if (!at || !mbarrier_valid(x, *instr, lane_, signal)) return false;
     if (x.worker->counting)
-      x.worker->counting->barrier(x, *in_, lane_, exec::TraceEvent::kComplete, signal, counted);
+      x.worker->counting->barrier(x, *instr, lane_, exec::TraceEvent::kComplete, signal, counted);
     to_.push_back({at, x.cta->cluster->cta_of(to), to & kOffsetMask, signal});
     return true;
   };
@@ -38,13 +38,13 @@ std::string Delivery::text() const {
 }
 
 void Delivery::complete(Cluster&) {
-  if (cta_->alive_count == 0) return;
-  Exec x = late_exec(*cta_);
+  if (cta->alive_count == 0) return;
+  Exec x = late_exec(*cta);
   for (const Place& place : to_) {
     write(place.at - place.offset, place.offset);
     if (Checks* checks = x.worker->checks; checks && place.cta)
-      checks->landed(x, *in_, *place.cta, place.offset, bytes_, place.barrier);
-    if (!mbarrier_complete_tx(x, *in_, thread_, place.barrier, counted_)) return;
+      checks->landed(x, *instr, *place.cta, place.offset, bytes_, place.barrier);
+    if (!mbarrier_complete_tx(x, *instr, thread_, place.barrier, counted_)) return;
   }
 }
 

@@ -12,7 +12,7 @@ class Delivery : public AsyncOp {
  public:
   // By lane `lane` of x.
   Delivery(Exec& x, const Operands& in, uint32_t lane)
-      : cta_(x.cta), in_(&instr_of(in)), lane_(lane), thread_(x.first + lane) {}
+      : AsyncOp(x, in), lane_(lane), thread_(x.first + lane) {}
   // `bytes` are to go to a shared address, and the mbarrier there counts `counted` of them. `blocks`: to the same
   // offsets in these blocks instead; pair: the barrier is in the block of each pair that has its own parity. False
   // after a trap.
@@ -20,7 +20,6 @@ class Delivery : public AsyncOp {
            std::optional<uint32_t> blocks = std::nullopt, bool pair = false);
   void complete(Cluster&) final;
   std::string text() const final;
-  const Instr* at() const final { return in_; }
 
  protected:
   virtual void write(std::byte* block, uint32_t offset) = 0;  // all bytes, into a block's shared memory
@@ -31,8 +30,6 @@ class Delivery : public AsyncOp {
     const Cta* cta;
     uint32_t offset, barrier;
   };
-  Cta* cta_;
-  const Instr* in_;
   uint32_t lane_, thread_, bytes_ = 0, counted_ = 0;
   std::vector<Place> to_;
 };

@@ -26,11 +26,8 @@ struct Answer : Delivery {
 
 }  // namespace
 
-void run_try_cancel(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& request = *static_cast<const CancelRequest*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_try_cancel(Exec& x, const Operands& in, const CancelRequest& request) {
+  for (uint32_t i : x.lanes()) {
     const uint32_t to = request.answer.shared_at(x, in, i), barrier = request.barrier.shared_at(x, in, i);
     if (to == kNoRegister || barrier == kNoRegister) return;
     if (to % kAnswerBytes != 0)
@@ -55,11 +52,8 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_cancel_query(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& question = *static_cast<const CancelQuery*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_cancel_query(Exec& x, const Operands& in, const CancelQuery& question) {
+  for (uint32_t i : x.lanes()) {
     const LaunchAnswer& answer = x.reg<LaunchAnswer>(question.answer)[i];
     if (!answer.is_one())
       return x.trap(in, exec::TrapKind::kInvalid,

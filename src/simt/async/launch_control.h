@@ -10,7 +10,7 @@ struct CancelRequest {
   AddressPlace answer, barrier;
   bool all_blocks = false;
 };
-void run_try_cancel(Lanes& l, const Operands& in);  // Operands::data: a CancelRequest
+void run_try_cancel(Exec& x, const Operands& in, const CancelRequest& request);
 
 struct CancelQuery {
   uint32_t answer = kNoRegister;
@@ -18,6 +18,6 @@ struct CancelQuery {
   // get_first_ctaid: x, y, z and one whose value says nothing.
   std::array<uint32_t, 4> words{kNoRegister, kNoRegister, kNoRegister, kNoRegister};
 };
-void run_cancel_query(Lanes& l, const Operands& in);
+void run_cancel_query(Exec& x, const Operands& in, const CancelQuery& question);
 
 }  // namespace triton_runner::simt

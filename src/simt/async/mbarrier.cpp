@@ -119,21 +119,13 @@ namespace {
 
 // ---- instructions
 
+// f(lane, address of its barrier) of each thread, until it returns false.
 template <class F>
-void each_lane(Exec& x, F f) {
-  for (uint32_t i = 0; i < x.count; i++)
-    if (x.on(i) && !f(i)) return;
-}
-
-// f(x, plan, lane, address of its barrier) of each thread, until it returns false.
-template <class F>
-void each_barrier(Lanes& lanes, const Operands& in, F f) {
-  Exec& x = exec_of(lanes);
-  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
-  each_lane(x, [&](uint32_t i) {
-    const uint32_t address = op.address.shared_at(x, in, i);
-    return address != kNoRegister && f(x, op, i, address);
-  });
+void each_barrier(Exec& x, const Operands& in, const MbarrierPlan& plan, F f) {
+  for (uint32_t i : x.lanes()) {
+    const uint32_t address = plan.address.shared_at(x, in, i);
+    if (address == kNoRegister || !f(i, address)) return;
+  }
 }
 
 // A path that waits, as its handler sees it, and its first thread that does.
@@ -159,7 +151,7 @@ std::string shared_text(uint32_t address) {
 }
 
 std::optional<uint32_t> awaited_mbarrier(Cta& cta, const Path& path) {
-  if (!path.pc || path.pc->run != run_mbarrier_try_wait) return std::nullopt;
+  if (!path.pc || path.pc->run != handler<run_mbarrier_try_wait>) return std::nullopt;
   uint32_t lane;
   const Exec x = waiting_exec(cta, path, &lane);
   return static_cast<uint32_t>(static_cast<const MbarrierPlan*>(path.pc->data)->address.at(x, lane));
@@ -172,9 +164,9 @@ std::vector<uint32_t> used_mbarriers(const Cta& cta) {
   return {at.begin(), at.end()};
 }
 
-void run_mbarrier_init(Lanes& lanes, const Operands& in) {
-  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan& op, uint32_t i, uint32_t address) {
-    const uint32_t count = x.reg<uint32_t>(op.value)[i];
+void run_mbarrier_init(Exec& x, const Operands& in, const MbarrierPlan& plan) {
+  each_barrier(x, in, plan, [&](uint32_t i, uint32_t address) {
+    const uint32_t count = x.reg<uint32_t>(plan.value)[i];
     if (count == 0 || count > Mbarrier::kMost)
       return refuse(x, in, exec::TrapKind::kInvalid,
                     name_of(address) + " is to wait for " + std::to_string(count) + " arrivals: 1 to " +
@@ -191,8 +183,8 @@ void run_mbarrier_init(Lanes& lanes, const Operands& in) {
   });
 }
 
-void run_mbarrier_inval(Lanes& lanes, const Operands& in) {
-  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan&, uint32_t i, uint32_t address) {
+void run_mbarrier_inval(Exec& x, const Operands& in, const MbarrierPlan& plan) {
+  each_barrier(x, in, plan, [&](uint32_t i, uint32_t address) {
     if (!mbarrier_valid(x, in, i, address)) return false;
     x.cta->cluster->tell_before_it_goes(address);
     std::memset(bytes_of(x, in, i, address), 0, 8);
@@ -201,13 +193,13 @@ void run_mbarrier_inval(Lanes& lanes, const Operands& in) {
 }
 
 // d: the state, or none.
-void run_mbarrier_arrive(Lanes& lanes, const Operands& in) {
-  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan& op, uint32_t i, uint32_t address) {
+void run_mbarrier_arrive(Exec& x, const Operands& in, const MbarrierPlan& plan) {
+  each_barrier(x, in, plan, [&](uint32_t i, uint32_t address) {
     Arrival arrival;
-    arrival.drop = op.drop;
-    arrival.no_complete = op.no_complete;
-    if (op.value != kNoRegister)
-      (op.expect_tx ? arrival.expect_tx : arrival.count) = int64_t{x.reg<uint32_t>(op.value)[i]};
+    arrival.drop = plan.drop;
+    arrival.no_complete = plan.no_complete;
+    if (plan.value != kNoRegister)
+      (plan.expect_tx ? arrival.expect_tx : arrival.count) = int64_t{x.reg<uint32_t>(plan.value)[i]};
     uint64_t state = 0;
     if (arrival.expect_tx) note(x, in, i, exec::TraceEvent::kExpect, address, arrival.expect_tx);
     note(x, in, i, exec::TraceEvent::kArrive, address, arrival.count);
@@ -217,16 +209,16 @@ void run_mbarrier_arrive(Lanes& lanes, const Operands& in) {
   });
 }
 
-void run_mbarrier_expect_tx(Lanes& lanes, const Operands& in) {
-  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan& op, uint32_t i, uint32_t address) {
-    note(x, in, i, exec::TraceEvent::kExpect, address, x.reg<uint32_t>(op.value)[i]);
-    return mbarrier_expect_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
+void run_mbarrier_expect_tx(Exec& x, const Operands& in, const MbarrierPlan& plan) {
+  each_barrier(x, in, plan, [&](uint32_t i, uint32_t address) {
+    note(x, in, i, exec::TraceEvent::kExpect, address, x.reg<uint32_t>(plan.value)[i]);
+    return mbarrier_expect_tx(x, in, i, address, x.reg<uint32_t>(plan.value)[i]);
   });
 }
 
-void run_mbarrier_complete_tx(Lanes& lanes, const Operands& in) {
-  each_barrier(lanes, in, [&](Exec& x, const MbarrierPlan& op, uint32_t i, uint32_t address) {
-    return mbarrier_complete_tx(x, in, i, address, x.reg<uint32_t>(op.value)[i]);
+void run_mbarrier_complete_tx(Exec& x, const Operands& in, const MbarrierPlan& plan) {
+  each_barrier(x, in, plan, [&](uint32_t i, uint32_t address) {
+    return mbarrier_complete_tx(x, in, i, address, x.reg<uint32_t>(plan.value)[i]);
   });
 }
 
@@ -244,16 +236,14 @@ int is_complete(Exec& x, const Operands& in, const MbarrierPlan& op, uint32_t la
 }
 
 // d: the predicate. False: the instruction trapped; *any: some thread's phase is over.
-bool test(Exec& x, const Operands& in, bool* any) {
-  const auto& op = *static_cast<const MbarrierPlan*>(in.data);
+bool test(Exec& x, const Operands& in, const MbarrierPlan& op, bool* any) {
   int8_t* d = x.reg<int8_t>(in.d);
   // Most often all threads ask the same.
   uint32_t last = 0;
   uint64_t last_value = 0;
   int result = -1;
   *any = false;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     const uint32_t address = op.address.shared_at(x, in, i);
     if (address == kNoRegister) return false;
     const uint64_t value = op.parity ? x.reg<uint32_t>(op.value)[i] : x.reg<uint64_t>(op.value)[i];
@@ -274,44 +264,40 @@ bool test(Exec& x, const Operands& in, bool* any) {
 
 // It may end before the phase does, after a time that the system or the program limits: where nobody else gets
 // on (the scheduler says so), and anywhere in a launch with operations at random times.
-void run_mbarrier_try_wait(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_mbarrier_try_wait(Exec& x, const Operands& in, const MbarrierPlan& plan) {
   exec::TimingPlaces& timing = x.cta->cluster->async.timing;
   bool any;
   const bool timed_out = std::exchange(x.path->timed_out, false);
-  if (!test(x, in, &any) || any || timed_out) return;
+  if (!test(x, in, plan, &any) || any || timed_out) return;
   if (timing.kind() == exec::Timing::kRandom && timing.at_once()) return;
   x.retry_later(instr_of(in));
 }
 
 // Does not wait. What is pending goes on, or a loop around it would never end.
-void run_mbarrier_test_wait(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_mbarrier_test_wait(Exec& x, const Operands& in, const MbarrierPlan& plan) {
   bool any;
-  if (!test(x, in, &any) || any) return;
+  if (!test(x, in, plan, &any) || any) return;
   Cluster& cluster = *x.cta->cluster;
   cluster.async.take_oldest([&](auto& op) { op->complete(cluster); });
 }
 
 // pending_count: a of state b.
-void run_mbarrier_pending_count(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  each_lane(x, [&](uint32_t i) {
+void run_mbarrier_pending_count(Exec& x, const Operands& in) {
+  for (uint32_t i : x.lanes()) {
     const auto state = std::bit_cast<Mbarrier>(x.reg<uint64_t>(in.a)[i]);
     if (!state.is_there())
-      return refuse(x, in, exec::TrapKind::kInvalid, "the state operand is not what mbarrier.arrive returned",
+      return x.trap(in, exec::TrapKind::kInvalid, "the state operand is not what mbarrier.arrive returned",
                     i);
     x.reg<uint32_t>(in.d)[i] = state.pending;
-    return true;
-  });
+  }
 }
 
 bool waits_at_mbarrier(const Path& path) {
-  return path.state == PathState::kPoll && path.pc && path.pc->run == run_mbarrier_try_wait;
+  return path.state == PathState::kPoll && path.pc && path.pc->run == handler<run_mbarrier_try_wait>;
 }
 
 std::string describe_mbarrier_wait(Cta& cta, const Path& path) {
-  if (!path.pc || path.pc->run != run_mbarrier_try_wait) return {};
+  if (!path.pc || path.pc->run != handler<run_mbarrier_try_wait>) return {};
   uint32_t lane;
   const Exec x = waiting_exec(cta, path, &lane);
   const auto& op = *static_cast<const MbarrierPlan*>(path.pc->data);

@@ -27,21 +27,21 @@ bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address
 // An Exec for an AsyncOp, which runs when the instruction's path may be over: for memory and traps.
 Exec late_exec(Cta& cta);
 
-// ---- instructions; Operands::data is the plan
+// ---- instructions
 struct MbarrierPlan {
   AddressPlace address;
   uint32_t value = kNoRegister;  // count, bytes, state or parity
   bool expect_tx = false, drop = false, no_complete = false;
   bool parity = false;  // of waits
 };
-void run_mbarrier_init(Lanes& l, const Operands& in);
-void run_mbarrier_inval(Lanes& l, const Operands& in);
-void run_mbarrier_arrive(Lanes& l, const Operands& in);  // d: the state, or none
-void run_mbarrier_expect_tx(Lanes& l, const Operands& in);
-void run_mbarrier_complete_tx(Lanes& l, const Operands& in);
-void run_mbarrier_test_wait(Lanes& l, const Operands& in);  // d: the predicate
-void run_mbarrier_try_wait(Lanes& l, const Operands& in);
-void run_mbarrier_pending_count(Lanes& l, const Operands& in);  // d: of state a; no plan
+void run_mbarrier_init(Exec& x, const Operands& in, const MbarrierPlan& plan);
+void run_mbarrier_inval(Exec& x, const Operands& in, const MbarrierPlan& plan);
+void run_mbarrier_arrive(Exec& x, const Operands& in, const MbarrierPlan& plan);  // d: the state, or none
+void run_mbarrier_expect_tx(Exec& x, const Operands& in, const MbarrierPlan& plan);
+void run_mbarrier_complete_tx(Exec& x, const Operands& in, const MbarrierPlan& plan);
+void run_mbarrier_test_wait(Exec& x, const Operands& in, const MbarrierPlan& plan);  // d: the predicate
+void run_mbarrier_try_wait(Exec& x, const Operands& in, const MbarrierPlan& plan);
+void run_mbarrier_pending_count(Exec& x, const Operands& in);  // d: of state a; no plan
 
 // "shared 0x230", "shared 0x230 of block 1"
 std::string shared_text(uint32_t address);

@@ -12,19 +12,17 @@ namespace triton_runner::simt {
 namespace {
 
 struct Stores : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return std::to_string(all.size()) + " stores of " + std::to_string(plan->bytes()) +
            " bytes to shared memory, of which " +
            (all.empty() ? "nobody" : "the mbarrier at " + shared_text(all[0].barrier)) + " is told";
   }
-  const Instr* at() const override { return in; }
   struct One {
     std::byte* at;
     std::array<uint64_t, 4> values;
     uint32_t barrier, lane;
   };
-  Cta* cta;
-  const Instr* in;
   const StoreAsyncPlan* plan;
   uint32_t first;
   std::vector<One> all;
@@ -42,22 +40,18 @@ struct Stores : AsyncOp {
       }
       if (x.worker->checks) {
         const Cta& owner = *cta->cluster->cta_of(one.barrier);
-        x.worker->checks->landed(x, *in, owner, static_cast<uint32_t>(one.at - owner.shared), plan->bytes(),
-                                 one.barrier);
+        x.worker->checks->landed(x, *instr, owner, static_cast<uint32_t>(one.at - owner.shared),
+                                 plan->bytes(), one.barrier);
       }
-      if (!mbarrier_complete_tx(x, *in, one.lane, one.barrier, plan->bytes())) return;
+      if (!mbarrier_complete_tx(x, *instr, one.lane, one.barrier, plan->bytes())) return;
     }
   }
 };
 
 }  // namespace
 
-void run_store_async(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const StoreAsyncPlan*>(in.data);
-  auto op = std::make_unique<Stores>();
-  op->cta = x.cta;
-  op->in = &instr_of(in);
+void run_store_async(Exec& x, const Operands& in, const StoreAsyncPlan& plan) {
+  auto op = std::make_unique<Stores>(x, in);
   op->plan = &plan;
   op->first = x.first;
   const bool ok = for_each_lane(x, [&](uint32_t i) {

@@ -13,6 +13,6 @@ struct StoreAsyncPlan {
   Update update = nullptr;  // null: a store
   uint32_t bytes() const { return element * static_cast<uint32_t>(values.size()); }
 };
-void run_store_async(Lanes& l, const Operands& in);  // Operands::data: the plan
+void run_store_async(Exec& x, const Operands& in, const StoreAsyncPlan& plan);
 
 }  // namespace triton_runner::simt

@@ -67,26 +67,20 @@ bool replace(Exec& x, const Operands& in, uint32_t lane, const MapReplacePlan& p
 
 }  // namespace
 
-void run_map_replace(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const MapReplacePlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_map_replace(Exec& x, const Operands& in, const MapReplacePlan& plan) {
+  for (uint32_t i : x.lanes()) {
     const uint64_t address = plan.map.at(x, i);
     std::byte* at = plan.shared ? x.shared(in, i, static_cast<uint32_t>(address), exec::kTensorMapBytes, true)
                                 : x.generic(in, i, address, exec::kTensorMapBytes, true);
     if (!at) return;
-    if (address % 64 != 0) {
-      x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
-             exec::kTensorMapBytes);
-      return;
-    }
+    if (address % 64 != 0)
+      return x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
+                    exec::kTensorMapBytes);
     TensorMap map;
     std::memcpy(static_cast<void*>(&map), at, sizeof map);
-    if (map.magic != 0 && map.magic != exec::kTensorMapMagic) {
-      invalid(x, in, i, "the 128 bytes at the address are neither zeros nor a tensor map of this engine");
-      return;
-    }
+    if (map.magic != 0 && map.magic != exec::kTensorMapMagic)
+      return x.trap(in, exec::TrapKind::kInvalid,
+                    "the 128 bytes at the address are neither zeros nor a tensor map of this engine", i);
     if (map.magic == 0) {
       // Zeros mean something: one dimension, of u8. Kernels do not replace fields that are to be 0.
       map.rank = 1;
@@ -100,10 +94,8 @@ void run_map_replace(Lanes& lanes, const Operands& in) {
 }
 
 // Once a warp: all its threads name the same.
-void run_map_copy(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_map_copy(Exec& x, const Operands& in, const MapCopyPlan& plan) {
   if (!x.converged(instr_of(in))) return;
-  const auto& plan = *static_cast<const MapCopyPlan*>(in.data);
   for (uint32_t w = 0; w < x.count; w += 32) {
     const uint32_t on = warp_bits(x, w);
     if (!on) continue;

@@ -30,11 +30,11 @@ struct MapReplacePlan {
   bool wide = false;   // .b64
   int stride_shift = 0;
 };
-void run_map_replace(Lanes& l, const Operands& in);
+void run_map_replace(Exec& x, const Operands& in, const MapReplacePlan& plan);
 
 struct MapCopyPlan {
   AddressPlace to, from;
 };
-void run_map_copy(Lanes& l, const Operands& in);
+void run_map_copy(Exec& x, const Operands& in, const MapCopyPlan& plan);
 
 }  // namespace triton_runner::simt

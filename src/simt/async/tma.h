@@ -63,7 +63,8 @@ struct BoxPlan {
   uint32_t cta_mask = kNoRegister;
   AtomicOp reduction = AtomicOp::kNone;
 };
-void run_box_load(Lanes& l, const Operands& in);   // Operands::data: a BoxPlan with a barrier
-void run_box_store(Lanes& l, const Operands& in);  // one without
+void run_box_load(Exec& x, const Operands& in,
+                  const BoxPlan& plan);                                // one with a barrier
+void run_box_store(Exec& x, const Operands& in, const BoxPlan& plan);  // one without
 
 }  // namespace triton_runner::simt

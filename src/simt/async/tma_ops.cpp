@@ -155,6 +155,7 @@ struct BoxLoad : Delivery {
 };
 
 struct BoxStore : BulkStore {
+  using BulkStore::BulkStore;
   TensorBox box;
   Update update = nullptr;
   void write(const std::byte* block, uint32_t offset) override { store_box(box, block, offset, update); }
@@ -163,18 +164,14 @@ struct BoxStore : BulkStore {
 // False: it trapped.
 bool is_aligned(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box, uint32_t address) {
   if (address % 128 == 0) return true;
-  x.trap(in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes", lane,
-         kSharedWindow | address, box.shared_bytes());
-  return false;
+  return refuse(x, in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes",
+                lane, kSharedWindow | address, box.shared_bytes());
 }
 
 }  // namespace
 
-void run_box_load(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const BoxPlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+void run_box_load(Exec& x, const Operands& in, const BoxPlan& plan) {
+  for (uint32_t i : x.lanes()) {
     auto op = std::make_unique<BoxLoad>(x, in, i);
     if (!box_of(x, in, plan, i, false, op->box)) return;
     const uint32_t to = plan.shared.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
@@ -187,12 +184,9 @@ void run_box_load(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_box_store(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const BoxPlan*>(in.data);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
-    auto op = std::make_unique<BoxStore>();
+void run_box_store(Exec& x, const Operands& in, const BoxPlan& plan) {
+  for (uint32_t i : x.lanes()) {
+    auto op = std::make_unique<BoxStore>(x, in);
     if (!box_of(x, in, plan, i, true, op->box)) return;
     if (plan.reduction != AtomicOp::kNone) {
       op->update =

@@ -3,8 +3,10 @@
 #include <triton_runner/base/text.h>
 
 #include "check/state.h"
+#include "refuse.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -118,11 +120,10 @@ bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record&
 
 bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record& other,
                        const std::string& what) {
-  x.trap(in, exec::TrapKind::kRace,
-         "it writes " + what + ", where the same instruction puts another value for thread " +
-             std::to_string(other.thread) + ": which of the two stays is not defined",
-         lane);
-  return false;
+  return refuse(x, in, exec::TrapKind::kRace,
+                "it writes " + what + ", where the same instruction puts another value for thread " +
+                    std::to_string(other.thread) + ": which of the two stays is not defined",
+                lane);
 }
 
 bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
@@ -390,9 +391,8 @@ void Checks::before(Exec& x, const Instr& in) {
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterWaits) return;
   State& s = of(x);
   for (uint32_t w = 0; w < x.count; w += 32) {
-    uint32_t lane = w;
-    while (lane < w + 32 && !x.on(lane)) lane++;
-    if (lane == w + 32) continue;
+    const uint32_t on = warp_bits(x, w), lane = w + static_cast<uint32_t>(std::countr_zero(on));
+    if (!on) continue;
     machine::Agent& agent = s.agent(*x.cta, x.first + w);
     if (meets == Source::Meets::kClusterArrives) {
       agent.release(s.cluster[x.cta->cluster->barrier.phase & 1]);
@@ -409,8 +409,7 @@ bool Checks::reads_undefined(Exec& x, const Operands& in, uint32_t lane, const s
                              std::byte* at, uint32_t bytes) {
   if (is_reduction(in) || kind_of(in) != Kind::kPlain ||
       !substituted(x, in, lane, exec::TrapKind::kUninitialized, message)) {
-    x.trap(in, exec::TrapKind::kUninitialized, message, lane);
-    return false;
+    return refuse(x, in, exec::TrapKind::kUninitialized, message, lane);
   }
   if (!replaces_here_) return true;
   borrowed_.push_back({at, {at, at + bytes}});
@@ -437,9 +436,8 @@ void Checks::after(Exec& x, const Instr& in) {
   if (meets == Source::Meets::kClusterWaits) {
     if (x.pc == &in) return;
     for (uint32_t w = 0; w < x.count; w += 32) {
-      uint32_t lane = w;
-      while (lane < w + 32 && !x.on(lane)) lane++;
-      if (lane == w + 32) continue;
+      const uint32_t on = warp_bits(x, w), lane = w + static_cast<uint32_t>(std::countr_zero(on));
+      if (!on) continue;
       const uint64_t phase = x.cta->cluster_tickets[x.first + lane] - 1;
       s.agent(*x.cta, x.first + w).seen.see(s.cluster[phase & 1]);
     }
@@ -459,9 +457,7 @@ bool Checks::whole_warps(Exec& x, const Instr& in, uint32_t members) {
   for (uint32_t i = 0; i < x.count; i++) {
     const Instr* end = x.cta->ended_at[x.first + i];
     const uint32_t warp = i & ~31u;
-    bool reached = false;
-    for (uint32_t k = warp; k < warp + 32; k++) reached = reached || x.on(k);
-    if (!reached || !end || !(members >> (i & 31) & 1)) continue;
+    if (!warp_bits(x, warp) || !end || !(members >> (i & 31) & 1)) continue;
     x.trap(in, exec::TrapKind::kInvalid,
            "only part of warp " + std::to_string((x.first + i) / 32) +
                " reaches this warp-wide instruction: thread " + std::to_string(x.first + i) + " has ended",

@@ -37,8 +37,8 @@ void Checks::nan_before(const Exec& x, const Instr& in) {
   if (!arithmetic_) return;
   const Source& e = *in.source;
   operands_.assign(size_t{x.count} * e.elements, {});
-  for (uint32_t i = 0; i < x.count; i++)
-    for (uint32_t k = 0; x.on(i) && k < e.elements; k++) {
+  for (uint32_t i : x.lanes())
+    for (uint32_t k = 0; k < e.elements; k++) {
       Operand3& o = operands_[i * e.elements + k];
       for (uint32_t place : {in.a, in.b, in.c}) {
         if (place == kNoRegister) continue;
@@ -72,10 +72,8 @@ void Checks::nan_after(Exec& x, const Instr& in) {
         part_writes(x, in, i, &mark);
         continue;
       }
-      if (!substituted(x, in, i, exec::TrapKind::kNan, message)) {
-        x.trap(in, exec::TrapKind::kNan, std::move(message), i);
-        return;
-      }
+      if (!substituted(x, in, i, exec::TrapKind::kNan, message))
+        return x.trap(in, exec::TrapKind::kNan, std::move(message), i);
       if (!replaces_here_) continue;
       const size_t size = num::size_of(e.type);
       num::store_bits(x.regs + in.d + size * e.elements * (x.first + i) + size * k, e.type,
@@ -105,10 +103,8 @@ void Checks::division_after(Exec& x, const Instr& in) {
   const num::Type type = in.source->type;
   std::string message = "the divisor is 0: " + std::to_string(dividend_) + " / 0";
   for (const uint32_t lane : divided_) {
-    if (!substituted(x, in, lane, exec::TrapKind::kDivisionByZero, message)) {
-      x.trap(in, exec::TrapKind::kDivisionByZero, std::move(message), lane);
-      return;
-    }
+    if (!substituted(x, in, lane, exec::TrapKind::kDivisionByZero, message))
+      return x.trap(in, exec::TrapKind::kDivisionByZero, std::move(message), lane);
     if (replaces_here_ && in.d != kNoRegister)
       num::store_bits(x.regs + in.d + num::size_of(type) * (x.first + lane), type,
                       static_cast<uint64_t>(static_cast<int64_t>(launch_.options->substitution->number)));

@@ -44,8 +44,7 @@ Integer Checks::integer(const Exec& x, State& s, uint32_t place, uint32_t width,
 
 bool Checks::exact_where(Exec& x, const Instr& in, uint32_t place, const char* what) {
   State& s = of(x);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     const Missing* missing = s.missing_of(x, place, i);
     if (!missing) continue;
     std::vector<std::string> notes;
@@ -98,8 +97,8 @@ void Checks::overflow_before(Exec& x, const Instr& in) {
   if (!e.rule || in.a == kNoRegister || in.d == kNoRegister || (s.missing.empty() && !makes(e))) return;
   const uint32_t places[] = {in.a, in.b, in.c};
   integers_.resize(size_t{x.count} * 3);
-  for (uint32_t i = 0; i < x.count; i++)
-    for (uint32_t k = 0; x.on(i) && k < 3; k++)
+  for (uint32_t i : x.lanes())
+    for (uint32_t k = 0; k < 3; k++)
       if (places[k] != kNoRegister && e.widths[k])
         integers_[size_t{i} * 3 + k] = integer(x, s, places[k], e.widths[k], i);
 }
@@ -110,8 +109,7 @@ void Checks::moves_before(Exec& x, const Instr& in, const Exact& e) {
   const State& s = of(x);
   if ((s.missing.empty() && s.stored.empty()) || in.a == kNoRegister) return;
   places_.assign(x.count, kNowhere);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     if (e.moves == Exact::Moves::kShuffle) {
       places_[i] = shuffle_source(x, in, i);
       continue;
@@ -140,8 +138,7 @@ void Checks::put_missing(const Exec& x, State& s, uint32_t place, uint32_t lane,
 
 void Checks::put_missing(const Exec& x, State& s, uint32_t place,
                          const std::vector<std::optional<Missing>>& by_lane) {
-  for (uint32_t i = 0; i < x.count; i++)
-    if (x.on(i)) put_missing(x, s, place, i, by_lane[i] ? &*by_lane[i] : nullptr);
+  for (uint32_t i : x.lanes()) put_missing(x, s, place, i, by_lane[i] ? &*by_lane[i] : nullptr);
 }
 
 void Checks::forget(const Exec& x, const Cta& owner, uint32_t offset, uint32_t bytes) {
@@ -167,8 +164,8 @@ void Checks::moves_after(Exec& x, const Instr& in, const Exact& e) {
   }
   const Access& a = *static_cast<const Access*>(in.data);
   const bool whole = a.reg_bytes == a.word_bytes, stores = e.moves == Exact::Moves::kStore;
-  for (uint32_t i = 0; i < x.count; i++)
-    for (uint32_t k = 0; x.on(i) && k < a.words; k++) {
+  for (uint32_t i : x.lanes())
+    for (uint32_t k = 0; k < a.words; k++) {
       if (a.regs[k] == kNoRegister) continue;
       const uint64_t at = places_[i] == kNowhere ? kNowhere : places_[i] + uint64_t{k} * a.word_bytes;
       if (!stores) {
@@ -189,8 +186,7 @@ void Checks::combines_after(Exec& x, const Instr& in, const Exact& e) {
   if (x.pc == &in) return;
   const uint32_t* members = x.reg<uint32_t>(in.b);
   std::vector<std::optional<Missing>> results(x.count);
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     std::optional<Integer> all;
     std::optional<uint32_t> from;
     for (uint32_t other = i & ~31u; other < (i | 31u) + 1 && other < x.count; other++) {
@@ -214,14 +210,12 @@ void Checks::overflow_after(Exec& x, const Instr& in) {
     return combines_after(x, in, exact_of(in));
   if (integers_.empty()) {
     if (s.missing.empty() || in.d == kNoRegister) return;
-    for (uint32_t i = 0; i < x.count; i++)
-      if (x.on(i)) s.missing.erase({x.cta->rank, in.d, x.first + i});
+    for (uint32_t i : x.lanes()) s.missing.erase({x.cta->rank, in.d, x.first + i});
     return;
   }
   const Exact& e = exact_of(in);
   const size_t arity = e.then ? 2 : in.c != kNoRegister ? 3 : in.b != kNoRegister ? 2 : 1;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     const std::span<const Integer> in3(&integers_[size_t{i} * 3], 3);
     Integer out{bits_at(x, in.d, e.width, i), e.width, 0};
     if (e.then) {  // the product by itself, of which the sum is

@@ -50,8 +50,7 @@ void Checks::part_before(const Exec& x, const Instr& in) {
                                         exec::TrapKind::kDivisionByZero};
   }
   if (s.marks.empty()) return;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     for (const auto& places : part.reads) {
       const Mark* mark = mark_of(x, s, places, i);
       if (!mark) continue;
@@ -88,8 +87,7 @@ void Checks::part_after(const Exec& x, const Instr& in) {
   const Part& part = *in.source->part;
   State& s = of(x);
   if (s.marks.empty() && s.divisions.empty()) return;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     const auto found = inherited_.find(i);
     const Inherited* inherited = found == inherited_.end() ? nullptr : &found->second;
     const auto division = s.divisions.find({{x.cta->rank, x.first + i}, part.of});

@@ -38,12 +38,8 @@ bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const 
 
 void Checks::proxy_fence(Exec& x) {
   State& s = of(x);
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    bool any = false;
-    for (uint32_t i = w; i < w + 32; i++) any = any || x.on(i);
-    if (!any) continue;
-    s.agent(*x.cta, x.first + w).fence();
-  }
+  for (uint32_t w = 0; w < x.count; w += 32)
+    if (warp_bits(x, w)) s.agent(*x.cta, x.first + w).fence();
 }
 
 bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {

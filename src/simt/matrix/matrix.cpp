@@ -6,32 +6,26 @@
 
 #include <cstring>
 
+#include "refuse.h"
 #include "simd/transpose.h"
 #include "warp.h"
 
 namespace triton_runner::simt {
 
-namespace {
-
-// 16 elements of 6 or 4 bits in the first bytes become 16 bytes.
-void unpack_row(Unpack how, const uint8_t* in, uint8_t* out) {
-  if (how == Unpack::kNone) {
-    std::memcpy(out, in, 16);
-    return;
-  }
-  const uint32_t bits = how == Unpack::k6 ? 6 : 4;
+void unpack(uint32_t bits, const void* from, uint8_t* to) {
+  if (bits == 8) return static_cast<void>(std::memmove(to, from, 16));
+  uint8_t raw[16];
+  std::memcpy(raw, from, 16);
   for (uint32_t i = 0; i < 16; ++i) {
-    const uint32_t at = i * bits, pair = in[at / 8] | static_cast<uint32_t>(in[at / 8 + 1]) << 8;
-    out[i] = static_cast<uint8_t>(pair >> (at % 8) & ((1u << bits) - 1));
+    const uint32_t at = i * bits, pair = raw[at / 8] | static_cast<uint32_t>(raw[at / 8 + 1]) << 8;
+    to[i] = static_cast<uint8_t>(pair >> (at % 8) & ((1u << bits) - 1));
   }
 }
 
-}  // namespace
-
-bool matrix_rows(Exec& x, const Operands& in, const MatrixAddress& address, uint32_t warp, uint32_t n,
+bool matrix_rows(Exec& x, const Operands& in, const AddressPlace& address, uint32_t warp, uint32_t n,
                  bool write, std::byte** out) {
   const Cta& cta = *x.cta;
-  if (address.place != kNoRegister && address.bytes == 4 && !x.worker->each_access) {
+  if (address.bytes == 4 && !x.worker->each_access) {
     const uint32_t* base = x.reg<uint32_t>(address.place) + warp;
     const uint32_t add = static_cast<uint32_t>(address.offset) - cta.shared_base;
     uint32_t highest = 0, low = 0;
@@ -46,22 +40,15 @@ bool matrix_rows(Exec& x, const Operands& in, const MatrixAddress& address, uint
     }
   }
   for (uint32_t i = 0; i < n; ++i) {
-    uint64_t at = static_cast<uint64_t>(address.offset);
-    if (address.place != kNoRegister)
-      at += address.bytes == 4 ? x.reg<uint32_t>(address.place)[warp + i]
-                               : x.reg<uint64_t>(address.place)[warp + i];
-    else
-      at += cta.shared_base;
+    const uint64_t at = address.at(x, warp + i);
     const bool window = (at & kWindowMask) == kSharedWindow;
-    if (at % 16 != 0) {
-      x.trap(in, exec::TrapKind::kMisaligned,
-             "the address of a matrix row is " + std::to_string(at & kOffsetMask) +
-                 " bytes into shared memory, which is not a multiple of 16",
-             warp + i, kSharedWindow | (at & kOffsetMask), 16);
-      return false;
-    }
-    out[i] = address.is_shared || window ? x.shared(in, warp + i, static_cast<uint32_t>(at), 16, write)
-                                         : x.generic(in, warp + i, at, 16, write);
+    if (at % 16 != 0)
+      return refuse(x, in, exec::TrapKind::kMisaligned,
+                    "the address of a matrix row is " + std::to_string(at & kOffsetMask) +
+                        " bytes into shared memory, which is not a multiple of 16",
+                    warp + i, kSharedWindow | (at & kOffsetMask), 16);
+    out[i] = !address.generic || window ? x.shared(in, warp + i, static_cast<uint32_t>(at), 16, write)
+                                        : x.generic(in, warp + i, at, 16, write);
     if (!out[i]) return false;
   }
   return true;
@@ -71,15 +58,12 @@ namespace {
 
 // Loads of whole matrices of 16-bit elements: what compilers emit.
 template <bool kTrans>
-void run_load(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_load(Exec& x, const Operands& in, const Matrices& m) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Matrices*>(in.data);
   const Cta& cta = *x.cta;
-  const bool usual = m.address.place != kNoRegister && m.address.bytes == 4 && !x.worker->each_access;
+  const bool usual = m.address.bytes == 4 && !x.worker->each_access;
   const uint32_t add = static_cast<uint32_t>(m.address.offset) - cta.shared_base;
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     std::byte* to[4];
     for (uint32_t r = 0; r < m.count; ++r)
       to[r] = reinterpret_cast<std::byte*>(x.reg<uint32_t>(m.registers[r]) + w);
@@ -98,20 +82,16 @@ void run_load(Lanes& lanes, const Operands& in) {
 }
 
 // Elements of 8 bits: transposed ones, and 6 or 4 bits that become 8.
-void run_load_bytes(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_load_bytes(Exec& x, const Operands& in, const Matrices& m) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Matrices*>(in.data);
   const uint32_t per_matrix = m.rows / 8u;  // registers
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     std::byte* rows[32];
     const uint32_t matrices = m.count / per_matrix;
     if (!matrix_rows(x, in, m.address, w, m.rows * matrices, false, rows)) return;
     for (uint32_t n = 0; n < matrices; ++n) {
       uint8_t tile[16][16];
-      for (uint32_t i = 0; i < m.rows; ++i)
-        unpack_row(m.unpack, reinterpret_cast<const uint8_t*>(rows[n * m.rows + i]), tile[i]);
+      for (uint32_t i = 0; i < m.rows; ++i) unpack(m.bits, rows[n * m.rows + i], tile[i]);
       for (uint32_t r = 0; r < per_matrix; ++r) {
         auto* d = reinterpret_cast<uint8_t*>(x.reg<uint32_t>(m.registers[n * per_matrix + r]) + w);
         if (!m.trans) {
@@ -128,12 +108,9 @@ void run_load_bytes(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-void store_matrices(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void store_matrices(Exec& x, const Operands& in, const Matrices& m) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Matrices*>(in.data);
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     std::byte* rows[32];
     if (!matrix_rows(x, in, m.address, w, 8u * m.count, true, rows)) return;
     for (uint32_t r = 0; r < m.count; ++r) {
@@ -153,11 +130,9 @@ void store_matrices(Lanes& lanes, const Operands& in) {
   }
 }
 
-void move_matrix(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void move_matrix(Exec& x, const Operands& in) {
   if (!x.converged(instr_of(in))) return;
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     const auto* a = reinterpret_cast<const std::byte*>(x.reg<uint32_t>(in.a) + w);
     auto* d = reinterpret_cast<std::byte*>(x.reg<uint32_t>(in.d) + w);
     Row tile[8];
@@ -168,7 +143,7 @@ void move_matrix(Lanes& lanes, const Operands& in) {
 }
 
 Handler load_handler(const Matrices& m) {
-  return m.bytes ? run_load_bytes : m.trans ? run_load<true> : run_load<false>;
+  return m.bytes ? handler<run_load_bytes> : m.trans ? handler<run_load<true>> : handler<run_load<false>>;
 }
 
 }  // namespace triton_runner::simt

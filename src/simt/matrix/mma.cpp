@@ -112,14 +112,11 @@ void multiply(const Exec& x, uint32_t warp, const num::MmaPlan& plan, const MmaG
 // + t, B's register i element 4 i + t of column g. A register holds `step` elements; add(sum, a, b) takes one
 // into a sum.
 template <class T, class Add>
-void run_chain(Lanes& lanes, const Operands& in, int step, Add add) {
-  Exec& x = exec_of(lanes);
+void run_chain(Exec& x, const Operands& in, const Mma& m, int step, Add add) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Mma*>(in.data);
   const MmaFragments& f = m.f;
   const uint32_t high = static_cast<uint32_t>(m.m) / 8, steps = static_cast<uint32_t>(m.k / step);
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     T result[4][32];
     for (uint32_t q = 0; q < f.c_count; ++q)
       for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -136,18 +133,15 @@ void run_chain(Lanes& lanes, const Operands& in, int step, Add add) {
 
 }  // namespace
 
-void run_mma(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_mma(Exec& x, const Operands& in, const Mma& m) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Mma*>(in.data);
   // Who looks at each instruction gets each, and so does a path that stands between them.
   const bool each = x.worker->checks || x.launch().shuffle || !m.whole || x.limit - x.pc < m.whole->following;
   const MmaGroup& g = each ? m.alone : *m.whole;
   for (uint32_t move : g.moves) (&instr_of(in))[move].run(x, (&instr_of(in))[move]);
   const num::MmaPlan& plan = g.plan[x.launch().fast_mma ? 1 : 0];
   scratch.begin(g.rows);
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     num::MmaColumns& columns = scratch.columns_of(x, w, g, plan);
     if (m.sparse) {
       num::MmaRows& rows = scratch.rows[0]->rows;
@@ -208,14 +202,13 @@ void set_alone(Mma& m) {
 }
 
 // m8n8k4, m16n8k4, k8, k16 of f64.
-void run_f64(Lanes& lanes, const Operands& in) {
-  run_chain<double>(lanes, in, 1, [](double sum, double a, double b) { return std::fma(a, b, sum); });
+void run_f64(Exec& x, const Operands& in, const Mma& m) {
+  run_chain<double>(x, in, m, 1, [](double sum, double a, double b) { return std::fma(a, b, sum); });
 }
 
 // 32 elements of one bit in a register.
-void run_b1(Lanes& lanes, const Operands& in) {
-  const bool is_xor = static_cast<const Mma*>(in.data)->is_xor;
-  run_chain<uint32_t>(lanes, in, 32, [=](uint32_t sum, uint32_t a, uint32_t b) {
+void run_b1(Exec& x, const Operands& in, const Mma& m) {
+  run_chain<uint32_t>(x, in, m, 32, [is_xor = m.is_xor](uint32_t sum, uint32_t a, uint32_t b) {
     return sum + static_cast<uint32_t>(std::popcount(is_xor ? a ^ b : a & b));
   });
 }

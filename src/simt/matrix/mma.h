@@ -40,10 +40,9 @@ struct Mma {
   std::optional<SparseA> sparse;
   std::optional<BlockScales> scales;
 };
-// Operands::data is the Mma.
-void run_mma(Lanes& lanes, const Operands& in);
-void run_f64(Lanes& lanes, const Operands& in);
-void run_b1(Lanes& lanes, const Operands& in);
+void run_mma(Exec& x, const Operands& in, const Mma& m);
+void run_f64(Exec& x, const Operands& in, const Mma& m);
+void run_b1(Exec& x, const Operands& in, const Mma& m);
 
 // Makes MmaGroup of one instruction.
 void set_alone(Mma& m);

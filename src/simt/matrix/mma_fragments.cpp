@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "refuse.h"
+
 namespace triton_runner::simt {
 
 using num::MmaType;
@@ -65,10 +67,9 @@ bool pack_sparse_rows(Exec& x, const Operands& in, uint32_t lane, const num::Mma
                       const void* const* tiles, const SparsePlaces& places, num::MmaRows& rows) {
   thread_local std::vector<float> dense;
   thread_local std::vector<uint8_t> present;
-  if (const char* why = expand_rows(plan, tiles, places, dense, present)) {
-    x.trap(in, exec::TrapKind::kInvalid, std::string("the metadata of a sparse matrix ") + why, lane);
-    return false;
-  }
+  if (const char* why = expand_rows(plan, tiles, places, dense, present))
+    return refuse(x, in, exec::TrapKind::kInvalid, std::string("the metadata of a sparse matrix ") + why,
+                  lane);
   num::mma_pack_rows(plan, rows, dense.data(), reinterpret_cast<const bool*>(present.data()));
   return true;
 }

@@ -32,7 +32,7 @@ class Run {
       if (at->guard != kNoRegister) break;
       if (at->run == copy_register(4)) {
         if (!take_move(*at)) break;
-      } else if (at->run == run_mma) {
+      } else if (at->run == handler<run_mma>) {
         if (!take(*static_cast<const Mma*>(at->data))) break;
         make(static_cast<uint32_t>(at - head_), best);
       } else {
@@ -142,7 +142,7 @@ class Run {
 void join_products(Code& code) {
   for (size_t i = 0; i < code.instrs.size(); ++i) {
     Instr& in = code.instrs[i];
-    if (in.run != run_mma || in.guard != kNoRegister) continue;
+    if (in.run != handler<run_mma> || in.guard != kNoRegister) continue;
     const auto& m = *static_cast<const Mma*>(in.data);
     if (m.sparse || m.scales) continue;
     MmaGroup whole = Run(&in).find(code.instrs.data() + code.instrs.size());

@@ -11,6 +11,7 @@
 #include "check/check.h"
 #include "divergence.h"
 #include "matrix/matrix_descriptor.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 
@@ -18,12 +19,11 @@ bool check_tensor(Exec& x, const Operands& in, Cta& cta, uint32_t lane, uint32_t
                   uint32_t columns, const char* what) {
   const uint32_t row = tensor_lane(address), column = tensor_column(address);
   if (row + uint64_t{lanes} <= kTensorLanes && tensor_memory(cta).allocated(column, columns)) return true;
-  x.trap(in, exec::TrapKind::kOutOfBounds,
-         std::string(what) + " of tensor memory at lane " + std::to_string(row) + ", column " +
-             std::to_string(column) + ": " + std::to_string(lanes) + " lanes and " + std::to_string(columns) +
-             " columns from there are not allocated",
-         lane);
-  return false;
+  return refuse(x, in, exec::TrapKind::kOutOfBounds,
+                std::string(what) + " of tensor memory at lane " + std::to_string(row) + ", column " +
+                    std::to_string(column) + ": " + std::to_string(lanes) + " lanes and " +
+                    std::to_string(columns) + " columns from there are not allocated",
+                lane);
 }
 
 Cta* pair_of(Cta& cta) {
@@ -78,31 +78,21 @@ uint32_t take(Exec& x, std::initializer_list<Cta*> ctas, uint32_t columns) {
 
 }  // namespace
 
-void tensor_alloc(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void tensor_alloc(Exec& x, const Operands& in, const TensorAllocation& a) {
   if (!x.converged(instr_of(in))) return;
-  const auto& a = *static_cast<const TensorAllocation*>(in.data);
   const uint32_t lane = first_on(x);
   const uint32_t columns = x.reg<uint32_t>(a.columns)[lane];
   if (!may_take(x, in, lane, columns)) return;
   const uint32_t first = take(x, {x.cta}, columns);
   if (first == kNoUnit) return x.retry_later(instr_of(in));
-  uint64_t at = static_cast<uint64_t>(a.address.offset);
-  if (a.address.place == kNoRegister)
-    at += x.cta->shared_base;
-  else
-    at += a.address.bytes == 4 ? x.reg<uint32_t>(a.address.place)[lane]
-                               : x.reg<uint64_t>(a.address.place)[lane];
-  std::byte* to = x.shared(in, lane, static_cast<uint32_t>(at), 4, true);
+  std::byte* to = x.shared(in, lane, static_cast<uint32_t>(a.address.at(x, lane)), 4, true);
   if (!to) return;
   const uint32_t address = first * kTensorUnit;
   std::memcpy(to, &address, 4);
 }
 
-void tensor_take(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+void tensor_take(Exec& x, const Operands& in) {
+  for (uint32_t i : x.lanes()) {
     const uint32_t columns = x.reg<uint32_t>(in.a)[i] * kTensorUnit;
     if (!may_take(x, in, i, columns)) return;
     Cta* other = in.small ? pair_of(*x.cta) : x.cta;
@@ -114,19 +104,16 @@ void tensor_take(Lanes& lanes, const Operands& in) {
   }
 }
 
-void tensor_give_back(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void tensor_give_back(Exec& x, const Operands& in) {
   TensorMemory& memory = tensor_memory(*x.cta);
-  for (uint32_t i = 0; i < x.count; ++i)
-    for (uint32_t u = 0; x.on(i) && u < memory.owner.size(); ++u)
+  for (uint32_t i : x.lanes())
+    for (uint32_t u = 0; u < memory.owner.size(); ++u)
       if (!(x.reg<uint32_t>(in.a)[i] >> u & 1)) memory.owner[u] = 0;
   ++x.cta->cluster->events;
 }
 
-void tensor_dealloc(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void tensor_dealloc(Exec& x, const Operands& in, const TensorAllocation& a) {
   if (!x.converged(instr_of(in))) return;
-  const auto& a = *static_cast<const TensorAllocation*>(in.data);
   TensorMemory& memory = tensor_memory(*x.cta);
   const uint32_t lane = first_on(x);
   const uint32_t address = x.reg<uint32_t>(a.tensor)[lane], columns = x.reg<uint32_t>(a.columns)[lane];
@@ -143,8 +130,7 @@ void tensor_dealloc(Lanes& lanes, const Operands& in) {
   ++x.cta->cluster->events;
 }
 
-void tensor_relinquish(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void tensor_relinquish(Exec& x, const Operands& in) {
   if (!x.converged(instr_of(in))) return;
   tensor_memory(*x.cta).relinquished = true;
 }
@@ -180,25 +166,21 @@ bool transfer_base(Exec& x, const Operands& in, const TensorTransfer& t, uint32_
   *lane = tensor_lane(address);
   *column = tensor_column(address);
   if (*lane < quarter || *lane + t.lanes > quarter + 32) {
-    x.trap(in, exec::TrapKind::kOutOfBounds,
-           "warp " + std::to_string((x.first + w) / 32) + " reaches lanes " + std::to_string(quarter) +
-               " to " + std::to_string(quarter + 31) + " of tensor memory; the address names lane " +
-               std::to_string(*lane) + ", and " + std::to_string(t.lanes) + " lanes are wanted",
-           w);
-    return false;
+    return refuse(x, in, exec::TrapKind::kOutOfBounds,
+                  "warp " + std::to_string((x.first + w) / 32) + " reaches lanes " + std::to_string(quarter) +
+                      " to " + std::to_string(quarter + 31) + " of tensor memory; the address names lane " +
+                      std::to_string(*lane) + ", and " + std::to_string(t.lanes) + " lanes are wanted",
+                  w);
   }
   const uint32_t columns = t.shape == TensorTransfer::k16x32x2 ? t.columns + t.split : t.columns;
   return check_tensor(x, in, *x.cta, w, address, t.lanes, columns, "an access");
 }
 
 template <bool kLoad>
-void run_transfer(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_transfer(Exec& x, const Operands& in, const TensorTransfer& t) {
   if (!x.converged(instr_of(in))) return;
-  const auto& t = *static_cast<const TensorTransfer*>(in.data);
   uint32_t* memory = tensor_memory(*x.cta).words.data();
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     uint32_t lane, column;
     if (!transfer_base(x, in, t, w, &lane, &column)) return;
     if (Checks* checks = x.worker->checks) {
@@ -239,16 +221,13 @@ void run_transfer(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-Handler transfer_handler(bool load) { return load ? run_transfer<true> : run_transfer<false>; }
+Handler transfer_handler(bool load) {
+  return load ? handler<run_transfer<true>> : handler<run_transfer<false>>;
+}
 
-namespace {}  // namespace
-
-void tensor_fold(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& f = *static_cast<const TensorFold*>(in.data);
+void tensor_fold(Exec& x, const Operands&, const TensorFold& f) {
   uint32_t* result = x.reg<uint32_t>(f.result);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     uint32_t value = x.reg<uint32_t>(f.registers[0])[i] & f.keep;
     for (uint32_t r : f.registers) value = redux_step(f.op, value, x.reg<uint32_t>(r)[i] & f.keep, f.nan);
     result[i] = f.is_float && std::isnan(std::bit_cast<float>(value)) ? 0x7fffffff : value;
@@ -260,13 +239,11 @@ namespace {
 // ---- cp
 
 struct CopyOp : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "copy to column " + std::to_string(tensor_column(address)) + " of tensor memory";
   }
-  const Instr* at() const override { return instr; }
   bool is_tensor_core() const override { return true; }
-  const Instr* instr;
-  Cta* cta;
   uint64_t descriptor;
   uint32_t address;
   Checks::UnderWay accesses{};  // of a checked launch
@@ -308,17 +285,8 @@ struct CopyOp : AsyncOp {
                         "the descriptor of tcgen05.cp reaches shared address " + std::to_string(at) +
                             ": the block has " + std::to_string(to.shared_bytes) + " bytes of shared memory",
                         kNoRegister, kSharedWindow | at, 16);
-        uint8_t bytes[17] = {}, raw[17] = {};
-        std::memcpy(raw, to.shared + at, 16);
-        if (c.unpack == 0) {
-          std::memcpy(bytes, raw, 16);
-        } else {
-          for (uint32_t i = 0; i < 16; ++i) {
-            const uint32_t bit = i * c.unpack, two = raw[bit / 8] | static_cast<uint32_t>(raw[bit / 8 + 1])
-                                                                        << 8;
-            bytes[i] = static_cast<uint8_t>(two >> (bit % 8) & ((1u << c.unpack) - 1));
-          }
-        }
+        uint8_t bytes[16];
+        unpack(c.bits, to.shared + at, bytes);
         auto put = [&](uint32_t lane) {
           for (uint32_t word = 0; word < 4; ++word)
             std::memcpy(&memory.words[(column + chunk * 4 + word) * kTensorLanes + base + lane],
@@ -346,14 +314,9 @@ struct CopyOp : AsyncOp {
 
 }  // namespace
 
-void tensor_copy(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& c = *static_cast<const TensorCopy*>(in.data);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
-    auto op = std::make_unique<CopyOp>();
-    op->instr = &instr_of(in);
-    op->cta = x.cta;
+void tensor_copy(Exec& x, const Operands& in, const TensorCopy& c) {
+  for (uint32_t i : x.lanes()) {
+    auto op = std::make_unique<CopyOp>(x, in);
     op->descriptor = x.reg<uint64_t>(c.descriptor)[i];
     op->address = c.address.at(x, i);
     if (Checks* checks = x.worker->checks) {
@@ -370,13 +333,11 @@ namespace {
 // ---- shift
 
 struct ShiftOp : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "shift of rows at column " + std::to_string(tensor_column(address)) + " of tensor memory";
   }
-  const Instr* at() const override { return instr; }
   bool is_tensor_core() const override { return true; }
-  const Instr* instr;
-  Cta* cta;
   uint32_t address;
   Checks::UnderWay accesses{};  // of a checked launch
   const TensorShift& shift() const { return *static_cast<const TensorShift*>(instr->data); }
@@ -397,14 +358,10 @@ struct ShiftOp : AsyncOp {
 
 }  // namespace
 
-void tensor_shift(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
-    auto op = std::make_unique<ShiftOp>();
-    op->instr = &instr_of(in);
-    op->cta = x.cta;
-    op->address = op->shift().address.at(x, i);
+void tensor_shift(Exec& x, const Operands& in, const TensorShift& shift) {
+  for (uint32_t i : x.lanes()) {
+    auto op = std::make_unique<ShiftOp>(x, in);
+    op->address = shift.address.at(x, i);
     if (tensor_lane(op->address) % 32 != 0)
       return x.trap(in, exec::TrapKind::kMisaligned,
                     "rows are shifted from a lane on that is a multiple of 32, not from " +
@@ -426,12 +383,10 @@ namespace {
 // ---- commit
 
 struct CommitOp : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "commit, which signals the mbarrier at " + shared_text(address);
   }
-  const Instr* at() const override { return instr; }
-  const Instr* instr;
-  Cta* cta;
   uint32_t address;
   uint32_t mask;  // of the cluster's blocks
   bool tells(uint32_t barrier) const override {
@@ -451,22 +406,13 @@ struct CommitOp : AsyncOp {
 
 }  // namespace
 
-void tensor_commit(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& c = *static_cast<const TensorCommit*>(in.data);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
-    uint64_t at = static_cast<uint64_t>(c.address.offset);
-    if (c.address.place == kNoRegister)
-      at += x.cta->shared_base;
-    else
-      at += c.address.bytes == 4 ? x.reg<uint32_t>(c.address.place)[i] : x.reg<uint64_t>(c.address.place)[i];
-    if (!mbarrier_valid(x, in, i, static_cast<uint32_t>(at))) return;
-    auto op = std::make_unique<CommitOp>();
-    op->instr = &instr_of(in);
-    op->cta = x.cta;
-    op->address = static_cast<uint32_t>(at);
-    op->mask = c.mask == kNoRegister ? 1u << (op->address >> kRankShift) : x.reg<uint16_t>(c.mask)[i];
+void tensor_commit(Exec& x, const Operands& in, const TensorCommit& c) {
+  for (uint32_t i : x.lanes()) {
+    const auto at = static_cast<uint32_t>(c.address.at(x, i));
+    if (!mbarrier_valid(x, in, i, at)) return;
+    auto op = std::make_unique<CommitOp>(x, in);
+    op->address = at;
+    op->mask = c.mask == kNoRegister ? 1u << (at >> kRankShift) : x.reg<uint16_t>(c.mask)[i];
     x.cta->cluster->issue(std::move(op));
   }
 }

@@ -1,5 +1,4 @@
-// Tensor memory: its allocation, loads and stores, copies from shared memory, commits. Operands::data of a handler is
-// the struct before it.
+// Tensor memory: its allocation, loads and stores, copies from shared memory, commits.
 #pragma once
 #include <vector>
 
@@ -10,17 +9,17 @@
 namespace triton_runner::simt {
 
 struct TensorAllocation {
-  MatrixAddress address;          // alloc: where the result goes
+  AddressPlace address;           // alloc: where the result goes
   uint32_t tensor = kNoRegister;  // dealloc: the address
   uint32_t columns = kNoRegister;
 };
-void tensor_alloc(Lanes& lanes, const Operands& in);
-void tensor_dealloc(Lanes& lanes, const Operands& in);
+void tensor_alloc(Exec& x, const Operands& in, const TensorAllocation& a);
+void tensor_dealloc(Exec& x, const Operands& in, const TensorAllocation& a);
 // Machine code counts in units of 32 columns: d = the first of `a` that are free and are taken, of both blocks of a pair where
 // `small` is 1; e, a predicate: there are. And what is given back: units whose bit in `a` is 0.
-void tensor_take(Lanes& lanes, const Operands& in);
-void tensor_give_back(Lanes& lanes, const Operands& in);
-void tensor_relinquish(Lanes& lanes, const Operands& in);
+void tensor_take(Exec& x, const Operands& in);
+void tensor_give_back(Exec& x, const Operands& in);
+void tensor_relinquish(Exec& x, const Operands& in);
 
 struct TensorTransfer {
   TensorAddress address;
@@ -30,7 +29,7 @@ struct TensorTransfer {
   uint32_t split = 0;                // 16x32bx2: columns between the halves
   uint32_t lanes = 32, columns = 0;  // of the whole; `columns` from one base
 };
-Handler transfer_handler(bool load);
+Handler transfer_handler(bool load);  // Operands::data is the TensorTransfer
 
 // The smallest or largest of what each thread has loaded.
 struct TensorFold {
@@ -40,28 +39,28 @@ struct TensorFold {
   bool is_float = false, nan = false;
   uint32_t keep = ~0u;  // bits: all but the sign for .abs
 };
-void tensor_fold(Lanes& lanes, const Operands& in);
+void tensor_fold(Exec& x, const Operands& in, const TensorFold& f);
 
 struct TensorCopy {
   TensorAddress address;
   uint32_t descriptor = kNoRegister;
   uint32_t rows = 128, bytes = 32;  // of the source
   enum Spread : uint8_t { kNone, kWarps02, kWarps01, kAll } spread = kNone;
-  uint32_t unpack = 0;  // bits of source elements: 6, 4, or 0
+  uint32_t bits = 8;  // of source elements: 8, 6, 4
   bool pair = false;
 };
-void tensor_copy(Lanes& lanes, const Operands& in);
+void tensor_copy(Exec& x, const Operands& in, const TensorCopy& c);
 
 struct TensorShift {
   TensorAddress address;
   bool pair = false;
 };
-void tensor_shift(Lanes& lanes, const Operands& in);
+void tensor_shift(Exec& x, const Operands& in, const TensorShift& shift);
 
 struct TensorCommit {
-  MatrixAddress address;
+  AddressPlace address;
   uint32_t mask = kNoRegister;  // blocks of the cluster
 };
-void tensor_commit(Lanes& lanes, const Operands& in);
+void tensor_commit(Exec& x, const Operands& in, const TensorCommit& c);
 
 }  // namespace triton_runner::simt

@@ -12,6 +12,7 @@
 #include "matrix/matrix_descriptor.h"
 #include "matrix/mma_fragments.h"
 #include "matrix/tcgen05_shape.h"
+#include "refuse.h"
 
 namespace triton_runner::simt {
 
@@ -34,25 +35,17 @@ void unpack_tiles(MmaType type, std::vector<uint8_t>* tiles) {
                         : type == MmaType::kE2M3 || type == MmaType::kE3M2 ? 6
                                                                            : 8;
   if (bits == 8) return;
-  for (size_t at = 0; at < tiles->size(); at += 16) {
-    uint8_t raw[17] = {};
-    std::memcpy(raw, tiles->data() + at, 16);
-    for (uint32_t i = 0; i < 16; ++i) {
-      const uint32_t bit = i * bits, two = raw[bit / 8] | static_cast<uint32_t>(raw[bit / 8 + 1]) << 8;
-      const uint32_t value = two >> (bit % 8) & ((1u << bits) - 1);
-      (*tiles)[at + i] = static_cast<uint8_t>(bits == 4 ? value << 2 : value);
-    }
-  }
+  for (size_t at = 0; at < tiles->size(); at += 16) unpack(bits, tiles->data() + at, tiles->data() + at);
+  if (bits == 4)
+    for (uint8_t& value : *tiles) value = static_cast<uint8_t>(value << 2);
 }
 
 struct ProductOp : AsyncOp {
+  using AsyncOp::AsyncOp;
   std::string text() const override {
     return "product to column " + std::to_string(tensor_column(d)) + " of tensor memory";
   }
-  const Instr* at() const override { return instr; }
   bool is_tensor_core() const override { return true; }
-  const Instr* instr;
-  Cta* cta;
   uint64_t a = 0, b = 0;  // descriptors, or A's tensor address
   uint64_t zeros = 0;     // the descriptor of columns of B that count as zeros
   uint32_t d = 0, bits = 0, a_scale = 0, b_scale = 0, metadata = 0;
@@ -63,8 +56,7 @@ struct ProductOp : AsyncOp {
   const Product& product() const { return *static_cast<const Product*>(instr->data); }
 
   bool invalid(Exec& x, std::string message) const {
-    x.trap(*instr, exec::TrapKind::kInvalid, std::move(message));
-    return false;
+    return refuse(x, *instr, exec::TrapKind::kInvalid, std::move(message));
   }
 
   void complete(Cluster&) override {
@@ -315,14 +307,9 @@ struct ProductOp : AsyncOp {
 
 }  // namespace
 
-void run_tcgen05_product(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& p = *static_cast<const Product*>(in.data);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    if (!x.on(i)) continue;
-    auto op = std::make_unique<ProductOp>();
-    op->instr = &instr_of(in);
-    op->cta = x.cta;
+void run_tcgen05_product(Exec& x, const Operands& in, const Product& p) {
+  for (uint32_t i : x.lanes()) {
+    auto op = std::make_unique<ProductOp>(x, in);
     op->a = p.a_in_tensor ? p.a.at(x, i) : x.reg<uint64_t>(p.a_descriptor)[i];
     op->b = x.reg<uint64_t>(p.b_descriptor)[i];
     op->d = p.d.at(x, i);

@@ -35,8 +35,7 @@ struct Tcgen05Product {
   bool scaled() const { return kind == Tcgen05Kind::kMxf8f6f4 || kind == Tcgen05Kind::kMxf4; }
   uint32_t b_bytes() const { return sparse ? 64 : 32; }  // of k, of a column of B
 };
-// Operands::data is the Tcgen05Product.
-void run_tcgen05_product(Lanes& lanes, const Operands& in);
+void run_tcgen05_product(Exec& x, const Operands& in, const Tcgen05Product& p);
 
 // The instruction descriptor.
 struct Tcgen05Shape {

@@ -236,8 +236,7 @@ void complete(Exec& x, Wgmma& part, Due due) {
   std::optional<Chain> columns_of;
   for (bool any = true; any;) {
     any = false;
-    for (uint32_t w = 0; w < x.count; w += 32) {
-      if (x.mask && !x.mask[w]) continue;
+    for (uint32_t w : x.warps()) {
       WarpQueue& q = part.warps[(x.first + w) / 32];
       if (q.done == q.products.size() || !due(q, q.done)) continue;
       any = true;
@@ -255,8 +254,7 @@ void complete(Exec& x, Wgmma& part, Due due) {
       if (x.worker->checks) x.worker->checks->finish(x, *chain.first->instr, chain.first->reads, true);
     }
   }
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     WarpQueue& q = part.warps[(x.first + w) / 32];
     q.products.erase(q.products.begin(), q.products.begin() + static_cast<ptrdiff_t>(q.done));
     q.done = 0;
@@ -319,13 +317,10 @@ void report_early(Exec& x, const Operands& in, uint32_t lane, const WarpQueue& q
 
 }  // namespace
 
-void run_wgmma(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void run_wgmma(Exec& x, const Operands& in, const WgmmaProduct& m) {
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const WgmmaProduct*>(in.data);
   Wgmma& part = part_of(*x.cta);
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
+  for (uint32_t w : x.warps()) {
     WarpQueue& queue = part.warps[(x.first + w) / 32];
     Issued p{&instr_of(in), 0, 0, true, queue.group, {}, {}, {}};
     if (m.sparse) {
@@ -351,31 +346,25 @@ void run_wgmma(Lanes& lanes, const Operands& in) {
     complete(x, part, [](const WarpQueue&, size_t) { return true; });
 }
 
-void wgmma_commit(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void wgmma_commit(Exec& x, const Operands& in) {
   if (!x.converged(instr_of(in))) return;
   Wgmma& part = part_of(*x.cta);
-  for (uint32_t w = 0; w < x.count; w += 32)
-    if (!x.mask || x.mask[w]) ++part.warps[(x.first + w) / 32].group;
+  for (uint32_t w : x.warps()) ++part.warps[(x.first + w) / 32].group;
 }
 
-void wgmma_wait(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void wgmma_wait(Exec& x, const Operands& in) {
   if (!x.converged(instr_of(in))) return;
   const auto left = static_cast<uint64_t>(in.imm);
   complete(x, part_of(*x.cta), [left](const WarpQueue& q, size_t i) {
     return machine::is_waited_for(q.products[i].group, left, q.group);
   });
-  for (uint32_t w = 0; w < x.count; w += 32)
-    if (!x.mask || x.mask[w]) cover(part_of(*x.cta).warps[(x.first + w) / 32], instr_of(in), left);
+  for (uint32_t w : x.warps()) cover(part_of(*x.cta).warps[(x.first + w) / 32], instr_of(in), left);
 }
 
-void wgmma_fence(Lanes& lanes, const Operands& in) { exec_of(lanes).converged(instr_of(in)); }
+void wgmma_fence(Exec& x, const Operands& in) { x.converged(instr_of(in)); }
 
-void wgmma_early_use(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
+void wgmma_early_use(Exec& x, const Operands& in, const EarlyProducts& early) {
   if (!x.worker->checks || !x.worker->checks->looks_for_races()) return;
-  const auto& early = *static_cast<const EarlyProducts*>(in.data);
   for (uint32_t i = 0; i < x.count; ++i) {
     if (!x.on(i)) continue;
     const WarpQueue& queue = part_of(*x.cta).warps[(x.first + i) / 32];

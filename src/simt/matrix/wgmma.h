@@ -25,18 +25,17 @@ struct WgmmaProduct {
   std::optional<SparseA> sparse;           // then B has twice as many
   uint32_t b_bytes() const { return sparse ? 2 * k_bytes : k_bytes; }
 };
-// Operands::data is the WgmmaProduct.
-void run_wgmma(Lanes& lanes, const Operands& in);
-void wgmma_commit(Lanes& lanes, const Operands& in);
-void wgmma_wait(Lanes& lanes, const Operands& in);  // imm: groups that may stay unfinished
-void wgmma_fence(Lanes& lanes, const Operands& in);
+void run_wgmma(Exec& x, const Operands& in, const WgmmaProduct& m);
+void wgmma_commit(Exec& x, const Operands& in);
+void wgmma_wait(Exec& x, const Operands& in);  // imm: groups that may stay unfinished
+void wgmma_fence(Exec& x, const Operands& in);
 
 // Before an instruction that uses D of these products early on some way: a launch that looks for races asks there
-// whether they are pending. Operands::data is the EarlyProducts.
+// whether they are pending.
 struct EarlyProducts {
   std::vector<const Source*> products;
   bool serialized;
 };
-void wgmma_early_use(Lanes& lanes, const Operands& in);
+void wgmma_early_use(Exec& x, const Operands& in, const EarlyProducts& early);
 
 }  // namespace triton_runner::simt

@@ -1,8 +1,6 @@
 // Instructions on registers alone: ptx::find_alu has their functions, this gives them their places.
 #include <triton_runner/ptx/alu.h>
 
-#include <algorithm>
-
 #include "ptx/lower.h"
 
 namespace triton_runner::simt {
@@ -23,8 +21,6 @@ bool lower_alu(Lowering& l, const ptx::Instruction& in) {
     return false;
   }
   const std::vector<const ptx::Operand*> operands = ptx::flattened(in);
-  uint32_t places[5];
-  std::fill(std::begin(places), std::end(places), kNoRegister);
   auto place_of = [&](int8_t which, ptx::Mod type) {
     if (which == ptx::Alu::kCarry) return l.carry();
     if (which < 0) return kNoRegister;
@@ -32,17 +28,13 @@ bool lower_alu(Lowering& l, const ptx::Instruction& in) {
     const uint32_t place = type == ptx::Mod::kNone ? l.reg(o) : l.place(o, type);
     if (!o.negated || place == kNoRegister) return place;
     const uint32_t flipped = l.temporary(1);
-    Instr& i = l.emit(flip_predicate);
-    i.d = flipped, i.a = place;
+    l.emit(flip_predicate, {.d = flipped, .a = place});
     return flipped;
   };
+  std::array<uint32_t, 6> places;
   for (size_t k = 0; k < 5; ++k) places[k] = place_of(found->operands[k], found->types[k]);
-  const uint32_t extra = place_of(found->extra, found->extra_type);
-  Instr& i = l.emit(found->run);
-  i.d = places[0], i.a = places[1], i.b = places[2], i.c = places[3], i.e = places[4];
-  i.small = found->small;
-  i.imm = found->extra == ptx::Alu::kNoOperand ? found->imm : extra;
-  return true;
+  places[5] = place_of(found->extra, found->extra_type);
+  return l.emit(*found, places);
 }
 
 }  // namespace triton_runner::simt

@@ -60,31 +60,24 @@ bool lower_atomic(Lowering& l, const ptx::Instruction& in) {
         in, "." + std::string(ptx::text(operation)) + " does not exist for ." + std::string(ptx::text(type)));
   if (!address_place(l, in.operands[at], &plan.address)) return false;
   const ptx::Operand& value = in.operands[at + 1];
+  const auto values = parts_of(value);
+  plan.n = static_cast<uint32_t>(values.size());
+  if (plan.n < 1 || plan.n > 8 || (plan.n & (plan.n - 1)) != 0)
+    return l.error(value.offset, "a vector of " + std::to_string(plan.n) + " elements");
+  for (uint32_t e = 0; e < plan.n; e++) plan.values[e] = l.place(values[e], type);
   std::fill_n(plan.results, 8, kNoRegister);
-  if (value.kind == OperandKind::kVector) {
-    plan.n = static_cast<uint32_t>(value.parts.size());
-    if (plan.n < 1 || plan.n > 8 || (plan.n & (plan.n - 1)) != 0)
-      return l.error(value.offset, "a vector of " + std::to_string(plan.n) + " elements");
-    for (uint32_t e = 0; e < plan.n; e++) plan.values[e] = l.place(value.parts[e], type);
-  } else {
-    plan.values[0] = l.place(value, type);
-  }
   if (has_result) {
     const ptx::Operand& result = in.operands[0];
-    if (result.kind == OperandKind::kVector) {
-      if (result.parts.size() != plan.n)
-        return l.error(result.offset, "as many results as values are needed");
-      for (uint32_t e = 0; e < plan.n; e++) plan.results[e] = l.reg(result.parts[e]);
-    } else {
-      plan.results[0] = l.reg(result);
-    }
+    const auto results = parts_of(result);
+    if (result.kind == OperandKind::kVector && results.size() != plan.n)
+      return l.error(result.offset, "as many results as values are needed");
+    for (size_t e = 0; e < results.size(); e++) plan.results[e] = l.reg(results[e]);
   }
   if (operation == Mod::kCas) {
     if (in.operands.size() < at + 3) return l.error(in, ".cas needs a value to compare with and a new one");
     plan.other = l.place(in.operands[at + 2], type);
   }
-  l.emit(atomic_handler(wide)).data = l.code.keep(plan);
-  return true;
+  return l.emit(atomic_handler(wide), {}, plan);
 }
 
 }  // namespace triton_runner::simt

@@ -19,10 +19,9 @@ namespace {
 constexpr size_t kMaxText = 4096;  // of one string that a kernel passes
 
 template <class T>
-T argument(Lanes& l, const BuiltinCall& call, uint32_t lane, size_t k) {
-  const Exec& x = exec_of(l);
+T argument(const Exec& x, const BuiltinCall& call, uint32_t lane, size_t k) {
   const uint32_t offset = call.args[k];
-  if (call.in_registers) return l.reg<T>(offset)[lane];
+  if (call.in_registers) return x.reg<T>(offset)[lane];
   T v;
   std::memcpy(&v, x.cta->local + uint64_t{x.first + lane} * x.code().local_bytes + offset, sizeof v);
   return v;
@@ -39,17 +38,15 @@ bool read_string(Exec& x, const Operands& in, uint32_t lane, uint64_t address, s
   return true;
 }
 
-void assert_fail(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
-  const BuiltinCall& call = *static_cast<const BuiltinCall*>(in.data);
-  const uint32_t lane = first_on(l);
+void assert_fail(Exec& x, const Operands& in, const BuiltinCall& call) {
+  const uint32_t lane = first_on(x);
   std::string message, file, function;
-  if (!read_string(x, in, lane, argument<uint64_t>(l, call, lane, 0), &message) ||
-      !read_string(x, in, lane, argument<uint64_t>(l, call, lane, 1), &file) ||
-      !read_string(x, in, lane, argument<uint64_t>(l, call, lane, 3), &function))
+  if (!read_string(x, in, lane, argument<uint64_t>(x, call, lane, 0), &message) ||
+      !read_string(x, in, lane, argument<uint64_t>(x, call, lane, 1), &file) ||
+      !read_string(x, in, lane, argument<uint64_t>(x, call, lane, 3), &function))
     return;
   x.trap(in, exec::TrapKind::kAssert,
-         message + " (" + file + ":" + std::to_string(argument<uint32_t>(l, call, lane, 2)) +
+         message + " (" + file + ":" + std::to_string(argument<uint32_t>(x, call, lane, 2)) +
              (function.empty() ? "" : ", in " + function) + ")",
          lane);
 }
@@ -158,20 +155,17 @@ class Formatter {
   uint64_t at_ = 0;
 };
 
-void print_formatted(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
-  const BuiltinCall& call = *static_cast<const BuiltinCall*>(in.data);
+void print_formatted(Exec& x, const Operands& in, const BuiltinCall& call) {
   const exec::LaunchOptions& options = *x.launch().options;
   exec::Observer* printer = options.printer ? options.printer : options.observer;
   std::string text;
-  for (uint32_t i = 0; i < l.count; ++i) {
-    if (!l.on(i)) continue;
+  for (uint32_t i : x.lanes()) {
     std::string format;
-    if (!read_string(x, in, i, argument<uint64_t>(l, call, i, 0), &format)) return;
-    if (!Formatter(x, in, i, argument<uint64_t>(l, call, i, 1)).format(format, &text)) return;
+    if (!read_string(x, in, i, argument<uint64_t>(x, call, i, 0), &format)) return;
+    if (!Formatter(x, in, i, argument<uint64_t>(x, call, i, 1)).format(format, &text)) return;
     const int32_t count = static_cast<int32_t>(format.size());
     if (call.in_registers)
-      l.reg<int32_t>(call.result)[i] = count;
+      x.reg<int32_t>(call.result)[i] = count;
     else if (call.result != kNoRegister)
       std::memcpy(x.cta->local + uint64_t{x.first + i} * x.code().local_bytes + call.result, &count,
                   sizeof count);
@@ -187,8 +181,8 @@ struct Builtin {
   Handler run;
 };
 constexpr Builtin kBuiltins[] = {
-    {"vprintf", 2, print_formatted},
-    {"__assertfail", 5, assert_fail},
+    {"vprintf", 2, handler<print_formatted>},
+    {"__assertfail", 5, handler<assert_fail>},
 };
 
 const Builtin* find(const ptx::Function& f) {
@@ -206,17 +200,17 @@ int builtin_number(std::string_view name) {
   return -1;
 }
 
-void call_builtin(Lanes& l, const Operands& in) {
-  const uint32_t first = first_on(l);
-  const uint64_t* a = l.reg<uint64_t>(in.a);
+void call_builtin(Exec& x, const Operands& in) {
+  const uint32_t first = first_on(x);
+  const uint64_t* a = x.reg<uint64_t>(in.a);
   bool same = true;
-  for (uint32_t i = first; i < l.count; ++i) same = same && (!l.on(i) || a[i] == a[first]);
+  for (uint32_t i = first; i < x.count; ++i) same = same && (!x.on(i) || a[i] == a[first]);
   const uint64_t number = a[first] - kFunctionWindow;
-  if (same && number < std::size(kBuiltins)) return kBuiltins[number].run(l, in);
-  exec_of(l).trap(in, exec::TrapKind::kUnsupported,
-                  same ? "it calls a function that is neither vprintf nor __assertfail"
-                       : "threads call different functions",
-                  first);
+  if (same && number < std::size(kBuiltins)) return kBuiltins[number].run(x, in);
+  x.trap(in, exec::TrapKind::kUnsupported,
+         same ? "it calls a function that is neither vprintf nor __assertfail"
+              : "threads call different functions",
+         first);
 }
 
 bool is_builtin(const ptx::Function& function) { return find(function) != nullptr; }
@@ -242,7 +236,7 @@ bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function&
       return l.error(returns[0].offset, "expected a .param variable or a register of the result's size");
     call.result = l.result_memory(function.returns[0], returns[0]);
   }
-  l.emit(builtin.run).data = l.code.keep(call);
+  l.emit(builtin.run, {}, call);
   if (!returns.empty()) l.take_result(function.returns[0], returns[0], call.result);
   return true;
 }

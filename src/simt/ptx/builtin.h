@@ -15,7 +15,7 @@ struct BuiltinCall {
 int builtin_number(std::string_view name);
 // The builtin whose number, under kFunctionWindow, is in the 64 bits of `a`, the same for all threads; data: a BuiltinCall
 // that suits each of them.
-void call_builtin(Lanes& l, const Operands& in);
+void call_builtin(Exec& x, const Operands& in);
 
 bool is_builtin(const ptx::Function& function);
 bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function& function,

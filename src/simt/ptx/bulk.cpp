@@ -12,9 +12,9 @@ using ptx::Mod;
 
 bool lower_bulk(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kTensor)) return lower_bulk_tensor(l, in);
-  if (in.has(Mod::kCommitGroup)) return l.emit(run_bulk_commit), true;
-  if (in.has(Mod::kWaitGroup)) return lower_wait(l, in, run_bulk_wait);
-  if (in.has(Mod::kPrefetch)) return l.emit(nothing), true;
+  if (in.has(Mod::kCommitGroup)) return l.emit<run_bulk_commit>();
+  if (in.has(Mod::kWaitGroup)) return lower_wait(l, in, handler<run_bulk_wait>);
+  if (in.has(Mod::kPrefetch)) return l.emit(nothing, {});
   if (in.has(Mod::kIgnoreOob)) return l.error(in, "cp.async.bulk with .ignore_oob is not executed");
   BulkPlan plan;
   // The spaces stand in the order destination, source.
@@ -42,12 +42,10 @@ bool lower_bulk(Lowering& l, const ptx::Instruction& in) {
       if (in.operands.size() < 5) return l.error(in, ".multicast::cluster needs a mask of blocks");
       plan.cta_mask = l.place(in.operands[4], Mod::kB16);
     }
-    l.emit(run_bulk_load).data = l.code.keep(plan);
-    return true;
+    return l.emit<run_bulk_load>(plan);
   }
   if (in.has(Mod::kCpMask)) plan.byte_mask = l.place(in.operands.back(), Mod::kB16);
-  l.emit(run_bulk_store).data = l.code.keep(plan);
-  return true;
+  return l.emit<run_bulk_store>(plan);
 }
 
 }  // namespace triton_runner::simt

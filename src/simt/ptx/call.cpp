@@ -16,27 +16,23 @@ constexpr uint32_t kDeepestCall = 64;
 
 // imm: the offset in each thread's local memory.
 template <class T>
-void store_local(Lanes& l, const Operands& in) {
-  const Exec& x = exec_of(l);
+void store_local(Exec& x, const Operands& in) {
   const uint64_t size = x.code().local_bytes;
-  const T* a = l.reg<T>(in.a);
+  const T* a = x.reg<T>(in.a);
   std::byte* to = x.cta->local + x.first * size + in.imm;
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) std::memcpy(to + i * size, a + i, sizeof(T));
+  for (uint32_t i : x.lanes()) std::memcpy(to + i * size, a + i, sizeof(T));
 }
 template <class T>
-void load_local(Lanes& l, const Operands& in) {
-  const Exec& x = exec_of(l);
+void load_local(Exec& x, const Operands& in) {
   const uint64_t size = x.code().local_bytes;
-  T* d = l.reg<T>(in.d);
+  T* d = x.reg<T>(in.d);
   const std::byte* from = x.cta->local + x.first * size + in.imm;
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) std::memcpy(d + i, from + i * size, sizeof(T));
+  for (uint32_t i : x.lanes()) std::memcpy(d + i, from + i * size, sizeof(T));
 }
 
 template <class T>
 Handler local_access(bool store) {
-  return store ? store_local<T> : load_local<T>;
+  return store ? handler<store_local<T>> : handler<load_local<T>>;
 }
 Handler local_access(bool store, uint32_t bytes) {
   if (bytes == 16) return local_access<unsigned __int128>(store);

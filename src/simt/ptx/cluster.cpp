@@ -14,9 +14,7 @@ bool lower_cluster(Lowering& l, const ptx::Instruction& in) {
   const uint32_t a = l.place(in.operands[1], wide ? Mod::kU64 : Mod::kU32);
   const uint32_t b = map ? l.place(in.operands[2], Mod::kU32) : kNoRegister;
   if (d == kNoRegister) return true;
-  Instr& i = l.emit(map ? map_handler(wide) : rank_handler(wide));
-  i.d = d, i.a = a, i.b = b;
-  return true;
+  return l.emit(map ? map_handler(wide) : rank_handler(wide), {.d = d, .a = a, .b = b});
 }
 
 }  // namespace triton_runner::simt

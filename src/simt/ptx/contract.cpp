@@ -28,8 +28,8 @@ uint32_t minus(Lowering& l, uint32_t place, Mod type) {
   uint64_t sign = uint64_t{1} << (part * 8 - 1);
   if (part < bytes) sign |= sign << part * 8;
   const uint32_t to = l.temporary(bytes);
-  Instr& i = l.emit(for_bytes(bytes, flip_sign<uint16_t>, flip_sign<uint32_t>, flip_sign<uint64_t>));
-  i.d = to, i.a = place, i.imm = static_cast<int64_t>(sign);
+  l.emit(for_bytes(bytes, flip_sign<uint16_t>, flip_sign<uint32_t>, flip_sign<uint64_t>),
+         {.d = to, .a = place, .imm = static_cast<int64_t>(sign)});
   return to;
 }
 
@@ -54,8 +54,7 @@ void ContractedCode::keep_operands(Lowering& l, const ptx::Instruction& product,
     const ptx::Operand& o = product.operands[k + 1];
     if (o.kind != ptx::OperandKind::kRegister) continue;
     const uint32_t bytes = bytes_of(product.type(0)), place = l.reg(o), to = l.temporary(bytes);
-    Instr& i = l.emit(copy_register(bytes));
-    i.d = to, i.a = place;
+    l.emit(copy_register(bytes), {.d = to, .a = place});
     kept_[index][k] = to;
   }
 }
@@ -79,10 +78,9 @@ bool ContractedCode::lower_sum(Lowering& l, const ptx::Instruction& sum, const p
   uint32_t addend = l.place(operands[3], type);
   if (c.minus_product) a = minus(l, a, type);
   if (c.minus_addend) addend = minus(l, addend, type);
-  Instr& i = l.emit(found->run);
-  i.d = l.reg(sum.operands[0]), i.a = a, i.b = b, i.c = addend;
-  i.small = found->small, i.imm = found->imm;
-  return true;
+  return l.emit(
+      found->run,
+      {.d = l.reg(sum.operands[0]), .a = a, .b = b, .c = addend, .small = found->small, .imm = found->imm});
 }
 
 bool ContractedCode::lower_division(Lowering& l, const ptx::Instruction& div) {
@@ -95,10 +93,8 @@ bool ContractedCode::lower_division(Lowering& l, const ptx::Instruction& div) {
   const auto found = ptx::find_alu(l.module, f_, product);
   if (!found) return false;
   const uint32_t a = l.place(div.operands[1], Mod::kF32), b = l.constant(*reciprocal, 4);
-  Instr& i = l.emit(found->run);
-  i.d = l.reg(div.operands[0]), i.a = a, i.b = b;
-  i.small = found->small, i.imm = found->imm;
-  return true;
+  return l.emit(found->run,
+                {.d = l.reg(div.operands[0]), .a = a, .b = b, .small = found->small, .imm = found->imm});
 }
 
 }  // namespace triton_runner::simt

@@ -15,10 +15,7 @@ bool lower_branch_table(Lowering& l, const ptx::Instruction& in) {
   auto table = std::make_shared<BranchTable>();
   table->targets.resize(in.targets.size());
   for (size_t i = 0; i < in.targets.size(); ++i) l.table_entry(&table->targets[i], in.targets[i]);
-  Instr& i = l.emit(branch_table);
-  i.a = a;
-  i.small = 4;
-  i.data = table.get();
+  l.emit<branch_table>({.a = a, .small = 4, .data = table.get()});
   l.code.kept.push_back(table);
   return true;
 }
@@ -46,10 +43,7 @@ bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand&
   table->targets.resize(l.module.functions().size());
   l.code.kept.push_back(table);
   uint32_t a = l.place(target, ptx::Mod::kB64);
-  Instr& i = l.emit(branch_table);
-  i.a = a;
-  i.small = 8;
-  i.data = table.get();
+  l.emit<branch_table>({.a = a, .small = 8, .data = table.get()});
   std::vector<uint32_t> ends;
   for (const ptx::Function* f : callees) {
     if (!l.inline_call(in, *f, returns, args, &table->targets[function_index(l.module, *f)])) return false;
@@ -117,15 +111,12 @@ bool lower_control(Lowering& l, const ptx::Instruction& in) {
         l.jump_to_end(at);
         return true;
       }
-      l.emit(end_thread);
-      return true;
+      return l.emit(end_thread, {});
     case ptx::Opcode::kExit:
-      l.emit(end_thread);
-      return true;
+      return l.emit(end_thread, {});
     case ptx::Opcode::kTrap:
     case ptx::Opcode::kBrkpt:
-      l.emit(trap_here);
-      return true;
+      return l.emit<trap_here>();
     default:
       return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
   }

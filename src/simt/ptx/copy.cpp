@@ -30,8 +30,7 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
         extra.kind == ptx::OperandKind::kRegister && l.declared(extra).type == Mod::kPred;
     (is_predicate ? plan.ignore : plan.from_bytes) = l.place(extra, is_predicate ? Mod::kPred : Mod::kU32);
   }
-  l.emit(run_copy).data = l.code.keep(plan);
-  return true;
+  return l.emit<run_copy>(plan);
 }
 
 }  // namespace
@@ -39,23 +38,19 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
 bool lower_wait(Lowering& l, const ptx::Instruction& in, Handler wait) {
   int64_t n = 0;
   if (in.operands.size() != 1 || !l.integer(in.operands[0], &n)) return false;
-  l.emit(wait).small = static_cast<uint32_t>(n);
-  return true;
+  return l.emit(wait, {.small = static_cast<uint32_t>(n)});
 }
 
 bool lower_cp(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kBulk)) return lower_bulk(l, in);
-  if (in.has(Mod::kCommitGroup)) return l.emit(run_copy_commit), true;
-  if (in.has(Mod::kWaitAll)) return l.emit(run_copy_wait_all), true;
-  if (in.has(Mod::kWaitGroup)) return lower_wait(l, in, run_copy_wait);
+  if (in.has(Mod::kCommitGroup)) return l.emit<run_copy_commit>();
+  if (in.has(Mod::kWaitAll)) return l.emit<run_copy_wait_all>();
+  if (in.has(Mod::kWaitGroup)) return lower_wait(l, in, handler<run_copy_wait>);
   if (in.has(Mod::kMbarrier) || in.has(Mod::kArrive)) {
     AddressPlace address;
     address.generic = !in.has(Mod::kShared) && !in.has(Mod::kSharedCta);
     if (in.operands.size() != 1 || !address_place(l, in.operands[0], &address)) return false;
-    Instr& i = l.emit(run_copy_arrive);
-    i.data = l.code.keep(address);
-    i.small = in.has(Mod::kNoinc);
-    return true;
+    return l.emit(handler<run_copy_arrive>, {.small = in.has(Mod::kNoinc)}, address);
   }
   return lower_copy(l, in);
 }

@@ -15,8 +15,7 @@ bool lower_launch_control(Lowering& l, const ptx::Instruction& in) {
     if (!address_place(l, in.operands[0], &request.answer) ||
         !address_place(l, in.operands[1], &request.barrier))
       return false;
-    l.emit(run_try_cancel).data = l.code.keep(request);
-    return true;
+    return l.emit<run_try_cancel>(request);
   }
   CancelQuery question;
   const ptx::Operand& result = in.operands[0];
@@ -29,10 +28,8 @@ bool lower_launch_control(Lowering& l, const ptx::Instruction& in) {
   } else {
     question.words[in.has(Mod::kGetFirstCtaidY) ? 1 : in.has(Mod::kGetFirstCtaidZ) ? 2 : 0] = l.reg(result);
   }
-  question.answer = l.place(in.operands[1], Mod::kB128);
-  if (question.answer == kNoRegister) return false;
-  l.emit(run_cancel_query).data = l.code.keep(question);
-  return true;
+  if (!l.place(in.operands[1], Mod::kB128, &question.answer)) return false;
+  return l.emit<run_cancel_query>(question);
 }
 
 }  // namespace triton_runner::simt

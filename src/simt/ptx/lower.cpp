@@ -55,7 +55,7 @@ bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
 
 Lowering::Lowering(Code& to, const Program& program, base::Diagnostics& sink,
                    std::span<const exec::RegisterProbe> probes, exec::Stopper* stopper)
-    : code(to),
+    : Emitter(to),
       module(*program.module),
       entry(*program.entry),
       contracts(program.contract),
@@ -86,34 +86,6 @@ bool Lowering::unknown_opcode(const ptx::Instruction& in) {
     if (!row.text.empty()) known.emplace_back(row.text);
   for (const std::string& n : base::nearest_names(name, known)) notes.push_back("did you mean '" + n + "'?");
   return error(in, "'" + name + "' is not a PTX opcode that the engine knows", notes);
-}
-
-uint32_t Lowering::temporary(uint32_t bytes) {
-  uint64_t at = code.register_bytes;
-  code.register_bytes = aligned(at + uint64_t{bytes} * code.threads, 64);
-  return static_cast<uint32_t>(at);
-}
-
-uint32_t Lowering::constant(uint64_t bits, uint32_t bytes) {
-  if (bytes < 8) bits &= (uint64_t{1} << bytes * 8) - 1;
-  auto [it, is_new] = constants_.try_emplace({bits, bytes}, 0);
-  if (is_new) {
-    it->second = temporary(bytes);
-    uint64_t high = bytes == 16 && static_cast<int64_t>(bits) < 0 ? ~uint64_t{0} : 0;
-    code.constants.push_back({it->second, bytes, bits, high, Constant::kBits});
-  }
-  return it->second;
-}
-
-uint32_t Lowering::thread_constant(ptx::Special special, uint32_t bytes) {
-  auto [it, is_new] = thread_constants_.try_emplace({static_cast<uint64_t>(special), bytes}, 0);
-  if (is_new) {
-    it->second = temporary(bytes);
-    code.constants.push_back({it->second, bytes, code.thread_values.size(), 0, Constant::kThread});
-    std::vector<uint64_t>& values = code.thread_values.emplace_back();
-    for (uint32_t t = 0; t < code.threads; ++t) values.push_back(thread_special(code, special, t));
-  }
-  return it->second;
 }
 
 uint32_t Lowering::reg(const ptx::Operand& operand) {
@@ -398,7 +370,7 @@ void Lowering::emit_probes(const Frame& frame, uint32_t instruction, bool after)
     ProbePlace place{p, {}};
     for (uint32_t r : probe.registers)
       place.registers.emplace_back(frame.places[r], bytes_of(frame.function->registers[r].type));
-    Instr& i = emit_look(show_registers);
+    Instr& i = emit_look(handler<show_registers>);
     if (!after) i.guard = kNoRegister;
     i.data = code.keep(std::move(place));
   }
@@ -435,7 +407,7 @@ void Lowering::emit_stop(Frame& frame, const ptx::Instruction& in) {
     site.lines.push_back({std::string(at->file), static_cast<int>(at->line), static_cast<int>(at->column)});
   const uint32_t place = stopper_->add_place(site);
   if (place == exec::Stopper::kNowhere) return;
-  Instr& i = emit_look(stop_lanes);
+  Instr& i = emit_look(handler<stop_lanes>);
   i.guard = kNoRegister;
   i.data = code.keep(StopPlace{place, frame.registers});
 }

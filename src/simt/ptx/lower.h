@@ -13,8 +13,7 @@
 #include <triton_runner/ptx/products.h>
 #include <triton_runner/simt/simt.h>
 
-#include "code.h"
-#include "exec.h"
+#include "ptx/emitter.h"
 
 namespace triton_runner::simt {
 
@@ -25,7 +24,7 @@ struct Program {
   bool contract = true;  // as ptxas does, unless it gets -fmad=false
 };
 
-class Lowering {
+class Lowering : public Emitter {
  public:
   // With the probes of a launch in it, where there are any.
   Lowering(Code& code, const Program& program, base::Diagnostics& sink,
@@ -34,7 +33,6 @@ class Lowering {
   // The program's body alone, of which the registers have these places: what a line of another instruction set does.
   bool lower_body(std::vector<uint32_t> places);
 
-  Code& code;
   const ptx::Module& module;
   const ptx::Function& entry;
   const bool contracts;
@@ -44,8 +42,10 @@ class Lowering {
   // `type`; variables give their address, special registers their value). Vectors and addresses are not
   // places. kNoRegister after an error.
   uint32_t place(const ptx::Operand& operand, ptx::Mod type);
+  bool place(const ptx::Operand& operand, ptx::Mod type, uint32_t* out) {
+    return (*out = place(operand, type)) != kNoRegister;
+  }
   uint32_t reg(const ptx::Operand& operand);  // must be a register or _: kNoRegister for _
-  uint32_t constant(uint64_t bits, uint32_t bytes);
   // [base + offset]: the register (or constant) that holds the base, and the bytes to add.
   struct Address {
     uint32_t place = kNoRegister;
@@ -56,17 +56,12 @@ class Lowering {
   bool address(const ptx::Operand& operand, Address* out);
   // An operand that has to be a constant of the text; false (with an error) if it is not.
   bool integer(const ptx::Operand& operand, int64_t* out);
-  // The place of a special register that differs by thread.
-  uint32_t thread_constant(ptx::Special special, uint32_t bytes);
-  // A new place that nothing else uses.
-  uint32_t temporary(uint32_t bytes);
-  uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF
   // What the engine is told of an instruction, once for all copies of it.
   Source* source(const ptx::Instruction& in);
   // The instruction accesses memory at what this register says (Source::addresses).
   void addresses_by(uint32_t place);
-  // Appends an instruction with the guard of the one being lowered.
-  Instr& emit(Handler run);
+  using Emitter::emit;
+  Instr& emit(Handler run) override;
   Instr& emit_look(Handler run);  // it only looks: checks pass it over
   bool error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes = {});
   bool unknown_opcode(const ptx::Instruction& in);
@@ -122,10 +117,8 @@ class Lowering {
   exec::Stopper* stopper_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
   Frame* frame_ = nullptr;
-  uint32_t carry_ = kNoRegister;
   const ptx::Instruction* current_ = nullptr;
   std::unordered_map<const ptx::Instruction*, Source*> sources_;
-  std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, thread_constants_;
   std::unordered_map<const ptx::Variable*, uint32_t> offsets_;  // shared, local, param
   std::unordered_map<std::string_view, uint64_t> global_addresses_;
   struct Fixup {
@@ -137,6 +130,10 @@ class Lowering {
   std::vector<Fixup> fixups_, ends_, table_ends_;
 };
 
+// {%r1, %r2} or a single operand.
+inline std::span<const ptx::Operand> parts_of(const ptx::Operand& operand) {
+  return operand.kind == ptx::OperandKind::kVector ? operand.parts : std::span(&operand, 1);
+}
 inline uint32_t bytes_of(ptx::Mod type) { return static_cast<uint32_t>(std::max(1, ptx::bits(type) / 8)); }
 // The number of a function: of its address, and of its entry in a table of all.
 uint64_t function_index(const ptx::Module& module, const ptx::Function& function);

@@ -10,12 +10,12 @@
 namespace triton_runner::simt {
 
 bool lower_matrix_address(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand,
-                          MatrixAddress* out);
+                          AddressPlace* out);
 bool lower_tensor_address(Lowering& l, const ptx::Operand& operand, TensorAddress* out);
 // The places of {%r1, %r2, ...} or of a single register; false after an error. `written`: they are results (_
 // gets a place of its own); else immediates of `type` may stand among them.
-bool lower_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, ptx::Mod type,
-                     bool written, uint32_t* places, uint32_t* count, uint32_t most);
+bool lower_registers(Lowering& l, const ptx::Operand& operand, ptx::Mod type, bool written, uint32_t* places,
+                     uint32_t* count, uint32_t most);
 // The element type of A or B; packed: two e2m1 a byte.
 std::optional<num::MmaType> mma_type(ptx::Mod type, bool packed);
 std::optional<num::MmaSum> mma_sum(ptx::Mod type);

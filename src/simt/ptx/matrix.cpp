@@ -1,4 +1,5 @@
 // ldmatrix, stmatrix, movmatrix, and operands of all instructions on matrices. PTX ISA 9.7.14.5.15 to 9.7.14.5.17.
+#include "ptx/addresses.h"
 #include "ptx/matrices.h"
 
 namespace triton_runner::simt {
@@ -7,24 +8,19 @@ using ptx::Mod;
 using ptx::OperandKind;
 
 bool lower_matrix_address(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand,
-                          MatrixAddress* out) {
-  Lowering::Address a;
-  if (!l.address(operand, &a)) return false;
-  out->is_shared = in.has(Mod::kShared) || in.has(Mod::kSharedCta) || a.variable;
-  out->place = a.place;
-  out->bytes = a.bytes;
-  out->offset = a.offset + (a.variable ? l.shared_offset(*a.variable) : 0);
+                          AddressPlace* out) {
+  if (!address_place(l, operand, out)) return false;
+  const ptx::Operand& base = operand.kind == OperandKind::kAddress ? operand.parts[0] : operand;
+  out->generic = !in.has(Mod::kShared) && !in.has(Mod::kSharedCta) && base.kind != OperandKind::kVariable;
   return true;
 }
 
-bool lower_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, Mod type,
-                     bool written, uint32_t* places, uint32_t* count, uint32_t most) {
-  std::span<const ptx::Operand> parts(&operand, 1);
-  if (operand.kind == OperandKind::kVector) parts = operand.parts;
+bool lower_registers(Lowering& l, const ptx::Operand& operand, Mod type, bool written, uint32_t* places,
+                     uint32_t* count, uint32_t most) {
+  const auto parts = parts_of(operand);
   if (parts.size() > most)
     return l.error(operand.offset, "expected at most " + std::to_string(most) + " registers, there are " +
                                        std::to_string(parts.size()));
-  (void)in;
   *count = static_cast<uint32_t>(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     places[i] = written ? l.reg(parts[i]) : l.place(parts[i], type);
@@ -45,21 +41,18 @@ bool lower_load_store(Lowering& l, const ptx::Instruction& in, bool load) {
     m.rows = 16;
     n *= 2;
   }
-  if (in.has(Mod::kB6x16P32)) m.unpack = Unpack::k6;
-  if (in.has(Mod::kB4x16P64)) m.unpack = Unpack::k4;
+  m.bits = in.has(Mod::kB6x16P32) ? 6 : in.has(Mod::kB4x16P64) ? 4 : 8;
   uint32_t count = 0;
   const ptx::Operand& registers = in.operands[load ? 0 : 1];
-  if (!lower_registers(l, in, registers, Mod::kB32, load, m.registers, &count, 4)) return false;
+  if (!lower_registers(l, registers, Mod::kB32, load, m.registers, &count, 4)) return false;
   if (count != n)
     return l.error(registers.offset, "'" + std::string(in.spelling) + "' takes " + std::to_string(n) +
                                          (n == 1 ? " register, there are " : " registers, there are ") +
                                          std::to_string(count));
   m.count = static_cast<uint8_t>(n);
   if (!lower_matrix_address(l, in, in.operands[load ? 1 : 0], &m.address)) return false;
-  Handler run = load ? load_handler(m) : store_matrices;
-  Instr& out = l.emit(run);
-  out.data = l.code.keep(m);
-  return true;
+  Handler run = load ? load_handler(m) : handler<store_matrices>;
+  return l.emit(run, {}, m);
 }
 
 }  // namespace
@@ -73,10 +66,7 @@ bool lower_matrix(Lowering& l, const ptx::Instruction& in) {
     case ptx::Opcode::kMovmatrix: {
       const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], Mod::kB32);
       if (d == kNoRegister || a == kNoRegister) return l.error(in, "movmatrix takes two registers");
-      Instr& out = l.emit(move_matrix);
-      out.d = d;
-      out.a = a;
-      return true;
+      return l.emit<move_matrix>({.d = d, .a = a});
     }
     case ptx::Opcode::kMma:
       return lower_mma(l, in);

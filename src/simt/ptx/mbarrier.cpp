@@ -24,10 +24,7 @@ bool lower_arrive(Lowering& l, const ptx::Instruction& in, MbarrierPlan op) {
   op.drop = in.has(Mod::kArriveDrop);
   op.no_complete = in.has(Mod::kNoComplete);
   if (op.expect_tx && op.value == kNoRegister) return l.error(in, ".expect_tx needs a number of bytes");
-  Instr& i = l.emit(run_mbarrier_arrive);
-  i.d = has_state ? l.reg(in.operands[0]) : kNoRegister;
-  i.data = l.code.keep(op);
-  return true;
+  return l.emit(handler<run_mbarrier_arrive>, {.d = has_state ? l.reg(in.operands[0]) : kNoRegister}, op);
 }
 
 }  // namespace
@@ -42,9 +39,7 @@ bool lower_mbarrier(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kPendingCount)) {
     const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], Mod::kB64);
     if (d == kNoRegister) return true;
-    Instr& i = l.emit(run_mbarrier_pending_count);
-    i.d = d, i.a = a;
-    return true;
+    return l.emit<run_mbarrier_pending_count>({.d = d, .a = a});
   }
   if (in.has(Mod::kTestWait) || in.has(Mod::kTryWait)) {
     if (in.operands.size() < 3) return l.error(in, "a predicate, the barrier's address and what to wait for");
@@ -53,24 +48,21 @@ bool lower_mbarrier(Lowering& l, const ptx::Instruction& in) {
     op.value = l.place(in.operands[2], op.parity ? Mod::kU32 : Mod::kB64);
     const uint32_t d = l.reg(in.operands[0]);
     if (d == kNoRegister) return l.error(in, "the result of a wait has to be a predicate");
-    Instr& i = l.emit(in.has(Mod::kTryWait) ? run_mbarrier_try_wait : run_mbarrier_test_wait);
-    i.d = d;
-    i.data = l.code.keep(op);
-    return true;
+    return l.emit(in.has(Mod::kTryWait) ? handler<run_mbarrier_try_wait> : handler<run_mbarrier_test_wait>,
+                  {.d = d}, op);
   }
   if (!address(0)) return false;
   Handler run = nullptr;
   if (in.has(Mod::kInval)) {
-    run = run_mbarrier_inval;
+    run = handler<run_mbarrier_inval>;
   } else {
     if (in.operands.size() < 2) return l.error(in, "needs the barrier's address and a count");
     op.value = l.place(in.operands[1], Mod::kU32);
-    run = in.has(Mod::kInit)       ? run_mbarrier_init
-          : in.has(Mod::kExpectTx) ? run_mbarrier_expect_tx
-                                   : run_mbarrier_complete_tx;
+    run = in.has(Mod::kInit)       ? handler<run_mbarrier_init>
+          : in.has(Mod::kExpectTx) ? handler<run_mbarrier_expect_tx>
+                                   : handler<run_mbarrier_complete_tx>;
   }
-  l.emit(run).data = l.code.keep(op);
-  return true;
+  return l.emit(run, {}, op);
 }
 
 }  // namespace triton_runner::simt

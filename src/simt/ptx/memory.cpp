@@ -40,8 +40,7 @@ Space space_of(const ptx::Variable& v, Space otherwise) {
 
 // The registers of a load or store, all of one size.
 bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& value, Access& a) {
-  std::span<const ptx::Operand> parts(&value, 1);
-  if (value.kind == ptx::OperandKind::kVector) parts = value.parts;
+  const auto parts = parts_of(value);
   if (parts.size() > kMaxWords) return l.error(value.offset, "a vector has at most 8 elements");
   a.words = static_cast<uint32_t>(parts.size());
   a.reg_bytes = a.word_bytes;
@@ -101,7 +100,7 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
         return l.error(in, "bytes " + std::to_string(address.offset) + " to " +
                                std::to_string(address.offset + a.bytes()) + " are not in parameter '" +
                                std::string(v.name) + "'");
-      run = load_param;
+      run = handler<load_param>;
     } else {
       // The variable's address is a constant; it also says which space this is.
       ptx::Operand name;
@@ -118,10 +117,7 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
   const bool in_global = a.space != Space::kShared && a.space != Space::kLocal && a.space != Space::kParam;
   if (!run && in_global && a.address_bytes == 4) return l.error(in, "global memory has addresses of 64 bits");
   if (!run) run = access_handler(a, write);
-  Instr& i = l.emit(run);
-  i.a = address.place;
-  i.data = l.code.keep(a);
-  return true;
+  return l.emit(run, {.a = address.place}, a);
 }
 
 }  // namespace
@@ -137,9 +133,7 @@ bool lower_memory(Lowering& l, const ptx::Instruction& in) {
     case ptx::Opcode::kCreatepolicy: {
       // A cache policy is a number that only hints look at.
       uint32_t zero = l.constant(0, 8), d = l.reg(in.operands[0]);
-      Instr& i = l.emit(copy_register(8));
-      i.d = d, i.a = zero;
-      return true;
+      return l.emit(copy_register(8), {.d = d, .a = zero});
     }
     default:  // prefetch, discard, applypriority: hints
       return lower_hint(l, in);

@@ -148,16 +148,16 @@ bool lower_mma(Lowering& l, const ptx::Instruction& in) {
   if (type == Mod::kF16 && m.m == 8) return refuse("m8n8k4 of f16 is sm_70's, which is not executed");
   const Mod word = type == Mod::kF64 ? Mod::kF64 : Mod::kB32;
   MmaFragments& f = m.f;
-  if (!lower_registers(l, in, in.operands[0], word, true, f.d, &f.d_count, 4) ||
-      !lower_registers(l, in, in.operands[1], word, false, f.a, &f.a_count, 8) ||
-      !lower_registers(l, in, in.operands[2], word, false, f.b, &f.b_count, 4) ||
-      !lower_registers(l, in, in.operands[3], word, false, f.c, &f.c_count, 4))
+  if (!lower_registers(l, in.operands[0], word, true, f.d, &f.d_count, 4) ||
+      !lower_registers(l, in.operands[1], word, false, f.a, &f.a_count, 8) ||
+      !lower_registers(l, in.operands[2], word, false, f.b, &f.b_count, 4) ||
+      !lower_registers(l, in.operands[3], word, false, f.c, &f.c_count, 4))
     return false;
   Counts counts;
-  Handler run = run_mma;
+  Handler run = handler<run_mma>;
   if (type == Mod::kF64 || type == Mod::kB1) {
     const int row = type == Mod::kF64 ? 4 : 128;  // elements: a register of each of the four threads of a row
-    run = type == Mod::kF64 ? run_f64 : run_b1;
+    run = type == Mod::kF64 ? handler<run_f64> : handler<run_b1>;
     m.is_xor = type == Mod::kB1 && in.has(Mod::kXor);
     counts = {static_cast<uint32_t>(m.m / 8 * m.k / row), static_cast<uint32_t>(m.k / row),
               static_cast<uint32_t>(m.m / 4)};
@@ -176,9 +176,7 @@ bool lower_mma(Lowering& l, const ptx::Instruction& in) {
     if (!lower_scales(l, in, m.plan[0], next, &*m.scales)) return false;
   }
   set_alone(m);
-  Instr& out = l.emit(run);
-  out.data = l.code.keep(std::move(m));
-  return true;
+  return l.emit(run, {}, std::move(m));
 }
 
 }  // namespace triton_runner::simt

@@ -26,10 +26,8 @@ bool lower_cvta(Lowering& l, const ptx::Instruction& in) {
     run = bytes == 8 ? add_window : run;
   if (bytes == 8 && in.has(ptx::Mod::kParam))
     run = in.has(ptx::Mod::kTo) ? generic_to_param : param_to_generic;
-  Instr& i = l.emit(run);
-  i.d = d, i.a = a;
-  i.imm = static_cast<int64_t>(in.has(ptx::Mod::kTo) ? kWindowMask : window);
-  return true;
+  const uint64_t mask = in.has(ptx::Mod::kTo) ? kWindowMask : window;
+  return l.emit(run, {.d = d, .a = a, .imm = static_cast<int64_t>(mask)});
 }
 
 }  // namespace
@@ -39,12 +37,10 @@ bool lower_move(Lowering& l, const ptx::Instruction& in) {
   if (in.opcode == ptx::Opcode::kIsspacep) {
     const uint64_t window = window_of(in);
     uint32_t a = l.place(in.operands[1], ptx::Mod::kU64), d = l.reg(in.operands[0]);
-    Instr& i = l.emit(is_space);
-    i.d = d, i.a = a;
-    i.imm = static_cast<int64_t>(window);
-    i.small = in.has(ptx::Mod::kParam) ? 2 : window == 0;
-    i.e = in.has(ptx::Mod::kShared) || in.has(ptx::Mod::kSharedCta);
-    return true;
+    const uint32_t of_block = in.has(ptx::Mod::kShared) || in.has(ptx::Mod::kSharedCta);
+    const uint32_t kind = in.has(ptx::Mod::kParam) ? 2 : window == 0;
+    return l.emit(is_space,
+                  {.d = d, .a = a, .e = of_block, .small = kind, .imm = static_cast<int64_t>(window)});
   }
   const ptx::Operand &to = in.operands[0], &from = in.operands[1];
   if (to.kind == ptx::OperandKind::kVector || from.kind == ptx::OperandKind::kVector) return lower_alu(l, in);
@@ -60,9 +56,7 @@ bool lower_move(Lowering& l, const ptx::Instruction& in) {
   if (from.kind == ptx::OperandKind::kRegister && bytes_of(l.declared(from).type) != bytes)
     return l.error(in, "mov between registers of different sizes");
   uint32_t d = l.reg(to);
-  Instr& i = l.emit(copy_register(bytes));
-  i.d = d, i.a = a;
-  return true;
+  return l.emit(copy_register(bytes), {.d = d, .a = a});
 }
 
 }  // namespace triton_runner::simt

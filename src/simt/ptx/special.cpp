@@ -4,9 +4,9 @@
 
 #include <time.h>
 
-#include <algorithm>
-
 #include <triton_runner/num/by_size.h>
+
+#include "memory.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -71,22 +71,11 @@ uint64_t block_special(const Exec& x, Special s) {
   }
 }
 
-template <class T>
-void fill(Lanes& l, uint32_t d, uint64_t value) {
-  T* out = l.reg<T>(d);
-  if (!l.mask) {
-    std::fill_n(out, l.count, static_cast<T>(value));
-    return;
-  }
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.mask[i]) out[i] = static_cast<T>(value);
-}
-
 }  // namespace
 
 void read_block_special(Lanes& l, const Operands& in) {
   const uint64_t value = block_special(exec_of(l), static_cast<Special>(in.small));
-  num::by_size(static_cast<size_t>(in.imm), [&](auto zero) { fill<decltype(zero)>(l, in.d, value); });
+  num::by_size(static_cast<size_t>(in.imm), [&](auto zero) { fill(l, l.reg<decltype(zero)>(in.d), value); });
 }
 
 bool differs_by_thread(Special s) {
@@ -124,11 +113,7 @@ uint64_t thread_special(const Code& code, Special special, uint32_t thread) {
 
 bool read_special(Lowering& l, Special special, uint32_t bytes, uint32_t place) {
   if (differs_by_thread(special)) return false;
-  Instr& in = l.emit(read_block_special);
-  in.d = place;
-  in.small = static_cast<uint32_t>(special);
-  in.imm = bytes;
-  return true;
+  return l.emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(special), .imm = bytes});
 }
 
 uint32_t place_special(Lowering& l, Special special, uint32_t bytes) {

@@ -24,15 +24,10 @@ bool lower(Lowering& l, const ptx::Instruction& in, Update update) {
   if (!address_place(l, in.operands[0], &plan.address) || !address_place(l, in.operands[2], &plan.barrier))
     return false;
   const ptx::Operand& value = in.operands[1];
-  if (value.kind == OperandKind::kVector) {
-    for (const ptx::Operand& part : value.parts) plan.values.push_back(l.place(part, type));
-  } else {
-    plan.values.push_back(l.place(value, type));
-  }
+  for (const ptx::Operand& part : parts_of(value)) plan.values.push_back(l.place(part, type));
   if (plan.values.size() > 4 || plan.values.empty())
     return l.error(value.offset, "a vector of " + std::to_string(plan.values.size()) + " elements");
-  l.emit(run_store_async).data = l.code.keep(plan);
-  return true;
+  return l.emit<run_store_async>(plan);
 }
 
 }  // namespace

@@ -29,8 +29,7 @@ bool lower_fold(Lowering& l, const ptx::Instruction& in, const std::vector<uint3
   const ptx::Operand& result = in.operands[1];
   TensorFold f;
   f.registers = registers;
-  f.result =
-      l.reg(result.kind == OperandKind::kVector && result.parts.size() == 1 ? result.parts[0] : result);
+  f.result = l.reg(parts_of(result).size() == 1 ? parts_of(result)[0] : result);
   if (f.result == kNoRegister)
     return l.error(result.offset, "'" + std::string(in.spelling) + "' reduces to one register");
   f.is_float = in.has(Mod::kF32);
@@ -41,8 +40,7 @@ bool lower_fold(Lowering& l, const ptx::Instruction& in, const std::vector<uint3
                      : Redux::kMinU;
   f.nan = in.has(Mod::kNaN);
   if (in.has(Mod::kAbs)) f.keep = 0x7fffffff;
-  l.emit(tensor_fold).data = l.code.keep(std::move(f));
-  return true;
+  return l.emit<tensor_fold>(std::move(f));
 }
 
 bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
@@ -87,16 +85,14 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
   t.registers.resize(registers);
   uint32_t count = 0;
   if (!lower_tensor_address(l, in.operands[address], &t.address) ||
-      !lower_registers(l, in, in.operands[values], Mod::kB32, load, t.registers.data(), &count, registers))
+      !lower_registers(l, in.operands[values], Mod::kB32, load, t.registers.data(), &count, registers))
     return false;
   if (count != registers)
     return l.error(in.operands[values].offset, "'" + std::string(in.spelling) + "' takes " +
                                                    std::to_string(registers) + " registers, there are " +
                                                    std::to_string(count));
-  Instr& out = l.emit(transfer_handler(load));
-  const TensorTransfer& kept = *l.code.keep(std::move(t));
-  out.data = &kept;
-  return !reduces || lower_fold(l, in, kept.registers);
+  l.emit(transfer_handler(load), {}, t);
+  return !reduces || lower_fold(l, in, t.registers);
 }
 
 bool lower_copy(Lowering& l, const ptx::Instruction& in) {
@@ -107,12 +103,10 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kWarpx4)) c.spread = TensorCopy::kAll;
   if (in.has(Mod::kWarpx2_02_13)) c.spread = TensorCopy::kWarps02;
   if (in.has(Mod::kWarpx2_01_23)) c.spread = TensorCopy::kWarps01;
-  c.unpack = in.has(Mod::kB6x16P32) ? 6 : in.has(Mod::kB4x16P64) ? 4 : 0;
+  c.bits = in.has(Mod::kB6x16P32) ? 6 : in.has(Mod::kB4x16P64) ? 4 : 8;
   if (!lower_tensor_address(l, in.operands[0], &c.address)) return false;
-  c.descriptor = l.place(in.operands[1], Mod::kB64);
-  if (c.descriptor == kNoRegister) return false;
-  l.emit(tensor_copy).data = l.code.keep(c);
-  return true;
+  if (!l.place(in.operands[1], Mod::kB64, &c.descriptor)) return false;
+  return l.emit<tensor_copy>(c);
 }
 
 }  // namespace
@@ -123,10 +117,6 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
     return what.starts_with(name) &&
            (what.size() == name.size() || what[name.size()] == '.' || what[name.size()] == ':');
   };
-  auto simple = [&](Handler run) {
-    l.emit(run);
-    return true;
-  };
   if (is("mma")) return lower_tcgen05_mma(l, in);
   if (is("ld") || is("st")) return lower_transfer(l, in, is("ld"));
   if (is("cp")) return lower_copy(l, in);
@@ -134,34 +124,27 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
     TensorShift s;
     s.pair = in.has(Mod::kCtaGroup2);
     if (!lower_tensor_address(l, in.operands[0], &s.address)) return false;
-    l.emit(tensor_shift).data = l.code.keep(s);
-    return true;
+    return l.emit<tensor_shift>(s);
   }
-  if (is("wait") || is("fence")) return simple(nothing);
-  if (is("relinquish_alloc_permit")) return simple(tensor_relinquish);
+  if (is("wait") || is("fence")) return l.emit(nothing, {});
+  if (is("relinquish_alloc_permit")) return l.emit<tensor_relinquish>();
   if (is("alloc") || is("dealloc")) {
     TensorAllocation a;
-    a.columns = l.place(in.operands[1], Mod::kB32);
-    if (a.columns == kNoRegister) return false;
+    if (!l.place(in.operands[1], Mod::kB32, &a.columns)) return false;
     if (is("alloc")) {
       if (!lower_matrix_address(l, in, in.operands[0], &a.address)) return false;
     } else {
-      a.tensor = l.place(in.operands[0], Mod::kB32);
-      if (a.tensor == kNoRegister) return false;
+      if (!l.place(in.operands[0], Mod::kB32, &a.tensor)) return false;
     }
-    Instr& out = l.emit(is("alloc") ? tensor_alloc : tensor_dealloc);
-    out.data = l.code.keep(a);
-    return true;
+    return l.emit(is("alloc") ? handler<tensor_alloc> : handler<tensor_dealloc>, {}, a);
   }
   if (is("commit")) {
     TensorCommit c;
     if (!lower_matrix_address(l, in, in.operands[0], &c.address)) return false;
     if (in.operands.size() > 1) {
-      c.mask = l.place(in.operands[1], Mod::kB16);
-      if (c.mask == kNoRegister) return false;
+      if (!l.place(in.operands[1], Mod::kB16, &c.mask)) return false;
     }
-    l.emit(tensor_commit).data = l.code.keep(c);
-    return true;
+    return l.emit<tensor_commit>(c);
   }
   return l.error(in, "the engine does not execute '" + std::string(in.spelling) + "'");
 }

@@ -31,8 +31,7 @@ bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in) {
   if (p.a_in_tensor) {
     if (!lower_tensor_address(l, o[1], &p.a)) return false;
   } else {
-    p.a_descriptor = l.place(o[1], Mod::kB64);
-    if (p.a_descriptor == kNoRegister) return false;
+    if (!l.place(o[1], Mod::kB64, &p.a_descriptor)) return false;
   }
   if (p.shift && !p.a_in_tensor) return refuse(".ashift is for an A in tensor memory");
   size_t next = 2;
@@ -47,7 +46,7 @@ bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in) {
       return false;
     next += 2;
   } else if (o[next].kind == OperandKind::kVector && !p.stationary) {
-    if (!lower_registers(l, in, o[next++], Mod::kB32, false, p.disable, &p.disable_count, 8)) return false;
+    if (!lower_registers(l, o[next++], Mod::kB32, false, p.disable, &p.disable_count, 8)) return false;
     if (p.disable_count != (p.pair ? 8u : 4u))
       return refuse("the mask of lanes has 4 registers (8 with a pair of blocks)");
   }
@@ -56,16 +55,14 @@ bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in) {
                                                 : l.place(o[next], Mod::kPred);
   if (p.add == kNoRegister) return false;
   if (++next < o.size() && p.stationary) {
-    p.zero_columns = l.place(o[next], Mod::kB64);
-    if (p.zero_columns == kNoRegister) return false;
+    if (!l.place(o[next], Mod::kB64, &p.zero_columns)) return false;
   } else if (next < o.size()) {
     int64_t scale = 0;
     if (!l.integer(o[next], &scale)) return false;
     if (scale < 0 || scale > 15) return refuse("scale-input-d is 0 to 15");
     p.scale_d = static_cast<int>(scale);
   }
-  l.emit(run_tcgen05_product).data = l.code.keep(p);
-  return true;
+  return l.emit<run_tcgen05_product>(p);
 }
 
 }  // namespace triton_runner::simt

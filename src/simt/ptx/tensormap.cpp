@@ -36,8 +36,7 @@ bool lower_tensormap(Lowering& l, const ptx::Instruction& in) {
       return false;
     if (bytes != static_cast<int64_t>(exec::kTensorMapBytes))
       return l.error(in.operands[2].offset, "the size of a tensor map is 128");
-    l.emit(run_map_copy).data = l.code.keep(plan);
-    return true;
+    return l.emit<run_map_copy>(plan);
   }
   MapReplacePlan plan;
   for (const auto& [mod, field] : kFields)
@@ -63,8 +62,7 @@ bool lower_tensormap(Lowering& l, const ptx::Instruction& in) {
   if (plan.field == MapField::kGlobalStride && l.module.version() < "8.6") plan.stride_shift = 4;
   plan.value = l.place(in.operands[value], plan.wide ? Mod::kB64 : Mod::kB32);
   l.addresses_by(plan.value);
-  l.emit(run_map_replace).data = l.code.keep(plan);
-  return true;
+  return l.emit<run_map_replace>(plan);
 }
 
 }  // namespace triton_runner::simt

@@ -24,13 +24,12 @@ int rank_of(const ptx::Instruction& in) {
 bool lower_offsets(Lowering& l, const ptx::Instruction& in, size_t index, BoxPlan& plan) {
   const size_t wanted = static_cast<size_t>(plan.rank - 2);
   if (index >= in.operands.size()) return l.error(in, "a copy in im2col mode needs its offsets");
-  const ptx::Operand& operand = in.operands[index];
-  const bool list = operand.kind == OperandKind::kVector;
-  if ((list ? operand.parts.size() : 1) != wanted)
-    return l.error(operand.offset, "a copy of rank " + std::to_string(plan.rank) + " in im2col mode has " +
-                                       std::to_string(wanted) + " offsets");
-  if (!list) return plan.offsets.push_back(l.place(operand, Mod::kU16)), true;
-  for (const ptx::Operand& part : operand.parts) plan.offsets.push_back(l.place(part, Mod::kU16));
+  const auto parts = parts_of(in.operands[index]);
+  if (parts.size() != wanted)
+    return l.error(in.operands[index].offset, "a copy of rank " + std::to_string(plan.rank) +
+                                                  " in im2col mode has " + std::to_string(wanted) +
+                                                  " offsets");
+  for (const ptx::Operand& part : parts) plan.offsets.push_back(l.place(part, Mod::kU16));
   return true;
 }
 
@@ -63,7 +62,7 @@ bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& oper
 bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
   for (Mod m : {Mod::kIm2colW, Mod::kIm2colW128})
     if (in.has(m)) return l.error(in, "." + std::string(ptx::text(m)) + " is not executed");
-  if (in.has(Mod::kPrefetch)) return l.emit(nothing), true;
+  if (in.has(Mod::kPrefetch)) return l.emit(nothing, {});
   if (in.operands.size() < 2) return l.error(in, "needs a tensor map with coordinates, and a shared address");
   BoxPlan plan;
   const bool load = in.operands[1].kind == OperandKind::kAddress && in.operands[1].parts.size() >= 2;
@@ -75,8 +74,7 @@ bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
       plan.reduction = atomic_op(operation_of(in));
       if (plan.reduction == AtomicOp::kNone) return l.error(in, "a reduction without an operation");
     }
-    l.emit(run_box_store).data = l.code.keep(plan);
-    return true;
+    return l.emit<run_box_store>(plan);
   }
   if (in.operands.size() < 3 || !address_place(l, in.operands[2], &plan.barrier))
     return l.error(in, "needs the mbarrier that counts its bytes");
@@ -87,8 +85,7 @@ bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
     if (in.operands.size() <= next) return l.error(in, ".multicast::cluster needs a mask of blocks");
     plan.cta_mask = l.place(in.operands[next], Mod::kB16);
   }
-  l.emit(run_box_load).data = l.code.keep(plan);
-  return true;
+  return l.emit<run_box_load>(plan);
 }
 
 }  // namespace triton_runner::simt

@@ -51,17 +51,14 @@ bool lower_vote(Lowering& l, const ptx::Instruction& in) {
   ptx::Operand a = in.operands[1];
   const bool negated = a.negated;
   a.negated = false;
-  const uint32_t d = l.reg(in.operands[0]), a_place = l.place(a, Mod::kPred);
+  const uint32_t d = l.reg(in.operands[0]), p = l.place(a, Mod::kPred), flip = negated ? 1 : 0;
   const uint32_t members = l.place(in.operands[2], Mod::kB32);
   if (d == kNoRegister) return true;
   const Vote kind = in.has(Mod::kAll)   ? Vote::kAll
                     : in.has(Mod::kAny) ? Vote::kAny
                     : in.has(Mod::kUni) ? Vote::kUni
                                         : Vote::kBallot;
-  Instr& i = l.emit(run_vote);
-  i.d = d, i.a = a_place, i.b = members, i.c = negated ? 1 : 0;
-  i.small = static_cast<uint32_t>(kind);
-  return true;
+  return l.emit<run_vote>({.d = d, .a = p, .b = members, .c = flip, .small = static_cast<uint32_t>(kind)});
 }
 
 bool lower_match(Lowering& l, const ptx::Instruction& in) {
@@ -70,9 +67,7 @@ bool lower_match(Lowering& l, const ptx::Instruction& in) {
   const Results r = results_of(l, in.operands[0]);
   const uint32_t a = l.place(in.operands[1], type), members = l.place(in.operands[2], Mod::kB32);
   if (r.d == kNoRegister && !all) return true;
-  Instr& i = l.emit(match_handler(all, wide));
-  i.d = r.d, i.e = r.p, i.a = a, i.b = members;
-  return true;
+  return l.emit(match_handler(all, wide), {.d = r.d, .a = a, .b = members, .e = r.p});
 }
 
 bool lower_redux(Lowering& l, const ptx::Instruction& in) {
@@ -91,10 +86,8 @@ bool lower_redux(Lowering& l, const ptx::Instruction& in) {
   const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], type);
   const uint32_t members = l.place(in.operands[2], Mod::kB32);
   if (d == kNoRegister) return true;
-  Instr& i = l.emit(redux_handler(op));
-  i.d = d, i.a = a, i.b = members;
-  i.small = (in.has(Mod::kAbs) ? kReduxAbs : 0) | (in.has(Mod::kNaN) ? kReduxNan : 0);
-  return true;
+  const uint32_t how = (in.has(Mod::kAbs) ? kReduxAbs : 0) | (in.has(Mod::kNaN) ? kReduxNan : 0);
+  return l.emit(redux_handler(op), {.d = d, .a = a, .b = members, .small = how});
 }
 
 }  // namespace
@@ -111,15 +104,12 @@ bool lower_warp(Lowering& l, const ptx::Instruction& in) {
       return lower_redux(l, in);
     case ptx::Opcode::kActivemask: {
       const uint32_t d = l.reg(in.operands[0]);
-      if (d != kNoRegister) l.emit(run_activemask).d = d;
-      return true;
+      return d == kNoRegister || l.emit<run_activemask>({.d = d});
     }
     case ptx::Opcode::kElect: {
       const Results r = results_of(l, in.operands[0]);
       const uint32_t members = l.place(in.operands[1], Mod::kB32);
-      Instr& i = l.emit(run_elect);
-      i.d = r.d, i.e = r.p, i.b = members;
-      return true;
+      return l.emit<run_elect>({.d = r.d, .b = members, .e = r.p});
     }
     default:
       return l.error(in, "not an instruction of a warp");

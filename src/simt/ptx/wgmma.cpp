@@ -43,20 +43,18 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   const uint32_t registers = m.n / (*sum == MmaSum::kF16 ? 4 : 2);
   m.d.resize(registers);
   uint32_t count = 0;
-  if (!lower_registers(l, in, o[0], Mod::kB32, true, m.d.data(), &count, registers)) return false;
+  if (!lower_registers(l, o[0], Mod::kB32, true, m.d.data(), &count, registers)) return false;
   if (count != registers)
     return l.error(o[0].offset, "'" + std::string(in.spelling) + "' has " + std::to_string(registers) +
                                     " registers of D, there are " + std::to_string(count));
   m.a_in_registers = o[1].kind == OperandKind::kVector;
   if (m.a_in_registers) {
-    if (!lower_registers(l, in, o[1], Mod::kB32, false, m.a, &count, 4)) return false;
+    if (!lower_registers(l, o[1], Mod::kB32, false, m.a, &count, 4)) return false;
     if (count != 4) return l.error(o[1].offset, "A has 4 registers, there are " + std::to_string(count));
   } else {
-    m.a_descriptor = l.place(o[1], Mod::kB64);
-    if (m.a_descriptor == kNoRegister) return false;
+    if (!l.place(o[1], Mod::kB64, &m.a_descriptor)) return false;
   }
-  m.b_descriptor = l.place(o[2], Mod::kB64);
-  if (m.b_descriptor == kNoRegister) return false;
+  if (!l.place(o[2], Mod::kB64, &m.b_descriptor)) return false;
   // Metadata and selector of a sparse product; scale-d, then imm-scale-a, imm-scale-b, imm-trans-a (of a
   // descriptor), imm-trans-b.
   size_t next = 3;
@@ -98,9 +96,7 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   if (m.b1)
     for (num::MmaPlan& plan : m.plan) plan.sum = MmaSum::kS32;
   m.at_once = l.early_uses().serialized;
-  Instr& out = l.emit(run_wgmma);
-  out.data = l.code.keep(std::move(m));
-  return true;
+  return l.emit<run_wgmma>(std::move(m));
 }
 
 }  // namespace
@@ -108,7 +104,7 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
 void lower_early_use(Lowering& l, std::span<const ptx::Instruction* const> products) {
   EarlyProducts early{{}, l.early_uses().surely};
   for (const ptx::Instruction* product : products) early.products.push_back(l.source(*product));
-  l.emit(wgmma_early_use).data = l.code.keep(std::move(early));
+  l.emit<wgmma_early_use>(std::move(early));
 }
 
 bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
@@ -118,9 +114,10 @@ bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
   int64_t left = 0;
   if (wait && !l.integer(in.operands[0], &left)) return false;
   if (left < 0) return l.error(in, "the number of groups that may stay unfinished is at least 0");
-  Instr& out = l.emit(wait ? wgmma_wait : commit ? wgmma_commit : wgmma_fence);
-  out.imm = left;
-  return true;
+  return l.emit(wait     ? handler<wgmma_wait>
+                : commit ? handler<wgmma_commit>
+                         : handler<wgmma_fence>,
+                {.imm = left});
 }
 
 }  // namespace triton_runner::simt

@@ -103,8 +103,7 @@ bool lower_count(SassLowering& l) {
   if (l.slot(0)->index != sass::kZero) return false;
   const uint32_t at = l.address(*l.slot(1), false);
   if (at == kNoRegister) return false;
-  l.ptx("red.shared.add.u32 [%r0" + SassLowering::offset_text(*l.slot(1)) + "], 1", {at});
-  return true;
+  return l.ptx("red.shared.add.u32 [%r0" + SassLowering::offset_text(*l.slot(1)) + "], 1", {at});
 }
 
 // A swap that says whether it was made: 1 or 0.
@@ -115,29 +114,22 @@ bool lower_try_swap(SassLowering& l) {
   l.ptx("atom.shared.cas.b32 %r0, [%r1" + SassLowering::offset_text(*l.slot(1)) + "], %r2, %r3",
         {old, at, expected, value});
   l.ptx("setp.eq.u32 %p0, %r1, %r2", {done, old, expected});
-  l.ptx("selp.b32 %r0, 1, 0, %p1", {l.result(0), done});
-  return true;
+  return l.ptx("selp.b32 %r0, 1, 0, %p1", {l.result(0), done});
 }
 
 }  // namespace
 
 bool lower_atomics(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kATOM:
-      return lower_update(l, "", 1, 2);
-    case sass::Opcode::kATOMG:
-      return lower_update(l, ".global", 1, 2);
-    case sass::Opcode::kATOMS:
-      return lower_update(l, ".shared", 0, 1);
-    case sass::Opcode::kATOMS_CAST:
-      return lower_try_swap(l);
-    case sass::Opcode::kATOMS_POPC:
-      return lower_count(l);
-    case sass::Opcode::kRED:
-      return lower_update(l, "", std::nullopt, 0);
-    default:  // REDG
-      return lower_update(l, ".global", std::nullopt, 0);
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {
+      {[](SassLowering& l) { return lower_update(l, "", 1, 2); }, {kATOM}},
+      {[](SassLowering& l) { return lower_update(l, ".global", 1, 2); }, {kATOMG}},
+      {[](SassLowering& l) { return lower_update(l, ".shared", 0, 1); }, {kATOMS}},
+      {lower_try_swap, {kATOMS_CAST}},
+      {lower_count, {kATOMS_POPC}},
+      {[](SassLowering& l) { return lower_update(l, "", std::nullopt, 0); }, {kRED}},
+      {[](SassLowering& l) { return lower_update(l, ".global", std::nullopt, 0); }, {kREDG}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

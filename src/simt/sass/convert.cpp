@@ -20,9 +20,6 @@ std::string type_of(const SassLowering& l, size_t k, std::span<const std::string
   return "";
 }
 
-std::string rounding(const SassLowering& l) {
-  return l.has("RZ") ? ".rz" : l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : l.has("RS") ? ".rs" : ".rn";
-}
 std::string whole_rounding(const SassLowering& l) {
   return l.has("TRUNC") ? ".rzi" : l.has("FLOOR") ? ".rmi" : l.has("CEIL") ? ".rpi" : ".rni";
 }
@@ -78,41 +75,37 @@ uint32_t source(SassLowering& l, size_t k, std::string_view type) {
 }
 
 // line + " d, a" with the place of the result's type; what is narrower than a register fills it up with zeros.
-void convert(SassLowering& l, const std::string& line, const std::string& to, const std::string& from) {
+bool convert(SassLowering& l, const std::string& line, const std::string& to, const std::string& from) {
   const uint32_t a = source(l, 1, from), bytes = bytes_of(to);
   const uint32_t d = bytes == 8 || bytes == 2 ? l.temporary(bytes) : l.result(0);
   l.ptx(line + "." + to + "." + from + place(to, 0) + "," + place(from, 1), {d, a});
-  if (bytes == 8) l.give_pair(0, d);
-  if (bytes == 2)
-    l.ptx(std::string(to[0] == 's' ? "cvt.s32.s16" : "cvt.u32.u16") + " %r0, %h1", {l.result(0), d});
+  if (bytes == 8) return l.give_pair(0, d);
+  return bytes != 2 ||
+         l.ptx(std::string(to[0] == 's' ? "cvt.s32.s16" : "cvt.u32.u16") + " %r0, %h1", {l.result(0), d});
 }
 
 std::string or_else(std::string type, const char* other) { return type.empty() ? other : type; }
 
 bool lower_from_whole(SassLowering& l) {
-  convert(l, "cvt" + rounding(l), or_else(type_of(l, 0, kFloats), "f32"),
-          or_else(type_of(l, 0, kWholes), "s32"));
-  return true;
+  return convert(l, "cvt" + rounding(l), or_else(type_of(l, 0, kFloats), "f32"),
+                 or_else(type_of(l, 0, kWholes), "s32"));
 }
 
 bool lower_to_whole(SassLowering& l) {
-  convert(l, "cvt" + whole_rounding(l) + (l.has("FTZ") ? ".ftz" : ""), or_else(type_of(l, 0, kWholes), "s32"),
-          or_else(type_of(l, 0, kFloats), "f32"));
-  return true;
+  return convert(l, "cvt" + whole_rounding(l) + (l.has("FTZ") ? ".ftz" : ""),
+                 or_else(type_of(l, 0, kWholes), "s32"), or_else(type_of(l, 0, kFloats), "f32"));
 }
 
 bool lower_between_floats(SassLowering& l) {
   const std::string to = type_of(l, 0, kFloats), from = type_of(l, 1, kFloats);
   if (to.empty() || from.empty()) return false;
   const bool widens = bytes_of(to) > bytes_of(from);
-  convert(l, "cvt" + (widens ? "" : rounding(l)) + (l.has("FTZ") ? ".ftz" : ""), to, from);
-  return true;
+  return convert(l, "cvt" + (widens ? "" : rounding(l)) + (l.has("FTZ") ? ".ftz" : ""), to, from);
 }
 
 bool lower_round(SassLowering& l) {
   const std::string type = or_else(type_of(l, 0, kFloats), "f32");
-  convert(l, "cvt" + whole_rounding(l) + (l.has("FTZ") ? ".ftz" : ""), type, type);
-  return true;
+  return convert(l, "cvt" + whole_rounding(l) + (l.has("FTZ") ? ".ftz" : ""), type, type);
 }
 
 bool is_rz(const sass::Operand& o) {
@@ -132,8 +125,8 @@ bool lower_stochastic_bytes(SassLowering& l, const std::string& line, const std:
   else
     l.copy(low, four, 4);
   l.ptx("shr.u32 %r0, %r0, " + std::to_string(nibbles ? 8 : 16), {low});
-  l.ptx(std::string("prmt.b32 %r0, %r1, %r2, ") + (nibbles ? "0x6540" : "0x5410"), {l.result(0), low, c});
-  return true;
+  return l.ptx(std::string("prmt.b32 %r0, %r1, %r2, ") + (nibbles ? "0x6540" : "0x5410"),
+               {l.result(0), low, c});
 }
 
 // Two numbers of 8 bits, 6 or 4 in the lowest bits of a register, above them C; and back.
@@ -150,8 +143,8 @@ bool lower_pack_bytes(SassLowering& l, const std::string& line, std::string smal
       l.ptx("mov.b32 {%b0, %b1, %b1, %b1}, %r2", {pair, unread, whole});
     else
       l.ptx("cvt.u16.u32 %h0, %r1", {pair, whole});
-    l.ptx(line + "." + half + "x2." + small + (nibbles ? "x2 %r0, %b1" : "x2 %r0, %h1"), {l.result(0), pair});
-    return true;
+    return l.ptx(line + "." + half + "x2." + small + (nibbles ? "x2 %r0, %b1" : "x2 %r0, %h1"),
+                 {l.result(0), pair});
   }
   const bool of_floats = l.has("PACK_AB_MERGE_C") && l.has("F32") && l.shape() == 0;
   if (l.has("RS")) return of_floats && lower_stochastic_bytes(l, line, small);
@@ -165,9 +158,8 @@ bool lower_pack_bytes(SassLowering& l, const std::string& line, std::string smal
   else
     l.ptx(to + result + ", %r1", {pair, l.word(1)});
   l.ptx(nibbles ? "cvt.u32.u8 %r0, %b1" : "cvt.u32.u16 %r0, %h1", {low, pair});
-  l.ptx(std::string("prmt.b32 %r0, %r1, %r2, ") + (nibbles ? "0x6540" : "0x5410"),
-        {l.result(0), low, l.word(of_floats ? 3 : 2)});
-  return true;
+  return l.ptx(std::string("prmt.b32 %r0, %r1, %r2, ") + (nibbles ? "0x6540" : "0x5410"),
+               {l.result(0), low, l.word(of_floats ? 3 : 2)});
 }
 
 // Two numbers, or one, as halves of a register.
@@ -178,26 +170,24 @@ bool lower_pack(SassLowering& l) {
   if (l.has("RELU")) line += ".relu";
   if (!small.empty()) return lower_pack_bytes(l, line, small);
   if (l.has("TF32") && l.shape() == 2) {
-    l.ptx(line + ".tf32.f32 %r0, %r1", {l.result(0), l.word(1, As::kF32)});
-    return true;
+    return l.ptx(line + ".tf32.f32 %r0, %r1", {l.result(0), l.word(1, As::kF32)});
   }
   if (l.has("MERGE_C")) {
     if (l.shape() != 1 || !is_rz(*l.slot(2))) return false;
-    convert(l, line, half, "f32");
-    return true;
+    return convert(l, line, half, "f32");
   }
   if (l.has("PACK_AB") && l.has("RS") && l.shape() == 0) {
-    l.ptx(line + "." + half + "x2.f32 %r0, %r1, %r2, %r3",
-          {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32), l.word(3)});
-    return true;
+    return l.ptx(line + "." + half + "x2.f32 %r0, %r1, %r2, %r3",
+                 {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32), l.word(3)});
   }
   if (!l.has("PACK_AB") || l.has("RS") || l.shape() != 1) return false;
-  l.ptx(line + "." + half + "x2.f32 %r0, %r1, %r2", {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32)});
-  return true;
+  return l.ptx(line + "." + half + "x2.f32 %r0, %r1, %r2",
+               {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32)});
 }
 
 // Two whole numbers, saturated, as bytes below those of C, or as halves; `rounds`: of two floats.
-bool lower_pack_wholes(SassLowering& l, bool rounds) {
+template <bool rounds>
+bool lower_pack_wholes(SassLowering& l) {
   const std::string to = type_of(l, 0, kWholes), from = rounds ? "s32" : type_of(l, 1, kWholes);
   uint32_t a = l.word(1, rounds ? As::kF32 : As::kInteger), b = l.word(2, rounds ? As::kF32 : As::kInteger);
   if (to.empty() || from.empty()) return false;
@@ -208,11 +198,8 @@ bool lower_pack_wholes(SassLowering& l, bool rounds) {
     *one = whole;
   }
   const std::string line = "cvt.pack.sat." + to + "." + from;
-  if (bytes_of(to) == 1)
-    l.ptx(line + ".b32 %r0, %r1, %r2, %r3", {l.result(0), a, b, l.word(3)});
-  else
-    l.ptx(line + " %r0, %r1, %r2", {l.result(0), a, b});
-  return true;
+  if (bytes_of(to) == 1) return l.ptx(line + ".b32 %r0, %r1, %r2, %r3", {l.result(0), a, b, l.word(3)});
+  return l.ptx(line + " %r0, %r1, %r2", {l.result(0), a, b});
 }
 
 bool lower_function(SassLowering& l) {
@@ -221,14 +208,11 @@ bool lower_function(SassLowering& l) {
     const uint32_t wide = l.temporary(8), unread = l.temporary(4);
     l.ptx("mov.b64 %d0, {%r1, %r2}", {wide, l.constant(0, 4), l.word(1, As::kF32)});
     l.ptx(std::string(l.has("RCP64H") ? "rcp" : "rsqrt") + ".approx.ftz.f64 %d0, %d1", {wide, wide});
-    l.ptx("mov.b64 {%r0, %r1}, %d2", {unread, l.result(0), wide});
-    return true;
+    return l.ptx("mov.b64 {%r0, %r1}, %d2", {unread, l.result(0), wide});
   }
   if (l.has("SIN") || l.has("COS")) {
     const uint32_t a = l.word(1, As::kF32), d = l.result(0);
-    Instr& i = l.emit(l.has("SIN") ? ptx::sine_of_turns() : ptx::cosine_of_turns());
-    i.d = d, i.a = a;
-    return true;
+    return l.emit(l.has("SIN") ? ptx::sine_of_turns() : ptx::cosine_of_turns(), {.d = d, .a = a});
   }
   const char* name = l.has("EX2")    ? "ex2"
                      : l.has("LG2")  ? "lg2"
@@ -248,65 +232,48 @@ bool lower_function(SassLowering& l) {
 }
 
 // Halves (one operand, or two of a product) and a float.
-bool lower_mixed(SassLowering& l, bool fuses) {
+bool lower_mixed(SassLowering& l) {
+  const bool fuses = l.opcode() == sass::Opcode::kFHFMA;
   const std::string half = l.has("BF16") ? "bf16" : "f16";
   const std::string line =
       (fuses ? "fma" : "add") + rounding(l) + (l.has("SAT") ? ".sat" : "") + ".f32." + half;
   if (fuses)
-    l.ptx(line + " %r0, %h1, %h2, %r3",
-          {l.result(0), source(l, 1, half), source(l, 2, half), l.word(3, As::kF32)});
-  else
-    l.ptx(line + " %r0, %h1, %r2", {l.result(0), source(l, 1, half), l.word(2, As::kF32)});
-  return true;
+    return l.ptx(line + " %r0, %h1, %h2, %r3",
+                 {l.result(0), source(l, 1, half), source(l, 2, half), l.word(3, As::kF32)});
+  return l.ptx(line + " %r0, %h1, %r2", {l.result(0), source(l, 1, half), l.word(2, As::kF32)});
 }
 
 // P: a / b is not to be computed by Newton's steps in f32. Hardware may know of more such that are.
 bool lower_division_check(SassLowering& l) {
-  const uint32_t d = l.predicate_result(0), a = l.word(1, As::kF32), b = l.word(2, As::kF32);
-  l.emit(check_division).d = d;
-  Instr& i = l.code.instrs.back();
-  i.a = a, i.b = b;
-  return true;
+  return l.emit(check_division,
+                {.d = l.predicate_result(0), .a = l.word(1, As::kF32), .b = l.word(2, As::kF32)});
+}
+
+// A narrow result has zeros above it.
+bool lower_between_wholes(SassLowering& l) {
+  const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
+  if (bytes_of(to) > 2 || from.empty() || !l.has("SAT")) return false;
+  l.ptx("cvt.sat." + to + "." + from + " %r0, %r1", {l.result(0), part(l, 1)});
+  return l.ptx("and.b32 %r0, %r1, " + std::string(bytes_of(to) == 1 ? "0xff" : "0xffff"),
+               {l.result(0), l.result(0)});
 }
 
 }  // namespace
 
 bool lower_convert(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kF2F:
-      return lower_between_floats(l);
-    case sass::Opcode::kF2FP:
-      return lower_pack(l);
-    case sass::Opcode::kF2I:
-    case sass::Opcode::kUF2I:
-      return lower_to_whole(l);
-    case sass::Opcode::kFCHK:
-      return lower_division_check(l);
-    case sass::Opcode::kFHADD:
-    case sass::Opcode::kFHFMA:
-      return lower_mixed(l, l.opcode() == sass::Opcode::kFHFMA);
-    case sass::Opcode::kFRND:
-      return lower_round(l);
-    case sass::Opcode::kI2F:
-    case sass::Opcode::kI2FP:
-    case sass::Opcode::kUI2F:
-    case sass::Opcode::kUI2FP:
-      return lower_from_whole(l);
-    case sass::Opcode::kI2I: {  // a narrow result has zeros above it
-      const std::string to = type_of(l, 0, kWholes), from = type_of(l, 1, kWholes);
-      if (bytes_of(to) > 2 || from.empty() || !l.has("SAT")) return false;
-      l.ptx("cvt.sat." + to + "." + from + " %r0, %r1", {l.result(0), part(l, 1)});
-      l.ptx("and.b32 %r0, %r1, " + std::string(bytes_of(to) == 1 ? "0xff" : "0xffff"),
-            {l.result(0), l.result(0)});
-      return true;
-    }
-    case sass::Opcode::kF2IP:
-      return lower_pack_wholes(l, true);
-    case sass::Opcode::kI2IP:
-      return lower_pack_wholes(l, false);
-    default:
-      return lower_function(l);
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {{lower_between_floats, {kF2F}},
+                                      {lower_pack, {kF2FP}},
+                                      {lower_to_whole, {kF2I, kUF2I}},
+                                      {lower_division_check, {kFCHK}},
+                                      {lower_mixed, {kFHADD, kFHFMA}},
+                                      {lower_round, {kFRND}},
+                                      {lower_from_whole, {kI2F, kI2FP, kUI2F, kUI2FP}},
+                                      {lower_between_wholes, {kI2I}},
+                                      {lower_pack_wholes<true>, {kF2IP}},
+                                      {lower_pack_wholes<false>, {kI2IP}},
+                                      {lower_function, {kMUFU}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

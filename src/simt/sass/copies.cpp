@@ -14,12 +14,6 @@ const sass::Operand* run_of(const sass::Operand* o) {
   return is_run ? &o->parts[0] : nullptr;
 }
 
-uint32_t pair_of(SassLowering& l, uint32_t index) {
-  const uint32_t out = l.temporary(8);
-  l.ptx("mov.b64 %d0, {%r1, %r2}", {out, l.reg(index, true), l.reg(index + 1, true)});
-  return out;
-}
-
 uint32_t upper_half(SassLowering& l, uint32_t word) {
   const uint32_t low = l.temporary(2), high = l.temporary(2);
   l.ptx("mov.b32 {%h0, %h1}, %r2", {low, high, word});
@@ -42,19 +36,16 @@ bool lower_thread_copy(SassLowering& l) {
     l.ptx("sub.s32 %r0, %r1, %r2", {size, l.constant(bytes, 4), zeros});
     if (l.slot(2))  // not a byte is copied
       l.ptx("selp.b32 %r0, %r0, 0, %p1", {size, l.predicate(2)});
-    l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " +
-              std::to_string(bytes) + ", %r2",
-          {shared, at, size});
-    return true;
+    return l.ptx("cp.async.ca.shared.global [%r0" + SassLowering::offset_text(to) + "], [%d1], " +
+                     std::to_string(bytes) + ", %r2",
+                 {shared, at, size});
   }
   if (!l.slot(2)) {
-    l.ptx(line, {shared, global});
-    return true;
+    return l.ptx(line, {shared, global});
   }
   const uint32_t size = l.temporary(4);
   l.ptx("selp.b32 %r0, " + std::to_string(bytes) + ", 0, %p1", {size, l.predicate(2)});
-  l.ptx(line + ", %r2", {shared, global, size});
-  return true;
+  return l.ptx(line + ", %r2", {shared, global, size});
 }
 
 // A count of groups, of threads' copies and of the copy engine's stores. What counts loads is waited for already.
@@ -105,7 +96,7 @@ bool lower_plain_copy(SassLowering& l) {
                                                : "u32";
       what = "cp.reduce.async.bulk.global.shared::cta.bulk_group." + operation + "." + type;
     }
-    l.ptx(what + " [%d0], [%r1], %r2", {pair_of(l, to->index), l.reg(from->index, true), size});
+    l.ptx(what + " [%d0], [%r1], %r2", {l.pair_from(to->index, true), l.reg(from->index, true), size});
   } else {
     const bool near = l.in().mods[0] == "S" && l.in().mods[1] == "S";
     if (blocks != kNoRegister) {
@@ -114,22 +105,21 @@ bool lower_plain_copy(SassLowering& l) {
           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r0], "
           "[%d1], "
           "%r2, [%r3], %h4",
-          {l.reg(to->index, true), pair_of(l, from->index), size, l.reg(to->index + 1, true), blocks});
-      l.once_a_warp();
-      return true;
+          {l.reg(to->index, true), l.pair_from(from->index, true), size, l.reg(to->index + 1, true), blocks});
+      return l.once_a_warp();
     }
-    const uint32_t source = near ? l.reg(from->index, true) : pair_of(l, from->index);
+    const uint32_t source = near ? l.reg(from->index, true) : l.pair_from(from->index, true);
     l.ptx(near ? "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r0], [%r1], %r2, "
                  "[%r3]"
                : "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%d1], %r2, [%r3]",
           {l.reg(to->index, true), source, size, l.reg(to->index + 1, true)});
   }
-  l.once_a_warp();
-  return true;
+  return l.once_a_warp();
 }
 
 // [R6.64]: a shared address of the cluster, and the mbarrier that counts the bytes.
-bool lower_remote_store(SassLowering& l, bool reduces) {
+bool lower_remote_store(SassLowering& l) {
+  const bool reduces = l.opcode() == sass::Opcode::kREDAS;
   const sass::Operand &where = *l.slot(0), &value = *l.slot(1);
   const bool plain = where.parts.size() == 1 && where.parts[0].selector == "64" && !where.descriptor &&
                      where.parts[0].kind == sass::OperandKind::kRegister && where.integer == 0;
@@ -137,23 +127,24 @@ bool lower_remote_store(SassLowering& l, bool reduces) {
   if (!plain || value.kind != sass::OperandKind::kRegister || reduces == operation.empty()) return false;
   const bool bits = operation == "and" || operation == "or" || operation == "xor";
   const std::string type = l.has("S32") ? ".s32" : bits ? ".b32" : ".u32";
-  l.ptx(
+  return l.ptx(
       (reduces ? "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." + operation + type
                : std::string("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32")) +
           " [%r0], %r1, [%r2]",
       {l.reg(where.parts[0].index), l.word(1), l.reg(where.parts[0].index + 1)});
-  return true;
 }
 
 // Boxes of tensors: [shared address, mbarrier, coordinates], [map]; of a store without the mbarrier.
-bool lower_box(SassLowering& l, bool load) {
+template <bool load>
+bool lower_box(SassLowering& l) {
   const sass::Operand *box = run_of(l.slot(0)), *map = run_of(l.slot(1));
   if (!box || !map) return false;
   uint32_t rank = 0;
   for (std::string_view mod : l.in().mods)
     if (mod.size() == 2 && mod[1] == 'D') rank = static_cast<uint32_t>(mod[0] - '0');
   if (rank < 1 || rank > 5) return false;
-  std::vector<uint32_t> places{l.reg(box->index, true), pair_of(l, map->index), l.reg(box->index + 1, true)};
+  std::vector<uint32_t> places{l.reg(box->index, true), l.pair_from(map->index, true),
+                               l.reg(box->index + 1, true)};
   std::string at;
   const bool rows = l.has("GATHER4") || l.has("SCATTER4");  // a column, then four rows
   for (uint32_t k = 0; k < (rows ? 5 : rank); ++k) {
@@ -202,50 +193,37 @@ bool lower_box(SassLowering& l, bool load) {
               ".bulk_group [%d1, {" + at + "}], [%r0]",
           places);
   }
-  l.once_a_warp();
-  return true;
+  return l.once_a_warp();
+}
+
+// [answer], [mbarrier]
+bool lower_next_work(SassLowering& l) {
+  const uint32_t answer = l.address(*l.slot(0), false), barrier = l.address(*l.slot(1), false);
+  if (answer == kNoRegister || barrier == kNoRegister) return false;
+  l.ptx(std::string("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes") +
+            (l.has("BROADCAST") ? ".multicast::cluster::all" : "") + ".b128 [%r0" +
+            SassLowering::offset_text(*l.slot(0)) + "], [%r1" + SassLowering::offset_text(*l.slot(1)) + "]",
+        {answer, barrier});
+  return l.once_a_warp();
 }
 
 }  // namespace
 
 bool lower_copies(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kDEPBAR:
-    case sass::Opcode::kDEPBAR_LE:
-      return l.opcode() == sass::Opcode::kDEPBAR || lower_wait(l);
-    case sass::Opcode::kLDGDEPBAR:
-      l.ptx("cp.async.commit_group", {});
-      return true;
-    case sass::Opcode::kLDGSTS:
-      return lower_thread_copy(l);
-    case sass::Opcode::kREDAS:
-    case sass::Opcode::kSTAS:
-      return lower_remote_store(l, l.opcode() == sass::Opcode::kREDAS);
-    case sass::Opcode::kUBLKCP:
-    case sass::Opcode::kUBLKRED:
-      return lower_plain_copy(l);
-    case sass::Opcode::kUGETNEXTWORKID: {
-      const uint32_t answer = l.address(*l.slot(0), false), barrier = l.address(*l.slot(1), false);
-      if (answer == kNoRegister || barrier == kNoRegister) return false;
-      l.ptx(std::string("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes") +
-                (l.has("BROADCAST") ? ".multicast::cluster::all" : "") + ".b128 [%r0" +
-                SassLowering::offset_text(*l.slot(0)) + "], [%r1" + SassLowering::offset_text(*l.slot(1)) +
-                "]",
-            {answer, barrier});
-      l.once_a_warp();
-      return true;
-    }
-    case sass::Opcode::kUTMALDG:
-      return lower_box(l, true);
-    case sass::Opcode::kUTMAREDG:
-    case sass::Opcode::kUTMASTG:
-      return lower_box(l, false);
-    case sass::Opcode::kUTMACMDFLUSH:
-      l.ptx("cp.async.bulk.commit_group", {});
-      return true;
-    default:  // UTMACCTL, UTMAPF: caches of tensor maps, prefetches
-      return true;
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {
+      // What is there already; caches of tensor maps, prefetches.
+      {[](SassLowering&) { return true; }, {kDEPBAR, kUTMACCTL, kUTMAPF}},
+      {lower_wait, {kDEPBAR_LE}},
+      {[](SassLowering& l) { return l.ptx("cp.async.commit_group", {}); }, {kLDGDEPBAR}},
+      {lower_thread_copy, {kLDGSTS}},
+      {lower_remote_store, {kREDAS, kSTAS}},
+      {lower_plain_copy, {kUBLKCP, kUBLKRED}},
+      {lower_next_work, {kUGETNEXTWORKID}},
+      {lower_box<true>, {kUTMALDG}},
+      {lower_box<false>, {kUTMAREDG, kUTMASTG}},
+      {[](SassLowering& l) { return l.ptx("cp.async.bulk.commit_group", {}); }, {kUTMACMDFLUSH}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

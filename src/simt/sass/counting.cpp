@@ -45,7 +45,7 @@ void SassLowering::count() {
 void SassLowering::begin_counts(const std::vector<uint32_t>& together) {
   if (std::none_of(together.begin(), together.end(), [&](uint32_t i) { return begins_[i]; })) return;
   guard_ = kNoRegister, guard_negated_ = false;
-  emit(count_stretch).small = static_cast<uint32_t>(counting_->stretches.size());
+  emit(handler<count_stretch>).small = static_cast<uint32_t>(counting_->stretches.size());
   counting_->stretches.emplace_back();
   counting_->unguarded.push_back(0);
 }
@@ -59,10 +59,9 @@ void SassLowering::emit_counts(uint32_t instruction) {
     ++counting_->unguarded.back();
     return;
   }
-  Instr& i = emit(count_guard);
-  i.a = pred(in.guard->index, in.guard->kind == sass::OperandKind::kUniformPredicate);
-  i.b = in.guard->inverted ? 0xff : 0;
-  i.small = instruction;
+  emit<count_guard>({.a = pred(in.guard->index, in.guard->kind == sass::OperandKind::kUniformPredicate),
+                     .b = in.guard->inverted ? 0xffu : 0,
+                     .small = instruction});
 }
 
 }  // namespace triton_runner::simt

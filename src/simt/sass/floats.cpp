@@ -6,7 +6,7 @@ namespace {
 
 // ".rz.ftz.sat" of .RZ.FTZ.SAT; without a rounding, to the nearest.
 std::string float_suffix(const SassLowering& l) {
-  std::string out = l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : l.has("RZ") ? ".rz" : ".rn";
+  std::string out = rounding(l);
   if (l.has("FTZ")) out += ".ftz";
   if (l.has("SAT")) out += ".sat";
   return out;
@@ -36,8 +36,7 @@ bool lower_float_extremum(SassLowering& l) {
                            (signs ? ".xorsign.abs" : "") + ".f32 %r0, %r1, %r2";
   auto operand = [&](size_t k) { return signs && l.slot(k)->absolute ? l.raw(k) : l.word(k, As::kF32); };
   const uint32_t a = operand(1), b = operand(2);
-  l.choose(3, "min" + mods, "max" + mods, a, b);
-  return true;
+  return l.choose(3, "min" + mods, "max" + mods, a, b);
 }
 
 // M2 to D8: the product, then a power of two, as the PTX has it that ptxas makes one of.
@@ -52,11 +51,9 @@ bool lower_product(SassLowering& l, const std::string& suffix) {
     if (l.has("SAT")) return false;
     const uint32_t product = l.temporary(4);
     l.ptx(line, {product, a, b});
-    l.ptx(line, {l.result(0), product, l.constant(scale, 4)});
-    return true;
+    return l.ptx(line, {l.result(0), product, l.constant(scale, 4)});
   }
-  l.ptx(line, {l.result(0), a, b});
-  return true;
+  return l.ptx(line, {l.result(0), a, b});
 }
 
 // Two floats in 64 bits: a pair of registers (F32x2.HI_LO, the other way round LO_HI), or one float twice.
@@ -87,8 +84,7 @@ bool lower_two_floats(SassLowering& l, const std::string& name, size_t operands)
     line += ", %d" + std::to_string(k);
   }
   l.ptx(line, places);
-  l.give_pair(0, places[0]);
-  return true;
+  return l.give_pair(0, places[0]);
 }
 
 }  // namespace
@@ -99,8 +95,7 @@ bool lower_floats(SassLowering& l) {
   switch (l.opcode()) {
     case sass::Opcode::kFADD:
     case sass::Opcode::kUFADD:
-      l.ptx("add" + suffix + ".f32 %r0, %r1, %r2", {l.result(0), operand(1), operand(2)});
-      return true;
+      return l.ptx("add" + suffix + ".f32 %r0, %r1, %r2", {l.result(0), operand(1), operand(2)});
     case sass::Opcode::kFADD2:
       return lower_two_floats(l, "add" + suffix, 2);
     case sass::Opcode::kFMUL2:
@@ -112,8 +107,8 @@ bool lower_floats(SassLowering& l) {
       return lower_product(l, suffix);
     case sass::Opcode::kFFMA:
     case sass::Opcode::kUFFMA:
-      l.ptx("fma" + suffix + ".f32 %r0, %r1, %r2, %r3", {l.result(0), operand(1), operand(2), operand(3)});
-      return true;
+      return l.ptx("fma" + suffix + ".f32 %r0, %r1, %r2, %r3",
+                   {l.result(0), operand(1), operand(2), operand(3)});
     case sass::Opcode::kFMNMX:
       return lower_float_extremum(l);
     case sass::Opcode::kFMNMX3: {  // of two, then with the third
@@ -123,18 +118,16 @@ bool lower_floats(SassLowering& l) {
           std::string(p.inverted ? "max" : "min") + (l.has("FTZ") ? ".ftz" : "") + ".f32 %r0, %r1, %r2";
       const uint32_t first = l.temporary(4);
       l.ptx(line, {first, operand(1), operand(2)});
-      l.ptx(line, {l.result(0), first, operand(3)});
-      return true;
+      return l.ptx(line, {l.result(0), first, operand(3)});
     }
     case sass::Opcode::kFSEL:
-      l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), operand(1), operand(2), l.predicate(3)});
-      return true;
+      return l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), operand(1), operand(2), l.predicate(3)});
     case sass::Opcode::kFSET: {
       const uint32_t holds = l.temporary(1);
       lower_float_compare(l, holds, kNoRegister, 1);
-      l.ptx("selp.b32 %r0, %r1, %r2, %p3",
-            {l.result(0), l.constant(l.has("BF") ? 0x3f800000 : 0xffffffff, 4), l.constant(0, 4), holds});
-      return true;
+      return l.ptx(
+          "selp.b32 %r0, %r1, %r2, %p3",
+          {l.result(0), l.constant(l.has("BF") ? 0x3f800000 : 0xffffffff, 4), l.constant(0, 4), holds});
     }
     case sass::Opcode::kFSETP:
       lower_float_compare(l, l.predicate_result(0), l.predicate_result(1), 2);

@@ -24,8 +24,7 @@ bool lower_jump_to(SassLowering& l, uint32_t address) {
   const uint32_t index = l.temporary(8);
   l.ptx("shr.u64 %d0, %d1, 4", {index, address});
   const auto at = static_cast<uint32_t>(l.code.instrs.size());
-  Instr& i = l.emit(branch_table);
-  i.a = index, i.small = 8;
+  l.emit<branch_table>({.a = index, .small = 8});
   l.jump_anywhere(at);
   return true;
 }
@@ -46,8 +45,7 @@ uint32_t guarded_barrier(SassLowering& l) {
 
 bool lower_barrier_move(SassLowering& l) {
   if (l.shape() == 1) {
-    l.copy(l.barrier(l.slot(0)->index), l.word(1), 4);
-    return true;
+    return l.copy(l.barrier(l.slot(0)->index), l.word(1), 4);
   }
   const uint32_t barrier = l.barrier(l.slot(1)->index);
   l.copy(l.result(0), barrier, 4);
@@ -58,15 +56,10 @@ bool lower_barrier_move(SassLowering& l) {
 // A function that the driver has, whose arguments lie in registers from R4 on, 64 bits at even ones. It returns to the
 // address in R20.
 bool lower_driver_call(SassLowering& l) {
-  auto pair_at = [&](uint32_t index) {
-    const uint32_t place = l.temporary(8);
-    l.ptx("mov.b64 %d0, {%r1, %r2}", {place, l.reg(index), l.reg(index + 1)});
-    return place;
-  };
-  const uint32_t to = l.pair(0), back = pair_at(20);
-  const BuiltinCall call{{pair_at(4), pair_at(6), l.reg(8), pair_at(10), pair_at(12)}, l.reg(4), true};
-  Instr& i = l.emit(call_builtin);
-  i.a = to, i.data = l.code.keep(call);
+  const uint32_t to = l.pair(0), back = l.pair_from(20);
+  const BuiltinCall call{
+      {l.pair_from(4), l.pair_from(6), l.reg(8), l.pair_from(10), l.pair_from(12)}, l.reg(4), true};
+  l.emit(handler<call_builtin>, {.a = to}, call);
   l.name_last();
   const bool done = lower_jump_to(l, back);
   l.name_last();
@@ -86,13 +79,12 @@ bool lower_flow(SassLowering& l) {
     case sass::Opcode::kBRA_CONV:  // the members meet here: the way for those that are apart is never taken
     case sass::Opcode::kBRA_DIV: {
       const uint32_t members = l.word(0);
-      l.emit(warp_sync).a = members;
+      l.emit<warp_sync>({.a = members});
       return l.opcode() == sass::Opcode::kBRA_DIV || lower_jump(l, *l.slot(1));
     }
     case sass::Opcode::kBREAK: {
       const uint32_t barrier = guarded_barrier(l);
-      l.emit(leave_region).a = barrier;
-      return true;
+      return l.emit(leave_region, {.a = barrier});
     }
     case sass::Opcode::kBRX: {  // from the instruction that follows
       const uint32_t to = l.temporary(8);
@@ -101,12 +93,10 @@ bool lower_flow(SassLowering& l) {
       return lower_jump_to(l, to);
     }
     case sass::Opcode::kBSSY:
-      l.emit(enter_region).d = l.barrier(l.slot(0)->index);
-      return true;
+      return l.emit(enter_region, {.d = l.barrier(l.slot(0)->index)});
     case sass::Opcode::kBSYNC: {
       const uint32_t barrier = guarded_barrier(l);
-      l.emit(meet_region).a = barrier;
-      return true;
+      return l.emit(meet_region, {.a = barrier});
     }
     case sass::Opcode::kCALL:  // the code puts the address to return to into a register itself
       return l.shape() == 0 ? lower_jump(l, *l.slot(0)) : lower_far_jump(l);
@@ -116,30 +106,26 @@ bool lower_flow(SassLowering& l) {
       const sass::Operand* label = l.slot(1);
       if (label && label->integer < 0) return false;
       const auto at = label ? static_cast<uint64_t>(label->integer) : l.in().address;
-      l.give_pair(0, l.constant(at, 8));
-      return true;
+      return l.give_pair(0, l.constant(at, 8));
     }
     case sass::Opcode::kEXIT:
       if (l.slot(0)) l.guard_by(l.predicate(0));
-      l.emit(end_thread);
-      return true;
+      return l.emit(end_thread, {});
     case sass::Opcode::kRET:
       return lower_far_jump(l);
     case sass::Opcode::kWARPSYNC_COLLECTIVE:  // up to ENDCOLLECTIVE, at -O0
     case sass::Opcode::kWARPSYNC_EXCLUSIVE: {
       if (l.has("ALL")) {
-        l.emit(warp_sync).a = kNoRegister;
-        return true;
+        return l.emit<warp_sync>({.a = kNoRegister});
       }
       const uint32_t members = l.word(0);
-      l.emit(meet_region).a = members;
+      l.emit(meet_region, {.a = members});
       l.only_these(members);
       return true;
     }
     case sass::Opcode::kWARPSYNC: {
       const uint32_t members = l.slot(0) ? l.word(0) : kNoRegister;
-      l.emit(warp_sync).a = members;
-      return true;
+      return l.emit<warp_sync>({.a = members});
     }
     default:  // ENDCOLLECTIVE, NOP, YIELD: the scheduler turns to other paths by itself
       return true;

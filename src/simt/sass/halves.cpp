@@ -56,13 +56,11 @@ bool lower_half_sum(SassLowering& l, const std::string& name, size_t count) {
   const std::vector<size_t> at = operand_slots(l, 1, l.in().operands.size());
   if (at.size() != count) return false;
   if (count == 2) {
-    l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2",
-          {l.result(0), halves(l, at[0]), halves(l, at[1])});
-    return true;
+    return l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2",
+                 {l.result(0), halves(l, at[0]), halves(l, at[1])});
   }
-  l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2, %r3",
-        {l.result(0), halves(l, at[0]), halves(l, at[1]), halves(l, at[2])});
-  return true;
+  return l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2, %r3",
+               {l.result(0), halves(l, at[0]), halves(l, at[1]), halves(l, at[2])});
 }
 
 // Of one half each, in f32.
@@ -75,10 +73,8 @@ bool lower_half_to_f32(SassLowering& l) {
   }
   const sass::Operand& a = *l.slot(1);
   if (a.index == sass::kZero && a.minus && a.kind == sass::OperandKind::kRegister)
-    l.copy(l.result(0), terms[1], 4);
-  else
-    l.ptx("add" + suffixes(l) + ".f32 %r0, %r1, %r2", {l.result(0), terms[0], terms[1]});
-  return true;
+    return l.copy(l.result(0), terms[1], 4);
+  return l.ptx("add" + suffixes(l) + ".f32 %r0, %r1, %r2", {l.result(0), terms[0], terms[1]});
 }
 
 bool lower_half_extremum(SassLowering& l) {
@@ -90,8 +86,7 @@ bool lower_half_extremum(SassLowering& l) {
   const std::string rest = std::string(l.has("FTZ") ? ".ftz" : "") + (l.has("NAN") ? ".NaN" : "") +
                            (signs ? ".xorsign.abs" : "") + half_type(l) + " %r0, %r1, %r2";
   const uint32_t a = halves(l, at[0], signs), b = halves(l, at[1], signs);
-  l.choose(p, "min" + rest, "max" + rest, a, b);
-  return true;
+  return l.choose(p, "min" + rest, "max" + rest, a, b);
 }
 
 // ".lt.and" of a comparison's suffixes.
@@ -106,9 +101,9 @@ bool lower_half_setp(SassLowering& l) {
   const std::vector<size_t> at = operand_slots(l, 2, l.in().operands.size() - 1);
   const size_t p = l.in().operands.size() - 1;
   if (at.size() != 2 || !l.slot(p) || l.slot(p)->kind != sass::OperandKind::kPredicate) return false;
-  l.ptx("setp" + compared_by(l) + half_type(l) + " %p0|%p1, %r2, %r3, %p4",
-        {l.predicate_result(0), l.predicate_result(1), halves(l, at[0]), halves(l, at[1]), l.predicate(p)});
-  return true;
+  return l.ptx(
+      "setp" + compared_by(l) + half_type(l) + " %p0|%p1, %r2, %r3, %p4",
+      {l.predicate_result(0), l.predicate_result(1), halves(l, at[0]), halves(l, at[1]), l.predicate(p)});
 }
 
 // Each half all ones, or (BF) 1.0, where it holds.
@@ -122,24 +117,17 @@ bool lower_half_set(SassLowering& l) {
         {low, high, halves(l, at[0]), halves(l, at[1]), l.predicate(p)});
   l.ptx("selp.b32 %r0, %r1, %r2, %p3", {one, l.constant(value, 4), l.constant(0, 4), low});
   l.ptx("selp.b32 %r0, %r1, %r2, %p3", {other, l.constant(value << 16, 4), l.constant(0, 4), high});
-  l.ptx("or.b32 %r0, %r1, %r2", {l.result(0), one, other});
-  return true;
+  return l.ptx("or.b32 %r0, %r1, %r2", {l.result(0), one, other});
 }
 
 bool lower_double(SassLowering& l, const std::string& name, size_t count) {
   const uint32_t d = l.temporary(8);
-  const std::string line = name +
-                           (l.has("RZ")   ? ".rz"
-                            : l.has("RM") ? ".rm"
-                            : l.has("RP") ? ".rp"
-                                          : ".rn") +
-                           ".f64 %d0, %d1, %d2";
+  const std::string line = name + rounding(l) + ".f64 %d0, %d1, %d2";
   if (count == 2)
     l.ptx(line, {d, l.pair(1, As::kF64), l.pair(2, As::kF64)});
   else
     l.ptx(line + ", %d3", {d, l.pair(1, As::kF64), l.pair(2, As::kF64), l.pair(3, As::kF64)});
-  l.give_pair(0, d);
-  return true;
+  return l.give_pair(0, d);
 }
 
 // MIN and MAX: whether a is the one that counts, and whether both are NaN.
@@ -153,46 +141,34 @@ bool lower_double_extremum(SassLowering& l, const char* name) {
   l.ptx("setp.nan.and.f64 %p0, %d1, %d1, %p2", {both, b, both});
   l.ptx("setp.eq.b64 %p0, %d1, %d2", {p, one, a});
   l.copy(l.predicate_result(0), p, 1);
-  l.copy(l.predicate_result(1), both, 1);
-  return true;
+  return l.copy(l.predicate_result(1), both, 1);
 }
 
 bool lower_double_setp(SassLowering& l) {
   if (l.has("MIN")) return lower_double_extremum(l, "min");
   if (l.has("MAX")) return lower_double_extremum(l, "max");
-  l.ptx("setp" + compared_by(l) + ".f64 %p0|%p1, %d2, %d3, %p4",
-        {l.predicate_result(0), l.predicate_result(1), l.pair(2, As::kF64), l.pair(3, As::kF64),
-         l.predicate(4)});
-  return true;
+  return l.ptx("setp" + compared_by(l) + ".f64 %p0|%p1, %d2, %d3, %p4",
+               {l.predicate_result(0), l.predicate_result(1), l.pair(2, As::kF64), l.pair(3, As::kF64),
+                l.predicate(4)});
 }
 
 }  // namespace
 
 bool lower_halves(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kDADD:
-      return lower_double(l, "add", 2);
-    case sass::Opcode::kDFMA:
-      return lower_double(l, "fma", 3);
-    case sass::Opcode::kDMUL:
-      return lower_double(l, "mul", 2);
-    case sass::Opcode::kDSETP:
-      return lower_double_setp(l);
-    case sass::Opcode::kHADD2:
-      return lower_half_sum(l, "add", 2);
-    case sass::Opcode::kHADD2_F32:
-      return lower_half_to_f32(l);
-    case sass::Opcode::kHFMA2:
-      return lower_half_sum(l, "fma.rn", 3);
-    case sass::Opcode::kHMNMX2:
-      return lower_half_extremum(l);
-    case sass::Opcode::kHMUL2:
-      return lower_half_sum(l, "mul", 2);
-    case sass::Opcode::kHSET2:
-      return lower_half_set(l);
-    default:
-      return lower_half_setp(l);
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {
+      {[](SassLowering& l) { return lower_double(l, "add", 2); }, {kDADD}},
+      {[](SassLowering& l) { return lower_double(l, "fma", 3); }, {kDFMA}},
+      {[](SassLowering& l) { return lower_double(l, "mul", 2); }, {kDMUL}},
+      {lower_double_setp, {kDSETP}},
+      {[](SassLowering& l) { return lower_half_sum(l, "add", 2); }, {kHADD2}},
+      {lower_half_to_f32, {kHADD2_F32}},
+      {[](SassLowering& l) { return lower_half_sum(l, "fma.rn", 3); }, {kHFMA2}},
+      {lower_half_extremum, {kHMNMX2}},
+      {[](SassLowering& l) { return lower_half_sum(l, "mul", 2); }, {kHMUL2}},
+      {lower_half_set, {kHSET2}},
+      {lower_half_setp, {kHSETP2}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

@@ -102,15 +102,12 @@ void check_division(Lanes& l, const Operands& in) {
   }
 }
 
-void load_constant(Lanes& l, const Operands& in) {
-  Exec& x = exec_of(l);
-  const auto& bank = *static_cast<const ConstantBank*>(in.data);
+void load_constant(Exec& x, const Operands& in, const ConstantBank& bank) {
   const auto* from =
       bank.is_params ? reinterpret_cast<const char*>(x.launch().params.data()) : bank.bytes.data();
   const uint64_t size = bank.is_params ? x.launch().params.size() : bank.bytes.size();
-  const uint32_t* a = l.reg<uint32_t>(in.a);
-  for (uint32_t i = 0; i < l.count; ++i) {
-    if (!l.on(i)) continue;
+  const uint32_t* a = x.reg<uint32_t>(in.a);
+  for (uint32_t i : x.lanes()) {
     const uint32_t at = a[i] + bank.offset;
     if (at + uint64_t{in.small} > size)
       return x.trap(
@@ -123,9 +120,9 @@ void load_constant(Lanes& l, const Operands& in) {
       bits = static_cast<uint64_t>(static_cast<int64_t>(bits << unused) >> unused);
     }
     if (in.small == 8)
-      l.reg<uint64_t>(in.d)[i] = bits;
+      x.reg<uint64_t>(in.d)[i] = bits;
     else
-      l.reg<uint32_t>(in.d)[i] = static_cast<uint32_t>(bits);
+      x.reg<uint32_t>(in.d)[i] = static_cast<uint32_t>(bits);
   }
 }
 

@@ -49,7 +49,7 @@ struct ConstantBank {
   uint32_t offset = 0;
   bool is_params = false, is_signed = false;
 };
-void load_constant(Lanes& l, const Operands& in);
+void load_constant(Exec& x, const Operands& in, const ConstantBank& bank);
 
 // Those of the best instruction set.
 const SumHandlers& sums();

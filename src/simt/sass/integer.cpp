@@ -38,10 +38,8 @@ bool emit_sum(SassLowering& l, Sum sum) {
     if (sum.at[k] == kNoRegister) return false;
   }
   const uint32_t d = l.result(0);
-  Instr& i = l.emit(sums().add3);
-  i.d = d, i.a = sum.at[0], i.b = sum.at[1], i.c = sum.at[2], i.small = small;
-  i.data = l.code.keep(sum.carries);
-  return true;
+  return l.emit(sums().add3, {.d = d, .a = sum.at[0], .b = sum.at[1], .c = sum.at[2], .small = small},
+                sum.carries);
 }
 
 // d <- a + b + c: slots 0, 3, 4, 5; carries out 1, 2 and in 6, 7.
@@ -77,8 +75,7 @@ bool lower_iadd(SassLowering& l) {
   sum.carries.out[0] = carry_result(l, 1);
   if (l.has("X")) sum.carries.in[0] = carry_place(l, 4);
   if (l.has("X") || sum.carries.out[0] != kNoRegister) return emit_sum(l, sum);
-  l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(2), l.word(3)});
-  return true;
+  return l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(2), l.word(3)});
 }
 
 bool lower_imad(SassLowering& l) {
@@ -90,24 +87,19 @@ bool lower_imad(SassLowering& l) {
     sum.carries.in[0] = carry_place(l, 4);
     return emit_sum(l, sum);
   }
-  if (no_product)
-    l.copy(l.result(0), l.word(3), 4);
-  else if (l.has("IADD") && l.slot(2)->kind == sass::OperandKind::kInteger && l.slot(2)->integer == 1)
-    l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(1), l.word(3)});
-  else if (is_zero(*l.slot(3)))
-    l.ptx("mul.lo.s32 %r0, %r1, %r2", {l.result(0), l.word(1), l.word(2)});
-  else
-    l.ptx("mad.lo.s32 %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
-  return true;
+  if (no_product) return l.copy(l.result(0), l.word(3), 4);
+  if (l.has("IADD") && l.slot(2)->kind == sass::OperandKind::kInteger && l.slot(2)->integer == 1)
+    return l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(1), l.word(3)});
+  if (is_zero(*l.slot(3))) return l.ptx("mul.lo.s32 %r0, %r1, %r2", {l.result(0), l.word(1), l.word(2)});
+  return l.ptx("mad.lo.s32 %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
 }
 
 // The product of two 32-bit operands in 64: of slots 1 and 2, or where carries may be written, 2 and 3.
 bool wide_product(SassLowering& l, size_t a, uint32_t* out) {
   if (l.slot(a)->minus || l.slot(a + 1)->minus) return false;
   *out = l.temporary(8);
-  l.ptx(std::string("mul.wide.") + (l.has("U32") ? "u32" : "s32") + " %d0, %r1, %r2",
-        {*out, l.word(a), l.word(a + 1)});
-  return true;
+  return l.ptx(std::string("mul.wide.") + (l.has("U32") ? "u32" : "s32") + " %d0, %r1, %r2",
+               {*out, l.word(a), l.word(a + 1)});
 }
 
 bool lower_imad_wide(SassLowering& l) {
@@ -127,8 +119,7 @@ bool lower_imad_wide(SassLowering& l) {
     return true;
   }
   if (!is_zero(*l.slot(c))) l.ptx("add.s64 %d0, %d1, %d2", {wide, wide, l.pair(c)});
-  l.give_pair(0, wide);
-  return true;
+  return l.give_pair(0, wide);
 }
 
 bool lower_imad_high(SassLowering& l) {
@@ -142,12 +133,12 @@ bool lower_imad_high(SassLowering& l) {
     l.ptx("add.s64 %d0, %d1, %d2", {wide, wide, l.pair(4)});
   }
   l.ptx("shr.u64 %d0, %d1, 32", {wide, wide});
-  l.ptx("cvt.u32.u64 %r0, %d1", {l.result(0), wide});
-  return true;
+  return l.ptx("cvt.u32.u64 %r0, %d1", {l.result(0), wide});
 }
 
 // d <- (a << s) + b, or b - (a << s); of HI the upper half of {c, a} << s, c being a's sign for SX32.
-bool lower_lea(SassLowering& l, bool high, bool sign) {
+template <bool high, bool sign>
+bool lower_lea(SassLowering& l) {
   const size_t shift = high && !sign ? 5 : 4;
   const std::string by = decimal(l.slot(shift)->integer & 31);
   const bool subtract = l.slot(2)->minus;  // the shifted value, with the carry of the subtraction
@@ -168,8 +159,8 @@ bool lower_lea(SassLowering& l, bool high, bool sign) {
   sum.carries.out[0] = carry_result(l, 1);
   if (l.has("X")) sum.carries.in[0] = carry_place(l, shift + 1);
   if (l.has("X") || sum.carries.out[0] != kNoRegister) return emit_sum(l, sum);
-  l.ptx(subtract ? "sub.s32 %r0, %r2, %r1" : "add.s32 %r0, %r1, %r2", {l.result(0), shifted, l.word(3)});
-  return true;
+  return l.ptx(subtract ? "sub.s32 %r0, %r2, %r1" : "add.s32 %r0, %r1, %r2",
+               {l.result(0), shifted, l.word(3)});
 }
 
 bool lower_lop3(SassLowering& l) {
@@ -177,32 +168,27 @@ bool lower_lop3(SassLowering& l) {
   const int64_t table = l.slot(a + 3)->integer & 0xff;
   const uint32_t x = l.word(a), y = l.word(a + 1), z = l.word(a + 2), d = l.result(l.shape());
   if (l.shape() == 1) {
-    l.ptx(std::string("lop3.") + (l.has("PAND") ? "and" : "or") + ".b32 %r0|%p1, %r2, %r3, %r4, " +
-              decimal(table) + ", %p5",
-          {d, l.predicate_result(0), x, y, z, l.predicate(6)});
-    return true;
+    return l.ptx(std::string("lop3.") + (l.has("PAND") ? "and" : "or") + ".b32 %r0|%p1, %r2, %r3, %r4, " +
+                     decimal(table) + ", %p5",
+                 {d, l.predicate_result(0), x, y, z, l.predicate(6)});
   }
   const char* two = table == 0xc0 ? "and" : table == 0xfc ? "or" : table == 0x3c ? "xor" : nullptr;
-  if (two)
-    l.ptx(std::string(two) + ".b32 %r0, %r1, %r2", {d, x, y});
-  else
-    l.ptx("lop3.b32 %r0, %r1, %r2, %r3, " + decimal(table), {d, x, y, z});
-  return true;
+  if (two) return l.ptx(std::string(two) + ".b32 %r0, %r1, %r2", {d, x, y});
+  return l.ptx("lop3.b32 %r0, %r1, %r2, %r3, " + decimal(table), {d, x, y, z});
 }
 
 bool lower_plop3(SassLowering& l) {
   const uint32_t a = l.predicate(2), b = l.predicate(3), c = l.predicate(4);
   auto table = [&](uint32_t d, size_t k) {
-    Instr& i = l.emit(sums().predicate_table);
-    i.d = d, i.a = a, i.b = b, i.c = c, i.small = static_cast<uint32_t>(l.slot(k)->integer & 0xff);
+    l.emit(sums().predicate_table,
+           {.d = d, .a = a, .b = b, .c = c, .small = static_cast<uint32_t>(l.slot(k)->integer & 0xff)});
   };
   const bool second = l.slot(1)->index != sass::kTrue;
   const uint32_t first = second ? l.temporary(1) : l.predicate_result(0);
   table(first, 5);
   if (!second) return true;
   table(l.predicate_result(1), 6);
-  l.copy(l.predicate_result(0), first, 1);
-  return true;
+  return l.copy(l.predicate_result(0), first, 1);
 }
 
 bool lower_shf(SassLowering& l) {
@@ -213,10 +199,9 @@ bool lower_shf(SassLowering& l) {
   if (!wide && left == high) {
     // The funnel shift of 32 bits: the upper half to the left, the lower to the right.
     if (is_signed) return false;
-    l.ptx(std::string("shf.") + (left ? "l" : "r") + (l.has("W") ? ".wrap" : ".clamp") +
-              ".b32 %r0, %r1, %r2, %r3",
-          {l.result(0), a, c, by});
-    return true;
+    return l.ptx(std::string("shf.") + (left ? "l" : "r") + (l.has("W") ? ".wrap" : ".clamp") +
+                     ".b32 %r0, %r1, %r2, %r3",
+                 {l.result(0), a, c, by});
   }
   if (l.has("W")) {
     if (wide) return false;
@@ -225,11 +210,8 @@ bool lower_shf(SassLowering& l) {
     by = wrapped;
   }
   if (!wide) {
-    if (left)
-      l.ptx("shl.b32 %r0, %r1, %r2", {l.result(0), a, by});
-    else
-      l.ptx(std::string("shr.") + (is_signed ? "s32" : "u32") + " %r0, %r1, %r2", {l.result(0), c, by});
-    return true;
+    if (left) return l.ptx("shl.b32 %r0, %r1, %r2", {l.result(0), a, by});
+    return l.ptx(std::string("shr.") + (is_signed ? "s32" : "u32") + " %r0, %r1, %r2", {l.result(0), c, by});
   }
   const uint32_t value = l.temporary(8), unread = l.temporary(4);
   l.ptx("mov.b64 %d0, {%r1, %r2}", {value, a, c});
@@ -238,11 +220,8 @@ bool lower_shf(SassLowering& l) {
                                 : "shr.u64") +
             " %d0, %d1, %r2",
         {value, value, by});
-  if (high)
-    l.ptx("mov.b64 {%r0, %r1}, %d2", {unread, l.result(0), value});
-  else
-    l.ptx("mov.b64 {%r0, %r1}, %d2", {l.result(0), unread, value});
-  return true;
+  if (high) return l.ptx("mov.b64 {%r0, %r1}, %d2", {unread, l.result(0), value});
+  return l.ptx("mov.b64 {%r0, %r1}, %d2", {l.result(0), unread, value});
 }
 
 std::string comparison(const SassLowering& l) {
@@ -263,14 +242,11 @@ bool lower_isetp(SassLowering& l) {
   if (!l.has("EX")) {
     const bool alone = with.index == sass::kTrue && !with.inverted && combine == "and";
     if (second)
-      l.ptx("setp." + compare + "." + combine + "." + type + " %p0|%p1, %r2, %r3, %p4",
-            {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
-    else if (alone)
-      l.ptx("setp." + compare + "." + type + " %p0, %r1, %r2", {l.predicate_result(0), a, b});
-    else
-      l.ptx("setp." + compare + "." + combine + "." + type + " %p0, %r1, %r2, %p3",
-            {l.predicate_result(0), a, b, l.predicate(4)});
-    return true;
+      return l.ptx("setp." + compare + "." + combine + "." + type + " %p0|%p1, %r2, %r3, %p4",
+                   {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
+    if (alone) return l.ptx("setp." + compare + "." + type + " %p0, %r1, %r2", {l.predicate_result(0), a, b});
+    return l.ptx("setp." + compare + "." + combine + "." + type + " %p0, %r1, %r2, %p3",
+                 {l.predicate_result(0), a, b, l.predicate(4)});
   }
   const uint32_t lower = l.predicate(5), holds = l.temporary(1), not_so = l.temporary(1);
   if (compare == "eq" || compare == "ne") {
@@ -287,8 +263,7 @@ bool lower_isetp(SassLowering& l) {
     l.ptx("not.pred %p0, %p1", {not_so, holds});
     l.ptx(combine + ".pred %p0, %p1, %p2", {l.predicate_result(1), not_so, p});
   }
-  l.copy(l.predicate_result(0), first, 1);
-  return true;
+  return l.copy(l.predicate_result(0), first, 1);
 }
 
 // Of 64 bits: which of the two it was, the first two results, is read by nothing that was seen.
@@ -302,8 +277,7 @@ bool lower_wide_extremum(SassLowering& l) {
   const uint32_t a = l.wide(3), b = l.wide(4), d = l.temporary(8);
   if (a == kNoRegister || b == kNoRegister) return false;
   l.ptx(std::string(least ? "min" : "max") + (l.has("U64") ? ".u64" : ".s64") + " %d0, %d1, %d2", {d, a, b});
-  l.give_pair(2, d);
-  return true;
+  return l.give_pair(2, d);
 }
 
 // Both operands of 64 bits at once.
@@ -311,9 +285,9 @@ bool lower_wide_setp(SassLowering& l) {
   const std::string compare = comparison(l), combine = l.has("OR") ? "or" : l.has("XOR") ? "xor" : "and";
   const uint32_t a = l.wide(2), b = l.wide(3);
   if (compare.empty() || a == kNoRegister || b == kNoRegister) return false;
-  l.ptx("setp." + compare + "." + combine + (l.has("U64") ? ".u64" : ".s64") + " %p0|%p1, %d2, %d3, %p4",
-        {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
-  return true;
+  return l.ptx(
+      "setp." + compare + "." + combine + (l.has("U64") ? ".u64" : ".s64") + " %p0|%p1, %d2, %d3, %p4",
+      {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
 }
 
 // Whether a selector takes each byte from its own place, of whichever operand.
@@ -327,27 +301,20 @@ bool keeps_bytes(const sass::Operand& how) {
 bool lower_prmt(SassLowering& l) {
   for (const char* mode : {"F4E", "B4E", "RC8", "ECL", "ECR", "RC16"}) {
     if (!l.has(mode)) continue;
-    l.ptx("prmt.b32." + lower_case(mode) + " %r0, %r1, %r2, %r3",
-          {l.result(0), l.word(1), l.word(3), l.word(2)});
-    return true;
+    return l.ptx("prmt.b32." + lower_case(mode) + " %r0, %r1, %r2, %r3",
+                 {l.result(0), l.word(1), l.word(3), l.word(2)});
   }
   const uint32_t a = l.word(1), c = l.word(3);
-  if (a == c && keeps_bytes(*l.slot(2)))
-    l.copy(l.result(0), a, 4);
-  else if (l.slot(2)->kind == sass::OperandKind::kInteger)
-    l.ptx("prmt.b32 %r0, %r1, %r2, " + decimal(l.slot(2)->integer), {l.result(0), a, c});
-  else
-    l.ptx("prmt.b32 %r0, %r1, %r2, %r3", {l.result(0), a, c, l.word(2)});
-  return true;
+  if (a == c && keeps_bytes(*l.slot(2))) return l.copy(l.result(0), a, 4);
+  if (l.slot(2)->kind == sass::OperandKind::kInteger)
+    return l.ptx("prmt.b32 %r0, %r1, %r2, " + decimal(l.slot(2)->integer), {l.result(0), a, c});
+  return l.ptx("prmt.b32 %r0, %r1, %r2, %r3", {l.result(0), a, c, l.word(2)});
 }
 
 // Those of one or two operands that PTX has too.
 bool lower_plain(SassLowering& l, const std::string& mnemonic, size_t operands, size_t first = 1) {
-  if (operands == 1)
-    l.ptx(mnemonic + " %r0, %r1", {l.result(0), l.word(first)});
-  else
-    l.ptx(mnemonic + " %r0, %r1, %r2", {l.result(0), l.word(first), l.word(first + 1)});
-  return true;
+  if (operands == 1) return l.ptx(mnemonic + " %r0, %r1", {l.result(0), l.word(first)});
+  return l.ptx(mnemonic + " %r0, %r1, %r2", {l.result(0), l.word(first), l.word(first + 1)});
 }
 
 bool lower_extremum(SassLowering& l) {
@@ -359,8 +326,7 @@ bool lower_extremum(SassLowering& l) {
   const size_t first = l.shape() == 1 ? 3 : 1;
   if (first == 3 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
   const uint32_t a = l.word(first), b = l.word(first + 1);
-  l.choose(first + 2, "min" + rest, "max" + rest, a, b);
-  return true;
+  return l.choose(first + 2, "min" + rest, "max" + rest, a, b);
 }
 
 // min(a + b, c), or max.
@@ -368,8 +334,7 @@ bool lower_sum_extremum(SassLowering& l) {
   const uint32_t sum = l.temporary(4);
   const std::string rest = std::string(l.has("U32") ? ".u32" : ".s32") + " %r0, %r1, %r2";
   l.ptx("add.s32 %r0, %r1, %r2", {sum, l.word(1), l.word(2)});
-  l.choose(4, "min" + rest, "max" + rest, sum, l.word(3));
-  return true;
+  return l.choose(4, "min" + rest, "max" + rest, sum, l.word(3));
 }
 
 // min(min(a, b), c), or max.
@@ -381,8 +346,7 @@ bool lower_extremum_of_three(SassLowering& l) {
   const std::string line = (l.slot(4)->inverted ? "max" : "min") + type + " %r0, %r1, %r2";
   const uint32_t first = l.temporary(4);
   l.ptx(line, {first, l.word(1), l.word(2)});
-  l.ptx(line, {l.result(0), first, l.word(3)});
-  return true;
+  return l.ptx(line, {l.result(0), first, l.word(3)});
 }
 
 // Products of bytes, or of halves and bytes, summed up: 4A, or 2A with LO or HI.
@@ -393,8 +357,8 @@ bool lower_dot(SassLowering& l) {
       types.emplace_back(mod[0] == 'U' ? ".u32" : ".s32");
   if (types.size() != 2) return false;
   const std::string name = l.has("4A") ? "dp4a" : l.has("LO") ? "dp2a.lo" : "dp2a.hi";
-  l.ptx(name + types[0] + types[1] + " %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
-  return true;
+  return l.ptx(name + types[0] + types[1] + " %r0, %r1, %r2, %r3",
+               {l.result(0), l.word(1), l.word(2), l.word(3)});
 }
 
 // d = a + b + c of pairs, or two of them: slots from `first` on.
@@ -409,107 +373,77 @@ bool lower_wide_sum(SassLowering& l, size_t first, size_t count) {
     if (so_far != kNoRegister) l.ptx("add.s64 %d0, %d1, %d2", {sum, so_far, term});
     so_far = sum;
   }
-  l.give_pair(0, so_far == kNoRegister ? l.constant(0, 8) : so_far);
-  return true;
+  return l.give_pair(0, so_far == kNoRegister ? l.constant(0, 8) : so_far);
+}
+
+bool lower_mask(SassLowering& l) {
+  return lower_plain(l, l.has("W") ? "bmsk.wrap.b32" : "bmsk.clamp.b32", 2);
+}
+
+bool lower_find(SassLowering& l) {
+  if (carry_result(l, 1) != kNoRegister) return false;
+  return lower_plain(
+      l, std::string(l.has("SH") ? "bfind.shiftamt" : "bfind") + (l.has("U32") ? ".u32" : ".s32"), 1, 2);
+}
+
+bool lower_extend(SassLowering& l) {
+  return lower_plain(
+      l, std::string(l.has("W") ? "szext.wrap" : "szext.clamp") + (l.has("U32") ? ".u32" : ".s32"), 2);
+}
+
+bool lower_viadd(SassLowering& l) {
+  if (l.has("ISAT") != l.has("S32")) return false;
+  return lower_plain(l, l.has("16x2") ? "add.u16x2" : l.has("ISAT") ? "add.sat.s32" : "add.s32", 2);
+}
+
+bool lower_brev(SassLowering& l) { return lower_plain(l, "brev.b32", 1); }
+bool lower_popc(SassLowering& l) { return lower_plain(l, "popc.b32", 1); }
+bool lower_iabs(SassLowering& l) { return lower_plain(l, "abs.s32", 1); }
+bool lower_iadd_64(SassLowering& l) { return lower_wide_sum(l, 1, 2); }
+bool lower_iadd3_64(SassLowering& l) { return lower_wide_sum(l, l.shape() == 1 ? 3 : 1, 3); }
+
+// Sums of differences: of whole numbers, of bytes.
+bool lower_vabsdiff(SassLowering& l) {
+  const char* line = l.opcode() == sass::Opcode::kVABSDIFF4 ? "vabsdiff4.u32.u32.u32.add"
+                     : l.has("U32")                         ? "sad.u32"
+                                                            : "sad.s32";
+  return l.ptx(std::string(line) + " %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
 }
 
 }  // namespace
 
 bool lower_integer(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kBMSK:
-    case sass::Opcode::kUBMSK:
-      return lower_plain(l, l.has("W") ? "bmsk.wrap.b32" : "bmsk.clamp.b32", 2);
-    case sass::Opcode::kBREV:
-    case sass::Opcode::kUBREV:
-      return lower_plain(l, "brev.b32", 1);
-    case sass::Opcode::kFLO:
-    case sass::Opcode::kUFLO:
-      if (carry_result(l, 1) != kNoRegister) return false;
-      return lower_plain(
-          l, std::string(l.has("SH") ? "bfind.shiftamt" : "bfind") + (l.has("U32") ? ".u32" : ".s32"), 1, 2);
-    case sass::Opcode::kIABS:
-      return lower_plain(l, "abs.s32", 1);
-    case sass::Opcode::kIADD3:
-    case sass::Opcode::kUIADD3:
-      return lower_iadd3(l);
-    case sass::Opcode::kIMAD:
-    case sass::Opcode::kUIMAD:
-      return lower_imad(l);
-    case sass::Opcode::kIDP:
-      return lower_dot(l);
-    case sass::Opcode::kIMAD_HI:
-    case sass::Opcode::kUIMAD_HI:
-      return lower_imad_high(l);
-    case sass::Opcode::kIMAD_WIDE:
-    case sass::Opcode::kUIMAD_WIDE:
-      return lower_imad_wide(l);
-    case sass::Opcode::kIMNMX:
-    case sass::Opcode::kUVIMNMX:
-    case sass::Opcode::kVIMNMX:
-      return lower_extremum(l);
-    case sass::Opcode::kISETP:
-    case sass::Opcode::kUISETP:
-      return lower_isetp(l);
-    case sass::Opcode::kLEA:
-    case sass::Opcode::kULEA:
-      return lower_lea(l, false, false);
-    case sass::Opcode::kLEA_HI:
-    case sass::Opcode::kULEA_HI:
-      return lower_lea(l, true, false);
-    case sass::Opcode::kLEA_HI_SX32:
-    case sass::Opcode::kULEA_HI_SX32:
-      return lower_lea(l, true, true);
-    case sass::Opcode::kLOP3:
-    case sass::Opcode::kULOP3:
-      return lower_lop3(l);
-    case sass::Opcode::kPLOP3:
-    case sass::Opcode::kUPLOP3:
-      return lower_plop3(l);
-    case sass::Opcode::kPOPC:
-    case sass::Opcode::kUPOPC:
-      return lower_plain(l, "popc.b32", 1);
-    case sass::Opcode::kPRMT:
-    case sass::Opcode::kUPRMT:
-      return lower_prmt(l);
-    case sass::Opcode::kSGXT:
-    case sass::Opcode::kUSGXT:
-      return lower_plain(
-          l, std::string(l.has("W") ? "szext.wrap" : "szext.clamp") + (l.has("U32") ? ".u32" : ".s32"), 2);
-    case sass::Opcode::kSHF:
-    case sass::Opcode::kUSHF:
-      return lower_shf(l);
-    case sass::Opcode::kVIADD:
-      if (l.has("ISAT") != l.has("S32")) return false;
-      return lower_plain(l, l.has("16x2") ? "add.u16x2" : l.has("ISAT") ? "add.sat.s32" : "add.s32", 2);
-    case sass::Opcode::kUIADD3_64:
-      return lower_wide_sum(l, l.shape() == 1 ? 3 : 1, 3);
-    case sass::Opcode::kIADD_64:
-      return lower_wide_sum(l, 1, 2);
-    case sass::Opcode::kIADD:
-      return lower_iadd(l);
-    case sass::Opcode::kIMNMX_S64:
-    case sass::Opcode::kIMNMX_U64:
-      return lower_wide_extremum(l);
-    case sass::Opcode::kISETP_S64:
-    case sass::Opcode::kISETP_U64:
-    case sass::Opcode::kUISETP_S64:
-    case sass::Opcode::kUISETP_U64:
-      return lower_wide_setp(l);
-    case sass::Opcode::kVABSDIFF:
-      l.ptx(std::string(l.has("U32") ? "sad.u32" : "sad.s32") + " %r0, %r1, %r2, %r3",
-            {l.result(0), l.word(1), l.word(2), l.word(3)});
-      return true;
-    case sass::Opcode::kVABSDIFF4:
-      l.ptx("vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
-      return true;
-    case sass::Opcode::kVIADDMNMX:
-      return lower_sum_extremum(l);
-    case sass::Opcode::kVIMNMX3:
-      return lower_extremum_of_three(l);
-    default:
-      return false;
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {{lower_mask, {kBMSK, kUBMSK}},
+                                      {lower_brev, {kBREV, kUBREV}},
+                                      {lower_find, {kFLO, kUFLO}},
+                                      {lower_iabs, {kIABS}},
+                                      {lower_iadd3, {kIADD3, kUIADD3}},
+                                      {lower_imad, {kIMAD, kUIMAD}},
+                                      {lower_dot, {kIDP}},
+                                      {lower_imad_high, {kIMAD_HI, kUIMAD_HI}},
+                                      {lower_imad_wide, {kIMAD_WIDE, kUIMAD_WIDE}},
+                                      {lower_extremum, {kIMNMX, kUVIMNMX, kVIMNMX}},
+                                      {lower_isetp, {kISETP, kUISETP}},
+                                      {lower_lea<false, false>, {kLEA, kULEA}},
+                                      {lower_lea<true, false>, {kLEA_HI, kULEA_HI}},
+                                      {lower_lea<true, true>, {kLEA_HI_SX32, kULEA_HI_SX32}},
+                                      {lower_lop3, {kLOP3, kULOP3}},
+                                      {lower_plop3, {kPLOP3, kUPLOP3}},
+                                      {lower_popc, {kPOPC, kUPOPC}},
+                                      {lower_prmt, {kPRMT, kUPRMT}},
+                                      {lower_extend, {kSGXT, kUSGXT}},
+                                      {lower_shf, {kSHF, kUSHF}},
+                                      {lower_viadd, {kVIADD}},
+                                      {lower_iadd3_64, {kUIADD3_64}},
+                                      {lower_iadd_64, {kIADD_64}},
+                                      {lower_iadd, {kIADD}},
+                                      {lower_wide_extremum, {kIMNMX_S64, kIMNMX_U64}},
+                                      {lower_wide_setp, {kISETP_S64, kISETP_U64, kUISETP_S64, kUISETP_U64}},
+                                      {lower_vabsdiff, {kVABSDIFF, kVABSDIFF4}},
+                                      {lower_sum_extremum, {kVIADDMNMX}},
+                                      {lower_extremum_of_three, {kVIMNMX3}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

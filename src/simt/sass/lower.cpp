@@ -33,7 +33,7 @@ SassLowering::SassLowering(Code& to, std::shared_ptr<const sass::Module> module,
                            const sass::Function& function, const artifact::CubinKernel& from,
                            base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes,
                            exec::Stopper* stopper)
-    : code(to),
+    : Emitter(to),
       kernel(from),
       module_(std::move(module)),
       function_(function),
@@ -54,6 +54,16 @@ std::string lower_case(std::string_view text) {
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return out;
+}
+
+std::string rounding(const SassLowering& l) {
+  return l.has("RZ") ? ".rz" : l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : l.has("RS") ? ".rs" : ".rn";
+}
+
+bool lower_by(SassLowering& l, std::span<const SassRow> rows) {
+  for (const SassRow& row : rows)
+    if (std::ranges::find(row.opcodes, l.opcode()) != row.opcodes.end()) return row.lower(l);
+  return false;
 }
 
 // --- instructions ---------------------------------------------------------------------------------------------------
@@ -86,14 +96,13 @@ void SassLowering::guard_by_any() {
   const uint32_t own = guard_, negated = guard_negated_ ? 1 : 0;
   guard_ = kNoRegister, guard_negated_ = false;
   const uint32_t members = active(), any = temporary(1);
-  Instr& i = emit(run_vote);
-  i.d = any, i.a = own, i.b = members, i.c = negated, i.small = static_cast<uint32_t>(Vote::kAny);
+  emit<run_vote>(
+      {.d = any, .a = own, .b = members, .c = negated, .small = static_cast<uint32_t>(Vote::kAny)});
   guard_ = any;
 }
 
-void SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
-  Instr& i = emit(copy_register(bytes));
-  i.d = to, i.a = from;
+bool SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
+  return emit(copy_register(bytes), {.d = to, .a = from});
 }
 
 bool SassLowering::counts_groups(std::string_view name, uint8_t barrier) const {
@@ -144,7 +153,7 @@ void SassLowering::run_uniformly(size_t first) {
   }
 }
 
-void SassLowering::once_a_warp() {
+bool SassLowering::once_a_warp() {
   for (size_t i = first_; i < code.instrs.size(); ++i) {
     Instr inner = code.instrs[i];
     if (!inner.source) continue;  // it gives the others their operands
@@ -153,6 +162,7 @@ void SassLowering::once_a_warp() {
     outer.run = run_once_a_warp;
     outer.data = code.keep(inner);
   }
+  return true;
 }
 
 bool SassLowering::lower(const sass::Instruction& in) {
@@ -194,7 +204,7 @@ void SassLowering::emit_probes(uint32_t instruction, bool after) {
       else
         place.registers.emplace_back(reg(code & 255, uniform), 4);
     }
-    Instr& i = emit(show_registers);
+    Instr& i = emit(handler<show_registers>);
     if (!after) i.guard = kNoRegister;
     i.data = code.keep(std::move(place));
   }
@@ -232,7 +242,7 @@ void SassLowering::emit_stop(uint32_t instruction) {
     }
     shown_ = code.keep(std::move(all));
   }
-  Instr& i = emit(stop_lanes);
+  Instr& i = emit(handler<stop_lanes>);
   i.guard = kNoRegister;
   i.data = code.keep(StopPlace{place, shown_});
 }

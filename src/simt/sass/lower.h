@@ -14,9 +14,8 @@
 #include <triton_runner/ptx/opcode.h>
 #include <triton_runner/sass/opcode.h>
 
-#include "code.h"
 #include "count.h"
-#include "exec.h"
+#include "ptx/emitter.h"
 #include "stop.h"
 
 namespace triton_runner::simt {
@@ -24,7 +23,7 @@ namespace triton_runner::simt {
 // How the -, ~ and | | of an operand are meant, and its numbers.
 enum class As : uint8_t { kInteger, kF32, kF64 };
 
-class SassLowering {
+class SassLowering : public Emitter {
  public:
   SassLowering(Code& code, std::shared_ptr<const sass::Module> module, const sass::Function& function,
                const artifact::CubinKernel& kernel, base::Diagnostics& sink,
@@ -32,7 +31,6 @@ class SassLowering {
   bool lower_kernel();
   void count();  // before lower_kernel(): the code counts what it executes (count.h)
 
-  Code& code;
   const artifact::CubinKernel& kernel;
 
   // --- the instruction being lowered, as its row has its operands -------------------------------------------
@@ -56,24 +54,22 @@ class SassLowering {
   // Where a result goes: of RZ, PT and what is left out, a place that nobody reads.
   uint32_t result(size_t k);
   uint32_t predicate_result(size_t k);
-  void give_pair(size_t k, uint32_t wide);  // a place of 64 bits into two registers
+  bool give_pair(size_t k, uint32_t wide);  // a place of 64 bits into two registers; true
 
   // Neighbouring registers from operand k on, as many as are asked for; `written`: those of RZ are places that nobody reads.
   std::vector<uint32_t> registers(size_t k, uint32_t count, bool written = false);
-  uint32_t reg(uint32_t index, bool uniform = false);  // R or UR; RZ: a constant
+  uint32_t reg(uint32_t index, bool uniform = false);        // R or UR; RZ: a constant
+  uint32_t pair_from(uint32_t index, bool uniform = false);  // 64 bits of two registers
   uint32_t pred(uint32_t index, bool uniform = false);
   uint32_t barrier(uint32_t index);
   uint32_t aside(uint32_t index) {  // Rpc.LO, Rpc.HI
     return aside_[index] == kNoRegister ? aside_[index] = temporary(4) : aside_[index];
   }
-  uint32_t constant(uint64_t bits, uint32_t bytes);
-  uint32_t temporary(uint32_t bytes);
-  uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF of PTX
   uint32_t active();  // a bit for each thread of the warp that is on
   // Until threads meet again, these alone are with each other: other members that are on compute for themselves.
   void only_these(uint32_t members);
   // Uniform d = what lies at `at` for the threads that are on: a result that is not computed for whole warps.
-  void give_threads(uint32_t d, uint32_t at, uint32_t bytes);
+  bool give_threads(uint32_t d, uint32_t at, uint32_t bytes);
   uint32_t special(std::string_view name, uint32_t bytes);  // SR_TID.X; kNoRegister after an error
   // [R4.64+UR6+0x10] without its offset: a place of 64 bits for global memory, else of 32; kNoRegister after an error.
   uint32_t address(const sass::Operand& operand, bool global);
@@ -88,19 +84,20 @@ class SassLowering {
   // A line of PTX on places: "add.s32 %r0, %r1, %r2" is places[0] = places[1] + places[2]. The letter is the width:
   // %p predicate, %b 8 bits, %h 16, %r 32, %d 64, %q 128.
   // What is not arithmetic is lowered as the PTX front end lowers it, and has its facts (Source).
-  void ptx(const std::string& line, std::span<const uint32_t> places);
-  void ptx(const std::string& line, std::initializer_list<uint32_t> places) {
-    ptx(line, std::span(places.begin(), places.size()));
+  bool ptx(const std::string& line, std::span<const uint32_t> places);
+  bool ptx(const std::string& line, std::initializer_list<uint32_t> places) {
+    return ptx(line, std::span(places.begin(), places.size()));
   }
   // What this instruction emitted runs once a warp, by the lowest thread that is on.
-  void once_a_warp();
+  bool once_a_warp();
   // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
-  void choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
-  Instr& emit(Handler run);           // with the guard of the instruction
+  bool choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
+  using Emitter::emit;
+  Instr& emit(Handler run) override;
   void name_last();                   // the last one traps at the instruction's line
   void guard_by(uint32_t predicate);  // the guard of what is emitted next holds where this does, too
   void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
-  void copy(uint32_t to, uint32_t from, uint32_t bytes);
+  bool copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool error(std::string message, std::vector<std::string> notes = {});
   // Whether instructions of that name have their groups counted by scoreboard `barrier`.
   bool counts_groups(std::string_view name, uint8_t barrier) const;
@@ -112,7 +109,7 @@ class SassLowering {
  private:
   struct PtxLine;
   const PtxLine* ptx_line(const std::string& line);
-  void ptx_instruction(const PtxLine& line, std::span<const uint32_t> places);
+  bool ptx_instruction(const PtxLine& line, std::span<const uint32_t> places);
   bool lower(const sass::Instruction& in);
   uint32_t unread(uint32_t bytes);  // a place for results that nobody wants
   void begin_guard(const sass::Instruction& in);
@@ -144,14 +141,13 @@ class SassLowering {
   uint32_t guard_ = kNoRegister;
   bool guard_negated_ = false;
   size_t first_ = 0;  // of the instructions of in_
-  uint32_t carry_ = kNoRegister, active_ = kNoRegister, exclusive_ = kNoRegister;
+  uint32_t active_ = kNoRegister, exclusive_ = kNoRegister;
   uint32_t aside_[2] = {kNoRegister, kNoRegister};
   size_t numbers_at_ = 0;  // the last instruction of in_ that computes floats, and what it says of them
   const Source* numbers_ = nullptr;
   bool by_threads_ = false;                                 // give_threads was used
   std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index
-  std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, params_;
-  std::map<std::string, uint32_t, std::less<>> specials_;
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> params_;
   std::map<uint32_t, uint32_t> unread_;  // by bytes
   std::unordered_map<std::string, std::shared_ptr<PtxLine>> lines_;
   std::shared_ptr<CountPlan> counting_;  // null: nothing is counted
@@ -162,6 +158,14 @@ class SassLowering {
 };
 
 std::string lower_case(std::string_view text);
+std::string rounding(const SassLowering& l);  // ".rz" of .RZ; without one, to the nearest
+
+// What lowers some opcodes of a family.
+struct SassRow {
+  bool (*lower)(SassLowering& l);
+  std::initializer_list<sass::Opcode> opcodes;
+};
+bool lower_by(SassLowering& l, std::span<const SassRow> rows);  // false: no row has the opcode
 
 // One a family of opcodes; the column `family` of opcodes.def names them. They emit instructions, or report an error
 // and return false.

@@ -32,8 +32,7 @@ bool lower_shared_matrices(SassLowering& l, bool load) {
                                                   : "b16 ";
   std::string line = (load ? "ldmatrix.sync.aligned" : "stmatrix.sync.aligned") + shape;
   line += std::to_string(count) + (l.has("MT88") || each == 2 ? ".trans" : "") + ".shared." + type;
-  l.ptx(line + (load ? registers + ", " + address : address + ", " + registers), places);
-  return true;
+  return l.ptx(line + (load ? registers + ", " + address : address + ", " + registers), places);
 }
 
 // What a product multiplies.
@@ -156,8 +155,7 @@ bool lower_product(SassLowering& l) {
     places.push_back(pair[0]);
   }
   if (scaled) line += scale_operands(l, places, pair.back(), 5);
-  l.ptx(line, places);
-  return true;
+  return l.ptx(line, places);
 }
 
 // Products of f64: pairs of registers.
@@ -198,8 +196,7 @@ bool lower_matrices(SassLowering& l) {
       return lower_shared_matrices(l, true);
     case sass::Opcode::kMOVM:
       if (!l.has("MT88")) return false;
-      l.ptx("movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1", {l.result(0), l.word(1)});
-      return true;
+      return l.ptx("movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1", {l.result(0), l.word(1)});
     case sass::Opcode::kSTSM:
       return lower_shared_matrices(l, false);
     default:

@@ -85,10 +85,9 @@ bool lower_phase(SassLowering& l) {
       l.has("TRYWAIT") && then && then->spelling == "NANOSLEEP.SYNCS" && !then->operands.empty() &&
       then->operands[0].kind == sass::OperandKind::kInteger)
     limit = ", " + std::to_string(then->operands[0].integer);
-  l.ptx(std::string("mbarrier.") + (l.has("TRYWAIT") ? "try_wait" : "test_wait") +
-            ".parity.shared::cta.b64 %p0, [%r1" + SassLowering::offset_text(where) + "], %r2" + limit,
-        {l.predicate_result(0), at, parity});
-  return true;
+  return l.ptx(std::string("mbarrier.") + (l.has("TRYWAIT") ? "try_wait" : "test_wait") +
+                   ".parity.shared::cta.b64 %p0, [%r1" + SassLowering::offset_text(where) + "], %r2" + limit,
+               {l.predicate_result(0), at, parity});
 }
 
 }  // namespace
@@ -96,32 +95,28 @@ bool lower_phase(SassLowering& l) {
 bool lower_mbarriers(SassLowering& l) {
   switch (l.opcode()) {
     case sass::Opcode::kACQBULK:
-      l.ptx("griddepcontrol.wait", {});
-      return true;
+      return l.ptx("griddepcontrol.wait", {});
     case sass::Opcode::kARRIVES: {
       if (l.has("TRANSCNT")) return true;  // SYNCS.ARRIVE.A0T1 has made it
       const uint32_t at = l.address(*l.slot(0), false);
       if (at == kNoRegister || !l.has("ARVCNT")) return false;
-      l.ptx("cp.async.mbarrier.arrive.noinc.shared.b64 [%r0" + SassLowering::offset_text(*l.slot(0)) + "]",
-            {at});
-      return true;
+      return l.ptx(
+          "cp.async.mbarrier.arrive.noinc.shared.b64 [%r0" + SassLowering::offset_text(*l.slot(0)) + "]",
+          {at});
     }
     case sass::Opcode::kFENCE_VIEW_ASYNC:
-      l.ptx(l.has("S")   ? "fence.proxy.async.shared::cta"
-            : l.has("G") ? "fence.proxy.async.global"
-                         : "fence.proxy.async",
-            {});
-      return true;
+      return l.ptx(l.has("S")   ? "fence.proxy.async.shared::cta"
+                   : l.has("G") ? "fence.proxy.async.global"
+                                : "fence.proxy.async",
+                   {});
     case sass::Opcode::kPREEXIT:
-      l.ptx("griddepcontrol.launch_dependents", {});
-      return true;
+      return l.ptx("griddepcontrol.launch_dependents", {});
     case sass::Opcode::kSYNCS_ARRIVE:
       return lower_arrive(l);
     case sass::Opcode::kSYNCS_CCTL: {
       const uint32_t at = l.address(*l.slot(0), false);
       if (at == kNoRegister || !l.has("IV")) return false;
-      l.ptx("mbarrier.inval.shared::cta.b64 [%r0" + SassLowering::offset_text(*l.slot(0)) + "]", {at});
-      return true;
+      return l.ptx("mbarrier.inval.shared::cta.b64 [%r0" + SassLowering::offset_text(*l.slot(0)) + "]", {at});
     }
     case sass::Opcode::kSYNCS_EXCH:
       return lower_init(l);

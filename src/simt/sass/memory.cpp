@@ -7,7 +7,8 @@
 namespace triton_runner::simt {
 namespace {
 
-bool lower_access(SassLowering& l, Space space, bool write) {
+template <Space space, bool write>
+bool lower_access(SassLowering& l) {
   const sass::Operand &value = *l.slot(write ? 1 : 0), &where = *l.slot(write ? 0 : 1);
   Access a;
   a.space = space;
@@ -32,10 +33,7 @@ bool lower_access(SassLowering& l, Space space, bool write) {
     if (write || a.regs[k] != place) continue;
     l.copy(place = l.temporary(4), a.regs[k], 4);  // the address is loaded into
   }
-  Instr& i = l.emit(access_handler(a, write));
-  i.a = place;
-  i.data = l.code.keep(a);
-  return true;
+  return l.emit(access_handler(a, write), {.a = place}, a);
 }
 
 // Whether a generic address is in a space. The register that is written, too, was seen as RZ alone.
@@ -48,36 +46,24 @@ bool lower_space_query(SassLowering& l) {
                                    : nullptr;
   const uint32_t at = l.address(where, true);
   if (at == kNoRegister || !space || where.integer || l.slot(1)->index != sass::kZero) return false;
-  l.ptx(std::string("isspacep.") + space + " %p0, %d1", {l.predicate_result(0), at});
-  return true;
+  return l.ptx(std::string("isspacep.") + space + " %p0, %d1", {l.predicate_result(0), at});
 }
 
 }  // namespace
 
 bool lower_memory(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kLD:
-      return lower_access(l, Space::kGeneric, false);
-    case sass::Opcode::kST:
-      return lower_access(l, Space::kGeneric, true);
-    case sass::Opcode::kQSPC:
-      return lower_space_query(l);
-    case sass::Opcode::kLDG:
-    case sass::Opcode::kLDGMC:  // of several devices' memory: there is one
-      return lower_access(l, Space::kGlobal, false);
-    case sass::Opcode::kSTG:
-      return lower_access(l, Space::kGlobal, true);
-    case sass::Opcode::kLDS:
-      return lower_access(l, Space::kShared, false);
-    case sass::Opcode::kSTS:
-      return lower_access(l, Space::kShared, true);
-    case sass::Opcode::kLDL:
-      return lower_access(l, Space::kLocal, false);
-    case sass::Opcode::kSTL:
-      return lower_access(l, Space::kLocal, true);
-    default:
-      return false;
-  }
+  using enum sass::Opcode;
+  static constexpr SassRow kRows[] = {
+      {lower_access<Space::kGeneric, false>, {kLD}},
+      {lower_access<Space::kGeneric, true>, {kST}},
+      {lower_space_query, {kQSPC}},
+      {lower_access<Space::kGlobal, false>, {kLDG, kLDGMC}},  // of several devices' memory: there is one
+      {lower_access<Space::kGlobal, true>, {kSTG}},
+      {lower_access<Space::kShared, false>, {kLDS}},
+      {lower_access<Space::kShared, true>, {kSTS}},
+      {lower_access<Space::kLocal, false>, {kLDL}},
+      {lower_access<Space::kLocal, true>, {kSTL}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

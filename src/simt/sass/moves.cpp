@@ -16,9 +16,7 @@ bool lower_predicate_bits(SassLowering& l, bool pack) {
   if (bits.mask != static_cast<uint64_t>(m.integer)) return false;
   for (uint32_t p = 0; p < 7; ++p) bits.places[p] = bits.mask >> p & 1 ? l.pred(p, uniform) : kNoRegister;
   const uint32_t a = l.word(pack ? 2 : 1), d = pack ? l.result(0) : kNoRegister;
-  Instr& i = l.emit(pack ? sums().pack_predicates : sums().unpack_predicates);
-  i.d = d, i.a = a, i.data = l.code.keep(bits);
-  return true;
+  return l.emit(pack ? sums().pack_predicates : sums().unpack_predicates, {.d = d, .a = a}, bits);
 }
 
 // At an address of a register: looked up by each thread.
@@ -36,8 +34,7 @@ bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
   }
   const uint32_t a = l.reg(o.parts[0].index, o.parts[0].kind == sass::OperandKind::kUniform);
   const uint32_t d = bytes == 8 ? l.temporary(8) : l.result(0);
-  Instr& i = l.emit(load_constant);
-  i.d = d, i.a = a, i.small = bytes, i.data = l.code.keep(std::move(bank));
+  l.emit(handler<load_constant>, {.d = d, .a = a, .small = bytes}, std::move(bank));
   l.name_last();
   if (bytes == 8) l.give_pair(0, d);
   return true;
@@ -70,24 +67,18 @@ bool lower_constant(SassLowering& l) {
     if (part.index != sass::kZero) return lower_indexed_constant(l, bytes, is_signed);
   const uint32_t from = l.bank(o, bytes);
   if (from == kNoRegister) return false;
-  if (bytes == 8)
-    l.give_pair(0, from);
-  else if (bytes == 4)
-    l.copy(l.result(0), from, 4);
-  else
-    l.ptx(std::string(is_signed ? "cvt.s32.s" : "cvt.u32.u") + (bytes == 1 ? "8 %r0, %b1" : "16 %r0, %h1"),
-          {l.result(0), from});
-  return true;
+  if (bytes == 8) return l.give_pair(0, from);
+  if (bytes == 4) return l.copy(l.result(0), from, 4);
+  return l.ptx(
+      std::string(is_signed ? "cvt.s32.s" : "cvt.u32.u") + (bytes == 1 ? "8 %r0, %b1" : "16 %r0, %h1"),
+      {l.result(0), from});
 }
 
 bool lower_special(SassLowering& l, uint32_t bytes) {
   const uint32_t from = l.special(l.slot(1)->selector, bytes);
   if (from == kNoRegister) return false;
-  if (bytes == 8)
-    l.give_pair(0, from);
-  else
-    l.copy(l.result(0), from, 4);
-  return true;
+  if (bytes == 8) return l.give_pair(0, from);
+  return l.copy(l.result(0), from, 4);
 }
 
 // Rpc, two registers that code puts aside what it likes in: Rpc.LO, Rpc.HI, or (64) both.
@@ -128,8 +119,7 @@ bool lower_moves(SassLowering& l) {
     case sass::Opcode::kR2UR: {
       const size_t k = l.shape();  // 1: a predicate, too: it is not this thread's value
       const uint32_t d = l.result(k), a = l.word(k + 1);
-      Instr& i = l.emit(give_warp);
-      i.d = d, i.a = a;
+      l.emit(give_warp, {.d = d, .a = a});
       if (k == 1) l.ptx("setp.ne.u32 %p0, %r1, %r2", {l.predicate_result(0), a, d});
       return true;
     }
@@ -143,23 +133,19 @@ bool lower_moves(SassLowering& l) {
     case sass::Opcode::kUMOV_64: {
       const uint32_t whole = l.temporary(8);
       l.copy(whole, l.wide(1), 8);
-      l.give_pair(0, whole);
-      return true;
+      return l.give_pair(0, whole);
     }
     case sass::Opcode::kSEL_64: {
       const uint32_t whole = l.temporary(8);
       l.ptx("selp.b64 %d0, %d1, %d2, %p3", {whole, l.wide(1), l.wide(2), l.predicate(3)});
-      l.give_pair(0, whole);
-      return true;
+      return l.give_pair(0, whole);
     }
     case sass::Opcode::kSEL:
     case sass::Opcode::kUSEL:
-      l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), l.word(1), l.word(2), l.predicate(3)});
-      return true;
+      return l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), l.word(1), l.word(2), l.predicate(3)});
     default:  // MOV, UMOV; the last operand of MOV says which bytes: all of them
       if (l.slot(2) && l.slot(2)->integer != 15) return false;
-      l.copy(l.result(0), l.word(1), 4);
-      return true;
+      return l.copy(l.result(0), l.word(1), 4);
   }
 }
 

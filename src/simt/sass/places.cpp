@@ -41,28 +41,18 @@ constexpr SpecialName kSpecials[] = {
 
 }  // namespace
 
-uint32_t SassLowering::temporary(uint32_t bytes) {
-  const uint64_t at = code.register_bytes;
-  code.register_bytes = (at + uint64_t{bytes} * code.threads + 63) / 64 * 64;
-  return static_cast<uint32_t>(at);
-}
-
-uint32_t SassLowering::constant(uint64_t bits, uint32_t bytes) {
-  if (bytes < 8) bits &= (uint64_t{1} << bytes * 8) - 1;
-  auto [it, is_new] = constants_.try_emplace({bits, bytes}, 0);
-  if (is_new) {
-    it->second = temporary(bytes);
-    code.constants.push_back({it->second, bytes, bits, 0, Constant::kBits});
-  }
-  return it->second;
-}
-
 uint32_t SassLowering::reg(uint32_t index, bool uniform) {
   if (index == sass::kZero) return constant(0, 4);
   const int file = static_cast<int>(uniform ? sass::OperandKind::kUniform : sass::OperandKind::kRegister);
   auto [it, is_new] = registers_.try_emplace({file, index}, 0);
   if (is_new) it->second = temporary(4);
   return it->second;
+}
+
+uint32_t SassLowering::pair_from(uint32_t index, bool uniform) {
+  const uint32_t out = temporary(8);
+  ptx("mov.b64 %d0, {%r1, %r2}", {out, reg(index, uniform), reg(index + 1, uniform)});
+  return out;
 }
 
 uint32_t SassLowering::pred(uint32_t index, bool uniform) {
@@ -133,9 +123,7 @@ uint32_t SassLowering::address(const sass::Operand& o, bool global) {
       term = temporary(8);
       ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), constant(0, 4)});
     } else if (global && (part.selector == "64" || (part.selector == "" && has("E")))) {
-      term = zero ? constant(0, 8) : temporary(8);
-      if (!zero)
-        ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), reg(part.index + 1, uniform)});
+      term = zero ? constant(0, 8) : pair_from(part.index, uniform);
     } else if (!global && part.selector.starts_with('X')) {
       const uint32_t scaled = temporary(4);
       ptx("mul.lo.u32 %r0, %r1, " + std::string(part.selector.substr(1)), {scaled, term});
@@ -196,8 +184,7 @@ uint32_t SassLowering::pair(size_t k, As as) {
   if (o.kind == sass::OperandKind::kRegister || o.kind == sass::OperandKind::kUniform) {
     const bool uniform = o.kind == sass::OperandKind::kUniform;
     if (o.index == sass::kZero) return constant(is_float && o.minus ? kSign : 0, 8);
-    place = temporary(8);
-    ptx("mov.b64 %d0, {%r1, %r2}", {place, reg(o.index, uniform), reg(o.index + 1, uniform)});
+    place = pair_from(o.index, uniform);
   } else if (o.kind == sass::OperandKind::kConstant) {
     place = bank(o, 8);
   } else {
@@ -264,16 +251,16 @@ std::vector<uint32_t> SassLowering::registers(size_t k, uint32_t count, bool wri
   return out;
 }
 
-void SassLowering::give_pair(size_t k, uint32_t wide) {
+bool SassLowering::give_pair(size_t k, uint32_t wide) {
   const sass::Operand& o = *slot(k);
-  if (o.index == sass::kZero) return;
+  if (o.index == sass::kZero) return true;
   const bool uniform = o.kind == sass::OperandKind::kUniform;
-  ptx("mov.b64 {%r0, %r1}, %d2", {reg(o.index, uniform), reg(o.index + 1, uniform), wide});
+  return ptx("mov.b64 {%r0, %r1}, %d2", {reg(o.index, uniform), reg(o.index + 1, uniform), wide});
 }
 
 uint32_t SassLowering::active() {
   if (active_ == kNoRegister) active_ = temporary(4);
-  emit(run_activemask).d = active_;
+  emit(handler<run_activemask>).d = active_;
   if (exclusive_ != kNoRegister) ptx("and.b32 %r0, %r1, %r2", {active_, active_, exclusive_});
   return active_;
 }
@@ -284,12 +271,11 @@ void SassLowering::name_last() {
   code.instrs.back().source = &code.sources.emplace_back(source_of(*in_, *matched_.row));
 }
 
-void SassLowering::give_threads(uint32_t d, uint32_t at, uint32_t bytes) {
+bool SassLowering::give_threads(uint32_t d, uint32_t at, uint32_t bytes) {
   by_threads_ = true;
   if (exclusive_ != kNoRegister)
     return copy(d, at, bytes);  // several groups of threads at once: each its own
-  Instr& i = emit(give_warp);
-  i.d = d, i.a = at, i.small = bytes == 1;
+  return emit(give_warp, {.d = d, .a = at, .small = bytes == 1});
 }
 
 uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
@@ -307,31 +293,24 @@ uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
     if (s.sass != name) continue;
     if (!differs_by_thread(s.special)) {
       const uint32_t place = temporary(bytes);
-      Instr& i = emit(read_block_special);
-      i.d = place, i.small = static_cast<uint32_t>(s.special), i.imm = bytes;
+      emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(s.special), .imm = bytes});
       return place;
     }
-    auto [it, is_new] = specials_.try_emplace(std::string(name), 0);
-    if (!is_new) return it->second;
-    it->second = temporary(bytes);
-    code.constants.push_back({it->second, bytes, code.thread_values.size(), 0, Constant::kThread});
-    std::vector<uint64_t>& values = code.thread_values.emplace_back();
-    for (uint32_t t = 0; t < code.threads; ++t) values.push_back(thread_special(code, s.special, t));
-    return it->second;
+    return thread_constant(s.special, bytes);
   }
   error("the engine does not have the special register '" + std::string(name) + "'",
         {"level 'ptx' executes the PTX that this was assembled from"});
   return kNoRegister;
 }
 
-void SassLowering::choose(size_t k, const std::string& first, const std::string& second, uint32_t a,
+bool SassLowering::choose(size_t k, const std::string& first, const std::string& second, uint32_t a,
                           uint32_t b) {
   const sass::Operand& p = *slot(k);
   if (p.index == sass::kTrue) return ptx(p.inverted ? second : first, {result(0), a, b});
   const uint32_t one = temporary(4), other = temporary(4);
   ptx(first, {one, a, b});
   ptx(second, {other, a, b});
-  ptx("selp.b32 %r0, %r1, %r2, %p3", {result(0), one, other, predicate(k)});
+  return ptx("selp.b32 %r0, %r1, %r2, %p3", {result(0), one, other, predicate(k)});
 }
 
 }  // namespace triton_runner::simt

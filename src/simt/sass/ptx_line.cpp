@@ -83,11 +83,11 @@ const SassLowering::PtxLine* SassLowering::ptx_line(const std::string& line) {
   return lines_.emplace(line, std::move(made)).first->second.get();
 }
 
-void SassLowering::ptx(const std::string& line, std::span<const uint32_t> places) {
+bool SassLowering::ptx(const std::string& line, std::span<const uint32_t> places) {
   const PtxLine* known = ptx_line(line);
-  if (!known) return;
+  if (!known) return false;
   if (!known->is_alu) return ptx_instruction(*known, places);
-  uint32_t at[6];
+  std::array<uint32_t, 6> at;
   for (size_t k = 0; k < 6; ++k) {
     const PtxLine::Ref& ref = known->refs[k];
     const bool is_carry = k < 5 && known->alu.operands[k] == ptx::Alu::kCarry;
@@ -100,23 +100,19 @@ void SassLowering::ptx(const std::string& line, std::span<const uint32_t> places
     numbers_at_ = code.instrs.size();
     numbers_ = &known->source;
   }
-  Instr& i = emit(known->alu.run);
-  i.d = at[0], i.a = at[1], i.b = at[2], i.c = at[3], i.e = at[4];
-  i.small = known->alu.small;
-  i.imm = known->alu.extra == ptx::Alu::kNoOperand ? known->alu.imm : at[5];
+  return emit(known->alu, at);
 }
 
-void SassLowering::ptx_instruction(const PtxLine& line, std::span<const uint32_t> places) {
+bool SassLowering::ptx_instruction(const PtxLine& line, std::span<const uint32_t> places) {
   std::vector<uint32_t> own;
   for (uint32_t k : line.places) own.push_back(places[k]);
   const size_t first = code.instrs.size();
   base::Diagnostics faults;
   const Program program{line.module, line.module->functions().front(), false};
-  if (!Lowering(code, program, faults).lower_body(std::move(own))) {
-    error("'" + std::string(in_->spelling) + "' is the PTX '" + std::string(line.module->text()) +
-          "', which is not executed" + (faults.list().empty() ? "" : ": " + faults.list().front().message));
-    return;
-  }
+  if (!Lowering(code, program, faults).lower_body(std::move(own)))
+    return error("'" + std::string(in_->spelling) + "' is the PTX '" + std::string(line.module->text()) +
+                 "', which is not executed" +
+                 (faults.list().empty() ? "" : ": " + faults.list().front().message));
   for (size_t i = first; i < code.instrs.size(); ++i) {
     Instr& made = code.instrs[i];
     made.guard = guard_;
@@ -126,6 +122,7 @@ void SassLowering::ptx_instruction(const PtxLine& line, std::span<const uint32_t
     source.name = in_->spelling;
     made.source = &code.sources.emplace_back(source);
   }
+  return true;
 }
 
 }  // namespace triton_runner::simt

@@ -28,11 +28,7 @@ struct TensorLine {
     places.push_back(place);
     return std::string(letter) + std::to_string(places.size() - 1);
   }
-  void descriptor(const sass::Operand& first) {
-    const uint32_t place = l.temporary(8);
-    l.ptx("mov.b64 %d0, {%r1, %r2}", {place, l.reg(first.index, true), l.reg(first.index + 1, true)});
-    text += named("%d", place);
-  }
+  void descriptor(const sass::Operand& first) { text += named("%d", l.pair_from(first.index, true)); }
   void address(const sass::Operand& first, int64_t offset) {
     text += "[" + named("%r", l.reg(first.index, true)) + (offset ? "+" + std::to_string(offset) : "") + "]";
   }
@@ -113,8 +109,7 @@ bool emit_tensor_product(SassLowering& l, const TensorProduct& p, bool sparse, b
     line.descriptor(*p.more);
   }
   if (l.slot(8)) line.text += ", " + std::to_string(l.slot(8)->integer);
-  l.ptx(line.text, line.places);
-  return true;
+  return l.ptx(line.text, line.places);
 }
 
 bool lower_tensor_product(SassLowering& l) {
@@ -134,8 +129,7 @@ bool lower_tensor_product(SassLowering& l) {
   }
   Instr& i = l.emit(run_by_descriptor);
   i.a = bits, i.source = choice.variants[0].source, i.data = l.code.keep(choice);
-  l.once_a_warp();
-  return true;
+  return l.once_a_warp();
 }
 
 // --- loads and stores -------------------------------------------------------------------------------------------------
@@ -167,8 +161,7 @@ bool lower_half_transfer(SassLowering& l, bool load, TensorLine& line, const sas
   line.address(where, offset);
   line.text += ", 0, ";
   line.list(both);
-  l.ptx(line.text, line.places);
-  return true;
+  return l.ptx(line.text, line.places);
 }
 
 bool lower_tensor_transfer(SassLowering& l, bool load) {
@@ -211,8 +204,7 @@ bool lower_tensor_transfer(SassLowering& l, bool load) {
     line.text += ", ";
     line.list(registers);
   }
-  l.ptx(line.text, line.places);
-  return true;
+  return l.ptx(line.text, line.places);
 }
 
 // --- copies, shifts, commits, allocation ------------------------------------------------------------------------------
@@ -237,8 +229,7 @@ bool lower_tensor_copy(SassLowering& l) {
   line.text += ", ";
   line.descriptor(*from);
   l.ptx(line.text, line.places);
-  l.once_a_warp();
-  return true;
+  return l.once_a_warp();
 }
 
 bool lower_tensor_commit(SassLowering& l) {
@@ -255,8 +246,7 @@ bool lower_tensor_commit(SassLowering& l) {
     line.text += ", " + line.named("%h", blocks);
   }
   l.ptx(line.text, line.places);
-  l.once_a_warp();
-  return true;
+  return l.once_a_warp();
 }
 
 // FIND_AND_SET takes units of 32 columns and says whether it could; AND gives back those whose bit is 0.
@@ -264,22 +254,19 @@ bool lower_tensor_allocation(SassLowering& l) {
   if (l.has("AND")) {
     if (l.slot(0)->index != sass::kZero || l.shape() != 1) return false;
     const uint32_t kept = l.word(1);
-    Instr& i = l.emit(tensor_give_back);
-    i.a = kept;
+    l.emit<tensor_give_back>({.a = kept});
     l.name_last();
-    l.once_a_warp();
-    return true;
+    return l.once_a_warp();
   }
   if (!l.has("FIND_AND_SET") || !l.has("ALIGN") || l.shape() != 0) return false;
   const uint32_t taken = l.temporary(1), first = l.temporary(4), units = l.word(2);
-  Instr& i = l.emit(tensor_take);
+  Instr& i = l.emit(handler<tensor_take>);
   i.d = first, i.a = units, i.e = taken, i.small = l.has("2CTA");
   if (i.small) l.code.begin_reserved = begin_pair;
   l.name_last();
   l.once_a_warp();
   l.give_threads(l.result(1), first, 4);
-  l.give_threads(l.predicate_result(0), taken, 1);
-  return true;
+  return l.give_threads(l.predicate_result(0), taken, 1);
 }
 
 }  // namespace
@@ -302,13 +289,11 @@ bool lower_tensors(SassLowering& l) {
       TensorLine line{l, "tcgen05.shift" + blocks_of(l) + ".down "};
       line.address(*where, l.slot(0)->integer);
       l.ptx(line.text, line.places);
-      l.once_a_warp();
-      return true;
+      return l.once_a_warp();
     }
     case sass::Opcode::kUVIRTCOUNT:
       if (!l.has("DEALLOC") || !l.has("SMPOOL")) return false;
-      l.ptx("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", {});
-      return true;
+      return l.ptx("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", {});
     default:
       return lower_tensor_product(l);
   }

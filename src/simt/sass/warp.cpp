@@ -34,13 +34,13 @@ bool lower_shuffle(SassLowering& l) {
 bool is_read(const sass::Operand* o, uint32_t none) { return o && o->index != none; }
 
 // Shape 0: the ballot, maybe with a predicate; 1: a predicate alone.
-bool lower_vote(SassLowering& l, bool uniform) {
+template <bool uniform>
+bool lower_vote(SassLowering& l) {
   const bool has_ballot = l.shape() == 0;
   const uint32_t members = l.active(), holds = l.predicate(has_ballot ? 2 : 1);
   auto vote = [&](Vote kind, uint32_t d, uint32_t bytes) {
     const uint32_t at = uniform ? l.temporary(bytes) : d;
-    Instr& i = l.emit(run_vote);
-    i.d = at, i.a = holds, i.b = members, i.small = static_cast<uint32_t>(kind);
+    l.emit<run_vote>({.d = at, .a = holds, .b = members, .small = static_cast<uint32_t>(kind)});
     if (uniform) l.give_threads(d, at, bytes);
   };
   const Vote kind = l.has("ALL") ? Vote::kAll : l.has("ANY") ? Vote::kAny : Vote::kUni;
@@ -55,9 +55,7 @@ bool lower_match(SassLowering& l) {
   const uint32_t members = l.active(), d = l.result(all ? 1 : 0), value = l.shape();
   const uint32_t a = wide ? l.pair(value + 1) : l.word(value + 1);
   const uint32_t same = all ? l.predicate_result(0) : kNoRegister;
-  Instr& i = l.emit(match_handler(all, wide));
-  i.d = d, i.e = same, i.a = a, i.b = members;
-  return true;
+  return l.emit(match_handler(all, wide), {.d = d, .a = a, .b = members, .e = same});
 }
 
 bool lower_redux(SassLowering& l) {
@@ -73,11 +71,9 @@ bool lower_redux(SassLowering& l) {
                                                                    : Redux::kMaxU
                                                      : Redux::kAnd;
   const uint32_t members = l.active(), a = l.word(1), at = l.temporary(4);
-  Instr& i = l.emit(redux_handler(op));
-  i.d = at, i.a = a, i.b = members;
-  i.small = (l.has("MINABS") || l.has("MAXABS") ? kReduxAbs : 0) | (l.has("NAN") ? kReduxNan : 0);
-  l.give_threads(l.result(0), at, 4);
-  return true;
+  const uint32_t how = (l.has("MINABS") || l.has("MAXABS") ? kReduxAbs : 0) | (l.has("NAN") ? kReduxNan : 0);
+  l.emit(redux_handler(op), {.d = at, .a = a, .b = members, .small = how});
+  return l.give_threads(l.result(0), at, 4);
 }
 
 // Shape 1, of ptxas 12.4, names members: those of them that are on take part.
@@ -87,10 +83,8 @@ bool lower_elect(SassLowering& l) {
   uint32_t members = l.active();
   if (named) l.ptx("and.b32 %r0, %r1, %r2", {members = l.temporary(4), l.active(), l.word(2)});
   const uint32_t is_leader = l.predicate_result(0), leader = l.temporary(4);
-  Instr& i = l.emit(run_elect);
-  i.d = leader, i.e = is_leader, i.b = members;
-  l.give_threads(l.result(1), leader, 4);
-  return true;
+  l.emit<run_elect>({.d = leader, .b = members, .e = is_leader});
+  return l.give_threads(l.result(1), leader, 4);
 }
 
 // BAR: the barrier and, where it is written, how many threads; of RED a predicate after them.
@@ -107,70 +101,43 @@ bool lower_block_barrier(SassLowering& l) {
   }
   if (!l.has("RED")) {
     if (l.slot(2) || (l.has("ARV") && !l.slot(1))) return false;
-    Instr& i = l.emit(l.has("ARV") ? bar_arrive : bar_sync);
-    i.a = barrier, i.b = threads;
-    return true;
+    return l.emit(l.has("ARV") ? handler<bar_arrive> : handler<bar_sync>, {.a = barrier, .b = threads});
   }
   if (!l.slot(2)) return false;
   const uint32_t holds = l.predicate(2), d = l.barrier(l.has("POPC") ? kCountPlace : kHoldsPlace);
-  Instr& i = l.emit(bar_red);
-  i.d = d, i.a = barrier, i.b = threads, i.c = holds;
-  i.imm = l.has("POPC") ? kCount : l.has("AND") ? kAll : kAny;
-  return true;
+  const int64_t vote = l.has("POPC") ? kCount : l.has("AND") ? kAll : kAny;
+  return l.emit<bar_red>({.d = d, .a = barrier, .b = threads, .c = holds, .imm = vote});
 }
 
 // Shape 0: a predicate; 1: a count.
 bool lower_block_result(SassLowering& l) {
   if (l.shape() == 1) {
-    l.copy(l.result(0), l.barrier(kCountPlace), 4);
-    return true;
+    return l.copy(l.result(0), l.barrier(kCountPlace), 4);
   }
   if (is_read(l.slot(0), sass::kZero)) return false;
-  l.copy(l.predicate_result(1), l.barrier(kHoldsPlace), 1);
-  return true;
+  return l.copy(l.predicate_result(1), l.barrier(kHoldsPlace), 1);
 }
 
 }  // namespace
 
 bool lower_warp(SassLowering& l) {
-  switch (l.opcode()) {
-    case sass::Opcode::kB2R_RESULT:
-      return lower_block_result(l);
-    case sass::Opcode::kBAR:
-      return lower_block_barrier(l);
-    case sass::Opcode::kBPT:
-      l.emit(trap_here);
-      return true;
-    case sass::Opcode::kCREDUX:
-    case sass::Opcode::kREDUX:
-      return lower_redux(l);
-    case sass::Opcode::kELECT:
-      return lower_elect(l);
-    case sass::Opcode::kMATCH:
-    case sass::Opcode::kMATCH_U64:
-      return lower_match(l);
-    case sass::Opcode::kSHFL:
-      return lower_shuffle(l);
-    case sass::Opcode::kUCGABAR_ARV:
-      l.emit(cluster_arrive);
-      return true;
-    case sass::Opcode::kUCGABAR_WAIT:
-      l.emit(cluster_wait);
-      return true;
-    case sass::Opcode::kVOTE:
-      return lower_vote(l, false);
-    case sass::Opcode::kVOTEU:
-      return lower_vote(l, true);
-    case sass::Opcode::kCCTL:
-    case sass::Opcode::kCGAERRBAR:
-    case sass::Opcode::kERRBAR:
-    case sass::Opcode::kMEMBAR:
-    case sass::Opcode::kNANOSLEEP:  // memory is coherent here, in program order
-      l.emit(nothing);
-      return true;
-    default:
-      return false;
-  }
+  using enum sass::Opcode;
+  // Memory is coherent here, in program order.
+  static constexpr auto kNothing = [](SassLowering& l) { return l.emit(nothing, {}); };
+  static constexpr SassRow kRows[] = {
+      {lower_block_result, {kB2R_RESULT}},
+      {lower_block_barrier, {kBAR}},
+      {[](SassLowering& l) { return l.emit<trap_here>(); }, {kBPT}},
+      {lower_redux, {kCREDUX, kREDUX}},
+      {lower_elect, {kELECT}},
+      {lower_match, {kMATCH, kMATCH_U64}},
+      {lower_shuffle, {kSHFL}},
+      {[](SassLowering& l) { return l.emit<cluster_arrive>(); }, {kUCGABAR_ARV}},
+      {[](SassLowering& l) { return l.emit<cluster_wait>(); }, {kUCGABAR_WAIT}},
+      {lower_vote<false>, {kVOTE}},
+      {lower_vote<true>, {kVOTEU}},
+      {kNothing, {kCCTL, kCGAERRBAR, kERRBAR, kMEMBAR, kNANOSLEEP}}};
+  return lower_by(l, kRows);
 }
 
 }  // namespace triton_runner::simt

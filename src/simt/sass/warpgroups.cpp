@@ -49,8 +49,7 @@ bool lower_group_product(SassLowering& l) {
   if (l.has("SP") != (metadata && selector) || (group && group->selector != "gsb0")) return false;
   if (d.index == sass::kZero) {  // nothing but its gsb0
     if (!group) return false;
-    l.ptx("wgmma.commit_group.sync.aligned", {});
-    return true;
+    return l.ptx("wgmma.commit_group.sync.aligned", {});
   }
   if (c.index != d.index && c.index != sass::kZero) return false;
   std::vector<uint32_t> places;
@@ -63,11 +62,7 @@ bool lower_group_product(SassLowering& l) {
     for (uint32_t k = 0; k < count; ++k) out += (k ? ", " : "") + named("%r", l.reg(first + k));
     return out + "}";
   };
-  auto descriptor = [&](uint32_t index) {
-    const uint32_t place = l.temporary(8);
-    l.ptx("mov.b64 %d0, {%r1, %r2}", {place, l.reg(index, true), l.reg(index + 1, true)});
-    return named("%d", place);
-  };
+  auto descriptor = [&](uint32_t index) { return named("%d", l.pair_from(index, true)); };
   const sass::Operand& first = descriptors.parts[0];
   if (first.kind != sass::OperandKind::kUniform || first.index == sass::kZero) return false;
   bool turns_a = false, turns_b = false;
@@ -111,12 +106,10 @@ bool lower_group_product(SassLowering& l) {
 bool lower_warpgroups(SassLowering& l) {
   switch (l.opcode()) {
     case sass::Opcode::kWARPGROUP_ARRIVE:
-      l.ptx("wgmma.fence.sync.aligned", {});
-      return true;
+      return l.ptx("wgmma.fence.sync.aligned", {});
     case sass::Opcode::kWARPGROUP_DEPBAR:
       if (l.slot(0)->selector != "gsb0") return false;
-      l.ptx("wgmma.wait_group.sync.aligned " + std::to_string(l.slot(1)->integer), {});
-      return true;
+      return l.ptx("wgmma.wait_group.sync.aligned " + std::to_string(l.slot(1)->integer), {});
     default:
       return lower_group_product(l);
   }

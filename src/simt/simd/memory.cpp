@@ -1,6 +1,8 @@
 // Guards, ranges of addresses, and the movement of lanes between registers and memory.
 #include <cstring>
 
+#include <triton_runner/num/by_size.h>
+
 #include "tables.h"
 
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
@@ -168,35 +170,16 @@ template <class At>
 void gather_any(std::byte* const* out, At at, const int8_t* mask, uint32_t n, uint32_t words,
                 uint32_t word_bytes) {
   if (words == 4 && word_bytes == 4 && !mask) return gather_4x4(out, at, n);
-  switch (word_bytes) {
-    case 1:
-      return gather_words<uint8_t>(out, at, mask, n, words);
-    case 2:
-      return gather_words<uint16_t>(out, at, mask, n, words);
-    case 4:
-      return gather_words<uint32_t>(out, at, mask, n, words);
-    case 8:
-      return gather_words<uint64_t>(out, at, mask, n, words);
-    default:
-      return gather_words<unsigned __int128>(out, at, mask, n, words);
-  }
+  if (word_bytes == 16) return gather_words<unsigned __int128>(out, at, mask, n, words);
+  num::by_size(word_bytes, [&](auto zero) { gather_words<decltype(zero)>(out, at, mask, n, words); });
 }
 template <bool kShared, class At>
 void scatter_any(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words,
                  uint32_t word_bytes) {
   if (words == 4 && word_bytes == 4 && !mask) return scatter_4x4<kShared>(in, at, n);
-  switch (word_bytes) {
-    case 1:
-      return scatter_words<uint8_t, kShared>(in, at, mask, n, words);
-    case 2:
-      return scatter_words<uint16_t, kShared>(in, at, mask, n, words);
-    case 4:
-      return scatter_words<uint32_t, kShared>(in, at, mask, n, words);
-    case 8:
-      return scatter_words<uint64_t, kShared>(in, at, mask, n, words);
-    default:
-      return scatter_words<unsigned __int128, kShared>(in, at, mask, n, words);
-  }
+  if (word_bytes == 16) return scatter_words<unsigned __int128, kShared>(in, at, mask, n, words);
+  num::by_size(word_bytes,
+               [&](auto zero) { scatter_words<decltype(zero), kShared>(in, at, mask, n, words); });
 }
 
 void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
