@@ -5,7 +5,6 @@
 #include "pointers.h"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <bit>

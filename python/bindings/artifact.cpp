@@ -1,9 +1,4 @@
 // The artifact store in Python: _core.artifact.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <triton_runner/artifact/artifact.h>
 #include <triton_runner/artifact/fatbin.h>
 #include <triton_runner/artifact/mix.h>
@@ -41,14 +36,8 @@ nb::dict to_python(const Description& d) {
   out["name"] = d.name;
   out["target"] = d.target;
   nb::list params;
-  for (const artifact::Param& p : d.params) {
-    nb::dict param;
-    param["name"] = p.name;
-    param["type"] = p.type;
-    param["bytes"] = p.bytes;
-    param["unused"] = p.unused;
-    params.append(param);
-  }
+  for (const artifact::Param& p : d.params)
+    params.append(dict_of("name", p.name, "type", p.type, "bytes", p.bytes, "unused", p.unused));
   out["params"] = params;
   out["num_warps"] = d.num_warps;
   out["num_ctas"] = d.num_ctas;
@@ -110,10 +99,10 @@ void init_artifact(nb::module_& parent) {
       [](const std::string& folder, const std::string& kernel, const std::string& level) {
         return unwrap(artifact::find(folder, kernel, level));
       },
-      nb::arg("folder"), nb::arg("kernel"), nb::arg("level"),
+      "folder"_a, "kernel"_a, "level"_a,
       "The path of <kernel>.<level> in a folder of artifacts, an entry of Triton's cache or the cache "
       "itself.");
-  m.def("find_metadata", &artifact::find_metadata, nb::arg("artifact_path"),
+  m.def("find_metadata", &artifact::find_metadata, "artifact_path"_a,
         "The path of the artifact's metadata file; \"\" if there is none.");
   m.def(
       "read",
@@ -121,13 +110,13 @@ void init_artifact(nb::module_& parent) {
         std::string content = unwrap(artifact::read_file(path));
         return nb::bytes(content.data(), content.size());
       },
-      nb::arg("path"), "The bytes of a file.");
+      "path"_a, "The bytes of a file.");
   m.def(
       "write",
       [](const std::string& path, nb::handle content) {
         unwrap(artifact::write_file(path, view_of(content)));
       },
-      nb::arg("path"), nb::arg("content"),
+      "path"_a, "content"_a,
       "Writes text or bytes so that a reader sees the old file or the new one, never a part.");
   m.def(
       "describe",
@@ -136,46 +125,33 @@ void init_artifact(nb::module_& parent) {
         return to_python(
             unwrap(artifact::describe(view_of(data), level, kernel, metadata.value_or(""), filename)));
       },
-      nb::arg("data"), nb::arg("level"), nb::arg("kernel") = "", nb::arg("metadata") = nb::none(),
-      nb::arg("filename") = "",
-      "What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only "
-      "one where none is named: a dict with name, target, params, num_warps, num_ctas, shared, n_regs, ... "
-      "(None where neither tells), `missing` (what a launch on a GPU needs and was not told) and "
-      "`warnings`.");
+      "data"_a, "level"_a, "kernel"_a = "", "metadata"_a = nb::none(), "filename"_a = "",
+      "What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only one "
+      "where none is named: a dict with name, target, params, num_warps, num_ctas, shared, n_regs, ... (None "
+      "where neither tells), `missing` (what a launch on a GPU needs and was not told) and `warnings`.");
   m.def(
       "device_code",
       [](const nb::bytes& data, const std::string& filename) {
         nb::list out;
         for (const artifact::DeviceCode& code :
              unwrap(artifact::device_code({data.c_str(), data.size()}, filename))) {
-          nb::dict one;
-          one["level"] = code.level;
-          one["target"] = code.target;
-          one["content"] = nb::bytes(code.content.data(), code.content.size());
-          one["problem"] = code.problem;
-          one["kernels"] = code.kernels;
-          out.append(one);
+          out.append(dict_of("level", code.level, "target", code.target, "content",
+                             nb::bytes(code.content.data(), code.content.size()), "problem", code.problem,
+                             "kernels", code.kernels));
         }
         return out;
       },
-      nb::arg("data"), nb::arg("filename") = "",
+      "data"_a, "filename"_a = "",
       "The device code in a cubin, a fatbin, or a program or library that holds fatbins: a dict a piece, "
-      "with "
-      "level (cubin, ptx), target, content (bytes), problem (why there is no content, or \"\") and kernels "
-      "(of "
-      "a cubin).");
+      "with level (cubin, ptx), target, content (bytes), problem (why there is no content, or \"\") and "
+      "kernels (of a cubin).");
   m.def(
       "occupancy",
       [](const std::string& target, int threads, int registers, int64_t shared) {
         const artifact::Occupancy o = unwrap(artifact::occupancy(target, threads, registers, shared));
-        nb::dict out;
-        out["blocks"] = o.blocks;
-        out["warps"] = o.warps;
-        out["most_warps"] = o.most_warps;
-        out["limits"] = o.limits;
-        return out;
+        return dict_of("blocks", o.blocks, "warps", o.warps, "most_warps", o.most_warps, "limits", o.limits);
       },
-      nb::arg("target"), nb::arg("threads"), nb::arg("registers"), nb::arg("shared"),
+      "target"_a, "threads"_a, "registers"_a, "shared"_a,
       "Blocks of a kernel on an SM, their warps, the warps that it holds at most, and what allows no further "
       "block. shared: bytes of a block, static and dynamic.");
   m.def(
@@ -186,15 +162,14 @@ void init_artifact(nb::module_& parent) {
           out[nb::cast(op)] = count;
         return out;
       },
-      nb::arg("text"), nb::arg("is_sass"), nb::arg("kernel"),
+      "text"_a, "is_sass"_a, "kernel"_a,
       "{opcode: count} of a kernel, the most frequent first, in what nvdisasm -c prints or in AMD assembly.");
   m.def(
       "kernels",
       [](nb::handle data, const std::string& level, const std::string& filename) {
         return unwrap(artifact::kernels(view_of(data), level, filename));
       },
-      nb::arg("data"), nb::arg("level"), nb::arg("filename") = "",
-      "The names of the kernels in an artifact.");
+      "data"_a, "level"_a, "filename"_a = "", "The names of the kernels in an artifact.");
 }
 
 }  // namespace triton_runner::python

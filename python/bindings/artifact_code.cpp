@@ -2,12 +2,6 @@
 // set of argument types; and how values find the parameters of any artifact (launch/settle.h).
 #include "artifact_code.h"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 
 #include "parameters.h"
@@ -54,9 +48,7 @@ nb::list names_of(const std::vector<NamedValue>& values) {
 
 nb::list to_python(const std::vector<exec::Param>& params) {
   nb::list out;
-  const char* kinds[] = {"pointer", "integer", "float", "tensordesc"};
-  for (const exec::Param& p : params)
-    out.append(nb::make_tuple(p.name, kinds[static_cast<int>(p.kind)], p.type, p.bits));
+  for (const exec::Param& p : params) out.append(nb::make_tuple(p.name, kind_name(p.kind), p.type, p.bits));
   return out;
 }
 
@@ -199,15 +191,14 @@ void init_artifact_code(nb::module_& m) {
       m, "ArtifactCode",
       "An artifact below Triton's IR, by its description (_core.artifact.describe): settles which of its "
       "parameters take a launch's values, and keeps its code, loaded once a set of argument types.")
-      .def(nb::init<const nb::dict&>(), nb::arg("description"))
-      .def("launch", &ArtifactCode::launch, nb::arg("grid"), nb::arg("args"), nb::arg("options"),
-           nb::arg("mode"), nb::arg("load"),
+      .def(nb::init<const nb::dict&>(), "description"_a)
+      .def("launch", &ArtifactCode::launch, "grid"_a, "args"_a, "options"_a, "mode"_a, "load"_a,
            "Queues a launch with (name, value) pairs, constexprs left out. load(params, hidden, shared, "
            "descriptor_flags) gives a kernel with parameters (name, kind, type, bits), `hidden` pointers of "
            "Triton's own behind them; mode: what else its code depends on.")
-      .def("plan", &ArtifactCode::plan, nb::arg("args"), nb::arg("shared"), nb::arg("mode"), nb::arg("load"),
+      .def("plan", &ArtifactCode::plan, "args"_a, "shared"_a, "mode"_a, "load"_a,
            "(the kernel that launch() runs, the names of the values that it takes).")
-      .def("settle", &ArtifactCode::settle, nb::arg("args"),
+      .def("settle", &ArtifactCode::settle, "args"_a,
            "(the (name, value) pairs that the artifact takes, tuples taken apart; how many pointers of "
            "Triton's own follow).")
       .def_prop_ro("loaded", &ArtifactCode::loaded, "The kernels loaded so far.");
@@ -216,11 +207,11 @@ void init_artifact_code(nb::module_& m) {
       [](exec::Kernel& kernel, const Named& named) {
         return names_of(settled(kernel, flatten(named), "cpu"));
       },
-      nb::arg("kernel"), nb::arg("args"), "The names of the (name, value) pairs that a kernel takes.");
+      "kernel"_a, "args"_a, "The names of the (name, value) pairs that a kernel takes.");
   m.def(
       "is_descriptor",
-      [](nb::handle value) { return shape_of(value).kind == launch::ValueKind::kDescriptor; },
-      nb::arg("value"), "Whether a value is a host-side tensor descriptor, which takes several parameters.");
+      [](nb::handle value) { return shape_of(value).kind == launch::ValueKind::kDescriptor; }, "value"_a,
+      "Whether a value is a host-side tensor descriptor, which takes several parameters.");
 }
 
 }  // namespace triton_runner::python

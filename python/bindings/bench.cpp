@@ -1,10 +1,4 @@
 // _core.bench: bursts of launches from C++, the least that a launch can cost from anywhere.
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <chrono>
 
 #include <triton_runner/device/cuda_api.h>
@@ -92,16 +86,13 @@ double engine_burst(const std::shared_ptr<exec::Kernel>& kernel, const std::vect
 void init_bench(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("bench", "Bursts of launches from C++, for benchmarks.");
   nb::class_<RawLaunch>(m, "RawLaunch", "A CUDA kernel by cuLaunchKernelEx, its parameters packed before.")
-      .def(nb::init<nb::bytes, const std::string&, std::vector<uint64_t>, Axes, int, int>(), nb::arg("image"),
-           nb::arg("name"), nb::arg("words"), nb::arg("grid"), nb::arg("threads"), nb::arg("shared"),
-           "words: the bits of each parameter.")
-      .def("burst", &RawLaunch::burst, nb::arg("launches"), nb::arg("stream") = 0,
+      .def(nb::init<nb::bytes, const std::string&, std::vector<uint64_t>, Axes, int, int>(), "image"_a,
+           "name"_a, "words"_a, "grid"_a, "threads"_a, "shared"_a, "words: the bits of each parameter.")
+      .def("burst", &RawLaunch::burst, "launches"_a, "stream"_a = 0,
            "Seconds of one launch, of so many that are queued one after the other.");
-  m.def("engine_burst", &engine_burst, nb::arg("kernel"), nb::arg("words"), nb::arg("memory"),
-        nb::arg("grid"), nb::arg("launches"),
+  m.def("engine_burst", &engine_burst, "kernel"_a, "words"_a, "memory"_a, "grid"_a, "launches"_a,
         "Seconds of one launch of a kernel of the CPU on one thread, of so many. words: the bits of each "
-        "argument; memory: "
-        "(address, bytes) of what they point to.");
+        "argument; memory: (address, bytes) of what they point to.");
 }
 
 }  // namespace triton_runner::python

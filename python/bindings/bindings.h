@@ -1,7 +1,18 @@
 // What the files of the extension share: one init_x() per file, called from core.cpp, and how errors become
-// exceptions.
+// exceptions. The casters of all types of std that Python gives or gets are here: where one is missing, a call fails
+// at run time.
 #pragma once
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
 #include <utility>
@@ -14,6 +25,8 @@
 namespace nb = nanobind;
 
 namespace triton_runner::python {
+
+using namespace nb::literals;
 
 // Throw triton_runner.DiagnosticError (a ValueError) or triton_runner.KernelTrap (a RuntimeError).
 [[noreturn]] void raise(const base::Diagnostic& diagnostic);
@@ -30,6 +43,34 @@ T unwrap(base::Result<T> result) {
 }
 inline void unwrap(base::Status status) {
   if (!status) raise(status.error());
+}
+
+// The value of what takes long and runs without the GIL.
+template <class F>
+auto without_gil(F f) {
+  return unwrap([&] {
+    nb::gil_scoped_release release;
+    return f();
+  }());
+}
+// A new reference that a function of CPython gives, or the exception that it raises.
+inline nb::object taken(PyObject* made) {
+  if (!made) throw nb::python_error();
+  return nb::steal(made);
+}
+
+// Names and their values in a dict: put(d, "file", where.file, "line", where.line).
+inline void put(nb::dict&) {}
+template <class T, class... Rest>
+void put(nb::dict& to, const char* name, T&& value, Rest&&... rest) {
+  to[name] = std::forward<T>(value);
+  put(to, std::forward<Rest>(rest)...);
+}
+template <class... Pairs>
+nb::dict dict_of(Pairs&&... pairs) {
+  nb::dict out;
+  put(out, std::forward<Pairs>(pairs)...);
+  return out;
 }
 
 // What Python gets of a field of a graph's node, by default its value; ir.h wraps nodes.

@@ -45,8 +45,7 @@ bool has_dispatch(Call& call) {
   if (call.dispatch) return true;
   auto* kernel = reinterpret_cast<Launchable*>(call.function);
   if (!kernel->known && !std::exchange(kernel->was_launched, true)) return false;
-  nb::object known = nb::steal(known_of(call.function));
-  if (!known.is_valid()) throw nb::python_error();
+  nb::object known = taken(known_of(call.function));
   if (known.is_none()) return false;
   if (!call.dispatch) call.dispatch = known.release().ptr();
   return true;
@@ -61,9 +60,7 @@ nb::object grid_of(const Call& call, const Dispatch& dispatch, const Given& give
   nb::dict bound;
   for (size_t i = 0; i < given.size; i++)
     if (given.values[i]) bound[dispatch.name(i)] = nb::handle(given.values[i]);
-  grid = nb::steal(PyObject_CallOneArg(call.grid, bound.ptr()));
-  if (!grid.is_valid()) throw nb::python_error();
-  return grid;
+  return taken(PyObject_CallOneArg(call.grid, bound.ptr()));
 }
 
 bool read_grid(nb::handle grid, std::array<int64_t, 3>& out) {
@@ -99,8 +96,7 @@ nb::object through_python(const Call& call, const Dispatch& dispatch, nb::handle
   values.push_back(grid.ptr());
   values.push_back(Py_False);
   nb::object result =
-      nb::steal(PyObject_VectorcallMethod(dispatch.method(), values.data(), count + 1, all.ptr()));
-  if (!result.is_valid()) throw nb::python_error();
+      taken(PyObject_VectorcallMethod(dispatch.method(), values.data(), count + 1, all.ptr()));
   return result;
 }
 
@@ -114,17 +110,14 @@ bool relay(const KnownLaunch& known, nb::handle grid, const std::array<int64_t, 
     values.push_back(extents[i].ptr());
   }
   values.insert(values.end(), given.values.begin(), given.values.begin() + given.size);
-  nb::object done = nb::steal(PyObject_Vectorcall(known.relay.ptr(), values.data(), values.size(), nullptr));
-  if (!done.is_valid()) throw nb::python_error();
+  nb::object done = taken(PyObject_Vectorcall(known.relay.ptr(), values.data(), values.size(), nullptr));
   return done.is(Py_True);
 }
 
 nb::object run(Call& call, PyObject* const* args, size_t count, PyObject* names) {
   if (!has_dispatch(call)) {
-    nb::object plain = nb::steal(plain_subscript(call.function, call.grid));
-    if (!plain.is_valid()) throw nb::python_error();
-    nb::object kernel = nb::steal(PyObject_Vectorcall(plain.ptr(), args, count, names));
-    if (!kernel.is_valid()) throw nb::python_error();
+    nb::object plain = taken(plain_subscript(call.function, call.grid));
+    nb::object kernel = taken(PyObject_Vectorcall(plain.ptr(), args, count, names));
     return kernel;
   }
   Dispatch& dispatch = *nb::inst_ptr<Dispatch>(nb::handle(call.dispatch));

@@ -1,10 +1,4 @@
 // GPU drivers, memory and kernels loaded on them in Python: _core.device.
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <triton_runner/deploy/deploy.h>
 #include <triton_runner/device/driver.h>
 #include <triton_runner/launch/gpu_kernel.h>
@@ -106,7 +100,7 @@ void init_memory(nb::module_& m) {
                                         .c_str());
             unwrap(b.write(data.c_str()));
           },
-          nb::arg("data"), "Raises ValueError for another number of bytes.");
+          "data"_a, "Raises ValueError for another number of bytes.");
 }
 
 // The bytes of a nb::bytes stay where they are while the GIL is released.
@@ -119,27 +113,20 @@ void init_driver(nb::module_& m) {
       .def("expect_launches", &expect_launches,
            "From here on the thread's device is part of what launches are known by.")
       .def(
-          "use_device", [](Driver& d, int device) { unwrap(d.use_device(device)); }, nb::arg("device"))
+          "use_device", [](Driver& d, int device) { unwrap(d.use_device(device)); }, "device"_a)
       .def(
           "properties", [](Driver& d, int device) { return to_python(unwrap(d.properties(device))); },
-          nb::arg("device"))
+          "device"_a)
       .def(
           "synchronize",
-          [](Driver& d, uint64_t stream) {
-            base::Status status = base::success();
-            {
-              nb::gil_scoped_release no_gil;
-              status = d.synchronize(stream);
-            }
-            unwrap(std::move(status));
-          },
-          nb::arg("stream") = 0)
+          [](Driver& d, uint64_t stream) { without_gil([&] { return d.synchronize(stream); }); },
+          "stream"_a = 0)
       .def(
           "allocate",
           [](Driver& d, size_t nbytes, int device) {
             return unwrap(unwrap(deploy::Device::gpu(d, device)).allocate(nbytes));
           },
-          nb::arg("nbytes"), nb::arg("device") = -1, nb::keep_alive<0, 1>(),
+          "nbytes"_a, "device"_a = -1, nb::keep_alive<0, 1>(),
           "Memory of so many bytes on a device (-1: the current one).")
       .def(
           "pointer",
@@ -148,9 +135,9 @@ void init_driver(nb::module_& m) {
             if (!info) return nb::none();
             return nb::make_tuple(info->device, info->address);
           },
-          nb::arg("address"),
-          "(device, address on it) of memory that the current device reaches, device -1 for the host's; "
-          "None for any other.")
+          "address"_a,
+          "(device, address on it) of memory that the current device reaches, device -1 for the host's; None "
+          "for any other.")
       .def(
           "encode_tensor_map",
           [](Driver& d, uint64_t address, int element_type, int element_bytes, int swizzle,
@@ -161,8 +148,8 @@ void init_driver(nb::module_& m) {
                                             std::move(shape), std::move(strides), nan_fill}));
             return nb::bytes(reinterpret_cast<const char*>(map.bytes.data()), map.bytes.size());
           },
-          nb::arg("address"), nb::arg("element_type"), nb::arg("element_bytes"), nb::arg("swizzle"),
-          nb::arg("box"), nb::arg("shape"), nb::arg("strides"), nb::arg("nan_fill") = false,
+          "address"_a, "element_type"_a, "element_bytes"_a, "swizzle"_a, "box"_a, "shape"_a, "strides"_a,
+          "nan_fill"_a = false,
           "The 128 bytes of a tiled CUtensorMap. Sizes outermost first, strides in elements; element_type "
           "and swizzle as CUDA numbers them.")
       .def(
@@ -171,20 +158,15 @@ void init_driver(nb::module_& m) {
              nb::list params, nb::dict options, int device) {
             GpuKernelSpec spec = make_spec(name, level, params, options);
             spec.image.assign(image.c_str(), image.size());
-            std::optional<base::Result<std::unique_ptr<GpuKernel>>> loaded;
-            {
-              nb::gil_scoped_release no_gil;
-              loaded = launch::load(driver, std::move(spec), device);
-            }
-            return std::shared_ptr<GpuKernel>(unwrap(std::move(*loaded)));
+            return std::shared_ptr<GpuKernel>(
+                without_gil([&] { return launch::load(driver, std::move(spec), device); }));
           },
-          nb::arg("image"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"),
-          nb::arg("device") = -1,
+          "image"_a, "name"_a, "level"_a, "params"_a, "options"_a, "device"_a = -1,
           "Loads cubin, PTX or a code object on a device (-1: the current one). params: (name, kind, type, "
-          "bits) of what the caller gives, kind one of pointer, integer, float, tensordesc. Options: "
-          "target, block and cluster (3 numbers each), shared (-1: not known), cooperative, pdl, "
-          "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
-          "profile_scratch_align, tensordesc_meta, descriptor_flags.")
+          "bits) of what the caller gives, kind one of pointer, integer, float, tensordesc. Options: target, "
+          "block and cluster (3 numbers each), shared (-1: not known), cooperative, pdl, hidden_pointers, "
+          "global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, "
+          "tensordesc_meta, descriptor_flags.")
       .def(
           "adopt",
           [](Driver& driver, uint64_t function, const std::string& name, const std::string& level,
@@ -192,8 +174,8 @@ void init_driver(nb::module_& m) {
             return std::shared_ptr<GpuKernel>(
                 unwrap(launch::adopt(driver, make_spec(name, level, params, options), function, device)));
           },
-          nb::arg("function"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"),
-          nb::arg("device"), "load() of a function that Triton has loaded on the device, and unloads.");
+          "function"_a, "name"_a, "level"_a, "params"_a, "options"_a, "device"_a,
+          "load() of a function that Triton has loaded on the device, and unloads.");
 }
 
 }  // namespace
@@ -210,9 +192,9 @@ void init_device(nb::module_& parent) {
       [](const std::string& backend, const std::string& library) {
         return unwrap(device::open_driver(backend, library));
       },
-      nb::arg("backend"), nb::arg("library") = "", nb::rv_policy::reference,
-      "The process's \"cuda\" or \"hip\" driver; opens its library on the first call. Raises "
-      "DiagnosticError where there is none.");
+      "backend"_a, "library"_a = "", nb::rv_policy::reference,
+      "The process's \"cuda\" or \"hip\" driver; opens its library on the first call. Raises DiagnosticError "
+      "where there is none.");
 }
 
 }  // namespace triton_runner::python

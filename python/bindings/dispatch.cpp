@@ -1,8 +1,6 @@
 // The cache of launches: guards, learning, garbage collection. site.cpp computes the keys.
 #include "dispatch.h"
 
-#include <nanobind/stl/string.h>
-
 #include <sys/stat.h>
 #include <time.h>
 
@@ -123,8 +121,7 @@ nb::object Dispatch::settings_in_force() {
     return environment_;
   }
 #endif
-  nb::object settings = nb::steal(PyObject_CallNoArgs(python_.settings.ptr()));
-  if (!settings.is_valid()) throw nb::python_error();
+  nb::object settings = taken(PyObject_CallNoArgs(python_.settings.ptr()));
   return settings;
 }
 
@@ -251,8 +248,8 @@ PyType_Slot dispatch_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(travers
 
 void init_dispatch(nb::module_& m) {
   nb::class_<Dispatch>(m, "Dispatch", nb::type_slots(dispatch_slots),
-                       "The launches of one kernel that were seen before: calls with equal keys run the "
-                       "same code (triton_runner/_jit/dispatch.py).")
+                       "The launches of one kernel that were seen before: calls with equal keys run the same "
+                       "code (triton_runner/_jit/dispatch.py).")
       .def(
           "__init__",
           [](Dispatch* self, nb::object parameters, nb::object reserved, nb::object entries,
@@ -262,9 +259,8 @@ void init_dispatch(nb::module_& m) {
                                              std::move(variable), std::move(module), std::move(learn),
                                              std::move(within), method});
           },
-          nb::arg("parameters").none(), nb::arg("reserved"), nb::arg("entries"), nb::arg("settings"),
-          nb::arg("variable"), nb::arg("module"), nb::arg("learn"), nb::arg("within").none(),
-          nb::arg("method"))
+          "parameters"_a.none(), "reserved"_a, "entries"_a, "settings"_a, "variable"_a, "module"_a, "learn"_a,
+          "within"_a.none(), "method"_a)
       .def(
           "key",
           [](Dispatch& self, const nb::args& args, const nb::kwargs& kwargs) -> nb::object {

@@ -87,8 +87,7 @@ uint64_t current_stream(bool is_hip, int device) {
   }
   if (!raw_stream) return 0;
   nb::object number = nb::steal(PyLong_FromLong(device));
-  nb::object stream = nb::steal(PyObject_CallOneArg(raw_stream, number.ptr()));
-  if (!stream.is_valid()) throw nb::python_error();
+  nb::object stream = taken(PyObject_CallOneArg(raw_stream, number.ptr()));
   return PyLong_AsUnsignedLongLong(stream.ptr());
 }
 

@@ -1,8 +1,4 @@
 // Diagnostics and traps as Python exceptions: the classes are those of triton_runner/_base/errors.py.
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <fstream>
 
@@ -19,9 +15,14 @@ namespace {
 }
 
 void put_location(nb::dict& fields, const base::Location& where) {
-  fields["file"] = where.file;
-  fields["line"] = where.line;
-  fields["column"] = where.column;
+  put(fields, "file", where.file, "line", where.line, "column", where.column);
+}
+
+nb::dict fields_of(const base::Diagnostic& diagnostic) {
+  nb::dict fields;
+  put_location(fields, diagnostic.location);
+  put(fields, "message", diagnostic.message, "notes", diagnostic.notes);
+  return fields;
 }
 
 }  // namespace
@@ -36,27 +37,13 @@ std::string file_content(const std::string& path) {
 }
 
 void raise(const base::Diagnostic& diagnostic) {
-  nb::dict fields;
-  put_location(fields, diagnostic.location);
-  fields["message"] = diagnostic.message;
-  fields["notes"] = diagnostic.notes;
-  throw_python("DiagnosticError", diagnostic.str(), fields);
+  throw_python("DiagnosticError", diagnostic.str(), fields_of(diagnostic));
 }
 
 void raise(const base::Diagnostics& found) {
-  const base::Diagnostic& first = found.list().front();
-  nb::dict fields;
-  put_location(fields, first.location);
-  fields["message"] = first.message;
-  fields["notes"] = first.notes;
+  nb::dict fields = fields_of(found.list().front());
   nb::list all;
-  for (const base::Diagnostic& diagnostic : found.list()) {
-    nb::dict one;
-    put_location(one, diagnostic.location);
-    one["message"] = diagnostic.message;
-    one["notes"] = diagnostic.notes;
-    all.append(one);
-  }
+  for (const base::Diagnostic& diagnostic : found.list()) all.append(fields_of(diagnostic));
   fields["diagnostics"] = all;
   throw_python("DiagnosticError", found.str(), fields);
 }

@@ -1,11 +1,5 @@
 // The executor seam in Python: _core.Kernel, its options, and the op table.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
+#include <triton_runner/base/try.h>
 #include <triton_runner/exec/substitution.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
@@ -15,6 +9,7 @@
 
 #include "artifact_code.h"
 #include "debugger.h"
+#include "parameters.h"
 #include "recorder.h"
 
 namespace triton_runner::python {
@@ -45,25 +40,22 @@ void init_options(nb::module_& m) {
           [](exec::Substitution* s, double number, std::vector<std::string> at) {
             new (s) exec::Substitution{number, std::move(at), {}};
           },
-          nb::arg("number"), nb::arg("at") = std::vector<std::string>{})
+          "number"_a, "at"_a = std::vector<std::string>{})
       .def(
           "take_places", [](exec::Substitution& s) { return made_faults(s.places.take()); },
           "(the fields of the first trap, how many elements or threads) of each place that was reported "
-          "since "
-          "the last call, in the order of the grid.");
+          "since the last call, in the order of the grid.");
 
   nb::class_<Options>(
       m, "Options",
       "How to launch: device, threads (0: all), programs (only the first so many; 0: all), program (only "
-      "this one, or None), checks (bits of "
-      "Check), report_faults (go on after accesses out of bounds), fast_mma, hardware (TTGIR rounds as the "
-      "target does), timeout in seconds (0: none), "
-      "shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or "
-      "None), timing (\"\", \"eager\", \"late\" or a seed: when copies land), exact_tails (TMA stores end "
-      "with the tensor), perturb (the seed of what "
-      "moves "
-      "rounded results, or None), substitution (or None), recorder (of values, or None), "
-      "registers (a RegisterRecorder or CopyWatch of the launched text, or None), debugger (or None).")
+      "this one, or None), checks (bits of Check), report_faults (go on after accesses out of bounds), "
+      "fast_mma, hardware (TTGIR rounds as the target does), timeout in seconds (0: none), shared (bytes, "
+      "-1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing "
+      "(\"\", \"eager\", \"late\" or a seed: when copies land), exact_tails (TMA stores end with the "
+      "tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), recorder "
+      "(of values, or None), registers (a RegisterRecorder or CopyWatch of the launched text, or None), "
+      "debugger (or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
@@ -103,11 +95,7 @@ void init_kernel(nb::module_& m) {
       .def_ro("name", &exec::Param::name)
       .def_ro("type", &exec::Param::type)
       .def_ro("bits", &exec::Param::bits)
-      .def_prop_ro("kind",
-                   [](const exec::Param& p) {
-                     const char* names[] = {"pointer", "integer", "float", "tensordesc"};
-                     return names[static_cast<int>(p.kind)];
-                   })
+      .def_prop_ro("kind", [](const exec::Param& p) { return kind_name(p.kind); })
       .def("__repr__", [](const exec::Param& p) { return p.name + ": " + p.type; });
 
   nb::class_<Kernel>(m, "Kernel", "A loaded kernel, on whichever engine or device executes it.")
@@ -115,13 +103,10 @@ void init_kernel(nb::module_& m) {
       .def_prop_ro("params", &Kernel::params)
       .def_prop_ro("level", &Kernel::level)
       .def_prop_ro("target", &Kernel::target)
-      .def("launch", &launch_named, nb::arg("grid"), nb::arg("args"), nb::arg("options") = Options(),
-           "Runs the kernel and waits for it. args: (name, value) pairs of the Python function's "
-           "parameters, constexprs left out; those that the artifact's compilation folded away are "
-           "dropped.");
+      .def("launch", &launch_named, "grid"_a, "args"_a, "options"_a = Options(),
+           "Runs the kernel and waits for it. args: (name, value) pairs of the Python function's parameters, "
+           "constexprs left out; those that the artifact's compilation folded away are dropped.");
 }
-
-namespace {
 
 // tile::LoadOptions::library: what Triton compiles a function to; "" where there is none.
 std::string library_in_python(const std::string& target, bool contract, const std::string& function,
@@ -136,8 +121,6 @@ std::string library_in_python(const std::string& target, bool contract, const st
   }
 }
 
-}  // namespace
-
 void init_loading(nb::module_& m) {
   m.def(
       "load_tile",
@@ -148,33 +131,17 @@ void init_loading(nb::module_& m) {
         options.contract = contract;
         options.sums_in_trees = sums_in_trees;
         if (!target.empty()) options.library = std::bind_front(library_in_python, target, contract);
-        nb::gil_scoped_release no_gil;
-        base::Result<ir::Module> module = ir::parse(std::move(text), std::move(filename));
-        std::optional<base::Diagnostic> error;
-        std::shared_ptr<Kernel> kernel;
-        if (module) {
-          auto loaded =
-              tile::load(std::make_shared<const ir::Module>(std::move(module).value()), name, options);
-          if (loaded) {
-            kernel = std::move(loaded).value();
-          } else {
-            error = loaded.error();
-          }
-        } else {
-          error = module.error();
-        }
-        if (error) {
-          nb::gil_scoped_acquire gil;
-          raise(*error);
-        }
-        return kernel;
+        return std::shared_ptr<Kernel>(without_gil([&]() -> base::Result<std::unique_ptr<Kernel>> {
+          auto module = TRY(ir::parse(std::move(text), std::move(filename)));
+          return tile::load(std::make_shared<const ir::Module>(std::move(module)), name, options);
+        }));
       },
-      nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "", nb::arg("num_warps") = 0,
-      nb::arg("contract") = true, nb::arg("sums_in_trees") = true, nb::arg("target") = "",
-      "Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is "
-      "given). num_warps: of a program, where the module does not say it (0: not known). contract: "
-      "whether launches with numerics=\"hardware\" contract products and sums; sums_in_trees: how they "
-      "reduce; target: where they have Triton compile functions of the target's library (empty: not).");
+      "text"_a, "filename"_a = "", "name"_a = "", "num_warps"_a = 0, "contract"_a = true,
+      "sums_in_trees"_a = true, "target"_a = "",
+      "Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given). "
+      "num_warps: of a program, where the module does not say it (0: not known). contract: whether launches "
+      "with numerics=\"hardware\" contract products and sums; sums_in_trees: how they reduce; target: where "
+      "they have Triton compile functions of the target's library (empty: not).");
   m.def(
       "kernel_names",
       [](std::string text, std::string filename) {
@@ -186,8 +153,7 @@ void init_loading(nb::module_& m) {
         }
         return names;
       },
-      nb::arg("text"), nb::arg("filename") = "",
-      "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
+      "text"_a, "filename"_a = "", "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
 }
 
 // What holds for the whole process.
@@ -201,16 +167,16 @@ void init_settings(nb::module_& m) {
       },
       "The best instruction set of this machine that the engine has kernels for.");
   m.def(
-      "force_isa", [](const std::string& isa) { return tile::force_isa(isa); }, nb::arg("isa"),
-      "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. "
-      "False if there is no such.");
+      "force_isa", [](const std::string& isa) { return tile::force_isa(isa); }, "isa"_a,
+      "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. False "
+      "if there is no such.");
   m.def(
-      "limit_isa", [](const std::string& isa) { return num::limit_isa(isa); }, nb::arg("isa"),
+      "limit_isa", [](const std::string& isa) { return num::limit_isa(isa); }, "isa"_a,
       "From here on as on a machine that has no better instruction set than this. False if it has not even "
       "that.");
-  m.def("set_tracking", &set_tracking, nb::arg("on"),
+  m.def("set_tracking", &set_tracking, "on"_a,
         "Whether launches ask triton_runner/_memory/uninit.py for memory that was never written.");
-  m.def("set_pretend_cuda", &set_pretend_cuda, nb::arg("on"),
+  m.def("set_pretend_cuda", &set_pretend_cuda, "on"_a,
         "Whether tensors on the CPU may say that they are on a CUDA device (--pretend-cuda).");
 }
 

@@ -4,6 +4,7 @@
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/ir/op_table.h>
 #include <triton_runner/ir/text.h>
+#include <triton_runner/ir/walk.h>
 
 #include <algorithm>
 #include <map>
@@ -11,11 +12,10 @@
 namespace triton_runner::python {
 namespace {
 
-void walk(ir::Op* op, std::vector<ir::Op*>& into) {
-  into.push_back(op);
-  for (ir::Region* region : op->regions)
-    for (ir::Block* block = region->first; block; block = block->next)
-      for (ir::Op* inner = block->first; inner; inner = inner->next) walk(inner, into);
+std::vector<PyOp> walk(const ModulePtr& module, ir::Op* op) {
+  std::vector<PyOp> all;
+  ir::for_each_op(op, [&](ir::Op* each) { all.push_back({module, each}); });
+  return all;
 }
 
 std::string first_line(std::string text) {
@@ -89,21 +89,21 @@ void init_op(nb::module_& m) {
             if (i >= o.node->group_ends.size()) throw nb::index_error("this op has fewer operand groups");
             return values_of(o, o.node->group(i));
           },
-          nb::arg("index"), "an operand group of its table row: `ptr, mask?, other?` are groups 0, 1, 2")
+          "index"_a, "an operand group of its table row: `ptr, mask?, other?` are groups 0, 1, 2")
       .def(
           "group",
           [](const PyOp& o, std::string_view name) {
             return values_of(o, o.node->group(group_number(o, name)));
           },
-          nb::arg("name"), "the same by its name, 'mask'; KeyError: its row has no such group")
+          "name"_a, "the same by its name, 'mask'; KeyError: its row has no such group")
       .def_prop_ro("effects", &effects,
                    "what it does, in the words of effects.def: ['loads']; none of an op that the table lacks")
-      .def("does", &does, nb::arg("effect"), "whether it has an effect: 'stores'; ValueError: no such word")
+      .def("does", &does, "effect"_a, "whether it has an effect: 'stores'; ValueError: no such word")
       .def_prop_ro("results", [](const PyOp& o) { return values(o.module, o.node->results); })
       .def_prop_ro("attrs", [](const PyOp& o) { return attributes(o.module, o.node->attrs); })
       .def(
           "attr", [](const PyOp& o, std::string_view name) { return wrap(o.module, o.node->attr(name)); },
-          nb::arg("name"), "None if absent")
+          "name"_a, "None if absent")
       .def_prop_ro("regions", [](const PyOp& o) { return list<PyRegion>(o.module, o.node->regions); })
       .def_prop_ro("successors", [](const PyOp& o) { return list<PyBlock>(o.module, o.node->successors); })
       .def_prop_ro("location", reads<PyOp, &ir::Op::loc>)
@@ -115,36 +115,30 @@ void init_op(nb::module_& m) {
           "line", [](const PyOp& o) { return ir::line_of(*o.module, *o.node); },
           "its line in the text that was parsed; 0 for ops made later")
       .def(
-          "walk",
-          [](const PyOp& o) {
-            std::vector<ir::Op*> all;
-            walk(o.node, all);
-            return list<PyOp>(o.module, all);
-          },
+          "walk", [](const PyOp& o) { return walk(o.module, o.node); },
           "itself and every op inside, in the order of the text")
       .def(
           "set_attr",
           [](const PyOp& o, std::string_view name, std::string_view text) {
             ir::set_attr(*o.module, o.node, name, unwrap(ir::parse_attr(*o.module, text)));
           },
-          nb::arg("name"), nb::arg("text"), "sets an attribute, given as text: '4 : i32'")
+          "name"_a, "text"_a, "sets an attribute, given as text: '4 : i32'")
       .def(
           "remove_attr",
-          [](const PyOp& o, std::string_view name) { ir::remove_attr(*o.module, o.node, name); },
-          nb::arg("name"))
+          [](const PyOp& o, std::string_view name) { ir::remove_attr(*o.module, o.node, name); }, "name"_a)
       .def(
           "set_operand",
           [](const PyOp& o, uint32_t i, const PyValue& v) {
             unwrap(ir::replace_operand(*o.module, o.node, i, v.node));
           },
-          nb::arg("index"), nb::arg("value"))
+          "index"_a, "value"_a)
       .def(
           "insert_before",
           [](const PyOp& o, std::string_view text) {
             if (!o.node->block) raise(base::failure("nothing can stand before the module"));
             return list<PyOp>(o.module, unwrap(ir::insert(*o.module, o.node->block, o.node, text)));
           },
-          nb::arg("text"), "puts ops, given as text, before this one; returns them")
+          "text"_a, "puts ops, given as text, before this one; returns them")
       .def(
           "erase", [](const PyOp& o) { unwrap(ir::erase(*o.module, o.node)); },
           "its results must have no uses")
@@ -167,13 +161,8 @@ void init_module(nb::module_& m) {
       .def(
           "function",
           [](const ModulePtr& self, std::string_view name) { return wrap(self, self->find_function(name)); },
-          nb::arg("name"), "None if absent")
-      .def("walk",
-           [](const ModulePtr& self) {
-             std::vector<ir::Op*> all;
-             walk(self->op(), all);
-             return list<PyOp>(self, all);
-           })
+          "name"_a, "None if absent")
+      .def("walk", [](const ModulePtr& self) { return walk(self, self->op()); })
       .def(
           "verify",
           [](const ModulePtr& self) {
@@ -186,8 +175,7 @@ void init_module(nb::module_& m) {
           [](const ModulePtr& self, bool canonical) {
             return canonical ? self->print_canonical() : self->str();
           },
-          nb::arg("canonical") = false,
-          "canonical: from the graph alone, as the release that wrote it prints it")
+          "canonical"_a = false, "canonical: from the graph alone, as the release that wrote it prints it")
       .def("__str__", [](const ModulePtr& self) { return self->str(); })
       .def("__repr__", [](const ModulePtr& self) {
         std::string out = "<Module";
@@ -213,11 +201,10 @@ void init_parse(nb::module_& m) {
         }
         return parsed(std::move(source), filename.value_or(""));
       },
-      nb::arg("text"), nb::arg("filename") = nb::none(),
-      "Parses MLIR text of Triton's dialects, of any known release.");
+      "text"_a, "filename"_a = nb::none(), "Parses MLIR text of Triton's dialects, of any known release.");
 
   m.def(
-      "parse_file", [](const std::string& path) { return parsed(file_content(path), path); }, nb::arg("path"),
+      "parse_file", [](const std::string& path) { return parsed(file_content(path), path); }, "path"_a,
       "Parses a file.");
 }
 
@@ -230,12 +217,8 @@ void init_table(nb::module_& m) {
         };
         std::map<ir::OpKind, nb::list> old_names;
         for (const ir::OldName& old : ir::old_names()) {
-          nb::dict entry;
-          entry["name"] = std::string(old.name);
-          entry["since"] = ir::spelled(old.since);
-          entry["until"] = until(old.until);
-          entry["tested"] = std::string(old.tested);
-          old_names[old.kind].append(entry);
+          old_names[old.kind].append(dict_of("name", std::string(old.name), "since", ir::spelled(old.since),
+                                             "until", until(old.until), "tested", std::string(old.tested)));
         }
         nb::list out;
         for (const ir::OpInfo& row : ir::op_table()) {

@@ -1,12 +1,6 @@
 // What the files of _core.ir share: handles of the graph's nodes. A handle is thin: a pointer into the graph
 // and the module that keeps it alive.
 #pragma once
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
-
 #include <memory>
 #include <span>
 

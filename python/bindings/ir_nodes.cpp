@@ -108,7 +108,7 @@ void init_attr(nb::module_& m) {
       .def_prop_ro("alias", reads<PyAttr, &ir::Attr::alias>, "'#blocked', or ''")
       .def(
           "get", [](const PyAttr& a, std::string_view key) { return wrap(a.module, a.node->get(key)); },
-          nb::arg("key"))
+          "key"_a)
       .def_prop_ro("entries", [](const PyAttr& a) { return attributes(a.module, a.node->entries); })
       .def_prop_ro("elements", [](const PyAttr& a) { return list<PyAttr>(a.module, a.node->elements); })
       .def("__str__", [](const PyAttr& a) { return ir::text_of(a.node); })
@@ -170,13 +170,13 @@ void init_value(nb::module_& m) {
             if (!name.empty() && name[0] == '%') name.remove_prefix(1);
             unwrap(ir::rename(*v.module, v.node, name));
           },
-          nb::arg("name"))
+          "name"_a)
       .def(
           "replace_all_uses_with",
           [](const PyValue& v, const PyValue& other) {
             unwrap(ir::replace_all_uses(*v.module, v.node, other.node));
           },
-          nb::arg("other"))
+          "other"_a)
       .def("__str__", [](const PyValue& v) { return ir::text_of(v.node); })
       .def("__repr__", [](const PyValue& v) {
         return "<Value " + ir::text_of(v.node) + " : " + ir::text_of(v.node->type) + ">";
@@ -201,7 +201,7 @@ void init_block(nb::module_& m) {
           [](const PyBlock& b, std::string_view text) {
             return list<PyOp>(b.module, unwrap(ir::insert(*b.module, b.node, nullptr, text)));
           },
-          nb::arg("text"), "puts ops, given as text, at the end; returns them")
+          "text"_a, "puts ops, given as text, at the end; returns them")
       .def("__repr__", [](const PyBlock& b) {
         return "<Block " + label_of(*b.node) + ", " + std::to_string(chain(b.module, b.node->first).size()) +
                " ops>";

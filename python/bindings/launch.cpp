@@ -1,8 +1,6 @@
 // How a launch from Python runs, waits, asks for memory that it was not told of, and is interrupted.
 #include "launch.h"
 
-#include <nanobind/stl/string.h>
-
 #include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/exec/substitution.h>
@@ -209,10 +207,6 @@ class Printer final : public exec::Observer {
   }
 };
 Printer printer;
-
-}  // namespace
-
-namespace {
 
 // The launch's probes: chosen before it, their recording kept after it, a trap or not.
 class Recorded {

@@ -5,11 +5,6 @@
 // leaves the elements of a view (LaunchOptions::whole). Other objects with data_ptr() are located each time
 // (pointers.h). Whatever else a launch passes takes the general way of arguments.cpp, which also words all
 // errors.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "launcher.h"
 
 #include "dlpack.h"
@@ -230,8 +225,7 @@ void call_hook(PyObject* hook, PyObject* metadata) {
   nb::object calls = nb::steal(PyObject_GetAttr(hook, kCalls));
   PyErr_Clear();
   if (calls.is_valid() && PyList_Check(calls.ptr()) && PyList_GET_SIZE(calls.ptr()) == 0) return;
-  nb::object result = nb::steal(PyObject_CallOneArg(hook, metadata));
-  if (!result.is_valid()) throw nb::python_error();
+  taken(PyObject_CallOneArg(hook, metadata));
 }
 
 namespace {
@@ -246,9 +240,9 @@ bool is_true(nb::handle object) {
 
 void call(const Launcher& launcher, PyObject* args) {
   if (PyTuple_GET_SIZE(args) < kTritonArguments)
-    raise(base::failure(
-        "a launcher takes a grid's three axes, stream, function, two kinds of metadata, two hooks and the "
-        "kernel's arguments"));
+    raise(
+        base::failure("a launcher takes a grid's three axes, stream, function, two kinds of metadata, two "
+                      "hooks and the kernel's arguments"));
   std::array<int64_t, 3> grid;
   for (Py_ssize_t i = 0; i < 3; ++i) {
     PyObject* extent = PyTuple_GET_ITEM(args, i);
@@ -260,18 +254,15 @@ void call(const Launcher& launcher, PyObject* args) {
   }
   static PyObject* const kStrict = PyUnicode_InternFromString("strict_grid");
   static PyObject* const kOptions = PyUnicode_InternFromString("core_options");
-  nb::object settings = nb::steal(PyObject_CallNoArgs(launcher.settings.ptr()));
-  if (!settings.is_valid()) throw nb::python_error();
+  nb::object settings = taken(PyObject_CallNoArgs(launcher.settings.ptr()));
   bool empty = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
   if (empty) {
     // Nothing to do for Triton, which still calls its hooks; strict launches (triton_runner.jit) are told.
-    nb::object strict = nb::steal(PyObject_GetAttr(settings.ptr(), kStrict));
-    if (!strict.is_valid()) throw nb::python_error();
+    nb::object strict = taken(PyObject_GetAttr(settings.ptr(), kStrict));
     empty = !is_true(strict);
   }
   if (!empty && (grid[0] < 1 || grid[1] < 1 || grid[2] < 1)) unwrap(exec::check_grid(grid));
-  nb::object options = nb::steal(PyObject_GetAttr(settings.ptr(), kOptions));
-  if (!options.is_valid()) throw nb::python_error();
+  nb::object options = taken(PyObject_GetAttr(settings.ptr(), kOptions));
   PyObject* metadata = PyTuple_GET_ITEM(args, 6);
   call_hook(PyTuple_GET_ITEM(args, 7), metadata);
   if (!empty) {
@@ -292,8 +283,7 @@ PyObject* observer = nullptr;  // owned
 bool is_observed(PyObject* self, PyObject* args) {
   if (!observer) return false;
   nb::object held = nb::borrow(observer);  // it may take itself away
-  nb::object done = nb::steal(PyObject_CallFunctionObjArgs(held.ptr(), self, args, nullptr));
-  if (!done.is_valid()) throw nb::python_error();
+  nb::object done = taken(PyObject_CallFunctionObjArgs(held.ptr(), self, args, nullptr));
   return is_true(done);
 }
 
@@ -327,7 +317,7 @@ void init_launcher(nb::module_& m) {
         PyObject* before = std::exchange(observer, function.is_none() ? nullptr : function.release().ptr());
         Py_XDECREF(before);
       },
-      nb::arg("function").none(),
+      "function"_a.none(),
       "What sees every launch through a Launcher before it runs: function(launcher, arguments), which gives "
       "True where it has done the launch itself; None: nothing.");
   nb::class_<Launcher>(
@@ -337,7 +327,7 @@ void init_launcher(nb::module_& m) {
       "*args). Runs under the settings in force and waits for the kernel.")
       .def(nb::init<std::shared_ptr<exec::Kernel>, const std::vector<std::pair<std::string, nb::object>>&,
                     bool, bool>(),
-           nb::arg("kernel"), nb::arg("signature"), nb::arg("loose") = false, nb::arg("as_triton") = false,
+           "kernel"_a, "signature"_a, "loose"_a = false, "as_triton"_a = false,
            "signature: (name, type) a parameter; \"constexpr\" is left out of the launch, a tuple of types "
            "takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and "
            "integers wrap. as_triton: on a GPU, what one of Triton's launchers might refuse is left to it.");

@@ -1,8 +1,5 @@
 // triton_runner._core.layout: encodings from their text, and the tables of where elements are.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <triton_runner/base/try.h>
 #include <triton_runner/ir/edit.h>
@@ -100,7 +97,7 @@ void init_layout(nb::module_& parent) {
               out.push_back({h.reg, h.lane, h.warp, h.block});
             return out;
           },
-          nb::arg("index"), "Every [register, lane, warp, block] that holds the element.")
+          "index"_a, "Every [register, lane, warp, block] that holds the element.")
       .def_prop_ro(
           "shared_bytes",
           [](const PyLayout& l) { return unwrap(layout::shared_size(l.encoding, l.shape, l.element_bits)); })
@@ -110,12 +107,12 @@ void init_layout(nb::module_& parent) {
             return unwrap(layout::bank_table(l.encoding, registers.encoding, l.shape, l.element_bits, warp,
                                              most_bytes));
           },
-          nb::arg("registers"), nb::arg("warp") = 0, nb::arg("most_bytes") = 16);
+          "registers"_a, "warp"_a = 0, "most_bytes"_a = 16);
   m.def(
       "read",
       [](const std::string& encoding, const std::vector<int64_t>& shape, const std::string& element,
          std::string aliases) { return unwrap(read(encoding, shape, element, std::move(aliases))); },
-      nb::arg("encoding"), nb::arg("shape"), nb::arg("element"), nb::arg("aliases") = "",
+      "encoding"_a, "shape"_a, "element"_a, "aliases"_a = "",
       "The layout of an encoding's text; `aliases` is a module that names encodings.");
 }
 

@@ -1,24 +1,16 @@
 // Parameters and options of compiled kernels, from Python's tuples and dicts.
 #include "parameters.h"
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 namespace triton_runner::python {
 namespace {
 
+constexpr const char* kKinds[] = {"pointer", "integer", "float", "tensordesc"};  // exec::ParamKind
+
 exec::Param make_param(const std::string& name, const std::string& kind, const std::string& type, int bits) {
-  exec::Param p{name, exec::ParamKind::kInteger, type, bits};
-  if (kind == "pointer")
-    p.kind = exec::ParamKind::kPointer;
-  else if (kind == "float")
-    p.kind = exec::ParamKind::kFloat;
-  else if (kind == "tensordesc")
-    p.kind = exec::ParamKind::kTensorDesc;
-  else if (kind != "integer")
-    raise(base::failure("'" + kind + "' is not a kind of parameter",
-                        {"kinds: pointer, integer, float, tensordesc"}));
-  return p;
+  for (size_t i = 0; i < std::size(kKinds); ++i)
+    if (kind == kKinds[i]) return {name, static_cast<exec::ParamKind>(i), type, bits};
+  raise(base::failure("'" + kind + "' is not a kind of parameter",
+                      {"kinds: pointer, integer, float, tensordesc"}));
 }
 
 exec::DescriptorLayout make_layout(const nb::dict& meta) {
@@ -33,6 +25,8 @@ exec::DescriptorLayout make_layout(const nb::dict& meta) {
 }
 
 }  // namespace
+
+const char* kind_name(exec::ParamKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
 std::vector<exec::Param> make_params(const nb::list& params) {
   std::vector<exec::Param> out;

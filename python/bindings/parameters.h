@@ -16,6 +16,7 @@ T field(const nb::dict& from, const char* key, T otherwise) {
 }
 
 // From (name, kind, type, bits); kind is one of pointer, integer, float, tensordesc.
+const char* kind_name(exec::ParamKind kind);
 std::vector<exec::Param> make_params(const nb::list& params);
 
 // options["tensordesc_meta"]: a list of dicts, as Triton's metadata has it.

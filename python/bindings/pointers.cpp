@@ -2,8 +2,6 @@
 // touch the memory of its arguments only, so the extent of that memory is found here.
 #include "pointers.h"
 
-#include <nanobind/stl/string.h>
-
 #include <cctype>
 #include <unordered_map>
 
@@ -180,8 +178,7 @@ Kind kind_of(nb::handle v) {
 
 Located locate(nb::handle object) {
   static PyObject* const kAddress = interned("data_ptr");
-  nb::object address = nb::steal(PyObject_CallMethodNoArgs(object.ptr(), kAddress));
-  if (!address.is_valid()) throw nb::python_error();
+  nb::object address = taken(PyObject_CallMethodNoArgs(object.ptr(), kAddress));
   Located result{address_of(address), {}};
   if (result.address == 0) return result;
   result.block = of_storage(object);

@@ -1,11 +1,5 @@
 // _core.probe: what dumps are made of. Recordings are read as NumPy arrays that share their memory.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <triton_runner/base/diagnostic.h>
 #include <triton_runner/ir/module.h>
@@ -27,6 +21,15 @@ template <class T>
 nb::ndarray<nb::numpy, const T> array(nb::handle owner, const void* data, std::vector<size_t> shape) {
   static const T kNothing{};
   return nb::ndarray<nb::numpy, const T>(data ? data : &kNothing, shape.size(), shape.data(), owner);
+}
+
+// An array of numbers of a series, so many a record, which shares its memory.
+template <class T, auto kField, class Width>
+auto rows(Width width) {
+  return [width](nb::handle self) {
+    const auto& s = nb::cast<const Series&>(self);
+    return array<T>(self, (s.*kField).data(), {s.size(), static_cast<size_t>(width(s))});
+  };
 }
 
 void init_site(nb::module_& m) {
@@ -64,35 +67,16 @@ void init_recording(nb::module_& m) {
       .def_ro("registers", &Series::registers,
               "Of machine code (address of the instruction, register) of what gave the value.")
       .def("__len__", &Series::size)
-      .def_prop_ro(
-          "programs",
-          [](nb::handle self) {
-            const auto& s = nb::cast<const Series&>(self);
-            return array<int64_t>(self, s.programs.data(), {s.size(), 3});
-          },
-          "int64[records, 3]: the program of each record, x first.")
-      .def_prop_ro(
-          "iterations",
-          [](nb::handle self) {
-            const auto& s = nb::cast<const Series&>(self);
-            return array<int64_t>(self, s.iterations.data(), {s.size(), static_cast<size_t>(s.site.loops)});
-          },
-          "int64[records, loops]: the iteration of each loop around the value, outermost first.")
-      .def_prop_ro(
-          "extra",
-          [](nb::handle self) {
-            const auto& s = nb::cast<const Series&>(self);
-            return array<int64_t>(self, s.extra.data(), {s.size(), static_cast<size_t>(s.extras)});
-          },
-          "int64[records, n]: of a marker its scalars (offset, grid x, y, z).")
-      .def_prop_ro(
-          "data",
-          [](nb::handle self) {
-            const auto& s = nb::cast<const Series&>(self);
-            return array<uint8_t>(self, s.data.data(),
-                                  {s.size(), static_cast<size_t>(s.site.record_bytes())});
-          },
-          "uint8[records, bytes]: each record's elements, row-major, in the value's own type.")
+      .def_prop_ro("programs", rows<int64_t, &Series::programs>([](const Series&) { return 3; }),
+                   "int64[records, 3]: the program of each record, x first.")
+      .def_prop_ro("iterations",
+                   rows<int64_t, &Series::iterations>([](const Series& s) { return s.site.loops; }),
+                   "int64[records, loops]: the iteration of each loop around the value, outermost first.")
+      .def_prop_ro("extra", rows<int64_t, &Series::extra>([](const Series& s) { return s.extras; }),
+                   "int64[records, n]: of a marker its scalars (offset, grid x, y, z).")
+      .def_prop_ro("data",
+                   rows<uint8_t, &Series::data>([](const Series& s) { return s.site.record_bytes(); }),
+                   "uint8[records, bytes]: each record's elements, row-major, in the value's own type.")
       .def_prop_ro(
           "order",
           [](nb::handle self) -> nb::object {
@@ -173,9 +157,9 @@ void init_probe(nb::module_& core) {
                                      max_bytes};
             new (self) RecorderObject{probe::Recorder(std::move(o)), {kernels.begin(), kernels.end()}};
           },
-          nb::arg("selectors"), nb::arg("markers") = true, nb::arg("every_iteration") = false,
-          nb::arg("programs") = std::vector<std::array<int64_t, 3>>{},
-          nb::arg("max_bytes") = int64_t{1} << 30, nb::arg("kernels") = std::vector<std::string>{},
+          "selectors"_a, "markers"_a = true, "every_iteration"_a = false,
+          "programs"_a = std::vector<std::array<int64_t, 3>>{}, "max_bytes"_a = int64_t{1} << 30,
+          "kernels"_a = std::vector<std::string>{},
           "selectors: texts, or (variable, [\"kernel.py:42\", ...]); programs: (x, y, z), -1 for any; "
           "kernels: names, none for all.")
       .def(
@@ -195,7 +179,7 @@ void init_probe(nb::module_& core) {
       [](const std::string& wanted, const std::vector<std::string>& names) {
         return base::nearest_names(wanted, names);
       },
-      nb::arg("wanted"), nb::arg("names"), "The names closest to `wanted`, best first, at most three.");
+      "wanted"_a, "names"_a, "The names closest to `wanted`, best first, at most three.");
 
   m.def(
       "values",
@@ -208,7 +192,7 @@ void init_probe(nb::module_& core) {
           out.append(nb::make_tuple(s.name, PyValue{module, const_cast<ir::Value*>(s.value)}));
         return out;
       },
-      nb::arg("module"), nb::arg("kernel"),
+      "module"_a, "kernel"_a,
       "[(name, ir.Value)] of the values of a kernel that can be recorded, in the order of the text: names as "
       "Site.value has them, each of one value.");
 
@@ -223,7 +207,7 @@ void init_probe(nb::module_& core) {
           out.append(nb::make_tuple(probe::site_of(s, kernel, ""), s.selector));
         return out;
       },
-      nb::arg("module"), nb::arg("kernel"), nb::arg("selectors"),
+      "module"_a, "kernel"_a, "selectors"_a,
       "[(Site, number of the selector)] of the values that the selectors choose, in the order of the text.");
 }
 

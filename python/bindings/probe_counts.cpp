@@ -1,9 +1,5 @@
 // _core.probe: what a launch of machine code executes, counted.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <triton_runner/exec/count_observer.h>
 
@@ -31,14 +27,9 @@ nb::list collisions(const exec::Counts& counts) {
   for (size_t i = 0; i < counts.collisions.size(); ++i) {
     const exec::Collision& c = counts.collisions[i];
     if (c.ways < 2) continue;
-    nb::dict d;
-    d["instruction"] = i;
-    d["ways"] = c.ways;
-    d["bank"] = c.bank;
-    d["threads"] = nb::make_tuple(c.threads[0], c.threads[1]);
-    d["offsets"] = nb::make_tuple(c.offsets[0], c.offsets[1]);
-    d["program"] = c.program;
-    out.append(d);
+    out.append(dict_of("instruction", i, "ways", c.ways, "bank", c.bank, "threads",
+                       nb::make_tuple(c.threads[0], c.threads[1]), "offsets",
+                       nb::make_tuple(c.offsets[0], c.offsets[1]), "program", c.program));
   }
   return out;
 }
@@ -60,7 +51,7 @@ void init_counts(nb::module_& m) {
       "Counts what the launches of one cubin execute, under Options.registers. The sums do not depend on the "
       "number of threads.")
       .def(nb::init<>())
-      .def("keep_trace", &exec::CountObserver::keep_trace, nb::arg("most"),
+      .def("keep_trace", &exec::CountObserver::keep_trace, "most"_a,
            "What later launches do is kept in order too, for replay(): so many steps and requests at most.")
       .def_prop_ro(
           "traced",

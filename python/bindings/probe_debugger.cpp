@@ -1,11 +1,4 @@
 // _core.probe.Debugger: what a debugger's front end in Python sees of a launch that stands.
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <triton_runner/num/types.h>
 #include <triton_runner/tile/tile.h>
 
@@ -70,6 +63,25 @@ exec::Stopped& standing(DebuggerObject& self) {
   return *self.stopped;
 }
 
+// A method of the Debugger, or of what stands, for the object that Python has.
+template <class T>
+T& part(DebuggerObject& d) {
+  if constexpr (std::is_same_v<T, Debugger>)
+    return d.debugger;
+  else
+    return standing(d);
+}
+template <class T, class R, class... A>
+auto forward(R (T::*method)(A...)) {
+  return [method](DebuggerObject& d, A... a) -> std::remove_cvref_t<R> {
+    return (part<T>(d).*method)(std::forward<A>(a)...);
+  };
+}
+template <class T, class R>
+auto forward(R (T::*method)() const) {
+  return [method](DebuggerObject& d) -> std::remove_cvref_t<R> { return (part<T>(d).*method)(); };
+}
+
 probe::Edit made_edit(int64_t moment, probe::Edit::Kind kind, size_t what, const nb::bytes& bytes) {
   const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
   return {moment, kind, what, {data, data + bytes.size()}};
@@ -108,7 +120,7 @@ void init_parts(nb::module_& m) {
       .value("UNEQUAL", Condition::kUnequal);
   nb::class_<Condition>(m, "Condition", "acc.max() > 1e4, acc[3, 5] == 0: decided in the core.")
       .def(nb::init<std::string, Condition::Of, std::vector<int64_t>, Condition::Compare, double>(),
-           nb::arg("value"), nb::arg("of"), nb::arg("index"), nb::arg("compare"), nb::arg("number"));
+           "value"_a, "of"_a, "index"_a, "compare"_a, "number"_a);
   nb::enum_<probe::WatchedMemory::Space>(m, "Space",
                                          "Where memory is that is watched; BARRIER: an mbarrier's phase.")
       .value("GLOBAL", probe::WatchedMemory::kGlobal)
@@ -116,8 +128,7 @@ void init_parts(nb::module_& m) {
       .value("BARRIER", probe::WatchedMemory::kBarrier);
   nb::class_<probe::WatchedMemory>(m, "WatchedMemory",
                                    "Bytes of global memory, or of a block's shared memory.")
-      .def(nb::init<probe::WatchedMemory::Space, uint64_t, uint64_t>(), nb::arg("space"), nb::arg("at"),
-           nb::arg("bytes"));
+      .def(nb::init<probe::WatchedMemory::Space, uint64_t, uint64_t>(), "space"_a, "at"_a, "bytes"_a);
   nb::enum_<probe::Edit::Kind>(m, "EditKind", "What somebody changes while a launch stands.")
       .value("WRITE", probe::Edit::kWrite)
       .value("WRITE_SHARED", probe::Edit::kWriteShared)
@@ -127,10 +138,10 @@ void init_parts(nb::module_& m) {
       .def(nb::init<int, std::vector<uint32_t>, std::array<int64_t, 3>, int64_t, int64_t,
                     std::vector<Condition>, std::string, std::vector<int64_t>, int64_t, int64_t, bool,
                     probe::WatchedMemory>(),
-           nb::arg("number"), nb::arg("places"), nb::arg("program") = std::array<int64_t, 3>{-1, -1, -1},
-           nb::arg("task") = -1, nb::arg("iteration") = -1, nb::arg("conditions") = std::vector<Condition>{},
-           nb::arg("watch") = "", nb::arg("element") = std::vector<int64_t>{}, nb::arg("skip") = 0,
-           nb::arg("hits") = 0, nb::arg("first") = false, nb::arg("memory") = probe::WatchedMemory{});
+           "number"_a, "places"_a, "program"_a = std::array<int64_t, 3>{-1, -1, -1}, "task"_a = -1,
+           "iteration"_a = -1, "conditions"_a = std::vector<Condition>{}, "watch"_a = "",
+           "element"_a = std::vector<int64_t>{}, "skip"_a = 0, "hits"_a = 0, "first"_a = false,
+           "memory"_a = probe::WatchedMemory{});
   nb::enum_<Until>(m, "Until", "Where a step ends.")
       .value("NOTHING", Until::kNothing)
       .value("OP", Until::kOp)
@@ -138,41 +149,23 @@ void init_parts(nb::module_& m) {
 }
 
 void init_commands(nb::class_<DebuggerObject>& c) {
-  c.def_prop_ro("places", [](const DebuggerObject& d) { return d.debugger.places(); })
+  c.def_prop_ro("places", forward(&Debugger::places))
+      .def("set_lines", forward(&Debugger::set_lines), "lines"_a,
+           "Of each place the numbers of the lines that it stands on, callers first.")
+      .def("set_loop_names", forward(&Debugger::set_loop_names), "names"_a,
+           "(file, line, name): what loops count by whose text has no name for it.")
+      .def("set_breakpoints", forward(&Debugger::set_breakpoints), "breakpoints"_a,
+           "All of them; those that were there keep their counts.")
       .def(
-          "set_lines",
-          [](DebuggerObject& d, std::vector<std::vector<int>> lines) {
-            d.debugger.set_lines(std::move(lines));
-          },
-          nb::arg("lines"), "Of each place the numbers of the lines that it stands on, callers first.")
+          "hits", [](const DebuggerObject& d, int number) { return d.debugger.hits(number); }, "number"_a)
+      .def("focus", forward(&Debugger::focus), "program"_a, "task"_a = -1,
+           "Stops are made in these programs, and in this task, only; -1: any.")
+      .def("go", forward(&Debugger::go))
+      .def("step", forward(&Debugger::step), "until"_a, "depth"_a = 1 << 20, "line"_a = -1)
       .def(
-          "set_loop_names",
-          [](DebuggerObject& d, Debugger::LoopNames names) { d.debugger.set_loop_names(std::move(names)); },
-          nb::arg("names"), "(file, line, name): what loops count by whose text has no name for it.")
-      .def(
-          "set_breakpoints",
-          [](DebuggerObject& d, std::vector<Breakpoint> all) { d.debugger.set_breakpoints(std::move(all)); },
-          nb::arg("breakpoints"), "All of them; those that were there keep their counts.")
-      .def(
-          "hits", [](const DebuggerObject& d, int number) { return d.debugger.hits(number); },
-          nb::arg("number"))
-      .def(
-          "focus",
-          [](DebuggerObject& d, std::array<int64_t, 3> program, int64_t task) {
-            d.debugger.focus(program, task);
-          },
-          nb::arg("program"), nb::arg("task") = -1,
-          "Stops are made in these programs, and in this task, only; -1: any.")
-      .def("go", [](DebuggerObject& d) { d.debugger.go(); })
-      .def(
-          "step",
-          [](DebuggerObject& d, Until until, int depth, int line) { d.debugger.step(until, depth, line); },
-          nb::arg("until"), nb::arg("depth") = 1 << 20, nb::arg("line") = -1)
-      .def(
-          "set_sparse", [](DebuggerObject& d, bool on) { d.debugger.set_sparse(on); }, nb::arg("on"),
-          "Set when a launch begins: it stops at places of breakpoints alone, and only what their "
-          "conditions name can "
-          "be seen there; the code between is what other launches run.")
+          "set_sparse", forward(&Debugger::set_sparse), "on"_a,
+          "Set when a launch begins: it stops at places of breakpoints alone, and only what their conditions "
+          "name can be seen there; the code between is what other launches run.")
       .def(
           "set_edits",
           [](DebuggerObject& d,
@@ -182,53 +175,38 @@ void init_commands(nb::class_<DebuggerObject>& c) {
               out.push_back(made_edit(moment, kind, what, bytes));
             d.debugger.set_edits(std::move(out));
           },
-          nb::arg("edits"),
+          "edits"_a,
           "(moment, kind, number of the value, offset or task, bytes): done when a launch comes there again.")
       .def(
           "edit",
           [](DebuggerObject& d, probe::Edit::Kind kind, size_t what, nb::bytes bytes) {
             return Debugger::edit(standing(d), made_edit(0, kind, what, bytes));
           },
-          nb::arg("kind"), nb::arg("what"), nb::arg("bytes"), "Does one now. False: it cannot be.");
+          "kind"_a, "what"_a, "bytes"_a, "Does one now. False: it cannot be.");
 }
 
 // Going back, and what runs a launch again.
 void init_again(nb::class_<DebuggerObject>& c) {
-  c.def_prop_ro(
-       "visit", [](const DebuggerObject& d) { return d.debugger.visit(); },
-       "how many times the program and task had come to this place, which has a breakpoint")
-      .def(
-          "go_to_visit",
-          [](DebuggerObject& d, uint32_t place, std::array<int64_t, 3> program, size_t task, int64_t visit) {
-            d.debugger.go_to_visit(place, program, task, visit);
-          },
-          nb::arg("place"), nb::arg("program"), nb::arg("task"), nb::arg("visit"))
-      .def(
-          "go_to", [](DebuggerObject& d, int64_t moment) { d.debugger.go_to(moment); }, nb::arg("moment"))
-      .def(
-          "search",
-          [](DebuggerObject& d, Until what, int depth, int64_t moment, bool further) {
-            d.debugger.search(what, depth, moment, further);
-          },
-          nb::arg("what"), nb::arg("depth"), nb::arg("moment"), nb::arg("further") = false,
-          "Goes on to that moment, and notes the last one before it at which an op or a line of the program "
-          "began, or a breakpoint was hit. further: of the task that the search before was of.")
+  c.def_prop_ro("visit", forward(&Debugger::visit),
+                "how many times the program and task had come to this place, which has a breakpoint")
+      .def("go_to_visit", forward(&Debugger::go_to_visit), "place"_a, "program"_a, "task"_a, "visit"_a)
+      .def("go_to", forward(&Debugger::go_to), "moment"_a)
+      .def("search", forward(&Debugger::search), "what"_a, "depth"_a, "moment"_a, "further"_a = false,
+           "Goes on to that moment, and notes the last one before it at which an op or a line of the program "
+           "began, or a breakpoint was hit. further: of the task that the search before was of.")
+      .def_prop_ro("noted", forward(&Debugger::noted), "the moment, or -1: none")
       .def_prop_ro(
-          "noted", [](const DebuggerObject& d) { return d.debugger.noted(); }, "the moment, or -1: none")
-      .def_prop_ro(
-          "unsure", [](const DebuggerObject& d) { return d.debugger.unsure(); },
+          "unsure", forward(&Debugger::unsure),
           "the first moment of which a search that began late does not know whether it is one, or -1")
-      .def_prop_ro(
-          "late", [](const DebuggerObject& d) -> std::optional<int64_t> { return d.debugger.late(); },
-          "the moment that this run began with, where it is not its first, or None")
+      .def_prop_ro("late", forward(&Debugger::late),
+                   "the moment that this run began with, where it is not its first, or None")
       .def("begin_launch",
            [](DebuggerObject& d) {
              d.debugger.begin_launch();
              d.repeats = false;
            })
-      .def(
-          "end_launch", [](DebuggerObject& d) { d.debugger.end_launch(); },
-          "What a launch wrote is kept between the two, by the core.")
+      .def("end_launch", forward(&Debugger::end_launch),
+           "What a launch wrote is kept between the two, by the core.")
       .def(
           "original",
           [](const DebuggerObject& d, uint64_t address, size_t bytes) {
@@ -236,36 +214,29 @@ void init_again(nb::class_<DebuggerObject>& c) {
             d.debugger.read_first(address, {static_cast<std::byte*>(out.data()), bytes});
             return out;
           },
-          nb::arg("address"), nb::arg("bytes"), "What memory was before the launch.")
+          "address"_a, "bytes"_a, "What memory was before the launch.")
       .def(
           "put_back",
           [](DebuggerObject& d, int64_t moment) {
             d.debugger.put_back(moment);
             d.repeats = true;
           },
-          nb::arg("moment"),
+          "moment"_a,
           "Before the launch is run again: memory is as it was where that moment is still to come (-1: as "
           "late as it can begin), and there the next run begins.")
-      .def(
-          "keep_every", [](DebuggerObject& d, double seconds) { d.debugger.keep_every(seconds); },
-          nb::arg("seconds"),
-          "How often what a program is gets kept, for go_back(); 0, for tests: at each place.")
-      .def(
-          "go_back", [](DebuggerObject& d, int64_t moment) { return d.debugger.go_back(moment); },
-          nb::arg("moment"),
-          "While it stands: it goes on from the last moment not after this one that was kept. False: there "
-          "is "
-          "none.")
-      .def_prop_ro(
-          "moment", [](const DebuggerObject& d) { return d.debugger.moment(); },
-          "how many places the launch has come to")
-      .def("interrupt", [](DebuggerObject& d) { d.debugger.interrupt(); });
+      .def("keep_every", forward(&Debugger::keep_every), "seconds"_a,
+           "How often what a program is gets kept, for go_back(); 0, for tests: at each place.")
+      .def("go_back", forward(&Debugger::go_back), "moment"_a,
+           "While it stands: it goes on from the last moment not after this one that was kept. False: there "
+           "is none.")
+      .def_prop_ro("moment", forward(&Debugger::moment), "how many places the launch has come to")
+      .def("interrupt", forward(&Debugger::interrupt));
 }
 
 void init_state(nb::class_<DebuggerObject>& c) {
-  c.def_prop_ro("program", [](DebuggerObject& d) { return standing(d).program(); })
-      .def_prop_ro("task", [](DebuggerObject& d) { return standing(d).task(); })
-      .def_prop_ro("iterations", [](DebuggerObject& d) { return standing(d).iterations(); })
+  c.def_prop_ro("program", forward(&exec::Stopped::program))
+      .def_prop_ro("task", forward(&exec::Stopped::task))
+      .def_prop_ro("iterations", forward(&exec::Stopped::iterations))
       .def_prop_ro(
           "calls",
           [](DebuggerObject& d) {
@@ -294,11 +265,10 @@ void init_state(nb::class_<DebuggerObject>& c) {
       .def(
           "find",
           [](DebuggerObject& d, const std::string& name) { return d.debugger.find(standing(d), name); },
-          nb::arg("name"), "The number of the nearest value with that name, or None.")
+          "name"_a, "The number of the nearest value with that name, or None.")
       .def(
           "mask_of", [](DebuggerObject& d, size_t value) { return d.debugger.mask_of(standing(d), value); },
-          nb::arg("value"),
-          "The number of the mask that a value was loaded under, where that is in sight, or None.")
+          "value"_a, "The number of the mask that a value was loaded under, where that is in sight, or None.")
       .def(
           "read",
           [](DebuggerObject& d, size_t value) -> nb::object {
@@ -315,8 +285,7 @@ void init_state(nb::class_<DebuggerObject>& c) {
             });
             return out;
           },
-          nb::arg("value"),
-          "(type, shape, bytes, mask or None) of a value, or None: it is not computed yet.");
+          "value"_a, "(type, shape, bytes, mask or None) of a value, or None: it is not computed yet.");
 }
 
 // None on the tile engine.
@@ -358,10 +327,8 @@ void init_machine(nb::class_<DebuggerObject>& c) {
          const std::byte* data = standing(d).shared(at, bytes);
          return data ? nb::object(nb::bytes(data, bytes)) : nb::none();
        },
-       nb::arg("at"), nb::arg("bytes"), "Bytes of the block's shared memory, or None: it has not so many.")
-      .def_prop_ro(
-          "paths", [](DebuggerObject& d) { return standing(d).paths(); },
-          "what each task or path of the program does")
+       "at"_a, "bytes"_a, "Bytes of the block's shared memory, or None: it has not so many.")
+      .def_prop_ro("paths", forward(&exec::Stopped::paths), "what each task or path of the program does")
       .def_prop_ro(
           "barriers",
           [](DebuggerObject& d) {
@@ -371,9 +338,8 @@ void init_machine(nb::class_<DebuggerObject>& c) {
             return out;
           },
           "(block, address in shared memory, what its phase lacks, who waits) of each mbarrier")
-      .def_prop_ro(
-          "copies", [](DebuggerObject& d) { return standing(d).copies(); },
-          "asynchronous operations under way, oldest first")
+      .def_prop_ro("copies", forward(&exec::Stopped::copies),
+                   "asynchronous operations under way, oldest first")
       .def_prop_ro(
           "buffers",
           [](DebuggerObject& d) {
@@ -383,9 +349,7 @@ void init_machine(nb::class_<DebuggerObject>& c) {
             return out;
           },
           "(number of the value or None, name of the variable, whether in tensor memory, address, bytes)")
-      .def_prop_ro(
-          "descriptors", [](DebuggerObject& d) { return standing(d).descriptors(); },
-          "(name, text) of tensor descriptors");
+      .def_prop_ro("descriptors", forward(&exec::Stopped::descriptors), "(name, text) of tensor descriptors");
 }
 
 }  // namespace
@@ -396,7 +360,7 @@ void init_debugger(nb::module_& m) {
       m, "Debugger",
       "Stops the launches under Options.debugger: begin(level, kernel) is called before each, stop(place, "
       "breakpoints that are hit) where it stands; False ends the launch.");
-  c.def(nb::init<nb::object, nb::object>(), nb::arg("begin"), nb::arg("stop"))
+  c.def(nb::init<nb::object, nb::object>(), "begin"_a, "stop"_a)
       .def(
           "close",
           [](DebuggerObject& d) {

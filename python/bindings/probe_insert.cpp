@@ -1,11 +1,6 @@
 // _core.probe.insert_stores and its kin: values stored to a buffer by the kernel itself, on a GPU or the SIMT
 // engine.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <memory>
 
@@ -41,11 +36,10 @@ Insertion insert_into(const std::string& text, const std::string& filename, cons
 
 template <auto insert>
 void def_insert(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, insert_into<insert>, nb::arg("text"), nb::arg("filename"), nb::arg("kernel"),
-        nb::arg("selectors"), nb::arg("grid"), nb::arg("programs") = Programs{},
-        nb::arg("arguments") = std::vector<std::optional<int64_t>>{}, nb::arg("every_iteration") = false,
-        nb::arg("markers") = true, nb::arg("max_bytes") = int64_t{1} << 30, nb::arg("print_signs") = true,
-        doc);
+  m.def(name, insert_into<insert>, "text"_a, "filename"_a, "kernel"_a, "selectors"_a, "grid"_a,
+        "programs"_a = Programs{}, "arguments"_a = std::vector<std::optional<int64_t>>{},
+        "every_iteration"_a = false, "markers"_a = true, "max_bytes"_a = int64_t{1} << 30,
+        "print_signs"_a = true, doc);
 }
 
 // The elements' type by its name; nothing else than what cuda-gdb's registers are.
@@ -104,11 +98,11 @@ void init_probe_insert(nb::module_& m) {
             ir::Module module = parse(text, filename);
             unwrap(probe::replace_markers(module, kernel, self));
           },
-          nb::arg("text"), nb::arg("filename"), nb::arg("kernel"),
+          "text"_a, "filename"_a, "kernel"_a,
           "Stores in place of the markers in the TTGIR that was made of the module; text is that then.");
   def_decode(insertion);
-  m.def("make_series", make_series, nb::arg("site"), nb::arg("programs"), nb::arg("iterations"),
-        nb::arg("values"), nb::arg("mask"), "A Series of registers that were read by a debugger.");
+  m.def("make_series", make_series, "site"_a, "programs"_a, "iterations"_a, "values"_a, "mask"_a,
+        "A Series of registers that were read by a debugger.");
   m.def(
       "make_recording",
       [](std::vector<probe::Series> series, std::vector<std::string> notes) {
@@ -117,7 +111,7 @@ void init_probe_insert(nb::module_& m) {
         made->notes = std::move(notes);
         return made;
       },
-      nb::arg("series"), nb::arg("notes") = std::vector<std::string>(), "A Recording of them.");
+      "series"_a, "notes"_a = std::vector<std::string>(), "A Recording of them.");
   def_insert<probe::insert_stores>(
       m, "insert_stores",
       "An Insertion: stores put into TTGIR for the values that the selectors name. arguments: the integer "

@@ -1,11 +1,5 @@
 // _core.probe: registers of PTX. Taps in TTGIR, the plan that they give, and what records by it.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <triton_runner/ir/module.h>
 #include <triton_runner/num/types.h>
@@ -91,13 +85,11 @@ void init_taps(nb::module_& m) {
             return names;
           },
           "Those of the values of which several registers or threads of a block hold an element.");
-  m.def("tap", &tap, nb::arg("text"), nb::arg("filename"), nb::arg("kernel"), nb::arg("selectors"),
-        nb::arg("level") = "ptx",
+  m.def("tap", &tap, "text"_a, "filename"_a, "kernel"_a, "selectors"_a, "level"_a = "ptx",
         "Taps after the values of a kernel of TTGIR. Errors: those of select(); values that are in no "
         "register.");
 
-  m.def("thread_taps", &thread_taps, nb::arg("text"), nb::arg("kernel"), nb::arg("values"),
-        nb::arg("threads"), nb::arg("blocks") = 1,
+  m.def("thread_taps", &thread_taps, "text"_a, "kernel"_a, "values"_a, "threads"_a, "blocks"_a = 1,
         "A text that has taps already, number i after values[i]: a dict of value, op, type (\"f32\"), "
         "type_text, file, line, column, location. Each thread has a value of its own.");
 }
@@ -110,24 +102,24 @@ void init_plans(nb::module_& m) {
       .def_prop_ro("values", [](const RegisterPlan& p) { return values_of(p.taps); })
       .def_ro("notes", &RegisterPlan::notes)
       .def(
-          "add_note", [](RegisterPlan& p, std::string note) { p.notes.push_back(std::move(note)); },
-          nb::arg("note"), "What the recording is to say too.");
-  m.def("plan_registers", &plan, nb::arg("tapped"), nb::arg("twin"), nb::arg("ptx") = nb::none(),
-        nb::arg("filename") = "<ptx>", nb::arg("partial") = false, nb::arg("keeps_copies") = false,
+          "add_note", [](RegisterPlan& p, std::string note) { p.notes.push_back(std::move(note)); }, "note"_a,
+          "What the recording is to say too.");
+  m.def("plan_registers", &plan, "tapped"_a, "twin"_a, "ptx"_a = nb::none(), "filename"_a = "<ptx>",
+        "partial"_a = false, "keeps_copies"_a = false,
         "The plan for the PTX of a launch, given the PTX of its twin with taps; without it, for the twin "
         "itself. keeps_copies: its compiler taps registers that are copies of others too, as Triton does "
         "before 3.9. DiagnosticError where the two are not the same program: its place is the first "
         "instruction that differs.");
   m.def(
       "merge_plans", [](const std::vector<RegisterPlan>& plans) { return probe::merge_plans(plans); },
-      nb::arg("plans"), "All of them in one launch of their text.");
+      "plans"_a, "All of them in one launch of their text.");
   m.def(
       "move_plan",
       [](const RegisterPlan& plan, std::string from, std::string to, const std::string& filename) {
         return unwrap(probe::move_plan(plan, *parsed_ptx(std::move(from), "<ptx>"),
                                        *parsed_ptx(std::move(to), filename)));
       },
-      nb::arg("plan"), nb::arg("ptx"), nb::arg("edited"), nb::arg("filename") = "<ptx>",
+      "plan"_a, "ptx"_a, "edited"_a, "filename"_a = "<ptx>",
       "The plan for a PTX text as one for the text that somebody made of it; its notes say what differs.");
   m.def(
       "plan_named_registers",
@@ -136,16 +128,14 @@ void init_plans(nb::module_& m) {
         return unwrap(probe::plan_named_registers(*parsed_ptx(std::move(ptx), filename), kernel, names, "ptx",
                                                   threads, blocks));
       },
-      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("names"), nb::arg("threads"),
-      nb::arg("blocks") = 1,
+      "ptx"_a, "filename"_a, "kernel"_a, "names"_a, "threads"_a, "blocks"_a = 1,
       "The plan for \"%r7\", \"{%r1,%r2}\", \"mma.sync\", \"kernel.ptx:120\", \"kernel.py:42\".");
   m.def(
       "names_registers",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const std::string& name) {
         return probe::names_registers(*parsed_ptx(std::move(ptx), filename), kernel, name);
       },
-      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("name"),
-      "Whether plan_named_registers() would take the name.");
+      "ptx"_a, "filename"_a, "kernel"_a, "name"_a, "Whether plan_named_registers() would take the name.");
 }
 
 // A register that wgmma or tcgen05.ld may still be writing is read after a wait.
@@ -156,7 +146,7 @@ void init_waits(nb::module_& m) {
          const std::vector<std::string>& names) {
         return unwrap(probe::add_waits(*parsed_ptx(std::move(ptx), filename), kernel, names));
       },
-      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("names"),
+      "ptx"_a, "filename"_a, "kernel"_a, "names"_a,
       "The text with a wgmma.wait_group 0 after each group of products that the names ask for and that "
       "nothing waits for before the next jump; else the same text.");
   m.def(
@@ -166,7 +156,7 @@ void init_waits(nb::module_& m) {
             unwrap(probe::complete_reads(*parsed_ptx(std::move(ptx), filename), kernel, plan));
         return std::tuple{std::move(done.text), std::move(done.plan), done.waits};
       },
-      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"),
+      "ptx"_a, "filename"_a, "kernel"_a, "plan"_a,
       "(text, plan, waits): the text with a wait before each place where the plan reads a register that "
       "wgmma or tcgen05.ld may still be writing, the plan for it, and how many places these are.");
 }
@@ -188,12 +178,11 @@ void init_register_stores(nb::module_& m) {
             probe::insert_register_stores(*parsed_ptx(std::move(ptx), filename), kernel, plan,
                                           {every_iteration, std::move(programs), grid, hidden, max_bytes})));
       },
-      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"), nb::arg("grid"),
-      nb::arg("programs") = Programs{}, nb::arg("every_iteration") = false, nb::arg("hidden") = 0,
-      nb::arg("max_bytes") = int64_t{1} << 30,
+      "ptx"_a, "filename"_a, "kernel"_a, "plan"_a, "grid"_a, "programs"_a = Programs{},
+      "every_iteration"_a = false, "hidden"_a = 0, "max_bytes"_a = int64_t{1} << 30,
       "RegisterStores of a plan for this text. hidden: how many of the entry's last parameters the launch "
-      "fills by itself. DiagnosticError for a value that is put together from several threads, and a "
-      "program that is not in the grid.");
+      "fills by itself. DiagnosticError for a value that is put together from several threads, and a program "
+      "that is not in the grid.");
 }
 
 void init_register_recorder(nb::module_& m) {
@@ -209,8 +198,7 @@ void init_register_recorder(nb::module_& m) {
             new (self)
                 probe::RegisterRecorder(plan, {{}, false, every_iteration, std::move(programs), max_bytes});
           },
-          nb::arg("plan"), nb::arg("every_iteration") = false, nb::arg("programs") = Programs{},
-          nb::arg("max_bytes") = int64_t{1} << 30)
+          "plan"_a, "every_iteration"_a = false, "programs"_a = Programs{}, "max_bytes"_a = int64_t{1} << 30)
       .def(
           "take",
           [](probe::RegisterRecorder& self) { return std::make_shared<probe::Recording>(self.take()); },
@@ -250,7 +238,7 @@ void init_copy_watch(nb::module_& m) {
                                                : probe::Unify::kNone;
             new (self) probe::CopyWatch(plan, *parsed_ptx(std::move(ptx), filename), kernel, how);
           },
-          nb::arg("plan"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("unify") = "")
+          "plan"_a, "ptx"_a, "filename"_a, "kernel"_a, "unify"_a = "")
       .def_prop_ro("values", &probe::CopyWatch::values, "How many values have copies.")
       .def_prop_ro("stores", &probe::CopyWatch::stores, "How many stores are looked at.")
       .def(

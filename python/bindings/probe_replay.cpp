@@ -1,8 +1,4 @@
 // _core.probe: the replay of one SM.
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <triton_runner/exec/count_observer.h>
 #include <triton_runner/replay/footprint.h>
 #include <triton_runner/replay/replay.h>
@@ -83,9 +79,8 @@ void init_replay(nb::module_& m) {
 #include <triton_runner/replay/reasons.def>
   m.attr("REPLAY_PARAMETERS") = nb::tuple(parameters);
   m.attr("REPLAY_REASONS") = nb::tuple(reasons);
-  m.def("replay", run, nb::arg("observer"), nb::arg("listing"), nb::arg("name"), nb::arg("chip"),
-        nb::arg("programs"), nb::arg("resident"), nb::arg("active"), nb::arg("shared"), nb::arg("regions"),
-        nb::arg("timeline") = 0,
+  m.def("replay", run, "observer"_a, "listing"_a, "name"_a, "chip"_a, "programs"_a, "resident"_a, "active"_a,
+        "shared"_a, "regions"_a, "timeline"_a = 0,
         "Replays programs of an observer's trace on one SM: cycles, when each of them ends, stalls by "
         "instruction, and what was busy. `chip`: a number for each of REPLAY_PARAMETERS.");
   m.def(
@@ -101,21 +96,20 @@ void init_replay(nb::module_& m) {
         }
         return out;
       },
-      nb::arg("observer"),
-      "Of each program of an observer's trace, how many instructions its warps executed.");
+      "observer"_a, "Of each program of an observer's trace, how many instructions its warps executed.");
   m.def(
       "trace_bytes",
       [](const exec::CountObserver& observer) {
         const std::string out = replay::bytes_of(observer.trace());
         return nb::bytes(out.data(), out.size());
       },
-      nb::arg("observer"), "The trace of an observer as bytes, for give_trace().");
+      "observer"_a, "The trace of an observer as bytes, for give_trace().");
   m.def(
       "give_trace",
       [](exec::CountObserver& observer, const nb::bytes& bytes) {
         observer.give_trace(unwrap(replay::trace_of({bytes.c_str(), bytes.size()})));
       },
-      nb::arg("observer"), nb::arg("bytes"), "An observer gets the trace that trace_bytes() wrote.");
+      "observer"_a, "bytes"_a, "An observer gets the trace that trace_bytes() wrote.");
   m.def(
       "footprints",
       [](const exec::CountObserver& observer, const std::vector<Region>& regions) {
@@ -124,7 +118,7 @@ void init_replay(nb::module_& m) {
           out.emplace_back(f.each, f.together);
         return out;
       },
-      nb::arg("observer"), nb::arg("regions"),
+      "observer"_a, "regions"_a,
       "Of each region the bytes that the traced programs touch: each once a program, and each once.");
 }
 

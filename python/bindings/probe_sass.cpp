@@ -1,12 +1,5 @@
 // _core.probe: values of PTX registers found in the machine code of a cubin.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
 
 #include <triton_runner/probe/sass.h>
 #include <triton_runner/probe/sass_run.h>
@@ -73,7 +66,7 @@ void init_traces(nb::module_& m) {
             return std::tuple(column(std::move(threads)), column(std::move(orders)),
                               column(std::move(values)));
           },
-          nb::arg("site"), nb::arg("k"),
+          "site"_a, "k"_a,
           "Three arrays, of register k of a place: threads (over the programs that came), when, values.");
   nb::class_<probe::RegisterSubstitution, exec::RegisterObserver>(
       m, "RegisterSubstitution",
@@ -89,7 +82,7 @@ void init_traces(nb::module_& m) {
               probes.push_back({kernel, at, after, registers});
             new (self) probe::RegisterSubstitution(std::move(probes), program, std::move(values));
           },
-          nb::arg("kernel"), nb::arg("places"), nb::arg("program"), nb::arg("values"));
+          "kernel"_a, "places"_a, "program"_a, "values"_a);
 }
 
 // The two launches that are compared.
@@ -99,7 +92,7 @@ void init_runs(nb::module_& m) {
       [](std::string ptx, const std::string& filename, const std::string& kernel, const Programs& programs) {
         return unwrap(probe::trace_of(*unwrap(ptx::parse(std::move(ptx), filename)), kernel, programs));
       },
-      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("programs") = Programs{},
+      "ptx"_a, "filename"_a, "kernel"_a, "programs"_a = Programs{},
       "A trace of all registers that the kernel's PTX writes.");
   m.def(
       "trace_plan",
@@ -107,19 +100,17 @@ void init_runs(nb::module_& m) {
          const Programs& programs) {
         return probe::trace_of(plan, *unwrap(ptx::parse(std::move(ptx), filename)), programs);
       },
-      nb::arg("plan"), nb::arg("ptx"), nb::arg("filename"), nb::arg("programs") = Programs{},
+      "plan"_a, "ptx"_a, "filename"_a, "programs"_a = Programs{},
       "A trace of the registers that a plan for this PTX reads.");
   m.def(
       "trace_machine",
       [](std::string listing, const std::string& kernel, const Programs& programs, bool reads, bool heads) {
         return unwrap(probe::trace_of(*machine_of(std::move(listing)), kernel, programs, reads, heads));
       },
-      nb::arg("listing"), nb::arg("kernel"), nb::arg("programs") = Programs{}, nb::arg("reads") = false,
-      nb::arg("heads") = false,
+      "listing"_a, "kernel"_a, "programs"_a = Programs{}, "reads"_a = false, "heads"_a = false,
       "A trace of all registers that the kernel's machine code writes; listing: what nvdisasm -c -hex -gi "
       "-gp prints. reads: and of those that instructions read which write none. heads: and of all where a "
-      "loop "
-      "begins.");
+      "loop begins.");
   m.def(
       "place_by_running",
       [](const probe::RegisterPlan& plan, std::string ptx, const std::string& filename,
@@ -128,11 +119,9 @@ void init_runs(nb::module_& m) {
         return unwrap(probe::place_by_running(plan, *unwrap(ptx::parse(std::move(ptx), filename)), kernel,
                                               of_ptx, *machine_of(std::move(listing)), of_machine));
       },
-      nb::arg("plan"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("of_ptx"),
-      nb::arg("listing"), nb::arg("of_machine"),
+      "plan"_a, "ptx"_a, "filename"_a, "kernel"_a, "of_ptx"_a, "listing"_a, "of_machine"_a,
       "The SassPlan of what registers of the machine code had in the same threads as those of the PTX, from "
-      "one launch of "
-      "each. DiagnosticError where nothing is there.");
+      "one launch of each. DiagnosticError where nothing is there.");
   m.def(
       "recorded_by_running",
       [](const SassPlan& plan, const probe::RegisterTrace& of_machine, std::string listing,
@@ -140,15 +129,15 @@ void init_runs(nb::module_& m) {
         return std::make_shared<probe::Recording>(
             probe::recorded(plan, of_machine, *machine_of(std::move(listing)), kernel, every_iteration));
       },
-      nb::arg("plan"), nb::arg("of_machine"), nb::arg("listing"), nb::arg("kernel"),
-      nb::arg("every_iteration") = false, "The Recording of a SassPlan that place_by_running() gave.");
+      "plan"_a, "of_machine"_a, "listing"_a, "kernel"_a, "every_iteration"_a = false,
+      "The Recording of a SassPlan that place_by_running() gave.");
   m.def(
       "plan_sass_registers",
       [](std::string listing, const std::string& kernel, const std::vector<std::string>& names,
          uint32_t threads) {
         return unwrap(probe::plan_sass_registers(*machine_of(std::move(listing)), kernel, names, threads));
       },
-      nb::arg("listing"), nb::arg("kernel"), nb::arg("names"), nb::arg("threads"),
+      "listing"_a, "kernel"_a, "names"_a, "threads"_a,
       "The plan for \"R10\", \"P0\", \"0x1a0\", \"0x1a0:R10\", \"FADD\", \"kernel.py:42\", \"*\" of machine "
       "code.");
 }
@@ -171,8 +160,8 @@ void init_probe_sass(nb::module_& m) {
           },
           "(the address to stop at, that of the instruction which gave it, the register) of each read.")
       .def_prop_ro("values", [](const SassPlan& p) { return values_of(p.taps); })
-      .def("assemble", &assembled, nb::arg("reads"), nb::arg("programs"), nb::arg("threads"),
-           nb::arg("values"), nb::arg("every_iteration") = false,
+      .def("assemble", &assembled, "reads"_a, "programs"_a, "threads"_a, "values"_a,
+           "every_iteration"_a = false,
            "The Recording of values in the order in which they came: uint32[n] numbers of reads, int64[n, "
            "3], uint32[n], uint32[n].");
   m.def(
@@ -183,9 +172,9 @@ void init_probe_sass(nb::module_& m) {
         return unwrap(
             probe::place_in_sass(plan, *unwrap(ptx::parse(std::move(text), filename)), kernel, code));
       },
-      nb::arg("plan"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("listing"),
-      "A SassPlan of a RegisterPlan for the PTX; listing: what nvdisasm -gp -c prints of the cubin that "
-      "was made of the same text. DiagnosticError where nothing is kept.");
+      "plan"_a, "ptx"_a, "filename"_a, "kernel"_a, "listing"_a,
+      "A SassPlan of a RegisterPlan for the PTX; listing: what nvdisasm -gp -c prints of the cubin that was "
+      "made of the same text. DiagnosticError where nothing is kept.");
   m.def(
       "describe_sass",
       [](std::string text, const std::string& filename, const std::string& kernel,
@@ -193,7 +182,7 @@ void init_probe_sass(nb::module_& m) {
         const auto code = unwrap(probe::parse_sass(listing, kernel));
         return probe::describe_sass(*unwrap(ptx::parse(std::move(text), filename)), kernel, code);
       },
-      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("listing"),
+      "ptx"_a, "filename"_a, "kernel"_a, "listing"_a,
       "A line for each instruction of the PTX that writes registers: which of the SASS hold them, or why "
       "none does.");
 }

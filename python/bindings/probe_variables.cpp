@@ -1,14 +1,6 @@
 // _core.probe: Python's variables in registers of PTX and of machine code.
 #include <triton_runner/probe/variables.h>
 
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <triton_runner/num/types.h>
 
 #include "bindings.h"
@@ -68,13 +60,13 @@ void init_variables(nb::module_& m) {
       .def(
           "marked",
           [](const Assigned& of, const std::vector<uint32_t>& which) { return unwrap(of.marked(which)); },
-          nb::arg("which"), "The TTGIR with a mark after some of them, by their numbers.");
+          "which"_a, "The TTGIR with a mark after some of them, by their numbers.");
   m.def(
       "assigned",
       [](std::string ttgir, std::string filename, const std::string& kernel, std::string ttir) {
         return unwrap(probe::assigned(std::move(ttgir), std::move(filename), kernel, std::move(ttir)));
       },
-      nb::arg("ttgir"), nb::arg("filename"), nb::arg("kernel"), nb::arg("ttir") = "",
+      "ttgir"_a, "filename"_a, "kernel"_a, "ttir"_a = "",
       "ttir: the same kernel there, which says the types of its variables.");
   nb::class_<Marks>(m, "Marks", "Where assignments of a kernel are in its PTX.")
       .def(
@@ -84,20 +76,20 @@ void init_variables(nb::module_& m) {
             to.places[i] = from.places[i];
             to.unplaced[i] = from.unplaced[i];
           },
-          nb::arg("others"), nb::arg("assignment"), "That of another program with marks.")
+          "others"_a, "assignment"_a, "That of another program with marks.")
       .def(
           "lose",
           [](Marks& marks, size_t i) {
             if (i < marks.unplaced.size()) marks.unplaced[i] = true;
           },
-          nb::arg("assignment"), "Where one is cannot be told.")
+          "assignment"_a, "Where one is cannot be told.")
       .def_prop_ro("placed", [](const Marks& marks) {
         std::vector<bool> out;
         for (size_t i = 0; i < marks.places.size(); ++i)
           out.push_back(!marks.places[i].empty() && !marks.unplaced[i]);
         return out;
       });
-  m.def("marks_of", &probe::marks_of, nb::arg("assigned"), nb::arg("plan"),
+  m.def("marks_of", &probe::marks_of, "assigned"_a, "plan"_a,
         "Those whose registers a RegisterPlan of the PTX reads: where it reads them.");
   m.def(
       "find_marks",
@@ -105,20 +97,19 @@ void init_variables(nb::module_& m) {
         return unwrap(probe::find_marks(assigned.all.size(), *parsed(std::move(twin), filename),
                                         *parsed(std::move(ptx), filename)));
       },
-      nb::arg("assigned"), nb::arg("twin"), nb::arg("ptx"), nb::arg("filename"),
+      "assigned"_a, "twin"_a, "ptx"_a, "filename"_a,
       "twin: the PTX of assigned.marked(). DiagnosticError where it is another program than the PTX.");
   nb::class_<Variables>(m, "Variables",
                         "A kernel's variables of Python, where it stands at PTX or in machine code.")
       .def_prop_ro("assignments", &Variables::assignments)
-      .def("has", &Variables::has, nb::arg("name"));
+      .def("has", &Variables::has, "name"_a);
   m.def(
       "variables_of_ptx",
       [](const Assigned& assigned, std::string ptx, const std::string& filename, const std::string& kernel,
          const Marks& marks, const probe::RegisterPlan& plan) {
         return std::make_shared<Variables>(assigned, parsed(std::move(ptx), filename), kernel, marks, plan);
       },
-      nb::arg("assigned"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("marks"),
-      nb::arg("plan"), "By a RegisterPlan of the PTX.");
+      "assigned"_a, "ptx"_a, "filename"_a, "kernel"_a, "marks"_a, "plan"_a, "By a RegisterPlan of the PTX.");
   m.def(
       "variables_of_machine",
       [](const Assigned& assigned, std::string ptx, const std::string& filename, const std::string& kernel,
@@ -126,8 +117,7 @@ void init_variables(nb::module_& m) {
         return std::make_shared<Variables>(assigned, parsed(std::move(ptx), filename), kernel, marks,
                                            unwrap(sass::parse(std::move(listing))), plan);
       },
-      nb::arg("assigned"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("marks"),
-      nb::arg("listing"), nb::arg("plan").none(),
+      "assigned"_a, "ptx"_a, "filename"_a, "kernel"_a, "marks"_a, "listing"_a, "plan"_a.none(),
       "By a SassPlan of the machine code that was made of the PTX.");
 }
 
@@ -137,18 +127,17 @@ void init_variables(nb::class_<DebuggerObject>& c) {
        [](DebuggerObject& d, const std::map<std::string, std::shared_ptr<Variables>>& variables) {
          d.debugger.set_variables({variables.begin(), variables.end()});
        },
-       nb::arg("variables"),
-       "Of a launch of PTX or machine code, by name: for conditions and watchpoints, too.")
+       "variables"_a, "Of a launch of PTX or machine code, by name: for conditions and watchpoints, too.")
       .def(
           "find_variable",
           [](DebuggerObject& d, const std::string& name, uint32_t place) -> std::pair<std::string, uint32_t> {
             const Variables::Found& found = variable(d, name).find(name, code_at(d, place));
             return {kStatus[static_cast<size_t>(found.status)], found.assignment};
           },
-          nb::arg("name"), nb::arg("place"),
+          "name"_a, "place"_a,
           "(\"none\", \"buffer\", \"nowhere\", \"not yet\", \"partly\" or \"there\", the number of its "
           "assignment).")
-      .def("read_variable", &read_variable, nb::arg("name"), nb::arg("place"),
+      .def("read_variable", &read_variable, "name"_a, "place"_a,
            "(type, shape, bytes, which elements are in threads that are here), or None: it is not there.")
       .def(
           "variable_writes",
@@ -162,7 +151,7 @@ void init_variables(nb::class_<DebuggerObject>& c) {
               out.emplace_back(w.value, nb::bytes(w.elements.data(), w.elements.size()));
             return out;
           },
-          nb::arg("name"), nb::arg("place"), nb::arg("bytes"),
+          "name"_a, "place"_a, "bytes"_a,
           "(register, what its threads are to have) of each that another value of a variable changes.");
 }
 

@@ -4,13 +4,6 @@
 #include <triton_runner/ptx/liveness.h>
 #include <triton_runner/ptx/module.h>
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <memory>
 
 #include "bindings.h"
@@ -95,11 +88,7 @@ std::vector<Line> source(const ptx::SourceLine* line) {
 }
 
 ModulePtr parsed(std::string text, std::string filename) {
-  base::Result<ModulePtr> module = [&] {
-    nb::gil_scoped_release release;
-    return ptx::parse(std::move(text), std::move(filename));
-  }();
-  return unwrap(std::move(module));
+  return without_gil([&] { return ptx::parse(std::move(text), std::move(filename)); });
 }
 
 void init_variable(nb::module_& m) {
@@ -149,7 +138,7 @@ void init_instruction(nb::module_& m) {
       .def_prop_ro(
           "effects", [](const PyInstruction& i) { return effects(ptx::row(i.node->opcode).effects); },
           "what its opcode does, in the words of ptx/effects.def: ['reads', 'once']")
-      .def("does", &does, nb::arg("effect"), "whether it has an effect: 'writes'; ValueError: no such word")
+      .def("does", &does, "effect"_a, "whether it has an effect: 'writes'; ValueError: no such word")
       .def_prop_ro(
           "results", [](const PyInstruction& i) { return names(i, ptx::results_of(*i.node)); },
           "the registers that it writes")
@@ -249,7 +238,7 @@ void init_module(nb::module_& m) {
             if (!f) return nb::none();
             return nb::cast(PyFunction{x, f});
           },
-          nb::arg("name"), "None if there is none")
+          "name"_a, "None if there is none")
       .def_prop_ro("variables", [](const ModulePtr& x) { return variables(x, x->variables()); })
       .def(
           "canonical", [](const ptx::Module& x) { return ptx::print_canonical(x); },
@@ -274,24 +263,20 @@ void init_ptx(nb::module_& parent) {
       [](std::string text, std::optional<std::string> filename) {
         return parsed(std::move(text), filename.value_or("<ptx>"));
       },
-      nb::arg("text"), nb::arg("filename") = nb::none(),
+      "text"_a, "filename"_a = nb::none(),
       "The module of a text; DiagnosticError (file, line, column, notes) for its first fault. filename is "
       "for messages.");
   m.def(
-      "parse_file", [](const std::string& path) { return parsed(file_content(path), path); }, nb::arg("path"),
+      "parse_file", [](const std::string& path) { return parsed(file_content(path), path); }, "path"_a,
       "The module of a file.");
   m.def(
       "opcode_table",
       [] {
         nb::list out;
         for (const ptx::OpcodeRow& row : ptx::opcode_table().subspan(1)) {
-          nb::dict entry;
-          entry["opcode"] = nb::cast(std::string(row.text));
-          entry["forms"] = nb::cast(std::string(row.forms));
-          entry["section"] = nb::cast(std::string(row.section));
-          entry["executed"] = nb::bool_(row.executed);
-          entry["effects"] = nb::cast(effects(row.effects));
-          out.append(entry);
+          out.append(dict_of("opcode", nb::cast(std::string(row.text)), "forms",
+                             nb::cast(std::string(row.forms)), "section", nb::cast(std::string(row.section)),
+                             "executed", nb::bool_(row.executed), "effects", nb::cast(effects(row.effects))));
         }
         return out;
       },

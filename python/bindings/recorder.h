@@ -1,10 +1,6 @@
 // What records the launches of a dump, and what they gave.
 #pragma once
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <triton_runner/probe/insert.h>
 #include <triton_runner/probe/recorder.h>
@@ -51,7 +47,7 @@ void def_decode(nb::class_<Stores>& c) {
         return std::make_shared<probe::Recording>(probe::decode(
             self, {reinterpret_cast<const std::byte*>(buffer.data()), buffer.size()}, programs));
       },
-      nb::arg("buffer"), nb::arg("programs") = Programs{},
+      "buffer"_a, "programs"_a = Programs{},
       "The Recording in a buffer (uint8) of `bytes` bytes, which was zero before the launch.");
 }
 

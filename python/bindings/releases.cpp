@@ -1,9 +1,4 @@
 // _core.ir.releases: the rows of releases.def.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
-
 #include <triton_runner/ir/releases.h>
 
 #include "bindings.h"

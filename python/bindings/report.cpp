@@ -2,9 +2,6 @@
 #include <triton_runner/report/layouts.h>
 #include <triton_runner/report/map.h>
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "bindings.h"
 
 namespace triton_runner::python {
@@ -17,12 +14,9 @@ void init_report(nb::module_& parent) {
       .def(
           "add",
           [](report::Map& map, const std::string& text, const std::string& level) {
-            unwrap([&] {
-              nb::gil_scoped_release release;
-              return map.add(text, level);
-            }());
+            without_gil([&] { return map.add(text, level); });
           },
-          nb::arg("text"), nb::arg("level"),
+          "text"_a, "level"_a,
           "Reads a text of ttir, ttgir, llir, ptx, amdgcn or sass; sass after the ptx that it was made from.")
       .def(
           "rows",
@@ -33,14 +27,14 @@ void init_report(nb::module_& parent) {
                 rows.append(nb::make_tuple(row.line, row.op, nb::tuple(nb::cast(row.places)), row.ptx_line));
             return rows;
           },
-          nb::arg("level"), "Of a level: (line in the text, op, places, line of the PTX).")
+          "level"_a, "Of a level: (line in the text, op, places, line of the PTX).")
       .def(
           "text",
           [](const report::Map& map, const std::string& level) {
             const report::Level* found = map.level(level);
             return found ? found->text : std::string();
           },
-          nb::arg("level"), "The listing that rows of sass count; empty for other levels.")
+          "level"_a, "The listing that rows of sass count; empty for other levels.")
       .def(
           "files", [](const report::Map& map) { return map.places().files(); }, "The source's files.")
       .def(
@@ -52,17 +46,14 @@ void init_report(nb::module_& parent) {
               out.append(nb::make_tuple(all[i].file, all[i].line, all[i].column, all[i].caller));
             return out;
           },
-          nb::arg("first") = 0,
+          "first"_a = 0,
           "(file, line, column, the place that called it or -1) of each place from a number on.")
       .def(
           "places_of_lines",
           [](report::Map& map, const std::string& mlir) {
-            return unwrap([&] {
-              nb::gil_scoped_release release;
-              return map.places_of_lines(mlir);
-            }());
+            return without_gil([&] { return map.places_of_lines(mlir); });
           },
-          nb::arg("mlir"), "Of each line of an IR the number of its first place, or -1. Adds new places.")
+          "mlir"_a, "Of each line of an IR the number of its first place, or -1. Adds new places.")
       .def("json", &report::Map::json, "Files, places and levels.");
   m.def(
       "draw_layouts",
@@ -84,10 +75,9 @@ void init_report(nb::module_& parent) {
         }
         return out;
       },
-      nb::arg("ttgir"),
+      "ttgir"_a,
       "The layouts of a TTGIR's tensors and buffers. cells are int32: (register, lane, warp, holders) of "
-      "each "
-      "element, or its byte offset in shared memory.");
+      "each element, or its byte offset in shared memory.");
 }
 
 }  // namespace triton_runner::python

@@ -1,10 +1,4 @@
 // The SIMT engine in Python: PTX or a cubin to a kernel of the executor seam.
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/sass/hazards.h>
@@ -18,6 +12,7 @@ namespace triton_runner::python {
 
 using Axes = std::array<uint32_t, 3>;
 using Loaded = base::Result<std::unique_ptr<exec::Kernel>>;
+using SharedKernel = std::shared_ptr<exec::Kernel>;
 
 namespace {
 
@@ -35,24 +30,11 @@ simt::LoadOptions load_options(const nb::list& params, const nb::dict& given) {
   return options;
 }
 
-template <class Load>
-std::shared_ptr<exec::Kernel> loaded(Load load) {
-  std::optional<Loaded> kernel;
-  {
-    nb::gil_scoped_release no_gil;
-    kernel = load();
-  }
-  return std::shared_ptr<exec::Kernel>(unwrap(std::move(*kernel)));
-}
-
 nb::dict described(const sass::Module& module, const sass::Instruction& in) {
-  nb::dict d;
-  d["address"] = in.address;
-  d["text"] = std::string(module.text().substr(in.offset, in.length));
-  d["ptx_line"] = in.ptx_line;
   const sass::Place* place = in.place();
-  d["program"] = place ? std::string(place->file) + ":" + std::to_string(place->line) : "";
-  return d;
+  return dict_of("address", in.address, "text", std::string(module.text().substr(in.offset, in.length)),
+                 "ptx_line", in.ptx_line, "program",
+                 place ? std::string(place->file) + ":" + std::to_string(place->line) : "");
 }
 
 std::vector<uint32_t> codes(const std::vector<sass::RegisterId>& registers) {
@@ -98,17 +80,16 @@ void init_simt(nb::module_& m) {
       [](std::string text, std::string filename, const std::string& name, const nb::list& params,
          const nb::dict& given) {
         const simt::LoadOptions options = load_options(params, given);
-        return loaded([&]() -> Loaded {
+        return SharedKernel(without_gil([&]() -> Loaded {
           auto module = TRY(ptx::parse(std::move(text), std::move(filename)));
           return simt::load(std::move(module), name, options);
-        });
+        }));
       },
-      nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "", nb::arg("params") = nb::list(),
-      nb::arg("options") = nb::dict(),
+      "text"_a, "filename"_a = "", "name"_a = "", "params"_a = nb::list(), "options"_a = nb::dict(),
       "Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: "
       "(name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; "
-      "empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say "
-      "them; shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), "
+      "empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; "
+      "shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), "
       "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
       "profile_scratch_align, tensordesc_meta.");
   m.def(
@@ -117,13 +98,13 @@ void init_simt(nb::module_& m) {
          const nb::list& params, const nb::dict& given) {
         const simt::LoadOptions options = load_options(params, given);
         const std::string_view bytes(cubin.c_str(), cubin.size());
-        return loaded([&] { return simt::load_cubin(bytes, std::move(listing), name, options, filename); });
+        return SharedKernel(without_gil(
+            [&] { return simt::load_cubin(bytes, std::move(listing), name, options, filename); }));
       },
-      nb::arg("cubin"), nb::arg("listing"), nb::arg("filename") = "", nb::arg("name") = "",
-      nb::arg("params") = nb::list(), nb::arg("options") = nb::dict(),
+      "cubin"_a, "listing"_a, "filename"_a = "", "name"_a = "", "params"_a = nb::list(),
+      "options"_a = nb::dict(),
       "Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints "
-      "for them; "
-      "the rest is as for load_simt.");
+      "for them; the rest is as for load_simt.");
   m.def(
       "find_hazards",
       [](std::string listing, std::string filename) {
@@ -131,38 +112,32 @@ void init_simt(nb::module_& m) {
         nb::list out;
         for (const sass::Function& f : module->functions()) {
           const sass::HazardReport report = sass::find_hazards(*module, f);
-          nb::dict d;
-          d["kernel"] = std::string(f.name);
-          d["instructions"] = report.instructions;
-          d["unjudged"] = report.unjudged;
           nb::list hazards;
           for (const sass::Hazard& h : report.hazards) {
             nb::dict one = described(*module, *h.at);
-            one["register"] = h.reg;
-            one["message"] = h.message;
-            one["cause"] = described(*module, *h.cause);
+            put(one, "register", h.reg, "message", h.message, "cause", described(*module, *h.cause));
             hazards.append(one);
           }
-          d["hazards"] = hazards;
-          out.append(d);
+          out.append(dict_of("kernel", std::string(f.name), "instructions", report.instructions, "unjudged",
+                             report.unjudged, "hazards", hazards));
         }
         return out;
       },
-      nb::arg("listing"), nb::arg("filename"),
-      "What the control words of machine code (a listing of nvdisasm -c -hex) let go "
-      "wrong: of each function {kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, "
-      "register, message, cause: {address, text, ptx_line, program}}]}.");
+      "listing"_a, "filename"_a,
+      "What the control words of machine code (a listing of nvdisasm -c -hex) let go wrong: of each function "
+      "{kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, register, message, "
+      "cause: {address, text, ptx_line, program}}]}.");
   m.def(
       "sass_instructions",
       [](std::string listing, const std::string& kernel) {
         return instructions_of(*unwrap(sass::parse(std::move(listing))), kernel);
       },
-      nb::arg("listing"), nb::arg("kernel"),
+      "listing"_a, "kernel"_a,
       "The instructions of a kernel in a listing of nvdisasm -c -hex: [{address, text, ptx_line, program, "
       "line, name, reads, writes, loads, stores, spelling, pipe, space, access, flops, matrix_operations, "
       "matrix_type}]; line: in the listing; registers are numbers as a RegisterTrace has them; pipe: as "
       "pipes.def names it; flops: of a thread, matrix_operations: of a warp.");
-  m.def("max_shared_bytes", &simt::max_shared_bytes, nb::arg("capability"),
+  m.def("max_shared_bytes", &simt::max_shared_bytes, "capability"_a,
         "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
   m.def(
       "write_tensor_map",
@@ -174,10 +149,9 @@ void init_simt(nb::module_& m) {
         exec::DescriptorLayout layout{swizzle, element_bytes, element_bytes / 2, std::move(box), false};
         exec::encode_tensor_map(desc, reinterpret_cast<std::byte*>(out), &layout);
       },
-      nb::arg("out"), nb::arg("address"), nb::arg("shape"), nb::arg("box"), nb::arg("element_bytes"),
-      nb::arg("swizzle") = 0,
-      "Writes the 128 bytes of a tensor descriptor (row major, shape and box in elements of 1, 2 or 4 "
-      "bytes, swizzle 0: none to 3: 128 bytes) to the address out.");
+      "out"_a, "address"_a, "shape"_a, "box"_a, "element_bytes"_a, "swizzle"_a = 0,
+      "Writes the 128 bytes of a tensor descriptor (row major, shape and box in elements of 1, 2 or 4 bytes, "
+      "swizzle 0: none to 3: 128 bytes) to the address out.");
 }
 
 }  // namespace triton_runner::python

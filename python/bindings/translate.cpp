@@ -1,8 +1,4 @@
 // _core.ir.translate: the text of one Triton release as another one reads it.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <triton_runner/ir/translate.h>
 
 #include "bindings.h"
@@ -17,7 +13,7 @@ void init_translate(nb::module_& m) {
         ir::Translation made = unwrap(ir::translate(module, release));
         return std::pair(std::move(made.text), std::move(made.changes));
       },
-      nb::arg("text"), nb::arg("release"), nb::arg("filename") = "",
+      "text"_a, "release"_a, "filename"_a = "",
       "TTIR or TTGIR of any release as release 304 (3.4) reads it, and what was changed");
   m.def(
       "written_by",
@@ -25,7 +21,7 @@ void init_translate(nb::module_& m) {
         const ir::Releases found = ir::written_by(unwrap(ir::parse(std::move(text), std::move(filename))));
         return std::pair(found.first, found.last);
       },
-      nb::arg("text"), nb::arg("filename") = "",
+      "text"_a, "filename"_a = "",
       "The first and the last release, 304 (3.4), that can have printed TTIR or TTGIR");
 }
 

@@ -1,8 +1,6 @@
 // Tuples of values taken apart, and what a value is to a launch.
 #include "values.h"
 
-#include <nanobind/stl/string.h>
-
 #include "pointers.h"
 
 namespace triton_runner::python {
@@ -59,8 +57,7 @@ void flatten(const Slot& slot, nb::handle value, std::vector<NamedValue>& out) {
     return;
   }
   for (size_t i = 0; i < slot.children.size(); i++) {
-    nb::object element = nb::steal(PySequence_GetItem(value.ptr(), static_cast<Py_ssize_t>(i)));
-    if (!element.is_valid()) throw nb::python_error();
+    nb::object element = taken(PySequence_GetItem(value.ptr(), static_cast<Py_ssize_t>(i)));
     flatten(slot.children[i], element, out);  // the tuple keeps its elements alive
   }
 }

@@ -183,8 +183,7 @@ base::Result<Description> describe(std::string_view bytes, std::string_view leve
   if (!metadata.empty()) {
     size_t dot = filename.rfind('.');
     metadata_name = filename.empty() ? "" : filename.substr(0, dot) + ".json";
-    auto parsed = TRY(parse_json(metadata, metadata_name));
-    json = std::move(parsed);
+    json = TRY(parse_json(metadata, metadata_name));
   }
   std::string wanted(name);
   if (wanted.empty())

@@ -60,12 +60,10 @@ Result<Device::Code> read_code(const std::string& path, const std::string& level
                                const std::string& metadata) {
   Device::Code code;
   code.path = path;
-  auto bytes = TRY(artifact::read_file(path));
-  code.bytes = std::move(bytes);
+  code.bytes = TRY(artifact::read_file(path));
   std::string said;
   if (!metadata.empty()) {
-    auto text = TRY(artifact::read_file(metadata));
-    said = std::move(text);
+    said = TRY(artifact::read_file(metadata));
   }
   auto description = TRY(artifact::describe(code.bytes, level, symbol, said, path));
   code.description = std::move(description);

@@ -12,8 +12,7 @@ using base::failure;
 
 Result<Device> Device::gpu(device::Driver& driver, int ordinal) {
   if (ordinal < 0) {
-    auto current = TRY(driver.current_device());
-    ordinal = current;
+    ordinal = TRY(driver.current_device());
   }
   auto properties = TRY(driver.properties(ordinal));
   TRY(driver.use_device(ordinal));

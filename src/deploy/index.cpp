@@ -63,8 +63,7 @@ base::Result<std::vector<std::string>> texts_of(const Node& node) {
   if (!node.array()) return node.wrong("a list of texts");
   std::vector<std::string> out;
   for (size_t i = 0; i < node.array()->size(); i++) {
-    auto text = TRY(text_of(node[i]));
-    out.push_back(std::move(text));
+    out.push_back(TRY(text_of(node[i])));
   }
   return out;
 }
@@ -75,10 +74,8 @@ bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
 
 base::Result<Entry::Variant> variant_of(const Node& node, const Entry& entry) {
   Entry::Variant out;
-  auto symbol = TRY(text_of(node["symbol"]));
-  out.symbol = std::move(symbol);
-  auto target = TRY(text_of(node["target"]));
-  out.target = std::move(target);
+  out.symbol = TRY(text_of(node["symbol"]));
+  out.target = TRY(text_of(node["target"]));
   if (const Node exact = node["exact_target"]; exact.json()) {
     if (!exact.json()->as_bool()) return exact.wrong("true or false");
     out.exact_target = *exact.json()->as_bool();
@@ -86,11 +83,9 @@ base::Result<Entry::Variant> variant_of(const Node& node, const Entry& entry) {
   const Node files = node["files"];
   if (!files.object() || files.object()->empty()) return files.wrong("an object of levels and file names");
   for (const auto& [level, name] : *files.object()) {
-    auto file = TRY(file_of(files[level]));
-    out.files.emplace_back(level, std::move(file));
+    out.files.emplace_back(level, TRY(file_of(files[level])));
   }
-  auto metadata = TRY(file_of(node["metadata"]));
-  out.metadata = std::move(metadata);
+  out.metadata = TRY(file_of(node["metadata"]));
 
   const Node types = node["types"], constants = node["constants"];
   if (!types.object()) return types.wrong("an object of parameters and types");
@@ -113,23 +108,19 @@ base::Result<Entry::Variant> variant_of(const Node& node, const Entry& entry) {
     for (const auto& [name, _] : *given.object())
       if (!is_one_of(entry.parameters, name)) return given[name].wrong("one of the kernel's parameters");
   if (const Node multiples = node["multiples_of_16"]; multiples.json()) {
-    auto names = TRY(texts_of(multiples));
-    out.multiples_of_16 = std::move(names);
+    out.multiples_of_16 = TRY(texts_of(multiples));
   }
   return out;
 }
 
 base::Result<Entry> entry_of(const Node& node) {
   Entry out;
-  auto name = TRY(text_of(node["name"]));
-  out.name = std::move(name);
-  auto parameters = TRY(texts_of(node["parameters"]));
-  out.parameters = std::move(parameters);
+  out.name = TRY(text_of(node["name"]));
+  out.parameters = TRY(texts_of(node["parameters"]));
   const Node variants = node["variants"];
   if (!variants.array()) return variants.wrong("a list of variants");
   for (size_t i = 0; i < variants.array()->size(); i++) {
-    auto variant = TRY(variant_of(variants[i], out));
-    out.variants.push_back(std::move(variant));
+    out.variants.push_back(TRY(variant_of(variants[i], out)));
   }
   return out;
 }
@@ -185,8 +176,7 @@ base::Result<std::vector<Entry>> parse_index(std::string_view text, const std::s
   if (!kernels.array()) return kernels.wrong("a list of kernels");
   std::vector<Entry> out;
   for (size_t i = 0; i < kernels.array()->size(); i++) {
-    auto entry = TRY(entry_of(kernels[i]));
-    out.push_back(std::move(entry));
+    out.push_back(TRY(entry_of(kernels[i])));
   }
   return out;
 }

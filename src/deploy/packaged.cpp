@@ -136,8 +136,7 @@ class Candidate : public Variant {
     auto code =
         TRY(read_code(folder + "/" + file_, level_, variant_.symbol, folder + "/" + variant_.metadata));
     TRY(settle(code));
-    auto kernel = TRY(device.load()(device, code));
-    kernel_ = std::move(kernel);
+    kernel_ = TRY(device.load()(device, code));
     ready_.store(kernel_.get(), std::memory_order_release);
     return kernel_.get();
   }

@@ -135,13 +135,11 @@ class Single final : public Kernel::State {
     auto settled =
         launch::settle(interface_, ordered, [&](size_t i) { return arguments[order[i]].value.str(); });
     if (!settled) return settled.error();
-    auto params = TRY(launch::typed(interface_, ordered, *settled));
-    code_.params = plan->params = std::move(params);
+    code_.params = plan->params = TRY(launch::typed(interface_, ordered, *settled));
     code_.hidden_pointers = settled->hidden;
     code_.descriptor_flags = settled->descriptor_flags;
     for (size_t i : settled->kept) plan->kept.push_back(order[i]);
-    auto kernel = TRY(device.load()(device, code_));
-    plan->kernel = std::move(kernel);
+    plan->kernel = TRY(device.load()(device, code_));
     plans_.push_back(std::move(plan));
     return plans_.back().get();
   }

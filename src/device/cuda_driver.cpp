@@ -45,13 +45,6 @@ class CudaDriver final : public Driver {
 
   std::string_view backend() const override { return "cuda"; }
 
-  Result<int> device_count() override {
-    TRY(initialise());
-    int count = 0;
-    CALL(cuDeviceGetCount, &count);
-    return count;
-  }
-
   Result<Properties> properties(int device) override {
     TRY(initialise());
     std::lock_guard lock(mutex_);
@@ -133,13 +126,6 @@ class CudaDriver final : public Driver {
     return base::success();
   }
 
-  Result<int> occupancy(Function function, int threads, int shared_bytes) override {
-    int blocks = 0;
-    CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, handle_of(function), threads,
-         static_cast<size_t>(shared_bytes));
-    return blocks;
-  }
-
   Result<int> max_active_clusters(Function function, const device::LaunchConfig& config) override {
     NEED(cuOccupancyMaxActiveClusters);
     LaunchAttribute attributes[4];
@@ -166,27 +152,6 @@ class CudaDriver final : public Driver {
     return base::success();
   }
 
-  Result<uint64_t> allocate(size_t bytes, Stream stream) override {
-    Address address = 0;
-    CALL(cuMemAllocAsync, &address, bytes, handle_of(stream));
-    return static_cast<uint64_t>(address);
-  }
-  Status release(uint64_t address, Stream stream) override {
-    CALL(cuMemFreeAsync, address, handle_of(stream));
-    return base::success();
-  }
-  Status fill_zero(uint64_t address, size_t bytes, Stream stream) override {
-    CALL(cuMemsetD8Async, address, 0, bytes, handle_of(stream));
-    return base::success();
-  }
-  Status copy_to_device(uint64_t to, const void* from, size_t bytes) override {
-    CALL(cuMemcpyHtoD_v2, to, from, bytes);
-    return base::success();
-  }
-  Status copy_to_host(void* to, uint64_t from, size_t bytes) override {
-    CALL(cuMemcpyDtoH_v2, to, from, bytes);
-    return base::success();
-  }
   Result<std::optional<PointerInfo>> pointer(uint64_t address) override {
     // One call for the three; of memory that CUDA does not know it says success and type 0.
     uint32_t type = 0;
@@ -240,6 +205,7 @@ class CudaDriver final : public Driver {
   }
 
 #define API(function) cu##function
+#define EITHER(cuda, hip) cuda
 #include "driver_methods.inc"
   base::Diagnostic failed(const char* call, Error code) const {
     const char *name = nullptr, *text = nullptr;

@@ -43,13 +43,6 @@ class HipDriver final : public Driver {
 
   std::string_view backend() const override { return "hip"; }
 
-  Result<int> device_count() override {
-    TRY(initialise());
-    int count = 0;
-    CALL(hipGetDeviceCount, &count);
-    return count;
-  }
-
   Result<Properties> properties(int device) override {
     TRY(initialise());
     auto texts = std::make_unique<hip::DeviceProperties>();
@@ -97,13 +90,6 @@ class HipDriver final : public Driver {
   Status allow_dynamic_shared(Function, int) override { return base::success(); }  // HIP needs no leave
   Status allow_large_clusters(Function) override { return base::success(); }
 
-  Result<int> occupancy(Function function, int threads, int shared_bytes) override {
-    int blocks = 0;
-    CALL(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, handle_of(function), threads,
-         static_cast<size_t>(shared_bytes));
-    return blocks;
-  }
-
   Result<int> max_active_clusters(Function, const LaunchConfig&) override {
     return base::failure("HIP launches no thread block clusters");
   }
@@ -124,27 +110,6 @@ class HipDriver final : public Driver {
     return base::success();
   }
 
-  Result<uint64_t> allocate(size_t bytes, Stream stream) override {
-    void* address = nullptr;
-    CALL(hipMallocAsync, &address, bytes, handle_of(stream));
-    return value_of(address);
-  }
-  Status release(uint64_t address, Stream stream) override {
-    CALL(hipFreeAsync, handle_of(address), handle_of(stream));
-    return base::success();
-  }
-  Status fill_zero(uint64_t address, size_t bytes, Stream stream) override {
-    CALL(hipMemsetAsync, handle_of(address), 0, bytes, handle_of(stream));
-    return base::success();
-  }
-  Status copy_to_device(uint64_t to, const void* from, size_t bytes) override {
-    CALL(hipMemcpyHtoD, handle_of(to), const_cast<void*>(from), bytes);
-    return base::success();
-  }
-  Status copy_to_host(void* to, uint64_t from, size_t bytes) override {
-    CALL(hipMemcpyDtoH, to, handle_of(from), bytes);
-    return base::success();
-  }
   Result<std::optional<PointerInfo>> pointer(uint64_t address) override {
     PointerAttributes attributes{};
     Error code = api_.hipPointerGetAttributes(&attributes, handle_of(address));
@@ -162,6 +127,7 @@ class HipDriver final : public Driver {
   }
 
 #define API(function) hip##function
+#define EITHER(cuda, hip) hip
 #include "driver_methods.inc"
   // With the attributes of Triton's own launcher.
   Status launch_clusters(Function function, const LaunchConfig& config, void** params) {

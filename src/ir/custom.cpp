@@ -100,9 +100,9 @@ void Custom::print_func(Printer& out, const Op& op) {
   const Attr* result_attrs = op.attr("res_attrs");
   out.text("(");
   for (uint32_t i = 0; i < type->num_params; ++i) {
-    if (i) out.text(", ");
+    out.text(i ? ", " : "");
     const Value* arg = body->first ? &body->first->args[i] : nullptr;
-    if (arg) out.value(arg), out.text(": ");
+    if (arg) out.put(arg, ": ");
     out.type(type->elements[i]);
     if (arg_attrs && i < arg_attrs->elements.size()) out.dict(arg_attrs->elements[i]->entries, {});
     if (arg) out.location(arg->loc);
@@ -114,8 +114,7 @@ void Custom::print_func(Printer& out, const Op& op) {
     bool parens = results != 1 || result_attrs;
     if (parens) out.text("(");
     for (size_t i = 0; i < results; ++i) {
-      if (i) out.text(", ");
-      out.type(type->elements[type->num_params + i]);
+      out.put(i ? ", " : "", type->elements[type->num_params + i]);
       if (result_attrs) out.dict(result_attrs->elements[i]->entries, {});
     }
     if (parens) out.text(")");
@@ -164,7 +163,7 @@ void Custom::print_constant(Printer& out, const Op& op) {
   const bool has_type =
       value && (value->kind == AttrKind::kOpaque ? value->text.find(" : ") != value->text.npos
                                                  : value->type && value->kind != AttrKind::kType);
-  if (value && !has_type) out.text(" : "), out.type(op.result()->type);
+  if (value && !has_type) out.put(" : ", op.result()->type);
 }
 
 // ---- arith.select: the condition's type only where it is not i1
@@ -188,26 +187,15 @@ void Custom::parse_select(Parser& p, State& s) {
 void Custom::print_select(Printer& out, const Op& op) {
   out.text(" ");
   const Type* condition = op.operand(0)->type;
-  if (condition->kind == TypeKind::kTensor) out.type(condition), out.text(", ");
+  if (condition->kind == TypeKind::kTensor) out.put(condition, ", ");
   out.type(op.result()->type);
 }
 
 namespace {
 constexpr CustomSyntax kCustoms[] = {
-    {"module", Custom::parse_module, Custom::print_module},
-    {"func", Custom::parse_func, Custom::print_func},
-    {"constant", Custom::parse_constant, Custom::print_constant},
-    {"select", Custom::parse_select, Custom::print_select},
-    {"for", Custom::parse_for, Custom::print_for},
-    {"if", Custom::parse_if, Custom::print_if},
-    {"while", Custom::parse_while, Custom::print_while},
-    {"execute_region", Custom::parse_execute_region, Custom::print_execute_region},
-    {"index_switch", Custom::parse_index_switch, Custom::print_index_switch},
-    {"br", Custom::parse_br, Custom::print_br},
-    {"cond_br", Custom::parse_cond_br, Custom::print_cond_br},
-    {"switch", Custom::parse_switch, Custom::print_switch},
-    {"warp_specialize", Custom::parse_warp_specialize, Custom::print_warp_specialize},
-    {"barriers", Custom::parse_barriers, Custom::print_barriers},
+#define X(name) {#name, Custom::parse_##name, Custom::print_##name},
+    TRITON_RUNNER_CUSTOM_SYNTAXES(X)
+#undef X
 };
 }  // namespace
 

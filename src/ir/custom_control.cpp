@@ -15,17 +15,16 @@ void Custom::assignments(Parser& p, uint8_t group, std::vector<Arg>& args) {
 }
 void Custom::print_assignments(Printer& out, std::span<Value> args, std::span<const Use> inits) {
   out.text("(");
-  for (size_t i = 0; i < args.size() && i < inits.size(); ++i) {
-    if (i) out.text(", ");
-    out.value(&args[i]);
-    out.text(" = ");
-    out.value(inits[i].value);
-  }
+  for (size_t i = 0; i < args.size() && i < inits.size(); ++i)
+    out.put(i ? ", " : "", &args[i], " = ", inits[i].value);
   out.text(")");
 }
 // -> types, where there are any.
 void Custom::results(Parser& p) {
   if (p.eat("->")) p.type_list(p.types_);
+}
+void Custom::print_results(Printer& out, const Op& op, bool always_parens) {
+  if (!op.results.empty()) out.text(" -> "), out.function_results(op.results, always_parens);
 }
 
 // ---- scf.for %i = %lower to %upper step %step iter_args(...) -> (types) : type {...} {attrs}
@@ -71,11 +70,8 @@ void Custom::parse_for(Parser& p, State& s) {
 void Custom::print_for(Printer& out, const Op& op) {
   const Region* body = op.region();
   std::span<Value> args = body->first->args;
-  out.text(op.attr("unsignedCmp") ? " unsigned " : " ");
-  out.value(&args[0]);
-  out.text(" = "), out.value(op.operand_of("lower"));
-  out.text(" to "), out.value(op.operand_of("upper"));
-  out.text(" step "), out.value(op.operand_of("step"));
+  out.put(op.attr("unsignedCmp") ? " unsigned " : " ", &args[0], " = ", op.operand_of("lower"), " to ",
+          op.operand_of("upper"), " step ", op.operand_of("step"));
   if (!op.group("inits").empty()) {
     out.text(" iter_args");
     print_assignments(out, args.subspan(1), op.group("inits"));
@@ -83,7 +79,7 @@ void Custom::print_for(Printer& out, const Op& op) {
     out.function_results(op.results, true);
   }
   out.text(" ");
-  if (args[0].type->kind != TypeKind::kIndex) out.text(" : "), out.type(args[0].type), out.text(" ");
+  if (args[0].type->kind != TypeKind::kIndex) out.put(" : ", args[0].type, " ");
   out.region(body, false, op.results.empty());
   out.dict(op.attrs, {"unsignedCmp"});
 }
@@ -103,12 +99,8 @@ void Custom::parse_if(Parser& p, State& s) {
   if (!p.failed()) p.add_dict();
 }
 void Custom::print_if(Printer& out, const Op& op) {
-  out.text(" ");
-  out.value(op.operand(0));
-  if (!op.results.empty()) {
-    out.text(" -> ");
-    out.function_results(op.results, true);
-  }
+  out.put(" ", op.operand(0));
+  print_results(out, op, true);
   out.text(" ");
   out.region(op.region(0), false, op.results.empty());
   if (op.regions.size() > 1 && op.region(1)->first) {
@@ -144,10 +136,8 @@ void Custom::print_while(Printer& out, const Op& op) {
     out.text(" ");
     print_assignments(out, op.region(0)->first->args, op.operand_uses);
   }
-  out.text(" : (");
-  out.types(op.operand_uses);
-  out.text(") -> ");
-  out.function_results(op.results);
+  out.text(" : ");
+  out.signature(op);
   out.text(" ");
   out.region(op.region(0), false);
   out.text(" do ");
@@ -163,9 +153,8 @@ void Custom::parse_execute_region(Parser& p, State&) {
   if (!p.failed()) p.add_dict();
 }
 void Custom::print_execute_region(Printer& out, const Op& op) {
-  if (!op.results.empty()) out.text(" -> "), out.function_results(op.results);
-  if (op.attr("no_inline")) out.text(" no_inline");
-  out.text(" ");
+  print_results(out, op);
+  out.text(op.attr("no_inline") ? " no_inline " : " ");
   out.region(op.region(), false);
   out.dict(op.attrs, {"no_inline"});
 }
@@ -186,10 +175,9 @@ void Custom::parse_index_switch(Parser& p, State&) {
   p.add_attr("cases", p.m_.numbers(p.m_.integer_type(64), cases));
 }
 void Custom::print_index_switch(Printer& out, const Op& op) {
-  out.text(" ");
-  out.value(op.operand(0));
+  out.put(" ", op.operand(0));
   out.dict(op.attrs, {"cases"});
-  if (!op.results.empty()) out.text(" -> "), out.function_results(op.results);
+  print_results(out, op);
   const Attr* cases = numbers(op, "cases", op.regions.size() - 1);
   if (!cases) return out.attr(nullptr);
   for (size_t i = 0; i < cases->raw.size(); ++i) {
@@ -238,8 +226,7 @@ void Custom::parse_cond_br(Parser& p, State& s) {
   p.add_dict();
 }
 void Custom::print_cond_br(Printer& out, const Op& op) {
-  out.text(" ");
-  out.value(op.operand(0));
+  out.put(" ", op.operand(0));
   if (const Attr* weights = op.attr("branch_weights")) {
     out.text(" weights([");
     separated(out.out, weights->raw,
@@ -278,10 +265,7 @@ void Custom::parse_switch(Parser& p, State& s) {
   p.add_dict();
 }
 void Custom::print_switch(Printer& out, const Op& op) {
-  out.text(" ");
-  out.value(op.operand(0));
-  out.text(" : "), out.type(op.operand(0)->type);
-  out.text(", [");
+  out.put(" ", op.operand(0), " : ", op.operand(0)->type, ", [");
   out.new_line();
   out.text("  default: ");
   print_successor(out, op.successors[0], op.group("default_args"));
@@ -368,10 +352,8 @@ void Custom::print_warp_specialize(Printer& out, const Op& op) {
     out.text(" num_warps(" + std::to_string(warps->raw[i]) + ") ");
     out.region(holder->regions[i], false);
   }
-  out.text(" : (");
-  out.types(op.operand_uses);
-  out.text(") -> ");
-  out.function_results(op.results);
+  out.text(" : ");
+  out.signature(op);
 }
 
 // ---- %bar[%pred], %bar[%pred]: the groups `barriers` and `barrier_preds`
@@ -394,9 +376,8 @@ void Custom::print_barriers(Printer& out, const Op& op) {
   auto barriers = op.group("barriers"), preds = op.group("barrier_preds");
   out.text(" ");
   for (size_t i = 0; i < barriers.size(); ++i) {
-    if (i) out.text(", ");
-    out.value(barriers[i].value);
-    if (i < preds.size()) out.text("["), out.value(preds[i].value), out.text("]");  // 3.3 had none
+    out.put(i ? ", " : "", barriers[i].value);
+    if (i < preds.size()) out.put("[", preds[i].value, "]");  // 3.3 had none
   }
 }
 

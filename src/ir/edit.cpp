@@ -1,7 +1,7 @@
 #include <triton_runner/ir/edit.h>
+#include <triton_runner/ir/walk.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "parser.h"
 
@@ -34,17 +34,14 @@ void link(Use& use, Value* value) {
   value->first_use = &use;
 }
 
-std::string spelled(const Type* type) {
-  std::string text;
-  TextWriter(text).type(type);
-  return text;
-}
-
-void for_each_inside(Op* op, const std::function<void(Op*)>& f) {
-  f(op);
-  for (Region* region : op->regions)
-    for (Block* block = region->first; block; block = block->next)
-      for (Op* inner = block->first; inner; inner = inner->next) for_each_inside(inner, f);
+// What the parser makes of a text by itself.
+template <class T>
+base::Result<T> parsed(Module& module, std::string_view text, T (Parser::*parse)()) {
+  Parser parser(module.impl());
+  parser.set_text(keep(module.impl(), text));
+  const T made = (parser.*parse)();
+  if (parser.error()) return *parser.error();
+  return made;
 }
 
 }  // namespace
@@ -55,19 +52,11 @@ void touch(Module::Impl& m, Op* op) {
 }
 
 base::Result<const Type*> parse_type(Module& module, std::string_view text) {
-  Parser parser(module.impl());
-  parser.set_text(keep(module.impl(), text));
-  const Type* type = parser.lone_type();
-  if (parser.error()) return *parser.error();
-  return type;
+  return parsed(module, text, &Parser::lone_type);
 }
 
 base::Result<const Attr*> parse_attr(Module& module, std::string_view text) {
-  Parser parser(module.impl());
-  parser.set_text(keep(module.impl(), text));
-  const Attr* attr = parser.lone_attr();
-  if (parser.error()) return *parser.error();
-  return attr;
+  return parsed(module, text, &Parser::lone_attr);
 }
 
 void set_attr(Module& module, Op* op, std::string_view name, const Attr* value) {
@@ -110,7 +99,7 @@ base::Status replace_operand(Module& module, Op* op, uint32_t index, Value* valu
   Use& use = op->operand_uses[index];
   if (use.value->type != value->type)
     return base::failure("operand " + std::to_string(index) + " of " + std::string(op->name) + " has type " +
-                         spelled(use.value->type) + ", the new value has " + spelled(value->type));
+                         text_of(use.value->type) + ", the new value has " + text_of(value->type));
   unlink(use);
   link(use, value);
   touch(module.impl(), op);
@@ -143,7 +132,7 @@ base::Status rename(Module& module, Value* value, std::string_view name) {
     function = b->region->parent;
   bool taken = false;
   if (function)
-    for_each_inside(function, [&](Op* op) {
+    for_each_op(function, [&](Op* op) {
       for (Value& v : op->results) taken = taken || v.name == name;
       for (Region* region : op->regions)
         for (Block* b = region->first; b; b = b->next)
@@ -214,13 +203,13 @@ base::Result<std::vector<Op*>> insert(Module& module, Block* block, Op* before, 
   std::vector<Op*> made = parser.lone_ops(block, before);
   if (parser.error()) {
     for (Op* op : made)
-      for_each_inside(op, [](Op* inner) {
+      for_each_op(op, [](Op* inner) {
         for (Use& use : inner->operand_uses) unlink(use);
       });
     return *parser.error();
   }
   for (Op* op : made) {
-    for_each_inside(op, [](Op* inner) {
+    for_each_op(op, [](Op* inner) {
       inner->text = {};
       for (Region* region : inner->regions) {
         region->text = {};
@@ -245,7 +234,7 @@ base::Status erase(Module& module, Op* op) {
       return base::failure(
           "%" + std::string(result.name) + " is still used by " + std::string(result.first_use->user->name),
           {"replace its uses first"});
-  for_each_inside(op, [](Op* inner) {
+  for_each_op(op, [](Op* inner) {
     for (Use& use : inner->operand_uses) unlink(use);
     inner->operand_uses = {};
   });

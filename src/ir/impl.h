@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <triton_runner/base/arena.h>
+#include <triton_runner/base/lines.h>
 #include <triton_runner/base/text.h>
 #include <triton_runner/base/text_map.h>
 #include <triton_runner/ir/module.h>
@@ -37,6 +38,7 @@ struct AliasDef {
 
 struct Module::Impl {
   std::string source;
+  base::Lines lines;  // of it
   std::string filename;
   Arena arena;
   Op* root = nullptr;

@@ -100,63 +100,41 @@ const Attr* Module::Impl::intern(const Attr& attr) {
 }
 
 const Attr* Module::Impl::integer(int64_t value, const Type* type, std::string_view keyword) {
-  Attr a{.kind = AttrKind::kInteger};
-  a.type = type;
-  a.integer = value;
-  a.string = keyword;
-  return intern(a);
+  return intern(Attr{.kind = AttrKind::kInteger, .type = type, .integer = value, .string = keyword});
 }
 
 const Attr* Module::Impl::string(std::string_view value) {
-  Attr a{.kind = AttrKind::kString};
-  a.string = arena.text(value);
-  return intern(a);
+  return intern(Attr{.kind = AttrKind::kString, .string = arena.text(value)});
 }
 
 const Attr* Module::Impl::unit() { return intern(Attr{.kind = AttrKind::kUnit}); }
 
 const Attr* Module::Impl::boolean(bool value) {
-  Attr a{.kind = AttrKind::kBool};
-  a.type = integer_type(1);
-  a.integer = value;
-  return intern(a);
+  return intern(Attr{.kind = AttrKind::kBool, .type = integer_type(1), .integer = value});
 }
 
 const Attr* Module::Impl::type_attr(const Type* type) {
-  Attr a{.kind = AttrKind::kType};
-  a.type = type;
-  return intern(a);
+  return intern(Attr{.kind = AttrKind::kType, .type = type});
 }
 
 const Attr* Module::Impl::array(std::span<const Attr* const> elements) {
-  Attr a{.kind = AttrKind::kArray};
-  a.elements = arena.copy(elements.data(), elements.size());
-  return intern(a);
+  return intern(Attr{.kind = AttrKind::kArray, .elements = arena.copy(elements.data(), elements.size())});
 }
 
 const Attr* Module::Impl::dict(std::span<const NamedAttr> entries) {
-  Attr a{.kind = AttrKind::kDict};
-  a.entries = entries;
-  return intern(a);
+  return intern(Attr{.kind = AttrKind::kDict, .entries = entries});
 }
 
 const Attr* Module::Impl::numbers(const Type* type, std::span<const uint64_t> values) {
-  Attr a{.kind = AttrKind::kDenseArray};
-  a.type = type;
-  a.raw = arena.copy(values.data(), values.size());
-  return intern(a);
+  return intern(
+      Attr{.kind = AttrKind::kDenseArray, .type = type, .raw = arena.copy(values.data(), values.size())});
 }
 
 const Type* Module::Impl::integer_type(unsigned width, Type::Sign sign) {
   bool plain = width <= 64 && sign == Type::kSignless;
   if (plain && signless[width]) return signless[width];
-  Type t{.kind = TypeKind::kInteger};
-  t.width = static_cast<uint16_t>(width);
-  t.sign = sign;
-  std::string text = (sign == Type::kSigned     ? "si"
-                      : sign == Type::kUnsigned ? "ui"
-                                                : "i") +
-                     std::to_string(width);
+  Type t{.kind = TypeKind::kInteger, .width = static_cast<uint16_t>(width), .sign = sign};
+  const std::string text = text_of(&t);
   t.text = text;
   const Type* made = intern(t);
   if (plain) signless[width] = made;
@@ -164,17 +142,12 @@ const Type* Module::Impl::integer_type(unsigned width, Type::Sign sign) {
 }
 
 const Type* Module::Impl::index_type() {
-  Type t{.kind = TypeKind::kIndex};
-  t.width = 64;
-  t.text = "index";
-  return intern(t);
+  return intern(Type{.kind = TypeKind::kIndex, .width = 64, .text = "index"});
 }
 
 const Type* Module::Impl::named_type(TypeKind kind, std::string_view text) {
   if (kind == TypeKind::kNone && none) return none;
-  Type t{.kind = kind};
-  t.text = text;
-  const Type* made = intern(t);
+  const Type* made = intern(Type{.kind = kind, .text = text});
   if (kind == TypeKind::kNone) none = made;
   return made;
 }
@@ -185,8 +158,7 @@ const Type* Module::Impl::tensor_type(const Type* element, std::span<const int64
   t.element = element;
   t.shape = arena.copy(shape.data(), shape.size());
   t.encoding = encoding;
-  std::string text;
-  TextWriter(text).type(&t);
+  const std::string text = text_of(&t);
   t.text = text;
   return intern(t);
 }
@@ -203,18 +175,13 @@ const Type* Module::Impl::function_type(const std::vector<const Type*>& params,
 
 base::Location Module::Impl::location_of(std::string_view slice) const {
   if (slice.data() < source.data() || slice.data() > source.data() + source.size()) return {filename, 0, 0};
-  return base::locate(source, static_cast<size_t>(slice.data() - source.data()), filename);
+  return lines.locate(source, static_cast<size_t>(slice.data() - source.data()), filename);
 }
 
 base::Diagnostic Module::Impl::error_at(const char* where, std::string message,
                                         std::vector<std::string> notes) const {
-  size_t offset = static_cast<size_t>(where - source.data());
-  base::Diagnostic d;
-  d.location = base::locate(source, offset, filename);
-  d.message = std::move(message);
-  d.notes = std::move(notes);
-  d.source_line = std::string(base::line_at(source, offset));
-  return d;
+  return lines.diagnostic(source, static_cast<size_t>(where - source.data()), filename, std::move(message),
+                          std::move(notes));
 }
 
 }  // namespace triton_runner::ir

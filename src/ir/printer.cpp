@@ -80,6 +80,13 @@ void Printer::function_results(std::span<const Value> results, bool always_paren
   if (parens) out += ')';
 }
 
+void Printer::signature(const Op& op) {
+  out += '(';
+  types(op.operand_uses);
+  out += ") -> ";
+  function_results(op.results);
+}
+
 void Printer::block_args(std::span<const Value> args) {
   out += '(';
   separated(out, args, [&](const Value& arg) {
@@ -266,10 +273,8 @@ void Printer::generic(const Op& op) {
     writer_.entries(op.attrs.subspan(properties));
     out += '}';
   }
-  out += " : (";
-  types(op.operand_uses);
-  out += ") -> ";
-  function_results(op.results);
+  out += " : ";
+  signature(op);
 }
 
 void Printer::space() {

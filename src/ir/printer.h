@@ -16,12 +16,17 @@ class Printer {
 
   std::string whole();  // the module with its alias tables
   void op(const Op& op);
-  // What the hand-written syntaxes build from.
+  // What the hand-written syntaxes build from. put(): texts, values and types, one after the other.
+  template <class... Parts>
+  void put(const Parts&... parts) {
+    (part(parts), ...);
+  }
   void text(std::string_view s) { out += s; }
   void value(const Value* value, bool with_number = true);
   void values(std::span<const Use> uses);
   void types(std::span<const Use> uses);
   void function_results(std::span<const Value> results, bool always_parens = false);
+  void signature(const Op& op);                  // (types of operands) -> types of results
   void block_args(std::span<const Value> args);  // (%a: i32, ...)
   void type(const Type* type) { writer_.type(type); }
   // Null where an edit took away what the op's syntax needs: the op is printed in the generic form then.
@@ -38,6 +43,9 @@ class Printer {
   std::string out;
 
  private:
+  void part(std::string_view s) { text(s); }
+  void part(const Value* v) { value(v); }
+  void part(const Type* t) { type(t); }
   void results(const Op& op);
   void generic(const Op& op);
   void result_types(std::span<const Value> results);

@@ -5,31 +5,17 @@
 #include <algorithm>
 #include <utility>
 
+#include <triton_runner/ir/walk.h>
+
 #include "assembly.h"
 #include "printer.h"
 
 namespace triton_runner::ir {
-namespace {
-
-void walk(Op* op, const std::function<void(Op*)>& f) {
-  f(op);
-  for (Region* region : op->regions)
-    for (Block* block = region->first; block; block = block->next)
-      for (Op* inner = block->first; inner;) {
-        Op* next = inner->next;  // f may take the op away
-        walk(inner, f);
-        inner = next;
-      }
-}
-
-}  // namespace
-
 void Translator::each_op(const std::function<void(Op*)>& f) {
   for (Block* block = m_.top->first; block; block = block->next)
-    for (Op* op = block->first; op;) {
-      Op* next = op->next;
-      walk(op, f);
-      op = next;
+    for (Op *op = block->first, *next; op; op = next) {
+      next = op->next;
+      for_each_op(op, f);
     }
 }
 
@@ -125,7 +111,7 @@ Releases written_by(const Module& module) {
     found.first = std::max(found.first, since);
     found.last = std::min(found.last, until);
   };
-  walk(module.op(), [&](Op* op) {
+  for_each_op(module.op(), [&](Op* op) {
     if (op->kind == OpKind::kUnknown) return;
     const OpInfo& row = op_info(op->kind);
     for (const OldName& old : old_names())

@@ -61,8 +61,7 @@ class Loaded final : public GpuKernel {
 
   // Loads the image, or takes a function that is loaded already.
   base::Status prepare(device::Function loaded = 0) {
-    auto properties = TRY(driver_.properties(device_));
-    properties_ = properties;
+    properties_ = TRY(driver_.properties(device_));
     if (auto s = check_target(spec_, properties_); !s) return s;
     if (spec_.target.empty()) spec_.target = properties_.target;
     if (auto s = check_shape(); !s) return s;
@@ -70,8 +69,7 @@ class Loaded final : public GpuKernel {
     function_ = loaded;
     if (!loaded)
       if (auto s = load_image(); !s) return s;
-    auto resources = TRY(driver_.resources(function_));
-    resources_ = resources;
+    resources_ = TRY(driver_.resources(function_));
 
     const int64_t threads = threads_of(spec_);
     if (threads > resources_.max_threads)
@@ -87,8 +85,7 @@ class Loaded final : public GpuKernel {
     uint32_t blocks = spec_.cluster[0] * spec_.cluster[1] * spec_.cluster[2];
     if (blocks > 8)
       if (auto s = driver_.allow_large_clusters(function_); !s) return s;
-    auto plan = TRY(make_plan(spec_));
-    plan_ = std::move(plan);
+    plan_ = TRY(make_plan(spec_));
     takes_words_ = spec_.global_scratch.bytes_per_block == 0 && spec_.profile_scratch.bytes_per_block == 0 &&
                    plan_.entries.size() <= kMaxWords;
     for (const PlanEntry& entry : plan_.entries) takes_words_ &= is_word(entry.form);
@@ -190,8 +187,7 @@ class Loaded final : public GpuKernel {
     module_ = *module;
     spec_.image.clear();  // the driver has its own copy
     spec_.image.shrink_to_fit();
-    auto function = TRY(driver_.function(module_, spec_.name));
-    function_ = function;
+    function_ = TRY(driver_.function(module_, spec_.name));
     return base::success();
   }
 
@@ -344,8 +340,7 @@ class Loaded final : public GpuKernel {
 
 base::Result<std::unique_ptr<GpuKernel>> load(device::Driver& driver, GpuKernelSpec spec, int device) {
   if (device < 0) {
-    auto current = TRY(driver.current_device());
-    device = current;
+    device = TRY(driver.current_device());
   }
   TRY(driver.use_device(device));
   auto kernel = std::make_unique<Loaded>(driver, std::move(spec), device);

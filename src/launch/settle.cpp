@@ -148,8 +148,7 @@ base::Result<Settled> settle(const Interface& artifact, std::span<const Value> v
   std::vector<Settled> counted;
   for (const std::vector<size_t>* kept : {&all, &unfolded}) {
     if (kept == &unfolded && unfolded.size() == all.size()) break;
-    auto laid = TRY(lay_out(artifact, values, *kept));
-    counted.push_back(std::move(laid));
+    counted.push_back(TRY(lay_out(artifact, values, *kept)));
   }
   std::vector<Settled> fits;
   for (const Settled& s : counted)

@@ -7,6 +7,7 @@
 
 #include <triton_runner/num/types.h>
 
+#include "paths.h"
 #include "registers_ptx.h"
 
 namespace triton_runner::probe {
@@ -47,11 +48,7 @@ exec::RegisterProbe written(const Function& f, const std::vector<bool>& targets,
   for (uint32_t i = before; i-- > 0 && !targets[i + 1];) {
     const Instruction& in = f.body[i];
     if (is_control(in)) break;
-    const std::vector<uint32_t> results = results_of(in);
-    const auto is_result = [&](uint32_t r) {
-      return std::find(results.begin(), results.end(), r) != results.end();
-    };
-    if (std::none_of(registers.begin(), registers.end(), is_result)) continue;
+    if (std::none_of(registers.begin(), registers.end(), [&](uint32_t r) { return writes(in, r); })) continue;
     if (in.guard >= 0 || in.does(ptx::Effect::kLater)) break;
     place.instruction = i, place.after = true;
     break;
@@ -104,11 +101,8 @@ Site site_of_store(const Instruction& in, const Function& f, const ptx::Module& 
   site.op = std::string(ptx.text().substr(in.offset, in.length));
   site.location = ptx.location(in.offset).str();
   for (const ptx::SourceLine* s = in.source; s; s = s->inlined_at) {
-    site.file = s->file;  // in the end that of the kernel: sums are of Triton's own library
-    site.line = static_cast<int>(s->line);
-    site.column = static_cast<int>(s->column);
-    site.stack += (site.stack.empty() ? "" : " < ") + std::string(s->file.substr(s->file.rfind('/') + 1)) +
-                  ":" + std::to_string(s->line) + ":" + std::to_string(s->column);
+    set_place(site, *s);  // in the end that of the kernel: sums are of Triton's own library
+    add_to_stack(site, *s);
   }
   return site;
 }
@@ -174,7 +168,7 @@ void CopyWatch::add_stores(const Function& f, const ptx::Module& ptx) {
     exec::RegisterProbe probe{std::string(f.name), i, false, {}};
     auto add = [&](uint32_t reg) {
       probe.registers.push_back(reg);
-      part.widths.push_back(static_cast<uint32_t>(std::max(1, ptx::bits(f.registers[reg].type) / 8)));
+      part.widths.push_back(width_of(f, reg));
     };
     part.has_address = base.kind == ptx::OperandKind::kRegister;
     part.address = to.integer;

@@ -7,10 +7,12 @@
 #include <triton_runner/base/text.h>
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/ir/text.h>
+#include <triton_runner/ir/walk.h>
 
 #include "in_flight.h"
 #include "loop_counts.h"
 #include "names.h"
+#include "paths.h"
 #include "programs.h"
 #include "stores.h"
 
@@ -38,17 +40,6 @@ bool is_marker(const ir::Op& op) {
   const ir::Attr* prefix = op.does(ir::Effect::kReports) ? op.attr("prefix") : nullptr;
   // Triton writes a print's prefix with spaces and a colon around it.
   return prefix && prefix->string.find(exec::kMarker) != std::string_view::npos && op.num_operands() > 0;
-}
-
-template <class F>
-void for_each_op(const ir::Op& op, F&& f) {
-  for (const ir::Region* region : op.regions)
-    for (ir::Block* block = region->first; block; block = block->next)
-      for (ir::Op *inner = block->first, *next; inner; inner = next) {
-        next = inner->next;
-        for_each_op(*inner, f);
-        f(*inner);
-      }
 }
 
 // What stands beside a value in its slot, as i32 operands, and whether the iteration is the last.
@@ -80,6 +71,13 @@ class StoreInserter {
   base::Result<ir::Value*> counter_of(ir::Op* loop);
   base::Status put(ir::Block* block, ir::Op* before, const std::string& text);
   int warps_in(const ir::Block* block) const;
+  std::vector<ir::Op*> markers() const {
+    std::vector<ir::Op*> found;
+    ir::for_each_op(m_.op(), [&](ir::Op* op) {
+      if (is_marker(*op)) found.push_back(op);
+    });
+    return found;
+  }
 
   ir::Module& m_;
   ir::Op& kernel_;
@@ -110,22 +108,15 @@ base::Status StoreInserter::find(std::span<const Selector> selectors, const Inse
     }
   }
   if (!options.markers) return base::success();
-  std::vector<ir::Op*> markers;
-  for_each_op(*m_.op(), [&](ir::Op& op) {
-    if (is_marker(op)) markers.push_back(&op);
-  });
-  for (ir::Op* op : markers) {
+  for (ir::Op* op : markers()) {
     Area area;
     area.marker = true;
     area.series.site = site_of(*op->operand(0), name, level);
     area.series.site.marker = op->attr("prefix")->string;
     area.series.site.loops = static_cast<int>(loops_around(op->block).size());
     area.series.extras = static_cast<int>(op->num_operands()) - 1;
-    if (const ir::Location* file = op->loc ? op->loc->file_location() : nullptr) {
-      area.series.site.file = file->file;
-      area.series.site.line = file->line;
-      area.series.site.column = file->column;
-    }
+    if (const ir::Location* file = op->loc ? op->loc->file_location() : nullptr)
+      set_place(area.series.site, *file);
     result_.areas.push_back(std::move(area));
     places_.push_back({op, nullptr, 0, true});
   }
@@ -201,7 +192,7 @@ base::Status StoreInserter::plan(const InsertOptions& options) {
     const int64_t record = std::max<int64_t>(1, site.record_bytes());
     area.stride = aligned(record, record >= 128 ? 128 : 16);
     area.words = 1 + site.loops + area.series.extras;
-    if (auto status = choose_programs(k, grid, asked, arithmetic); !status) return status;
+    TRY(choose_programs(k, grid, asked, arithmetic));
     area.programs = area.chosen.empty() ? counted : static_cast<int64_t>(area.chosen.size());
 
     const ir::Block* block = places_[k].in();
@@ -262,35 +253,30 @@ base::Result<ir::Value*> StoreInserter::buffer_in(ir::Block* block) {
     region = region->parent->block->region;
   if (!region->parent) return base::failure("a value outside of every function");
   if (auto it = buffers_.find(region); it != buffers_.end()) return it->second;
-  auto pointer = ir::parse_type(m_, "!tt.ptr<i8>");
-  auto divisible = ir::parse_attr(m_, "16 : i32");
-  if (!pointer || !divisible) return pointer ? divisible.error() : pointer.error();
+  auto pointer = TRY(ir::parse_type(m_, "!tt.ptr<i8>"));
+  auto divisible = TRY(ir::parse_attr(m_, "16 : i32"));
   ir::Op* holder = region->parent;
   const std::string name = dialect_.prefix + "buffer";
   if (holder->kind == OpKind::kFunc) {
-    ir::NamedAttr attr{"tt.divisibility", *divisible};
-    ir::Value* made = ir::add_parameter(m_, holder, *pointer, name, {&attr, 1});
+    ir::NamedAttr attr{"tt.divisibility", divisible};
+    ir::Value* made = ir::add_parameter(m_, holder, pointer, name, {&attr, 1});
     buffers_[region] = made;
     if (holder == &kernel_) return made;
     std::vector<ir::Op*> calls;
-    for_each_op(*m_.op(), [&](ir::Op& op) {
-      const ir::Attr* callee = op.kind == OpKind::kCall ? op.attr("callee") : nullptr;
-      if (callee && callee->string == holder->attr("sym_name")->string) calls.push_back(&op);
+    ir::for_each_op(m_.op(), [&](ir::Op* op) {
+      const ir::Attr* callee = op->kind == OpKind::kCall ? op->attr("callee") : nullptr;
+      if (callee && callee->string == holder->attr("sym_name")->string) calls.push_back(op);
     });
     for (ir::Op* call : calls) {
-      auto outer = buffer_in(call->block);
-      if (!outer) return outer;
-      ir::add_operand(m_, call, 0, *outer);
+      ir::add_operand(m_, call, 0, TRY(buffer_in(call->block)));
     }
     return made;
   }
   ir::Op* specialize = holder->block->region->parent;
-  auto outer = buffer_in(specialize->block);
-  if (!outer) return outer;
-  ir::add_operand(m_, specialize, 0, *outer);
+  ir::add_operand(m_, specialize, 0, TRY(buffer_in(specialize->block)));
   for (ir::Region* partition : holder->regions)
     buffers_[partition] = ir::add_argument(
-        m_, partition->first, *pointer,
+        m_, partition->first, pointer,
         name + std::to_string(partition - holder->regions[0]) + "_" + std::to_string(names_++));
   return buffers_[region];
 }
@@ -329,7 +315,7 @@ base::Result<Numbers> StoreInserter::numbers_at(Writer& out, ir::Block* block, c
     TRY(counter_of(const_cast<ir::Op*>(loop)));
     const ir::Region* inside = block->region;  // which of its two regions
     while (inside->parent != loop) inside = inside->parent->block->region;
-    numbers.iterations.push_back(operand(*counters_[loop][inside == loop->regions[1]]));
+    numbers.iterations.push_back(ir::text_of(counters_[loop][inside == loop->regions[1]]));
   }
   if (area.last) numbers.last = out.is_last(*block->region->parent);
   return numbers;
@@ -340,27 +326,24 @@ base::Status StoreInserter::store(const Area& area, const Place& place, Numbers 
   ir::Block* block = place.in();
   Writer out(dialect_, names_, place.op ? place.op->loc : value->loc);
   ir::Op* before = place.marker ? place.op : place.op ? place.op->next : block->first;
-  StoreRequest request{area, result_.grid, value, operand(*value), {}, {}, {}, {}, warps_in(block)};
+  StoreRequest request{area, result_.grid, value, ir::text_of(value), {}, {}, {}, {}, warps_in(block)};
   if (!place.marker && in_flight(*value)) {
     // The value is there once its wgmma is done; what uses it afterwards uses what the wait gives.
     const std::string type = ir::text_of(value->type);
     const std::string name = dialect_.prefix + std::to_string(names_++);
     auto wait =
-        ir::insert(m_, block, before,
-                   "%" + name + " = " + dialect_.nvidia + dialect_.dot_wait + " " + operand(*value) +
-                       " {pendings = 0 : i32} : " + std::string(value->type->text) + out.place() + "\n");
-    if (!wait) return wait.error();
-    ir::Value* done = (*wait)[0]->result();
-    if (auto status = ir::replace_all_uses(m_, value, done); !status) return status;
-    if (auto status = ir::replace_operand(m_, (*wait)[0], 0, value); !status) return status;
-    request.name = operand(*done);
+        TRY(ir::insert(m_, block, before,
+                       "%" + name + " = " + dialect_.nvidia + dialect_.dot_wait + " " + ir::text_of(value) +
+                           " {pendings = 0 : i32} : " + std::string(value->type->text) + out.place() + "\n"));
+    ir::Value* done = wait[0]->result();
+    TRY(ir::replace_all_uses(m_, value, done));
+    TRY(ir::replace_operand(m_, wait[0], 0, value));
+    request.name = ir::text_of(done);
     note(area.series.site.value + " comes of a wgmma that runs on: a wait stands before it is stored");
   }
-  auto buffer = TRY(buffer_in(block));
-  request.buffer = operand(*buffer);
+  request.buffer = ir::text_of(TRY(buffer_in(block)));
   if (!place.marker) {
-    auto own = TRY(numbers_at(out, block, area));
-    numbers = std::move(own);
+    numbers = TRY(numbers_at(out, block, area));
     request.value = place.value();  // a loop's counter may have moved it
   }
   request.iterations = std::move(numbers.iterations);
@@ -377,15 +360,13 @@ base::Status StoreInserter::put_stores() {
     Numbers numbers;
     if (place.marker) {
       Writer out(dialect_, names_, place.op->loc);
-      auto own = TRY(numbers_at(out, place.op->block, area));
-      numbers = std::move(own);
-      if (auto status = put(place.op->block, place.op, out.text); !status) return status;
+      numbers = TRY(numbers_at(out, place.op->block, area));
+      TRY(put(place.op->block, place.op, out.text));
       for (uint32_t i = 1; i < place.op->num_operands(); ++i)
-        numbers.extra.push_back(operand(*place.op->operand(i)));
+        numbers.extra.push_back(ir::text_of(place.op->operand(i)));
     }
-    if (auto status = store(area, place, std::move(numbers)); !status) return status;
-    if (place.marker)
-      if (auto status = ir::erase(m_, place.op); !status) return status;
+    TRY(store(area, place, std::move(numbers)));
+    if (place.marker) TRY(ir::erase(m_, place.op));
   }
   TRY(buffer_in(kernel_.region()->first));
   result_.text = m_.str();
@@ -398,9 +379,8 @@ base::Status StoreInserter::put_markers(const InsertOptions& options) {
     ir::Block* block = place.in();
     Writer out(dialect_, names_, place.op ? place.op->loc : place.value()->loc);
     ir::Op* before = place.marker ? place.op : place.op ? place.op->next : block->first;
-    auto numbers = numbers_at(out, block, result_.areas[k]);
-    if (!numbers) return numbers.error();
-    std::string names = operand(*place.value()), types = ir::text_of(place.value()->type), signs = "0";
+    const Numbers numbers = TRY(numbers_at(out, block, result_.areas[k]));
+    std::string names = ir::text_of(place.value()), types = ir::text_of(place.value()->type), signs = "0";
     auto also = [&](const std::string& name, const std::string& type) {
       names += ", " + name;
       types += ", " + type;
@@ -409,28 +389,23 @@ base::Status StoreInserter::put_markers(const InsertOptions& options) {
     if (place.marker)
       for (uint32_t i = 1; i < place.op->num_operands(); ++i) {
         const ir::Value* number = place.op->operand(i);
-        also(number->type->width == 32 ? operand(*number) : out.to_i32(number), "i32");
+        also(number->type->width == 32 ? ir::text_of(number) : out.to_i32(number), "i32");
       }
-    for (const std::string& name : numbers->iterations) also(name, "i32");
-    if (!numbers->last.empty()) also(numbers->last, "i1");
+    for (const std::string& name : numbers.iterations) also(name, "i32");
+    if (!numbers.last.empty()) also(numbers.last, "i1");
     out.line("tt.print \"" + std::string(kProbe) + std::to_string(k) + "\" {hex = false" +
              (options.print_signs ? ", isSigned = array<i32: " + signs + ">" : "") + "} : " + names + " : " +
              types);
-    if (auto status = put(block, before, out.text); !status) return status;
-    if (place.marker)
-      if (auto status = ir::erase(m_, place.op); !status) return status;
+    TRY(put(block, before, out.text));
+    if (place.marker) TRY(ir::erase(m_, place.op));
   }
   result_.text = m_.str();
   return base::success();
 }
 
 base::Status StoreInserter::replace() {
-  std::vector<ir::Op*> markers;
-  for_each_op(*m_.op(), [&](ir::Op& op) {
-    if (is_marker(op)) markers.push_back(&op);
-  });
   std::vector<bool> found(result_.areas.size());
-  for (ir::Op* op : markers) {
+  for (ir::Op* op : markers()) {
     std::string_view prefix = op->attr("prefix")->string;
     size_t at = prefix.find(kProbe);
     if (at == std::string_view::npos) continue;
@@ -442,7 +417,7 @@ base::Status StoreInserter::replace() {
     Numbers numbers;
     for (uint32_t i = 1; i < op->num_operands(); ++i)
       (i <= static_cast<uint32_t>(area.series.extras) ? numbers.extra : numbers.iterations)
-          .push_back(operand(*op->operand(i)));
+          .push_back(ir::text_of(op->operand(i)));
     if (area.last && !numbers.iterations.empty()) {
       numbers.last = numbers.iterations.back();
       numbers.iterations.pop_back();
@@ -461,12 +436,11 @@ base::Status StoreInserter::replace() {
                     area.series.site.shape.end()))
       return base::failure("the marker of " + area.series.site.value + " changed on the way to TTGIR");
     if (type->encoding) area.series.site.layout = ir::text_of(type->encoding);
-    if (auto status = store(area, Place{op, nullptr, 0, true, value}, std::move(numbers)); !status)
-      return status;
-    if (auto status = ir::erase(m_, op); !status) return status;
+    TRY(store(area, Place{op, nullptr, 0, true, value}, std::move(numbers)));
+    TRY(ir::erase(m_, op));
     for (ir::Op* conversion : conversions) {
       if (conversion->result()->first_use) break;
-      if (auto status = ir::erase(m_, conversion); !status) return status;
+      TRY(ir::erase(m_, conversion));
     }
     found[k] = true;
   }
@@ -486,28 +460,31 @@ base::Result<ir::Op*> function_of(const ir::Module& module, std::string_view ker
   return function;
 }
 
+template <class Put>
+base::Result<Insertion> inserted(ir::Module& module, std::string_view kernel,
+                                 std::span<const Selector> selectors, const InsertOptions& options,
+                                 std::string_view level, Put put) {
+  auto function = TRY(function_of(module, kernel));
+  Insertion result;
+  StoreInserter inserter(module, *function, result);
+  TRY(inserter.find(selectors, options, level));
+  TRY(inserter.plan(options));
+  TRY(put(inserter));
+  return result;
+}
+
 }  // namespace
 
 base::Result<Insertion> insert_stores(ir::Module& module, std::string_view kernel,
                                       std::span<const Selector> selectors, const InsertOptions& options) {
-  auto function = TRY(function_of(module, kernel));
-  Insertion result;
-  StoreInserter inserter(module, *function, result);
-  TRY(inserter.find(selectors, options, "ttgir"));
-  TRY(inserter.plan(options));
-  TRY(inserter.put_stores());
-  return result;
+  return inserted(module, kernel, selectors, options, "ttgir",
+                  [](StoreInserter& inserter) { return inserter.put_stores(); });
 }
 
 base::Result<Insertion> insert_markers(ir::Module& module, std::string_view kernel,
                                        std::span<const Selector> selectors, const InsertOptions& options) {
-  auto function = TRY(function_of(module, kernel));
-  Insertion result;
-  StoreInserter inserter(module, *function, result);
-  TRY(inserter.find(selectors, options, "ttir"));
-  TRY(inserter.plan(options));
-  TRY(inserter.put_markers(options));
-  return result;
+  return inserted(module, kernel, selectors, options, "ttir",
+                  [&](StoreInserter& inserter) { return inserter.put_markers(options); });
 }
 
 base::Status replace_markers(ir::Module& module, std::string_view kernel, Insertion& insertion) {

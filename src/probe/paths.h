@@ -1,6 +1,9 @@
 // Files as people name them: by the end of their path.
 #pragma once
+#include <string>
 #include <string_view>
+
+#include <triton_runner/probe/recording.h>
 
 namespace triton_runner::probe {
 
@@ -19,6 +22,21 @@ inline bool split_line(std::string_view text, std::string_view& file, int& line)
   }
   file = text.substr(0, colon);
   return true;
+}
+
+// A line of the Python source, of whatever type, as the place of a site.
+template <class Line>
+void set_place(Site& site, const Line& at) {
+  site.file = at.file;
+  site.line = static_cast<int>(at.line);
+  site.column = static_cast<int>(at.column);
+}
+
+// The same as the next one of its whole place: callers after callees.
+template <class Line>
+void add_to_stack(Site& site, const Line& at) {
+  site.stack += (site.stack.empty() ? "" : " < ") + std::string(at.file.substr(at.file.rfind('/') + 1)) +
+                ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
 }  // namespace triton_runner::probe

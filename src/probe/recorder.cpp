@@ -6,6 +6,7 @@
 
 #include <triton_runner/num/types.h>
 
+#include "paths.h"
 #include "programs.h"
 
 namespace triton_runner::probe {
@@ -73,11 +74,7 @@ Recorder::Open& Recorder::open(const exec::ValueEvent& event) {
     s.site.marker = event.marker;
     s.extras = static_cast<int>(event.arguments.size());
     const ir::Location* loc = static_cast<const ir::Op*>(event.site.op)->loc;
-    if (const ir::Location* file = loc ? loc->file_location() : nullptr) {
-      s.site.file = file->file;
-      s.site.line = file->line;
-      s.site.column = file->column;
-    }
+    if (const ir::Location* file = loc ? loc->file_location() : nullptr) set_place(s.site, *file);
   }
   s.site.type = event.type;
   s.site.shape.assign(event.shape.begin(), event.shape.end());

@@ -41,8 +41,6 @@ bool names_opcode(const Instruction& in, std::string_view name) {
   return in.spelling == name || (in.spelling.starts_with(name) && in.spelling[name.size()] == '.');
 }
 
-uint32_t bytes_of(ptx::Mod type) { return static_cast<uint32_t>(std::max(1, ptx::bits(type) / 8)); }
-
 std::optional<num::Type> type_of(ptx::Mod declared) {
   if (declared == ptx::Mod::kPred) return num::Type::kI1;
   switch (ptx::bits(declared)) {
@@ -139,13 +137,9 @@ class Namer {
     }
     if (wanted.empty()) return failure("'" + name + "' names no register");
     std::vector<uint32_t> writers;
-    for (uint32_t i = 0; i < f_.body.size(); ++i) {
-      const std::vector<uint32_t> results = results_of(f_.body[i]);
-      if (std::all_of(wanted.begin(), wanted.end(), [&](uint32_t r) {
-            return std::find(results.begin(), results.end(), r) != results.end();
-          }))
+    for (uint32_t i = 0; i < f_.body.size(); ++i)
+      if (std::all_of(wanted.begin(), wanted.end(), [&](uint32_t r) { return writes(f_.body[i], r); }))
         writers.push_back(i);
-    }
     if (writers.empty())
       return module_.diagnostic(
           f_.offset, wanted.size() == 1 ? "no instruction writes " + name
@@ -202,19 +196,8 @@ class Namer {
     site.type_text = "." + std::string(ptx::text(f_.registers[registers[0]].type));
     const base::Location at = module_.location(in.offset);
     site.location = at.str();
-    if (in.source) {
-      site.file = in.source->file;
-      site.line = static_cast<int>(in.source->line);
-      site.column = static_cast<int>(in.source->column);
-      for (const ptx::SourceLine* s = in.source; s; s = s->inlined_at)
-        site.stack += (site.stack.empty() ? "" : " < ") +
-                      std::string(s->file.substr(s->file.rfind('/') + 1)) + ":" + std::to_string(s->line) +
-                      ":" + std::to_string(s->column);
-    } else {
-      site.file = at.file;
-      site.line = at.line;
-      site.column = at.column;
-    }
+    in.source ? set_place(site, *in.source) : set_place(site, at);
+    for (const ptx::SourceLine* s = in.source; s; s = s->inlined_at) add_to_stack(site, *s);
     if (blocks_ > 1) site.shape.push_back(blocks_);
     site.shape.push_back(threads_);
     if (registers.size() > 1) site.shape.push_back(static_cast<int64_t>(registers.size()));
@@ -250,7 +233,7 @@ class Namer {
     for (uint32_t k = 0; k < registers.size(); ++k) {
       part.registers.push_back(k);
       part.offsets.push_back(0);
-      part.widths.push_back(bytes_of(f_.registers[registers[k]].type));
+      part.widths.push_back(width_of(f_, registers[k]));
     }
     plan.parts.push_back(std::move(part));
     return base::success();

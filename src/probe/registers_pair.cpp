@@ -327,8 +327,7 @@ std::optional<exec::RegisterProbe> Pair::place_in(const Block& b, uint32_t k, co
   if (!source) return k == b.begin ? std::optional(probe) : std::nullopt;
   const uint32_t reg = to_twin_.at(source->reg);
   for (uint32_t t = k; t-- > b.begin;) {
-    const std::vector<uint32_t> results = results_of(twin_.body[kept_[t]]);
-    if (std::find(results.begin(), results.end(), reg) == results.end()) continue;
+    if (!writes(twin_.body[kept_[t]], reg)) continue;
     const Instruction& in = own_.body[match_[t]];
     if (in.guard >= 0 || is_control(in)) return {};
     probe.instruction = match_[t];

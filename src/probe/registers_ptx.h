@@ -1,5 +1,6 @@
 // Where the results of an instruction are there: shared by what plans probes of registers.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,16 @@ using ptx::is_pure;
 using ptx::jump_targets;
 using ptx::results_of;
 using ptx::sources_of;
+
+// Whether an instruction writes a register.
+inline bool writes(const ptx::Instruction& in, uint32_t reg) {
+  const std::vector<uint32_t> results = results_of(in);
+  return std::find(results.begin(), results.end(), reg) != results.end();
+}
+// Bytes of a register; 1 of a predicate.
+inline uint32_t width_of(const ptx::Function& f, uint32_t reg) {
+  return static_cast<uint32_t>(std::max(1, ptx::bits(f.registers[reg].type) / 8));
+}
 
 // The instruction after which the results of instruction `at` are there: itself, or, of wgmma.mma_async and
 // tcgen05.ld, the wait that completes it on the way without jumps; none where there is no such wait.

@@ -114,24 +114,19 @@ class Tapper {
         conditional |= parent->kind == OpKind::kIf;
       }
     }
-    if (auto ok = hold(value, block, tap); !ok) return ok;
+    TRY(hold(value, block, tap));
     tap.site.loops = static_cast<int>(loops.size());
     if (loops.size() > 1 || (conditional && !loops.empty()))
-      for (ir::Op* loop : loops) {
-        auto number = TRY(mark(loop));
-        tap.loops.push_back(number);
-      }
+      for (ir::Op* loop : loops) tap.loops.push_back(TRY(mark(loop)));
     ir::Op* before = op ? op->next : block->first;
     if (auto turn = op ? turns_.end() : turns_.find(block); turn != turns_.end()) before = turn->second->next;
     const std::string n = std::to_string(taps.size());
     // Halves are kept in pairs where they can be: so a tap asks for them.
     if (num::size_of(tap.site.type) == 2 && (tap.registers >> std::popcount(tap.copies)) % 2 == 0)
       tap.pack = 2;
-    auto done =
-        ir::insert(module_, block, before,
+    TRY(ir::insert(module_, block, before,
                    assembly("tap" + n, "tap " + n + " $1", tap.pack > 1 ? "r" : constraint_of(tap.site.type),
-                            tap.pack, name, *value.type));
-    if (!done) return done.error();
+                            tap.pack, name, *value.type)));
     taps.push_back(std::move(tap));
     return base::success();
   }

@@ -48,7 +48,7 @@ void append(RegisterPlan& plan, const Function& f, const exec::RegisterProbe& pl
     probe.registers.push_back(source.reg);
     part.registers.push_back(which);
     part.offsets.push_back(source.offset);
-    part.widths.push_back(static_cast<uint32_t>(std::max(1, ptx::bits(f.registers[source.reg].type) / 8)));
+    part.widths.push_back(width_of(f, source.reg));
   };
   if (kind == RegisterPlan::Part::kRead && !plan.probes.empty()) {
     exec::RegisterProbe& last = plan.probes.back();

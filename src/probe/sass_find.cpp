@@ -31,15 +31,11 @@ uint32_t depth_in(const std::vector<std::pair<T, T>>& loops, T at) {
                                              [&](const auto& l) { return l.first <= at && at <= l.second; }));
 }
 
-uint32_t bytes_of(const ptx::Function& f, uint32_t reg) {
-  return static_cast<uint32_t>(std::max(1, ptx::bits(f.registers[reg].type) / 8));
-}
-
 // Bytes of all results of a load, as the instruction's type says them.
 uint32_t loaded_bytes(const ptx::Function& f, const Instruction& in) {
   const int bits = ptx::bits(in.type(0));
   return static_cast<uint32_t>(results_of(in).size()) *
-         (bits >= 8 ? static_cast<uint32_t>(bits / 8) : bytes_of(f, results_of(in)[0]));
+         (bits >= 8 ? static_cast<uint32_t>(bits / 8) : width_of(f, results_of(in)[0]));
 }
 
 // What ptxas does not compute twice for one execution.
@@ -160,8 +156,7 @@ int SassFinder::leaves(uint32_t i, int depth) const {
     if (o.kind == ptx::OperandKind::kInteger && o.integer == 0) continue;
     int own = 1;
     for (uint32_t d = i; o.kind == ptx::OperandKind::kRegister && depth < 8 && d-- > 0;) {
-      const std::vector<uint32_t> results = results_of(f_.body[d]);
-      if (std::find(results.begin(), results.end(), o.reg) == results.end()) continue;
+      if (!writes(f_.body[d], o.reg)) continue;
       if (f_.body[d].does(Effect::kMerges) && !by_line_.contains(lines_[d])) own = leaves(d, depth + 1);
       break;
     }

@@ -22,11 +22,6 @@ using ptx::Mod;
 using ptx::Opcode;
 using ptx::OperandKind;
 
-// Bytes of a register, as results of an instruction lie one after the other.
-uint32_t width_of(const Function& f, uint32_t reg) {
-  return static_cast<uint32_t>(std::max(1, ptx::bits(f.registers[reg].type) / 8));
-}
-
 class Placer {
  public:
   Placer(const RegisterPlan& plan, const ptx::Module& module, const Function& f,
@@ -177,20 +172,16 @@ class Placer {
         continue;
       }
       if (in.opcode == Opcode::kWgmma && in.has(Mod::kWaitGroup) && accumulates(reg)) return i;
-      const std::vector<uint32_t> results = results_of(in);
-      if (std::find(results.begin(), results.end(), reg) != results.end()) return i;
+      if (writes(in, reg)) return i;
     }
     why = "is a constant or a parameter";
     return {};
   }
 
   bool accumulates(uint32_t reg) const {
-    for (const Instruction& in : f_.body)
-      if (in.opcode == Opcode::kWgmma && in.has(Mod::kMmaAsync)) {
-        const std::vector<uint32_t> results = results_of(in);
-        if (std::find(results.begin(), results.end(), reg) != results.end()) return true;
-      }
-    return false;
+    return std::any_of(f_.body.begin(), f_.body.end(), [&](const Instruction& in) {
+      return in.opcode == Opcode::kWgmma && in.has(Mod::kMmaAsync) && writes(in, reg);
+    });
   }
 
   std::string add(const SassFound& found, uint32_t i, uint32_t word, uint32_t from, uint32_t width,
@@ -204,16 +195,14 @@ class Placer {
         const SassPlace& p = copy[word];
         if (finder_.window(p.at, p.reg).empty())
           return at_line(i) + " is followed by a jump, where nothing can be read";
-        SassRead read;
-        read.definition = code_[p.at].address;
-        read.stop = p.at;  // its place until the stops are chosen
-        read.reg = p.reg;
-        read.tap = part.tap;
-        read.number = part.registers[k];
-        read.from = from;
-        read.to = done;
-        read.bytes = std::min(4 - from, width - done);
-        reads.push_back(std::move(read));
+        reads.push_back({.stop = p.at,  // its place until the stops are chosen
+                         .definition = code_[p.at].address,
+                         .reg = p.reg,
+                         .tap = part.tap,
+                         .number = part.registers[k],
+                         .from = from,
+                         .to = done,
+                         .bytes = std::min(4 - from, width - done)});
       }
       done += std::min(4 - from, width - done);
       ++word;

@@ -195,9 +195,7 @@ class ByLine {
 uint32_t line_of(const ptx::Module& ptx, const ptx::Function& f, const exec::RegisterProbe& probe,
                  uint32_t reg) {
   for (uint32_t i = probe.after ? probe.instruction + 1 : probe.instruction; i-- > 0;) {
-    const std::vector<uint32_t> results = results_of(f.body[i]);
-    if (std::find(results.begin(), results.end(), reg) != results.end())
-      return static_cast<uint32_t>(ptx.location(f.body[i].offset).line);
+    if (writes(f.body[i], reg)) return static_cast<uint32_t>(ptx.location(f.body[i].offset).line);
   }
   return 0;
 }
@@ -258,10 +256,7 @@ std::unique_ptr<RegisterTrace> trace_of(const RegisterPlan& plan, const ptx::Mod
                                         std::span<const std::array<int64_t, 3>> programs, size_t most) {
   std::vector<uint32_t> widths;
   for (const exec::RegisterProbe& p : plan.probes)
-    for (const uint32_t r : p.registers) {
-      const ptx::Function* f = ptx.find_function(p.function);
-      widths.push_back(static_cast<uint32_t>(std::max(1, ptx::bits(f->registers[r].type) / 8)));
-    }
+    for (const uint32_t r : p.registers) widths.push_back(width_of(*ptx.find_function(p.function), r));
   return std::make_unique<RegisterTrace>(
       plan.probes, std::move(widths), std::vector<std::array<int64_t, 3>>(programs.begin(), programs.end()),
       most);
@@ -371,16 +366,9 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
         }
         for (const auto& [probe, reg_number] : site->places) {
           const exec::RegisterProbe& place = of_machine.probes()[probe];
-          SassRead read;
-          std::tie(read.definition, read.stop) = places_of(*machine, place);
-          read.reg = sass::register_name(place.registers[reg_number]);
-          read.tap = part.tap;
-          read.number = part.registers[k];
-          read.from = site->from;
-          read.to = done;
-          read.bytes = bytes;
-          read.inverted = site->inverted;
-          found.push_back(std::move(read));
+          const auto [definition, stop] = places_of(*machine, place);
+          found.push_back({stop, definition, sass::register_name(place.registers[reg_number]), part.tap,
+                           part.registers[k], site->from, done, bytes, site->inverted});
         }
       }
       if (found.empty() && !(found = by_line.find(p, k)).empty()) differing.insert(tap.site.value);

@@ -134,15 +134,6 @@ const ir::Location* place_of(const ir::Location* at) {
   return innermost;
 }
 
-void write_stack(const ir::Location* at, std::string& out) {
-  for_each_line(at, [&](const ir::Location& file) {
-    if (!out.empty()) out += " < ";
-    const size_t slash = file.file.rfind('/');
-    out += std::string(slash == std::string_view::npos ? file.file : file.file.substr(slash + 1)) + ":" +
-           std::to_string(file.line) + ":" + std::to_string(file.column);
-  });
-}
-
 bool is_op_name(std::string_view text) {
   return text.find('.') != std::string_view::npos && text.find(':') == std::string_view::npos;
 }
@@ -355,12 +346,8 @@ Site site_of(const ir::Value& value, std::string_view kernel, std::string_view l
   site.op = op_of(value)->name;
   const ir::Location* at = location_of(value);
   site.variable = variable_of(value);
-  if (const ir::Location* file = place_of(at)) {
-    site.file = file->file;
-    site.line = file->line;
-    site.column = file->column;
-  }
-  write_stack(at, site.stack);
+  if (const ir::Location* file = place_of(at)) set_place(site, *file);
+  for_each_line(at, [&](const ir::Location& file) { add_to_stack(site, file); });
   if (at) site.location = at->alias.empty() ? ir::text_of(at) : "loc(" + std::string(at->alias) + ")";
   site.type_text = ir::text_of(value.type);
   site.type = element_of(*value.type).value_or(num::Type::kI64);

@@ -207,12 +207,6 @@ Dialect dialect_of(const ir::Module& module) {
   return d;
 }
 
-std::string operand(const ir::Value& value) {
-  std::string name = "%" + std::string(value.name);
-  if (value.group_size > 1) name += "#" + std::to_string(value.group_index);
-  return name;
-}
-
 std::string cannot_store(const Dialect& d, const ir::Value& value) {
   const ir::Type& type = *value.type;
   const ir::Type& scalar = *type.scalar();
@@ -278,7 +272,7 @@ std::string Writer::constant(int64_t value, const char* type) {
   return def("arith.constant " + std::to_string(value) + " : " + type);
 }
 std::string Writer::to_i32(const ir::Value* value) {
-  const std::string name = operand(*value);
+  const std::string name = ir::text_of(value);
   if (value->type->kind == TypeKind::kIndex) return def("arith.index_cast " + name + " : index to i32");
   if (value->type->width > 32)
     return def("arith.trunci " + name + " : " + ir::text_of(value->type) + " to i32");
@@ -289,9 +283,10 @@ std::string Writer::to_i32(const ir::Value* value) {
 std::string Writer::iteration(const ir::Op& loop) {
   const ir::Value& induction = loop.region()->first->args[0];
   const std::string type = ir::text_of(induction.type);
-  std::string from =
-      def("arith.subi " + operand(induction) + ", " + operand(*loop.operand_of("lower")) + " : " + type);
-  std::string number = def("arith.divsi " + from + ", " + operand(*loop.operand_of("step")) + " : " + type);
+  std::string from = def("arith.subi " + ir::text_of(&induction) + ", " +
+                         ir::text_of(loop.operand_of("lower")) + " : " + type);
+  std::string number =
+      def("arith.divsi " + from + ", " + ir::text_of(loop.operand_of("step")) + " : " + type);
   if (type == "index") return def("arith.index_cast " + number + " : index to i32");
   if (type == "i32") return number;
   return def((induction.type->width > 32 ? "arith.trunci " : "arith.extsi ") + number + " : " + type +
@@ -301,9 +296,9 @@ std::string Writer::iteration(const ir::Op& loop) {
 std::string Writer::is_last(const ir::Op& loop) {
   const ir::Value& induction = loop.region()->first->args[0];
   const std::string type = ir::text_of(induction.type);
-  std::string left =
-      def("arith.subi " + operand(*loop.operand_of("upper")) + ", " + operand(induction) + " : " + type);
-  return def("arith.cmpi sle, " + left + ", " + operand(*loop.operand_of("step")) + " : " + type);
+  std::string left = def("arith.subi " + ir::text_of(loop.operand_of("upper")) + ", " +
+                         ir::text_of(&induction) + " : " + type);
+  return def("arith.cmpi sle, " + left + ", " + ir::text_of(loop.operand_of("step")) + " : " + type);
 }
 
 namespace {

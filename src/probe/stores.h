@@ -46,14 +46,11 @@ class Writer {
   std::string loc_;
 };
 
-// A value's name as an operand.
-std::string operand(const ir::Value& value);
-
 struct StoreRequest {
   const Area& area;
   std::array<int64_t, 3> grid;
   const ir::Value* value;
-  std::string name;                     // under which its elements are read: operand(*value) or another's
+  std::string name;                     // under which its elements are read: that of the value or another's
   std::string buffer;                   // the pointer to the buffer
   std::vector<std::string> iterations;  // i32 names, outermost first
   std::vector<std::string> extra;       // a marker's numbers: offset, x, y, z

@@ -1,7 +1,6 @@
 // What a Module answers, and the two ways to make one.
 #include <triton_runner/ptx/module.h>
 
-#include <algorithm>
 #include <charconv>
 
 #include "parser.h"
@@ -21,16 +20,7 @@ std::vector<const Function*> Module::entries() const {
   return out;
 }
 
-base::Location ModuleImpl::location(uint32_t offset) const {
-  std::call_once(lines_once_, [&] {
-    lines_.push_back(0);
-    for (size_t at = source.find('\n'); at != std::string::npos; at = source.find('\n', at + 1))
-      lines_.push_back(static_cast<uint32_t>(at + 1));
-  });
-  offset = static_cast<uint32_t>(std::min<size_t>(offset, source.size()));
-  const auto next = std::upper_bound(lines_.begin(), lines_.end(), offset);
-  return {name, static_cast<int>(next - lines_.begin()), static_cast<int>(offset - next[-1]) + 1};
-}
+base::Location ModuleImpl::location(uint32_t offset) const { return lines_.locate(source, offset, name); }
 
 base::Diagnostic Module::diagnostic(uint32_t offset, std::string message,
                                     std::vector<std::string> notes) const {

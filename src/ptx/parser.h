@@ -3,12 +3,12 @@
 // Every parse_ function returns false after it has set error_; nothing goes on after the first fault. The
 // text ends with a NUL that std::string gives, so that one character may always be looked at.
 #pragma once
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include <triton_runner/base/arena.h>
+#include <triton_runner/base/lines.h>
 #include <triton_runner/base/text.h>
 #include <triton_runner/base/text_map.h>
 #include <triton_runner/ptx/module.h>
@@ -36,8 +36,7 @@ class ModuleImpl final : public Module {
   base::Arena arena;
 
  private:
-  mutable std::once_flag lines_once_;
-  mutable std::vector<uint32_t> lines_;  // where each line begins; made when somebody asks for a place
+  base::Lines lines_;
 };
 
 class Parser {

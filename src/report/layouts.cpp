@@ -2,6 +2,7 @@
 #include <triton_runner/base/try.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/text.h>
+#include <triton_runner/ir/walk.h>
 #include <triton_runner/report/layouts.h>
 #include <triton_runner/tile/encoding.h>
 
@@ -87,17 +88,14 @@ void draw_shared(const layout::LinearLayout& layout, const layout::Encoding& enc
 
 class Drawer {
  public:
-  explicit Drawer(const ir::Module& module) : source_(module.source()) { walk(module.op()); }
+  explicit Drawer(const ir::Module& module) : source_(module.source()) {
+    ir::for_each_op(module.op(), [&](const ir::Op* op) {
+      for (const ir::Value& value : op->results) add(value.type, op);
+    });
+  }
   std::vector<Drawing> take() { return std::move(drawings_); }
 
  private:
-  void walk(const ir::Op* op) {
-    for (const ir::Value& value : op->results) add(value.type, op);
-    for (ir::Region* region : op->regions)
-      for (ir::Block* block = region->first; block; block = block->next)
-        for (ir::Op* inner = block->first; inner; inner = inner->next) walk(inner);
-  }
-
   void add(const ir::Type* type, const ir::Op* op) {
     if (type->kind != ir::TypeKind::kTensor && type->kind != ir::TypeKind::kMemDesc) return;
     if (!type->encoding) return;

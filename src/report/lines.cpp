@@ -1,6 +1,7 @@
 // Rows of the levels that this tree parses anyway: TTIR, TTGIR (and LLVM's dialect), PTX.
 #include <triton_runner/base/try.h>
-#include <triton_runner/ir/module.h>
+#include <triton_runner/ir/text.h>
+#include <triton_runner/ir/walk.h>
 #include <triton_runner/ptx/module.h>
 
 #include <algorithm>
@@ -10,36 +11,24 @@
 namespace triton_runner::report {
 namespace {
 
-// Lines of a text by offsets into it.
-class LineTable {
- public:
-  explicit LineTable(std::string_view text) {
-    for (size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
-      ends_.push_back(at);
-  }
-  uint32_t line(size_t offset) const {
-    return static_cast<uint32_t>(std::lower_bound(ends_.begin(), ends_.end(), offset) - ends_.begin()) + 1;
-  }
-
- private:
-  std::vector<size_t> ends_;
-};
-
 class MlirReader {
  public:
   MlirReader(const ir::Module& module, Level& into, Places& places)
-      : source_(module.source()), table_(source_), level_(into), places_(places) {}
+      : module_(module), level_(into), places_(places) {}
 
   void walk(const ir::Op* op) {
-    if (op->block) add(op);
-    for (ir::Region* region : op->regions)
-      for (ir::Block* block = region->first; block; block = block->next)
-        for (ir::Op* inner = block->first; inner; inner = inner->next) walk(inner);
+    ir::for_each_op(op, [&](const ir::Op* each) {
+      if (each->block) add(each);
+    });
   }
 
  private:
   void add(const ir::Op* op) {
-    Row row{table_.line(static_cast<size_t>(op->text.data() - source_.data())), std::string(op->name), {}};
+    // An op that the text implies has no place in it: it goes after the end.
+    const std::string_view text = module_.source();
+    const auto line =
+        op->text.empty() ? std::count(text.begin(), text.end(), '\n') + 1 : ir::line_of(module_, *op);
+    Row row{static_cast<uint32_t>(line), std::string(op->name), {}};
     if (op->loc) row.places = of(op->loc, kNone);
     level_.rows.push_back(std::move(row));
   }
@@ -78,8 +67,7 @@ class MlirReader {
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
   }
 
-  std::string_view source_;
-  LineTable table_;
+  const ir::Module& module_;
   Level& level_;
   Places& places_;
 };
@@ -138,13 +126,12 @@ base::Status read_mlir(std::string_view text, Level& into, Places& places) {
 base::Status read_ptx(std::string_view text, Level& into, Places& places) {
   auto parsed = TRY(ptx::parse(std::string(text)));
   const ptx::Module& module = *parsed;
-  const LineTable table(module.text());
   for (const ptx::Function* function : module.functions()) {
     LinesOfAssembly assembly(module.text(), function->offset);
     const ptx::SourceLine* source = nullptr;  // of the instruction before
     int32_t place = kNone;
     for (const ptx::Instruction& in : function->body) {
-      Row row{table.line(in.offset), std::string(in.spelling), {}};
+      Row row{static_cast<uint32_t>(module.location(in.offset).line), std::string(in.spelling), {}};
       if (in.source != source) {
         source = in.source;
         place = source ? place_of(source, places) : kNone;

@@ -421,16 +421,11 @@ const Function* Module::find(std::string_view name) const {
   return nullptr;
 }
 
-base::Location Module::location(uint32_t offset) const { return base::locate(text(), offset, filename()); }
+base::Location Module::location(uint32_t offset) const { return lines_.locate(text(), offset, filename()); }
 
 base::Diagnostic Module::diagnostic(uint32_t offset, std::string message,
                                     std::vector<std::string> notes) const {
-  base::Diagnostic d;
-  d.location = location(offset);
-  d.message = std::move(message);
-  d.notes = std::move(notes);
-  d.source_line = std::string(base::line_at(text(), offset));
-  return d;
+  return lines_.diagnostic(text(), offset, filename(), std::move(message), std::move(notes));
 }
 
 base::Result<std::shared_ptr<const Module>> parse(std::string listing, std::string filename) {

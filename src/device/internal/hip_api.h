@@ -9,8 +9,9 @@
 namespace triton_runner::device {
 namespace hip {
 
-using Error = int;     // hipError_t; 0 is success
-using Handle = void*;  // hipModule_t, hipFunction_t, hipStream_t
+using Error = int;      // hipError_t; 0 is success
+using Handle = void*;   // hipModule_t, hipFunction_t, hipStream_t
+using Address = void*;  // hipDeviceptr_t
 
 struct PointerAttributes {  // hipPointerAttribute_t of HIP 6
   int type;

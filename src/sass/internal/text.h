@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <triton_runner/base/lines.h>
 #include <triton_runner/base/result.h>
 
 namespace triton_runner::sass {
@@ -110,6 +111,9 @@ class Module {
   base::Location location(uint32_t offset) const;
   base::Diagnostic diagnostic(uint32_t offset, std::string message,
                               std::vector<std::string> notes = {}) const;
+
+ private:
+  base::Lines lines_;
 };
 
 // The listing's functions, or what is wrong with its first fault (file:line:column and a caret). Never crashes,
