@@ -150,15 +150,12 @@ Slot Lowering::constant(int64_t bits, const TileType* type) {
 }
 
 namespace {
-const Instr* run_set_constant(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), in.as<int64_t>());
-  return next(in);
-}
+void run_set_constant(Task& t, const Instr& in) { t.set_uniform(in.result(), in.as<int64_t>()); }
 }  // namespace
 
 void Lowering::set_constant(Slot slot, int64_t bits) {
   Pending p;
-  p.instr.run = run_set_constant;
+  p.instr.run = handler<run_set_constant>;
   p.instr.data = make<int64_t>(bits);
   p.instr.num_results = 1;
   p.slots = {slot};

@@ -2,12 +2,12 @@
 // name in LOWER(name) of ops.def.
 //
 //   void lower_twice(Lowering& l, const ir::Op& op) {
-//     l.emit(run_twice, op);  // slots as the op has them
+//     l.emit<run_twice>(op);  // slots as the op has them
 //   }
 //
 //   struct Rotate { int64_t by; };
 //   void lower_rotate(Lowering& l, const ir::Op& op) {
-//     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));  // in.as<Rotate>() in the handler
+//     l.emit<run_rotate>(op, l.make<Rotate>(op.int_attr("by", 0)));  // void run_rotate(Task&, const Instr&, const Rotate&)
 //   }
 //
 // Beside it may stand rules of the op, which the row names in the same way: fold_x says what it gives before a launch, and
@@ -80,6 +80,7 @@ class Lowering {
   const TileType* type(
       const ir::Type* type);  // inside a vectorised region, scalars are tiles of lanes() elements
   const TileType* type_of(Slot slot) const { return code_.types[slot]; }
+  const TileType* type_of(const ir::Value* value) { return type_of(slot(value)); }
   const TileType* tile_type(num::Type element, std::vector<int64_t> shape);
   const TileType* i64_type();
   int64_t lanes() const { return lanes_; }
@@ -94,6 +95,16 @@ class Lowering {
   size_t emit(Handler run, const ir::Op& op, const void* data = nullptr);
   size_t emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
               const void* data = nullptr);
+  // The same of a function that becomes one: see handler().
+  template <auto kRun>
+  size_t emit(const ir::Op& op, const void* data = nullptr) {
+    return emit(handler<kRun>, op, data);
+  }
+  template <auto kRun>
+  size_t emit(const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
+              const void* data = nullptr) {
+    return emit(handler<kRun>, op, std::move(results), std::move(operands), data);
+  }
   void fusible(size_t instruction, Fusion how) { pending_[instruction].fusion = how; }
   // Data for a handler: lives as long as the code.
   template <class T, class... Args>

@@ -31,8 +31,7 @@ std::vector<int64_t> iterations_around(const Task& t, const Instr& in) {
   return iterations;
 }
 
-const Instr* run_observe(Task& t, const Instr& in) {
-  const auto& o = in.as<Observed>();
+void run_observe(Task& t, const Instr& in, const Observed& o) {
   const Slot s = in.operand(0);
   const std::vector<int64_t> iterations = iterations_around(t, in);
   const TileType& type = t.type(s);
@@ -43,13 +42,12 @@ const Instr* run_observe(Task& t, const Instr& in) {
     event.data = elements->data();
     t.worker->launch->options->observer->on_value(event);
     t.worker->pool->release(elements);
-    return next(in);
+    return;
   }
   if (o.parameter) event.origin_address = place_of(*t.worker->launch, *o.parameter, 0).base;
   const Look look(t, s);
   event.data = look.data();
   t.worker->launch->options->observer->on_value(event);
-  return next(in);
 }
 
 // Of a combine function: the elements that it was called with, at their places.
@@ -58,8 +56,7 @@ struct ObservedPart {
   const Places* places;
 };
 
-const Instr* run_observe_part(Task& t, const Instr& in) {
-  const auto& o = in.as<ObservedPart>();
+void run_observe_part(Task& t, const Instr& in, const ObservedPart& o) {
   const Places& p = *o.places;
   const Slot s = in.operand(0);
   const std::vector<int64_t> iterations = iterations_around(t, in);
@@ -69,7 +66,7 @@ const Instr* run_observe_part(Task& t, const Instr& in) {
   exec::ValueEvent event{o.site, type.element, p.shape, elements, t.program->id, iterations, {}, {}, {}};
   if (p.rounds.empty()) {
     t.worker->launch->options->observer->on_value(event);
-    return next(in);
+    return;
   }
   const std::vector<int64_t>& round = p.rounds[static_cast<size_t>(iterations.back())];
   const auto step = static_cast<size_t>(p.inner);
@@ -86,7 +83,6 @@ const Instr* run_observe_part(Task& t, const Instr& in) {
   event.data = whole.data();
   event.mask = mask;
   t.worker->launch->options->observer->on_value(event);
-  return next(in);
 }
 
 struct Marker {
@@ -94,8 +90,7 @@ struct Marker {
   std::string prefix;
 };
 
-const Instr* run_marker(Task& t, const Instr& in) {
-  const auto& m = in.as<Marker>();
+void run_marker(Task& t, const Instr& in, const Marker& m) {
   const std::vector<int64_t> iterations = iterations_around(t, in);
   std::vector<int64_t> arguments;
   for (uint32_t o = 1; o < in.num_operands; ++o) arguments.push_back(t.bits(in.operand(o)));
@@ -104,7 +99,6 @@ const Instr* run_marker(Task& t, const Instr& in) {
   const Look look(t, s);
   t.worker->launch->options->observer->on_value(
       {m.site, type.element, type.shape, look.data(), t.program->id, iterations, m.prefix, arguments, {}});
-  return next(in);
 }
 
 }  // namespace
@@ -113,7 +107,7 @@ void Lowering::mark(const ir::Op& op, std::string_view prefix) {
   if (!observer_ || lanes_ > 0 || op.num_operands() == 0) return;
   const ir::Value& v = *op.operand(0);
   const std::string_view name = v.defining_op ? v.defining_op->name : op.name;
-  emit(run_marker, op, make<Marker>(exec::ValueSite{&op, &v, name, v.name, v.index}, std::string(prefix)));
+  emit<run_marker>(op, make<Marker>(exec::ValueSite{&op, &v, name, v.name, v.index}, std::string(prefix)));
 }
 
 bool Lowering::observes(const ir::Region& region) const {
@@ -148,7 +142,7 @@ void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
     look->loc = op.loc;
     look->text = op.text;
     if (places_) {
-      emit(run_observe_part, *look, {}, {slot(&v)}, make<ObservedPart>(site, places_));
+      emit<run_observe_part>(*look, {}, {slot(&v)}, make<ObservedPart>(site, places_));
       continue;
     }
     auto* o = make<Observed>(site, nullptr, nullptr, type.shape);
@@ -164,7 +158,7 @@ void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
       o->shape = o->view->leading;
       o->shape.insert(o->shape.end(), o->view->shape.begin(), o->view->shape.end());
     }
-    emit(run_observe, *look, {}, {slot(&v)}, o);
+    emit<run_observe>(*look, {}, {slot(&v)}, o);
   }
 }
 

@@ -150,14 +150,6 @@ Access any_access_of(const Instr& in) {
 
 namespace {
 
-void release(Task& t, const Instr& in, uint64_t kills) {
-  for (; kills; kills &= kills - 1) {
-    Value& v = t.values[in.operand(std::countr_zero(kills))];
-    if (v.buffer) t.drop(v);
-    v.form = Form::kNone;
-  }
-}
-
 template <bool kChecked>
 void run(Task& t, Checks& checks) {
   const Launch& launch = *t.worker->launch;
@@ -172,7 +164,7 @@ void run(Task& t, Checks& checks) {
     const bool done =
         pc || t.outcome == Outcome::kFinished || (t.outcome == Outcome::kYielded && t.pc != &in);
     if (kChecked && done && !checks.after(t, in)) return pc = nullptr;
-    if (pc) release(t, in, checks.kills(t, in));
+    if (pc) t.forget_operands(in, checks.kills(t, in));
     if (first) t.progressed = pc != nullptr || t.outcome != Outcome::kBlocked;
     first = false;
     return kChecked && pc && checks.preempt(in) ? pc = t.yield_to(pc) : pc;

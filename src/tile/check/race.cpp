@@ -157,7 +157,7 @@ bool RaceCheck::twice(Task& t, const Instr& in, const Access& a) {
   });
   if (rising || t.is_uniform(value)) return true;
   std::sort(places.begin(), places.end());
-  const auto* data = static_cast<const std::byte*>(t.dense(value));
+  const auto* data = t.dense<std::byte>(value);
   for (size_t k = 1; k < places.size(); ++k) {
     const auto [address, i] = places[k];
     const int64_t j = places[k - 1].second;
@@ -181,7 +181,7 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a) {
   const TileType& type = t.type(store ? static_cast<Slot>(a.value) : in.result());
   // It looks at what others write at the same time, as a relaxed atomic does.
   if (!store && in.op->int_attr("isVolatile", 0) != 0) return true;
-  const auto* data = store ? static_cast<const std::byte*>(t.dense(static_cast<Slot>(a.value))) : nullptr;
+  const auto* data = store ? t.dense<std::byte>(static_cast<Slot>(a.value)) : nullptr;
   const Act act = store ? Act::kWrite : Act::kRead;
   Thread& thread = state(t).thread;
   const uint32_t mine = record(thread, in, act);
@@ -203,8 +203,8 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
   const bool wide = in.op->enum_attr<ir::MemSyncScope>("scope") != ir::MemSyncScope::kCta;
   const std::byte *old = nullptr, *expected = nullptr;
   if (a.expected != kNoSlot && !polls) {
-    old = static_cast<const std::byte*>(t.dense(in.result()));
-    expected = static_cast<const std::byte*>(t.dense(static_cast<Slot>(a.expected)));
+    old = t.dense<std::byte>(in.result());
+    expected = t.dense<std::byte>(static_cast<Slot>(a.expected));
   }
   Thread& thread = state(t).thread;
   if (wide && acquires(semantic) && !stores)

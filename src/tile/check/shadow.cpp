@@ -113,12 +113,12 @@ Lanes Shadows::lanes(Task& t, Slot s) {
   const TileType& type = *code_.types[s];
   if (v.form == Form::kUniform) return {nullptr, type.size, type.n, v.bits != 0};
   World world(t, *this);
-  return {static_cast<const std::byte*>(t.dense(s)), type.size, type.n, false};
+  return {t.dense<std::byte>(s), type.size, type.n, false};
 }
 
 std::byte* Shadows::new_lanes(Task& t, Slot s, uint32_t from) {
   World world(t, *this);
-  auto* out = static_cast<std::byte*>(t.new_dense(s));
+  auto* out = t.new_dense<std::byte>(s);
   std::memset(out, 0, code_.types[s]->bytes);
   origin[s] = from;
   return out;
@@ -206,7 +206,7 @@ int64_t Shadows::first_on(Task& t, Slot s, int64_t mask) {
   if (mask != kNoSlot) {
     const Slot m = static_cast<Slot>(mask);
     if (!t.is_uniform(m))
-      on = static_cast<const uint8_t*>(t.dense(m));
+      on = t.dense<uint8_t>(m);
     else if (!t.bits(m))
       return -1;
   }
@@ -265,10 +265,7 @@ void Shadows::issue_copy(Task& t, const Instr& in, const MemoryOperand& to) {
   World world(t, *this);
   const Slot tile = in.result(), memory = in.operand(to.operand);
   world.keep(memory);
-  t.dense(tile);
-  Value& v = t.value(tile);
-  if (v.buffer) ++v.buffer->refs;
-  SharedState::of(t).issue(t, {v.buffer, to.plan, mem_desc(t, memory)});
+  SharedState::of(t).issue(t, {t.elements(tile), to.plan, mem_desc(t, memory)});
 }
 
 void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to,

@@ -108,12 +108,12 @@ bool each_address(Task& t, const Access& a, const TileType& type, F f) {
     if (t.is_uniform(m)) {
       if (!t.bits(m)) return true;
     } else {
-      on = static_cast<const uint8_t*>(t.dense(m));
+      on = t.dense<uint8_t>(m);
     }
   }
   const Slot ptr = static_cast<Slot>(a.ptr);
   if (type.rank == 0) return f(int64_t{0}, static_cast<uint64_t>(t.bits(ptr)));
-  const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
+  const auto* addresses = t.dense<uint64_t>(ptr);
   for (int64_t i = 0; i < type.n; ++i)
     if ((!on || on[i]) && !f(i, addresses[i])) return false;
   return true;

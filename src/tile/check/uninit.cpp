@@ -254,7 +254,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
     if (t.is_uniform(m))
       all_off = !t.bits(m);
     else if (type.rank > kLazyRank || !box_of(t.value(m), type, &box) || !box.full(type))
-      on = static_cast<const uint8_t*>(t.dense(m));
+      on = t.dense<uint8_t>(m);
   }
   const bool other = a.other != kNoSlot;
   if (all_off) {
@@ -267,7 +267,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
   const uint64_t one = type.rank == 0 ? static_cast<uint64_t>(t.bits(static_cast<Slot>(a.ptr))) : 0;
   const auto* addresses = !look            ? nullptr
                           : type.rank == 0 ? &one
-                                           : static_cast<const uint64_t*>(t.dense(static_cast<Slot>(a.ptr)));
+                                           : t.dense<uint64_t>(static_cast<Slot>(a.ptr));
   std::byte* out = nullptr;
   for (int64_t i = 0; i < type.n; ++i) {
     const bool off = on && !on[i];

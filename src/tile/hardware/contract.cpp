@@ -272,7 +272,7 @@ class Contractions {
 
   static void emit(Lowering& l, const ir::Op& op, const Product& p, uint32_t rest, bool minus_product,
                    bool minus_rest) {
-    const TileType* type = l.type_of(l.slot(op.result()));
+    const TileType* type = l.type_of(op.result());
     Slot a = factor(l, p, 0);
     const Slot b = factor(l, p, 1);
     Slot c = l.slot(op.operand(rest));

@@ -230,14 +230,13 @@ struct Moved {
   std::vector<int32_t> from;  // by element of the result
 };
 
-const Instr* run_moved(Task& t, const Instr& in) {
+void run_moved(Task& t, const Instr& in) {
   const auto& from = in.as<Moved>().from;
   const auto size = static_cast<size_t>(t.type(in.result()).size);
-  const auto* elements = static_cast<const std::byte*>(t.dense(in.operand(0)));
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  const auto* elements = t.dense<std::byte>(in.operand(0));
+  auto* out = t.new_dense<std::byte>(in.result());
   for (size_t i = 0; i < from.size(); ++i)
     std::memcpy(out + i * size, elements + static_cast<size_t>(from[i]) * size, size);
-  return next(in);
 }
 
 // ---- running steps
@@ -274,7 +273,7 @@ class Running {
     for (uint32_t i = 0; i < s_.count; ++i) {
       std::byte* from = cells_.buffers[i]->data();
       if (s_.keeps_all)
-        turn<true>(s_, size(i), from, static_cast<std::byte*>(t_.new_dense(in_.result(i))));
+        turn<true>(s_, size(i), from, t_.new_dense<std::byte>(in_.result(i)));
       else
         give(t_, in_.result(i), from + s_.result * s_.lines() * size(i));
     }
@@ -396,7 +395,7 @@ num::Kernel direct_kernel(const ir::Region& region, num::Type element) {
 
 Steps* begin(Lowering& l, const ir::Op& op, int64_t axis) {
   auto* s = l.make<Steps>();
-  s->axis = axis_of(*l.type_of(l.slot(op.operand(0))), axis);
+  s->axis = axis_of(*l.type_of(op.operand(0)), axis);
   s->count = static_cast<uint32_t>(op.num_operands());
   return s;
 }
@@ -424,7 +423,7 @@ void emit(Lowering& l, const ir::Op& op, Steps& s, const Factors* factors) {
 
 bool reduce(Lowering& l, const ir::Op& op, const Factors* factors) {
   const int64_t axis = op.int_attr("axis", 0);
-  const TileType& first = *l.type_of(l.slot(op.operand(0)));
+  const TileType& first = *l.type_of(op.operand(0));
   if (axis < 0 || axis >= first.rank || !is_ordered(*op.region(0))) return false;
   const auto layout = layout_of(*op.operand(0)->type);
   Steps* s = begin(l, op, axis);
@@ -460,13 +459,13 @@ bool hardware_reshape(Lowering& l, const ir::Op& op) {
   moved->from.resize(static_cast<size_t>(to.num_elements()));
   for (size_t i = before->element.size(); i-- > 0;)
     moved->from[static_cast<size_t>(after->element[i])] = before->element[i];
-  l.emit(run_moved, op, moved);
+  l.emit<run_moved>(op, moved);
   return true;
 }
 
 bool hardware_scan(Lowering& l, const ir::Op& op) {
   const int64_t axis = op.int_attr("axis", 0);
-  const TileType& first = *l.type_of(l.slot(op.operand(0)));
+  const TileType& first = *l.type_of(op.operand(0));
   if (axis < 0 || axis >= first.rank || !is_ordered(*op.region(0))) return false;
   const auto layout = layout_of(*op.operand(0)->type);
   if (!layout) return false;

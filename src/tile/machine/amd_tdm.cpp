@@ -41,7 +41,7 @@ bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F
   if (c.rows < 0) return f(desc, box, 0);
   const Slot rows = in.operand(c.rows);
   const TileType& type = t.type(rows);
-  const auto* data = static_cast<const std::byte*>(t.dense(rows));
+  const auto* data = t.dense<std::byte>(rows);
   const int64_t bytes = p.plan->bytes() / type.n;
   for (int64_t r = 0; r < type.n; r++) {
     // Rows are unsigned: a negative one lies outside.
@@ -51,8 +51,7 @@ bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F
   return true;
 }
 
-const Instr* run_tdm_load(Task& t, const Instr& in) {
-  const auto& c = in.as<Copies>();
+const Instr* run_tdm_load(Task& t, const Instr& in, const Copies& c) {
   SharedState& state = SharedState::of(t);
   const uint32_t barrier = c.barrier < 0 ? 0 : address_of(mem_desc(t, in.operand(c.barrier)));
   if (c.barrier >= 0 && !state.barrier(barrier))
@@ -77,8 +76,7 @@ const Instr* run_tdm_load(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_tdm_store(Task& t, const Instr& in) {
-  const auto& c = in.as<Copies>();
+const Instr* run_tdm_store(Task& t, const Instr& in, const Copies& c) {
   SharedState& state = SharedState::of(t);
   for (const Piece& p : c.pieces) {
     Buffer* data = t.worker->pool->allocate(p.plan->bytes());
@@ -102,9 +100,8 @@ const Instr* run_tdm_store(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_tdm_wait(Task& t, const Instr& in) {
+void run_tdm_wait(Task& t, const Instr& in) {
   SharedState::of(t).wait(t, in.as<int64_t>(), SharedState::kTdm);
-  return next(in);
 }
 
 // The descriptors of one group and the buffers of another pair up.
@@ -128,7 +125,7 @@ void lower_copy(Lowering& l, const ir::Op& op, Handler run, ir::GroupName desc_g
     if (!p.block.known || static_cast<int64_t>(num::size_of(p.block.type)) != view->size)
       return l.error(op, "a descriptor whose elements are not those of the buffer");
     if (c->rows >= 0) {
-      const TileType& rows = *l.type_of(l.slot(op.operand(c->rows)));
+      const TileType& rows = *l.type_of(op.operand(c->rows));
       if (p.block.shape.size() != 2 || view->shape.size() != 2 || !view->leading.empty() ||
           rows.n != view->shape[0] || !num::is_integer(rows.element))
         return l.error(op, "rows are moved with descriptors of rank 2, one for each row of the buffer");
@@ -154,8 +151,7 @@ struct Update {
   int rank;
 };
 
-const Instr* run_update(Task& t, const Instr& in) {
-  const auto& u = in.as<Update>();
+const Instr* run_update(Task& t, const Instr& in, const Update& u) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
   for (int d = 0; d < u.rank; d++) {
@@ -177,31 +173,36 @@ struct ToGlobal {
   const MemPlan* plan;
 };
 
-const Instr* run_read(Task& t, const Instr& in) {
+void run_read(Task& t, const Instr& in) {
   SharedState::of(t);
   in.as<ToGlobal>().plan->read(t.new_dense(in.result()), SharedState::of(t).arena(),
                                mem_desc(t, in.operand(0)));
-  return next(in);
 }
 
 }  // namespace
 
 void lower_amd_tdm_load(Lowering& l, const ir::Op& op) {
   if (op.group("descs").empty())
-    lower_copy(l, op, run_tdm_load, "desc", "dst");
+    lower_copy(l, op, handler<run_tdm_load>, "desc", "dst");
   else
-    lower_copy(l, op, run_tdm_load, "descs", "dsts");
+    lower_copy(l, op, handler<run_tdm_load>, "descs", "dsts");
 }
-void lower_amd_tdm_store(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, "desc", "src"); }
-void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, "desc", "dst"); }
-void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, "desc", "src"); }
+void lower_amd_tdm_store(Lowering& l, const ir::Op& op) {
+  lower_copy(l, op, handler<run_tdm_store>, "desc", "src");
+}
+void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) {
+  lower_copy(l, op, handler<run_tdm_load>, "desc", "dst");
+}
+void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) {
+  lower_copy(l, op, handler<run_tdm_store>, "desc", "src");
+}
 
 void lower_amd_tdm_wait(Lowering& l, const ir::Op& op) {
-  l.emit(run_tdm_wait, op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
+  l.emit<run_tdm_wait>(op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
 }
 // Counts instructions of the machine, of which there are none here: it waits for everything.
 void lower_amd_tdm_wait_all(Lowering& l, const ir::Op& op) {
-  l.emit(run_tdm_wait, op, {}, {}, l.make<int64_t>(0));
+  l.emit<run_tdm_wait>(op, {}, {}, l.make<int64_t>(0));
 }
 
 void lower_amd_update_descriptor(Lowering& l, const ir::Op& op) {
@@ -211,10 +212,11 @@ void lower_amd_update_descriptor(Lowering& l, const ir::Op& op) {
   if (!block.known || (!add.empty() && static_cast<int>(add.size()) != rank) ||
       (!bounds.empty() && static_cast<int>(bounds.size()) != rank))
     return l.error(op, "offsets or bounds that are not one a dimension of the descriptor");
-  l.emit(run_update, op,
-         l.make<Update>(Lowering::operand_index(op, "add_offsets"), Lowering::operand_index(op, "set_bounds"),
-                        Lowering::operand_index(op, "pred"), op.attr("clamp_bounds") != nullptr,
-                        static_cast<int64_t>(num::size_of(block.type)), rank));
+  l.emit<run_update>(
+      op,
+      l.make<Update>(Lowering::operand_index(op, "add_offsets"), Lowering::operand_index(op, "set_bounds"),
+                     Lowering::operand_index(op, "pred"), op.attr("clamp_bounds") != nullptr,
+                     static_cast<int64_t>(num::size_of(block.type)), rank));
 }
 
 // Stored when issued; waits have nothing left to do.
@@ -223,10 +225,10 @@ void lower_amd_async_copy_local_to_global(Lowering& l, const ir::Op& op) {
   if (!view) return;
   std::vector<int64_t> shape(view->leading);
   shape.insert(shape.end(), view->shape.begin(), view->shape.end());
-  if (l.type_of(l.slot(op.operand_of("dst")))->shape != shape)
+  if (l.type_of(op.operand_of("dst"))->shape != shape)
     return l.error(op, "pointers that are not one an element of the buffer");
   const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
-  l.emit(run_read, op, {tile}, {l.slot(op.operand_of("src"))}, l.make<ToGlobal>(l.make<MemPlan>(*view)));
+  l.emit<run_read>(op, {tile}, {l.slot(op.operand_of("src"))}, l.make<ToGlobal>(l.make<MemPlan>(*view)));
   std::optional<Slot> mask;
   if (const ir::Value* m = op.operand_of("mask")) mask = l.slot(m);
   emit_store(l, op, l.slot(op.operand_of("dst")), tile, mask);

@@ -54,8 +54,7 @@ const Instr* run_map(Task& t, const Instr& in) {
 }
 
 // Sends elements to a buffer: at once, or on their way until somebody waits for the barrier.
-const Instr* run_send(Task& t, const Instr& in) {
-  const auto& r = in.as<Remote>();
+const Instr* run_send(Task& t, const Instr& in, const Remote& r) {
   const int64_t rank = r.rank < 0 ? t.program->rank : t.bits(in.operand(r.rank));
   Program* block = block_of_rank(t, rank);
   if (!block) return no_block(t, in, rank);
@@ -84,10 +83,7 @@ const Instr* run_send(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_rank(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), t.program->rank);
-  return next(in);
-}
+void run_rank(Task& t, const Instr& in) { t.set_uniform(in.result(), t.program->rank); }
 
 // ---- the barrier of the cluster: each block arrives, and waits until all others have as often
 
@@ -96,11 +92,10 @@ uint32_t alive_in(const Cluster& cluster) {
       cluster.blocks, [](const Program* p) { return p->tasks.front().outcome != Outcome::kFinished; }));
 }
 
-const Instr* run_cluster_arrive(Task& t, const Instr& in) {
+void run_cluster_arrive(Task& t, const Instr&) {
   Cluster& cluster = *t.program->cluster;
   t.program->cluster_ticket = cluster.barrier.ticket();
   cluster.barrier.arrive(1, alive_in(cluster));
-  return next(in);
 }
 
 const Instr* run_cluster_wait(Task& t, const Instr& in) {
@@ -156,7 +151,7 @@ void lower_send(Lowering& l, const ir::Op& op) {
   r->to = l.make<MemPlan>(*view);
   r->barrier_bytes = r->to->bytes() / view->splits();
   if (source.type->kind == ir::TypeKind::kTensor) {
-    const TileType& tile = *l.type_of(l.slot(&source));
+    const TileType& tile = *l.type_of(&source);
     if (tile.bytes != r->to->bytes() || tile.element != view->element)
       return l.error(op, "a tensor that does not fit the buffer");
     r->from = nullptr;
@@ -171,7 +166,7 @@ void lower_send(Lowering& l, const ir::Op& op) {
   r->source = Lowering::operand_index(op, "src");
   r->destination = Lowering::operand_index(op, "dst");
   r->barrier = Lowering::operand_index(op, "barrier");
-  l.emit(run_send, op, r);
+  l.emit<run_send>(op, r);
 }
 
 }  // namespace
@@ -204,13 +199,15 @@ void lower_map_to_remote_buffer(Lowering& l, const ir::Op& op) {
 }
 
 void lower_cluster_rank(Lowering& l, const ir::Op& op) {
-  if (names_blocks(l, op)) l.emit(run_rank, op);
+  if (names_blocks(l, op)) l.emit<run_rank>(op);
 }
 
-void lower_cluster_arrive(Lowering& l, const ir::Op& op) { lower_cluster(l, op, {run_cluster_arrive}); }
+void lower_cluster_arrive(Lowering& l, const ir::Op& op) {
+  lower_cluster(l, op, {handler<run_cluster_arrive>});
+}
 void lower_cluster_wait(Lowering& l, const ir::Op& op) { lower_cluster(l, op, {run_cluster_wait}); }
 void lower_cluster_barrier(Lowering& l, const ir::Op& op) {
-  lower_cluster(l, op, {run_cluster_arrive, run_cluster_wait});
+  lower_cluster(l, op, {handler<run_cluster_arrive>, run_cluster_wait});
 }
 
 void lower_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }

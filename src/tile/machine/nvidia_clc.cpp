@@ -78,18 +78,16 @@ const Instr* run_load_result(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_is_canceled(Task& t, const Instr& in) {
+void run_is_canceled(Task& t, const Instr& in) {
   const bool cancelled = t.bits(in.operand(0)) >= 0;
   t.program->was_refused |= !cancelled;
   t.set_uniform(in.result(), cancelled ? 1 : 0);
-  return next(in);
 }
 
-const Instr* run_get_program_id(Task& t, const Instr& in) {
+void run_get_program_id(Task& t, const Instr& in) {
   const auto& grid = t.worker->launch->options->grid;
   const int64_t linear = std::max<int64_t>(t.bits(in.operand(0)), 0);
   t.set_uniform(in.result(), machine::place_in(grid, linear)[static_cast<size_t>(in.as<int64_t>())]);
-  return next(in);
 }
 
 // A Query for the answer's memory; null after an error.
@@ -122,10 +120,10 @@ void lower_clc_load_result(Lowering& l, const ir::Op& op) {
 // It traps where there is no answer.
 void shadow_clc_load_result(ShadowRule&) {}
 
-void lower_clc_is_canceled(Lowering& l, const ir::Op& op) { l.emit(run_is_canceled, op); }
+void lower_clc_is_canceled(Lowering& l, const ir::Op& op) { l.emit<run_is_canceled>(op); }
 
 void lower_clc_get_program_id(Lowering& l, const ir::Op& op) {
-  l.emit(run_get_program_id, op, l.make<int64_t>(op.int_attr("dim", 0)));
+  l.emit<run_get_program_id>(op, l.make<int64_t>(op.int_attr("dim", 0)));
 }
 
 }  // namespace triton_runner::tile

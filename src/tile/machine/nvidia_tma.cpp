@@ -78,7 +78,7 @@ bool load(Task& t, const Instr& in, const TmaAccess& a, void* out) {
   Box box;
   if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, false, box)) return false;
   if (a.rows < 0) return load_block(t, in, desc, box, a.block.type, out);
-  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const auto* rows = t.dense<int32_t>(in.operand(a.rows));
   const int64_t n = t.type(in.operand(a.rows)).n, bytes = a.plan->bytes() / n;
   for (int64_t r = 0; r < n; r++) {
     box.at[0] = rows[r];
@@ -100,7 +100,7 @@ bool store_place(Task& t, const Instr& in, const TmaAccess& a, StorePlace& p) {
   if (!tensor_desc(t, in, in.operand(0), p.desc) || !box_of(t, in, a, p.desc, true, p.box)) return false;
   p.memory = mem_desc(t, in.operand(a.memory));
   if (a.rows < 0) return true;
-  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const auto* rows = t.dense<int32_t>(in.operand(a.rows));
   p.rows.assign(rows, rows + t.type(in.operand(a.rows)).n);
   p.box.at[1] = t.bits(in.operand(a.coords));
   return true;
@@ -127,8 +127,7 @@ bool store_now(Task& t, const Instr& in, StorePlace& p) {
   return ok;
 }
 
-const Instr* run_tma_load(Task& t, const Instr& in) {
-  const auto& a = in.as<TmaAccess>();
+const Instr* run_tma_load(Task& t, const Instr& in, const TmaAccess& a) {
   if (t.bits(in.operand(a.pred)) == 0) return next(in);
   const MemDesc barrier = mem_desc(t, in.operand(a.barrier));
   const uint32_t address = barrier.base + barrier.flip * 8;
@@ -157,8 +156,7 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_tma_store(Task& t, const Instr& in) {
-  const auto& a = in.as<TmaAccess>();
+const Instr* run_tma_store(Task& t, const Instr& in, const TmaAccess& a) {
   StorePlace place;
   if (!store_place(t, in, a, place)) return nullptr;
   SharedState& state = SharedState::of(t);
@@ -167,14 +165,12 @@ const Instr* run_tma_store(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_tma_store_wait(Task& t, const Instr& in) {
+void run_tma_store_wait(Task& t, const Instr& in) {
   SharedState::of(t).wait(t, in.as<int64_t>(), SharedState::kStores);
-  return next(in);
 }
 
 // nvws: the copy has no barrier of its own; what it brings is there when it was issued.
-const Instr* run_tma_load_now(Task& t, const Instr& in) {
-  const auto& a = in.as<TmaAccess>();
+const Instr* run_tma_load_now(Task& t, const Instr& in, const TmaAccess& a) {
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
   SharedState::of(t);
   const bool ok = load(t, in, a, data->data());
@@ -274,7 +270,7 @@ void lower_async_tma_copy_global_to_local(Lowering& l, const ir::Op& op) {
   a->barrier = Lowering::operand_index(op, "barrier");
   a->pred = Lowering::operand_index(op, "pred");
   a->multicast = op.operand_of("multicast") != nullptr;
-  l.emit(run_tma_load, op, a);
+  l.emit<run_tma_load>(op, a);
 }
 
 void lower_async_tma_gather(Lowering& l, const ir::Op& op) {
@@ -282,31 +278,31 @@ void lower_async_tma_gather(Lowering& l, const ir::Op& op) {
   if (!a || !rows(l, op, *a, *op.operand_of("result"))) return;
   a->barrier = Lowering::operand_index(op, "barrier");
   a->pred = Lowering::operand_index(op, "pred");
-  l.emit(run_tma_load, op, a);
+  l.emit<run_tma_load>(op, a);
 }
 
 void lower_nvws_descriptor_load(Lowering& l, const ir::Op& op) {
   TmaAccess* a = access(l, op, "result");
   if (!a || !fits(l, op, *a, op.group("indices").size())) return;
   a->coords = Lowering::operand_index(op, "indices");
-  l.emit(run_tma_load_now, op, {}, slots_of(l, op.operand_uses), a);
+  l.emit<run_tma_load_now>(op, {}, slots_of(l, op.operand_uses), a);
 }
 
 void lower_nvws_descriptor_gather(Lowering& l, const ir::Op& op) {
   TmaAccess* a = access(l, op, "result");
   if (!a || !rows(l, op, *a, *op.operand_of("result"))) return;
-  l.emit(run_tma_load_now, op, {}, slots_of(l, op.operand_uses), a);
+  l.emit<run_tma_load_now>(op, {}, slots_of(l, op.operand_uses), a);
 }
 
 void lower_async_tma_copy_local_to_global(Lowering& l, const ir::Op& op) {
   TmaAccess* a = access(l, op, "src");
   if (!a || !fits(l, op, *a, op.group("coord").size())) return;
   a->coords = Lowering::operand_index(op, "coord");
-  l.emit(run_tma_store, op, a);
+  l.emit<run_tma_store>(op, a);
 }
 
 void lower_async_tma_store_wait(Lowering& l, const ir::Op& op) {
-  l.emit(run_tma_store_wait, op, {}, {}, l.make<int64_t>(op.int_attr("pendings", 0)));
+  l.emit<run_tma_store_wait>(op, {}, {}, l.make<int64_t>(op.int_attr("pendings", 0)));
 }
 
 void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
@@ -315,13 +311,13 @@ void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
   a->update = reduction_of(l, op, a->block);
   if (!a->update) return;
   a->coords = Lowering::operand_index(op, "coord");
-  l.emit(run_tma_store, op, a);
+  l.emit<run_tma_store>(op, a);
 }
 
 void lower_async_tma_scatter(Lowering& l, const ir::Op& op) {
   TmaAccess* a = access(l, op, "src");
   if (!a || !rows(l, op, *a, *op.operand_of("src"))) return;
-  l.emit(run_tma_store, op, a);
+  l.emit<run_tma_store>(op, a);
 }
 
 // ---- descriptors in global memory
@@ -332,10 +328,8 @@ struct Scratch {
   int64_t bytes, alignment;
 };
 
-const Instr* run_global_scratch(Task& t, const Instr& in) {
-  const auto& s = in.as<Scratch>();
+void run_global_scratch(Task& t, const Instr& in, const Scratch& s) {
   t.set_uniform(in.result(), reinterpret_cast<int64_t>(SharedState::of(t).scratch(s.bytes, s.alignment)));
-  return next(in);
 }
 
 struct Create {
@@ -346,8 +340,7 @@ struct Create {
   bool pairs;  // elements are four-bit floats: the hardware counts them, the kernel's type their bytes
 };
 
-const Instr* run_tensormap_create(Task& t, const Instr& in) {
-  const auto& c = in.as<Create>();
+const Instr* run_tensormap_create(Task& t, const Instr& in, const Create& c) {
   const auto address = static_cast<uint64_t>(t.bits(in.operand(0)));
   if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
       !t.worker->memory.writable(address, exec::kTensorMapBytes))
@@ -375,7 +368,7 @@ const Instr* run_reinterpret_descriptor(Task& t, const Instr& in) {
 void lower_global_scratch_alloc(Lowering& l, const ir::Op& op) {
   const int64_t bytes = op.int_attr("nbytes", 0), alignment = op.int_attr("alignment", 1);
   if (bytes <= 0 || alignment <= 0) return l.error(op, "a scratch allocation without a size");
-  l.emit(run_global_scratch, op, l.make<Scratch>(bytes, alignment));
+  l.emit<run_global_scratch>(op, l.make<Scratch>(bytes, alignment));
 }
 
 void lower_tensormap_create(Lowering& l, const ir::Op& op) {
@@ -386,10 +379,10 @@ void lower_tensormap_create(Lowering& l, const ir::Op& op) {
     return l.error(op, "a tensor map of rank " + std::to_string(rank) + " with " +
                            std::to_string(op.group("global_stride").size()) + " strides");
   const int64_t kind = op.int_attr("elem_type", 0);  // as CUtensorMapDataType numbers them
-  l.emit(run_tensormap_create, op,
-         l.make<Create>(rank, Lowering::operand_index(op, "global_dim"),
-                        Lowering::operand_index(op, "global_stride"), int64_t{pointer->pointee},
-                        op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
+  l.emit<run_tensormap_create>(
+      op, l.make<Create>(rank, Lowering::operand_index(op, "global_dim"),
+                         Lowering::operand_index(op, "global_stride"), int64_t{pointer->pointee},
+                         op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
 }
 
 void lower_reinterpret_tensor_descriptor(Lowering& l, const ir::Op& op) {

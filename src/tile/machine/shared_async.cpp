@@ -13,8 +13,7 @@ struct AsyncCopy {
   int mask = -1, other = -1;  // operands
 };
 
-const Instr* run_async_copy(Task& t, const Instr& in) {
-  const auto& c = in.as<AsyncCopy>();
+const Instr* run_async_copy(Task& t, const Instr& in, const AsyncCopy& c) {
   const Slot tile = in.result();
   auto slot = [&](int operand) { return operand < 0 ? kNoSlot : int64_t{in.operand(operand)}; };
   if (!load_tile(t, in, tile, in.operand(c.pointers), slot(c.mask), slot(c.other))) return nullptr;
@@ -31,7 +30,7 @@ const Instr* run_async_copy(Task& t, const Instr& in) {
 
 Access async_access_of(const Instr& in) {
   Access a;
-  if (in.run != run_async_copy) return a;
+  if (in.run != handler<run_async_copy>) return a;
   const auto& c = in.as<AsyncCopy>();
   a.kind = AccessKind::kLoad;
   a.ptr = in.operand(c.pointers);
@@ -42,21 +41,14 @@ Access async_access_of(const Instr& in) {
 
 namespace {
 
-const Instr* run_commit(Task& t, const Instr& in) {
-  SharedState::of(t).commit(t);
-  return next(in);
-}
+void run_commit(Task& t, const Instr&) { SharedState::of(t).commit(t); }
 
-const Instr* run_wait(Task& t, const Instr& in) {
-  SharedState::of(t).wait(t, in.as<int64_t>());
-  return next(in);
-}
+void run_wait(Task& t, const Instr& in) { SharedState::of(t).wait(t, in.as<int64_t>()); }
 
-const Instr* run_wait_all(Task& t, const Instr& in) {
+void run_wait_all(Task& t, const Instr&) {
   SharedState& state = SharedState::of(t);
   state.commit(t);
   state.wait(t, 0);
-  return next(in);
 }
 
 // Copies through `pointers` into the buffer that is the operand `memory`; `zero`: what is masked off is 0, if the op
@@ -74,7 +66,7 @@ void emit_async_copy(Lowering& l, const ir::Op& op, ir::GroupName memory, Slot p
   if (mask && !other && zero) other = l.constant(0, l.type_of(tile));
   if (mask) copy->mask = static_cast<int>(operands.size()), operands.push_back(*mask);
   if (other) copy->other = static_cast<int>(operands.size()), operands.push_back(*other);
-  l.emit(run_async_copy, op, {tile}, operands, copy);
+  l.emit<run_async_copy>(op, {tile}, operands, copy);
 }
 
 }  // namespace
@@ -93,13 +85,13 @@ void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
   emit_async_copy(l, op, "dest", pointers, true);
 }
 
-void lower_async_commit_group(Lowering& l, const ir::Op& op) { l.emit(run_commit, op, {}, {}); }
+void lower_async_commit_group(Lowering& l, const ir::Op& op) { l.emit<run_commit>(op, {}, {}); }
 
 void lower_async_wait(Lowering& l, const ir::Op& op) {
-  l.emit(run_wait, op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
+  l.emit<run_wait>(op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
 }
 
 // Counts instructions of the machine, which the tile engine has none of: it waits for everything.
-void lower_async_wait_all(Lowering& l, const ir::Op& op) { l.emit(run_wait_all, op, {}, {}); }
+void lower_async_wait_all(Lowering& l, const ir::Op& op) { l.emit<run_wait_all>(op, {}, {}); }
 
 }  // namespace triton_runner::tile

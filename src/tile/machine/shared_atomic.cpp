@@ -14,8 +14,7 @@ struct Scatter {
   Rmw kind;
 };
 
-const Instr* run_local_atomic_scatter(Task& t, const Instr& in) {
-  const auto& s = in.as<Scatter>();
+const Instr* run_local_atomic_scatter(Task& t, const Instr& in, const Scatter& s) {
   const MemView& view = *s.view;
   SharedState::of(t);
   const MemDesc d = mem_desc(t, in.operand(0));
@@ -23,7 +22,7 @@ const Instr* run_local_atomic_scatter(Task& t, const Instr& in) {
   const Elements values(t, in.operand(1)), indices(t, in.operand(2));
   const std::optional<Elements> mask =
       in.num_operands > 3 ? std::optional<Elements>(std::in_place, t, in.operand(3)) : std::nullopt;
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  auto* out = t.new_dense<std::byte>(in.result());
   std::byte* base = SharedState::of(t).arena() + d.base;
   std::vector<int64_t> at(view.shape.size(), 0);
   const bool ok = each_element(t, type.n, [&](int64_t i) {
@@ -57,19 +56,19 @@ void lower_local_atomic_scatter_rmw(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("dst"), op);
   if (!view) return;
   const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
-  const TileType &values = *l.type_of(l.slot(op.operand_of("values"))),
-                 &indices = *l.type_of(l.slot(op.operand_of("indices")));
+  const TileType &values = *l.type_of(op.operand_of("values")),
+                 &indices = *l.type_of(op.operand_of("indices"));
   const int axis = static_cast<int>(op.int_attr("axis", 0));
   if (!is_known(kind)) return l.error(op, "an atomic without a known operation");
   if (!view->leading.empty() || axis < 0 || axis >= static_cast<int>(view->shape.size()))
     return l.error(op, "updating along a dimension that the encoding does not cover");
   if (values.element != view->element || values.shape != indices.shape || !num::is_integer(indices.element) ||
-      values.shape.size() != view->shape.size() || l.type_of(l.slot(op.result()))->shape != values.shape)
+      values.shape.size() != view->shape.size() || l.type_of(op.result())->shape != values.shape)
     return l.error(op, "values and indices that do not fit the buffer");
   for (size_t d = 0; d < view->shape.size(); d++)
     if (static_cast<int>(d) != axis && values.shape[d] > view->shape[d])
       return l.error(op, "values and indices that are larger than the buffer");
-  l.emit(run_local_atomic_scatter, op, l.make<Scatter>(view, axis, kind));
+  l.emit<run_local_atomic_scatter>(op, l.make<Scatter>(view, axis, kind));
 }
 
 }  // namespace triton_runner::tile

@@ -63,10 +63,7 @@ void SharedState::read_into(Task& task, Slot result, const MemPlan& plan, MemDes
 }
 
 void SharedState::write_value(Task& task, const MemPlan& plan, MemDesc d, Slot value) {
-  task.dense(value);
-  Buffer* data = task.value(value).buffer;
-  ++data->refs;
-  tiles_.put(plan, d, data);
+  tiles_.put(plan, d, task.elements(value));
 }
 
 std::byte* SharedState::bytes(int64_t first, int64_t bytes) {

@@ -334,15 +334,13 @@ struct Make {
   bool nan_padding;
 };
 
-const Instr* run_make_tensor_descriptor(Task& t, const Instr& in) {
-  const auto& make = in.as<Make>();
+void run_make_tensor_descriptor(Task& t, const Instr& in, const Make& make) {
   TensorDescriptor desc{static_cast<uint64_t>(t.bits(in.operand(0))), make.rank, make.nan_padding, {}, {}};
   for (int d = 0; d < make.rank; d++) {
     desc.shape[d] = t.bits(in.operand(1 + d));
     desc.strides[d] = t.bits(in.operand(1 + make.rank + d));
   }
   t.new_object<TensorDescriptor>(in.result()) = desc;
-  return next(in);
 }
 
 struct BlockAccess {
@@ -352,8 +350,7 @@ struct BlockAccess {
   machine::Update update = nullptr;  // a reduction
 };
 
-const Instr* run_block(Task& t, const Instr& in) {
-  const auto& a = in.as<BlockAccess>();
+const Instr* run_block(Task& t, const Instr& in, const BlockAccess& a) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
   Box box{static_cast<int>(a.block.shape.size()), {}, {}};
@@ -381,11 +378,10 @@ struct RowAccess {
   int rows, column, source;  // operands; source -1: gather
 };
 
-const Instr* run_rows(Task& t, const Instr& in) {
-  const auto& a = in.as<RowAccess>();
+const Instr* run_rows(Task& t, const Instr& in, const RowAccess& a) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
-  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const auto* rows = t.dense<int32_t>(in.operand(a.rows));
   const int64_t n = t.type(in.operand(a.rows)).n, cols = a.block.shape[1];
   const size_t bytes = cols * num::size_of(a.block.type);
   auto* data = static_cast<std::byte*>(a.source < 0 ? t.new_dense(in.result())
@@ -439,7 +435,7 @@ void lower_block(Lowering& l, const ir::Op& op, bool loads, bool reduces = false
   if (!block_operand(l, op, loads, false, a->block)) return;
   a->first_index = Lowering::operand_index(op, "indices");
   a->source = loads ? -1 : Lowering::operand_index(op, "src");
-  if (!reduces || (a->update = reduction_of(l, op, a->block))) l.emit(run_block, op, a);
+  if (!reduces || (a->update = reduction_of(l, op, a->block))) l.emit<run_block>(op, a);
 }
 
 void lower_rows(Lowering& l, const ir::Op& op, bool loads) {
@@ -448,7 +444,7 @@ void lower_rows(Lowering& l, const ir::Op& op, bool loads) {
   a->rows = Lowering::operand_index(op, "x_offsets");
   a->column = Lowering::operand_index(op, "y_offset");
   a->source = loads ? -1 : Lowering::operand_index(op, "src");
-  l.emit(run_rows, op, a);
+  l.emit<run_rows>(op, a);
 }
 
 }  // namespace
@@ -458,8 +454,8 @@ void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
   if (rank < 1 || rank > 5 || op.group("strides").size() != rank)
     return l.error(op,
                    "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
-  l.emit(run_make_tensor_descriptor, op,
-         l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
+  l.emit<run_make_tensor_descriptor>(op,
+                                     l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
 }
 
 void lower_descriptor_load(Lowering& l, const ir::Op& op) { lower_block(l, op, true); }

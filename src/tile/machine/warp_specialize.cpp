@@ -12,8 +12,7 @@ struct Partitions {
   size_t captures;  // results come in as many groups of so many
 };
 
-const Instr* run_fork(Task& t, const Instr& in) {
-  const auto& p = in.as<Partitions>();
+void run_fork(Task& t, const Instr& in, const Partitions& p) {
   SharedState& state = SharedState::of(t);
   for (size_t i = 0; i < p.entries.size(); i++) {
     for (size_t c = 0; c < p.captures; c++)
@@ -34,7 +33,6 @@ const Instr* run_fork(Task& t, const Instr& in) {
     state.named.set_threads(idle.back(), p.threads[i]);
     idle.pop_back();
   }
-  return next(in);
 }
 
 const Instr* run_join_partitions(Task& t, const Instr& in) {
@@ -75,7 +73,7 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
     partitions->entries.push_back(l.instruction_at(entry));
     partitions->threads.push_back(n * l.code().warp_size);
   }
-  l.emit(run_fork, op, args, captures, partitions);
+  l.emit<run_fork>(op, args, captures, partitions);
   const std::vector<Slot> results = slots_of(l, op.results);
   l.lower_region(*op.region(0),
                  [&](const ir::Op& last) { l.move(results, slots_of(l, last.operand_uses), last); });
@@ -101,7 +99,7 @@ void lower_nvws_warp_group(Lowering& l, const ir::Op& op) {
     partitions->entries.push_back(l.instruction_at(entry));
     partitions->threads.push_back(n * l.code().warp_size);
   }
-  l.emit(run_fork, op, {}, {}, partitions);
+  l.emit<run_fork>(op, {}, {}, partitions);
   const std::vector<Slot> results = slots_of(l, op.results);
   if (own) {
     const Label end = l.new_label();

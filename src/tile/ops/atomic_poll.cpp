@@ -19,10 +19,9 @@ int64_t now() {
 }
 
 // results: which elements were seen, when polling began
-const Instr* run_poll_begin(Task& t, const Instr& in) {
+void run_poll_begin(Task& t, const Instr& in) {
   std::memset(t.new_dense(in.result(0)), 0, t.type(in.result(0)).bytes);
   t.set_uniform(in.result(1), now());
-  return next(in);
 }
 
 // operands: pointers, expected, seen, begin, timeout?
@@ -87,11 +86,11 @@ void lower_atomic_store(Lowering& l, const ir::Op& op) {
 }
 
 void lower_atomic_poll(Lowering& l, const ir::Op& op) {
-  const TileType& expected = *l.type_of(l.slot(op.operand_of("expected")));
-  if (expected.size == 0 || l.type_of(l.slot(op.operand_of("ptr")))->shape != expected.shape)
+  const TileType& expected = *l.type_of(op.operand_of("expected"));
+  if (expected.size == 0 || l.type_of(op.operand_of("ptr"))->shape != expected.shape)
     return l.error(op, "pointers and expected values that do not match");
   const Slot seen = l.new_slot(l.tile_type(num::Type::kI1, {expected.n})), begin = l.new_slot(l.i64_type());
-  l.emit(run_poll_begin, op, {seen, begin}, {});
+  l.emit<run_poll_begin>(op, {seen, begin}, {});
   std::vector<Slot> operands{l.slot(op.operand_of("ptr")), l.slot(op.operand_of("expected")), seen, begin};
   if (const ir::Value* timeout = op.operand_of("timeout")) operands.push_back(l.slot(timeout));
   l.emit(run_poll, op, {l.slot(op.result())}, operands);

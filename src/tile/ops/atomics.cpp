@@ -100,7 +100,7 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
       t.set_uniform(r, 0);
       return next(in);
     }
-    if (!t.is_uniform(m)) lanes = static_cast<const uint8_t*>(t.dense(m));
+    if (!t.is_uniform(m)) lanes = t.dense<uint8_t>(m);
   }
   if (ty.rank == 0) {
     uint64_t address = static_cast<uint64_t>(t.bits(ptr));
@@ -109,9 +109,9 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
     t.set_uniform_from(r, &old);
     return next(in);
   }
-  const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
+  const auto* addresses = t.dense<uint64_t>(ptr);
   if (!check_addresses(t, in, addresses, lanes, ty.n, ty.size, true, ty, left)) return nullptr;
-  auto* out = static_cast<std::byte*>(t.new_dense(r));
+  auto* out = t.new_dense<std::byte>(r);
   if (lanes) std::memset(out, 0, ty.bytes);
   each_element(t, ty.n, [&](int64_t i) {
     if (!lanes || lanes[i]) num::store_bits(out + i * ty.size, ty.element, f(i, addresses[i]));

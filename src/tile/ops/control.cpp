@@ -10,14 +10,10 @@ struct MoveData {
   bool overlap;  // a slot is both written and read
 };
 
-const Instr* run_move(Task& t, const Instr& in) {
+void run_move(Task& t, const Instr& in) {
   if (!in.as<MoveData>().overlap) {
-    for (uint32_t i = 0; i < in.num_operands; ++i)
-      if (in.kills_operand(i))
-        t.move(in.result(i), in.operand(i));
-      else
-        t.copy(in.result(i), in.operand(i));
-    return next(in);
+    for (uint32_t i = 0; i < in.num_operands; ++i) t.hand_on(in, i);
+    return;
   }
   Value few[16];
   std::vector<Value> many(in.num_operands > 16 ? in.num_operands : 0);
@@ -31,7 +27,6 @@ const Instr* run_move(Task& t, const Instr& in) {
     if (to.buffer) t.drop(to);
     to = saved[i];
   }
-  return next(in);
 }
 
 struct ForData {
@@ -161,7 +156,7 @@ void Lowering::move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& 
   bool overlap = false;
   for (Slot a : t)
     for (Slot b : f) overlap |= a == b;
-  emit(run_move, op, t, f, make<MoveData>(overlap));
+  emit<run_move>(op, t, f, make<MoveData>(overlap));
 }
 
 void Lowering::jump_if(Slot condition, bool when, Label target, const ir::Op& op) {
@@ -349,7 +344,7 @@ void lower_switch(Lowering& l, const ir::Op& op) {
   for (size_t i = 0; i < n; ++i) {
     labels.push_back(l.new_label());
     uint64_t raw = cases->raw[cases->splat ? 0 : i];
-    int64_t bits = num::sign_extend(raw, l.type_of(l.slot(op.operand(0)))->element);
+    int64_t bits = num::sign_extend(raw, l.type_of(op.operand(0))->element);
     l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))}, l.make<int64_t>(bits));
   }
   branch(l, op, op.successors[0], op.group("default_args"));

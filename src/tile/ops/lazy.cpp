@@ -307,17 +307,16 @@ void add_pointers(const void* context, void* out, const void* const* in, uint32_
   }
 }
 
-const Instr* run_addptr(Task& t, const Instr& in) {
-  const auto& d = in.as<AddPtrData>();
+void run_addptr(Task& t, const Instr& in, const AddPtrData& d) {
   if (d.offset == num::Type::kI1) {  // true is -1 as an offset, but 1 as a uniform value
     map_elements(t, in, 0, 2, {add_pointers, &d});
-    return next(in);
+    return;
   }
   if (both_uniform(t, in)) {
     t.set_uniform(in.result(), static_cast<int64_t>(static_cast<uint64_t>(t.bits(in.operand(0))) +
                                                     static_cast<uint64_t>(t.bits(in.operand(1))) *
                                                         static_cast<uint64_t>(d.size)));
-    return next(in);
+    return;
   }
   const Value &pointer = t.value(in.operand(0)), &offset = t.value(in.operand(1));
   if (affine_line(pointer, offset, t.type(in.result())) == 1) {
@@ -326,7 +325,7 @@ const Instr* run_addptr(Task& t, const Instr& in) {
         !__builtin_mul_overflow(offset.stride[0], d.size, &stride)) {
       const auto base = static_cast<int64_t>(static_cast<uint64_t>(pointer.bits) + static_cast<uint64_t>(by));
       store_affine_line(t, in.result(), base, stride);
-      return next(in);
+      return;
     }
   }
   if (int64_t by; pointer.form == Form::kAffine && offset.form == Form::kUniform &&
@@ -335,7 +334,7 @@ const Instr* run_addptr(Task& t, const Instr& in) {
     Value& v = t.set_form(in.result(), Form::kAffine);  // may be the pointer itself
     v.base = base;
     for (int k = 0; k < t.type(in.result()).rank; ++k) v.stride[k] = pointer.stride[k];
-    return next(in);
+    return;
   }
   Affine a, b;
   if (both_affine(t, in, &a, &b) && scale(&b, d.size, t.type(in.result()).rank)) {
@@ -343,10 +342,9 @@ const Instr* run_addptr(Task& t, const Instr& in) {
     bool overflow = false;
     for (int k = 0; k < t.type(in.result()).rank; ++k)
       overflow |= __builtin_add_overflow(a.stride[k], b.stride[k], &a.stride[k]);
-    if (!overflow && store_affine(t, in.result(), a)) return next(in);
+    if (!overflow && store_affine(t, in.result(), a)) return;
   }
   map_elements(t, in, 0, 2, {add_pointers, &d});
-  return next(in);
 }
 
 }  // namespace
@@ -425,8 +423,8 @@ static void shadow_logical(ShadowRule& r, bool decides) {
   const TileType& type = r.t.type(r.in.result());
   const Lanes a = r.lanes(0), b = r.lanes(1);
   if (type.element != num::Type::kI1) return r.results([&](int64_t e) { return a.bad(e) || b.bad(e); });
-  const auto* x = static_cast<const uint8_t*>(r.t.dense(r.in.operand(0)));
-  const auto* y = static_cast<const uint8_t*>(r.t.dense(r.in.operand(1)));
+  const auto* x = r.t.dense<uint8_t>(r.in.operand(0));
+  const auto* y = r.t.dense<uint8_t>(r.in.operand(1));
   r.results([&](int64_t e) {
     const bool known_a = !a.bad(e), known_b = !b.bad(e);
     if ((known_a && (x[e] != 0) == decides) || (known_b && (y[e] != 0) == decides)) return false;
@@ -436,18 +434,17 @@ static void shadow_logical(ShadowRule& r, bool decides) {
 void shadow_andi(ShadowRule& r) { shadow_logical(r, false); }
 void shadow_ori(ShadowRule& r) { shadow_logical(r, true); }
 void lower_select(Lowering& l, const ir::Op& op) {
-  if (!op.operand(1)->type || l.type_of(l.slot(op.operand(1)))->size != 0) {
+  if (!op.operand(1)->type || l.type_of(op.operand(1))->size != 0) {
     lower_lazy(l, op, num::elementwise_select, run_select);
     return;
   }
-  if (l.type_of(l.slot(op.operand(0)))->is_tensor)
-    return l.error(op, "select between objects needs one condition");
+  if (l.type_of(op.operand(0))->is_tensor) return l.error(op, "select between objects needs one condition");
   l.emit(run_select, op);  // tokens, memdescs, descriptors
 }
 void shadow_select(ShadowRule& r) {
   const Lanes condition = r.lanes(0), yes = r.lanes(1), no = r.lanes(2);
   const bool one = r.t.type(r.in.operand(0)).n == 1;
-  const auto* chosen = static_cast<const uint8_t*>(r.t.dense(r.in.operand(0)));
+  const auto* chosen = r.t.dense<uint8_t>(r.in.operand(0));
   r.results([&](int64_t e) {
     if (condition.bad(e)) return true;
     return chosen[one ? 0 : e] ? yes.bad(e) : no.bad(e);
@@ -458,11 +455,11 @@ std::optional<int64_t> fold_select(Folder& f, const ir::Op& op) {
   return condition ? f.known(op.operand(*condition ? 1 : 2)) : std::nullopt;
 }
 
-bool adds_to_pointers(const Instr& in) { return in.run == run_addptr; }
+bool adds_to_pointers(const Instr& in) { return in.run == handler<run_addptr>; }
 
 void emit_addptr(Lowering& l, const ir::Op& op, Slot result, Slot base, Slot offsets, int64_t element_bytes) {
-  l.emit(run_addptr, op, {result}, {base, offsets},
-         l.make<AddPtrData>(element_bytes, l.type_of(offsets)->element));
+  l.emit<run_addptr>(op, {result}, {base, offsets},
+                     l.make<AddPtrData>(element_bytes, l.type_of(offsets)->element));
 }
 
 void lower_addptr(Lowering& l, const ir::Op& op) {
