@@ -1,5 +1,6 @@
 // Arguments and grids against what a kernel takes, and the texts of its faults.
 #include <triton_runner/exec/kernel.h>
+#include <triton_runner/exec/numbers.h>
 
 namespace triton_runner::exec {
 namespace {
@@ -69,10 +70,7 @@ base::Status check_arguments(const Kernel& kernel, std::span<const Argument> arg
   return base::success();
 }
 
-static std::string text_of(const std::array<int64_t, 3>& place) {
-  return "(" + std::to_string(place[0]) + ", " + std::to_string(place[1]) + ", " + std::to_string(place[2]) +
-         ")";
-}
+static std::string text_of(std::span<const int64_t> place) { return "(" + numbers_text(place) + ")"; }
 
 base::Status check_grid(const std::array<int64_t, 3>& grid) {
   static const char* const kAxis[] = {"x", "y", "z"};
@@ -137,23 +135,11 @@ std::string Trap::str() const {
   std::string out = "kernel '" + kernel + "': " + trap_name(kind);
   if (!op.empty()) out += " in " + op;
   if (std::string where = location.str(); !where.empty()) out += " at " + where;
-  if (program[0] >= 0)
-    out += ", program (" + std::to_string(program[0]) + ", " + std::to_string(program[1]) + ", " +
-           std::to_string(program[2]) + ")";
-  if (thread[0] >= 0)
-    out += ", thread (" + std::to_string(thread[0]) + ", " + std::to_string(thread[1]) + ", " +
-           std::to_string(thread[2]) + ")";
-  if (!element.empty()) {
-    out += ", element [";
-    for (size_t i = 0; i < element.size(); ++i) out += (i ? ", " : "") + std::to_string(element[i]);
-    out += "]";
-  }
+  if (program[0] >= 0) out += ", program " + text_of(program);
+  if (thread[0] >= 0) out += ", thread " + text_of(thread);
+  if (!element.empty()) out += ", element [" + numbers_text(element) + "]";
   if (iterations.size() == 1) out += ", iteration " + std::to_string(iterations[0]);
-  if (iterations.size() > 1) {
-    out += ", iterations (";
-    for (size_t i = 0; i < iterations.size(); ++i) out += (i ? ", " : "") + std::to_string(iterations[i]);
-    out += ")";
-  }
+  if (iterations.size() > 1) out += ", iterations " + text_of(iterations);
   out += ": " + message;
   for (const std::string& note : notes) out += "\n  note: " + note;
   return out;

@@ -83,6 +83,11 @@ struct TileType {
   const ir::Type* ir = nullptr;  // the type it was made from: encoding, memdesc, ...; null where synthesised
 };
 
+// Of the element after it, row-major.
+inline void next_index(std::span<int64_t> index, std::span<const int64_t> shape) {
+  for (size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+}
+
 // One loop, for the iteration counts that probes see.
 struct LoopInfo {
   uint32_t parent;  // as Instr::loop

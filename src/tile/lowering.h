@@ -130,6 +130,8 @@ class Lowering {
   const ir::Op* lower_block(const ir::Block& block);  // the ops before the terminator, which is returned
   // A region with one exit (scf style): its blocks, `on_exit` for every terminator that leaves it.
   void lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit);
+  // ... which gives `results` and goes on at `end`.
+  void lower_region(const ir::Region& region, const std::vector<Slot>& results, Label end);
   // Code that only Task::call and Program::spawn reach, here but jumped over; gives its label. `body` emits
   // it and must end with emit_finish. `op` is whose code it is.
   Label out_of_line(const ir::Op& op, const std::function<void()>& body);
@@ -222,6 +224,8 @@ class Lowering {
     std::vector<Slot> args;  // defined by who calls it
   };
   bool can_hoist(const ir::Op& op);
+  const ir::Op& made_op(const ir::Op& at, ir::OpKind kind,
+                        std::string_view name);  // in the same place of the text
   void observe(const ir::Op& op, std::span<ir::Value> values);
   void stop_before(const ir::Op& op);
   bool is_dense() const;  // a stop before each op, where all that is in sight can be seen and set

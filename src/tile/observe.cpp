@@ -23,17 +23,9 @@ struct Observed {
   std::optional<uint32_t> parameter;  // of pointers: site.origin
 };
 
-std::vector<int64_t> iterations_around(const Task& t, const Instr& in) {
-  std::vector<int64_t> iterations;
-  for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)
-    iterations.push_back(t.values[t.code->loops[loop - 1].counter].bits);
-  std::reverse(iterations.begin(), iterations.end());
-  return iterations;
-}
-
 void run_observe(Task& t, const Instr& in, const Observed& o) {
   const Slot s = in.operand(0);
-  const std::vector<int64_t> iterations = iterations_around(t, in);
+  const std::vector<int64_t> iterations = t.iterations(in);
   const TileType& type = t.type(s);
   exec::ValueEvent event{o.site, type.element, o.shape, nullptr, t.program->id, iterations, {}, {}, {}};
   if (o.plan) {
@@ -59,7 +51,7 @@ struct ObservedPart {
 void run_observe_part(Task& t, const Instr& in, const ObservedPart& o) {
   const Places& p = *o.places;
   const Slot s = in.operand(0);
-  const std::vector<int64_t> iterations = iterations_around(t, in);
+  const std::vector<int64_t> iterations = t.iterations(in);
   const TileType& type = t.type(s);
   const Look look(t, s);
   const std::byte* elements = look.data();
@@ -91,7 +83,7 @@ struct Marker {
 };
 
 void run_marker(Task& t, const Instr& in, const Marker& m) {
-  const std::vector<int64_t> iterations = iterations_around(t, in);
+  const std::vector<int64_t> iterations = t.iterations(in);
   std::vector<int64_t> arguments;
   for (uint32_t o = 1; o < in.num_operands; ++o) arguments.push_back(t.bits(in.operand(o)));
   const Slot s = in.operand(0);
@@ -136,13 +128,9 @@ void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
     exec::ValueSite site{&op, &v, op.name, v.name, v.index};
     if (!observer_->wants(site)) continue;
     // An op of its own: what checks know of `op` does not hold for looking at its value.
-    auto* look = make<ir::Op>();
-    look->kind = ir::OpKind::kUnknown;
-    look->name = "probe";
-    look->loc = op.loc;
-    look->text = op.text;
+    const ir::Op& look = made_op(op, ir::OpKind::kUnknown, "probe");
     if (places_) {
-      emit<run_observe_part>(*look, {}, {slot(&v)}, make<ObservedPart>(site, places_));
+      emit<run_observe_part>(look, {}, {slot(&v)}, make<ObservedPart>(site, places_));
       continue;
     }
     auto* o = make<Observed>(site, nullptr, nullptr, type.shape);
@@ -155,10 +143,9 @@ void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
       o->view = mem_view(*this, v, op);
       if (!o->view) return;
       o->plan = make<MemPlan>(*o->view);
-      o->shape = o->view->leading;
-      o->shape.insert(o->shape.end(), o->view->shape.begin(), o->view->shape.end());
+      o->shape = o->view->whole_shape();
     }
-    emit<run_observe>(*look, {}, {slot(&v)}, o);
+    emit<run_observe>(look, {}, {slot(&v)}, o);
   }
 }
 

@@ -14,6 +14,7 @@
 // t.block(in) to run again, from its start, when other tasks of the program had their turn, so that it must not have changed
 // anything yet; t.trap(...) ends the launch.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -71,6 +72,9 @@ struct Task {
   template <class T>
   const T* dense(Slot s) {
     return static_cast<const T*>(dense(s));
+  }
+  bool has_elements(Slot s) const {
+    return type(s).size > 0 && values[s].form != Form::kNone && values[s].form != Form::kObject;
   }
   bool is_uniform(Slot s) const { return values[s].form == Form::kUniform; }
   // Of uniform integers (sign-extended; i1 is 0 or 1), pointers, floats (bits). Scalars are always uniform.
@@ -154,9 +158,10 @@ struct Task {
     return stop(Outcome::kYielded, where);
   }
   const Instr* spun_at = nullptr;  // where the loop begins that last gave up its turn
-  // Records the trap (kernel, op, location, program are filled in).
+  // Records the trap (kernel, op, location, program are filled in). Null, and so false.
   const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message,
                     std::vector<int64_t> element = {});
+  std::vector<int64_t> iterations(const Instr& in) const;  // of the loops around it, outermost first
   exec::Trap made_trap(const Instr& in, exec::TrapKind kind, std::string message,
                        std::vector<int64_t> element) const;
   const Instr* record(const Instr& in, exec::Trap trap);
@@ -241,6 +246,10 @@ struct Program {
   std::shared_ptr<exec::Snapshot> restored;  // a debugger has the program go on from there (snapshot.cpp)
 
   std::byte* shared_memory() { return shared->data(); }
+  size_t number_of(const Task& task) const {
+    return static_cast<size_t>(std::ranges::find(tasks, &task, [](const Task& t) { return &t; }) -
+                               tasks.begin());
+  }
   // A further task of this program, run from `entry`, sharing the slots; its handlers end it with finish().
   Task& spawn(const Instr* entry);
 };

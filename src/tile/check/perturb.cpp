@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -204,25 +205,16 @@ void Perturbation::after(Task& t, const Instr& in) {
   for (uint32_t r = 0; r < in.num_results; ++r) {
     const Slot s = in.result(r);
     const TileType& type = t.type(s);
-    if (type.size == 0 || !num::is_float(type.element)) continue;
-    const Form form = t.value(s).form;
-    if (form == Form::kNone || form == Form::kObject) continue;
+    if (!t.has_elements(s) || !num::is_float(type.element)) continue;
     const Errors errors = errors_of(t, in, r, code_);
-    if (!type.is_tensor || (t.is_uniform(s) && errors.absolute.empty())) {
-      std::byte element[8] = {};
-      num::store_bits(element, type.element, static_cast<uint64_t>(t.bits(s)));
-      move(element, type.element, 1, errors, random);
-      t.set_uniform_from(s, element);
-    } else {
-      move(t.own_elements(s), type.element, type.n, errors, random);
-    }
+    change(t, s, errors.absolute.empty(),
+           [&](std::byte* elements, int64_t n) { move(elements, type.element, n, errors, random); });
   }
 }
 
 void Perturbation::product_in_memory(Task& t, const Instr& in) {
   const MemoryOperand* d = code_.buffer_of(in, "d");
-  const int pred = Lowering::operand_index(*in.op, "pred");
-  if (!d || !num::is_float(d->element) || t.bits(in.operand(static_cast<uint32_t>(pred))) == 0) return;
+  if (!d || !num::is_float(d->element) || !is_on(t, in, "pred")) return;
   exec::Random random = random_at(t, in);
   const Errors errors = product_errors(t, in, code_, d->element);
   SharedState& state = SharedState::of(t);
@@ -235,9 +227,9 @@ void Perturbation::product_in_memory(Task& t, const Instr& in) {
 exec::Random Perturbation::random_at(const Task& t, const Instr& in) const {
   const auto number = static_cast<uint64_t>(&in - t.code->instrs.data());
   uint64_t times = 0;
-  for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)
-    times = exec::Random::mixed(times +
-                                static_cast<uint64_t>(t.values[t.code->loops[loop - 1].counter].bits) + 1);
+  const std::vector<int64_t> counts = t.iterations(in);
+  for (const int64_t count : std::views::reverse(counts))
+    times = exec::Random::mixed(times + static_cast<uint64_t>(count) + 1);
   const uint64_t place = static_cast<uint64_t>(t.program->linear) << 32 | number;
   return exec::Random(exec::Random::mixed(seed_) ^ exec::Random::mixed(place) ^ times);
 }

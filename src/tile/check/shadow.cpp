@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/exec/numbers.h>
+
 #include "lowering.h"
 #include "machine/shared_state.h"
 
@@ -55,11 +57,7 @@ class Shadows::World {
 
 std::string Origin::text(const Code& code) const {
   std::string out = place_text(*in->op, code);
-  if (!element.empty()) {
-    out += ", element [";
-    for (size_t i = 0; i < element.size(); ++i) out += (i ? ", " : "") + std::to_string(element[i]);
-    out += "]";
-  }
+  if (!element.empty()) out += ", element [" + exec::numbers_text(element) + "]";
   return iteration.empty() ? out : out + ", " + iteration;
 }
 
@@ -134,10 +132,9 @@ void Shadows::copy(Slot to, Slot from) {
 
 void Shadows::copies(const Instr& in) {
   std::vector<std::pair<Value, uint32_t>> saved;
-  for (uint32_t i = 0; i < in.num_operands; ++i) {
-    const Value& v = values_[in.operand(i)];
-    if (v.buffer) ++v.buffer->refs;
-    saved.emplace_back(v, origin[in.operand(i)]);
+  for (const Slot o : in.operands()) {
+    if (values_[o].buffer) ++values_[o].buffer->refs;
+    saved.emplace_back(values_[o], origin[o]);
   }
   for (uint32_t i = 0; i < in.num_results; ++i) {
     drop(values_[in.result(i)]);
@@ -235,8 +232,8 @@ int64_t Shadows::tame(Task& t, Slot s) {
 void Shadows::run(Task& t, const Instr& in, std::vector<Slot> real) {
   World world(t, *this);
   for (Slot s : real) world.keep(s);
-  for (uint32_t i = 0; i < in.num_operands; ++i)
-    if (code_.types[in.operand(i)]->size == 0) world.keep(in.operand(i));
+  for (const Slot o : in.operands())
+    if (code_.types[o]->size == 0) world.keep(o);
   in.run(t, in);
 }
 
@@ -280,15 +277,14 @@ void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier
   for (size_t e = 0, size = undefined.empty() ? 0 : plan->bytes() / undefined.size(); e < undefined.size();
        ++e)
     if (undefined[e]) std::memset(data->data() + e * size, 1, size);
-  const MemDesc at = mem_desc(t, counter);
-  SharedState::of(t).copy_through_barrier(at.base + at.flip * 8, {data, plan, mem_desc(t, memory)}, 0);
+  SharedState::of(t).copy_through_barrier(address_of(mem_desc(t, counter)), {data, plan, mem_desc(t, memory)},
+                                          0);
 }
 
 void Shadows::hand_over(Task& t, Slot barrier) {
   World world(t, *this);
   world.keep(barrier);
-  const MemDesc d = mem_desc(t, barrier);
-  SharedState::of(t).hand_over(t, d.base + d.flip * 8, 0);
+  SharedState::of(t).hand_over(t, address_of(mem_desc(t, barrier)), 0);
 }
 
 std::vector<uint8_t> Shadows::read(Task& t, const Instr& in, const MemoryOperand& from, int64_t n) {
@@ -316,8 +312,7 @@ void Shadows::complete_copies(Task& t, Slot barrier) {
   if (!shared_) return;
   World world(t, *this);
   world.keep(barrier);
-  const MemDesc d = mem_desc(t, barrier);
-  SharedState::of(t).complete_copies(d.base + d.flip * 8);
+  SharedState::of(t).complete_copies(address_of(mem_desc(t, barrier)));
 }
 
 uint32_t Shadows::new_origin(Task& t, const Instr& in, std::vector<int64_t> element, std::string what,

@@ -1,5 +1,6 @@
 // The shadows of one program's values (uninit.h), and running an instruction on them.
 #pragma once
+#include <algorithm>
 #include <functional>
 
 #include "check/family.h"
@@ -34,8 +35,14 @@ class Shadows {
 
   // Nothing of it is undefined.
   bool clean(Slot s) const { return values_[s].form == Form::kUniform && values_[s].bits == 0; }
+  bool clean(std::span<const Slot> slots) const {
+    return std::ranges::all_of(slots, [&](Slot s) { return clean(s); });
+  }
   Lanes lanes(Task& t, Slot s);
   void set_clean(Slot s);
+  void set_clean(std::span<const Slot> slots) {
+    for (const Slot s : slots) set_clean(s);
+  }
   void set_all(Slot s, uint32_t origin, int64_t bits = 1);
   int64_t bits(Slot s) const { return values_[s].form == Form::kUniform ? values_[s].bits : 0; }
   std::byte* new_lanes(Task& t, Slot s, uint32_t origin);  // dense, all defined yet

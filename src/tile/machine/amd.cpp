@@ -16,14 +16,6 @@ void lower_local_load(Lowering& l, const ir::Op& op);
 
 namespace {
 
-Slot pointers_of(Lowering& l, const ir::Op& op, const ir::Value* base, const ir::Value* offsets) {
-  const TileType* pointer = l.type(base->type);
-  const Slot out = l.new_slot(
-      l.tile_type(num::Type::kPointer, {offsets->type->shape.begin(), offsets->type->shape.end()}));
-  emit_addptr(l, op, out, l.slot(base), l.slot(offsets), pointer->pointee);
-  return out;
-}
-
 struct Part {
   std::vector<int64_t> at;  // where the part begins in the whole
   const TileType *part, *whole;
@@ -90,26 +82,24 @@ void lower_amd_buffer_load(Lowering& l, const ir::Op& op) {
   const auto mask = optional_slot(l, op.operand_of("mask"));
   auto other = optional_slot(l, op.operand_of("other"));
   if (mask && !other) other = l.constant(0, l.type_of(result));  // compilers count on it
-  emit_load(l, op, result, pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")), mask, other);
+  emit_load(l, op, result, buffer_pointers(l, op), mask, other);
 }
 
 void lower_amd_buffer_store(Lowering& l, const ir::Op& op) {
-  emit_store(l, op, pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
-             l.slot(op.operand_of("value")), optional_slot(l, op.operand_of("mask")));
+  emit_store(l, op, buffer_pointers(l, op), l.slot(op.operand_of("value")),
+             optional_slot(l, op.operand_of("mask")));
 }
 
 void lower_amd_buffer_atomic_rmw(Lowering& l, const ir::Op& op) {
   const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
   if (!is_known(kind)) return l.error(op, "an atomic without a known operation");
-  emit_atomic_rmw(l, op, l.slot(op.result()),
-                  pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
-                  l.slot(op.operand_of("value")), optional_slot(l, op.operand_of("mask")), kind);
+  emit_atomic_rmw(l, op, l.slot(op.result()), buffer_pointers(l, op), l.slot(op.operand_of("value")),
+                  optional_slot(l, op.operand_of("mask")), kind);
 }
 
 void lower_amd_buffer_atomic_cas(Lowering& l, const ir::Op& op) {
-  emit_atomic_cas(l, op, l.slot(op.result()),
-                  pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
-                  l.slot(op.operand_of("cmp")), l.slot(op.operand_of("val")));
+  emit_atomic_cas(l, op, l.slot(op.result()), buffer_pointers(l, op), l.slot(op.operand_of("cmp")),
+                  l.slot(op.operand_of("val")));
 }
 
 void lower_amd_extract_slice(Lowering& l, const ir::Op& op) {

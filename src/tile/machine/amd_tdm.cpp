@@ -29,15 +29,9 @@ template <class F>
 bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F& f) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(p.desc), desc)) return false;
-  Box box{static_cast<int>(p.block.shape.size()), {}, {}};
-  if (desc.rank != box.rank) {
-    t.trap(in, exec::TrapKind::kInvalid,
-           "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
-               std::to_string(box.rank));
-    return false;
-  }
+  Box box{};
+  if (!open_box(t, in, desc, p.block, box)) return false;
   if (desc.off) return true;
-  std::copy(p.block.shape.begin(), p.block.shape.end(), box.shape);
   if (c.rows < 0) return f(desc, box, 0);
   const Slot rows = in.operand(c.rows);
   const TileType& type = t.type(rows);
@@ -54,9 +48,7 @@ bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F
 const Instr* run_tdm_load(Task& t, const Instr& in, const Copies& c) {
   SharedState& state = SharedState::of(t);
   const uint32_t barrier = c.barrier < 0 ? 0 : address_of(mem_desc(t, in.operand(c.barrier)));
-  if (c.barrier >= 0 && !state.barrier(barrier))
-    return t.trap(in, exec::TrapKind::kInvalid,
-                  "the copy's barrier was not initialised, was invalidated, or was overwritten");
+  if (c.barrier >= 0 && !state.barrier(barrier)) return no_barrier(t, in, "the copy's barrier");
   for (const Piece& p : c.pieces) {
     Buffer* data = t.worker->pool->allocate(p.plan->bytes());
     bool any = false;
@@ -91,9 +83,7 @@ const Instr* run_tdm_store(Task& t, const Instr& in, const Copies& c) {
     state.commit(t, SharedState::kTdm);
   } else {
     Mbarrier* b = state.barrier(address_of(mem_desc(t, in.operand(c.barrier))));
-    if (!b)
-      return t.trap(in, exec::TrapKind::kInvalid,
-                    "the copy's barrier was not initialised, was invalidated, or was overwritten");
+    if (!b) return no_barrier(t, in, "the copy's barrier");
     if (!arrive(t, in, *b, {.count = c.arrivals})) return nullptr;
   }
   t.worker->launch->made_progress();
@@ -169,14 +159,9 @@ const Instr* run_update(Task& t, const Instr& in, const Update& u) {
 
 // ---- shared memory to pointers
 
-struct ToGlobal {
-  const MemPlan* plan;
-};
-
-void run_read(Task& t, const Instr& in) {
+void run_read(Task& t, const Instr& in, const MemPlan& plan) {
   SharedState::of(t);
-  in.as<ToGlobal>().plan->read(t.new_dense(in.result()), SharedState::of(t).arena(),
-                               mem_desc(t, in.operand(0)));
+  plan.read(t.new_dense(in.result()), SharedState::of(t).arena(), mem_desc(t, in.operand(0)));
 }
 
 }  // namespace
@@ -223,15 +208,12 @@ void lower_amd_update_descriptor(Lowering& l, const ir::Op& op) {
 void lower_amd_async_copy_local_to_global(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
-  std::vector<int64_t> shape(view->leading);
-  shape.insert(shape.end(), view->shape.begin(), view->shape.end());
+  std::vector<int64_t> shape = view->whole_shape();
   if (l.type_of(op.operand_of("dst"))->shape != shape)
     return l.error(op, "pointers that are not one an element of the buffer");
   const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
-  l.emit<run_read>(op, {tile}, {l.slot(op.operand_of("src"))}, l.make<ToGlobal>(l.make<MemPlan>(*view)));
-  std::optional<Slot> mask;
-  if (const ir::Value* m = op.operand_of("mask")) mask = l.slot(m);
-  emit_store(l, op, l.slot(op.operand_of("dst")), tile, mask);
+  l.emit<run_read>(op, {tile}, {l.slot(op.operand_of("src"))}, l.make<MemPlan>(*view));
+  emit_store(l, op, l.slot(op.operand_of("dst")), tile, optional_slot(l, op.operand_of("mask")));
 }
 
 }  // namespace triton_runner::tile

@@ -38,10 +38,9 @@ bool is_there(Task& t, const Instr& in, const Program& block) {
   if (std::ranges::any_of(block.tasks, [](const Task& k) { return k.outcome != Outcome::kFinished; }))
     return true;
   return t.trap(
-             in, exec::TrapKind::kInvalid,
-             "shared memory of block " + std::to_string(block.rank) +
-                 " of the cluster, which has ended: it has to wait for this one (a barrier of the cluster)"),
-         false;
+      in, exec::TrapKind::kInvalid,
+      "shared memory of block " + std::to_string(block.rank) +
+          " of the cluster, which has ended: it has to wait for this one (a barrier of the cluster)");
 }
 
 const Instr* run_map(Task& t, const Instr& in) {
@@ -76,8 +75,7 @@ const Instr* run_send(Task& t, const Instr& in, const Remote& r) {
   const uint32_t barrier = address_of(mem_desc(t, in.operand(r.barrier)));
   if (!state.barrier(barrier)) {
     t.worker->pool->release(data);
-    return t.trap(in, exec::TrapKind::kInvalid,
-                  "the store's mbarrier was not initialised, was invalidated, or was overwritten");
+    return no_barrier(t, in, "the store's mbarrier");
   }
   state.copy_through_barrier(barrier, {data, r.to, to}, r.barrier_bytes);
   return next(in);
@@ -113,19 +111,15 @@ void lower_cluster(Lowering& l, const ir::Op& op, std::initializer_list<Handler>
   for (Handler step : steps) l.emit(step, op);
 }
 
-struct Bulk {
-  int64_t bytes;  // of the buffer
-};
-
-const Instr* run_async_store(Task& t, const Instr& in) {
+const Instr* run_async_store(Task& t, const Instr& in, const int64_t& buffer_bytes) {
   SharedState::of(t);
   const MemDesc from = mem_desc(t, in.operand(0));
   const auto to = static_cast<uint64_t>(t.bits(in.operand(1)));
   const int64_t bytes = t.bits(in.operand(2));
-  if (bytes < 0 || bytes > in.as<Bulk>().bytes)
-    return t.trap(in, exec::TrapKind::kOutOfBounds,
-                  "a store of " + std::to_string(bytes) + " bytes from a buffer of " +
-                      std::to_string(in.as<Bulk>().bytes));
+  if (bytes < 0 || bytes > buffer_bytes)
+    return t.trap(
+        in, exec::TrapKind::kOutOfBounds,
+        "a store of " + std::to_string(bytes) + " bytes from a buffer of " + std::to_string(buffer_bytes));
   if (bytes && !t.worker->memory.writable(to, bytes))
     return t.note_access(in, to, static_cast<uint32_t>(bytes), true, -1, t.type(in.operand(1))) ? next(in)
                                                                                                 : nullptr;
@@ -218,10 +212,7 @@ void lower_async_shared_store(Lowering& l, const ir::Op& op) { lower_send(l, op)
 // The first bytes of a buffer, as they lie.
 void lower_async_store(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("src"), op);
-  if (!view) return;
-  int64_t bytes = view->buffer_bytes;
-  for (int64_t d : view->leading) bytes *= d;
-  l.emit(run_async_store, op, l.make<Bulk>(bytes));
+  if (view) l.emit<run_async_store>(op, l.make<int64_t>(view->bytes()));
 }
 
 }  // namespace triton_runner::tile

@@ -7,14 +7,13 @@
 #include "machine/cluster.h"
 #include "machine/nvidia.h"
 #include "machine/shared_state.h"
+#include "machine/threads.h"
 
 namespace triton_runner::tile {
 namespace {
 
 const Instr* no_barrier(Task& t, const Instr& in) {
-  return t.trap(
-      in, exec::TrapKind::kInvalid,
-      "there is no mbarrier at this place: it was not initialised, was invalidated, or was overwritten");
+  return no_barrier(t, in, "there is no mbarrier at this place: it");
 }
 
 // The barrier that an operand names, of this block of the cluster or another; null: there is none.
@@ -82,10 +81,6 @@ const Instr* run_read_phase(Task& t, const Instr& in) {
   return next(in);
 }
 
-struct Named {
-  bool wait;
-};
-
 struct HandOver {
   int arrivals;
   bool increment;
@@ -107,10 +102,10 @@ void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key
 
 // ---- named barriers: a number and how many threads meet there
 
-const Instr* run_named(Task& t, const Instr& in) {
+const Instr* run_named(Task& t, const Instr& in, const bool& waits) {
   NamedBarriers& named = SharedState::of(t).named;
   const int64_t id = t.bits(in.operand(0)), threads = t.bits(in.operand(1));
-  if (!in.as<Named>().wait) {
+  if (!waits) {
     named.arrive(id, threads, named.threads_of(t));
     return next(in);
   }
@@ -124,10 +119,7 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
   for (int i = 0; i < b.count; i++) {
     if (b.first_pred >= 0 && t.bits(in.operand(b.first_pred + i)) == 0) continue;
     Mbarrier* barrier = state.barrier(address_of(mem_desc(t, in.operand(b.first + i))));
-    if (!barrier) {
-      no_barrier(t, in);
-      return false;
-    }
+    if (!barrier) return no_barrier(t, in);
     if (!arrive(t, in, *barrier, {.count = b.arrivals})) return false;
   }
   return true;
@@ -144,8 +136,7 @@ int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value*
   for (int block = 0; block < l.code().num_ctas; block += step)
     arrivals += std::ranges::any_of(shares, [&](const layout::CgaBases* bases) {
       for (size_t bit = 0; bit < bases->size(); bit++)
-        if ((block >> bit & 1) && std::ranges::any_of((*bases)[bit], [](int32_t v) { return v != 0; }))
-          return false;
+        if ((block >> bit & 1) && !is_copy((*bases)[bit])) return false;
       return true;
     });
   return std::max(1, arrivals);
@@ -195,10 +186,8 @@ void lower_async_copy_mbarrier_arrive(Lowering& l, const ir::Op& op) {
   l.emit<run_copies_arrive>(op, l.make<HandOver>(l.code().num_warps * l.code().warp_size, increment));
 }
 
-void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) {
-  l.emit(run_named, op, l.make<Named>(false));
-}
-void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(true)); }
+void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) { l.emit<run_named>(op, l.make<bool>(false)); }
+void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit<run_named>(op, l.make<bool>(true)); }
 
 // Its handler does nothing: memory here is in order.
 bool race_fence_async_shared(RaceRule& r) { return r.fence(), true; }

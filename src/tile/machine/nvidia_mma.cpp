@@ -115,30 +115,28 @@ num::MatrixView widened(BufferPool& pool, const num::MatrixView& m, int64_t rows
 }
 
 const Instr* run_tc_gen5_mma(Task& t, const Instr& in, const Gen5Mma& g) {
-  if (t.bits(in.operand(g.pred)) != 0) {
-    SharedState& state = SharedState::of(t);
-    const MemDesc d = mem_desc(t, in.operand(g.d_operand));
-    MatrixReader reader(t);
-    num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
-    const bool keep = t.bits(in.operand(g.use_d)) != 0;
-    BufferPool& pool = *t.worker->pool;
-    Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
-    if (!keep) std::memset(c->data(), 0, g.d->bytes());
-    Buffer* wide[2] = {};
-    if (g.is_unsigned) {
-      a = widened(pool, a, g.m, g.k, wide[0]);
-      b = widened(pool, b, g.k, g.n, wide[1]);
-    }
-    if (g.exact)
-      multiply(*g.exact, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
-    else
-      multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
-    for (Buffer* buffer : wide)
-      if (buffer) pool.release(buffer);
-    state.write(*g.d, d, c);
-    return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
+  if (t.bits(in.operand(g.pred)) == 0) return next(in);
+  SharedState& state = SharedState::of(t);
+  const MemDesc d = mem_desc(t, in.operand(g.d_operand));
+  MatrixReader reader(t);
+  num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
+  const bool keep = t.bits(in.operand(g.use_d)) != 0;
+  BufferPool& pool = *t.worker->pool;
+  Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
+  if (!keep) std::memset(c->data(), 0, g.d->bytes());
+  Buffer* wide[2] = {};
+  if (g.is_unsigned) {
+    a = widened(pool, a, g.m, g.k, wide[0]);
+    b = widened(pool, b, g.k, g.n, wide[1]);
   }
-  return next(in);
+  if (g.exact)
+    multiply(*g.exact, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+  else
+    multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+  for (Buffer* buffer : wide)
+    if (buffer) pool.release(buffer);
+  state.write(*g.d, d, c);
+  return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
 }
 
 const Instr* run_store_token_wait(Task& t, const Instr& in) {

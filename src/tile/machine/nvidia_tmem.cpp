@@ -56,11 +56,8 @@ const Instr* run_tmem_copy(Task& t, const Instr& in, const MemCopy& c) {
   const MemDesc from = mem_desc(t, in.operand(0)), to = mem_desc(t, in.operand(1));
   Mbarrier* barrier = nullptr;
   if (c.arrives) {
-    const MemDesc b = mem_desc(t, in.operand(2));
-    barrier = state.barrier(b.base + b.flip * 8);
-    if (!barrier)
-      return t.trap(in, exec::TrapKind::kInvalid,
-                    "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
+    barrier = state.barrier(address_of(mem_desc(t, in.operand(2))));
+    if (!barrier) return no_barrier(t, in, "the copy's mbarrier");
   }
   if (c.from) {
     state.write(*c.to, to, state.read_planned(*c.from, from));
@@ -122,9 +119,7 @@ void lower_reduction(Lowering& l, const ir::Op& op) {
 void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.result(), op);
   if (!view) return;
-  int64_t bytes = view->buffer_bytes;
-  for (int64_t d : view->leading) bytes *= d;
-  emit_alloc(l, op, reserve_columns(l, op, bytes), view);
+  emit_alloc(l, op, reserve_columns(l, op, view->bytes()), view);
 }
 
 void lower_tmem_load(Lowering& l, const ir::Op& op) {

@@ -6,6 +6,7 @@
 
 #include <triton_runner/ir/enums.h>
 
+#include "ops/combine.h"
 #include "ops/elements.h"
 #include "ops/elementwise.h"
 
@@ -90,10 +91,7 @@ void lower_packed_arith(Lowering& l, const ir::Op& op) {
     }
     if (from.rank != to.rank || side.packed != (axis >= 0) || (!side.packed && !num::is_float(from.element)))
       return l.error(op, "an operand whose type or shape does not fit the result's");
-    if (side.packed) {
-      side.width = to.shape[axis];
-      for (int d = axis + 1; d < to.rank; ++d) side.inner *= to.shape[d];
-    }
+    if (side.packed) side.width = to.shape[axis], side.inner = axis_of(to, axis).inner;
     one_type &= from.element == to.element;
     p->sides.push_back(side);
   }

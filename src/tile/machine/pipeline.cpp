@@ -62,10 +62,7 @@ void lower_mask(Lowering& l, const ir::Op& op) {
   }
   const Label otherwise = l.new_label(), end = l.new_label();
   l.jump_if(l.slot(op.operand(0)), false, otherwise, op);
-  l.lower_region(*op.region(0), [&](const ir::Op& last) {
-    l.move(results, slots_of(l, last.operand_uses), last);
-    l.jump(end, last);
-  });
+  l.lower_region(*op.region(0), results, end);
   l.bind(otherwise);
   if (!elements.empty()) l.emit(run_zero, op, elements, {});
   l.bind(end);

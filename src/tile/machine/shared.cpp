@@ -69,11 +69,7 @@ const Instr* run_memdesc_index(Task& t, const Instr& in, const Index& x) {
 // An index into a dimension that the encoding covers: a slice of one.
 const Instr* run_memdesc_row(Task& t, const Instr& in, const MemView& view) {
   const int64_t i = t.bits(in.operand(1));
-  if (i < 0 || i >= view.shape[0]) {
-    return t.trap(in, exec::TrapKind::kOutOfBounds,
-                  "index " + std::to_string(i) + " into dimension 0 of " + std::to_string(view.shape[0]) +
-                      " elements in shared memory");
-  }
+  if (i < 0 || i >= view.shape[0]) return no_element(t, in, view, 0, i);
   std::vector<int64_t> at(view.shape.size(), 0);
   at[0] = i;
   MemDesc d = mem_desc(t, in.operand(0));
@@ -147,42 +143,17 @@ struct Gather {
   bool scatter;
 };
 
-const Instr* run_local_gather(Task& t, const Instr& in, const Gather& g) {
-  const MemView& view = *g.view;
-  const MemDesc d = mem_desc(t, in.operand(0));
-  const TileType& index_type = t.type(in.operand(1));
-  const void* raw = t.dense(in.operand(1));
+bool run_local_gather(Task& t, const Instr& in, const Gather& g) {
+  const int64_t n = t.type(in.operand(1)).n, size = g.view->size;
   auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2)))
                                                    : t.new_dense(in.result()));
-  std::byte* base = SharedState::of(t).bytes(d.base, view.buffer_bytes);
-  std::vector<int64_t> at(view.shape.size(), 0);
-  for (int64_t i = 0; i < index_type.n; i++) {
-    int64_t rest = i;
-    for (size_t k = at.size(); k-- > 0;) at[k] = rest % index_type.shape[k], rest /= index_type.shape[k];
-    int64_t index;
-    if (index_type.size == 8) {
-      index = static_cast<const int64_t*>(raw)[i];
-    } else if (index_type.size == 4) {
-      index = static_cast<const int32_t*>(raw)[i];
-    } else if (index_type.size == 2) {
-      index = static_cast<const int16_t*>(raw)[i];
-    } else {
-      index = static_cast<const int8_t*>(raw)[i];
-    }
-    if (index < 0 || index >= view.shape[g.axis]) {
-      std::vector<int64_t> element(at);
-      return t.trap(in, exec::TrapKind::kOutOfBounds,
-                    "index " + std::to_string(index) + " into dimension " + std::to_string(g.axis) + " of " +
-                        std::to_string(view.shape[g.axis]) + " elements in shared memory",
-                    std::move(element));
-    }
-    at[g.axis] = index;
-    const int64_t place = view.place_of(at) ^ d.flip;
-    std::byte* p = base + (place + padding_before(view.encoding, place)) * view.size;
-    std::byte* v = values + i * view.size;
-    std::memcpy(g.scatter ? p : v, g.scatter ? v : p, view.size);
+  Picked picked(t, in, *g.view, g.axis, mem_desc(t, in.operand(0)), in.operand(1));
+  for (int64_t i = 0; i < n; i++, values += size) {
+    std::byte* p = picked.at(i);
+    if (!p) return false;
+    std::memcpy(g.scatter ? p : values, g.scatter ? values : p, static_cast<size_t>(size));
   }
-  return next(in);
+  return true;
 }
 
 bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& slice) {
@@ -211,13 +182,39 @@ bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& sli
   return true;
 }
 
-int64_t bytes_of(const MemView& view) {
-  int64_t n = view.buffer_bytes;
-  for (int64_t d : view.leading) n *= d;
-  return n;
+}  // namespace
+
+const Instr* no_element(Task& t, const Instr& in, const MemView& view, int axis, int64_t index,
+                        std::vector<int64_t> element) {
+  return t.trap(in, exec::TrapKind::kOutOfBounds,
+                "index " + std::to_string(index) + " into dimension " + std::to_string(axis) + " of " +
+                    std::to_string(view.shape[axis]) + " elements in shared memory",
+                std::move(element));
 }
 
-}  // namespace
+Picked::Picked(Task& t, const Instr& in, const MemView& view, int axis, MemDesc d, Slot indices)
+    : t_(t),
+      in_(in),
+      view_(view),
+      axis_(axis),
+      d_(d),
+      type_(t.type(indices)),
+      indices_(t, indices),
+      base_(SharedState::of(t).bytes(d.base, view.buffer_bytes)),
+      index_(view.shape.size()) {}
+
+std::byte* Picked::at(int64_t i) {
+  int64_t rest = i;
+  for (size_t k = index_.size(); k-- > 0;) index_[k] = rest % type_.shape[k], rest /= type_.shape[k];
+  const int64_t index = indices_.integer(i);
+  if (index < 0 || index >= view_.shape[axis_]) {
+    no_element(t_, in_, view_, axis_, index, index_);
+    return nullptr;
+  }
+  index_[axis_] = index;
+  const int64_t place = view_.place_of(index_) ^ d_.flip;
+  return base_ + (place + padding_before(view_.encoding, place)) * view_.size;
+}
 
 void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view) {
   auto* alloc = l.make<Alloc>(static_cast<uint32_t>(base), nullptr);
@@ -232,7 +229,7 @@ void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view
 void lower_local_alloc(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.result(), op);
   if (!view) return;
-  emit_alloc(l, op, l.reserve_shared(bytes_of(*view), 128), view);
+  emit_alloc(l, op, l.reserve_shared(view->bytes(), 128), view);
 }
 
 // Memory that several buffers begin with, as large as the largest of them, or larger where it says so: what
@@ -247,7 +244,7 @@ void lower_storage_alias_spec(Lowering& l, const ir::Op& op) {
     if (!view) return;
     if (view->tensor_memory)
       return l.error(op, "buffers of tensor memory in the place of others are not supported");
-    bytes = std::max(bytes, bytes_of(*view));
+    bytes = std::max(bytes, view->bytes());
   }
   emit_alloc(l, op, l.reserve_shared(std::max<int64_t>(bytes, 1), 128), nullptr);
 }
@@ -330,17 +327,17 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
                        std::to_string(from->splits() / to->splits()) +
                        " copies of one: copies that differ are not supported");
   const Slot view = l.slot(op.operand(0)), result = l.slot(op.result());
-  if (bytes_of(*to) <= bytes_of(*from)) {
+  if (to->bytes() <= from->bytes()) {
     l.emit<run_memdesc_reinterpret>(op, {result}, {view}, l.make<Resize>(from->size, to->size, 0, 0));
     return;
   }
   const ir::Value* allocation = to->tensor_memory ? nullptr : allocation_of(op.operand(0));
   const MemView* whole = allocation ? mem_view(l, *allocation, op) : from;
-  if (bytes_of(*to) > bytes_of(*whole))
-    return l.error(op, "a buffer of " + std::to_string(bytes_of(*whole)) + " bytes as one of " +
-                           std::to_string(bytes_of(*to)));
+  if (to->bytes() > whole->bytes())
+    return l.error(op, "a buffer of " + std::to_string(whole->bytes()) + " bytes as one of " +
+                           std::to_string(to->bytes()));
   l.emit<run_memdesc_reinterpret>(op, {result}, {view, l.slot(allocation)},
-                                  l.make<Resize>(from->size, to->size, bytes_of(*to), bytes_of(*whole)));
+                                  l.make<Resize>(from->size, to->size, to->bytes(), whole->bytes()));
 }
 
 namespace {

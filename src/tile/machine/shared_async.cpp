@@ -15,8 +15,8 @@ struct AsyncCopy {
 
 const Instr* run_async_copy(Task& t, const Instr& in, const AsyncCopy& c) {
   const Slot tile = in.result();
-  auto slot = [&](int operand) { return operand < 0 ? kNoSlot : int64_t{in.operand(operand)}; };
-  if (!load_tile(t, in, tile, in.operand(c.pointers), slot(c.mask), slot(c.other))) return nullptr;
+  if (!load_tile(t, in, tile, in.operand(c.pointers), slot_at(in, c.mask), slot_at(in, c.other)))
+    return nullptr;
   t.dense(tile);
   Value& v = t.value(tile);
   // The elements travel on as they are; nobody else has them.
@@ -29,14 +29,9 @@ const Instr* run_async_copy(Task& t, const Instr& in, const AsyncCopy& c) {
 }  // namespace
 
 Access async_access_of(const Instr& in) {
-  Access a;
-  if (in.run != handler<run_async_copy>) return a;
+  if (in.run != handler<run_async_copy>) return {};
   const auto& c = in.as<AsyncCopy>();
-  a.kind = AccessKind::kLoad;
-  a.ptr = in.operand(c.pointers);
-  if (c.mask >= 0) a.mask = in.operand(c.mask);
-  if (c.other >= 0) a.other = in.operand(c.other);
-  return a;
+  return {AccessKind::kLoad, slot_at(in, c.pointers), slot_at(in, c.mask), slot_at(in, c.other)};
 }
 
 namespace {
@@ -56,9 +51,7 @@ void run_wait_all(Task& t, const Instr&) {
 void emit_async_copy(Lowering& l, const ir::Op& op, ir::GroupName memory, Slot pointers, bool zero) {
   const MemView* view = mem_view(l, *op.operand_of(memory), op);
   if (!view) return;
-  std::vector<int64_t> shape(view->leading);
-  shape.insert(shape.end(), view->shape.begin(), view->shape.end());
-  const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
+  const Slot tile = l.new_slot(l.tile_type(view->element, view->whole_shape()));
   auto* copy = l.make<AsyncCopy>(l.make<MemPlan>(*view), 0, 1);
   std::vector<Slot> operands{l.slot(op.operand_of(memory)), pointers};
   const auto mask = optional_slot(l, op.operand_of("mask"));
@@ -76,13 +69,7 @@ void lower_async_copy_global_to_local(Lowering& l, const ir::Op& op) {
 }
 
 void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
-  const ir::Type& offsets = *op.operand_of("offsets")->type;
-  const TileType* pointer = l.type(op.operand_of("ptr")->type);
-  const Slot pointers =
-      l.new_slot(l.tile_type(num::Type::kPointer, {offsets.shape.begin(), offsets.shape.end()}));
-  emit_addptr(l, op, pointers, l.slot(op.operand_of("ptr")), l.slot(op.operand_of("offsets")),
-              pointer->pointee);
-  emit_async_copy(l, op, "dest", pointers, true);
+  emit_async_copy(l, op, "dest", buffer_pointers(l, op), true);
 }
 
 void lower_async_commit_group(Lowering& l, const ir::Op& op) { l.emit<run_commit>(op, {}, {}); }

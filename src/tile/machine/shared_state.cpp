@@ -181,6 +181,11 @@ size_t SharedState::copies_to(uint32_t address) const {
   }));
 }
 
+const Instr* no_barrier(Task& t, const Instr& in, std::string_view whose) {
+  return t.trap(in, exec::TrapKind::kInvalid,
+                std::string(whose) + " was not initialised, was invalidated, or was overwritten");
+}
+
 const Instr* arrive(Task& t, const Instr& in, Mbarrier& barrier, const machine::Arrival& arrival) {
   const Mbarrier before = barrier;
   if (const std::string fault = barrier.arrive(arrival); !fault.empty())

@@ -300,16 +300,22 @@ bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc) {
   const auto address = static_cast<uint64_t>(t.bits(slot));
   if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
       !t.worker->memory.readable(address, exec::kTensorMapBytes)) {
-    t.trap_access(in, address, exec::kTensorMapBytes, false, -1, t.type(slot));
-    return false;
+    return t.trap_access(in, address, exec::kTensorMapBytes, false, -1, t.type(slot));
   }
   if (auto found = exec::decode_tensor_map(reinterpret_cast<const std::byte*>(address))) {
     desc = from_host(*found);
     return true;
   }
-  t.trap(in, exec::TrapKind::kInvalid,
-         "the 128 bytes that the descriptor points to hold no tensor descriptor of this engine");
-  return false;
+  return t.trap(in, exec::TrapKind::kInvalid,
+                "the 128 bytes that the descriptor points to hold no tensor descriptor of this engine");
+}
+
+bool open_box(Task& t, const Instr& in, const TensorDescriptor& desc, const BlockType& block, Box& box) {
+  box.rank = static_cast<int>(block.shape.size());
+  std::copy(block.shape.begin(), block.shape.end(), box.shape);
+  return desc.rank == box.rank || t.trap(in, exec::TrapKind::kInvalid,
+                                         "a descriptor of rank " + std::to_string(desc.rank) +
+                                             " where its type says " + std::to_string(box.rank));
 }
 
 BlockType block_type(Lowering& l, const ir::Value& desc, const ir::Type* block) {
@@ -350,27 +356,15 @@ struct BlockAccess {
   machine::Update update = nullptr;  // a reduction
 };
 
-const Instr* run_block(Task& t, const Instr& in, const BlockAccess& a) {
+bool run_block(Task& t, const Instr& in, const BlockAccess& a) {
   TensorDescriptor desc;
-  if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
-  Box box{static_cast<int>(a.block.shape.size()), {}, {}};
-  if (desc.rank != box.rank)
-    return t.trap(in, exec::TrapKind::kInvalid,
-                  "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
-                      std::to_string(box.rank));
-  for (int d = 0; d < box.rank; d++) {
-    box.at[d] = t.bits(in.operand(a.first_index + d));
-    box.shape[d] = a.block.shape[d];
-  }
-  bool ok;
-  if (a.source < 0) {
-    ok = load_block(t, in, desc, box, a.block.type, t.new_dense(in.result()));
-  } else if (a.update) {
-    ok = reduce_block(t, in, desc, box, a.block.type, a.update, t.dense(in.operand(a.source)));
-  } else {
-    ok = store_block(t, in, desc, box, a.block.type, t.dense(in.operand(a.source)));
-  }
-  return ok ? next(in) : nullptr;
+  Box box;
+  if (!tensor_desc(t, in, in.operand(0), desc) || !open_box(t, in, desc, a.block, box)) return false;
+  for (int d = 0; d < box.rank; d++) box.at[d] = t.bits(in.operand(a.first_index + d));
+  if (a.source < 0) return load_block(t, in, desc, box, a.block.type, t.new_dense(in.result()));
+  const void* from = t.dense(in.operand(a.source));
+  return a.update ? reduce_block(t, in, desc, box, a.block.type, a.update, from)
+                  : store_block(t, in, desc, box, a.block.type, from);
 }
 
 struct RowAccess {

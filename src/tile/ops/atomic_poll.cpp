@@ -67,12 +67,8 @@ const Instr* run_poll(Task& t, const Instr& in) {
 }  // namespace
 
 Access poll_access_of(const Instr& in) {
-  Access a;
-  if (in.run != run_poll) return a;
-  a.kind = AccessKind::kPoll;
-  a.ptr = in.operand(0);
-  a.expected = in.operand(1);
-  return a;
+  if (in.run != run_poll) return {};
+  return {.kind = AccessKind::kPoll, .ptr = slot_at(in, 0), .expected = slot_at(in, 1)};
 }
 
 void lower_atomic_load(Lowering& l, const ir::Op& op) {

@@ -83,10 +83,6 @@ uint64_t atomic_cas(num::Type type, uint64_t address, uint64_t expected, uint64_
 
 namespace {
 
-struct RmwData {
-  Rmw kind;
-};
-
 // f(lane, address) for every lane that is on, after all were checked; gives each lane's result.
 template <class F>
 const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
@@ -120,19 +116,17 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
   return next(in);
 }
 
-const Instr* run_rmw(Task& t, const Instr& in) {
-  Rmw kind = in.as<RmwData>().kind;
+const Instr* run_rmw(Task& t, const Instr& in, const Rmw& kind) {
   num::Type type = t.type(in.result()).element;
   Elements value(t, in.operand(1));
   const bool watched = t.worker->launch->progress.is_watched();
   bool changed = false;
-  const Instr* then =
-      each_lane(t, in, in.num_operands > 2 ? in.operand(2) : kNoSlot, [&](int64_t i, uint64_t address) {
-        const uint64_t old = atomic_rmw(kind, type, address, value[i]);
-        if (watched) [[unlikely]]
-          changed |= combine(kind, type, old, value[i]) != old;
-        return old;
-      });
+  const Instr* then = each_lane(t, in, slot_at(in, 2), [&](int64_t i, uint64_t address) {
+    const uint64_t old = atomic_rmw(kind, type, address, value[i]);
+    if (watched) [[unlikely]]
+      changed |= combine(kind, type, old, value[i]) != old;
+    return old;
+  });
   if (changed) t.worker->launch->made_progress();
   return then;
 }
@@ -153,25 +147,22 @@ const Instr* run_cas(Task& t, const Instr& in) {
 }  // namespace
 
 Access atomic_access_of(const Instr& in) {
-  Access a;
-  if (in.run != run_rmw && in.run != run_cas) return a;
-  a.kind = AccessKind::kAtomic;
-  a.ptr = in.operand(0);
-  if (in.run == run_cas) {
-    a.expected = in.operand(1);
-    a.value = in.operand(2);
-  } else {
-    a.value = in.operand(1);
-    if (in.num_operands > 2) a.mask = in.operand(2);
-  }
-  return a;
+  if (in.run == handler<run_rmw>)
+    return {
+        .kind = AccessKind::kAtomic, .ptr = slot_at(in, 0), .mask = slot_at(in, 2), .value = slot_at(in, 1)};
+  if (in.run == run_cas)
+    return {.kind = AccessKind::kAtomic,
+            .ptr = slot_at(in, 0),
+            .value = slot_at(in, 2),
+            .expected = slot_at(in, 1)};
+  return {};
 }
 
 void emit_atomic_rmw(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot value,
                      std::optional<Slot> mask, Rmw kind) {
   std::vector<Slot> operands = {ptrs, value};
   if (mask) operands.push_back(*mask);
-  l.emit(run_rmw, op, {result}, std::move(operands), l.make<RmwData>(kind));
+  l.emit<run_rmw>(op, {result}, std::move(operands), l.make<Rmw>(kind));
 }
 
 void emit_atomic_cas(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot expected, Slot value) {

@@ -195,10 +195,7 @@ bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, nu
                  num::Ahead& next) {
   const Slot tile = in.result(l.result), ptr = in.operand(l.side);
   const TileType& type = t.type(tile);
-  auto slot = [&](int64_t operand) {
-    return operand == kNoSlot ? kNoSlot : int64_t{in.operand(static_cast<uint32_t>(operand))};
-  };
-  int64_t mask = slot(l.mask);
+  int64_t mask = slot_at(in, l.mask);
   if (mask != kNoSlot && t.is_uniform(static_cast<Slot>(mask)) && t.bits(static_cast<Slot>(mask)))
     mask = kNoSlot;
   Block block;
@@ -212,7 +209,7 @@ bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, nu
     next = next_block(t, tile, block, type.size);
     return true;
   }
-  if (!load_tile(t, l.load, tile, ptr, mask, slot(l.other))) return false;
+  if (!load_tile(t, l.load, tile, ptr, mask, slot_at(in, l.other))) return false;
   view = matrix_view(t, tile, as);
   return true;
 }

@@ -5,6 +5,7 @@
 #include <triton_runner/num/types.h>
 
 #include "lowering.h"
+#include "ops/combine.h"
 #include "ops/dot.h"
 
 namespace triton_runner::tile {
@@ -12,21 +13,21 @@ namespace {
 
 struct Unpack {
   num::Type to;
-  int64_t outer, packed,
-      inner;  // the packed dimension doubles: [outer, packed, inner] -> [outer, 2 packed, inner]
+  Axis packed;  // the dimension doubles: [outer, length, inner] -> [outer, 2 length, inner]
 };
 
 void unpack(const Unpack& u, const uint8_t* bytes, void* out) {
-  if (u.inner == 1) return num::unpack_f4(out, u.to, bytes, u.outer * u.packed);
+  const auto [outer, length, inner] = u.packed;
+  if (inner == 1) return num::unpack_f4(out, u.to, bytes, outer * length);
   const auto size = static_cast<int64_t>(num::size_of(u.to));
   auto* to = static_cast<std::byte*>(out);
-  std::vector<std::byte> row(2 * u.inner * size);
-  for (int64_t r = 0; r < u.outer * u.packed; r++) {
+  std::vector<std::byte> row(2 * inner * size);
+  for (int64_t r = 0; r < outer * length; r++) {
     // A row of bytes becomes two rows: the low halves, then the high halves.
-    num::unpack_f4(row.data(), u.to, bytes + r * u.inner, u.inner);
-    std::byte* two = to + 2 * r * u.inner * size;
-    num::copy_strided(two, 1, row.data(), 2, u.inner, size);
-    num::copy_strided(two + u.inner * size, 1, row.data() + size, 2, u.inner, size);
+    num::unpack_f4(row.data(), u.to, bytes + r * inner, inner);
+    std::byte* two = to + 2 * r * inner * size;
+    num::copy_strided(two, 1, row.data(), 2, inner, size);
+    num::copy_strided(two + inner * size, 1, row.data() + size, 2, inner, size);
   }
 }
 
@@ -40,8 +41,7 @@ bool unpacking(Lowering& l, const ir::Op& op, num::Type to, Unpack& u) {
   const int64_t axis = op.int_attr("axis", from.rank - 1);
   if (from.size != 1 || axis < 0 || axis >= from.rank || result.n != 2 * from.n)
     return l.error(op, "pairs of four-bit floats that do not fill the result"), false;
-  u = {to, 1, from.shape[axis], 1};
-  for (int d = 0; d < from.rank; d++) (d < axis ? u.outer : u.inner) *= d == axis ? 1 : from.shape[d];
+  u = {to, axis_of(from, axis)};
   return true;
 }
 
@@ -129,9 +129,9 @@ void lower_downcast(Lowering& l, const ir::Op& op, bool packed) {
            (d == axis ? from.shape[d] % scale.shape[d] == 0 : from.shape[d] == scale.shape[d]);
   }
   if (!fits) return l.error(op, "a scaled downcast of these types and shapes is not supported");
+  const Axis a = axis_of(from, axis);
   auto* d = l.make<Downcast>(packed, from.element, packed ? num::Type::kF4E2M1FN : to.element,
-                             from.shape[axis] / scale.shape[axis], int64_t{1}, from.shape[axis]);
-  for (int k = axis + 1; k < from.rank; k++) d->inner *= from.shape[k];
+                             a.length / scale.shape[axis], a.inner, a.length);
   l.emit<run_scaled_downcast>(op, {l.slot(op.result())},
                               {l.slot(op.operand_of("src")), l.slot(op.operand_of("scale"))}, d);
 }
@@ -169,12 +169,8 @@ void lower_upcast_mxfp(Lowering& l, const ir::Op& op) {
          (u->packed ? from.size == 1 : num::is_float(u->from));
   if (!fits) return l.error(op, "an upcast of these types and shapes is not supported");
   u->group = 32;
-  for (int d = axis + 1; d < to.rank; d++) u->inner *= to.shape[d];
-  if (u->packed) {
-    u->pairs = {num::Type::kF32, 1, from.shape[packed_axis], 1};
-    for (int d = 0; d < to.rank; d++)
-      (d < packed_axis ? u->pairs.outer : u->pairs.inner) *= d == packed_axis ? 1 : from.shape[d];
-  }
+  u->inner = axis_of(to, axis).inner;
+  if (u->packed) u->pairs = {num::Type::kF32, axis_of(from, packed_axis)};
   l.emit<run_scaled_upcast>(op, {l.slot(op.result())},
                             {l.slot(op.operand_of("src")), l.slot(op.operand_of("scale"))}, u);
 }

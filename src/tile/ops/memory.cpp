@@ -263,34 +263,25 @@ bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask) {
 
 namespace {
 
-const Instr* run_load(Task& t, const Instr& in, const LoadData& d) {
-  int64_t mask = d.mask < 0 ? kNoSlot : in.operand(static_cast<uint32_t>(d.mask));
-  int64_t other = d.other < 0 ? kNoSlot : in.operand(static_cast<uint32_t>(d.other));
-  return load_tile(t, in, in.result(), in.operand(0), mask, other) ? next(in) : nullptr;
+bool run_load(Task& t, const Instr& in, const LoadData& d) {
+  return load_tile(t, in, in.result(), in.operand(0), slot_at(in, d.mask), slot_at(in, d.other));
 }
 
-const Instr* run_store(Task& t, const Instr& in) {
-  int64_t mask = in.num_operands > 2 ? in.operand(2) : kNoSlot;
-  return store_tile(t, in, in.operand(0), in.operand(1), mask) ? next(in) : nullptr;
+bool run_store(Task& t, const Instr& in) {
+  return store_tile(t, in, in.operand(0), in.operand(1), slot_at(in, 2));
 }
 
 }  // namespace
 
 Access access_of(const Instr& in) {
-  Access a;
   if (in.run == handler<run_load>) {
     const auto& d = in.as<LoadData>();
-    a.kind = AccessKind::kLoad;
-    a.ptr = in.operand(0);
-    if (d.mask >= 0) a.mask = in.operand(static_cast<uint32_t>(d.mask));
-    if (d.other >= 0) a.other = in.operand(static_cast<uint32_t>(d.other));
-  } else if (in.run == run_store) {
-    a.kind = AccessKind::kStore;
-    a.ptr = in.operand(0);
-    a.value = in.operand(1);
-    if (in.num_operands > 2) a.mask = in.operand(2);
+    return {AccessKind::kLoad, slot_at(in, 0), slot_at(in, d.mask), slot_at(in, d.other)};
   }
-  return a;
+  if (in.run == handler<run_store>)
+    return {
+        .kind = AccessKind::kStore, .ptr = slot_at(in, 0), .mask = slot_at(in, 2), .value = slot_at(in, 1)};
+  return {};
 }
 
 void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optional<Slot> mask,
@@ -305,7 +296,7 @@ void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optio
 void emit_store(Lowering& l, const ir::Op& op, Slot ptrs, Slot value, std::optional<Slot> mask) {
   std::vector<Slot> operands = {ptrs, value};
   if (mask) operands.push_back(*mask);
-  l.fusible(l.emit(run_store, op, {}, std::move(operands)), Fusion::kStore);
+  l.fusible(l.emit<run_store>(op, {}, std::move(operands)), Fusion::kStore);
 }
 
 void lower_load(Lowering& l, const ir::Op& op) {
@@ -317,7 +308,7 @@ void lower_load(Lowering& l, const ir::Op& op) {
 
 void lower_store(Lowering& l, const ir::Op& op) {
   if (l.type_of(op.operand(0))->size == 0) return lower_block_store(l, op);
-  l.fusible(l.emit(run_store, op), Fusion::kStore);
+  l.fusible(l.emit<run_store>(op), Fusion::kStore);
 }
 
 }  // namespace triton_runner::tile

@@ -2,6 +2,7 @@
 // have nothing to do.
 #include <cinttypes>
 
+#include <triton_runner/exec/numbers.h>
 #include <triton_runner/exec/stopper.h>
 #include <triton_runner/ir/enums.h>
 #include <triton_runner/num/elementwise.h>
@@ -152,18 +153,13 @@ void lower_subui_extended(Lowering& l, const ir::Op& op) {
 
 namespace {
 
-struct AssertData {
-  std::string message;
-};
-
-const Instr* run_assert(Task& t, const Instr& in) {
+const Instr* run_assert(Task& t, const Instr& in, const std::string& message) {
   Slot s = in.operand(0);
   if (t.is_uniform(s) && t.bits(s)) return next(in);
   const TileType& ty = t.type(s);
   const auto* ok = t.dense<uint8_t>(s);
   for (int64_t i = 0; i < ty.n; ++i) {
     if (ok[i]) continue;
-    const std::string& message = in.as<AssertData>().message;
     return t.trap(in, exec::TrapKind::kAssert, message.empty() ? "the condition is false" : message,
                   ty.index_of(i));
   }
@@ -199,23 +195,17 @@ void run_print(Task& t, const Instr& in) {
   const auto& d = in.as<PrintData>();
   const auto& id = t.program->id;
   std::string text;
-  std::string pid = "pid (" + std::to_string(id[0]) + ", " + std::to_string(id[1]) + ", " +
-                    std::to_string(id[2]) + ") idx (";
+  const std::string pid = "pid (" + exec::numbers_text(id) + ") idx (";
   if (in.num_operands == 0) text = pid + ")" + d.prefix + "\n";
   for (uint32_t o = 0; o < in.num_operands; ++o) {
     const TileType& ty = t.type(in.operand(o));
     const auto* data = t.dense<std::byte>(in.operand(o));
     std::vector<int64_t> at(ty.rank);
     for (int64_t i = 0; i < ty.n; ++i) {
-      text += pid;
-      for (int k = 0; k < ty.rank; ++k) text += (k ? ", " : "") + std::to_string(at[k]);
-      text += ")" + d.prefix;
+      text += pid + exec::numbers_text(at) + ")" + d.prefix;
       if (in.num_operands > 1) text += "(operand " + std::to_string(o) + ") ";
       text += format_element(data + i * ty.size, ty, d.hex, o >= d.is_signed.size() || d.is_signed[o]) + "\n";
-      for (int k = ty.rank - 1; k >= 0; --k) {
-        if (++at[k] < ty.shape[k]) break;
-        at[k] = 0;
-      }
+      next_index(at, ty.shape);
     }
   }
   observer->on_print(text, id);
@@ -234,10 +224,10 @@ void lower_assume(Lowering& l, const ir::Op& op) {
 void lower_zero(Lowering& l, const ir::Op& op) { l.emit(run_zero, op, {l.slot(op.result())}, {}); }
 
 void lower_assert(Lowering& l, const ir::Op& op) {
-  auto* d = l.make<AssertData>();
+  auto* message = l.make<std::string>();
   for (const char* key : {"message", "msg"})
-    if (const ir::Attr* a = op.attr(key)) d->message = std::string(a->string);
-  l.emit(run_assert, op, {}, {l.slot(op.operand(0))}, d);
+    if (const ir::Attr* a = op.attr(key)) *message = std::string(a->string);
+  l.emit<run_assert>(op, {}, {l.slot(op.operand(0))}, message);
 }
 
 void lower_print(Lowering& l, const ir::Op& op) {

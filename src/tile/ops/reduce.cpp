@@ -129,30 +129,22 @@ void put(void* out, const Axis& a, int64_t start, int64_t count, const void* in,
 
 void run_known_reduce(Task& t, const Instr& in, const ReduceData& d) {
   const void* from = t.dense(in.operand(0));
-  Slot r = in.result();
-  if (t.type(r).rank == 0) {
-    alignas(8) std::byte element[8];
-    d.reduce(element, from, d.axis.outer, d.axis.length, d.axis.inner);
-    t.set_uniform_from(r, element);
-  } else {
-    d.reduce(t.new_dense(r), from, d.axis.outer, d.axis.length, d.axis.inner);
-  }
+  const Slot r = in.result();
+  const bool scalar = t.type(r).rank == 0;
+  alignas(8) std::byte element[8];
+  d.reduce(scalar ? element : t.new_dense(r), from, d.axis.outer, d.axis.length, d.axis.inner);
+  if (scalar) t.set_uniform_from(r, element);
 }
 
 void run_known_arg(Task& t, const Instr& in, const ReduceData& d) {
   const void* values = t.dense(in.operand(0));
   const auto* indices = t.dense<int32_t>(in.operand(1));
-  if (t.type(in.result()).rank == 0) {
-    alignas(8) std::byte value[8];
-    int32_t index;
-    d.arg(value, &index, values, indices, d.axis.outer, d.axis.length, d.axis.inner, d.tie_break_left);
-    t.set_uniform_from(in.result(0), value);
-    t.set_uniform(in.result(1), index);
-  } else {
-    void* out = t.new_dense(in.result(0));
-    d.arg(out, t.new_dense<int32_t>(in.result(1)), values, indices, d.axis.outer, d.axis.length, d.axis.inner,
-          d.tie_break_left);
-  }
+  const bool scalar = t.type(in.result()).rank == 0;
+  alignas(8) std::byte value[8];
+  int32_t index;
+  d.arg(scalar ? value : t.new_dense(in.result(0)), scalar ? &index : t.new_dense<int32_t>(in.result(1)),
+        values, indices, d.axis.outer, d.axis.length, d.axis.inner, d.tie_break_left);
+  if (scalar) t.set_uniform_from(in.result(0), value), t.set_uniform(in.result(1), index);
 }
 
 void run_known_scan(Task& t, const Instr& in, const ReduceData& d) {
@@ -328,34 +320,49 @@ struct Undefined {
 
 }  // namespace
 
-void lower_reduce(Lowering& l, const ir::Op& op) {
+// By num's loop where the function is one that it knows, else the function for many elements at once, or, where it has
+// control flow, for one after the other.
+static void lower_along(Lowering& l, const ir::Op& op, bool scan) {
   auto* d = l.make<ReduceData>();
   if (!prepare(l, op, d)) return;
   const ir::Region& region = *op.region(0);
-  num::Type element = l.type_of(op.operand(0))->element;
+  const num::Type element = l.type_of(op.operand(0))->element;
   const bool observed = l.observes(region);
-  if (auto known = known_combiner(region); known && d->count == 1)
-    if ((d->reduce = num::reduce_fn(*known, element))) {
+  if (auto known = known_combiner(region); known && d->count == 1) {
+    d->reduce = scan ? nullptr : num::reduce_fn(*known, element);
+    d->scan = scan ? num::scan_fn(*known, element) : nullptr;
+    if (d->reduce || d->scan) {
       if (observed)
-        if (auto order = order_of(*known, element, d->axis, false))
-          return lower_rounds(l, op, *order, false, false);
+        if (auto order = order_of(*known, element, d->axis, scan))
+          return lower_rounds(l, op, *order, scan, d->reverse);
+      if (scan) return void(l.emit<run_known_scan>(op, d));
       d->part = num::reduce_part_fn(*known, element);
       return l.fusible(l.emit<run_known_reduce>(op, d), Fusion::kReduce);
     }
-  if (d->count == 2 && l.type_of(op.operand(1))->element == num::Type::kI32)
+  }
+  if (!scan && d->count == 2 && l.type_of(op.operand(1))->element == num::Type::kI32)
     if (auto known = known_arg(region, &d->tie_break_left))
       if ((d->arg = num::arg_reduce_fn(*known, element))) return void(l.emit<run_known_arg>(op, d));
   std::vector<Slot> operands = slots_of(l, op.operand_uses);
-  bool scalar = needs_scalars(region);
-  if (observed && !scalar) return lower_rounds(l, op, Order::kHalves, false, false);
-  if (scalar)
+  if (needs_scalars(region)) {
     make_scalar_level(l, region, d, &operands);
+    l.emit(scan ? handler<run_sequential<true>> : handler<run_sequential<false>>, op, slots_of(l, op.results),
+           operands, d);
+    return;
+  }
+  if (observed) return lower_rounds(l, op, scan ? Order::kDoubling : Order::kHalves, scan, d->reverse);
+  auto add_level = [&](int64_t steps) {
+    d->levels.push_back(make_level(l, region, d->axis.outer * steps * d->axis.inner, &operands));
+  };
+  if (scan)
+    for (int64_t distance = 1; distance < d->axis.length; distance *= 2) add_level(d->axis.length - distance);
   else
-    for (int64_t length = d->axis.length; length > 1; length -= length / 2)
-      d->levels.push_back(make_level(l, region, d->axis.outer * (length / 2) * d->axis.inner, &operands));
-  l.emit(scalar ? handler<run_sequential<false>> : handler<run_reduce>, op, slots_of(l, op.results), operands,
-         d);
+    for (int64_t length = d->axis.length; length > 1; length -= length / 2) add_level(length / 2);
+  l.emit(scan ? handler<run_scan> : handler<run_reduce>, op, slots_of(l, op.results), operands, d);
 }
+
+void lower_reduce(Lowering& l, const ir::Op& op) { lower_along(l, op, false); }
+void lower_scan(Lowering& l, const ir::Op& op) { lower_along(l, op, true); }
 
 // An element along the axis is enough.
 void shadow_reduce(ShadowRule& r) {
@@ -366,32 +373,6 @@ void shadow_reduce(ShadowRule& r) {
       if (undefined.at(e / a.inner, k, e % a.inner)) return true;
     return false;
   });
-}
-
-void lower_scan(Lowering& l, const ir::Op& op) {
-  auto* d = l.make<ReduceData>();
-  if (!prepare(l, op, d)) return;
-  const ir::Region& region = *op.region(0);
-  const bool observed = l.observes(region);
-  const num::Type element = l.type_of(op.operand(0))->element;
-  if (auto known = known_combiner(region); known && d->count == 1)
-    if ((d->scan = num::scan_fn(*known, element))) {
-      if (observed)
-        if (auto order = order_of(*known, element, d->axis, true))
-          return lower_rounds(l, op, *order, true, d->reverse);
-      return void(l.emit<run_known_scan>(op, d));
-    }
-  std::vector<Slot> operands = slots_of(l, op.operand_uses);
-  bool scalar = needs_scalars(region);
-  if (observed && !scalar) return lower_rounds(l, op, Order::kDoubling, true, d->reverse);
-  if (scalar)
-    make_scalar_level(l, region, d, &operands);
-  else
-    for (int64_t distance = 1; distance < d->axis.length; distance *= 2)
-      d->levels.push_back(
-          make_level(l, region, d->axis.outer * (d->axis.length - distance) * d->axis.inner, &operands));
-  l.emit(scalar ? handler<run_sequential<true>> : handler<run_scan>, op, slots_of(l, op.results), operands,
-         d);
 }
 
 // The same, of those that come before.

@@ -176,10 +176,7 @@ const Instr* run_gather(Task& t, const Instr& in) {
     for (int d = 0; d < to.rank; ++d)
       if (d != axis) offset += at[d] * from.dense_strides[d];
     std::memcpy(out + i * to.size, src + offset * to.size, to.size);
-    for (int d = to.rank - 1; d >= 0; --d) {
-      if (++at[d] < to.shape[d]) break;
-      at[d] = 0;
-    }
+    next_index(at, to.shape);
   }
   return next(in);
 }
