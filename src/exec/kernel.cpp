@@ -1,4 +1,5 @@
 // Arguments and grids against what a kernel takes, and the texts of its faults.
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/numbers.h>
 
@@ -6,17 +7,13 @@ namespace triton_runner::exec {
 namespace {
 
 const char* kind_name(ParamKind kind) {
-  switch (kind) {
-    case ParamKind::kPointer:
-      return "a pointer";
-    case ParamKind::kInteger:
-      return "an integer";
-    case ParamKind::kFloat:
-      return "a float";
-    case ParamKind::kTensorDesc:
-      return "a tensor descriptor";
-  }
-  return "?";
+  static constexpr std::pair<ParamKind, const char*> kNames[] = {
+      {ParamKind::kPointer, "a pointer"},
+      {ParamKind::kInteger, "an integer"},
+      {ParamKind::kFloat, "a float"},
+      {ParamKind::kTensorDesc, "a tensor descriptor"},
+  };
+  return base::look_up(kNames, kind).value_or("?");
 }
 
 std::string signature(const Kernel& kernel) {
@@ -94,41 +91,26 @@ base::Status check_programs(const LaunchOptions& options) {
 }
 
 const char* trap_name(TrapKind kind) {
-  switch (kind) {
-    case TrapKind::kOutOfBounds:
-      return "out of bounds";
-    case TrapKind::kMisaligned:
-      return "misaligned access";
-    case TrapKind::kDivisionByZero:
-      return "division by zero";
-    case TrapKind::kAssert:
-      return "assertion failed";
-    case TrapKind::kDeadlock:
-      return "deadlock";
-    case TrapKind::kOutOfMemory:
-      return "out of memory";
-    case TrapKind::kTimeout:
-      return "timeout";
-    case TrapKind::kInterrupted:
-      return "interrupted";
-    case TrapKind::kUnsupported:
-      return "unsupported";
-    case TrapKind::kUninitialized:
-      return "uninitialized value";
-    case TrapKind::kNan:
-      return "not a number";
-    case TrapKind::kRace:
-      return "data race";
-    case TrapKind::kHazard:
-      return "hazard";
-    case TrapKind::kOverflow:
-      return "integer overflow";
-    case TrapKind::kHint:
-      return "false hint";
-    case TrapKind::kInvalid:
-      return "invalid operation";
-  }
-  return "?";
+  static constexpr std::pair<TrapKind, const char*> kNames[] = {
+      {TrapKind::kOutOfBounds, "out of bounds"},
+      {TrapKind::kMisaligned, "misaligned access"},
+      {TrapKind::kDivisionByZero, "division by zero"},
+      {TrapKind::kAssert, "assertion failed"},
+      {TrapKind::kDeadlock, "deadlock"},
+      {TrapKind::kOutOfMemory, "out of memory"},
+      {TrapKind::kTimeout, "timeout"},
+      {TrapKind::kInterrupted, "interrupted"},
+      {TrapKind::kUnsupported, "unsupported"},
+      {TrapKind::kUninitialized, "uninitialized value"},
+      {TrapKind::kNan, "not a number"},
+      {TrapKind::kRace, "data race"},
+      {TrapKind::kHazard, "hazard"},
+      {TrapKind::kOverflow, "integer overflow"},
+      {TrapKind::kHint, "false hint"},
+      {TrapKind::kInvalid, "invalid operation"},
+  };
+  static_assert(std::size(kNames) == static_cast<size_t>(TrapKind::kInvalid) + 1);
+  return base::look_up(kNames, kind).value_or("?");
 }
 
 std::string Trap::str() const {

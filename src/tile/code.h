@@ -45,8 +45,8 @@ struct Instr {
 };
 inline const Instr* next(const Instr& in) { return &in + 1; }
 
-// The handler that a function is which says less: one that gives nothing goes on with the next instruction, and so does one
-// that gives true (false: it has trapped). A third parameter is the instruction's data.
+// The handler of a function that says less: one that gives nothing goes on with the next instruction, and so
+// does one that gives true (false: it has trapped). A third parameter is the instruction's data.
 template <auto kRun>
 const Instr* handler(Task& t, const Instr& in) {
   return []<class R, class... Data>(R (*)(Task&, const Instr&, const Data&...), Task& task, const Instr& i) {

@@ -7,8 +7,10 @@
 //
 //   struct Rotate { int64_t by; };
 //   void lower_rotate(Lowering& l, const ir::Op& op) {
-//     l.emit<run_rotate>(op, l.make<Rotate>(op.int_attr("by", 0)));  // void run_rotate(Task&, const Instr&, const Rotate&)
+//     l.emit<run_rotate>(op, l.make<Rotate>(op.int_attr("by", 0)));
 //   }
+//
+// The data is the function's third parameter: void run_rotate(Task& t, const Instr& in, const Rotate& r).
 //
 // Beside it may stand rules of the op, which the row names in the same way: fold_x says what it gives before a launch, and
 // rules.h has those that the checks ask.
@@ -95,7 +97,7 @@ class Lowering {
   size_t emit(Handler run, const ir::Op& op, const void* data = nullptr);
   size_t emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
               const void* data = nullptr);
-  // The same of a function that becomes one: see handler().
+  // The same of any function that is a handler()'s.
   template <auto kRun>
   size_t emit(const ir::Op& op, const void* data = nullptr) {
     return emit(handler<kRun>, op, data);
@@ -112,6 +114,10 @@ class Lowering {
     auto p = std::shared_ptr<T>(new T{std::forward<Args>(args)...});
     code_.owned.push_back(p);
     return p.get();
+  }
+  // Data that is one number.
+  const int64_t* number(const ir::Op& op, std::string_view attr) {
+    return make<int64_t>(op.int_attr(attr, 0));
   }
   // Which of Instr's operands is the first of that group of the op's row (-1: left out, or the row has none).
   static int operand_index(const ir::Op& op, ir::GroupName group);

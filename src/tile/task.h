@@ -10,9 +10,9 @@
 //   }
 //
 // Fetch operands before asking for an output: output() may turn an operand's buffer into the result's (same
-// index, same element size only). A handler that may not go on says what comes next, const Instr*: next(in), or
-// t.block(in) to run again, from its start, when other tasks of the program had their turn, so that it must not have changed
-// anything yet; t.trap(...) ends the launch.
+// index, same element size only). A function that may not go on gives a const Instr*: next(in); t.trap(...),
+// which ends the launch; or t.block(in): it runs again, from its start, when other tasks of the program had
+// their turn, so it must not have changed anything yet.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -73,6 +73,7 @@ struct Task {
   const T* dense(Slot s) {
     return static_cast<const T*>(dense(s));
   }
+  // It is no object, and holds something.
   bool has_elements(Slot s) const {
     return type(s).size > 0 && values[s].form != Form::kNone && values[s].form != Form::kObject;
   }

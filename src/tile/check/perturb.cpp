@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/ir/enums.h>
 
 #include "lowering.h"
@@ -21,19 +22,12 @@ using enum ir::Effect;
 
 // Twice the distance of a number to its neighbour, relative to it.
 double unit_of(num::Type type) {
-  switch (type) {
-    case num::Type::kF64:
-      return 0x1p-51;
-    case num::Type::kF32:
-    case num::Type::kTF32:
-      return 0x1p-22;
-    case num::Type::kF16:
-      return 0x1p-9;
-    case num::Type::kBF16:
-      return 0x1p-6;
-    default:
-      return 0x1p-2;  // fp8
-  }
+  static constexpr std::pair<num::Type, double> kUnits[] = {{num::Type::kF64, 0x1p-51},
+                                                            {num::Type::kF32, 0x1p-22},
+                                                            {num::Type::kTF32, 0x1p-22},
+                                                            {num::Type::kF16, 0x1p-9},
+                                                            {num::Type::kBF16, 0x1p-6}};
+  return base::look_up(kUnits, type).value_or(0x1p-2);  // fp8
 }
 constexpr double kFp8Sum = 0x1p-12;         // sums of fp8 products keep 13 bits on Hopper
 constexpr double kApproximation = 0x1p-20;  // ex2.approx, rcp.approx, libdevice, in f32
@@ -102,17 +96,10 @@ bool has_rounding(const ir::Region& region) {
 
 // How far a product of two f32 elements may be off because tensor cores round its factors. 0: they do not.
 double operand_unit(const ir::Op& op, num::Type element) {
-  if (element != num::Type::kF32) return 0;
-  switch (input_precision(op)) {
-    case ir::InputPrecision::kTf32:
-      return 0x1p-10;
-    case ir::InputPrecision::kTf32x3:
-      return 0x1p-20;
-    case ir::InputPrecision::kBf16x3:
-      return 0x1p-15;
-    default:
-      return 0;
-  }
+  static constexpr std::pair<ir::InputPrecision, double> kUnits[] = {{ir::InputPrecision::kTf32, 0x1p-10},
+                                                                     {ir::InputPrecision::kTf32x3, 0x1p-20},
+                                                                     {ir::InputPrecision::kBf16x3, 0x1p-15}};
+  return element == num::Type::kF32 ? base::look_up(kUnits, input_precision(op)).value_or(0) : 0;
 }
 
 // Of a product of m x k and k x n. Another order of the sum moves an element by a part of the norms of its row

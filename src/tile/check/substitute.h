@@ -7,7 +7,8 @@
 
 namespace triton_runner::tile {
 
-// Calls f(elements, n) to change a value; one that is the same everywhere stays so, if it `may`, and is one element.
+// Calls f(elements, n) to change a value. One that is the same everywhere stays so, if it `may`: it is one
+// element then.
 template <class F>
 void change(Task& t, Slot s, bool may, F f) {
   const TileType& type = t.type(s);

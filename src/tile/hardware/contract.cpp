@@ -256,7 +256,7 @@ class Contractions {
     return at;
   }
 
-  // The factors of the product that is operand `taken` of a sum or difference, and the other operand: their sum.
+  // The factors of the product that is operand `taken` of a sum or difference, and the other operand.
   static std::vector<Slot> terms(Lowering& l, const ir::Op& op, const Product& p, uint32_t taken,
                                  bool subtracts) {
     Slot a = factor(l, p, 0);

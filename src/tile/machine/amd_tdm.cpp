@@ -183,7 +183,7 @@ void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) {
 }
 
 void lower_amd_tdm_wait(Lowering& l, const ir::Op& op) {
-  l.emit<run_tdm_wait>(op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
+  l.emit<run_tdm_wait>(op, {}, {}, l.number(op, "num"));
 }
 // Counts instructions of the machine, of which there are none here: it waits for everything.
 void lower_amd_tdm_wait_all(Lowering& l, const ir::Op& op) {

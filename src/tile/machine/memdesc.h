@@ -117,7 +117,7 @@ std::vector<int> memory_order(const MemView& view);
 // An allocation of the op's result at `base`, and its `src` stored there, if it has one; view: of that, or null.
 void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view);
 
-// Elements of a buffer that a tile picks by their index along one dimension; its other indices are the buffer's.
+// Elements of a buffer: which one along one dimension, a tile says; along the others its own place does.
 class Picked {
  public:
   Picked(Task& t, const Instr& in, const MemView& view, int axis, MemDesc d, Slot indices);

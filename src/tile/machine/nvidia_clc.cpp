@@ -111,7 +111,7 @@ void shadow_clc_load_result(ShadowRule&) {}
 void lower_clc_is_canceled(Lowering& l, const ir::Op& op) { l.emit<run_is_canceled>(op); }
 
 void lower_clc_get_program_id(Lowering& l, const ir::Op& op) {
-  l.emit<run_get_program_id>(op, l.make<int64_t>(op.int_attr("dim", 0)));
+  l.emit<run_get_program_id>(op, l.number(op, "dim"));
 }
 
 }  // namespace triton_runner::tile

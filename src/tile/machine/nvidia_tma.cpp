@@ -223,8 +223,8 @@ bool rows(Lowering& l, const ir::Op& op, TmaAccess& a, const ir::Value& memory) 
   return true;
 }
 
-// Of a block that begins at the operands `coords`, or of the rows x_offsets; `columns`: it may be in im2col mode. Null
-// after an error.
+// Of a block that begins at the operands `coords`, or of the rows x_offsets; `columns`: it may be in im2col
+// mode. Null after an error.
 TmaAccess* access(Lowering& l, const ir::Op& op, ir::GroupName memory_group, ir::GroupName coords,
                   bool columns = false) {
   const ir::Value& memory = *op.operand_of(memory_group);
@@ -284,7 +284,7 @@ void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
 }
 
 void lower_async_tma_store_wait(Lowering& l, const ir::Op& op) {
-  l.emit<run_tma_store_wait>(op, {}, {}, l.make<int64_t>(op.int_attr("pendings", 0)));
+  l.emit<run_tma_store_wait>(op, {}, {}, l.number(op, "pendings"));
 }
 
 // ---- descriptors in global memory

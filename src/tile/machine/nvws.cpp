@@ -137,25 +137,16 @@ void give_buffers(Task& t, const Instr& in, const Ring& ring, const Aref& aref, 
   }
 }
 
-const Instr* run_put_enter(Task& t, const Instr& in, const Ring& ring) {
+template <bool kPuts>
+const Instr* run_enter(Task& t, const Instr& in, const Ring& ring) {
   const Aref aref = t.object<Aref>(in.operand(0));
   int64_t* n = counters(t, aref);
-  const int64_t turn = n[0];
-  for (size_t c = 0; c < ring.consumers.size(); c++)
+  int64_t& begun = n[kPuts ? 0 : 2 + 2 * ring.consumer];
+  const int64_t turn = begun;
+  if (!kPuts && n[1] <= turn) return t.block(in);
+  for (size_t c = 0; kPuts && c < ring.consumers.size(); c++)
     if (n[3 + 2 * c] + ring.depth <= turn) return t.block(in);  // not released yet
-  n[0]++;
-  give_buffers(t, in, ring, aref, turn);
-  t.new_object<int64_t>(in.result(in.num_results - 1)) = turn;
-  return next(in);
-}
-
-const Instr* run_get_enter(Task& t, const Instr& in, const Ring& ring) {
-  const Aref aref = t.object<Aref>(in.operand(0));
-  int64_t* n = counters(t, aref);
-  int64_t& mine = n[2 + 2 * ring.consumer];
-  const int64_t turn = mine;
-  if (n[1] <= turn) return t.block(in);
-  mine++;
+  begun++;
   give_buffers(t, in, ring, aref, turn);
   t.new_object<int64_t>(in.result(in.num_results - 1)) = turn;
   return next(in);
@@ -256,13 +247,13 @@ void lower_nvws_aref_create(Lowering& l, const ir::Op& op) {
 }
 
 void lower_nvws_aref_put_enter(Lowering& l, const ir::Op& op) {
-  lower_aref(l, op, handler<run_put_enter>, false, true);
+  lower_aref(l, op, handler<run_enter<true>>, false, true);
 }
 void lower_nvws_aref_put_exit(Lowering& l, const ir::Op& op) {
   lower_aref(l, op, handler<run_put_exit>, false, false);
 }
 void lower_nvws_aref_get_enter(Lowering& l, const ir::Op& op) {
-  lower_aref(l, op, handler<run_get_enter>, true, true);
+  lower_aref(l, op, handler<run_enter<false>>, true, true);
 }
 void lower_nvws_aref_get_exit(Lowering& l, const ir::Op& op) {
   lower_aref(l, op, handler<run_get_exit>, true, false);

@@ -74,9 +74,7 @@ void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
 
 void lower_async_commit_group(Lowering& l, const ir::Op& op) { l.emit<run_commit>(op, {}, {}); }
 
-void lower_async_wait(Lowering& l, const ir::Op& op) {
-  l.emit<run_wait>(op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
-}
+void lower_async_wait(Lowering& l, const ir::Op& op) { l.emit<run_wait>(op, {}, {}, l.number(op, "num")); }
 
 // Counts instructions of the machine, which the tile engine has none of: it waits for everything.
 void lower_async_wait_all(Lowering& l, const ir::Op& op) { l.emit<run_wait_all>(op, {}, {}); }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/ir/enums.h>
 #include <triton_runner/machine/box.h>
@@ -234,37 +235,21 @@ machine::Update reduction_of(Lowering& l, const ir::Op& op, const BlockType& blo
   const auto kind = op.enum_attr<Reduction>("kind");
   using machine::AtomicOp;
   using machine::AtomicType;
-  AtomicType element = AtomicType::kOther;
-  switch (block.type) {
-    case num::Type::kI32:
-      element = block.is_unsigned ? AtomicType::kU32 : AtomicType::kS32;
-      break;
-    case num::Type::kI64:
-      element = block.is_unsigned ? AtomicType::kU64 : AtomicType::kS64;
-      break;
-    case num::Type::kF16:
-      element = AtomicType::kF16;
-      break;
-    case num::Type::kBF16:
-      element = AtomicType::kBf16;
-      break;
-    case num::Type::kF32:
-      element = AtomicType::kF32;
-      break;
-    case num::Type::kF64:
-      element = AtomicType::kF64;
-      break;
-    default:
-      break;
-  }
+  constexpr std::pair<std::pair<num::Type, bool>, AtomicType> kTypes[] = {
+      {{num::Type::kI32, false}, AtomicType::kS32},   {{num::Type::kI32, true}, AtomicType::kU32},
+      {{num::Type::kI64, false}, AtomicType::kS64},   {{num::Type::kI64, true}, AtomicType::kU64},
+      {{num::Type::kF16, false}, AtomicType::kF16},   {{num::Type::kF32, false}, AtomicType::kF32},
+      {{num::Type::kBF16, false}, AtomicType::kBf16}, {{num::Type::kF64, false}, AtomicType::kF64},
+  };
+  const AtomicType element =
+      base::look_up(kTypes, {block.type, block.is_unsigned}).value_or(AtomicType::kOther);
   constexpr std::pair<Reduction, AtomicOp> kOperations[] = {
       {Reduction::kAdd, AtomicOp::kAdd}, {Reduction::kMin, AtomicOp::kMin}, {Reduction::kMax, AtomicOp::kMax},
       {Reduction::kInc, AtomicOp::kInc}, {Reduction::kDec, AtomicOp::kDec}, {Reduction::kAnd, AtomicOp::kAnd},
       {Reduction::kOr, AtomicOp::kOr},   {Reduction::kXor, AtomicOp::kXor},
   };
-  for (const auto& [reduction, operation] : kOperations)
-    if (reduction == kind)
-      if (const machine::Update update = machine::find_update(operation, element).global) return update;
+  if (const auto operation = base::look_up(kOperations, kind))
+    if (const machine::Update update = machine::find_update(*operation, element).global) return update;
   l.error(op, "TMA has no reduction of this kind for elements of this type");
   return nullptr;
 }

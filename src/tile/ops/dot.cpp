@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/layout/encoding.h>
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/kernels.h>
@@ -473,13 +474,11 @@ void run_dot_scaled(Task& t, const Instr& in, const ScaledData& d) {
 
 std::optional<num::Type> scaled_element(const ir::Attr* a) {
   if (!a) return std::nullopt;
-  static const std::pair<const char*, num::Type> kNames[] = {
+  static constexpr std::pair<std::string_view, num::Type> kNames[] = {
       {"e4m3", num::Type::kF8E4M3FN}, {"e5m2", num::Type::kF8E5M2},   {"e2m3", num::Type::kF6E2M3FN},
       {"e3m2", num::Type::kF6E3M2FN}, {"e2m1", num::Type::kF4E2M1FN}, {"bf16", num::Type::kBF16},
       {"fp16", num::Type::kF16}};
-  for (auto& [name, type] : kNames)
-    if (a->string == name) return type;
-  return std::nullopt;
+  return base::look_up(kNames, std::string_view(a->string));
 }
 
 void lower_dot_scaled(Lowering& l, const ir::Op& op) {

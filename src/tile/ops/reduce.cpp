@@ -320,8 +320,8 @@ struct Undefined {
 
 }  // namespace
 
-// By num's loop where the function is one that it knows, else the function for many elements at once, or, where it has
-// control flow, for one after the other.
+// By num's loop where the function is one that it knows, else by the function for many elements at once, or,
+// where it has control flow, for one after the other.
 static void lower_along(Lowering& l, const ir::Op& op, bool scan) {
   auto* d = l.make<ReduceData>();
   if (!prepare(l, op, d)) return;

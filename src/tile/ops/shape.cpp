@@ -199,9 +199,7 @@ void run_histogram(Task& t, const Instr& in) {
 
 }  // namespace
 
-void lower_program_id(Lowering& l, const ir::Op& op) {
-  l.emit<run_program_id>(op, l.make<int64_t>(op.int_attr("axis", 0)));
-}
+void lower_program_id(Lowering& l, const ir::Op& op) { l.emit<run_program_id>(op, l.number(op, "axis")); }
 std::optional<int64_t> fold_program_id(Folder& f, const ir::Op& op) {
   const auto axis = static_cast<size_t>(op.int_attr("axis", 0)) % 3;
   if (f.grid[axis] == 1) return 0;
@@ -209,15 +207,11 @@ std::optional<int64_t> fold_program_id(Folder& f, const ir::Op& op) {
   const int64_t before = (axis > 0 ? f.grid[0] : 1) * (axis > 1 ? f.grid[1] : 1);
   return f.program / before % f.grid[axis];
 }
-void lower_num_programs(Lowering& l, const ir::Op& op) {
-  l.emit<run_num_programs>(op, l.make<int64_t>(op.int_attr("axis", 0)));
-}
+void lower_num_programs(Lowering& l, const ir::Op& op) { l.emit<run_num_programs>(op, l.number(op, "axis")); }
 std::optional<int64_t> fold_num_programs(Folder& f, const ir::Op& op) {
   return f.grid[static_cast<size_t>(op.int_attr("axis", 0)) % 3];
 }
-void lower_make_range(Lowering& l, const ir::Op& op) {
-  l.emit<run_make_range>(op, l.make<int64_t>(op.int_attr("start", 0)));
-}
+void lower_make_range(Lowering& l, const ir::Op& op) { l.emit<run_make_range>(op, l.number(op, "start")); }
 
 void lower_constant(Lowering& l, const ir::Op& op) {
   const ir::Attr* value = op.attr("value");
@@ -252,10 +246,6 @@ void lower_constant(Lowering& l, const ir::Op& op) {
   l.error(op, "the constant's value is not understood");
 }
 
-namespace {
-void run_poison(Task& t, const Instr& in) { t.set_uniform(in.result(), 0); }
-}  // namespace
-
 // An instruction and no constant: checks see where an undefined value comes from.
 std::optional<int64_t> fold_constant(Folder&, const ir::Op& op) {
   const ir::Attr* value = op.attr("value");
@@ -265,7 +255,7 @@ std::optional<int64_t> fold_constant(Folder&, const ir::Op& op) {
 
 void lower_poison(Lowering& l, const ir::Op& op) {
   if (l.type_of(op.result())->size == 0) return l.error(op, "poison of this type is not supported");
-  l.emit<run_poison>(op);
+  l.emit(run_zero, op);
 }
 void shadow_poison(ShadowRule& r) { r.undefined("its value is undefined"); }
 
@@ -338,9 +328,7 @@ void lower_reshape(Lowering& l, const ir::Op& op) {
 void lower_join(Lowering& l, const ir::Op& op) { l.emit<run_join>(op); }
 void lower_split(Lowering& l, const ir::Op& op) { l.emit<run_split>(op); }
 void lower_cat(Lowering& l, const ir::Op& op) { l.emit<run_cat>(op); }
-void lower_gather(Lowering& l, const ir::Op& op) {
-  l.emit(run_gather, op, l.make<int64_t>(op.int_attr("axis", 0)));
-}
+void lower_gather(Lowering& l, const ir::Op& op) { l.emit(run_gather, op, l.number(op, "axis")); }
 void shadow_gather(ShadowRule& r) { r.moved(1); }
 void lower_histogram(Lowering& l, const ir::Op& op) { l.emit<run_histogram>(op); }
 
