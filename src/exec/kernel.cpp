@@ -1,21 +1,19 @@
 // Arguments and grids against what a kernel takes, and the texts of its faults.
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/exec/kernel.h>
+#include <triton_runner/exec/numbers.h>
 
 namespace triton_runner::exec {
 namespace {
 
 const char* kind_name(ParamKind kind) {
-  switch (kind) {
-    case ParamKind::kPointer:
-      return "a pointer";
-    case ParamKind::kInteger:
-      return "an integer";
-    case ParamKind::kFloat:
-      return "a float";
-    case ParamKind::kTensorDesc:
-      return "a tensor descriptor";
-  }
-  return "?";
+  static constexpr std::pair<ParamKind, const char*> kNames[] = {
+      {ParamKind::kPointer, "a pointer"},
+      {ParamKind::kInteger, "an integer"},
+      {ParamKind::kFloat, "a float"},
+      {ParamKind::kTensorDesc, "a tensor descriptor"},
+  };
+  return base::look_up(kNames, kind).value_or("?");
 }
 
 std::string signature(const Kernel& kernel) {
@@ -69,10 +67,7 @@ base::Status check_arguments(const Kernel& kernel, std::span<const Argument> arg
   return base::success();
 }
 
-static std::string text_of(const std::array<int64_t, 3>& place) {
-  return "(" + std::to_string(place[0]) + ", " + std::to_string(place[1]) + ", " + std::to_string(place[2]) +
-         ")";
-}
+static std::string text_of(std::span<const int64_t> place) { return "(" + numbers_text(place) + ")"; }
 
 base::Status check_grid(const std::array<int64_t, 3>& grid) {
   static const char* const kAxis[] = {"x", "y", "z"};
@@ -96,64 +91,37 @@ base::Status check_programs(const LaunchOptions& options) {
 }
 
 const char* trap_name(TrapKind kind) {
-  switch (kind) {
-    case TrapKind::kOutOfBounds:
-      return "out of bounds";
-    case TrapKind::kMisaligned:
-      return "misaligned access";
-    case TrapKind::kDivisionByZero:
-      return "division by zero";
-    case TrapKind::kAssert:
-      return "assertion failed";
-    case TrapKind::kDeadlock:
-      return "deadlock";
-    case TrapKind::kOutOfMemory:
-      return "out of memory";
-    case TrapKind::kTimeout:
-      return "timeout";
-    case TrapKind::kInterrupted:
-      return "interrupted";
-    case TrapKind::kUnsupported:
-      return "unsupported";
-    case TrapKind::kUninitialized:
-      return "uninitialized value";
-    case TrapKind::kNan:
-      return "not a number";
-    case TrapKind::kRace:
-      return "data race";
-    case TrapKind::kHazard:
-      return "hazard";
-    case TrapKind::kOverflow:
-      return "integer overflow";
-    case TrapKind::kHint:
-      return "false hint";
-    case TrapKind::kInvalid:
-      return "invalid operation";
-  }
-  return "?";
+  static constexpr std::pair<TrapKind, const char*> kNames[] = {
+      {TrapKind::kOutOfBounds, "out of bounds"},
+      {TrapKind::kMisaligned, "misaligned access"},
+      {TrapKind::kDivisionByZero, "division by zero"},
+      {TrapKind::kAssert, "assertion failed"},
+      {TrapKind::kDeadlock, "deadlock"},
+      {TrapKind::kOutOfMemory, "out of memory"},
+      {TrapKind::kTimeout, "timeout"},
+      {TrapKind::kInterrupted, "interrupted"},
+      {TrapKind::kUnsupported, "unsupported"},
+      {TrapKind::kUninitialized, "uninitialized value"},
+      {TrapKind::kNan, "not a number"},
+      {TrapKind::kRace, "data race"},
+      {TrapKind::kHazard, "hazard"},
+      {TrapKind::kOverflow, "integer overflow"},
+      {TrapKind::kHint, "false hint"},
+      {TrapKind::kInvalid, "invalid operation"},
+  };
+  static_assert(std::size(kNames) == static_cast<size_t>(TrapKind::kInvalid) + 1);
+  return base::look_up(kNames, kind).value_or("?");
 }
 
 std::string Trap::str() const {
   std::string out = "kernel '" + kernel + "': " + trap_name(kind);
   if (!op.empty()) out += " in " + op;
   if (std::string where = location.str(); !where.empty()) out += " at " + where;
-  if (program[0] >= 0)
-    out += ", program (" + std::to_string(program[0]) + ", " + std::to_string(program[1]) + ", " +
-           std::to_string(program[2]) + ")";
-  if (thread[0] >= 0)
-    out += ", thread (" + std::to_string(thread[0]) + ", " + std::to_string(thread[1]) + ", " +
-           std::to_string(thread[2]) + ")";
-  if (!element.empty()) {
-    out += ", element [";
-    for (size_t i = 0; i < element.size(); ++i) out += (i ? ", " : "") + std::to_string(element[i]);
-    out += "]";
-  }
+  if (program[0] >= 0) out += ", program " + text_of(program);
+  if (thread[0] >= 0) out += ", thread " + text_of(thread);
+  if (!element.empty()) out += ", element [" + numbers_text(element) + "]";
   if (iterations.size() == 1) out += ", iteration " + std::to_string(iterations[0]);
-  if (iterations.size() > 1) {
-    out += ", iterations (";
-    for (size_t i = 0; i < iterations.size(); ++i) out += (i ? ", " : "") + std::to_string(iterations[i]);
-    out += ")";
-  }
+  if (iterations.size() > 1) out += ", iterations " + text_of(iterations);
   out += ": " + message;
   for (const std::string& note : notes) out += "\n  note: " + note;
   return out;

@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <triton_runner/ir/graph.h>
@@ -33,6 +35,8 @@ struct Instr {
 
   Slot result(uint32_t i = 0) const { return slots[i]; }
   Slot operand(uint32_t i) const { return slots[num_results + i]; }
+  std::span<const Slot> results() const { return {slots, num_results}; }
+  std::span<const Slot> operands() const { return {slots + num_results, num_operands}; }
   bool kills_operand(uint32_t i) const { return i < 64 && (kills >> i & 1); }
   template <class T>
   const T& as() const {
@@ -40,6 +44,22 @@ struct Instr {
   }
 };
 inline const Instr* next(const Instr& in) { return &in + 1; }
+
+// The handler of a function that says less: one that gives nothing goes on with the next instruction, and so
+// does one that gives true (false: it has trapped). A third parameter is the instruction's data.
+template <auto kRun>
+const Instr* handler(Task& t, const Instr& in) {
+  return []<class R, class... Data>(R (*)(Task&, const Instr&, const Data&...), Task& task, const Instr& i) {
+    if constexpr (std::is_void_v<R>) {
+      kRun(task, i, i.as<Data>()...);
+      return next(i);
+    } else if constexpr (std::is_same_v<R, bool>) {
+      return kRun(task, i, i.as<Data>()...) ? next(i) : nullptr;
+    } else {
+      return kRun(task, i, i.as<Data>()...);
+    }
+  }(kRun, t, in);
+}
 
 // Element type and shape of a slot. Types that are no tensors of elements (tokens, memdescs) have rank 0,
 // n 1, size 0.
@@ -62,6 +82,11 @@ struct TileType {
   }
   const ir::Type* ir = nullptr;  // the type it was made from: encoding, memdesc, ...; null where synthesised
 };
+
+// Of the element after it, row-major.
+inline void next_index(std::span<int64_t> index, std::span<const int64_t> shape) {
+  for (size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+}
 
 // One loop, for the iteration counts that probes see.
 struct LoopInfo {

@@ -11,11 +11,7 @@
 namespace triton_runner::tile {
 
 const Instr* run_release(Task& t, const Instr& in) {
-  for (uint32_t i = 0; i < in.num_operands; ++i) {
-    Value& v = t.value(in.operand(i));
-    if (v.buffer) t.drop(v);
-    v.form = Form::kNone;
-  }
+  for (const Slot s : in.operands()) t.forget(s);
   return next(in);
 }
 

@@ -150,15 +150,12 @@ Slot Lowering::constant(int64_t bits, const TileType* type) {
 }
 
 namespace {
-const Instr* run_set_constant(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), in.as<int64_t>());
-  return next(in);
-}
+void run_set_constant(Task& t, const Instr& in) { t.set_uniform(in.result(), in.as<int64_t>()); }
 }  // namespace
 
 void Lowering::set_constant(Slot slot, int64_t bits) {
   Pending p;
-  p.instr.run = run_set_constant;
+  p.instr.run = handler<run_set_constant>;
   p.instr.data = make<int64_t>(bits);
   p.instr.num_results = 1;
   p.slots = {slot};
@@ -237,13 +234,16 @@ const ir::Op* Lowering::lower_block(const ir::Block& block) {
     if (stopper_) show(op->results);
   }
   // scf.yield without values may be left out of the text.
-  const ir::Op& parent = *block.region->parent;
-  auto* end = make<ir::Op>();
-  end->kind = ir::OpKind::kYield;
-  end->name = "scf.yield";
-  end->loc = parent.loc;
-  end->text = parent.text;
-  return end;
+  return &made_op(*block.region->parent, ir::OpKind::kYield, "scf.yield");
+}
+
+const ir::Op& Lowering::made_op(const ir::Op& at, ir::OpKind kind, std::string_view name) {
+  auto* op = make<ir::Op>();
+  op->kind = kind;
+  op->name = name;
+  op->loc = at.loc;
+  op->text = at.text;
+  return *op;
 }
 
 void Lowering::lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit) {
@@ -261,6 +261,13 @@ void Lowering::lower_region(const ir::Region& region, const std::function<void(c
     }
   }
   visible_ = outside;
+}
+
+void Lowering::lower_region(const ir::Region& region, const std::vector<Slot>& results, Label end) {
+  lower_region(region, [&](const ir::Op& last) {
+    move(results, slots_of(*this, last.operand_uses), last);
+    jump(end, last);
+  });
 }
 
 Label Lowering::out_of_line(const ir::Op& op, const std::function<void()>& body) {
@@ -462,10 +469,7 @@ void Lowering::inline_call(const ir::Op& call, const ir::Op& func) {
   scope.region = &body;
   move(slots_of(*this, body.first->args), args, call);
   Label end = new_label();
-  lower_region(body, [&](const ir::Op& last) {
-    move(results, slots_of(*this, last.operand_uses), last);
-    jump(end, last);
-  });
+  lower_region(body, results, end);
   bind(end);
   scopes_.pop_back();
   visible_ = outside;

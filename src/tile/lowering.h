@@ -2,13 +2,15 @@
 // name in LOWER(name) of ops.def.
 //
 //   void lower_twice(Lowering& l, const ir::Op& op) {
-//     l.emit(run_twice, op);  // slots as the op has them
+//     l.emit<run_twice>(op);  // slots as the op has them
 //   }
 //
 //   struct Rotate { int64_t by; };
 //   void lower_rotate(Lowering& l, const ir::Op& op) {
-//     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));  // in.as<Rotate>() in the handler
+//     l.emit<run_rotate>(op, l.make<Rotate>(op.int_attr("by", 0)));
 //   }
+//
+// The data is the function's third parameter: void run_rotate(Task& t, const Instr& in, const Rotate& r).
 //
 // Beside it may stand rules of the op, which the row names in the same way: fold_x says what it gives before a launch, and
 // rules.h has those that the checks ask.
@@ -80,6 +82,7 @@ class Lowering {
   const TileType* type(
       const ir::Type* type);  // inside a vectorised region, scalars are tiles of lanes() elements
   const TileType* type_of(Slot slot) const { return code_.types[slot]; }
+  const TileType* type_of(const ir::Value* value) { return type_of(slot(value)); }
   const TileType* tile_type(num::Type element, std::vector<int64_t> shape);
   const TileType* i64_type();
   int64_t lanes() const { return lanes_; }
@@ -94,6 +97,16 @@ class Lowering {
   size_t emit(Handler run, const ir::Op& op, const void* data = nullptr);
   size_t emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
               const void* data = nullptr);
+  // The same of any function that is a handler()'s.
+  template <auto kRun>
+  size_t emit(const ir::Op& op, const void* data = nullptr) {
+    return emit(handler<kRun>, op, data);
+  }
+  template <auto kRun>
+  size_t emit(const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
+              const void* data = nullptr) {
+    return emit(handler<kRun>, op, std::move(results), std::move(operands), data);
+  }
   void fusible(size_t instruction, Fusion how) { pending_[instruction].fusion = how; }
   // Data for a handler: lives as long as the code.
   template <class T, class... Args>
@@ -101,6 +114,10 @@ class Lowering {
     auto p = std::shared_ptr<T>(new T{std::forward<Args>(args)...});
     code_.owned.push_back(p);
     return p.get();
+  }
+  // Data that is one number.
+  const int64_t* number(const ir::Op& op, std::string_view attr) {
+    return make<int64_t>(op.int_attr(attr, 0));
   }
   // Which of Instr's operands is the first of that group of the op's row (-1: left out, or the row has none).
   static int operand_index(const ir::Op& op, ir::GroupName group);
@@ -119,6 +136,8 @@ class Lowering {
   const ir::Op* lower_block(const ir::Block& block);  // the ops before the terminator, which is returned
   // A region with one exit (scf style): its blocks, `on_exit` for every terminator that leaves it.
   void lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit);
+  // ... which gives `results` and goes on at `end`.
+  void lower_region(const ir::Region& region, const std::vector<Slot>& results, Label end);
   // Code that only Task::call and Program::spawn reach, here but jumped over; gives its label. `body` emits
   // it and must end with emit_finish. `op` is whose code it is.
   Label out_of_line(const ir::Op& op, const std::function<void()>& body);
@@ -211,6 +230,8 @@ class Lowering {
     std::vector<Slot> args;  // defined by who calls it
   };
   bool can_hoist(const ir::Op& op);
+  const ir::Op& made_op(const ir::Op& at, ir::OpKind kind,
+                        std::string_view name);  // in the same place of the text
   void observe(const ir::Op& op, std::span<ir::Value> values);
   void stop_before(const ir::Op& op);
   bool is_dense() const;  // a stop before each op, where all that is in sight can be seen and set

@@ -23,18 +23,9 @@ struct Observed {
   std::optional<uint32_t> parameter;  // of pointers: site.origin
 };
 
-std::vector<int64_t> iterations_around(const Task& t, const Instr& in) {
-  std::vector<int64_t> iterations;
-  for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)
-    iterations.push_back(t.values[t.code->loops[loop - 1].counter].bits);
-  std::reverse(iterations.begin(), iterations.end());
-  return iterations;
-}
-
-const Instr* run_observe(Task& t, const Instr& in) {
-  const auto& o = in.as<Observed>();
+void run_observe(Task& t, const Instr& in, const Observed& o) {
   const Slot s = in.operand(0);
-  const std::vector<int64_t> iterations = iterations_around(t, in);
+  const std::vector<int64_t> iterations = t.iterations(in);
   const TileType& type = t.type(s);
   exec::ValueEvent event{o.site, type.element, o.shape, nullptr, t.program->id, iterations, {}, {}, {}};
   if (o.plan) {
@@ -43,13 +34,12 @@ const Instr* run_observe(Task& t, const Instr& in) {
     event.data = elements->data();
     t.worker->launch->options->observer->on_value(event);
     t.worker->pool->release(elements);
-    return next(in);
+    return;
   }
   if (o.parameter) event.origin_address = place_of(*t.worker->launch, *o.parameter, 0).base;
   const Look look(t, s);
   event.data = look.data();
   t.worker->launch->options->observer->on_value(event);
-  return next(in);
 }
 
 // Of a combine function: the elements that it was called with, at their places.
@@ -58,18 +48,17 @@ struct ObservedPart {
   const Places* places;
 };
 
-const Instr* run_observe_part(Task& t, const Instr& in) {
-  const auto& o = in.as<ObservedPart>();
+void run_observe_part(Task& t, const Instr& in, const ObservedPart& o) {
   const Places& p = *o.places;
   const Slot s = in.operand(0);
-  const std::vector<int64_t> iterations = iterations_around(t, in);
+  const std::vector<int64_t> iterations = t.iterations(in);
   const TileType& type = t.type(s);
   const Look look(t, s);
   const std::byte* elements = look.data();
   exec::ValueEvent event{o.site, type.element, p.shape, elements, t.program->id, iterations, {}, {}, {}};
   if (p.rounds.empty()) {
     t.worker->launch->options->observer->on_value(event);
-    return next(in);
+    return;
   }
   const std::vector<int64_t>& round = p.rounds[static_cast<size_t>(iterations.back())];
   const auto step = static_cast<size_t>(p.inner);
@@ -86,7 +75,6 @@ const Instr* run_observe_part(Task& t, const Instr& in) {
   event.data = whole.data();
   event.mask = mask;
   t.worker->launch->options->observer->on_value(event);
-  return next(in);
 }
 
 struct Marker {
@@ -94,9 +82,8 @@ struct Marker {
   std::string prefix;
 };
 
-const Instr* run_marker(Task& t, const Instr& in) {
-  const auto& m = in.as<Marker>();
-  const std::vector<int64_t> iterations = iterations_around(t, in);
+void run_marker(Task& t, const Instr& in, const Marker& m) {
+  const std::vector<int64_t> iterations = t.iterations(in);
   std::vector<int64_t> arguments;
   for (uint32_t o = 1; o < in.num_operands; ++o) arguments.push_back(t.bits(in.operand(o)));
   const Slot s = in.operand(0);
@@ -104,7 +91,6 @@ const Instr* run_marker(Task& t, const Instr& in) {
   const Look look(t, s);
   t.worker->launch->options->observer->on_value(
       {m.site, type.element, type.shape, look.data(), t.program->id, iterations, m.prefix, arguments, {}});
-  return next(in);
 }
 
 }  // namespace
@@ -113,7 +99,7 @@ void Lowering::mark(const ir::Op& op, std::string_view prefix) {
   if (!observer_ || lanes_ > 0 || op.num_operands() == 0) return;
   const ir::Value& v = *op.operand(0);
   const std::string_view name = v.defining_op ? v.defining_op->name : op.name;
-  emit(run_marker, op, make<Marker>(exec::ValueSite{&op, &v, name, v.name, v.index}, std::string(prefix)));
+  emit<run_marker>(op, make<Marker>(exec::ValueSite{&op, &v, name, v.name, v.index}, std::string(prefix)));
 }
 
 bool Lowering::observes(const ir::Region& region) const {
@@ -142,13 +128,9 @@ void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
     exec::ValueSite site{&op, &v, op.name, v.name, v.index};
     if (!observer_->wants(site)) continue;
     // An op of its own: what checks know of `op` does not hold for looking at its value.
-    auto* look = make<ir::Op>();
-    look->kind = ir::OpKind::kUnknown;
-    look->name = "probe";
-    look->loc = op.loc;
-    look->text = op.text;
+    const ir::Op& look = made_op(op, ir::OpKind::kUnknown, "probe");
     if (places_) {
-      emit(run_observe_part, *look, {}, {slot(&v)}, make<ObservedPart>(site, places_));
+      emit<run_observe_part>(look, {}, {slot(&v)}, make<ObservedPart>(site, places_));
       continue;
     }
     auto* o = make<Observed>(site, nullptr, nullptr, type.shape);
@@ -161,10 +143,9 @@ void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
       o->view = mem_view(*this, v, op);
       if (!o->view) return;
       o->plan = make<MemPlan>(*o->view);
-      o->shape = o->view->leading;
-      o->shape.insert(o->shape.end(), o->view->shape.begin(), o->view->shape.end());
+      o->shape = o->view->whole_shape();
     }
-    emit(run_observe, *look, {}, {slot(&v)}, o);
+    emit<run_observe>(look, {}, {slot(&v)}, o);
   }
 }
 

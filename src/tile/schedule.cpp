@@ -183,11 +183,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
 
   void end(Program& p) {
     if (p.state) p.state->end();
-    for (Slot s : code_.left_over) {
-      Value& v = p.values[s];
-      if (v.buffer) p.tasks[0].drop(v);
-      v.form = Form::kNone;
-    }
+    for (Slot s : code_.left_over) p.tasks[0].forget(s);
     if (p.led) [[unlikely]]
       for (auto& other : p.led->others) end(*other);
   }

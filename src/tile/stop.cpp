@@ -36,18 +36,8 @@ class StoppedTask final : public exec::Stopped {
     task_.program->restored = std::move(snapshot);
   }
   std::array<int64_t, 3> program() const override { return task_.program->id; }
-  size_t task() const override {
-    const std::deque<Task>& all = task_.program->tasks;
-    return static_cast<size_t>(
-        std::find_if(all.begin(), all.end(), [&](const Task& t) { return &t == &task_; }) - all.begin());
-  }
-  std::vector<int64_t> iterations() const override {
-    std::vector<int64_t> iterations;
-    for (uint32_t loop = in_.loop; loop; loop = task_.code->loops[loop - 1].parent)
-      iterations.push_back(task_.values[task_.code->loops[loop - 1].counter].bits);
-    std::reverse(iterations.begin(), iterations.end());
-    return iterations;
-  }
+  size_t task() const override { return task_.program->number_of(task_); }
+  std::vector<int64_t> iterations() const override { return task_.iterations(in_); }
   std::vector<const void*> calls() const override { return {stop_.calls.begin(), stop_.calls.end()}; }
   std::span<const void* const> values() const override { return stop_.values; }
 
@@ -167,12 +157,8 @@ void Lowering::stop_before(const ir::Op& op) {
     stop->fixed.push_back(kept_[seen->slot]);
   }
   // An op of its own, as of a probe (observe.cpp).
-  auto* look = make<ir::Op>();
-  look->kind = ir::OpKind::kUnknown;
-  look->name = op.name;
-  look->loc = op.loc;
-  look->text = op.text;
-  emit(run_stop, *look, {}, is_dense() ? std::vector<Slot>{} : stop->slots, stop);
+  emit(run_stop, made_op(op, ir::OpKind::kUnknown, op.name), {},
+       is_dense() ? std::vector<Slot>{} : stop->slots, stop);
 }
 
 }  // namespace triton_runner::tile

@@ -14,9 +14,7 @@ namespace {
 SharedState* shared_state_of(const Program& p) { return static_cast<SharedState*>(p.state.get()); }
 
 std::string partition_name(const Program& p, const Task& t) {
-  const size_t number = static_cast<size_t>(
-      std::find_if(p.tasks.begin(), p.tasks.end(), [&](const Task& other) { return &other == &t; }) -
-      p.tasks.begin());
+  const size_t number = p.number_of(t);
   return number == 0 ? "the default partition" : "partition " + std::to_string(number);
 }
 

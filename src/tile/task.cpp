@@ -181,17 +181,9 @@ void* Task::output(const Instr& in, uint32_t r) {
   const TileType& ty = type(s);
   if (in.kills) {
     for (uint32_t i = 0; i < in.num_operands; ++i) {
-      if (!in.kills_operand(i)) continue;
-      Slot o = in.operand(i);
-      Value& v = values[o];
-      if (v.form != Form::kDense || v.buffer->refs != 1 || o == s) continue;
-      const TileType& from = type(o);
-      if (from.n != ty.n || from.size != ty.size) continue;
-      Buffer* b = v.buffer;
-      v.form = Form::kNone;
-      v.buffer = nullptr;
-      adopt(s, b);
-      return b->data();
+      const Slot o = in.operand(i);
+      if (!in.kills_operand(i) || o == s || type(o).n != ty.n || type(o).size != ty.size) continue;
+      if (std::byte* own = take_over(s, o)) return own;
     }
   }
   return new_dense(s);
@@ -270,18 +262,6 @@ const Instr* Task::trap_memory(const Instr& in, const std::bad_alloc& error) {
 
 namespace {
 
-void release_killed(Task& t, const Instr& in) {
-  for (uint64_t k = in.kills; k; k &= k - 1) {
-    Value& v = t.values[in.operand(std::countr_zero(k))];
-    if (v.buffer) t.drop(v);
-    v.form = Form::kNone;
-  }
-}
-
-}  // namespace
-
-namespace {
-
 template <bool kCounted>
 void run(Task& t) {
   const Instr* pc = t.pc;
@@ -289,7 +269,7 @@ void run(Task& t) {
   auto step = [&] {
     const Instr* in = pc;
     pc = kCounted && !t.count_step(*in) ? nullptr : in->run(t, *in);
-    if (in->kills && pc) release_killed(t, *in);
+    if (in->kills && pc) t.forget_operands(*in, in->kills);
   };
   try {
     step();

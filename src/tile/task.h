@@ -3,22 +3,23 @@
 //
 // A handler reads operands and writes results through its Task:
 //
-//   const Instr* run_twice(Task& t, const Instr& in) {
-//     const auto* x = static_cast<const float*>(t.dense(in.operand(0)));  // materialises lazy forms
-//     auto* out = static_cast<float*>(t.output(in, 0));  // takes over a dying operand of the same size
+//   void run_twice(Task& t, const Instr& in) {
+//     const auto* x = t.dense<float>(in.operand(0));  // materialises lazy forms
+//     auto* out = t.output<float>(in);                // takes over a dying operand of the same size
 //     for (int64_t i = 0; i < t.type(in.result()).n; ++i) out[i] = 2 * x[i];
-//     return next(in);
 //   }
 //
 // Fetch operands before asking for an output: output() may turn an operand's buffer into the result's (same
-// index, same element size only). A handler that cannot go on returns t.block(in): it runs again, from its
-// start, when other tasks of the program had their turn, so it must not have changed anything yet.
-// t.trap(...) ends the launch.
+// index, same element size only). A function that may not go on gives a const Instr*: next(in); t.trap(...),
+// which ends the launch; or t.block(in): it runs again, from its start, when other tasks of the program had
+// their turn, so it must not have changed anything yet.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <triton_runner/exec/kernel.h>
@@ -68,6 +69,14 @@ struct Task {
       return v.buffer->data();
     return materialize(s);
   }
+  template <class T>
+  const T* dense(Slot s) {
+    return static_cast<const T*>(dense(s));
+  }
+  // It is no object, and holds something.
+  bool has_elements(Slot s) const {
+    return type(s).size > 0 && values[s].form != Form::kNone && values[s].form != Form::kObject;
+  }
   bool is_uniform(Slot s) const { return values[s].form == Form::kUniform; }
   // Of uniform integers (sign-extended; i1 is 0 or 1), pointers, floats (bits). Scalars are always uniform.
   int64_t bits(Slot s) const { return values[s].bits; }
@@ -94,8 +103,16 @@ struct Task {
   }
   // Memory for the slot's elements, not initialised.
   void* new_dense(Slot s);
+  template <class T>
+  T* new_dense(Slot s) {
+    return static_cast<T*>(new_dense(s));
+  }
   // The same for result r of an instruction; may be the memory of an operand that dies here.
   void* output(const Instr& in, uint32_t r = 0);
+  template <class T>
+  T* output(const Instr& in, uint32_t r = 0) {
+    return static_cast<T*>(output(in, r));
+  }
   void adopt(Slot s, Buffer* buffer) { set_form(s, Form::kDense).buffer = buffer; }
   template <class T>
   T& new_object(Slot s) {
@@ -104,7 +121,32 @@ struct Task {
   }
   void copy(Slot to, Slot from);  // shares the buffer
   void move(Slot to, Slot from);  // `from` becomes kNone
-  void drop(Value& v);            // releases its buffer
+  // Result i of an instruction is operand i.
+  void hand_on(const Instr& in, uint32_t i = 0) {
+    in.kills_operand(i) ? move(in.result(i), in.operand(i)) : copy(in.result(i), in.operand(i));
+  }
+  void drop(Value& v);   // releases its buffer
+  void forget(Slot s) {  // and all else: nobody needs the value any more
+    if (values[s].buffer) drop(values[s]);
+    values[s].form = Form::kNone;
+  }
+  // Those operands of an instruction that are marked.
+  void forget_operands(const Instr& in, uint64_t which) {
+    for (; which; which &= which - 1) forget(in.operand(std::countr_zero(which)));
+  }
+  // Makes the elements of a dense value that nobody shares those of `to`; null: it is not so.
+  std::byte* take_over(Slot to, Slot from) {
+    Value& v = values[from];
+    if (v.form != Form::kDense || v.buffer->refs != 1) return nullptr;
+    v.form = Form::kNone;
+    adopt(to, std::exchange(v.buffer, nullptr));
+    return values[to].buffer->data();
+  }
+  Buffer* elements(Slot s) {  // dense(), with a reference of its own
+    dense(s);
+    ++values[s].buffer->refs;
+    return values[s].buffer;
+  }
   const void* materialize(Slot s);
   Buffer* written_out(Slot s);      // a lazy value's elements in memory of their own; it stays as it is
   std::byte* own_elements(Slot s);  // makes the value dense, in memory that no other value shares
@@ -117,9 +159,10 @@ struct Task {
     return stop(Outcome::kYielded, where);
   }
   const Instr* spun_at = nullptr;  // where the loop begins that last gave up its turn
-  // Records the trap (kernel, op, location, program are filled in).
+  // Records the trap (kernel, op, location, program are filled in). Null, and so false.
   const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message,
                     std::vector<int64_t> element = {});
+  std::vector<int64_t> iterations(const Instr& in) const;  // of the loops around it, outermost first
   exec::Trap made_trap(const Instr& in, exec::TrapKind kind, std::string message,
                        std::vector<int64_t> element) const;
   const Instr* record(const Instr& in, exec::Trap trap);
@@ -204,6 +247,10 @@ struct Program {
   std::shared_ptr<exec::Snapshot> restored;  // a debugger has the program go on from there (snapshot.cpp)
 
   std::byte* shared_memory() { return shared->data(); }
+  size_t number_of(const Task& task) const {
+    return static_cast<size_t>(std::ranges::find(tasks, &task, [](const Task& t) { return &t; }) -
+                               tasks.begin());
+  }
   // A further task of this program, run from `entry`, sharing the slots; its handlers end it with finish().
   Task& spawn(const Instr* entry);
 };

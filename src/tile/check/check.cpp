@@ -5,6 +5,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include <triton_runner/exec/numbers.h>
+
 #include "check/hints.h"
 #include "check/nan.h"
 #include "check/overflow.h"
@@ -140,6 +142,11 @@ std::optional<exec::Permutation> element_order(Task& t, int64_t n) {
   return exec::Permutation(checks->random().next(), static_cast<uint64_t>(n));
 }
 
+bool is_on(Task& t, const Instr& in, ir::GroupName group) {
+  const int i = Lowering::operand_index(*in.op, group);
+  return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;
+}
+
 Access any_access_of(const Instr& in) {
   Access a = access_of(in);
   if (a.kind == AccessKind::kNone) a = atomic_access_of(in);
@@ -149,14 +156,6 @@ Access any_access_of(const Instr& in) {
 }
 
 namespace {
-
-void release(Task& t, const Instr& in, uint64_t kills) {
-  for (; kills; kills &= kills - 1) {
-    Value& v = t.values[in.operand(std::countr_zero(kills))];
-    if (v.buffer) t.drop(v);
-    v.form = Form::kNone;
-  }
-}
 
 template <bool kChecked>
 void run(Task& t, Checks& checks) {
@@ -172,7 +171,7 @@ void run(Task& t, Checks& checks) {
     const bool done =
         pc || t.outcome == Outcome::kFinished || (t.outcome == Outcome::kYielded && t.pc != &in);
     if (kChecked && done && !checks.after(t, in)) return pc = nullptr;
-    if (pc) release(t, in, checks.kills(t, in));
+    if (pc) t.forget_operands(in, checks.kills(t, in));
     if (first) t.progressed = pc != nullptr || t.outcome != Outcome::kBlocked;
     first = false;
     return kChecked && pc && checks.preempt(in) ? pc = t.yield_to(pc) : pc;
@@ -220,14 +219,10 @@ std::string operand_text(Task& t, const Instr& in, uint32_t operand, int64_t ele
 }
 
 std::string iteration_text(Task& t, const Instr& in) {
-  std::vector<int64_t> counts;
-  for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)
-    counts.insert(counts.begin(), t.values[t.code->loops[loop - 1].counter].bits);
+  const std::vector<int64_t> counts = t.iterations(in);
   if (counts.empty()) return "";
   if (counts.size() == 1) return "in iteration " + std::to_string(counts[0]) + " of the loop around it";
-  std::string out = "in iterations (";
-  for (size_t i = 0; i < counts.size(); ++i) out += (i ? ", " : "") + std::to_string(counts[i]);
-  return out + ") of the loops around it, outermost first";
+  return "in iterations (" + exec::numbers_text(counts) + ") of the loops around it, outermost first";
 }
 
 std::string place_text(const ir::Op& op, const Code& code) {

@@ -54,8 +54,8 @@ void access_sinks(const Instr& in, std::vector<Sink>& out) {
 }
 
 void block_sinks(const Instr& in, const Code& code, std::vector<Sink>& out) {
-  for (uint32_t i = 0; i < in.num_operands; ++i)
-    if (!code.types[in.operand(i)]->is_tensor) out.push_back({in.operand(i), kNoSlot, "where it goes"});
+  for (const Slot o : in.operands())
+    if (!code.types[o]->is_tensor) out.push_back({o, kNoSlot, "where it goes"});
   if (scatters_rows(*in.op))
     for (uint32_t i = 1; i < in.num_operands; ++i)
       out.push_back({in.operand(i), kNoSlot, i == 1 ? "the address" : "what is stored", i > 1});
@@ -86,11 +86,11 @@ std::vector<Sink> sinks_of(const Instr& in, Family family, const Code& code) {
   const ir::Effects does = in.op->effects();
   if (in.op->kind == ir::OpKind::kFor) {
     if (in.num_operands == 3 && in.target)
-      for (uint32_t i = 0; i < 3; ++i) out.push_back({in.operand(i), kNoSlot, "how often the loop runs"});
+      for (const Slot o : in.operands()) out.push_back({o, kNoSlot, "how often the loop runs"});
   } else if (does.any(kReports) && Lowering::operand_index(*in.op, "condition") == 0) {
     out.push_back({in.operand(0), kNoSlot, "the assertion", true});
   } else if (does.any(kViews)) {
-    for (uint32_t i = 1; i < in.num_operands; ++i) out.push_back({in.operand(i), kNoSlot, "the address"});
+    for (const Slot o : in.operands().subspan(1)) out.push_back({o, kNoSlot, "the address"});
   } else if (!does.all(kAsync | kBlock | kStores) && does.any(kBranches) && in.target &&
              in.num_results == 0 && in.num_operands == 1) {
     out.push_back({in.operand(0), kNoSlot, "the branch"});

@@ -85,8 +85,7 @@ bool HintCheck::begin(Task& t, const Instr& first) const {
 bool HintCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) const {
   if (in.op->does(ir::Effect::kHint) && in.num_operands > 0) {  // what is assumed: no other hint keeps one
     if (t.bits(in.operand(0)) & 1 || undefined.lanes(t, in.operand(0)).bad(0)) return true;
-    t.trap(in, exec::TrapKind::kHint, "what is assumed is false: " + operand_text(t, in, 0, 0));
-    return false;
+    return t.trap(in, exec::TrapKind::kHint, "what is assumed is false: " + operand_text(t, in, 0, 0));
   }
   const auto found = results_.find(&in);
   if (found == results_.end()) return true;
@@ -97,8 +96,7 @@ bool HintCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) co
 
 bool HintCheck::holds(Task& t, const Instr& at, const Hint& hint, const UninitCheck* undefined) const {
   const TileType& type = t.type(hint.slot);
-  const Form form = t.value(hint.slot).form;
-  if (form == Form::kNone || form == Form::kObject) return true;
+  if (!t.has_elements(hint.slot)) return true;
   const Look look(t, hint.slot);
   const bool pointer = type.element == num::Type::kPointer;
   auto value = [&](int64_t i) {
@@ -132,10 +130,10 @@ bool HintCheck::holds(Task& t, const Instr& at, const Hint& hint, const UninitCh
                 " should be in its group of " + std::to_string(by);
       }
       std::string where = type.rank > 1 ? " along dimension " + std::to_string(d) : "";
-      t.trap(at, exec::TrapKind::kHint,
-             hint.subject + " " + wrong + ", as " + name + " = " + std::to_string(by) + where + " promises",
-             type.index_of(i));
-      return false;
+      return t.trap(
+          at, exec::TrapKind::kHint,
+          hint.subject + " " + wrong + ", as " + name + " = " + std::to_string(by) + where + " promises",
+          type.index_of(i));
     }
   }
   return true;

@@ -3,6 +3,7 @@
 // operands' elements.
 #include "check/nan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 
@@ -62,10 +63,8 @@ int64_t NanCheck::first_bad(const void* data, int64_t n, num::Type type) const {
 
 bool NanCheck::any_bad(Task& t, Slot s) const {
   const TileType& type = t.type(s);
-  if (type.size == 0 || !num::is_float(type.element)) return false;
-  const Form form = t.value(s).form;
-  if (form == Form::kNone || form == Form::kObject) return false;
-  if (form == Form::kUniform) return is_bad(&t.value(s).bits, type.element);
+  if (!t.has_elements(s) || !num::is_float(type.element)) return false;
+  if (t.is_uniform(s)) return is_bad(&t.value(s).bits, type.element);
   const Look look(t, s);
   return first_bad(look.data(), type.n, type.element) >= 0;
 }
@@ -73,18 +72,16 @@ bool NanCheck::any_bad(Task& t, Slot s) const {
 bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
   const Role role = role_of(*in.op);
   if (role == Role::kSkip || (role == Role::kLoad && !loads_)) return true;
-  for (uint32_t r = 0; r < in.num_results; ++r) {
-    const Slot s = in.result(r);
+  for (const Slot s : in.results()) {
     const TileType& type = t.type(s);
     if (!any_bad(t, s)) continue;
     const Lanes unknown = undefined.lanes(t, s);
     const Look result(t, s);
     const std::byte* out = result.data();
-    bool by_element = role == Role::kElementwise;
-    for (uint32_t i = 0; i < in.num_operands; ++i) by_element &= t.type(in.operand(i)).n == type.n;
+    const bool by_element = role == Role::kElementwise &&
+                            std::ranges::all_of(in.operands(), [&](Slot o) { return t.type(o).n == type.n; });
     if (!by_element) {
-      bool inherited = false;
-      for (uint32_t i = 0; i < in.num_operands && !inherited; ++i) inherited = any_bad(t, in.operand(i));
+      const bool inherited = std::ranges::any_of(in.operands(), [&](Slot o) { return any_bad(t, o); });
       std::vector<int64_t> made;
       for (int64_t e = 0; e < type.n && !inherited; ++e)
         if (is_bad(out + e * type.size, type.element) && !unknown.bad(e)) made.push_back(e);
@@ -93,11 +90,8 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
     }
     std::deque<Look> looks;
     std::vector<const std::byte*> operands;
-    for (uint32_t i = 0; i < in.num_operands; ++i) {
-      const Slot o = in.operand(i);
-      const bool is_float = num::is_float(t.type(o).element);
-      operands.push_back(is_float ? looks.emplace_back(t, o).data() : nullptr);
-    }
+    for (const Slot o : in.operands())
+      operands.push_back(num::is_float(t.type(o).element) ? looks.emplace_back(t, o).data() : nullptr);
     std::vector<int64_t> made;
     for (int64_t e = 0; e < type.n; ++e) {
       if (!is_bad(out + e * type.size, type.element) || unknown.bad(e)) continue;
@@ -117,8 +111,7 @@ bool NanCheck::report(Task& t, const Instr& in, Slot result, std::span<const int
                       bool same_index) const {
   const exec::Trap trap = described(t, in, result, elements[0], same_index);
   if (substituted(t, in, result, elements, [&] { return trap; })) return true;
-  t.record(in, trap);
-  return false;
+  return t.record(in, trap);
 }
 
 exec::Trap NanCheck::described(Task& t, const Instr& in, Slot result, int64_t element,
@@ -134,9 +127,7 @@ exec::Trap NanCheck::described(Task& t, const Instr& in, Slot result, int64_t el
     message += infinities_ ? ", and its operands are finite" : ", and no operand is";
     std::string values;
     for (uint32_t i = 0; i < in.num_operands; ++i) {
-      const Form form = t.value(in.operand(i)).form;
-      if (!same_index || t.type(in.operand(i)).size == 0 || form == Form::kNone || form == Form::kObject)
-        continue;
+      if (!same_index || !t.has_elements(in.operand(i))) continue;
       values += (values.empty() ? ": " : ", ") + operand_text(t, in, i, element);
     }
     message += values;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <ranges>
 #include <set>
 
 #include <triton_runner/ir/enums.h>
@@ -116,9 +117,9 @@ OverflowCheck::Known OverflowCheck::known_of(const Instr& in) {
   // What describes a tensor, a value or a map in memory, is made of its sizes and strides.
   const bool describes = in.num_results == 0 || (in.num_results == 1 && code.types[in.result()]->size == 0);
   if (describes && !in.op->effects().any(kBlock | kViews))
-    for (uint32_t i = 0; i < in.num_operands; ++i)
-      if (is_number(*code.types[in.operand(i)]) && in.op->does(kComputes))
-        known.sinks.push_back({in.operand(i), kNoSlot, "the descriptor"});
+    for (const Slot o : in.operands())
+      if (is_number(*code.types[o]) && in.op->does(kComputes))
+        known.sinks.push_back({o, kNoSlot, "the descriptor"});
   const machine::ExactFn applied = in.op->does(kApplies) ? applied_rule(*in.op) : nullptr;
   const machine::ExactFn rule = applied ? applied : row_of(in.op->kind).exact;
   const bool is_whole = in.num_results == 1 && in.op->results.size() == 1 &&
@@ -128,8 +129,7 @@ OverflowCheck::Known OverflowCheck::known_of(const Instr& in) {
       !meant_.at(location_of(*in.op, *code.module)))  // of an access that adds its offsets, too
     return known.rule = machine::exact_offset, known;
   if (!rule || !is_whole) return known;
-  for (uint32_t i = 0; i < in.num_operands; ++i)
-    if (!is_number(*code.types[in.operand(i)])) return known;
+  if (!std::ranges::all_of(in.operands(), [&](Slot o) { return is_number(*code.types[o]); })) return known;
   for (uint32_t i = 0; rule == &machine::exact_mul && i < in.num_operands; ++i)
     if (const auto constant = constant_of(*in.op->operand(i)); constant && machine::is_hash_factor(*constant))
       return known;
@@ -183,30 +183,26 @@ void OverflowCheck::after(Task& t, const Instr& in) {
   if (through_shared(t, in, known.family)) return;
   uint32_t from = 0;
   bool dirty = false;
-  for (uint32_t i = in.num_operands; i-- > 0;)
-    if (!p.clean(in.operand(i))) dirty = true, from = p.origin[in.operand(i)];
+  for (const Slot o : std::views::reverse(in.operands()))
+    if (!p.clean(o)) dirty = true, from = p.origin[o];
   const int index = dirty && in.op ? Lowering::operand_index(*in.op, "indices") : -1;
   const bool picks = index >= 0 && in.op->does(kComputes);
   if (picks) p.run(t, in, {in.operand(static_cast<uint32_t>(index))});
   const bool moved = picks || (dirty && p.move(t, in, known.family));
-  for (uint32_t r = 0; r < in.num_results; ++r) {
-    if (!moved)
-      p.set_clean(in.result(r));
-    else if (picks || known.family == Family::kMoves)
-      p.origin[in.result(r)] = from, p.settle(t, in.result(r));
-  }
+  if (!moved) return p.set_clean(in.results());
+  for (const Slot s : in.results())
+    if (picks || known.family == Family::kMoves) p.origin[s] = from, p.settle(t, s);
 }
 
 void OverflowCheck::compute(Task& t, const Instr& in, const Known& known) {
   Shadows& p = of(t);
   const Slot result = in.result();
   const TileType& type = t.type(result);
-  bool dirty = false;
-  for (uint32_t i = 0; i < in.num_operands; ++i) dirty |= !p.clean(in.operand(i));
   // An affine value is in the range of its type.
-  if (!dirty && (!known.makes || t.value(result).form == Form::kAffine)) return p.set_clean(result);
+  if (p.clean(in.operands()) && (!known.makes || t.value(result).form == Form::kAffine))
+    return p.set_clean(result);
   std::deque<Operand> operands;
-  for (uint32_t i = 0; i < in.num_operands; ++i) operands.emplace_back(t, p, in.operand(i));
+  for (const Slot o : in.operands()) operands.emplace_back(t, p, o);
   const Operand out(t, p, result);
   std::array<Integer, 3> of_element;
   const std::span<const Integer> all(of_element.data(), in.num_operands);
@@ -280,12 +276,9 @@ void OverflowCheck::mark(Task& t, const Instr& in, const std::vector<int64_t>& w
 bool OverflowCheck::through_shared(Task& t, const Instr& in, Family family) {
   Shadows& p = of(t);
   if (family == Family::kSharedMoves) {
-    bool dirty = p.stored != 0;
-    for (uint32_t i = 0; i < in.num_operands; ++i) dirty |= !p.clean(in.operand(i));
-    if (!dirty) return false;
+    if (p.stored == 0 && p.clean(in.operands())) return false;
     p.shared_moves(t, in);
-    for (uint32_t r = 0; r < in.num_results; ++r) {
-      const Slot s = in.result(r);
+    for (const Slot s : in.results()) {
       p.origin[s] = p.stored;
       if (t.type(s).size == 0 || !is_number(t.type(s)))
         p.set_clean(s);
@@ -325,10 +318,9 @@ bool OverflowCheck::report(Task& t, const Instr& in, const Sink& sink, int64_t e
   path.erase(std::ranges::unique(path).begin(), path.end());
   for (const std::string& place : path) by += (by.empty() ? "" : ", ") + place;
   if (!by.empty()) notes.push_back("it came here through " + by);
-  trap_with_notes(t, in, exec::TrapKind::kOverflow,
-                  std::string(sink.what) + " depends on an integer that overflowed",
-                  t.type(sink.slot).index_of(element), std::move(notes));
-  return false;
+  return trap_with_notes(t, in, exec::TrapKind::kOverflow,
+                         std::string(sink.what) + " depends on an integer that overflowed",
+                         t.type(sink.slot).index_of(element), std::move(notes));
 }
 
 }  // namespace triton_runner::tile

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/ir/enums.h>
 
 #include "lowering.h"
@@ -20,19 +22,12 @@ using enum ir::Effect;
 
 // Twice the distance of a number to its neighbour, relative to it.
 double unit_of(num::Type type) {
-  switch (type) {
-    case num::Type::kF64:
-      return 0x1p-51;
-    case num::Type::kF32:
-    case num::Type::kTF32:
-      return 0x1p-22;
-    case num::Type::kF16:
-      return 0x1p-9;
-    case num::Type::kBF16:
-      return 0x1p-6;
-    default:
-      return 0x1p-2;  // fp8
-  }
+  static constexpr std::pair<num::Type, double> kUnits[] = {{num::Type::kF64, 0x1p-51},
+                                                            {num::Type::kF32, 0x1p-22},
+                                                            {num::Type::kTF32, 0x1p-22},
+                                                            {num::Type::kF16, 0x1p-9},
+                                                            {num::Type::kBF16, 0x1p-6}};
+  return base::look_up(kUnits, type).value_or(0x1p-2);  // fp8
 }
 constexpr double kFp8Sum = 0x1p-12;         // sums of fp8 products keep 13 bits on Hopper
 constexpr double kApproximation = 0x1p-20;  // ex2.approx, rcp.approx, libdevice, in f32
@@ -101,17 +96,10 @@ bool has_rounding(const ir::Region& region) {
 
 // How far a product of two f32 elements may be off because tensor cores round its factors. 0: they do not.
 double operand_unit(const ir::Op& op, num::Type element) {
-  if (element != num::Type::kF32) return 0;
-  switch (input_precision(op)) {
-    case ir::InputPrecision::kTf32:
-      return 0x1p-10;
-    case ir::InputPrecision::kTf32x3:
-      return 0x1p-20;
-    case ir::InputPrecision::kBf16x3:
-      return 0x1p-15;
-    default:
-      return 0;
-  }
+  static constexpr std::pair<ir::InputPrecision, double> kUnits[] = {{ir::InputPrecision::kTf32, 0x1p-10},
+                                                                     {ir::InputPrecision::kTf32x3, 0x1p-20},
+                                                                     {ir::InputPrecision::kBf16x3, 0x1p-15}};
+  return element == num::Type::kF32 ? base::look_up(kUnits, input_precision(op)).value_or(0) : 0;
 }
 
 // Of a product of m x k and k x n. Another order of the sum moves an element by a part of the norms of its row
@@ -204,25 +192,16 @@ void Perturbation::after(Task& t, const Instr& in) {
   for (uint32_t r = 0; r < in.num_results; ++r) {
     const Slot s = in.result(r);
     const TileType& type = t.type(s);
-    if (type.size == 0 || !num::is_float(type.element)) continue;
-    const Form form = t.value(s).form;
-    if (form == Form::kNone || form == Form::kObject) continue;
+    if (!t.has_elements(s) || !num::is_float(type.element)) continue;
     const Errors errors = errors_of(t, in, r, code_);
-    if (!type.is_tensor || (t.is_uniform(s) && errors.absolute.empty())) {
-      std::byte element[8] = {};
-      num::store_bits(element, type.element, static_cast<uint64_t>(t.bits(s)));
-      move(element, type.element, 1, errors, random);
-      t.set_uniform_from(s, element);
-    } else {
-      move(t.own_elements(s), type.element, type.n, errors, random);
-    }
+    change(t, s, errors.absolute.empty(),
+           [&](std::byte* elements, int64_t n) { move(elements, type.element, n, errors, random); });
   }
 }
 
 void Perturbation::product_in_memory(Task& t, const Instr& in) {
   const MemoryOperand* d = code_.buffer_of(in, "d");
-  const int pred = Lowering::operand_index(*in.op, "pred");
-  if (!d || !num::is_float(d->element) || t.bits(in.operand(static_cast<uint32_t>(pred))) == 0) return;
+  if (!d || !num::is_float(d->element) || !is_on(t, in, "pred")) return;
   exec::Random random = random_at(t, in);
   const Errors errors = product_errors(t, in, code_, d->element);
   SharedState& state = SharedState::of(t);
@@ -235,9 +214,9 @@ void Perturbation::product_in_memory(Task& t, const Instr& in) {
 exec::Random Perturbation::random_at(const Task& t, const Instr& in) const {
   const auto number = static_cast<uint64_t>(&in - t.code->instrs.data());
   uint64_t times = 0;
-  for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)
-    times = exec::Random::mixed(times +
-                                static_cast<uint64_t>(t.values[t.code->loops[loop - 1].counter].bits) + 1);
+  const std::vector<int64_t> counts = t.iterations(in);
+  for (const int64_t count : std::views::reverse(counts))
+    times = exec::Random::mixed(times + static_cast<uint64_t>(count) + 1);
   const uint64_t place = static_cast<uint64_t>(t.program->linear) << 32 | number;
   return exec::Random(exec::Random::mixed(seed_) ^ exec::Random::mixed(place) ^ times);
 }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include <triton_runner/exec/numbers.h>
 #include <triton_runner/ir/enums.h>
 
 #include "check/race_state.h"
@@ -53,11 +54,9 @@ RaceCheck::TaskState& RaceCheck::state(Task& t) {
 }
 
 RaceCheck::Thread RaceCheck::new_thread(const Task& t, const Instr* beside) {
-  int task = 0;
-  while (&t.program->tasks[task] != &t) ++task;
   Thread made;
   made.id = static_cast<uint32_t>(threads_.size());
-  threads_.push_back({t.program->id, task, beside});
+  threads_.push_back({t.program->id, static_cast<int>(t.program->number_of(t)), beside});
   return made;
 }
 
@@ -117,8 +116,7 @@ bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const
   if (who.beside) {
     other = "an asynchronous " + std::string(r.in->op->name);
   } else {
-    other = "program (" + std::to_string(who.program[0]) + ", " + std::to_string(who.program[1]) + ", " +
-            std::to_string(who.program[2]) + ")";
+    other = "program (" + exec::numbers_text(who.program) + ")";
     if (who.program == t.program->id)
       other = who.task ? "partition " + std::to_string(who.task) : "the default partition";
   }
@@ -127,8 +125,8 @@ bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const
   message += act == Act::kWrite && r.act == Act::kWrite && !who.beside ? " with another value" : "";
   message += ": nothing orders the two, so that the result depends on which is first";
   std::vector<std::string> notes{"the other access is " + place_text(*r.in->op, *t.code)};
-  trap_with_notes(t, in, exec::TrapKind::kRace, std::move(message), std::move(element), std::move(notes));
-  return false;
+  return trap_with_notes(t, in, exec::TrapKind::kRace, std::move(message), std::move(element),
+                         std::move(notes));
 }
 
 bool RaceCheck::block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
@@ -157,20 +155,18 @@ bool RaceCheck::twice(Task& t, const Instr& in, const Access& a) {
   });
   if (rising || t.is_uniform(value)) return true;
   std::sort(places.begin(), places.end());
-  const auto* data = static_cast<const std::byte*>(t.dense(value));
+  const auto* data = t.dense<std::byte>(value);
   for (size_t k = 1; k < places.size(); ++k) {
     const auto [address, i] = places[k];
     const int64_t j = places[k - 1].second;
     if (places[k - 1].first != address || !std::memcmp(data + i * type.size, data + j * type.size, type.size))
       continue;
-    std::string other = "[";
-    for (int64_t x : type.index_of(j)) other += (other.size() > 1 ? ", " : "") + std::to_string(x);
-    trap_with_notes(
+    return trap_with_notes(
         t, in, exec::TrapKind::kRace,
-        "it writes " + global_text(address, type.size) + ", which element " + other +
+        "it writes " + global_text(address, type.size) + ", which element [" +
+            exec::numbers_text(type.index_of(j)) +
             "] of the same store writes with another value: which of them stays depends on the order",
         type.index_of(i), {});
-    return false;
   }
   return true;
 }
@@ -181,7 +177,7 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a) {
   const TileType& type = t.type(store ? static_cast<Slot>(a.value) : in.result());
   // It looks at what others write at the same time, as a relaxed atomic does.
   if (!store && in.op->int_attr("isVolatile", 0) != 0) return true;
-  const auto* data = store ? static_cast<const std::byte*>(t.dense(static_cast<Slot>(a.value))) : nullptr;
+  const auto* data = store ? t.dense<std::byte>(static_cast<Slot>(a.value)) : nullptr;
   const Act act = store ? Act::kWrite : Act::kRead;
   Thread& thread = state(t).thread;
   const uint32_t mine = record(thread, in, act);
@@ -203,8 +199,8 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
   const bool wide = in.op->enum_attr<ir::MemSyncScope>("scope") != ir::MemSyncScope::kCta;
   const std::byte *old = nullptr, *expected = nullptr;
   if (a.expected != kNoSlot && !polls) {
-    old = static_cast<const std::byte*>(t.dense(in.result()));
-    expected = static_cast<const std::byte*>(t.dense(static_cast<Slot>(a.expected)));
+    old = t.dense<std::byte>(in.result());
+    expected = t.dense<std::byte>(static_cast<Slot>(a.expected));
   }
   Thread& thread = state(t).thread;
   if (wide && acquires(semantic) && !stores)

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/exec/numbers.h>
+
 #include "check/race_state.h"
 #include "lowering.h"
 #include "machine/cluster.h"
@@ -15,12 +17,6 @@ using Queue = RaceRule::Queue;
 namespace {
 
 uint64_t barrier_address(Task& t, Slot s) { return address_of(mem_desc(t, s)); }
-
-// Whether its predicate is on, if it has one.
-bool on(Task& t, const Instr& in) {
-  const int i = Lowering::operand_index(*in.op, "pred");
-  return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;
-}
 
 // What ended copies and products did, `seen` knows.
 auto ended(machine::Clock& seen) {
@@ -93,19 +89,16 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
   }
   std::vector<int64_t> index;
   for (size_t k = 0; k < strides.size(); ++k) index.push_back(element / strides[k]), element %= strides[k];
-  std::string what = "element [";
-  for (size_t k = 0; k < index.size(); ++k) what += (k ? ", " : "") + std::to_string(index[k]);
-  what += "] of %" + std::string(value.name) +
-          (plan.in_tensor_memory() ? " in tensor memory" : " in shared memory");
+  std::string what = "element [" + exec::numbers_text(index) + "] of %" + std::string(value.name) +
+                     (plan.in_tensor_memory() ? " in tensor memory" : " in shared memory");
   if (&block != t.program) what += " of block " + std::to_string(block.rank) + " of the cluster";
   if (other) return report(t, in, act, other, what, std::move(index));
-  trap_with_notes(t, in, exec::TrapKind::kRace,
-                  "it reads " + what +
-                      " through the async proxy, and no ttng.fence_async_shared stands between "
-                      "that and the write of it",
-                  std::move(index),
-                  {"the other access is " + place_text(*records_[unfenced].in->op, *t.code)});
-  return false;
+  return trap_with_notes(t, in, exec::TrapKind::kRace,
+                         "it reads " + what +
+                             " through the async proxy, and no ttng.fence_async_shared stands between "
+                             "that and the write of it",
+                         std::move(index),
+                         {"the other access is " + place_text(*records_[unfenced].in->op, *t.code)});
 }
 
 // What a task wrote itself, or has had copied by cp.async, the async proxy knows behind a fence.
@@ -165,7 +158,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   if (does.all(kNamed | kSignals)) state(t).thread.release(race.named[t.bits(in.operand(0))]);
   if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync | kAllocates)) {
     const Act act = does.any(kBufferReads) ? Act::kRead : Act::kWrite;
-    return buffers.empty() || !on(t, in) || buffer(t, in, state(t).thread, buffers[0], act);
+    return buffers.empty() || !is_on(t, in, "pred") || buffer(t, in, state(t).thread, buffers[0], act);
   }
   if (does.all(kAsync | kGroup)) {  // a copy from pointers: one instruction of those that it becomes
     if (buffers.empty() || accesses_[&in - t.code->instrs.data()].kind == AccessKind::kNone) return true;
@@ -174,7 +167,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     return buffer(t, in, copy, buffers[0], Act::kWrite);
   }
   if (does.all(kAsync | kBufferWrites) && !does.any(kTensorCore)) {  // its barrier counts the bytes
-    if (!on(t, in)) return true;
+    if (!is_on(t, in, "pred")) return true;
     Thread copy = beside(t, in);
     const MemoryOperand* to = code_.buffer_of(in, "result");
     const int barrier = Lowering::operand_index(*in.op, "barrier");
@@ -199,7 +192,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     s.begun.take_all(Queue::kCopies, ended(into));
     return true;
   }
-  if (does.all(kBarrier | kSignals) && on(t, in)) {
+  if (does.all(kBarrier | kSignals) && is_on(t, in, "pred")) {
     if (does.any(kTensorCore))
       arrive(t, in, race.tensor_core, "barrier");
     else
@@ -266,7 +259,7 @@ void RaceCheck::own_work_ended(Task& t, const Instr& in) {
 
 static RaceCheck::Thread& thread_of(RaceThread& t) { return static_cast<RaceCheck::Thread&>(t); }
 
-bool RaceRule::on() const { return tile::on(t, in); }
+bool RaceRule::on() const { return is_on(t, in, "pred"); }
 RaceThread& RaceRule::task() { return check.state(t).thread; }
 RaceThread& RaceRule::tensor_core() { return RaceCheck::of(*t.program).tensor_core; }
 RaceThread& RaceRule::beside() { return *(made = std::make_shared<RaceCheck::Thread>(check.beside(t, in))); }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/exec/numbers.h>
+
 #include "lowering.h"
 #include "machine/shared_state.h"
 
@@ -55,11 +57,7 @@ class Shadows::World {
 
 std::string Origin::text(const Code& code) const {
   std::string out = place_text(*in->op, code);
-  if (!element.empty()) {
-    out += ", element [";
-    for (size_t i = 0; i < element.size(); ++i) out += (i ? ", " : "") + std::to_string(element[i]);
-    out += "]";
-  }
+  if (!element.empty()) out += ", element [" + exec::numbers_text(element) + "]";
   return iteration.empty() ? out : out + ", " + iteration;
 }
 
@@ -113,12 +111,12 @@ Lanes Shadows::lanes(Task& t, Slot s) {
   const TileType& type = *code_.types[s];
   if (v.form == Form::kUniform) return {nullptr, type.size, type.n, v.bits != 0};
   World world(t, *this);
-  return {static_cast<const std::byte*>(t.dense(s)), type.size, type.n, false};
+  return {t.dense<std::byte>(s), type.size, type.n, false};
 }
 
 std::byte* Shadows::new_lanes(Task& t, Slot s, uint32_t from) {
   World world(t, *this);
-  auto* out = static_cast<std::byte*>(t.new_dense(s));
+  auto* out = t.new_dense<std::byte>(s);
   std::memset(out, 0, code_.types[s]->bytes);
   origin[s] = from;
   return out;
@@ -134,10 +132,9 @@ void Shadows::copy(Slot to, Slot from) {
 
 void Shadows::copies(const Instr& in) {
   std::vector<std::pair<Value, uint32_t>> saved;
-  for (uint32_t i = 0; i < in.num_operands; ++i) {
-    const Value& v = values_[in.operand(i)];
-    if (v.buffer) ++v.buffer->refs;
-    saved.emplace_back(v, origin[in.operand(i)]);
+  for (const Slot o : in.operands()) {
+    if (values_[o].buffer) ++values_[o].buffer->refs;
+    saved.emplace_back(values_[o], origin[o]);
   }
   for (uint32_t i = 0; i < in.num_results; ++i) {
     drop(values_[in.result(i)]);
@@ -206,7 +203,7 @@ int64_t Shadows::first_on(Task& t, Slot s, int64_t mask) {
   if (mask != kNoSlot) {
     const Slot m = static_cast<Slot>(mask);
     if (!t.is_uniform(m))
-      on = static_cast<const uint8_t*>(t.dense(m));
+      on = t.dense<uint8_t>(m);
     else if (!t.bits(m))
       return -1;
   }
@@ -235,8 +232,8 @@ int64_t Shadows::tame(Task& t, Slot s) {
 void Shadows::run(Task& t, const Instr& in, std::vector<Slot> real) {
   World world(t, *this);
   for (Slot s : real) world.keep(s);
-  for (uint32_t i = 0; i < in.num_operands; ++i)
-    if (code_.types[in.operand(i)]->size == 0) world.keep(in.operand(i));
+  for (const Slot o : in.operands())
+    if (code_.types[o]->size == 0) world.keep(o);
   in.run(t, in);
 }
 
@@ -265,10 +262,7 @@ void Shadows::issue_copy(Task& t, const Instr& in, const MemoryOperand& to) {
   World world(t, *this);
   const Slot tile = in.result(), memory = in.operand(to.operand);
   world.keep(memory);
-  t.dense(tile);
-  Value& v = t.value(tile);
-  if (v.buffer) ++v.buffer->refs;
-  SharedState::of(t).issue(t, {v.buffer, to.plan, mem_desc(t, memory)});
+  SharedState::of(t).issue(t, {t.elements(tile), to.plan, mem_desc(t, memory)});
 }
 
 void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to,
@@ -283,15 +277,14 @@ void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier
   for (size_t e = 0, size = undefined.empty() ? 0 : plan->bytes() / undefined.size(); e < undefined.size();
        ++e)
     if (undefined[e]) std::memset(data->data() + e * size, 1, size);
-  const MemDesc at = mem_desc(t, counter);
-  SharedState::of(t).copy_through_barrier(at.base + at.flip * 8, {data, plan, mem_desc(t, memory)}, 0);
+  SharedState::of(t).copy_through_barrier(address_of(mem_desc(t, counter)), {data, plan, mem_desc(t, memory)},
+                                          0);
 }
 
 void Shadows::hand_over(Task& t, Slot barrier) {
   World world(t, *this);
   world.keep(barrier);
-  const MemDesc d = mem_desc(t, barrier);
-  SharedState::of(t).hand_over(t, d.base + d.flip * 8, 0);
+  SharedState::of(t).hand_over(t, address_of(mem_desc(t, barrier)), 0);
 }
 
 std::vector<uint8_t> Shadows::read(Task& t, const Instr& in, const MemoryOperand& from, int64_t n) {
@@ -319,8 +312,7 @@ void Shadows::complete_copies(Task& t, Slot barrier) {
   if (!shared_) return;
   World world(t, *this);
   world.keep(barrier);
-  const MemDesc d = mem_desc(t, barrier);
-  SharedState::of(t).complete_copies(d.base + d.flip * 8);
+  SharedState::of(t).complete_copies(address_of(mem_desc(t, barrier)));
 }
 
 uint32_t Shadows::new_origin(Task& t, const Instr& in, std::vector<int64_t> element, std::string what,

@@ -1,5 +1,6 @@
 // The shadows of one program's values (uninit.h), and running an instruction on them.
 #pragma once
+#include <algorithm>
 #include <functional>
 
 #include "check/family.h"
@@ -34,8 +35,14 @@ class Shadows {
 
   // Nothing of it is undefined.
   bool clean(Slot s) const { return values_[s].form == Form::kUniform && values_[s].bits == 0; }
+  bool clean(std::span<const Slot> slots) const {
+    return std::ranges::all_of(slots, [&](Slot s) { return clean(s); });
+  }
   Lanes lanes(Task& t, Slot s);
   void set_clean(Slot s);
+  void set_clean(std::span<const Slot> slots) {
+    for (const Slot s : slots) set_clean(s);
+  }
   void set_all(Slot s, uint32_t origin, int64_t bits = 1);
   int64_t bits(Slot s) const { return values_[s].form == Form::kUniform ? values_[s].bits : 0; }
   std::byte* new_lanes(Task& t, Slot s, uint32_t origin);  // dense, all defined yet
@@ -108,12 +115,12 @@ bool each_address(Task& t, const Access& a, const TileType& type, F f) {
     if (t.is_uniform(m)) {
       if (!t.bits(m)) return true;
     } else {
-      on = static_cast<const uint8_t*>(t.dense(m));
+      on = t.dense<uint8_t>(m);
     }
   }
   const Slot ptr = static_cast<Slot>(a.ptr);
   if (type.rank == 0) return f(int64_t{0}, static_cast<uint64_t>(t.bits(ptr)));
-  const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
+  const auto* addresses = t.dense<uint64_t>(ptr);
   for (int64_t i = 0; i < type.n; ++i)
     if ((!on || on[i]) && !f(i, addresses[i])) return false;
   return true;

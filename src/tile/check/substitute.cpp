@@ -26,14 +26,10 @@ bool substituted(Task& t, const Instr& in, Slot s, std::span<const int64_t> elem
       !experiment->applies_at(location_of(*in.op, *t.code->module).str()))
     return true;
   const uint64_t bits = bits_of(experiment->number, type.element);
-  if (static_cast<int64_t>(elements.size()) == type.n && (!type.is_tensor || t.is_uniform(s))) {
-    std::byte element[8] = {};
-    num::store_bits(element, type.element, bits);
-    t.set_uniform_from(s, element);
-    return true;
-  }
-  std::byte* values = t.own_elements(s);
-  for (const int64_t e : elements) num::store_bits(values + e * type.size, type.element, bits);
+  change(t, s, static_cast<int64_t>(elements.size()) == type.n, [&](std::byte* values, int64_t n) {
+    for (const int64_t e : elements)
+      if (e < n) num::store_bits(values + e * type.size, type.element, bits);
+  });
   return true;
 }
 

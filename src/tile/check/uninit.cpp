@@ -3,6 +3,7 @@
 #include "check/uninit.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include <triton_runner/ir/enums.h>
 
@@ -47,10 +48,9 @@ bool UninitCheck::report(Task& t, const Instr& in, Slot s, std::vector<int64_t> 
     const Origin& o = p.origins[origin - 1];
     notes.push_back("it comes from " + o.text(*t.code) + ": " + o.what);
   }
-  trap_with_notes(t, in, exec::TrapKind::kUninitialized,
-                  std::string(what) + " depends on a value that was never written", std::move(element),
-                  std::move(notes));
-  return false;
+  return trap_with_notes(t, in, exec::TrapKind::kUninitialized,
+                         std::string(what) + " depends on a value that was never written", std::move(element),
+                         std::move(notes));
 }
 
 bool UninitCheck::sink(Task& t, const Instr& in, Slot s, int64_t mask, const char* what) {
@@ -88,10 +88,6 @@ bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
 
 // ---- shadows of results
 
-static void set_clean(Shadows& p, const Instr& in) {
-  for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
-}
-
 // Results and memory of what goes through pointers, buffers and barriers. False: it is none of these.
 bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
   Shadows& p = of(t);
@@ -100,14 +96,14 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
       const Access a = any_access_of(in);
       if (a.kind == AccessKind::kLoad) return loaded(t, in, a, in.result()), true;
       if (a.kind != AccessKind::kPoll) stored(t, a);
-      return set_clean(p, in), true;
+      return p.set_clean(in.results()), true;
     }
     case Family::kAsyncCopy:
       loaded(t, in, async_access_of(in), in.result());
       if (!p.clean(in.result())) p.stored = p.origin[in.result()];
       return p.issue_copy(t, in, code_.buffers[&in - t.code->instrs.data()][0]), true;
     case Family::kDescriptor:
-      set_clean(p, in);
+      p.set_clean(in.results());
       return block_loaded_into(t, in), true;
     case Family::kSharedMoves:
       return shared_moves(t, in), true;
@@ -115,9 +111,7 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
       return p.run(t, in, {}), true;
     case Family::kBarrierCopy:
       block_.clear();
-      if (const int pred = Lowering::operand_index(*in.op, "pred");
-          pred < 0 || t.bits(in.operand(static_cast<uint32_t>(pred))))
-        lands(t, in, "result", "barrier", {});
+      if (is_on(t, in, "pred")) lands(t, in, "result", "barrier", {});
       return true;
     case Family::kHandOver:
       return p.hand_over(t, in.operand(0)), true;
@@ -126,7 +120,7 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
     case Family::kMatrix:
       return matrix(t, in), true;
     case Family::kBarrier:
-      set_clean(p, in);
+      p.set_clean(in.results());
       return p.complete_copies(t, in.operand(0)), true;
     default:
       return false;
@@ -136,8 +130,8 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
 void UninitCheck::elementwise(Task& t, const Instr& in) {
   Shadows& p = of(t);
   std::vector<Lanes> from;
-  for (uint32_t i = 0; i < in.num_operands; ++i)
-    if (!p.clean(in.operand(i))) from.push_back(p.lanes(t, in.operand(i)));
+  for (const Slot o : in.operands())
+    if (!p.clean(o)) from.push_back(p.lanes(t, o));
   p.fill(t, in, [&](int64_t e) {
     return std::any_of(from.begin(), from.end(), [&](const Lanes& l) { return l.bad(e); });
   });
@@ -148,30 +142,26 @@ bool UninitCheck::follow(Task& t, const Instr& in, Family family, uint32_t origi
   Shadows& p = of(t);
   if (p.move(t, in, family)) return family == Family::kMoves;
   if (family == Family::kElementwise) return elementwise(t, in), true;
-  for (uint32_t r = 0; r < in.num_results; ++r) p.set_all(in.result(r), origin);
+  for (const Slot s : in.results()) p.set_all(s, origin);
   return false;
 }
 
 // The origin of each result: of the operand that its first undefined element comes from, else `origin`.
 void UninitCheck::settle(Task& t, const Instr& in, uint32_t origin) {
   Shadows& p = of(t);
-  for (uint32_t r = 0; r < in.num_results; ++r) {
-    const Slot s = in.result(r);
+  for (const Slot s : in.results()) {
     p.origin[s] = origin;
     p.settle(t, s);
     if (p.clean(s)) continue;
     const int64_t n = t.type(s).n, e = p.first(t, s);
-    for (uint32_t i = in.num_operands; i-- > 0;) {
-      const Slot o = in.operand(i);
+    for (const Slot o : std::views::reverse(in.operands()))
       if (t.type(o).n == n && !p.clean(o) && p.origin[o] && p.lanes(t, o).bad(e)) p.origin[s] = p.origin[o];
-    }
   }
 }
 
 void UninitCheck::define_results(Task& t, const Instr& in) {
   Shadows& p = of(t);
-  for (uint32_t r = 0; r < in.num_results; ++r) {
-    const Slot s = in.result(r);
+  for (const Slot s : in.results()) {
     const TileType& type = t.type(s);
     if (p.clean(s) || type.size == 0) continue;
     const Lanes lanes = p.lanes(t, s);
@@ -202,7 +192,7 @@ void ShadowRule::moved(uint32_t index) {
 }
 void ShadowRule::undefined(const char* why) {
   Shadows& p = check.of(t);
-  for (uint32_t r = 0; r < in.num_results; ++r) p.set_all(in.result(r), p.new_origin(t, in, {}, why));
+  for (const Slot s : in.results()) p.set_all(s, p.new_origin(t, in, {}, why));
 }
 void ShadowRule::lands(ir::GroupName buffer, ir::GroupName barrier, const std::vector<uint8_t>& elements) {
   check.lands(t, in, buffer, barrier, elements);
@@ -211,12 +201,19 @@ void ShadowRule::lands(ir::GroupName buffer, ir::GroupName barrier, const std::v
 void UninitCheck::lands(Task& t, const Instr& in, ir::GroupName buffer, ir::GroupName barrier,
                         const std::vector<uint8_t>& undefined) {
   const MemoryOperand *to = code_.buffer_of(in, buffer), *counts = code_.buffer_of(in, barrier);
-  if (!to || !counts) return;
+  if (to && counts) reach(t, in, *to, counts, undefined);
+}
+
+void UninitCheck::reach(Task& t, const Instr& in, const MemoryOperand& to, const MemoryOperand* barrier,
+                        const std::vector<uint8_t>& undefined) {
   const bool any = any_set(undefined);
   for (Program* block : blocks_reached(t, in)) {
     Shadows& there = of(*block);
     if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
-    there.issue_block(t, in, *counts, *to, undefined);
+    if (barrier)
+      there.issue_block(t, in, *barrier, to, undefined);
+    else
+      there.write(t, in, to, undefined);
   }
 }
 
@@ -224,17 +221,16 @@ void UninitCheck::after(Task& t, const Instr& in) {
   Shadows& p = of(t);
   const auto& [family, rule, sinks] = families_[&in - t.code->instrs.data()];
   if (!rule && through_memory(t, in, family)) return;
-  bool dirty = false;
-  for (uint32_t i = 0; i < in.num_operands && !dirty; ++i) dirty = !p.clean(in.operand(i));
+  const bool dirty = !p.clean(in.operands());
   if (!rule && family == Family::kOther && in.op)  // it has no rule: what it may have stored is defined
     p.clear_buffers(t, in, code_.buffers[&in - t.code->instrs.data()]);
   const bool asked =
       rule && (dirty || (in.num_operands == 0 && in.num_results > 0) ||
                in.op->effects().any(kAsync | kBufferReads | kBufferWrites | kLoads | kStores | kAtomics));
-  if (!dirty || rule) set_clean(p, in);
+  if (!dirty || rule) p.set_clean(in.results());
   uint32_t origin = 0;
-  for (uint32_t i = in.num_operands; i-- > 0;)
-    if (!p.clean(in.operand(i)) && p.origin[in.operand(i)]) origin = p.origin[in.operand(i)];
+  for (const Slot o : std::views::reverse(in.operands()))
+    if (!p.clean(o) && p.origin[o]) origin = p.origin[o];
   if (asked) {
     ShadowRule own{t, in, *this, origin};
     rule(own);
@@ -254,7 +250,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
     if (t.is_uniform(m))
       all_off = !t.bits(m);
     else if (type.rank > kLazyRank || !box_of(t.value(m), type, &box) || !box.full(type))
-      on = static_cast<const uint8_t*>(t.dense(m));
+      on = t.dense<uint8_t>(m);
   }
   const bool other = a.other != kNoSlot;
   if (all_off) {
@@ -267,7 +263,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
   const uint64_t one = type.rank == 0 ? static_cast<uint64_t>(t.bits(static_cast<Slot>(a.ptr))) : 0;
   const auto* addresses = !look            ? nullptr
                           : type.rank == 0 ? &one
-                                           : static_cast<const uint64_t*>(t.dense(static_cast<Slot>(a.ptr)));
+                                           : t.dense<uint64_t>(static_cast<Slot>(a.ptr));
   std::byte* out = nullptr;
   for (int64_t i = 0; i < type.n; ++i) {
     const bool off = on && !on[i];

@@ -63,6 +63,9 @@ class UninitCheck {
   // Elements of a buffer are on their way, until the barrier has counted them.
   void lands(Task& t, const Instr& in, ir::GroupName buffer, ir::GroupName barrier,
              const std::vector<uint8_t>& undefined);
+  // Elements come to a buffer of each block that the op reaches, at once or counted by a barrier.
+  void reach(Task& t, const Instr& in, const MemoryOperand& to, const MemoryOperand* barrier,
+             const std::vector<uint8_t>& undefined);
 
   const CheckedCode& code_;
   std::vector<Known> families_;  // by instruction

@@ -11,8 +11,7 @@ namespace triton_runner::tile {
 void UninitCheck::shared_moves(Task& t, const Instr& in) {
   Shadows& p = of(t);
   p.shared_moves(t, in);
-  for (uint32_t r = 0; r < in.num_results; ++r) {
-    const Slot s = in.result(r);
+  for (const Slot s : in.results()) {
     const TileType& type = t.type(s);
     if (type.size == 0) {
       p.set_clean(s);
@@ -46,12 +45,8 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
   const auto &a = in.op->operand_of("a")->type->shape, &b = in.op->operand_of("b")->type->shape;
   const int64_t m = a[a.size() - 2], k = a.back(), n = b.back(), b_rows = b[b.size() - 2];
   const bool in_memory = Lowering::operand_index(*in.op, "d") >= 0;
-  auto on = [&](ir::GroupName group) {
-    const int i = Lowering::operand_index(*in.op, group);
-    return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;
-  };
-  if (!on("pred")) return;
-  const bool keep = in_memory ? on("use_d") : on("use_c");
+  if (!is_on(t, in, "pred")) return;
+  const bool keep = in_memory ? is_on(t, in, "use_d") : is_on(t, in, "use_c");
   const std::vector<uint8_t> la = undefined("a", m * k), lb = undefined("b", b_rows * n);
   std::vector<uint8_t> c(m * n);
   if (keep) c = in_memory ? undefined("d", m * n) : undefined("c", m * n);
@@ -66,13 +61,13 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
     return;
   }
   uint32_t origin = p.stored;
-  for (uint32_t i = 0; i < in.num_operands; ++i)
-    if (t.type(in.operand(i)).size && !p.clean(in.operand(i))) origin = p.origin[in.operand(i)];
+  for (const Slot o : in.operands())
+    if (t.type(o).size && !p.clean(o)) origin = p.origin[o];
   if (any_set(c)) {
     if (!origin) origin = p.new_origin(t, in, {}, kNothingStored);
     p.fill(t, in, [&](int64_t e) { return c[e] != 0; });
   } else {
-    for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
+    p.set_clean(in.results());
   }
   p.origin[in.result()] = origin;
 }
@@ -88,15 +83,7 @@ void UninitCheck::send(Task& t, const Instr& in) {
     const Lanes lanes = of(t).lanes(t, in.operand(0));
     for (size_t e = 0; e < undefined.size(); ++e) undefined[e] = lanes.bad(static_cast<int64_t>(e));
   }
-  const bool any = any_set(undefined);
-  for (Program* block : blocks_reached(t, in)) {
-    Shadows& there = of(*block);
-    if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
-    if (const MemoryOperand* barrier = code_.buffer_of(in, "barrier"))
-      there.issue_block(t, in, *barrier, *to, undefined);
-    else
-      there.write(t, in, *to, undefined);
-  }
+  reach(t, in, *to, code_.buffer_of(in, "barrier"), undefined);
 }
 
 void UninitCheck::block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size) {

@@ -30,8 +30,7 @@ bool divisors_are_not_zero(Task& t, const Instr& in, const UninitCheck& undefine
       in, exec::TrapKind::kDivisionByZero,
       what + ": " + operand_text(t, in, 0, i) + ", " + operand_text(t, in, 1, i), type.index_of(i));
   if (substituted(t, in, in.result(), zeros, [&] { return trap; })) return true;
-  t.record(in, trap);
-  return false;
+  return t.record(in, trap);
 }
 
 }  // namespace triton_runner::tile

@@ -169,7 +169,7 @@ class Strips : public FusedRun<Strips> {
       if (t_.is_uniform(other))
         s.rows.bits = static_cast<uint64_t>(t_.bits(other));
       else
-        s.rows.other = static_cast<const std::byte*>(t_.dense(other));
+        s.rows.other = t_.dense<std::byte>(other);
     }
     return true;
   }
@@ -455,17 +455,11 @@ class Strips : public FusedRun<Strips> {
     if (store_ == Store::kLate) {
       const Fused::Access& a = *f_.store;
       fine = store_tile(t_, a.instr, a.pointers, a.value, a.mask);
-      if (f_.registers[a.reg].result < 0) forget(a.value);
+      if (f_.registers[a.reg].result < 0) t_.forget(a.value);
     }
     for (size_t i = 0; i < f_.loads.size(); ++i)
-      if (!sources_[i].direct && f_.registers[f_.loads[i].reg].result < 0) forget(f_.loads[i].value);
+      if (!sources_[i].direct && f_.registers[f_.loads[i].reg].result < 0) t_.forget(f_.loads[i].value);
     return fine ? next(in_) : nullptr;
-  }
-
-  void forget(Slot slot) {
-    Value& v = t_.value(slot);
-    if (v.buffer) t_.drop(v);
-    v.form = Form::kNone;
   }
 
   enum class Store : uint8_t {
@@ -495,17 +489,9 @@ Foreseen& foreseen() {
 }
 
 std::byte* tile_for(Task& t, const Instr& in, Slot slot, int reuse) {
-  if (reuse >= 0 && in.kills_operand(static_cast<uint32_t>(reuse))) {
-    Value& v = t.value(in.operand(static_cast<uint32_t>(reuse)));
-    if (v.form == Form::kDense && v.buffer->refs == 1) {
-      Buffer* b = v.buffer;
-      v.form = Form::kNone;
-      v.buffer = nullptr;
-      t.adopt(slot, b);
-      return b->data();
-    }
-  }
-  return static_cast<std::byte*>(t.new_dense(slot));
+  if (reuse >= 0 && in.kills_operand(static_cast<uint32_t>(reuse)))
+    if (std::byte* own = t.take_over(slot, in.operand(static_cast<uint32_t>(reuse)))) return own;
+  return t.new_dense<std::byte>(slot);
 }
 
 const Instr* run_fused(Task& t, const Instr& in) { return Strips(t, in).run(); }

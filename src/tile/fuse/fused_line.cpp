@@ -329,7 +329,7 @@ class Line : public FusedRun<Line> {
                   hi = std::clamp<int64_t>(runs_[i].hi - begin, lo, m);
     std::byte* out = at_[a.reg];
     if (is_tile(a.other)) {
-      auto* other = static_cast<const std::byte*>(t_.dense(static_cast<Slot>(a.other))) + begin * size;
+      auto* other = t_.dense<std::byte>(static_cast<Slot>(a.other)) + begin * size;
       std::memcpy(out, other, static_cast<size_t>(lo * size));
       std::memcpy(out + hi * size, other + hi * size, static_cast<size_t>((m - hi) * size));
     } else {

@@ -9,14 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include <triton_runner/layout/encoding.h>
-
-#include <triton_runner/tile/encoding.h>
-
 #include "hardware/elementwise.h"
 #include "hardware/order.h"
 #include "lowering.h"
 #include "machine/asm_program.h"
+#include "machine/threads.h"
 #include "ops/elementwise.h"
 
 namespace triton_runner::tile {
@@ -34,25 +31,14 @@ bool is_functor(const ir::Op& op, const num::Elementwise& f) { return row_of(op.
 
 // The images of registers in any order, and those of lanes, warps and blocks in theirs.
 bool same_threads(const ir::Type& a, const ir::Type& b) {
-  if (!a.encoding || !b.encoding) return false;
-  const std::vector<int64_t> shape(a.shape.begin(), a.shape.end());
-  const auto ea = encoding_of(*a.encoding), eb = encoding_of(*b.encoding);
-  if (!ea || !eb) return false;
-  const auto la = layout::to_linear_layout(*ea, shape), lb = layout::to_linear_layout(*eb, shape);
+  const auto la = layout_of(a), lb = layout_of(b);
   if (!la || !lb) return false;
-  auto bases = [](const layout::LinearLayout& l, std::string_view name) {
-    std::vector<layout::Basis> out;
-    for (const layout::InDim& in : l.ins())
-      if (in.name == name) out = in.bases;
-    return out;
-  };
   for (const char* dim : {"lane", "warp", "block"})
-    if (bases(*la, dim) != bases(*lb, dim)) return false;
+    if (!std::ranges::equal(bases_of(*la, dim), bases_of(*lb, dim))) return false;
   auto registers = [&](const layout::LinearLayout& l) {
-    std::vector<layout::Basis> out = bases(l, "register");
-    std::erase_if(out, [](const layout::Basis& at) {
-      return std::ranges::all_of(at, [](int32_t x) { return x == 0; });
-    });
+    const auto all = bases_of(l, "register");
+    std::vector<layout::Basis> out(all.begin(), all.end());
+    std::erase_if(out, is_copy);
     std::ranges::sort(out);
     return out;
   };
@@ -226,8 +212,11 @@ class Contractions {
       if (uses(*products[taken].op->result()) > uses(*products[1 - taken].op->result())) taken = 1 - taken;
     }
     const Product p = products[taken];
-    const bool minus_product = p.minus != (subtracts && taken == 1), minus_rest = subtracts && taken == 0;
-    l_.replace(op, [=, &l = l_](const ir::Op& o) { emit(l, o, p, 1 - taken, minus_product, minus_rest); });
+    l_.replace(op, [=, &l = l_](const ir::Op& o) {
+      const num::Type type = l.type_of(o.result())->element;
+      l.emit(run_elementwise_as_target, o, slots_of(l, o.results), terms(l, o, p, taken, subtracts),
+             l.make<ElementwiseData>(num::elementwise_fma.kernel(type, type)));
+    });
   }
 
   void quotient(const ir::Op& op, bool subtracts) {
@@ -235,14 +224,8 @@ class Contractions {
       const Product p = product(*op.operand(i), op, num::elementwise_divf);
       if (!p || l_.type(op.result()->type)->element != num::Type::kF32) continue;
       if (!only_sums(*p.op->result(), *p.op)) continue;
-      const bool minus_product = p.minus != (subtracts && i == 1), minus_rest = subtracts && i == 0;
       return l_.replace(op, [=, &l = l_](const ir::Op& o) {
-        Slot a = factor(l, p, 0);
-        const Slot b = factor(l, p, 1);
-        Slot c = l.slot(o.operand(1 - i));
-        if (minus_product) a = negative(l, o, a);
-        if (minus_rest) c = negative(l, o, c);
-        lower_as_ptx(l, o, "=f,f,f,f", quotient_text(*p.op), {a, b, c});
+        lower_as_ptx(l, o, "=f,f,f,f", quotient_text(*p.op), terms(l, o, p, i, subtracts));
       });
     }
   }
@@ -255,31 +238,33 @@ class Contractions {
     return out;
   }
 
+  // What an op gives of other operands.
+  static Slot again(Lowering& l, const ir::Op& op, std::span<const Slot> operands) {
+    const Slot out = l.new_slot(l.type(op.result()->type));
+    l.scoped(*op.block->region, [&] {
+      for (uint32_t i = 0; i < operands.size(); ++i) l.alias(op.operand(i), operands[i]);
+      l.alias(op.result(), out);
+      l.lower_op(op);
+    });
+    return out;
+  }
+
   // A factor as the ops that the product goes through would have it.
   static Slot factor(Lowering& l, const Product& p, uint32_t which) {
     Slot at = l.slot(p.op->operand(which));
-    for (const ir::Op* op : p.through) {
-      const Slot to = l.new_slot(l.type(op->result()->type));
-      l.scoped(*op->block->region, [&] {
-        l.alias(op->operand(0), at);
-        l.alias(op->result(), to);
-        l.lower_op(*op);
-      });
-      at = to;
-    }
+    for (const ir::Op* op : p.through) at = again(l, *op, {&at, 1});
     return at;
   }
 
-  static void emit(Lowering& l, const ir::Op& op, const Product& p, uint32_t rest, bool minus_product,
-                   bool minus_rest) {
-    const TileType* type = l.type_of(l.slot(op.result()));
+  // The factors of the product that is operand `taken` of a sum or difference, and the other operand.
+  static std::vector<Slot> terms(Lowering& l, const ir::Op& op, const Product& p, uint32_t taken,
+                                 bool subtracts) {
     Slot a = factor(l, p, 0);
     const Slot b = factor(l, p, 1);
-    Slot c = l.slot(op.operand(rest));
-    if (minus_product) a = negative(l, op, a);
-    if (minus_rest) c = negative(l, op, c);
-    l.emit(run_elementwise_as_target, op, slots_of(l, op.results), {a, b, c},
-           l.make<ElementwiseData>(num::elementwise_fma.kernel(type->element, type->element)));
+    Slot c = l.slot(op.operand(1 - taken));
+    if (p.minus != (subtracts && taken == 1)) a = negative(l, op, a);
+    if (subtracts && taken == 0) c = negative(l, op, c);
+    return {a, b, c};
   }
 
   // tl.where(m, x, 0) of which m is one for all elements that are added up along the axis: LLVM (InstCombine) adds
@@ -302,17 +287,9 @@ class Contractions {
 
   // A factor where the mask is on, else 0: so is the sum.
   static Slot masked(Lowering& l, const ir::Op& select, Slot factor) {
-    const Slot out = l.new_slot(l.type(select.result()->type));
-    const std::vector<Slot> operands = slots_of(l, select.operand_uses);
-    l.scoped(*select.block->region, [&] {
-      for (uint32_t i = 0; i < operands.size(); ++i) {
-        const ir::Value* v = select.operand(i);
-        l.alias(v, v == select.operand_of("true_value") ? factor : operands[i]);
-      }
-      l.alias(select.result(), out);
-      l.lower_op(select);
-    });
-    return out;
+    std::vector<Slot> operands = slots_of(l, select.operand_uses);
+    operands[static_cast<size_t>(Lowering::operand_index(select, "true_value"))] = factor;
+    return again(l, select, operands);
   }
 
   // A sum of products: the first additions take theirs unrounded.

@@ -10,10 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <triton_runner/layout/encoding.h>
 #include <triton_runner/num/elementwise.h>
-
-#include <triton_runner/tile/encoding.h>
 
 #include "machine/threads.h"
 #include "ops/combine.h"
@@ -60,33 +57,16 @@ struct AxisBit {
   int64_t at;  // its image along the axis
 };
 
-std::optional<layout::LinearLayout> layout_of(const ir::Type& type) {
-  if (!type.encoding) return std::nullopt;
-  const auto encoding = encoding_of(*type.encoding);
-  if (!encoding) return std::nullopt;
-  auto layout = layout::to_linear_layout(*encoding, {type.shape.begin(), type.shape.end()});
-  if (!layout) return std::nullopt;
-  return *layout;
-}
-
 std::vector<int64_t> moves(const layout::LinearLayout& layout, std::string_view dim, int64_t axis) {
   std::vector<int64_t> out;
-  for (const layout::InDim& in : layout.ins()) {
-    if (in.name != dim) continue;
-    for (const layout::Basis& basis : in.bases)
-      if (const int32_t at = basis[static_cast<size_t>(axis)]) out.push_back(at);
-  }
+  for (const layout::Basis& basis : bases_of(layout, dim))
+    if (const int32_t at = basis[static_cast<size_t>(axis)]) out.push_back(at);
   return out;
 }
 
 bool first_register_moves(const layout::LinearLayout& layout, int64_t axis) {
-  for (const layout::InDim& in : layout.ins()) {
-    if (in.name != "register") continue;
-    for (const layout::Basis& basis : in.bases) {
-      if (std::ranges::all_of(basis, [](int32_t at) { return at == 0; })) continue;  // a copy
-      return basis[static_cast<size_t>(axis)] != 0;
-    }
-  }
+  for (const layout::Basis& basis : bases_of(layout, "register"))
+    if (!is_copy(basis)) return basis[static_cast<size_t>(axis)] != 0;
   return false;
 }
 
@@ -226,18 +206,13 @@ void plan_scan(const ScanShape& shape, bool reverse, Steps& s) {
 
 // ---- moving registers
 
-struct Moved {
-  std::vector<int32_t> from;  // by element of the result
-};
-
-const Instr* run_moved(Task& t, const Instr& in) {
-  const auto& from = in.as<Moved>().from;
+// from: by element of the result
+void run_moved(Task& t, const Instr& in, const std::vector<int32_t>& from) {
   const auto size = static_cast<size_t>(t.type(in.result()).size);
-  const auto* elements = static_cast<const std::byte*>(t.dense(in.operand(0)));
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  const auto* elements = t.dense<std::byte>(in.operand(0));
+  auto* out = t.new_dense<std::byte>(in.result());
   for (size_t i = 0; i < from.size(); ++i)
     std::memcpy(out + i * size, elements + static_cast<size_t>(from[i]) * size, size);
-  return next(in);
 }
 
 // ---- running steps
@@ -274,7 +249,7 @@ class Running {
     for (uint32_t i = 0; i < s_.count; ++i) {
       std::byte* from = cells_.buffers[i]->data();
       if (s_.keeps_all)
-        turn<true>(s_, size(i), from, static_cast<std::byte*>(t_.new_dense(in_.result(i))));
+        turn<true>(s_, size(i), from, t_.new_dense<std::byte>(in_.result(i)));
       else
         give(t_, in_.result(i), from + s_.result * s_.lines() * size(i));
     }
@@ -396,7 +371,7 @@ num::Kernel direct_kernel(const ir::Region& region, num::Type element) {
 
 Steps* begin(Lowering& l, const ir::Op& op, int64_t axis) {
   auto* s = l.make<Steps>();
-  s->axis = axis_of(*l.type_of(l.slot(op.operand(0))), axis);
+  s->axis = axis_of(*l.type_of(op.operand(0)), axis);
   s->count = static_cast<uint32_t>(op.num_operands());
   return s;
 }
@@ -424,7 +399,7 @@ void emit(Lowering& l, const ir::Op& op, Steps& s, const Factors* factors) {
 
 bool reduce(Lowering& l, const ir::Op& op, const Factors* factors) {
   const int64_t axis = op.int_attr("axis", 0);
-  const TileType& first = *l.type_of(l.slot(op.operand(0)));
+  const TileType& first = *l.type_of(op.operand(0));
   if (axis < 0 || axis >= first.rank || !is_ordered(*op.region(0))) return false;
   const auto layout = layout_of(*op.operand(0)->type);
   Steps* s = begin(l, op, axis);
@@ -443,11 +418,7 @@ bool reduce_products(Lowering& l, const ir::Op& op, const Factors& factors) {
 
 bool combines_registers(const ir::Op& op) {
   const auto layout = layout_of(*op.operand(0)->type);
-  const auto axis = static_cast<size_t>(op.int_attr("axis", 0));
-  return layout && std::ranges::any_of(layout->ins(), [&](const layout::InDim& in) {
-           return in.name == "register" &&
-                  std::ranges::any_of(in.bases, [&](const layout::Basis& at) { return at[axis] != 0; });
-         });
+  return layout && !moves(*layout, "register", op.int_attr("axis", 0)).empty();
 }
 
 // Under allow_reorder a thread keeps its registers, whatever elements they then are.
@@ -456,17 +427,17 @@ bool hardware_reshape(Lowering& l, const ir::Op& op) {
   if (!op.attr("allow_reorder") || !from.encoding || !to.encoding) return false;
   const auto before = thread_elements(l, op, from), after = thread_elements(l, op, to);
   if (!before || !after || before->element.size() != after->element.size()) return false;
-  auto* moved = l.make<Moved>();
-  moved->from.resize(static_cast<size_t>(to.num_elements()));
+  auto* from_element = l.make<std::vector<int32_t>>();
+  from_element->resize(static_cast<size_t>(to.num_elements()));
   for (size_t i = before->element.size(); i-- > 0;)
-    moved->from[static_cast<size_t>(after->element[i])] = before->element[i];
-  l.emit(run_moved, op, moved);
+    (*from_element)[static_cast<size_t>(after->element[i])] = before->element[i];
+  l.emit<run_moved>(op, from_element);
   return true;
 }
 
 bool hardware_scan(Lowering& l, const ir::Op& op) {
   const int64_t axis = op.int_attr("axis", 0);
-  const TileType& first = *l.type_of(l.slot(op.operand(0)));
+  const TileType& first = *l.type_of(op.operand(0));
   if (axis < 0 || axis >= first.rank || !is_ordered(*op.region(0))) return false;
   const auto layout = layout_of(*op.operand(0)->type);
   if (!layout) return false;

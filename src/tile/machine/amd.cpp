@@ -16,14 +16,6 @@ void lower_local_load(Lowering& l, const ir::Op& op);
 
 namespace {
 
-Slot pointers_of(Lowering& l, const ir::Op& op, const ir::Value* base, const ir::Value* offsets) {
-  const TileType* pointer = l.type(base->type);
-  const Slot out = l.new_slot(
-      l.tile_type(num::Type::kPointer, {offsets->type->shape.begin(), offsets->type->shape.end()}));
-  emit_addptr(l, op, out, l.slot(base), l.slot(offsets), pointer->pointee);
-  return out;
-}
-
 struct Part {
   std::vector<int64_t> at;  // where the part begins in the whole
   const TileType *part, *whole;
@@ -43,20 +35,18 @@ void copy_part(const Part& p, std::byte* whole, std::byte* part, bool to_part) {
   }
 }
 
-const Instr* run_extract_slice(Task& t, const Instr& in) {
+void run_extract_slice(Task& t, const Instr& in) {
   auto* whole = static_cast<std::byte*>(const_cast<void*>(t.dense(in.operand(0))));
-  copy_part(in.as<Part>(), whole, static_cast<std::byte*>(t.new_dense(in.result())), true);
-  return next(in);
+  copy_part(in.as<Part>(), whole, t.new_dense<std::byte>(in.result()), true);
 }
 
-const Instr* run_concat(Task& t, const Instr& in) {
+void run_concat(Task& t, const Instr& in) {
   const auto& parts = in.as<std::vector<Part>>();
   std::vector<const void*> from;
   for (size_t i = 0; i < parts.size(); i++) from.push_back(t.dense(in.operand(static_cast<uint32_t>(i))));
-  auto* whole = static_cast<std::byte*>(t.new_dense(in.result()));
+  auto* whole = t.new_dense<std::byte>(in.result());
   for (size_t i = 0; i < parts.size(); i++)
     copy_part(parts[i], whole, static_cast<std::byte*>(const_cast<void*>(from[i])), false);
-  return next(in);
 }
 
 struct Repack {
@@ -65,12 +55,11 @@ struct Repack {
   int64_t from_cols, rows, cols;
 };
 
-const Instr* run_load_repacked(Task& t, const Instr& in) {
-  const auto& r = in.as<Repack>();
+const Instr* run_load_repacked(Task& t, const Instr& in, const Repack& r) {
   std::vector<uint8_t> bytes(r.plan->bytes());
   SharedState::of(t);
   r.plan->read(bytes.data(), SharedState::of(t).arena(), mem_desc(t, in.operand(0)));
-  auto* out = static_cast<uint8_t*>(t.new_dense(in.result()));
+  auto* out = t.new_dense<uint8_t>(in.result());
   auto value = [&](int64_t row, int64_t col) {  // of the matrix of single values
     const int64_t half = r.packed == 0 ? row % 2 : col % 2;
     const uint8_t pair =
@@ -93,26 +82,24 @@ void lower_amd_buffer_load(Lowering& l, const ir::Op& op) {
   const auto mask = optional_slot(l, op.operand_of("mask"));
   auto other = optional_slot(l, op.operand_of("other"));
   if (mask && !other) other = l.constant(0, l.type_of(result));  // compilers count on it
-  emit_load(l, op, result, pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")), mask, other);
+  emit_load(l, op, result, buffer_pointers(l, op), mask, other);
 }
 
 void lower_amd_buffer_store(Lowering& l, const ir::Op& op) {
-  emit_store(l, op, pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
-             l.slot(op.operand_of("value")), optional_slot(l, op.operand_of("mask")));
+  emit_store(l, op, buffer_pointers(l, op), l.slot(op.operand_of("value")),
+             optional_slot(l, op.operand_of("mask")));
 }
 
 void lower_amd_buffer_atomic_rmw(Lowering& l, const ir::Op& op) {
   const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
   if (!is_known(kind)) return l.error(op, "an atomic without a known operation");
-  emit_atomic_rmw(l, op, l.slot(op.result()),
-                  pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
-                  l.slot(op.operand_of("value")), optional_slot(l, op.operand_of("mask")), kind);
+  emit_atomic_rmw(l, op, l.slot(op.result()), buffer_pointers(l, op), l.slot(op.operand_of("value")),
+                  optional_slot(l, op.operand_of("mask")), kind);
 }
 
 void lower_amd_buffer_atomic_cas(Lowering& l, const ir::Op& op) {
-  emit_atomic_cas(l, op, l.slot(op.result()),
-                  pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
-                  l.slot(op.operand_of("cmp")), l.slot(op.operand_of("val")));
+  emit_atomic_cas(l, op, l.slot(op.result()), buffer_pointers(l, op), l.slot(op.operand_of("cmp")),
+                  l.slot(op.operand_of("val")));
 }
 
 void lower_amd_extract_slice(Lowering& l, const ir::Op& op) {
@@ -128,7 +115,7 @@ void lower_amd_extract_slice(Lowering& l, const ir::Op& op) {
   for (int d = 0; fits && d < part->rank; d++)
     fits = slice->at[d] >= 0 && slice->at[d] + part->shape[d] <= whole->shape[d];
   if (!fits) return l.error(op, "a slice that is not inside of its source");
-  l.emit(run_extract_slice, op, slice);
+  l.emit<run_extract_slice>(op, slice);
 }
 
 void lower_amd_concat(Lowering& l, const ir::Op& op) {
@@ -148,7 +135,7 @@ void lower_amd_concat(Lowering& l, const ir::Op& op) {
     }
   }
   if (at[0] != whole->shape[0]) return l.error(op, "sources that do not fill the result");
-  l.emit(run_concat, op, parts);
+  l.emit<run_concat>(op, parts);
 }
 
 // Another layout of the same elements.
@@ -163,14 +150,14 @@ void lower_amd_local_load_packed_transposed(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
   if (view->size != 1 || from.size() != 2 || to.size() != 2 || !view->leading.empty() ||
-      l.type_of(l.slot(op.result()))->size != 1)
+      l.type_of(op.result())->size != 1)
     return l.error(op, "a packed transposed load of these shapes is not supported");
   const int packed = from[0] * 2 == to[0] && to[1] * 2 == from[1]   ? 0
                      : from[1] * 2 == to[1] && to[0] * 2 == from[0] ? 1
                                                                     : -1;
   if (packed < 0) return l.error(op, "a packed transposed load of these shapes is not supported");
-  l.emit(run_load_repacked, op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))},
-         l.make<Repack>(l.make<MemPlan>(*view), packed, from[1], to[0], to[1]));
+  l.emit<run_load_repacked>(op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))},
+                            l.make<Repack>(l.make<MemPlan>(*view), packed, from[1], to[0], to[1]));
 }
 
 }  // namespace triton_runner::tile

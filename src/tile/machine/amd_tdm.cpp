@@ -29,19 +29,13 @@ template <class F>
 bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F& f) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(p.desc), desc)) return false;
-  Box box{static_cast<int>(p.block.shape.size()), {}, {}};
-  if (desc.rank != box.rank) {
-    t.trap(in, exec::TrapKind::kInvalid,
-           "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
-               std::to_string(box.rank));
-    return false;
-  }
+  Box box{};
+  if (!open_box(t, in, desc, p.block, box)) return false;
   if (desc.off) return true;
-  std::copy(p.block.shape.begin(), p.block.shape.end(), box.shape);
   if (c.rows < 0) return f(desc, box, 0);
   const Slot rows = in.operand(c.rows);
   const TileType& type = t.type(rows);
-  const auto* data = static_cast<const std::byte*>(t.dense(rows));
+  const auto* data = t.dense<std::byte>(rows);
   const int64_t bytes = p.plan->bytes() / type.n;
   for (int64_t r = 0; r < type.n; r++) {
     // Rows are unsigned: a negative one lies outside.
@@ -51,13 +45,10 @@ bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F
   return true;
 }
 
-const Instr* run_tdm_load(Task& t, const Instr& in) {
-  const auto& c = in.as<Copies>();
+const Instr* run_tdm_load(Task& t, const Instr& in, const Copies& c) {
   SharedState& state = SharedState::of(t);
   const uint32_t barrier = c.barrier < 0 ? 0 : address_of(mem_desc(t, in.operand(c.barrier)));
-  if (c.barrier >= 0 && !state.barrier(barrier))
-    return t.trap(in, exec::TrapKind::kInvalid,
-                  "the copy's barrier was not initialised, was invalidated, or was overwritten");
+  if (c.barrier >= 0 && !state.barrier(barrier)) return no_barrier(t, in, "the copy's barrier");
   for (const Piece& p : c.pieces) {
     Buffer* data = t.worker->pool->allocate(p.plan->bytes());
     bool any = false;
@@ -77,8 +68,7 @@ const Instr* run_tdm_load(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_tdm_store(Task& t, const Instr& in) {
-  const auto& c = in.as<Copies>();
+const Instr* run_tdm_store(Task& t, const Instr& in, const Copies& c) {
   SharedState& state = SharedState::of(t);
   for (const Piece& p : c.pieces) {
     Buffer* data = t.worker->pool->allocate(p.plan->bytes());
@@ -93,18 +83,15 @@ const Instr* run_tdm_store(Task& t, const Instr& in) {
     state.commit(t, SharedState::kTdm);
   } else {
     Mbarrier* b = state.barrier(address_of(mem_desc(t, in.operand(c.barrier))));
-    if (!b)
-      return t.trap(in, exec::TrapKind::kInvalid,
-                    "the copy's barrier was not initialised, was invalidated, or was overwritten");
+    if (!b) return no_barrier(t, in, "the copy's barrier");
     if (!arrive(t, in, *b, {.count = c.arrivals})) return nullptr;
   }
   t.worker->launch->made_progress();
   return next(in);
 }
 
-const Instr* run_tdm_wait(Task& t, const Instr& in) {
+void run_tdm_wait(Task& t, const Instr& in) {
   SharedState::of(t).wait(t, in.as<int64_t>(), SharedState::kTdm);
-  return next(in);
 }
 
 // The descriptors of one group and the buffers of another pair up.
@@ -128,7 +115,7 @@ void lower_copy(Lowering& l, const ir::Op& op, Handler run, ir::GroupName desc_g
     if (!p.block.known || static_cast<int64_t>(num::size_of(p.block.type)) != view->size)
       return l.error(op, "a descriptor whose elements are not those of the buffer");
     if (c->rows >= 0) {
-      const TileType& rows = *l.type_of(l.slot(op.operand(c->rows)));
+      const TileType& rows = *l.type_of(op.operand(c->rows));
       if (p.block.shape.size() != 2 || view->shape.size() != 2 || !view->leading.empty() ||
           rows.n != view->shape[0] || !num::is_integer(rows.element))
         return l.error(op, "rows are moved with descriptors of rank 2, one for each row of the buffer");
@@ -154,8 +141,7 @@ struct Update {
   int rank;
 };
 
-const Instr* run_update(Task& t, const Instr& in) {
-  const auto& u = in.as<Update>();
+const Instr* run_update(Task& t, const Instr& in, const Update& u) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
   for (int d = 0; d < u.rank; d++) {
@@ -173,35 +159,35 @@ const Instr* run_update(Task& t, const Instr& in) {
 
 // ---- shared memory to pointers
 
-struct ToGlobal {
-  const MemPlan* plan;
-};
-
-const Instr* run_read(Task& t, const Instr& in) {
+void run_read(Task& t, const Instr& in, const MemPlan& plan) {
   SharedState::of(t);
-  in.as<ToGlobal>().plan->read(t.new_dense(in.result()), SharedState::of(t).arena(),
-                               mem_desc(t, in.operand(0)));
-  return next(in);
+  plan.read(t.new_dense(in.result()), SharedState::of(t).arena(), mem_desc(t, in.operand(0)));
 }
 
 }  // namespace
 
 void lower_amd_tdm_load(Lowering& l, const ir::Op& op) {
   if (op.group("descs").empty())
-    lower_copy(l, op, run_tdm_load, "desc", "dst");
+    lower_copy(l, op, handler<run_tdm_load>, "desc", "dst");
   else
-    lower_copy(l, op, run_tdm_load, "descs", "dsts");
+    lower_copy(l, op, handler<run_tdm_load>, "descs", "dsts");
 }
-void lower_amd_tdm_store(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, "desc", "src"); }
-void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, "desc", "dst"); }
-void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, "desc", "src"); }
+void lower_amd_tdm_store(Lowering& l, const ir::Op& op) {
+  lower_copy(l, op, handler<run_tdm_store>, "desc", "src");
+}
+void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) {
+  lower_copy(l, op, handler<run_tdm_load>, "desc", "dst");
+}
+void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) {
+  lower_copy(l, op, handler<run_tdm_store>, "desc", "src");
+}
 
 void lower_amd_tdm_wait(Lowering& l, const ir::Op& op) {
-  l.emit(run_tdm_wait, op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
+  l.emit<run_tdm_wait>(op, {}, {}, l.number(op, "num"));
 }
 // Counts instructions of the machine, of which there are none here: it waits for everything.
 void lower_amd_tdm_wait_all(Lowering& l, const ir::Op& op) {
-  l.emit(run_tdm_wait, op, {}, {}, l.make<int64_t>(0));
+  l.emit<run_tdm_wait>(op, {}, {}, l.make<int64_t>(0));
 }
 
 void lower_amd_update_descriptor(Lowering& l, const ir::Op& op) {
@@ -211,25 +197,23 @@ void lower_amd_update_descriptor(Lowering& l, const ir::Op& op) {
   if (!block.known || (!add.empty() && static_cast<int>(add.size()) != rank) ||
       (!bounds.empty() && static_cast<int>(bounds.size()) != rank))
     return l.error(op, "offsets or bounds that are not one a dimension of the descriptor");
-  l.emit(run_update, op,
-         l.make<Update>(Lowering::operand_index(op, "add_offsets"), Lowering::operand_index(op, "set_bounds"),
-                        Lowering::operand_index(op, "pred"), op.attr("clamp_bounds") != nullptr,
-                        static_cast<int64_t>(num::size_of(block.type)), rank));
+  l.emit<run_update>(
+      op,
+      l.make<Update>(Lowering::operand_index(op, "add_offsets"), Lowering::operand_index(op, "set_bounds"),
+                     Lowering::operand_index(op, "pred"), op.attr("clamp_bounds") != nullptr,
+                     static_cast<int64_t>(num::size_of(block.type)), rank));
 }
 
 // Stored when issued; waits have nothing left to do.
 void lower_amd_async_copy_local_to_global(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
-  std::vector<int64_t> shape(view->leading);
-  shape.insert(shape.end(), view->shape.begin(), view->shape.end());
-  if (l.type_of(l.slot(op.operand_of("dst")))->shape != shape)
+  std::vector<int64_t> shape = view->whole_shape();
+  if (l.type_of(op.operand_of("dst"))->shape != shape)
     return l.error(op, "pointers that are not one an element of the buffer");
   const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
-  l.emit(run_read, op, {tile}, {l.slot(op.operand_of("src"))}, l.make<ToGlobal>(l.make<MemPlan>(*view)));
-  std::optional<Slot> mask;
-  if (const ir::Value* m = op.operand_of("mask")) mask = l.slot(m);
-  emit_store(l, op, l.slot(op.operand_of("dst")), tile, mask);
+  l.emit<run_read>(op, {tile}, {l.slot(op.operand_of("src"))}, l.make<MemPlan>(*view));
+  emit_store(l, op, l.slot(op.operand_of("dst")), tile, optional_slot(l, op.operand_of("mask")));
 }
 
 }  // namespace triton_runner::tile

@@ -171,8 +171,7 @@ void execute(const AsmProgram& a, std::byte* file, uint32_t n, std::vector<int8_
   }
 }
 
-const Instr* run_asm(Task& t, const Instr& in) {
-  const auto& a = in.as<AsmProgram>();
+void run_asm(Task& t, const Instr& in, const AsmProgram& a) {
   std::vector<std::byte> memory(a.file_bytes + 64);
   std::byte* file = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
   std::vector<PortSource> from(in.num_operands);
@@ -180,14 +179,13 @@ const Instr* run_asm(Task& t, const Instr& in) {
     const Slot s = in.operand(i);
     const bool uniform = t.is_uniform(s);
     from[i].bits = static_cast<uint64_t>(t.bits(s));
-    from[i].at = uniform ? reinterpret_cast<const std::byte*>(&from[i].bits)
-                         : static_cast<const std::byte*>(t.dense(s));
+    from[i].at = uniform ? reinterpret_cast<const std::byte*>(&from[i].bits) : t.dense<std::byte>(s);
     from[i].step = uniform ? 0 : t.type(s).size;
   }
   std::vector<std::byte*> to;
   std::vector<uint64_t> scalars(in.num_results);
   for (uint32_t r = 0; r < in.num_results; ++r)
-    to.push_back(t.type(in.result(r)).is_tensor ? static_cast<std::byte*>(t.new_dense(in.result(r)))
+    to.push_back(t.type(in.result(r)).is_tensor ? t.new_dense<std::byte>(in.result(r))
                                                 : reinterpret_cast<std::byte*>(&scalars[r]));
   std::vector<int8_t> mask(kLanes);
   for (int64_t first = 0; first < a.executions; first += kLanes) {
@@ -201,7 +199,6 @@ const Instr* run_asm(Task& t, const Instr& in) {
   }
   for (uint32_t r = 0; r < in.num_results; ++r)
     if (!t.type(in.result(r)).is_tensor) t.set_uniform_from(in.result(r), &scalars[r]);
-  return next(in);
 }
 
 void flip_sign(ptx::Lanes& l, const ptx::Operands& o) {
@@ -305,8 +302,8 @@ bool Assembler::add_port(bool is_result, uint32_t value, int64_t bytes, uint32_t
 bool Assembler::finish() {
   if (next_ != constraints_.size()) return fail("there are more constraints than operands and results");
   if (!parse() || !lower()) return false;
-  l_.emit(run_asm, op_, slots_of(l_, op_.results), is_ours_ ? operands_ : slots_of(l_, op_.operand_uses),
-          asm_);
+  l_.emit<run_asm>(op_, slots_of(l_, op_.results), is_ours_ ? operands_ : slots_of(l_, op_.operand_uses),
+                   asm_);
   return true;
 }
 

@@ -38,10 +38,9 @@ bool is_there(Task& t, const Instr& in, const Program& block) {
   if (std::ranges::any_of(block.tasks, [](const Task& k) { return k.outcome != Outcome::kFinished; }))
     return true;
   return t.trap(
-             in, exec::TrapKind::kInvalid,
-             "shared memory of block " + std::to_string(block.rank) +
-                 " of the cluster, which has ended: it has to wait for this one (a barrier of the cluster)"),
-         false;
+      in, exec::TrapKind::kInvalid,
+      "shared memory of block " + std::to_string(block.rank) +
+          " of the cluster, which has ended: it has to wait for this one (a barrier of the cluster)");
 }
 
 const Instr* run_map(Task& t, const Instr& in) {
@@ -54,8 +53,7 @@ const Instr* run_map(Task& t, const Instr& in) {
 }
 
 // Sends elements to a buffer: at once, or on their way until somebody waits for the barrier.
-const Instr* run_send(Task& t, const Instr& in) {
-  const auto& r = in.as<Remote>();
+const Instr* run_send(Task& t, const Instr& in, const Remote& r) {
   const int64_t rank = r.rank < 0 ? t.program->rank : t.bits(in.operand(r.rank));
   Program* block = block_of_rank(t, rank);
   if (!block) return no_block(t, in, rank);
@@ -77,17 +75,13 @@ const Instr* run_send(Task& t, const Instr& in) {
   const uint32_t barrier = address_of(mem_desc(t, in.operand(r.barrier)));
   if (!state.barrier(barrier)) {
     t.worker->pool->release(data);
-    return t.trap(in, exec::TrapKind::kInvalid,
-                  "the store's mbarrier was not initialised, was invalidated, or was overwritten");
+    return no_barrier(t, in, "the store's mbarrier");
   }
   state.copy_through_barrier(barrier, {data, r.to, to}, r.barrier_bytes);
   return next(in);
 }
 
-const Instr* run_rank(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), t.program->rank);
-  return next(in);
-}
+void run_rank(Task& t, const Instr& in) { t.set_uniform(in.result(), t.program->rank); }
 
 // ---- the barrier of the cluster: each block arrives, and waits until all others have as often
 
@@ -96,11 +90,10 @@ uint32_t alive_in(const Cluster& cluster) {
       cluster.blocks, [](const Program* p) { return p->tasks.front().outcome != Outcome::kFinished; }));
 }
 
-const Instr* run_cluster_arrive(Task& t, const Instr& in) {
+void run_cluster_arrive(Task& t, const Instr&) {
   Cluster& cluster = *t.program->cluster;
   t.program->cluster_ticket = cluster.barrier.ticket();
   cluster.barrier.arrive(1, alive_in(cluster));
-  return next(in);
 }
 
 const Instr* run_cluster_wait(Task& t, const Instr& in) {
@@ -118,19 +111,15 @@ void lower_cluster(Lowering& l, const ir::Op& op, std::initializer_list<Handler>
   for (Handler step : steps) l.emit(step, op);
 }
 
-struct Bulk {
-  int64_t bytes;  // of the buffer
-};
-
-const Instr* run_async_store(Task& t, const Instr& in) {
+const Instr* run_async_store(Task& t, const Instr& in, const int64_t& buffer_bytes) {
   SharedState::of(t);
   const MemDesc from = mem_desc(t, in.operand(0));
   const auto to = static_cast<uint64_t>(t.bits(in.operand(1)));
   const int64_t bytes = t.bits(in.operand(2));
-  if (bytes < 0 || bytes > in.as<Bulk>().bytes)
-    return t.trap(in, exec::TrapKind::kOutOfBounds,
-                  "a store of " + std::to_string(bytes) + " bytes from a buffer of " +
-                      std::to_string(in.as<Bulk>().bytes));
+  if (bytes < 0 || bytes > buffer_bytes)
+    return t.trap(
+        in, exec::TrapKind::kOutOfBounds,
+        "a store of " + std::to_string(bytes) + " bytes from a buffer of " + std::to_string(buffer_bytes));
   if (bytes && !t.worker->memory.writable(to, bytes))
     return t.note_access(in, to, static_cast<uint32_t>(bytes), true, -1, t.type(in.operand(1))) ? next(in)
                                                                                                 : nullptr;
@@ -156,7 +145,7 @@ void lower_send(Lowering& l, const ir::Op& op) {
   r->to = l.make<MemPlan>(*view);
   r->barrier_bytes = r->to->bytes() / view->splits();
   if (source.type->kind == ir::TypeKind::kTensor) {
-    const TileType& tile = *l.type_of(l.slot(&source));
+    const TileType& tile = *l.type_of(&source);
     if (tile.bytes != r->to->bytes() || tile.element != view->element)
       return l.error(op, "a tensor that does not fit the buffer");
     r->from = nullptr;
@@ -171,7 +160,7 @@ void lower_send(Lowering& l, const ir::Op& op) {
   r->source = Lowering::operand_index(op, "src");
   r->destination = Lowering::operand_index(op, "dst");
   r->barrier = Lowering::operand_index(op, "barrier");
-  l.emit(run_send, op, r);
+  l.emit<run_send>(op, r);
 }
 
 }  // namespace
@@ -204,13 +193,15 @@ void lower_map_to_remote_buffer(Lowering& l, const ir::Op& op) {
 }
 
 void lower_cluster_rank(Lowering& l, const ir::Op& op) {
-  if (names_blocks(l, op)) l.emit(run_rank, op);
+  if (names_blocks(l, op)) l.emit<run_rank>(op);
 }
 
-void lower_cluster_arrive(Lowering& l, const ir::Op& op) { lower_cluster(l, op, {run_cluster_arrive}); }
+void lower_cluster_arrive(Lowering& l, const ir::Op& op) {
+  lower_cluster(l, op, {handler<run_cluster_arrive>});
+}
 void lower_cluster_wait(Lowering& l, const ir::Op& op) { lower_cluster(l, op, {run_cluster_wait}); }
 void lower_cluster_barrier(Lowering& l, const ir::Op& op) {
-  lower_cluster(l, op, {run_cluster_arrive, run_cluster_wait});
+  lower_cluster(l, op, {handler<run_cluster_arrive>, run_cluster_wait});
 }
 
 void lower_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }
@@ -221,10 +212,7 @@ void lower_async_shared_store(Lowering& l, const ir::Op& op) { lower_send(l, op)
 // The first bytes of a buffer, as they lie.
 void lower_async_store(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("src"), op);
-  if (!view) return;
-  int64_t bytes = view->buffer_bytes;
-  for (int64_t d : view->leading) bytes *= d;
-  l.emit(run_async_store, op, l.make<Bulk>(bytes));
+  if (view) l.emit<run_async_store>(op, l.make<int64_t>(view->bytes()));
 }
 
 }  // namespace triton_runner::tile

@@ -146,6 +146,10 @@ std::vector<Basis> bases_in_text(std::string_view text, std::string_view key) {
   return out;
 }
 
+Status span_in_text(std::string_view text, Encoding& e) {
+  return span({{"offset", bases_in_text(text, "offset")}, {"block", bases_in_text(text, "block")}}, e);
+}
+
 // ---- one reader an encoding
 
 Status read_parent(const ir::Attr& attr, Encoding& e) {
@@ -219,8 +223,7 @@ Status read_shared_linear(const ir::Attr& attr, Encoding& e) {
     if (!inner && p->get("offset")) inner = p;
   }
   if (inner) return span_named(*inner, {"offset", "block"}, e);
-  return span({{"offset", bases_in_text(attr.text, "offset")}, {"block", bases_in_text(attr.text, "block")}},
-              e);
+  return span_in_text(attr.text, e);
 }
 
 void set_swizzling(const ir::Attr& attr, Encoding& e) {
@@ -263,8 +266,7 @@ Status read_nvmma(const ir::Attr& attr, Encoding& e) {
 Status read_padded(const ir::Attr& attr, Encoding& e) {
   if (!read_padding(attr.text, e))
     return failure("#ttg.padded_shared without its list of [interval:+padding]");
-  const auto offset = bases_in_text(attr.text, "offset");
-  if (!offset.empty()) return span({{"offset", offset}, {"block", bases_in_text(attr.text, "block")}}, e);
+  if (!bases_in_text(attr.text, "offset").empty()) return span_in_text(attr.text, e);
   e.order = ints_in_text(attr.text, "order");
   if (e.order.empty()) return failure("#ttg.padded_shared with neither an order nor offset bases");
   return base::success();

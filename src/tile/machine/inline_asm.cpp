@@ -15,7 +15,7 @@ bool read_ports(Lowering& l, const ir::Op& op, Assembler& assembler) {
     return assembler.fail("packed_element = " + std::to_string(pack) + " is not a number of elements");
   AsmProgram& program = assembler.program();
   program.pack = static_cast<uint32_t>(pack);
-  const int64_t n = l.type_of(l.slot(op.result()))->n;
+  const int64_t n = l.type_of(op.result())->n;
   program.executions = (n + pack - 1) / pack;
   auto add = [&](bool is_result, uint32_t value, const TileType& type) {
     if (type.n != n || type.size == 0)
@@ -26,9 +26,9 @@ bool read_ports(Lowering& l, const ir::Op& op, Assembler& assembler) {
     return true;
   };
   for (uint32_t i = 0; i < op.results.size(); ++i)
-    if (!add(true, i, *l.type_of(l.slot(op.result(i))))) return false;
+    if (!add(true, i, *l.type_of(op.result(i)))) return false;
   for (uint32_t i = 0; i < op.num_operands(); ++i)
-    if (!add(false, i, *l.type_of(l.slot(op.operand(i))))) return false;
+    if (!add(false, i, *l.type_of(op.operand(i)))) return false;
   return true;
 }
 
@@ -48,7 +48,7 @@ bool set_threads(Assembler& assembler, const ir::Op& op, const ThreadElements& h
 bool read_thread_ports(Lowering& l, const ir::Op& op, Assembler& assembler) {
   AsmProgram& program = assembler.program();
   auto add = [&](bool is_result, uint32_t index, const ir::Value& v) {
-    const TileType& type = *l.type_of(l.slot(&v));
+    const TileType& type = *l.type_of(&v);
     if (v.type->kind == ir::TypeKind::kMemDesc || type.size == 0)
       return assembler.fail("inline assembly with " + std::string(v.type->text) +
                                 ": the tile engine has no addresses of shared or tensor memory",
@@ -119,7 +119,7 @@ bool lower_as_ptx(Lowering& l, const ir::Op& op, std::string constraints, std::s
   if (operands.empty()) operands = slots_of(l, op.operand_uses);
   Assembler assembler(l, op, std::move(constraints), std::move(text), operands);
   AsmProgram& program = assembler.program();
-  const TileType& result = *l.type_of(l.slot(op.result()));
+  const TileType& result = *l.type_of(op.result());
   program.executions = result.n;
   auto add = [&](bool is_result, uint32_t value, const TileType& type) {
     uint32_t element = 0;

@@ -7,6 +7,8 @@
 
 #include <triton_runner/tile/encoding.h>
 
+#include "machine/threads.h"
+
 namespace triton_runner::tile {
 namespace {
 
@@ -49,11 +51,17 @@ std::vector<int64_t> allocated_shape(const ir::Value& value) {
 
 int64_t MemView::n() const { return product(shape); }
 int64_t MemView::total() const { return product(leading) * n(); }
+std::vector<int64_t> MemView::whole_shape() const {
+  std::vector<int64_t> out(leading);
+  out.insert(out.end(), shape.begin(), shape.end());
+  return out;
+}
+int64_t MemView::bytes() const { return product(leading) * buffer_bytes; }
 
 int64_t MemView::splits() const {
   int64_t n = 1;
   for (const layout::Basis& basis : encoding.cga)
-    if (std::ranges::any_of(basis, [](int32_t v) { return v != 0; })) n *= 2;
+    if (!is_copy(basis)) n *= 2;
   return n;
 }
 

@@ -16,6 +16,7 @@
 #include <triton_runner/machine/tensor_memory.h>
 
 #include "lowering.h"
+#include "ops/elements.h"
 #include "task.h"
 
 namespace triton_runner::tile {
@@ -48,6 +49,8 @@ struct MemView {
   int64_t row_bytes = 0;                     // of a lane of tensor memory
   int64_t n() const;                         // elements of `shape`
   int64_t total() const;                     // elements of leading dimensions and shape
+  int64_t bytes() const;                     // of all buffers of the ring
+  std::vector<int64_t> whole_shape() const;  // leading dimensions and shape
   uint32_t place_of(std::span<const int64_t> index) const;
   int64_t stride_of_leading(size_t d) const;  // bytes
   int64_t splits() const;                     // blocks of a cluster that each have their own part
@@ -113,6 +116,28 @@ std::vector<int> memory_order(const MemView& view);
 
 // An allocation of the op's result at `base`, and its `src` stored there, if it has one; view: of that, or null.
 void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view);
+
+// Elements of a buffer: which one along one dimension, a tile says; along the others its own place does.
+class Picked {
+ public:
+  Picked(Task& t, const Instr& in, const MemView& view, int axis, MemDesc d, Slot indices);
+  // Where element i of the tile is; null after a trap.
+  std::byte* at(int64_t i);
+
+ private:
+  Task& t_;
+  const Instr& in_;
+  const MemView& view_;
+  int axis_;
+  MemDesc d_;
+  const TileType& type_;
+  Elements indices_;
+  std::byte* base_;
+  std::vector<int64_t> index_;
+};
+// There is no such element in a dimension of the buffer.
+const Instr* no_element(Task& t, const Instr& in, const MemView& view, int axis, int64_t index,
+                        std::vector<int64_t> element = {});
 
 inline MemDesc mem_desc(Task& t, Slot s) { return t.object<MemDesc>(s); }
 

@@ -7,14 +7,13 @@
 #include "machine/cluster.h"
 #include "machine/nvidia.h"
 #include "machine/shared_state.h"
+#include "machine/threads.h"
 
 namespace triton_runner::tile {
 namespace {
 
 const Instr* no_barrier(Task& t, const Instr& in) {
-  return t.trap(
-      in, exec::TrapKind::kInvalid,
-      "there is no mbarrier at this place: it was not initialised, was invalidated, or was overwritten");
+  return no_barrier(t, in, "there is no mbarrier at this place: it");
 }
 
 // The barrier that an operand names, of this block of the cluster or another; null: there is none.
@@ -31,26 +30,22 @@ struct Count {
 
 bool off(Task& t, const Instr& in, int pred) { return pred >= 0 && t.bits(in.operand(pred)) == 0; }
 
-const Instr* run_init_barrier(Task& t, const Instr& in) {
+void run_init_barrier(Task& t, const Instr& in) {
   SharedState::of(t).init_barrier(address_of(mem_desc(t, in.operand(0))), in.as<Count>().n);
-  return next(in);
 }
 
-const Instr* run_inval_barrier(Task& t, const Instr& in) {
+void run_inval_barrier(Task& t, const Instr& in) {
   if (Mbarrier* b = SharedState::of(t).barrier(address_of(mem_desc(t, in.operand(0))))) b->mark = 0;
-  return next(in);
 }
 
-const Instr* run_barrier_expect(Task& t, const Instr& in) {
-  const auto& c = in.as<Count>();
+const Instr* run_barrier_expect(Task& t, const Instr& in, const Count& c) {
   if (off(t, in, c.pred)) return next(in);
   Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
   return arrive(t, in, *b, {.expect_tx = c.n});
 }
 
-const Instr* run_arrive_barrier(Task& t, const Instr& in) {
-  const auto& c = in.as<Count>();
+const Instr* run_arrive_barrier(Task& t, const Instr& in, const Count& c) {
   if (off(t, in, c.pred)) return next(in);
   Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
@@ -86,17 +81,12 @@ const Instr* run_read_phase(Task& t, const Instr& in) {
   return next(in);
 }
 
-struct Named {
-  bool wait;
-};
-
 struct HandOver {
   int arrivals;
   bool increment;
 };
 
-const Instr* run_copies_arrive(Task& t, const Instr& in) {
-  const auto& h = in.as<HandOver>();
+const Instr* run_copies_arrive(Task& t, const Instr& in, const HandOver& h) {
   SharedState& state = SharedState::of(t);
   const uint32_t address = address_of(mem_desc(t, in.operand(0)));
   Mbarrier* b = state.barrier(address);
@@ -112,10 +102,10 @@ void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key
 
 // ---- named barriers: a number and how many threads meet there
 
-const Instr* run_named(Task& t, const Instr& in) {
+const Instr* run_named(Task& t, const Instr& in, const bool& waits) {
   NamedBarriers& named = SharedState::of(t).named;
   const int64_t id = t.bits(in.operand(0)), threads = t.bits(in.operand(1));
-  if (!in.as<Named>().wait) {
+  if (!waits) {
     named.arrive(id, threads, named.threads_of(t));
     return next(in);
   }
@@ -129,10 +119,7 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
   for (int i = 0; i < b.count; i++) {
     if (b.first_pred >= 0 && t.bits(in.operand(b.first_pred + i)) == 0) continue;
     Mbarrier* barrier = state.barrier(address_of(mem_desc(t, in.operand(b.first + i))));
-    if (!barrier) {
-      no_barrier(t, in);
-      return false;
-    }
+    if (!barrier) return no_barrier(t, in);
     if (!arrive(t, in, *barrier, {.count = b.arrivals})) return false;
   }
   return true;
@@ -149,8 +136,7 @@ int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value*
   for (int block = 0; block < l.code().num_ctas; block += step)
     arrivals += std::ranges::any_of(shares, [&](const layout::CgaBases* bases) {
       for (size_t bit = 0; bit < bases->size(); bit++)
-        if ((block >> bit & 1) && std::ranges::any_of((*bases)[bit], [](int32_t v) { return v != 0; }))
-          return false;
+        if ((block >> bit & 1) && !is_copy((*bases)[bit])) return false;
       return true;
     });
   return std::max(1, arrivals);
@@ -172,22 +158,24 @@ void lower_init_barrier(Lowering& l, const ir::Op& op) {
   const int64_t count = op.int_attr("count", 1);
   if (count < 1 || count > Mbarrier::kMost)
     return l.error(op, "an mbarrier of " + std::to_string(count) + " arrivals");
-  with_count(l, op, run_init_barrier, "count");
+  with_count(l, op, handler<run_init_barrier>, "count");
 }
-void lower_inval_barrier(Lowering& l, const ir::Op& op) { l.emit(run_inval_barrier, op); }
-void lower_barrier_expect(Lowering& l, const ir::Op& op) { with_count(l, op, run_barrier_expect, "size", 0); }
+void lower_inval_barrier(Lowering& l, const ir::Op& op) { l.emit<run_inval_barrier>(op); }
+void lower_barrier_expect(Lowering& l, const ir::Op& op) {
+  with_count(l, op, handler<run_barrier_expect>, "size", 0);
+}
 void lower_arrive_barrier(Lowering& l, const ir::Op& op) {
   // The blocks whose numbers differ in these bits tell each other: one program here, with one mbarrier.
   const auto told = static_cast<uint64_t>(op.int_attr("multicastCTA", 0) & (l.code().num_ctas - 1));
-  l.emit(run_arrive_barrier, op,
-         l.make<Count>(op.int_attr("count", 1) << std::popcount(told), Lowering::operand_index(op, "pred")));
+  l.emit<run_arrive_barrier>(
+      op, l.make<Count>(op.int_attr("count", 1) << std::popcount(told), Lowering::operand_index(op, "pred")));
 }
 void lower_warp_barrier_arrive(Lowering& l, const ir::Op& op) {
   with_count(l, op, run_warp_barrier_arrive, "count");
 }
 void lower_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, ""); }
 void lower_amd_arrive_barrier(Lowering& l, const ir::Op& op) {
-  with_count(l, op, run_arrive_barrier, "count");
+  with_count(l, op, handler<run_arrive_barrier>, "count");
 }
 void lower_amd_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, ""); }
 void lower_amd_read_barrier_phase(Lowering& l, const ir::Op& op) { l.emit(run_read_phase, op); }
@@ -195,13 +183,11 @@ void lower_amd_read_barrier_phase(Lowering& l, const ir::Op& op) { l.emit(run_re
 void lower_async_copy_mbarrier_arrive(Lowering& l, const ir::Op& op) {
   // Every thread arrives; with an increment the barrier counts them before, and the phase only lasts longer.
   const bool increment = op.attr("noIncrement") == nullptr;  // a unit attribute
-  l.emit(run_copies_arrive, op, l.make<HandOver>(l.code().num_warps * l.code().warp_size, increment));
+  l.emit<run_copies_arrive>(op, l.make<HandOver>(l.code().num_warps * l.code().warp_size, increment));
 }
 
-void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) {
-  l.emit(run_named, op, l.make<Named>(false));
-}
-void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(true)); }
+void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) { l.emit<run_named>(op, l.make<bool>(false)); }
+void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit<run_named>(op, l.make<bool>(true)); }
 
 // Its handler does nothing: memory here is in order.
 bool race_fence_async_shared(RaceRule& r) { return r.fence(), true; }

@@ -13,10 +13,6 @@ namespace {
 using machine::kAnswerBytes;
 using machine::LaunchAnswer;
 
-struct Query {
-  const MemPlan* plan;  // of the answer's buffer
-};
-
 // Null after a trap.
 Buffer* answer(Task& t, const Instr& in, int64_t bytes) {
   if (t.program->cluster) {
@@ -36,35 +32,29 @@ Buffer* answer(Task& t, const Instr& in, int64_t bytes) {
   return made;
 }
 
-const Instr* run_answer(Task& t, const Instr& in) {
-  const MemPlan& plan = *in.as<Query>().plan;
+bool run_answer(Task& t, const Instr& in, const MemPlan& plan) {
   Buffer* made = answer(t, in, plan.bytes());
-  if (!made) return nullptr;
-  SharedState::of(t).write(plan, mem_desc(t, in.operand(0)), made);
-  return next(in);
+  if (made) SharedState::of(t).write(plan, mem_desc(t, in.operand(0)), made);
+  return made != nullptr;
 }
 
-const Instr* run_try_cancel(Task& t, const Instr& in) {
+bool run_try_cancel(Task& t, const Instr& in, const MemPlan& plan) {
   SharedState& state = SharedState::of(t);
-  const MemDesc barrier = mem_desc(t, in.operand(1));
-  const MemPlan* plan = in.as<Query>().plan;
-  Buffer* made = answer(t, in, plan->bytes());
-  if (!made) return nullptr;
-  state.copy_through_barrier(barrier.base + barrier.flip * 8, {made, plan, mem_desc(t, in.operand(0))},
-                             kAnswerBytes);
-  return next(in);
+  const uint32_t barrier = address_of(mem_desc(t, in.operand(1)));
+  Buffer* made = answer(t, in, plan.bytes());
+  if (made) state.copy_through_barrier(barrier, {made, &plan, mem_desc(t, in.operand(0))}, kAnswerBytes);
+  return made != nullptr;
 }
 
-const Instr* run_try_cancel_sync(Task& t, const Instr& in) {
+bool run_try_cancel_sync(Task& t, const Instr& in) {
   Buffer* made = answer(t, in, kAnswerBytes);
-  if (!made) return nullptr;
-  t.adopt(in.result(), made);
-  return next(in);
+  if (made) t.adopt(in.result(), made);
+  return made != nullptr;
 }
 
 // An answer that was read is the number of the program, or -1.
-const Instr* run_load_result(Task& t, const Instr& in) {
-  Buffer* read = SharedState::of(t).read_planned(*in.as<Query>().plan, mem_desc(t, in.operand(0)));
+const Instr* run_load_result(Task& t, const Instr& in, const MemPlan& plan) {
+  Buffer* read = SharedState::of(t).read_planned(plan, mem_desc(t, in.operand(0)));
   LaunchAnswer answer;
   std::memcpy(&answer, read->data(), sizeof answer);
   t.worker->pool->release(read);
@@ -78,54 +68,50 @@ const Instr* run_load_result(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_is_canceled(Task& t, const Instr& in) {
+void run_is_canceled(Task& t, const Instr& in) {
   const bool cancelled = t.bits(in.operand(0)) >= 0;
   t.program->was_refused |= !cancelled;
   t.set_uniform(in.result(), cancelled ? 1 : 0);
-  return next(in);
 }
 
-const Instr* run_get_program_id(Task& t, const Instr& in) {
+void run_get_program_id(Task& t, const Instr& in) {
   const auto& grid = t.worker->launch->options->grid;
   const int64_t linear = std::max<int64_t>(t.bits(in.operand(0)), 0);
   t.set_uniform(in.result(), machine::place_in(grid, linear)[static_cast<size_t>(in.as<int64_t>())]);
-  return next(in);
 }
 
-// A Query for the answer's memory; null after an error.
-const Query* query(Lowering& l, const ir::Op& op, const ir::Value* memory) {
+// Of the answer's memory; null after an error.
+const MemPlan* answer_plan(Lowering& l, const ir::Op& op, const ir::Value* memory) {
   const MemView* view = mem_view(l, *memory, op);
   if (!view) return nullptr;
-  if (view->n() * view->size != kAnswerBytes) {
-    l.error(op, "an answer of cluster launch control has 16 bytes");
-    return nullptr;
-  }
-  return l.make<Query>(l.make<MemPlan>(*view));
+  if (view->n() * view->size != kAnswerBytes)
+    return l.error(op, "an answer of cluster launch control has 16 bytes"), nullptr;
+  return l.make<MemPlan>(*view);
 }
 
 }  // namespace
 
 void lower_clc_try_cancel(Lowering& l, const ir::Op& op) {
-  if (const Query* q = query(l, op, op.operand_of("result"))) l.emit(run_try_cancel, op, q);
+  if (const MemPlan* plan = answer_plan(l, op, op.operand_of("result"))) l.emit<run_try_cancel>(op, plan);
 }
 
 // Into the buffer of an aref, whose turns say when it is there.
 void lower_nvws_clc_try_cancel(Lowering& l, const ir::Op& op) {
-  if (const Query* q = query(l, op, op.operand_of("result"))) l.emit(run_answer, op, q);
+  if (const MemPlan* plan = answer_plan(l, op, op.operand_of("result"))) l.emit<run_answer>(op, plan);
 }
 
-void lower_clc_try_cancel_sync(Lowering& l, const ir::Op& op) { l.emit(run_try_cancel_sync, op); }
+void lower_clc_try_cancel_sync(Lowering& l, const ir::Op& op) { l.emit<run_try_cancel_sync>(op); }
 
 void lower_clc_load_result(Lowering& l, const ir::Op& op) {
-  if (const Query* q = query(l, op, op.operand_of("src"))) l.emit(run_load_result, op, q);
+  if (const MemPlan* plan = answer_plan(l, op, op.operand_of("src"))) l.emit<run_load_result>(op, plan);
 }
 // It traps where there is no answer.
 void shadow_clc_load_result(ShadowRule&) {}
 
-void lower_clc_is_canceled(Lowering& l, const ir::Op& op) { l.emit(run_is_canceled, op); }
+void lower_clc_is_canceled(Lowering& l, const ir::Op& op) { l.emit<run_is_canceled>(op); }
 
 void lower_clc_get_program_id(Lowering& l, const ir::Op& op) {
-  l.emit(run_get_program_id, op, l.make<int64_t>(op.int_attr("dim", 0)));
+  l.emit<run_get_program_id>(op, l.number(op, "dim"));
 }
 
 }  // namespace triton_runner::tile

@@ -80,8 +80,7 @@ struct WarpGroupDot {
   std::optional<TensorProduct> exact;  // as the tensor core adds
 };
 
-const Instr* run_warp_group_dot(Task& t, const Instr& in) {
-  const auto& d = in.as<WarpGroupDot>();
+void run_warp_group_dot(Task& t, const Instr& in, const WarpGroupDot& d) {
   MatrixReader reader(t);
   const num::MatrixView a = reader.view(in, d.a), b = reader.view(in, d.b);
   const bool keep = d.use_c < 0 || t.bits(in.operand(d.use_c)) != 0;
@@ -90,18 +89,10 @@ const Instr* run_warp_group_dot(Task& t, const Instr& in) {
     multiply(*d.exact, c, d.n, d.result, a, b, d.m, d.n, d.k);
   else
     multiply_accumulate(t, c, d.n, d.result, a, b, d.m, d.n, d.k);
-  return next(in);
 }
 
-const Instr* run_dot_wait(Task& t, const Instr& in) {
-  for (uint32_t i = 0; i < in.num_results; i++) {
-    if (in.kills_operand(i)) {
-      t.move(in.result(i), in.operand(i));
-    } else {
-      t.copy(in.result(i), in.operand(i));
-    }
-  }
-  return next(in);
+void run_dot_wait(Task& t, const Instr& in) {
+  for (uint32_t i = 0; i < in.num_results; i++) t.hand_on(in, i);
 }
 
 // ---- tcgen05
@@ -123,32 +114,29 @@ num::MatrixView widened(BufferPool& pool, const num::MatrixView& m, int64_t rows
   return {held->data(), num::Type::kI32, cols, 1};
 }
 
-const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
-  const auto& g = in.as<Gen5Mma>();
-  if (t.bits(in.operand(g.pred)) != 0) {
-    SharedState& state = SharedState::of(t);
-    const MemDesc d = mem_desc(t, in.operand(g.d_operand));
-    MatrixReader reader(t);
-    num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
-    const bool keep = t.bits(in.operand(g.use_d)) != 0;
-    BufferPool& pool = *t.worker->pool;
-    Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
-    if (!keep) std::memset(c->data(), 0, g.d->bytes());
-    Buffer* wide[2] = {};
-    if (g.is_unsigned) {
-      a = widened(pool, a, g.m, g.k, wide[0]);
-      b = widened(pool, b, g.k, g.n, wide[1]);
-    }
-    if (g.exact)
-      multiply(*g.exact, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
-    else
-      multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
-    for (Buffer* buffer : wide)
-      if (buffer) pool.release(buffer);
-    state.write(*g.d, d, c);
-    return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
+const Instr* run_tc_gen5_mma(Task& t, const Instr& in, const Gen5Mma& g) {
+  if (t.bits(in.operand(g.pred)) == 0) return next(in);
+  SharedState& state = SharedState::of(t);
+  const MemDesc d = mem_desc(t, in.operand(g.d_operand));
+  MatrixReader reader(t);
+  num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
+  const bool keep = t.bits(in.operand(g.use_d)) != 0;
+  BufferPool& pool = *t.worker->pool;
+  Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
+  if (!keep) std::memset(c->data(), 0, g.d->bytes());
+  Buffer* wide[2] = {};
+  if (g.is_unsigned) {
+    a = widened(pool, a, g.m, g.k, wide[0]);
+    b = widened(pool, b, g.k, g.n, wide[1]);
   }
-  return next(in);
+  if (g.exact)
+    multiply(*g.exact, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+  else
+    multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+  for (Buffer* buffer : wide)
+    if (buffer) pool.release(buffer);
+  state.write(*g.d, d, c);
+  return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
 }
 
 const Instr* run_store_token_wait(Task& t, const Instr& in) {
@@ -156,8 +144,7 @@ const Instr* run_store_token_wait(Task& t, const Instr& in) {
   return arrive_all(t, in, in.as<Barriers>()) ? next(in) : nullptr;
 }
 
-const Instr* run_tc_gen5_commit(Task& t, const Instr& in) {
-  const auto& b = in.as<Barriers>();
+const Instr* run_tc_gen5_commit(Task& t, const Instr& in, const Barriers& b) {
   return arrive_all(t, in, b) ? next(in) : nullptr;
 }
 
@@ -183,7 +170,7 @@ void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   if (l.hardware().on)
     d->exact = tensor_product(l.hardware().capability, num::MmaUnit::kWgmma, d->a.type, d->b.type, d->result,
                               d->k, 0, op.int_attr("maxNumImpreciseAcc", 0));
-  l.emit(run_warp_group_dot, op, d);
+  l.emit<run_warp_group_dot>(op, d);
 }
 
 bool race_warp_group_dot(RaceRule& r) {
@@ -196,7 +183,7 @@ bool race_warp_group_dot(RaceRule& r) {
   return true;
 }
 
-void lower_warp_group_dot_wait(Lowering& l, const ir::Op& op) { l.emit(run_dot_wait, op); }
+void lower_warp_group_dot_wait(Lowering& l, const ir::Op& op) { l.emit<run_dot_wait>(op); }
 
 void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   auto* g = l.make<Gen5Mma>();
@@ -220,7 +207,7 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
     g->exact = tensor_product(l.hardware().capability, num::MmaUnit::kTcgen05, g->a.type, g->b.type,
                               g->result, g->k);
   find_operands(l, op, *g);
-  l.emit(run_tc_gen5_mma, op, {}, slots_of(l, op.operand_uses), g);
+  l.emit<run_tc_gen5_mma>(op, {}, slots_of(l, op.operand_uses), g);
 }
 
 bool race_tc_gen5_mma(RaceRule& r) {
@@ -240,7 +227,7 @@ void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
   std::vector<const ir::Value*> shared;
   for (const ir::Use& use : op.group("descs")) shared.push_back(use.value);
   const int arrivals = shared.empty() ? 1 : multicast_arrivals(l, op, shared);
-  l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, "pred"), 1, arrivals));
+  l.emit<run_tc_gen5_commit>(op, l.make<Barriers>(0, Lowering::operand_index(op, "pred"), 1, arrivals));
 }
 
 // The task's stores are made, and those who wait for the buffer are told.

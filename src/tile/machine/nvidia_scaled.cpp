@@ -41,8 +41,7 @@ void widen(Task& t, const Instr& in, const MmaSide& s, float* out) {
   pool.release(scales);
 }
 
-const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in) {
-  const auto& g = in.as<ScaledMma>();
+const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in, const ScaledMma& g) {
   if (t.bits(in.operand(g.pred)) == 0) return next(in);
   BufferPool& pool = *t.worker->pool;
   SharedState& state = SharedState::of(t);
@@ -110,7 +109,7 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   if (!dot_types_ok(num::Type::kF32, num::Type::kF32, g->result))
     return l.error(op, "an accumulator of " + std::string(num::type_name(g->result)) + " is not supported");
   find_operands(l, op, *g);
-  l.emit(run_tc_gen5_mma_scaled, op, {}, slots_of(l, op.operand_uses), g);
+  l.emit<run_tc_gen5_mma_scaled>(op, {}, slots_of(l, op.operand_uses), g);
 }
 
 }  // namespace triton_runner::tile

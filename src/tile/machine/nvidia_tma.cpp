@@ -27,7 +27,7 @@ struct TmaAccess {
 // A column of pixels: as many dimensions as the copy has coordinates, which it does not say by its block.
 bool column_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor& desc, Box& box) {
   const auto fail = [&](std::string message) {
-    return t.trap(in, exec::TrapKind::kInvalid, std::move(message)), false;
+    return t.trap(in, exec::TrapKind::kInvalid, std::move(message));
   };
   box.rank = a.offsets - a.coords;
   if (!desc.im2col) return fail("a copy in im2col mode through a tiled descriptor");
@@ -48,28 +48,18 @@ bool box_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor
             Box& box) {
   if (a.offsets >= 0) return column_of(t, in, a, desc, box);
   if (desc.im2col)
-    return t.trap(in, exec::TrapKind::kInvalid, "a tiled copy through a descriptor in im2col mode"), false;
-  box.rank = static_cast<int>(a.block.shape.size());
-  if (desc.rank != box.rank) {
-    t.trap(in, exec::TrapKind::kInvalid,
-           "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
-               std::to_string(box.rank));
-    return false;
-  }
-  for (int d = 0; d < box.rank; d++) {
-    box.at[d] = a.rows < 0 ? t.bits(in.operand(a.coords + d)) : 0;
-    box.shape[d] = a.block.shape[d];
-  }
+    return t.trap(in, exec::TrapKind::kInvalid, "a tiled copy through a descriptor in im2col mode");
+  if (!open_box(t, in, desc, a.block, box)) return false;
+  for (int d = 0; d < box.rank; d++) box.at[d] = a.rows < 0 ? t.bits(in.operand(a.coords + d)) : 0;
   if (a.maybe_halves && t.bits(in.operand(a.coords + (a.rows < 0 ? box.rank - 1 : 0))) != 0)
     return t.trap(
-               in, exec::TrapKind::kUnsupported,
-               "the column of padded fp4 counts halves of bytes up to Triton 3.6, and bytes since, and this "
-               "text does not say which: run it at level 'ptx'"),
-           false;
+        in, exec::TrapKind::kUnsupported,
+        "the column of padded fp4 counts halves of bytes up to Triton 3.6, and bytes since, and this "
+        "text does not say which: run it at level 'ptx'");
   if (a.rows >= 0 || a.is_padded_fp4) return true;
   const std::string fault = exec::box_fault(box.at[box.rank - 1] * a.plan->element_size(),
                                             *std::min_element(box.at, box.at + box.rank), is_store);
-  return fault.empty() || (t.trap(in, exec::TrapKind::kInvalid, fault), false);
+  return fault.empty() || t.trap(in, exec::TrapKind::kInvalid, fault);
 }
 
 // The block, or the rows of a gather, into `out`.
@@ -78,7 +68,7 @@ bool load(Task& t, const Instr& in, const TmaAccess& a, void* out) {
   Box box;
   if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, false, box)) return false;
   if (a.rows < 0) return load_block(t, in, desc, box, a.block.type, out);
-  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const auto* rows = t.dense<int32_t>(in.operand(a.rows));
   const int64_t n = t.type(in.operand(a.rows)).n, bytes = a.plan->bytes() / n;
   for (int64_t r = 0; r < n; r++) {
     box.at[0] = rows[r];
@@ -100,7 +90,7 @@ bool store_place(Task& t, const Instr& in, const TmaAccess& a, StorePlace& p) {
   if (!tensor_desc(t, in, in.operand(0), p.desc) || !box_of(t, in, a, p.desc, true, p.box)) return false;
   p.memory = mem_desc(t, in.operand(a.memory));
   if (a.rows < 0) return true;
-  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const auto* rows = t.dense<int32_t>(in.operand(a.rows));
   p.rows.assign(rows, rows + t.type(in.operand(a.rows)).n);
   p.box.at[1] = t.bits(in.operand(a.coords));
   return true;
@@ -127,11 +117,9 @@ bool store_now(Task& t, const Instr& in, StorePlace& p) {
   return ok;
 }
 
-const Instr* run_tma_load(Task& t, const Instr& in) {
-  const auto& a = in.as<TmaAccess>();
+const Instr* run_tma_load(Task& t, const Instr& in, const TmaAccess& a) {
   if (t.bits(in.operand(a.pred)) == 0) return next(in);
-  const MemDesc barrier = mem_desc(t, in.operand(a.barrier));
-  const uint32_t address = barrier.base + barrier.flip * 8;
+  const uint32_t address = address_of(mem_desc(t, in.operand(a.barrier)));
   Program* const own[] = {t.program};
   std::vector<Program*> several;
   if (a.multicast && t.program->cluster) {
@@ -142,9 +130,7 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
   std::span<Program* const> blocks = own;
   if (!several.empty()) blocks = several;
   for (Program* block : blocks)
-    if (!SharedState::of(*block).barrier(address))
-      return t.trap(in, exec::TrapKind::kInvalid,
-                    "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
+    if (!SharedState::of(*block).barrier(address)) return no_barrier(t, in, "the copy's mbarrier");
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
   if (!load(t, in, a, data->data())) {
     t.worker->pool->release(data);
@@ -157,8 +143,7 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_tma_store(Task& t, const Instr& in) {
-  const auto& a = in.as<TmaAccess>();
+const Instr* run_tma_store(Task& t, const Instr& in, const TmaAccess& a) {
   StorePlace place;
   if (!store_place(t, in, a, place)) return nullptr;
   SharedState& state = SharedState::of(t);
@@ -167,14 +152,12 @@ const Instr* run_tma_store(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_tma_store_wait(Task& t, const Instr& in) {
+void run_tma_store_wait(Task& t, const Instr& in) {
   SharedState::of(t).wait(t, in.as<int64_t>(), SharedState::kStores);
-  return next(in);
 }
 
 // nvws: the copy has no barrier of its own; what it brings is there when it was issued.
-const Instr* run_tma_load_now(Task& t, const Instr& in) {
-  const auto& a = in.as<TmaAccess>();
+const Instr* run_tma_load_now(Task& t, const Instr& in, const TmaAccess& a) {
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
   SharedState::of(t);
   const bool ok = load(t, in, a, data->data());
@@ -195,27 +178,6 @@ bool has_boxes_of(const MemView& buffer, const std::vector<int64_t>& block) {
     if (std::min(buffer.shape[d], most) != std::min(block[d], most)) return false;
   }
   return true;
-}
-
-TmaAccess* access(Lowering& l, const ir::Op& op, ir::GroupName memory_group) {
-  const ir::Value& memory = *op.operand_of(memory_group);
-  const MemView* view = mem_view(l, memory, op);
-  if (!view) return nullptr;
-  auto* a = l.make<TmaAccess>();
-  a->block = block_type(l, *op.operand_of("desc"), memory.type);
-  if (!a->block.known)
-    return l.error(op, "descriptors of this element type or rank are not supported"), nullptr;
-  if (static_cast<int64_t>(num::size_of(a->block.type)) != view->size)
-    return l.error(op, "the descriptor's elements and those in shared memory differ in size"), nullptr;
-  if (!a->block.im2col && has_boxes_of(*view, a->block.shape)) a->block.shape = view->shape;
-  a->plan = l.make<MemPlan>(*view);
-  a->memory = Lowering::operand_index(op, memory_group);
-  a->barrier = a->pred = -1;
-  a->barrier_bytes = a->plan->bytes() / view->splits();
-  a->is_padded_fp4 = view->encoding.fp4_padded;
-  a->maybe_halves = a->is_padded_fp4 && op.name.starts_with("ttng.") &&
-                    op.operand_of("desc")->type->text.starts_with("!tt.tensordesc<tensor<");
-  return a;
 }
 
 bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
@@ -258,70 +220,71 @@ bool rows(Lowering& l, const ir::Op& op, TmaAccess& a, const ir::Value& memory) 
   if (a.block.shape.size() != 2 || memory.type->shape.size() != 2)
     return l.error(op, "rows are gathered and scattered with descriptors of rank 2 only"), false;
   a.block.shape = {1, memory.type->shape[1]};
-  a.rows = Lowering::operand_index(op, "x_offsets");
-  a.coords = Lowering::operand_index(op, "y_offset");
   return true;
+}
+
+// Of a block that begins at the operands `coords`, or of the rows x_offsets; `columns`: it may be in im2col
+// mode. Null after an error.
+TmaAccess* access(Lowering& l, const ir::Op& op, ir::GroupName memory_group, ir::GroupName coords,
+                  bool columns = false) {
+  const ir::Value& memory = *op.operand_of(memory_group);
+  const MemView* view = mem_view(l, memory, op);
+  if (!view) return nullptr;
+  auto* a = l.make<TmaAccess>();
+  a->block = block_type(l, *op.operand_of("desc"), memory.type);
+  if (!a->block.known)
+    return l.error(op, "descriptors of this element type or rank are not supported"), nullptr;
+  if (static_cast<int64_t>(num::size_of(a->block.type)) != view->size)
+    return l.error(op, "the descriptor's elements and those in shared memory differ in size"), nullptr;
+  if (!a->block.im2col && has_boxes_of(*view, a->block.shape)) a->block.shape = view->shape;
+  a->plan = l.make<MemPlan>(*view);
+  a->memory = Lowering::operand_index(op, memory_group);
+  a->barrier = Lowering::operand_index(op, "barrier");
+  a->pred = Lowering::operand_index(op, "pred");
+  a->multicast = op.operand_of("multicast") != nullptr;
+  a->coords = Lowering::operand_index(op, coords);
+  a->rows = Lowering::operand_index(op, "x_offsets");
+  a->barrier_bytes = a->plan->bytes() / view->splits();
+  a->is_padded_fp4 = view->encoding.fp4_padded;
+  a->maybe_halves = a->is_padded_fp4 && op.name.starts_with("ttng.") &&
+                    op.operand_of("desc")->type->text.starts_with("!tt.tensordesc<tensor<");
+  if (a->rows >= 0) return rows(l, op, *a, memory) ? a : nullptr;
+  if (columns && (a->block.im2col || !op.group("offsets").empty()) && !in_im2col_mode(l, op, *a))
+    return nullptr;
+  return fits(l, op, *a, op.group(coords).size()) ? a : nullptr;
 }
 
 }  // namespace
 
 void lower_async_tma_copy_global_to_local(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, "result");
-  if (!a) return;
-  a->coords = Lowering::operand_index(op, "coord");
-  if ((a->block.im2col || !op.group("offsets").empty()) && !in_im2col_mode(l, op, *a)) return;
-  if (!fits(l, op, *a, op.group("coord").size())) return;
-  a->barrier = Lowering::operand_index(op, "barrier");
-  a->pred = Lowering::operand_index(op, "pred");
-  a->multicast = op.operand_of("multicast") != nullptr;
-  l.emit(run_tma_load, op, a);
+  if (const TmaAccess* a = access(l, op, "result", "coord", true)) l.emit<run_tma_load>(op, a);
 }
-
 void lower_async_tma_gather(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, "result");
-  if (!a || !rows(l, op, *a, *op.operand_of("result"))) return;
-  a->barrier = Lowering::operand_index(op, "barrier");
-  a->pred = Lowering::operand_index(op, "pred");
-  l.emit(run_tma_load, op, a);
+  if (const TmaAccess* a = access(l, op, "result", "y_offset")) l.emit<run_tma_load>(op, a);
 }
 
 void lower_nvws_descriptor_load(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, "result");
-  if (!a || !fits(l, op, *a, op.group("indices").size())) return;
-  a->coords = Lowering::operand_index(op, "indices");
-  l.emit(run_tma_load_now, op, {}, slots_of(l, op.operand_uses), a);
+  if (const TmaAccess* a = access(l, op, "result", "indices"))
+    l.emit<run_tma_load_now>(op, {}, slots_of(l, op.operand_uses), a);
 }
-
 void lower_nvws_descriptor_gather(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, "result");
-  if (!a || !rows(l, op, *a, *op.operand_of("result"))) return;
-  l.emit(run_tma_load_now, op, {}, slots_of(l, op.operand_uses), a);
+  if (const TmaAccess* a = access(l, op, "result", "y_offset"))
+    l.emit<run_tma_load_now>(op, {}, slots_of(l, op.operand_uses), a);
 }
 
 void lower_async_tma_copy_local_to_global(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, "src");
-  if (!a || !fits(l, op, *a, op.group("coord").size())) return;
-  a->coords = Lowering::operand_index(op, "coord");
-  l.emit(run_tma_store, op, a);
+  if (const TmaAccess* a = access(l, op, "src", "coord")) l.emit<run_tma_store>(op, a);
+}
+void lower_async_tma_scatter(Lowering& l, const ir::Op& op) {
+  if (const TmaAccess* a = access(l, op, "src", "y_offset")) l.emit<run_tma_store>(op, a);
+}
+void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, "src", "coord");
+  if (a && (a->update = reduction_of(l, op, a->block))) l.emit<run_tma_store>(op, a);
 }
 
 void lower_async_tma_store_wait(Lowering& l, const ir::Op& op) {
-  l.emit(run_tma_store_wait, op, {}, {}, l.make<int64_t>(op.int_attr("pendings", 0)));
-}
-
-void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, "src");
-  if (!a || !fits(l, op, *a, op.group("coord").size())) return;
-  a->update = reduction_of(l, op, a->block);
-  if (!a->update) return;
-  a->coords = Lowering::operand_index(op, "coord");
-  l.emit(run_tma_store, op, a);
-}
-
-void lower_async_tma_scatter(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, "src");
-  if (!a || !rows(l, op, *a, *op.operand_of("src"))) return;
-  l.emit(run_tma_store, op, a);
+  l.emit<run_tma_store_wait>(op, {}, {}, l.number(op, "pendings"));
 }
 
 // ---- descriptors in global memory
@@ -332,10 +295,8 @@ struct Scratch {
   int64_t bytes, alignment;
 };
 
-const Instr* run_global_scratch(Task& t, const Instr& in) {
-  const auto& s = in.as<Scratch>();
+void run_global_scratch(Task& t, const Instr& in, const Scratch& s) {
   t.set_uniform(in.result(), reinterpret_cast<int64_t>(SharedState::of(t).scratch(s.bytes, s.alignment)));
-  return next(in);
 }
 
 struct Create {
@@ -346,8 +307,7 @@ struct Create {
   bool pairs;  // elements are four-bit floats: the hardware counts them, the kernel's type their bytes
 };
 
-const Instr* run_tensormap_create(Task& t, const Instr& in) {
-  const auto& c = in.as<Create>();
+const Instr* run_tensormap_create(Task& t, const Instr& in, const Create& c) {
   const auto address = static_cast<uint64_t>(t.bits(in.operand(0)));
   if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
       !t.worker->memory.writable(address, exec::kTensorMapBytes))
@@ -375,7 +335,7 @@ const Instr* run_reinterpret_descriptor(Task& t, const Instr& in) {
 void lower_global_scratch_alloc(Lowering& l, const ir::Op& op) {
   const int64_t bytes = op.int_attr("nbytes", 0), alignment = op.int_attr("alignment", 1);
   if (bytes <= 0 || alignment <= 0) return l.error(op, "a scratch allocation without a size");
-  l.emit(run_global_scratch, op, l.make<Scratch>(bytes, alignment));
+  l.emit<run_global_scratch>(op, l.make<Scratch>(bytes, alignment));
 }
 
 void lower_tensormap_create(Lowering& l, const ir::Op& op) {
@@ -386,10 +346,10 @@ void lower_tensormap_create(Lowering& l, const ir::Op& op) {
     return l.error(op, "a tensor map of rank " + std::to_string(rank) + " with " +
                            std::to_string(op.group("global_stride").size()) + " strides");
   const int64_t kind = op.int_attr("elem_type", 0);  // as CUtensorMapDataType numbers them
-  l.emit(run_tensormap_create, op,
-         l.make<Create>(rank, Lowering::operand_index(op, "global_dim"),
-                        Lowering::operand_index(op, "global_stride"), int64_t{pointer->pointee},
-                        op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
+  l.emit<run_tensormap_create>(
+      op, l.make<Create>(rank, Lowering::operand_index(op, "global_dim"),
+                         Lowering::operand_index(op, "global_stride"), int64_t{pointer->pointee},
+                         op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
 }
 
 void lower_reinterpret_tensor_descriptor(Lowering& l, const ir::Op& op) {

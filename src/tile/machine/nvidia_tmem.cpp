@@ -24,27 +24,24 @@ int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
   return code.tensor_memory + at;
 }
 
-const Instr* run_tmem_load(Task& t, const Instr& in) {
+void run_tmem_load(Task& t, const Instr& in) {
   SharedState::of(t).read_into(t, in.result(), in.as<MemPlan>(), mem_desc(t, in.operand(0)));
-  return next(in);
 }
 
-const Instr* run_tmem_store(Task& t, const Instr& in) {
-  if (t.bits(in.operand(2)) == 0) return next(in);
+void run_tmem_store(Task& t, const Instr& in) {
+  if (t.bits(in.operand(2)) == 0) return;
   SharedState::of(t).write_value(t, in.as<MemPlan>(), mem_desc(t, in.operand(0)), in.operand(1));
-  return next(in);
 }
 
 struct TmemSlice {
   uint32_t base, flip;
 };
 
-const Instr* run_tmem_subslice(Task& t, const Instr& in) {
+void run_tmem_subslice(Task& t, const Instr& in) {
   MemDesc d = mem_desc(t, in.operand(0));
   d.base += in.as<TmemSlice>().base;
   d.flip ^= in.as<TmemSlice>().flip;
   t.new_object<MemDesc>(in.result()) = d;
-  return next(in);
 }
 
 struct MemCopy {
@@ -54,17 +51,13 @@ struct MemCopy {
   bool arrives;
 };
 
-const Instr* run_tmem_copy(Task& t, const Instr& in) {
-  const auto& c = in.as<MemCopy>();
+const Instr* run_tmem_copy(Task& t, const Instr& in, const MemCopy& c) {
   SharedState& state = SharedState::of(t);
   const MemDesc from = mem_desc(t, in.operand(0)), to = mem_desc(t, in.operand(1));
   Mbarrier* barrier = nullptr;
   if (c.arrives) {
-    const MemDesc b = mem_desc(t, in.operand(2));
-    barrier = state.barrier(b.base + b.flip * 8);
-    if (!barrier)
-      return t.trap(in, exec::TrapKind::kInvalid,
-                    "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
+    barrier = state.barrier(address_of(mem_desc(t, in.operand(2))));
+    if (!barrier) return no_barrier(t, in, "the copy's mbarrier");
   }
   if (c.from) {
     state.write(*c.to, to, state.read_planned(*c.from, from));
@@ -85,11 +78,10 @@ struct RowReduction {
   bool largest, magnitudes, nan_wins;
 };
 
-const Instr* run_row_reduction(Task& t, const Instr& in) {
-  const auto& r = in.as<RowReduction>();
+void run_row_reduction(Task& t, const Instr& in, const RowReduction& r) {
   const TileType &from = t.type(in.operand(0)), &to = t.type(in.result());
-  const auto* data = static_cast<const std::byte*>(t.dense(in.operand(0)));
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  const auto* data = t.dense<std::byte>(in.operand(0));
+  auto* out = t.new_dense<std::byte>(in.result());
   const int64_t cols = from.n / to.n;
   for (int64_t row = 0; row < to.n; row++) {
     double best = std::numeric_limits<double>::quiet_NaN();
@@ -108,11 +100,10 @@ const Instr* run_row_reduction(Task& t, const Instr& in) {
     }
     num::store_bits(out + row * to.size, to.element, num::from_double(best, to.element));
   }
-  return next(in);
 }
 
 void lower_reduction(Lowering& l, const ir::Op& op) {
-  const TileType &from = *l.type_of(l.slot(op.result(0))), &to = *l.type_of(l.slot(op.result(1)));
+  const TileType &from = *l.type_of(op.result(0)), &to = *l.type_of(op.result(1));
   const ir::Attr* kind = op.attr("redOp");
   const bool largest = kind && kind->text.find("max") != std::string_view::npos;
   if (!kind || (!largest && kind->text.find("min") == std::string_view::npos) || from.rank != 2 ||
@@ -120,7 +111,7 @@ void lower_reduction(Lowering& l, const ir::Op& op) {
       !num::is_float(from.element))
     return l.error(op, "this reduction of a tmem_load is not supported");
   const auto* r = l.make<RowReduction>(largest, op.int_attr("abs", 0) != 0, op.int_attr("NaN", 0) != 0);
-  l.emit(run_row_reduction, op, {l.slot(op.result(1))}, {l.slot(op.result(0))}, r);
+  l.emit<run_row_reduction>(op, {l.slot(op.result(1))}, {l.slot(op.result(0))}, r);
 }
 
 }  // namespace
@@ -128,24 +119,22 @@ void lower_reduction(Lowering& l, const ir::Op& op) {
 void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.result(), op);
   if (!view) return;
-  int64_t bytes = view->buffer_bytes;
-  for (int64_t d : view->leading) bytes *= d;
-  emit_alloc(l, op, reserve_columns(l, op, bytes), view);
+  emit_alloc(l, op, reserve_columns(l, op, view->bytes()), view);
 }
 
 void lower_tmem_load(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
-  l.emit(run_tmem_load, op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))}, l.make<MemPlan>(*view));
+  l.emit<run_tmem_load>(op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))}, l.make<MemPlan>(*view));
   if (op.results.size() > 1 && op.result(1)->type->kind == ir::TypeKind::kTensor) lower_reduction(l, op);
 }
 
 void lower_tmem_store(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("dst"), op);
   if (!view) return;
-  l.emit(run_tmem_store, op, {},
-         {l.slot(op.operand_of("dst")), l.slot(op.operand_of("src")), l.slot(op.operand_of("pred"))},
-         l.make<MemPlan>(*view));
+  l.emit<run_tmem_store>(
+      op, {}, {l.slot(op.operand_of("dst")), l.slot(op.operand_of("src")), l.slot(op.operand_of("pred"))},
+      l.make<MemPlan>(*view));
 }
 
 // Triton 3.9 says `offset` and `dim`, releases before it `N`, the first column.
@@ -181,7 +170,7 @@ void lower_tmem_subslice(Lowering& l, const ir::Op& op) {
     else
       slice->base = place * static_cast<uint32_t>(view->size);
   }
-  l.emit(run_tmem_subslice, op, slice);
+  l.emit<run_tmem_subslice>(op, slice);
 }
 
 void lower_tmem_copy(Lowering& l, const ir::Op& op) {
@@ -210,7 +199,7 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
     copy->from = l.make<MemPlan>(*from);
     copy->to = l.make<MemPlan>(*to);
   }
-  l.emit(run_tmem_copy, op, copy);
+  l.emit<run_tmem_copy>(op, copy);
 }
 
 bool race_tmem_copy(RaceRule& r) {

@@ -121,14 +121,12 @@ int64_t* counters(Task& t, const Aref& aref) {
   return reinterpret_cast<int64_t*>(SharedState::of(t).bytes(aref.counters, 8));
 }
 
-const Instr* run_aref_create(Task& t, const Instr& in) {
-  const auto& ring = in.as<Ring>();
+void run_aref_create(Task& t, const Instr& in, const Ring& ring) {
   SharedState::of(t);
   Aref aref{ring.counters, in.num_operands, {}};
   for (uint32_t i = 0; i < in.num_operands; i++) aref.at[i] = mem_desc(t, in.operand(i));
   std::memset(counters(t, aref), 0, (2 + 2 * ring.consumers.size()) * sizeof(int64_t));
   t.new_object<Aref>(in.result()) = aref;
-  return next(in);
 }
 
 void give_buffers(Task& t, const Instr& in, const Ring& ring, const Aref& aref, int64_t turn) {
@@ -139,49 +137,35 @@ void give_buffers(Task& t, const Instr& in, const Ring& ring, const Aref& aref, 
   }
 }
 
-const Instr* run_put_enter(Task& t, const Instr& in) {
-  const auto& ring = in.as<Ring>();
+template <bool kPuts>
+const Instr* run_enter(Task& t, const Instr& in, const Ring& ring) {
   const Aref aref = t.object<Aref>(in.operand(0));
   int64_t* n = counters(t, aref);
-  const int64_t turn = n[0];
-  for (size_t c = 0; c < ring.consumers.size(); c++)
+  int64_t& begun = n[kPuts ? 0 : 2 + 2 * ring.consumer];
+  const int64_t turn = begun;
+  if (!kPuts && n[1] <= turn) return t.block(in);
+  for (size_t c = 0; kPuts && c < ring.consumers.size(); c++)
     if (n[3 + 2 * c] + ring.depth <= turn) return t.block(in);  // not released yet
-  n[0]++;
-  give_buffers(t, in, ring, aref, turn);
-  t.new_object<int64_t>(in.result(in.num_results - 1)) = turn;
-  return next(in);
-}
-
-const Instr* run_get_enter(Task& t, const Instr& in) {
-  const auto& ring = in.as<Ring>();
-  const Aref aref = t.object<Aref>(in.operand(0));
-  int64_t* n = counters(t, aref);
-  int64_t& mine = n[2 + 2 * ring.consumer];
-  const int64_t turn = mine;
-  if (n[1] <= turn) return t.block(in);
-  mine++;
+  begun++;
   give_buffers(t, in, ring, aref, turn);
   t.new_object<int64_t>(in.result(in.num_results - 1)) = turn;
   return next(in);
 }
 
 // What a put brings is there when it ends: TMA loads and products act when issued, cp.async is waited for.
-const Instr* run_put_exit(Task& t, const Instr& in) {
+void run_put_exit(Task& t, const Instr& in) {
   SharedState& state = SharedState::of(t);
   state.commit(t);
   state.wait(t, 0);
   counters(t, t.object<Aref>(in.operand(0)))[1]++;
-  return next(in);
 }
 
-const Instr* run_get_exit(Task& t, const Instr& in) {
+void run_get_exit(Task& t, const Instr& in) {
   counters(t, t.object<Aref>(in.operand(0)))[3 + 2 * in.as<Ring>().consumer]++;
-  return next(in);
 }
 
 // The buffers of the turn that the token is for.
-const Instr* run_aref_buffer(Task& t, const Instr& in) {
-  const auto& ring = in.as<Ring>();
+const Instr* run_aref_buffer(Task& t, const Instr& in, const Ring& ring) {
   const Slot token = in.operand(1);
   if (t.value(token).form != Form::kObject)
     return t.trap(in, exec::TrapKind::kInvalid, "the token is not one that a put or a get of an aref gave");
@@ -211,15 +195,13 @@ struct TokenRing {
   int64_t count, consumers;
 };
 
-const Instr* run_create_token(Task& t, const Instr& in) {
-  const auto& r = in.as<TokenRing>();
+void run_create_token(Task& t, const Instr& in, const TokenRing& r) {
   SharedState& state = SharedState::of(t);
   for (int64_t i = 0; i < r.count; i++) {
     state.init_barrier(r.token.full + static_cast<uint32_t>(8 * i), 1);
     state.init_barrier(r.token.empty + static_cast<uint32_t>(8 * i), r.consumers);
   }
   t.new_object<Token>(in.result()) = r.token;
-  return next(in);
 }
 
 struct TokenUse {
@@ -228,8 +210,7 @@ struct TokenUse {
   int64_t count;  // of the ring
 };
 
-const Instr* run_token(Task& t, const Instr& in) {
-  const auto& u = in.as<TokenUse>();
+const Instr* run_token(Task& t, const Instr& in, const TokenUse& u) {
   const int64_t i = t.bits(in.operand(1));
   if (i < 0 || i >= u.count)
     return t.trap(in, exec::TrapKind::kOutOfBounds,
@@ -252,7 +233,7 @@ void lower_token(Lowering& l, const ir::Op& op, bool full, bool waits) {
   const ir::Op* create = origin(op.operand(0));
   if (!create || create->kind != ir::OpKind::kNvwsCreateToken)
     return l.error(op, "a token whose nvws.create_token cannot be found from here");
-  l.emit(run_token, op, l.make<TokenUse>(full, waits, create->int_attr("numBuffers", 1)));
+  l.emit<run_token>(op, l.make<TokenUse>(full, waits, create->int_attr("numBuffers", 1)));
 }
 
 }  // namespace
@@ -262,21 +243,23 @@ void lower_nvws_aref_create(Lowering& l, const ir::Op& op) {
   if (!ring_of(l, op, *ring)) return;
   ring->counters =
       static_cast<uint32_t>(l.reserve_shared(static_cast<int64_t>(16 + 16 * ring->consumers.size()), 8));
-  l.emit(run_aref_create, op, ring);
+  l.emit<run_aref_create>(op, ring);
 }
 
 void lower_nvws_aref_put_enter(Lowering& l, const ir::Op& op) {
-  lower_aref(l, op, run_put_enter, false, true);
+  lower_aref(l, op, handler<run_enter<true>>, false, true);
 }
 void lower_nvws_aref_put_exit(Lowering& l, const ir::Op& op) {
-  lower_aref(l, op, run_put_exit, false, false);
+  lower_aref(l, op, handler<run_put_exit>, false, false);
 }
 void lower_nvws_aref_get_enter(Lowering& l, const ir::Op& op) {
-  lower_aref(l, op, run_get_enter, true, true);
+  lower_aref(l, op, handler<run_enter<false>>, true, true);
 }
-void lower_nvws_aref_get_exit(Lowering& l, const ir::Op& op) { lower_aref(l, op, run_get_exit, true, false); }
+void lower_nvws_aref_get_exit(Lowering& l, const ir::Op& op) {
+  lower_aref(l, op, handler<run_get_exit>, true, false);
+}
 void lower_nvws_aref_buffer(Lowering& l, const ir::Op& op) {
-  lower_aref(l, op, run_aref_buffer, false, false);
+  lower_aref(l, op, handler<run_aref_buffer>, false, false);
 }
 
 void lower_nvws_create_token(Lowering& l, const ir::Op& op) {
@@ -287,9 +270,9 @@ void lower_nvws_create_token(Lowering& l, const ir::Op& op) {
     if (user.kind == ir::OpKind::kNvwsConsumerRelease) consumers.insert(partition_of(user));
   });
   const auto at = static_cast<uint32_t>(l.reserve_shared(16 * count, 8));
-  l.emit(run_create_token, op,
-         l.make<TokenRing>(Token{at, at + static_cast<uint32_t>(8 * count)}, count,
-                           std::max<int64_t>(1, static_cast<int64_t>(consumers.size()))));
+  l.emit<run_create_token>(op,
+                           l.make<TokenRing>(Token{at, at + static_cast<uint32_t>(8 * count)}, count,
+                                             std::max<int64_t>(1, static_cast<int64_t>(consumers.size()))));
 }
 
 void lower_nvws_producer_acquire(Lowering& l, const ir::Op& op) { lower_token(l, op, false, true); }

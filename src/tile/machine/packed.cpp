@@ -6,6 +6,7 @@
 
 #include <triton_runner/ir/enums.h>
 
+#include "ops/combine.h"
 #include "ops/elements.h"
 #include "ops/elementwise.h"
 
@@ -34,12 +35,11 @@ double element(const Side& s, const Elements& from, int64_t i) {
   return num::to_double(along % 2 ? pair >> 4 : pair & 0xf, num::Type::kF4E2M1FN);
 }
 
-const Instr* run_packed(Task& t, const Instr& in) {
-  const auto& p = in.as<Packed>();
+void run_packed(Task& t, const Instr& in, const Packed& p) {
   const num::Type to = t.type(in.result()).element;
   std::vector<Elements> operands;
   for (uint32_t i = 0; i < in.num_operands; ++i) operands.emplace_back(t, in.operand(i));
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  auto* out = t.new_dense<std::byte>(in.result());
   const TileType& type = t.type(in.result());
   for (int64_t i = 0; i < type.n; ++i) {
     double x[3] = {};
@@ -67,21 +67,20 @@ const Instr* run_packed(Task& t, const Instr& in) {
     }
     num::store_bits(out + i * type.size, to, num::from_double(value, to));
   }
-  return next(in);
 }
 
 }  // namespace
 
 void lower_packed_arith(Lowering& l, const ir::Op& op) {
   const auto kind = op.enum_attr<Kind>("kind");
-  const TileType& to = *l.type_of(l.slot(op.result()));
+  const TileType& to = *l.type_of(op.result());
   const size_t arity = kind == Kind::kFma ? 3 : 2;
   if (!is_known(kind) || op.num_operands() != arity || !num::is_float(to.element))
     return l.error(op, "packed arithmetic of an unknown kind or with other operands than it takes");
   auto* p = l.make<Packed>(kind);
   bool one_type = true;
   for (const ir::Use& u : op.operand_uses) {
-    const TileType& from = *l.type_of(l.slot(u.value));
+    const TileType& from = *l.type_of(u.value);
     Side side{from.element, from.element == num::Type::kI8, 1, 1};
     int axis = -1;
     for (int d = 0; d < to.rank && from.rank == to.rank; ++d) {
@@ -92,10 +91,7 @@ void lower_packed_arith(Lowering& l, const ir::Op& op) {
     }
     if (from.rank != to.rank || side.packed != (axis >= 0) || (!side.packed && !num::is_float(from.element)))
       return l.error(op, "an operand whose type or shape does not fit the result's");
-    if (side.packed) {
-      side.width = to.shape[axis];
-      for (int d = axis + 1; d < to.rank; ++d) side.inner *= to.shape[d];
-    }
+    if (side.packed) side.width = to.shape[axis], side.inner = axis_of(to, axis).inner;
     one_type &= from.element == to.element;
     p->sides.push_back(side);
   }
@@ -104,7 +100,7 @@ void lower_packed_arith(Lowering& l, const ir::Op& op) {
                                                      &num::elementwise_minnumf, &num::elementwise_maxnumf};
   const num::Elementwise& one = *kKernels[static_cast<size_t>(kind)];
   if (one_type && one.kernel(to.element, to.element)) return lower_elementwise(l, op, one);
-  l.emit(run_packed, op, p);
+  l.emit<run_packed>(op, p);
 }
 
 }  // namespace triton_runner::tile

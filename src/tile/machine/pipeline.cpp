@@ -15,27 +15,25 @@ struct PipelineStage {
   num::Type type;
 };
 
-const Instr* run_predicate_stage(Task& t, const Instr& in) {
-  const auto& s = in.as<PipelineStage>();
+void run_predicate_stage(Task& t, const Instr& in, const PipelineStage& s) {
   const auto step = static_cast<uint64_t>(t.bits(in.operand(2)));
   const uint64_t last = static_cast<uint64_t>(t.bits(in.operand(1))) - static_cast<uint64_t>(s.ahead) * step;
   t.set_uniform(in.result(),
                 t.bits(in.operand(0)) < num::sign_extend(num::truncate_bits(last, s.type), s.type));
-  return next(in);
 }
 
 // ---- ttng.vote_ballot_sync
 
-const Instr* run_ballot(Task& t, const Instr& in) {
+void run_ballot(Task& t, const Instr& in) {
   const auto mask = static_cast<uint32_t>(t.bits(in.operand(0)));
   const Slot pred = in.operand(1);
   if (!in.data || t.is_uniform(pred)) {
     t.set_uniform(in.result(), t.bits(pred) ? static_cast<int32_t>(mask) : 0);
-    return next(in);
+    return;
   }
   const auto& held = in.as<ThreadElements>();
-  const auto* on = static_cast<const uint8_t*>(t.dense(pred));
-  auto* out = static_cast<uint32_t*>(t.new_dense(in.result()));
+  const auto* on = t.dense<uint8_t>(pred);
+  auto* out = t.new_dense<uint32_t>(in.result());
   const auto lanes = static_cast<size_t>(held.lanes), registers = static_cast<size_t>(held.registers);
   for (size_t warp = 0; warp < held.element.size(); warp += lanes * registers)
     for (size_t reg = 0; reg < registers; ++reg) {
@@ -45,14 +43,12 @@ const Instr* run_ballot(Task& t, const Instr& in) {
         votes |= static_cast<uint32_t>(on[element[lane * registers]]) << lane;
       for (size_t lane = 0; lane < lanes; ++lane) out[element[lane * registers]] = votes & mask;
     }
-  return next(in);
 }
 
 // ---- ttg.clock64
 
-const Instr* run_clock(Task& t, const Instr& in) {
+void run_clock(Task& t, const Instr& in) {
   t.set_uniform(in.result(), std::chrono::steady_clock::now().time_since_epoch().count());
-  return next(in);
 }
 
 }  // namespace
@@ -66,10 +62,7 @@ void lower_mask(Lowering& l, const ir::Op& op) {
   }
   const Label otherwise = l.new_label(), end = l.new_label();
   l.jump_if(l.slot(op.operand(0)), false, otherwise, op);
-  l.lower_region(*op.region(0), [&](const ir::Op& last) {
-    l.move(results, slots_of(l, last.operand_uses), last);
-    l.jump(end, last);
-  });
+  l.lower_region(*op.region(0), results, end);
   l.bind(otherwise);
   if (!elements.empty()) l.emit(run_zero, op, elements, {});
   l.bind(end);
@@ -77,19 +70,19 @@ void lower_mask(Lowering& l, const ir::Op& op) {
 
 void lower_predicate_stage(Lowering& l, const ir::Op& op) {
   const int64_t ahead = op.int_attr("maxStage", 0) - op.int_attr("stage", 0);
-  l.emit(run_predicate_stage, op, l.make<PipelineStage>(ahead, l.type_of(l.slot(op.operand(0)))->element));
+  l.emit<run_predicate_stage>(op, l.make<PipelineStage>(ahead, l.type_of(op.operand(0))->element));
 }
 
 void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {
   const ir::Type& pred = *op.operand(1)->type;
-  if (pred.kind != ir::TypeKind::kTensor) return void(l.emit(run_ballot, op));
+  if (pred.kind != ir::TypeKind::kTensor) return void(l.emit<run_ballot>(op));
   auto held = thread_elements(l, op, pred);
   if (!held) return;
   if (held->lanes > 32) return l.error(op, "a ballot of more than 32 lanes does not fit an i32");
-  l.emit(run_ballot, op, l.make<ThreadElements>(*std::move(held)));
+  l.emit<run_ballot>(op, l.make<ThreadElements>(*std::move(held)));
 }
 
-void lower_clock64(Lowering& l, const ir::Op& op) { l.emit(run_clock, op); }
+void lower_clock64(Lowering& l, const ir::Op& op) { l.emit<run_clock>(op); }
 
 // A tile is computed as a whole, not warp by warp: the number is known where there is one warp only.
 void lower_warp_id(Lowering& l, const ir::Op& op) {
@@ -122,7 +115,7 @@ void lower_subtiled_region(Lowering& l, const ir::Op& op) {
       const size_t at = i < per_tile ? i * tiles : per_tile * tiles + (i - per_tile);
       same = args[i].type == op.operand(at)->type;
     }
-    if (!same || (number && l.type_of(l.slot(&args[values]))->element != num::Type::kI32)) continue;
+    if (!same || (number && l.type_of(&args[values])->element != num::Type::kI32)) continue;
     for (int64_t tile = 0; tile < tiles; ++tile) {
       std::vector<Slot> to, from;
       for (size_t i = 0; i < values; ++i) {

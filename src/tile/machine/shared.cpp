@@ -15,19 +15,16 @@ struct Alloc {
   const MemPlan* plan;  // of the initial value; null without one
 };
 
-const Instr* run_alloc(Task& t, const Instr& in) {
-  const auto& alloc = in.as<Alloc>();
+void run_alloc(Task& t, const Instr& in, const Alloc& alloc) {
   SharedState& state = SharedState::of(t);
   MemDesc desc{alloc.base, 0};
   if (alloc.plan) state.write_value(t, *alloc.plan, desc, in.operand(0));
   t.new_object<MemDesc>(in.result()) = desc;
-  return next(in);
 }
 
-const Instr* run_same_place(Task& t, const Instr& in) {
+void run_same_place(Task& t, const Instr& in) {
   const MemDesc d = mem_desc(t, in.operand(0));
   t.new_object<MemDesc>(in.result()) = d;
-  return next(in);
 }
 
 // ---- loads and stores
@@ -37,16 +34,12 @@ struct LocalAccess {
   int memory;  // which operand is the descriptor
 };
 
-const Instr* run_local_load(Task& t, const Instr& in) {
-  const auto& a = in.as<LocalAccess>();
+void run_local_load(Task& t, const Instr& in, const LocalAccess& a) {
   SharedState::of(t).read_into(t, in.result(), *a.plan, mem_desc(t, in.operand(a.memory)));
-  return next(in);
 }
 
-const Instr* run_local_store(Task& t, const Instr& in) {
-  const auto& a = in.as<LocalAccess>();
+void run_local_store(Task& t, const Instr& in, const LocalAccess& a) {
   SharedState::of(t).write_value(t, *a.plan, mem_desc(t, in.operand(a.memory)), in.operand(1 - a.memory));
-  return next(in);
 }
 
 // ---- views
@@ -57,8 +50,7 @@ struct Index {
 };
 constexpr uint32_t kNowhere = 1;  // no mbarrier lies there
 
-const Instr* run_memdesc_index(Task& t, const Instr& in) {
-  const auto& x = in.as<Index>();
+const Instr* run_memdesc_index(Task& t, const Instr& in, const Index& x) {
   const int64_t i = t.bits(in.operand(1));
   MemDesc d = mem_desc(t, in.operand(0));
   if (i < 0 || i >= x.count) {
@@ -75,14 +67,9 @@ const Instr* run_memdesc_index(Task& t, const Instr& in) {
 }
 
 // An index into a dimension that the encoding covers: a slice of one.
-const Instr* run_memdesc_row(Task& t, const Instr& in) {
-  const auto& view = in.as<MemView>();
+const Instr* run_memdesc_row(Task& t, const Instr& in, const MemView& view) {
   const int64_t i = t.bits(in.operand(1));
-  if (i < 0 || i >= view.shape[0]) {
-    return t.trap(in, exec::TrapKind::kOutOfBounds,
-                  "index " + std::to_string(i) + " into dimension 0 of " + std::to_string(view.shape[0]) +
-                      " elements in shared memory");
-  }
+  if (i < 0 || i >= view.shape[0]) return no_element(t, in, view, 0, i);
   std::vector<int64_t> at(view.shape.size(), 0);
   at[0] = i;
   MemDesc d = mem_desc(t, in.operand(0));
@@ -97,8 +84,7 @@ struct Slice {
   std::vector<int64_t> shape;    // of the result, as many dimensions as `from` has (1 where one is dropped)
 };
 
-const Instr* run_memdesc_slice(Task& t, const Instr& in) {
-  const auto& s = in.as<Slice>();
+const Instr* run_memdesc_slice(Task& t, const Instr& in, const Slice& s) {
   MemDesc d = mem_desc(t, in.operand(0));
   const size_t lead = s.from->leading.size(), rank = lead + s.from->shape.size();
   int64_t at[kMaxMemRank];
@@ -131,8 +117,7 @@ struct Resize {
   int64_t view_bytes, allocation_bytes;
 };
 
-const Instr* run_memdesc_reinterpret(Task& t, const Instr& in) {
-  const auto& r = in.as<Resize>();
+const Instr* run_memdesc_reinterpret(Task& t, const Instr& in, const Resize& r) {
   MemDesc d = mem_desc(t, in.operand(0));
   if (static_cast<int64_t>(d.flip) * r.from % r.to != 0)
     return t.trap(in, exec::TrapKind::kUnsupported,
@@ -158,43 +143,17 @@ struct Gather {
   bool scatter;
 };
 
-const Instr* run_local_gather(Task& t, const Instr& in) {
-  const auto& g = in.as<Gather>();
-  const MemView& view = *g.view;
-  const MemDesc d = mem_desc(t, in.operand(0));
-  const TileType& index_type = t.type(in.operand(1));
-  const void* raw = t.dense(in.operand(1));
+bool run_local_gather(Task& t, const Instr& in, const Gather& g) {
+  const int64_t n = t.type(in.operand(1)).n, size = g.view->size;
   auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2)))
                                                    : t.new_dense(in.result()));
-  std::byte* base = SharedState::of(t).bytes(d.base, view.buffer_bytes);
-  std::vector<int64_t> at(view.shape.size(), 0);
-  for (int64_t i = 0; i < index_type.n; i++) {
-    int64_t rest = i;
-    for (size_t k = at.size(); k-- > 0;) at[k] = rest % index_type.shape[k], rest /= index_type.shape[k];
-    int64_t index;
-    if (index_type.size == 8) {
-      index = static_cast<const int64_t*>(raw)[i];
-    } else if (index_type.size == 4) {
-      index = static_cast<const int32_t*>(raw)[i];
-    } else if (index_type.size == 2) {
-      index = static_cast<const int16_t*>(raw)[i];
-    } else {
-      index = static_cast<const int8_t*>(raw)[i];
-    }
-    if (index < 0 || index >= view.shape[g.axis]) {
-      std::vector<int64_t> element(at);
-      return t.trap(in, exec::TrapKind::kOutOfBounds,
-                    "index " + std::to_string(index) + " into dimension " + std::to_string(g.axis) + " of " +
-                        std::to_string(view.shape[g.axis]) + " elements in shared memory",
-                    std::move(element));
-    }
-    at[g.axis] = index;
-    const int64_t place = view.place_of(at) ^ d.flip;
-    std::byte* p = base + (place + padding_before(view.encoding, place)) * view.size;
-    std::byte* v = values + i * view.size;
-    std::memcpy(g.scatter ? p : v, g.scatter ? v : p, view.size);
+  Picked picked(t, in, *g.view, g.axis, mem_desc(t, in.operand(0)), in.operand(1));
+  for (int64_t i = 0; i < n; i++, values += size) {
+    std::byte* p = picked.at(i);
+    if (!p) return false;
+    std::memcpy(g.scatter ? p : values, g.scatter ? values : p, static_cast<size_t>(size));
   }
-  return next(in);
+  return true;
 }
 
 bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& slice) {
@@ -223,13 +182,39 @@ bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& sli
   return true;
 }
 
-int64_t bytes_of(const MemView& view) {
-  int64_t n = view.buffer_bytes;
-  for (int64_t d : view.leading) n *= d;
-  return n;
+}  // namespace
+
+const Instr* no_element(Task& t, const Instr& in, const MemView& view, int axis, int64_t index,
+                        std::vector<int64_t> element) {
+  return t.trap(in, exec::TrapKind::kOutOfBounds,
+                "index " + std::to_string(index) + " into dimension " + std::to_string(axis) + " of " +
+                    std::to_string(view.shape[axis]) + " elements in shared memory",
+                std::move(element));
 }
 
-}  // namespace
+Picked::Picked(Task& t, const Instr& in, const MemView& view, int axis, MemDesc d, Slot indices)
+    : t_(t),
+      in_(in),
+      view_(view),
+      axis_(axis),
+      d_(d),
+      type_(t.type(indices)),
+      indices_(t, indices),
+      base_(SharedState::of(t).bytes(d.base, view.buffer_bytes)),
+      index_(view.shape.size()) {}
+
+std::byte* Picked::at(int64_t i) {
+  int64_t rest = i;
+  for (size_t k = index_.size(); k-- > 0;) index_[k] = rest % type_.shape[k], rest /= type_.shape[k];
+  const int64_t index = indices_.integer(i);
+  if (index < 0 || index >= view_.shape[axis_]) {
+    no_element(t_, in_, view_, axis_, index, index_);
+    return nullptr;
+  }
+  index_[axis_] = index;
+  const int64_t place = view_.place_of(index_) ^ d_.flip;
+  return base_ + (place + padding_before(view_.encoding, place)) * view_.size;
+}
 
 void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view) {
   auto* alloc = l.make<Alloc>(static_cast<uint32_t>(base), nullptr);
@@ -238,13 +223,13 @@ void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view
     alloc->plan = l.make<MemPlan>(*view);
     operands.push_back(l.slot(init));
   }
-  l.emit(run_alloc, op, {l.slot(op.result())}, operands, alloc);
+  l.emit<run_alloc>(op, {l.slot(op.result())}, operands, alloc);
 }
 
 void lower_local_alloc(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.result(), op);
   if (!view) return;
-  emit_alloc(l, op, l.reserve_shared(bytes_of(*view), 128), view);
+  emit_alloc(l, op, l.reserve_shared(view->bytes(), 128), view);
 }
 
 // Memory that several buffers begin with, as large as the largest of them, or larger where it says so: what
@@ -259,13 +244,13 @@ void lower_storage_alias_spec(Lowering& l, const ir::Op& op) {
     if (!view) return;
     if (view->tensor_memory)
       return l.error(op, "buffers of tensor memory in the place of others are not supported");
-    bytes = std::max(bytes, bytes_of(*view));
+    bytes = std::max(bytes, view->bytes());
   }
   emit_alloc(l, op, l.reserve_shared(std::max<int64_t>(bytes, 1), 128), nullptr);
 }
 
 void lower_storage_alias_local_alloc(Lowering& l, const ir::Op& op) {
-  if (mem_view(l, *op.result(), op)) l.emit(run_same_place, op);
+  if (mem_view(l, *op.result(), op)) l.emit<run_same_place>(op);
 }
 
 void lower_local_load(Lowering& l, const ir::Op& op) {
@@ -273,15 +258,15 @@ void lower_local_load(Lowering& l, const ir::Op& op) {
   if (!view) return;
   // In the order of memory: most uses want it so.
   auto* plan = l.make<MemPlan>(*view, memory_order(*view));
-  l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))},
-         l.make<LocalAccess>(plan, 0));
+  l.emit<run_local_load>(op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))},
+                         l.make<LocalAccess>(plan, 0));
 }
 
 void lower_local_store(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("dst"), op);
   if (!view) return;
-  l.emit(run_local_store, op, {}, {l.slot(op.operand_of("src")), l.slot(op.operand_of("dst"))},
-         l.make<LocalAccess>(l.make<MemPlan>(*view), 1));
+  l.emit<run_local_store>(op, {}, {l.slot(op.operand_of("src")), l.slot(op.operand_of("dst"))},
+                          l.make<LocalAccess>(l.make<MemPlan>(*view), 1));
 }
 
 // Kernels count barriers back from the current one and arrive there only from the second round on.
@@ -299,11 +284,11 @@ void lower_memdesc_index(Lowering& l, const ir::Op& op) {
   if (!view) return;
   if (view->leading.empty()) {
     if (view->shape.empty()) return l.error(op, "indexing a descriptor without dimensions");
-    l.emit(run_memdesc_row, op, view);
+    l.emit<run_memdesc_row>(op, view);
     return;
   }
-  l.emit(run_memdesc_index, op,
-         l.make<Index>(view->leading[0], view->stride_of_leading(0), only_predicated(op)));
+  l.emit<run_memdesc_index>(op,
+                            l.make<Index>(view->leading[0], view->stride_of_leading(0), only_predicated(op)));
 }
 
 void lower_memdesc_subview(Lowering& l, const ir::Op& op) {
@@ -311,7 +296,7 @@ void lower_memdesc_subview(Lowering& l, const ir::Op& op) {
   if (!view) return;
   auto* slice = l.make<Slice>();
   if (!static_slice(l, op, *view, *slice)) return;
-  l.emit(run_memdesc_slice, op, slice);
+  l.emit<run_memdesc_slice>(op, slice);
 }
 
 void lower_memdesc_subslice(Lowering& l, const ir::Op& op) { lower_memdesc_subview(l, op); }
@@ -342,17 +327,17 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
                        std::to_string(from->splits() / to->splits()) +
                        " copies of one: copies that differ are not supported");
   const Slot view = l.slot(op.operand(0)), result = l.slot(op.result());
-  if (bytes_of(*to) <= bytes_of(*from)) {
-    l.emit(run_memdesc_reinterpret, op, {result}, {view}, l.make<Resize>(from->size, to->size, 0, 0));
+  if (to->bytes() <= from->bytes()) {
+    l.emit<run_memdesc_reinterpret>(op, {result}, {view}, l.make<Resize>(from->size, to->size, 0, 0));
     return;
   }
   const ir::Value* allocation = to->tensor_memory ? nullptr : allocation_of(op.operand(0));
   const MemView* whole = allocation ? mem_view(l, *allocation, op) : from;
-  if (bytes_of(*to) > bytes_of(*whole))
-    return l.error(op, "a buffer of " + std::to_string(bytes_of(*whole)) + " bytes as one of " +
-                           std::to_string(bytes_of(*to)));
-  l.emit(run_memdesc_reinterpret, op, {result}, {view, l.slot(allocation)},
-         l.make<Resize>(from->size, to->size, bytes_of(*to), bytes_of(*whole)));
+  if (to->bytes() > whole->bytes())
+    return l.error(op, "a buffer of " + std::to_string(whole->bytes()) + " bytes as one of " +
+                           std::to_string(to->bytes()));
+  l.emit<run_memdesc_reinterpret>(op, {result}, {view, l.slot(allocation)},
+                                  l.make<Resize>(from->size, to->size, to->bytes(), whole->bytes()));
 }
 
 namespace {
@@ -362,7 +347,7 @@ void lower_gather(Lowering& l, const ir::Op& op, bool scatter) {
   const auto* gather = l.make<Gather>(view, static_cast<int>(op.int_attr("axis", 0)), scatter);
   if (!view->leading.empty() || gather->axis < 0 || gather->axis >= static_cast<int>(view->shape.size()))
     return l.error(op, "gathering along a dimension that the encoding does not cover");
-  l.emit(run_local_gather, op, gather);
+  l.emit<run_local_gather>(op, gather);
 }
 }  // namespace
 

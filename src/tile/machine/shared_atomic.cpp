@@ -3,7 +3,6 @@
 #include "machine/memdesc.h"
 #include "machine/shared_state.h"
 #include "ops/atomics.h"
-#include "ops/elements.h"
 
 namespace triton_runner::tile {
 namespace {
@@ -14,41 +13,23 @@ struct Scatter {
   Rmw kind;
 };
 
-const Instr* run_local_atomic_scatter(Task& t, const Instr& in) {
-  const auto& s = in.as<Scatter>();
-  const MemView& view = *s.view;
-  SharedState::of(t);
-  const MemDesc d = mem_desc(t, in.operand(0));
+bool run_local_atomic_scatter(Task& t, const Instr& in, const Scatter& s) {
   const TileType& type = t.type(in.result());
-  const Elements values(t, in.operand(1)), indices(t, in.operand(2));
+  const Elements values(t, in.operand(1));
+  Picked picked(t, in, *s.view, s.axis, mem_desc(t, in.operand(0)), in.operand(2));
   const std::optional<Elements> mask =
       in.num_operands > 3 ? std::optional<Elements>(std::in_place, t, in.operand(3)) : std::nullopt;
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
-  std::byte* base = SharedState::of(t).arena() + d.base;
-  std::vector<int64_t> at(view.shape.size(), 0);
-  const bool ok = each_element(t, type.n, [&](int64_t i) {
-    if (mask && !(*mask)[i]) {
-      num::store_bits(out + i * type.size, type.element, 0);
-      return true;
+  auto* out = t.new_dense<std::byte>(in.result());
+  return each_element(t, type.n, [&](int64_t i) {
+    uint64_t old = 0;
+    if (!mask || (*mask)[i]) {
+      const std::byte* p = picked.at(i);
+      if (!p) return false;
+      old = atomic_rmw(s.kind, type.element, reinterpret_cast<uint64_t>(p), values[i]);
     }
-    int64_t rest = i;
-    for (size_t k = at.size(); k-- > 0;) at[k] = rest % type.shape[k], rest /= type.shape[k];
-    const int64_t index = indices.integer(i);
-    if (index < 0 || index >= view.shape[s.axis]) {
-      t.trap(in, exec::TrapKind::kOutOfBounds,
-             "index " + std::to_string(index) + " into dimension " + std::to_string(s.axis) + " of " +
-                 std::to_string(view.shape[s.axis]) + " elements in shared memory",
-             at);
-      return false;
-    }
-    at[s.axis] = index;
-    const int64_t place = view.place_of(at) ^ d.flip;
-    std::byte* p = base + (place + padding_before(view.encoding, place)) * view.size;
-    num::store_bits(out + i * type.size, type.element,
-                    atomic_rmw(s.kind, type.element, reinterpret_cast<uint64_t>(p), values[i]));
+    num::store_bits(out + i * type.size, type.element, old);
     return true;
   });
-  return ok ? next(in) : nullptr;
 }
 
 }  // namespace
@@ -57,19 +38,19 @@ void lower_local_atomic_scatter_rmw(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("dst"), op);
   if (!view) return;
   const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
-  const TileType &values = *l.type_of(l.slot(op.operand_of("values"))),
-                 &indices = *l.type_of(l.slot(op.operand_of("indices")));
+  const TileType &values = *l.type_of(op.operand_of("values")),
+                 &indices = *l.type_of(op.operand_of("indices"));
   const int axis = static_cast<int>(op.int_attr("axis", 0));
   if (!is_known(kind)) return l.error(op, "an atomic without a known operation");
   if (!view->leading.empty() || axis < 0 || axis >= static_cast<int>(view->shape.size()))
     return l.error(op, "updating along a dimension that the encoding does not cover");
   if (values.element != view->element || values.shape != indices.shape || !num::is_integer(indices.element) ||
-      values.shape.size() != view->shape.size() || l.type_of(l.slot(op.result()))->shape != values.shape)
+      values.shape.size() != view->shape.size() || l.type_of(op.result())->shape != values.shape)
     return l.error(op, "values and indices that do not fit the buffer");
   for (size_t d = 0; d < view->shape.size(); d++)
     if (static_cast<int>(d) != axis && values.shape[d] > view->shape[d])
       return l.error(op, "values and indices that are larger than the buffer");
-  l.emit(run_local_atomic_scatter, op, l.make<Scatter>(view, axis, kind));
+  l.emit<run_local_atomic_scatter>(op, l.make<Scatter>(view, axis, kind));
 }
 
 }  // namespace triton_runner::tile

@@ -63,10 +63,7 @@ void SharedState::read_into(Task& task, Slot result, const MemPlan& plan, MemDes
 }
 
 void SharedState::write_value(Task& task, const MemPlan& plan, MemDesc d, Slot value) {
-  task.dense(value);
-  Buffer* data = task.value(value).buffer;
-  ++data->refs;
-  tiles_.put(plan, d, data);
+  tiles_.put(plan, d, task.elements(value));
 }
 
 std::byte* SharedState::bytes(int64_t first, int64_t bytes) {
@@ -182,6 +179,11 @@ size_t SharedState::copies_to(uint32_t address) const {
   return static_cast<size_t>(std::count_if(async_.ops().begin(), async_.ops().end(), [&](const auto& i) {
     return i.op.barrier == address && i.op.bytes;
   }));
+}
+
+const Instr* no_barrier(Task& t, const Instr& in, std::string_view whose) {
+  return t.trap(in, exec::TrapKind::kInvalid,
+                std::string(whose) + " was not initialised, was invalidated, or was overwritten");
 }
 
 const Instr* arrive(Task& t, const Instr& in, Mbarrier& barrier, const machine::Arrival& arrival) {

@@ -145,6 +145,8 @@ class SharedState : public ProgramState {
   std::vector<std::pair<uint64_t, uint64_t>> scratch_ranges_;
 };
 
+// A trap: there is none at the address of "the copy's mbarrier".
+const Instr* no_barrier(Task& t, const Instr& in, std::string_view whose);
 // The next instruction; null after a trap.
 const Instr* arrive(Task& t, const Instr& in, Mbarrier& barrier, const machine::Arrival& arrival = {});
 

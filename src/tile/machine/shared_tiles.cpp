@@ -51,13 +51,7 @@ void SharedTiles::remove(size_t i) {
   tiles_.pop_back();
 }
 
-void SharedTiles::settle_overlaps(const Tile& tile) {
-  for (size_t i = tiles_.size(); i-- > 0;) {
-    if (tiles_[i].lo >= tile.hi || tile.lo >= tiles_[i].hi) continue;
-    write_back(tiles_[i]);
-    remove(i);
-  }
-}
+void SharedTiles::settle_overlaps(const Tile& tile) { settle(tile.lo, tile.hi - tile.lo); }
 
 void SharedTiles::put(const MemPlan& plan, MemDesc d, Buffer* data) {
   if (!keep_) {

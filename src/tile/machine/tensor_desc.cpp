@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/ir/enums.h>
 #include <triton_runner/machine/box.h>
@@ -234,37 +235,21 @@ machine::Update reduction_of(Lowering& l, const ir::Op& op, const BlockType& blo
   const auto kind = op.enum_attr<Reduction>("kind");
   using machine::AtomicOp;
   using machine::AtomicType;
-  AtomicType element = AtomicType::kOther;
-  switch (block.type) {
-    case num::Type::kI32:
-      element = block.is_unsigned ? AtomicType::kU32 : AtomicType::kS32;
-      break;
-    case num::Type::kI64:
-      element = block.is_unsigned ? AtomicType::kU64 : AtomicType::kS64;
-      break;
-    case num::Type::kF16:
-      element = AtomicType::kF16;
-      break;
-    case num::Type::kBF16:
-      element = AtomicType::kBf16;
-      break;
-    case num::Type::kF32:
-      element = AtomicType::kF32;
-      break;
-    case num::Type::kF64:
-      element = AtomicType::kF64;
-      break;
-    default:
-      break;
-  }
+  constexpr std::pair<std::pair<num::Type, bool>, AtomicType> kTypes[] = {
+      {{num::Type::kI32, false}, AtomicType::kS32},   {{num::Type::kI32, true}, AtomicType::kU32},
+      {{num::Type::kI64, false}, AtomicType::kS64},   {{num::Type::kI64, true}, AtomicType::kU64},
+      {{num::Type::kF16, false}, AtomicType::kF16},   {{num::Type::kF32, false}, AtomicType::kF32},
+      {{num::Type::kBF16, false}, AtomicType::kBf16}, {{num::Type::kF64, false}, AtomicType::kF64},
+  };
+  const AtomicType element =
+      base::look_up(kTypes, {block.type, block.is_unsigned}).value_or(AtomicType::kOther);
   constexpr std::pair<Reduction, AtomicOp> kOperations[] = {
       {Reduction::kAdd, AtomicOp::kAdd}, {Reduction::kMin, AtomicOp::kMin}, {Reduction::kMax, AtomicOp::kMax},
       {Reduction::kInc, AtomicOp::kInc}, {Reduction::kDec, AtomicOp::kDec}, {Reduction::kAnd, AtomicOp::kAnd},
       {Reduction::kOr, AtomicOp::kOr},   {Reduction::kXor, AtomicOp::kXor},
   };
-  for (const auto& [reduction, operation] : kOperations)
-    if (reduction == kind)
-      if (const machine::Update update = machine::find_update(operation, element).global) return update;
+  if (const auto operation = base::look_up(kOperations, kind))
+    if (const machine::Update update = machine::find_update(*operation, element).global) return update;
   l.error(op, "TMA has no reduction of this kind for elements of this type");
   return nullptr;
 }
@@ -300,16 +285,22 @@ bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc) {
   const auto address = static_cast<uint64_t>(t.bits(slot));
   if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
       !t.worker->memory.readable(address, exec::kTensorMapBytes)) {
-    t.trap_access(in, address, exec::kTensorMapBytes, false, -1, t.type(slot));
-    return false;
+    return t.trap_access(in, address, exec::kTensorMapBytes, false, -1, t.type(slot));
   }
   if (auto found = exec::decode_tensor_map(reinterpret_cast<const std::byte*>(address))) {
     desc = from_host(*found);
     return true;
   }
-  t.trap(in, exec::TrapKind::kInvalid,
-         "the 128 bytes that the descriptor points to hold no tensor descriptor of this engine");
-  return false;
+  return t.trap(in, exec::TrapKind::kInvalid,
+                "the 128 bytes that the descriptor points to hold no tensor descriptor of this engine");
+}
+
+bool open_box(Task& t, const Instr& in, const TensorDescriptor& desc, const BlockType& block, Box& box) {
+  box.rank = static_cast<int>(block.shape.size());
+  std::copy(block.shape.begin(), block.shape.end(), box.shape);
+  return desc.rank == box.rank || t.trap(in, exec::TrapKind::kInvalid,
+                                         "a descriptor of rank " + std::to_string(desc.rank) +
+                                             " where its type says " + std::to_string(box.rank));
 }
 
 BlockType block_type(Lowering& l, const ir::Value& desc, const ir::Type* block) {
@@ -334,15 +325,13 @@ struct Make {
   bool nan_padding;
 };
 
-const Instr* run_make_tensor_descriptor(Task& t, const Instr& in) {
-  const auto& make = in.as<Make>();
+void run_make_tensor_descriptor(Task& t, const Instr& in, const Make& make) {
   TensorDescriptor desc{static_cast<uint64_t>(t.bits(in.operand(0))), make.rank, make.nan_padding, {}, {}};
   for (int d = 0; d < make.rank; d++) {
     desc.shape[d] = t.bits(in.operand(1 + d));
     desc.strides[d] = t.bits(in.operand(1 + make.rank + d));
   }
   t.new_object<TensorDescriptor>(in.result()) = desc;
-  return next(in);
 }
 
 struct BlockAccess {
@@ -352,28 +341,15 @@ struct BlockAccess {
   machine::Update update = nullptr;  // a reduction
 };
 
-const Instr* run_block(Task& t, const Instr& in) {
-  const auto& a = in.as<BlockAccess>();
+bool run_block(Task& t, const Instr& in, const BlockAccess& a) {
   TensorDescriptor desc;
-  if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
-  Box box{static_cast<int>(a.block.shape.size()), {}, {}};
-  if (desc.rank != box.rank)
-    return t.trap(in, exec::TrapKind::kInvalid,
-                  "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
-                      std::to_string(box.rank));
-  for (int d = 0; d < box.rank; d++) {
-    box.at[d] = t.bits(in.operand(a.first_index + d));
-    box.shape[d] = a.block.shape[d];
-  }
-  bool ok;
-  if (a.source < 0) {
-    ok = load_block(t, in, desc, box, a.block.type, t.new_dense(in.result()));
-  } else if (a.update) {
-    ok = reduce_block(t, in, desc, box, a.block.type, a.update, t.dense(in.operand(a.source)));
-  } else {
-    ok = store_block(t, in, desc, box, a.block.type, t.dense(in.operand(a.source)));
-  }
-  return ok ? next(in) : nullptr;
+  Box box;
+  if (!tensor_desc(t, in, in.operand(0), desc) || !open_box(t, in, desc, a.block, box)) return false;
+  for (int d = 0; d < box.rank; d++) box.at[d] = t.bits(in.operand(a.first_index + d));
+  if (a.source < 0) return load_block(t, in, desc, box, a.block.type, t.new_dense(in.result()));
+  const void* from = t.dense(in.operand(a.source));
+  return a.update ? reduce_block(t, in, desc, box, a.block.type, a.update, from)
+                  : store_block(t, in, desc, box, a.block.type, from);
 }
 
 struct RowAccess {
@@ -381,11 +357,10 @@ struct RowAccess {
   int rows, column, source;  // operands; source -1: gather
 };
 
-const Instr* run_rows(Task& t, const Instr& in) {
-  const auto& a = in.as<RowAccess>();
+const Instr* run_rows(Task& t, const Instr& in, const RowAccess& a) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
-  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const auto* rows = t.dense<int32_t>(in.operand(a.rows));
   const int64_t n = t.type(in.operand(a.rows)).n, cols = a.block.shape[1];
   const size_t bytes = cols * num::size_of(a.block.type);
   auto* data = static_cast<std::byte*>(a.source < 0 ? t.new_dense(in.result())
@@ -439,7 +414,7 @@ void lower_block(Lowering& l, const ir::Op& op, bool loads, bool reduces = false
   if (!block_operand(l, op, loads, false, a->block)) return;
   a->first_index = Lowering::operand_index(op, "indices");
   a->source = loads ? -1 : Lowering::operand_index(op, "src");
-  if (!reduces || (a->update = reduction_of(l, op, a->block))) l.emit(run_block, op, a);
+  if (!reduces || (a->update = reduction_of(l, op, a->block))) l.emit<run_block>(op, a);
 }
 
 void lower_rows(Lowering& l, const ir::Op& op, bool loads) {
@@ -448,7 +423,7 @@ void lower_rows(Lowering& l, const ir::Op& op, bool loads) {
   a->rows = Lowering::operand_index(op, "x_offsets");
   a->column = Lowering::operand_index(op, "y_offset");
   a->source = loads ? -1 : Lowering::operand_index(op, "src");
-  l.emit(run_rows, op, a);
+  l.emit<run_rows>(op, a);
 }
 
 }  // namespace
@@ -458,8 +433,8 @@ void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
   if (rank < 1 || rank > 5 || op.group("strides").size() != rank)
     return l.error(op,
                    "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
-  l.emit(run_make_tensor_descriptor, op,
-         l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
+  l.emit<run_make_tensor_descriptor>(op,
+                                     l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
 }
 
 void lower_descriptor_load(Lowering& l, const ir::Op& op) { lower_block(l, op, true); }

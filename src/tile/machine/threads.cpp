@@ -1,6 +1,8 @@
 // Who holds the elements of a tensor, and which warps run an op.
 #include "machine/threads.h"
 
+#include <algorithm>
+
 #include <triton_runner/layout/encoding.h>
 
 #include <triton_runner/tile/encoding.h>
@@ -57,6 +59,23 @@ std::optional<ThreadElements> thread_elements(Lowering& l, const ir::Op& op, con
           out.element.push_back(static_cast<int32_t>(element));
         }
   return out;
+}
+
+std::optional<layout::LinearLayout> layout_of(const ir::Type& type) {
+  if (!type.encoding) return std::nullopt;
+  const auto encoding = encoding_of(*type.encoding);
+  if (!encoding) return std::nullopt;
+  auto layout = layout::to_linear_layout(*encoding, {type.shape.begin(), type.shape.end()});
+  return layout ? std::optional(std::move(*layout)) : std::nullopt;
+}
+
+std::span<const layout::Basis> bases_of(const layout::LinearLayout& layout, std::string_view dim) {
+  const auto found = std::ranges::find(layout.ins(), dim, &layout::InDim::name);
+  return found == layout.ins().end() ? std::span<const layout::Basis>() : found->bases;
+}
+
+bool is_copy(const layout::Basis& basis) {
+  return std::ranges::all_of(basis, [](int32_t at) { return at == 0; });
 }
 
 int64_t warps_around(Lowering& l, const ir::Op& op) {

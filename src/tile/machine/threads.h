@@ -2,7 +2,11 @@
 // would hold what.
 #pragma once
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
+
+#include <triton_runner/layout/linear_layout.h>
 
 #include "lowering.h"
 
@@ -17,6 +21,13 @@ struct ThreadElements {
 // Of a tensor in TTGIR. None after an error (reported at `op`): no layout, one that is not known, or one of
 // more than 2^20 registers in all.
 std::optional<ThreadElements> thread_elements(Lowering& l, const ir::Op& op, const ir::Type& type);
+
+// The layout of a type's encoding; none: it has no encoding, or one that is not known.
+std::optional<layout::LinearLayout> layout_of(const ir::Type& type);
+// The images of the bits of an input dimension; empty: the layout has no such dimension.
+std::span<const layout::Basis> bases_of(const layout::LinearLayout& layout, std::string_view dim);
+// Whether a bit moves nothing: what it counts are copies.
+bool is_copy(const layout::Basis& basis);
 
 // Warps that run the op: those of the partition around it, else the program's.
 int64_t warps_around(Lowering& l, const ir::Op& op);

@@ -12,8 +12,7 @@ struct Partitions {
   size_t captures;  // results come in as many groups of so many
 };
 
-const Instr* run_fork(Task& t, const Instr& in) {
-  const auto& p = in.as<Partitions>();
+void run_fork(Task& t, const Instr& in, const Partitions& p) {
   SharedState& state = SharedState::of(t);
   for (size_t i = 0; i < p.entries.size(); i++) {
     for (size_t c = 0; c < p.captures; c++)
@@ -34,7 +33,6 @@ const Instr* run_fork(Task& t, const Instr& in) {
     state.named.set_threads(idle.back(), p.threads[i]);
     idle.pop_back();
   }
-  return next(in);
 }
 
 const Instr* run_join_partitions(Task& t, const Instr& in) {
@@ -42,6 +40,17 @@ const Instr* run_join_partitions(Task& t, const Instr& in) {
     if (task->outcome != Outcome::kFinished) return t.block(in);
   }
   return next(in);
+}
+
+int warps_of(Lowering& l, const ir::Attr* warps, size_t i) {
+  return warps && i < warps->raw.size() ? static_cast<int>(warps->raw[i]) : l.code().num_warps;
+}
+
+void add_partition(Lowering& l, const ir::Op& op, const ir::Region& region, int warps, Partitions& to) {
+  const Label entry =
+      l.out_of_line(op, [&] { l.lower_region(region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
+  to.entries.push_back(l.instruction_at(entry));
+  to.threads.push_back(warps * l.code().warp_size);
 }
 
 }  // namespace
@@ -68,14 +77,10 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
       return l.error(
           op, "a partition with other arguments than the " + std::to_string(captures.size()) + " captures");
     for (ir::Value& arg : region->first->args) args.push_back(l.slot(&arg));
-    const Label entry = l.out_of_line(
-        op, [&] { l.lower_region(*region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
     const size_t i = partitions->entries.size();
-    const int n = warps && i < warps->raw.size() ? static_cast<int>(warps->raw[i]) : l.code().num_warps;
-    partitions->entries.push_back(l.instruction_at(entry));
-    partitions->threads.push_back(n * l.code().warp_size);
+    add_partition(l, op, *region, warps_of(l, warps, i), *partitions);
   }
-  l.emit(run_fork, op, args, captures, partitions);
+  l.emit<run_fork>(op, args, captures, partitions);
   const std::vector<Slot> results = slots_of(l, op.results);
   l.lower_region(*op.region(0),
                  [&](const ir::Op& last) { l.move(results, slots_of(l, last.operand_uses), last); });
@@ -91,24 +96,18 @@ void lower_nvws_warp_group(Lowering& l, const ir::Op& op) {
   for (size_t r = 0; r < op.regions.size(); r++) {
     const ir::Region* region = op.regions[r];
     if (!region->first) continue;
-    const int n = warps && r < warps->raw.size() ? static_cast<int>(warps->raw[r]) : l.code().num_warps;
+    const int n = warps_of(l, warps, r);
     if (!own && (n == l.code().num_warps || !op.results.empty())) {
       own = region;
       continue;
     }
-    const Label entry = l.out_of_line(
-        op, [&] { l.lower_region(*region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
-    partitions->entries.push_back(l.instruction_at(entry));
-    partitions->threads.push_back(n * l.code().warp_size);
+    add_partition(l, op, *region, n, *partitions);
   }
-  l.emit(run_fork, op, {}, {}, partitions);
+  l.emit<run_fork>(op, {}, {}, partitions);
   const std::vector<Slot> results = slots_of(l, op.results);
   if (own) {
     const Label end = l.new_label();
-    l.lower_region(*own, [&](const ir::Op& last) {
-      l.move(results, slots_of(l, last.operand_uses), last);
-      l.jump(end, last);
-    });
+    l.lower_region(*own, results, end);
     l.bind(end);
   }
   l.emit(run_join_partitions, op, {}, {});

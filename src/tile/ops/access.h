@@ -18,6 +18,10 @@ struct Access {
   int64_t value = kNoSlot;     // what a store writes, or an atomic combines with
   int64_t expected = kNoSlot;  // of a compare-and-swap, or a poll
 };
+// Operand i of an instruction as one of these; kNoSlot where i is below 0, or there are fewer.
+inline int64_t slot_at(const Instr& in, int64_t i) {
+  return i < 0 || i >= in.num_operands ? kNoSlot : int64_t{in.operand(static_cast<uint32_t>(i))};
+}
 Access access_of(const Instr& in);         // of emit_load and emit_store: memory.cpp
 Access atomic_access_of(const Instr& in);  // of emit_atomic_rmw and emit_atomic_cas: atomics.cpp
 Access poll_access_of(const Instr& in);    // of the instruction of tt.atomic_poll that looks: atomic_poll.cpp

@@ -19,10 +19,9 @@ int64_t now() {
 }
 
 // results: which elements were seen, when polling began
-const Instr* run_poll_begin(Task& t, const Instr& in) {
+void run_poll_begin(Task& t, const Instr& in) {
   std::memset(t.new_dense(in.result(0)), 0, t.type(in.result(0)).bytes);
   t.set_uniform(in.result(1), now());
-  return next(in);
 }
 
 // operands: pointers, expected, seen, begin, timeout?
@@ -68,12 +67,8 @@ const Instr* run_poll(Task& t, const Instr& in) {
 }  // namespace
 
 Access poll_access_of(const Instr& in) {
-  Access a;
-  if (in.run != run_poll) return a;
-  a.kind = AccessKind::kPoll;
-  a.ptr = in.operand(0);
-  a.expected = in.operand(1);
-  return a;
+  if (in.run != run_poll) return {};
+  return {.kind = AccessKind::kPoll, .ptr = slot_at(in, 0), .expected = slot_at(in, 1)};
 }
 
 void lower_atomic_load(Lowering& l, const ir::Op& op) {
@@ -87,11 +82,11 @@ void lower_atomic_store(Lowering& l, const ir::Op& op) {
 }
 
 void lower_atomic_poll(Lowering& l, const ir::Op& op) {
-  const TileType& expected = *l.type_of(l.slot(op.operand_of("expected")));
-  if (expected.size == 0 || l.type_of(l.slot(op.operand_of("ptr")))->shape != expected.shape)
+  const TileType& expected = *l.type_of(op.operand_of("expected"));
+  if (expected.size == 0 || l.type_of(op.operand_of("ptr"))->shape != expected.shape)
     return l.error(op, "pointers and expected values that do not match");
   const Slot seen = l.new_slot(l.tile_type(num::Type::kI1, {expected.n})), begin = l.new_slot(l.i64_type());
-  l.emit(run_poll_begin, op, {seen, begin}, {});
+  l.emit<run_poll_begin>(op, {seen, begin}, {});
   std::vector<Slot> operands{l.slot(op.operand_of("ptr")), l.slot(op.operand_of("expected")), seen, begin};
   if (const ir::Value* timeout = op.operand_of("timeout")) operands.push_back(l.slot(timeout));
   l.emit(run_poll, op, {l.slot(op.result())}, operands);

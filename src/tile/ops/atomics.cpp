@@ -83,10 +83,6 @@ uint64_t atomic_cas(num::Type type, uint64_t address, uint64_t expected, uint64_
 
 namespace {
 
-struct RmwData {
-  Rmw kind;
-};
-
 // f(lane, address) for every lane that is on, after all were checked; gives each lane's result.
 template <class F>
 const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
@@ -100,7 +96,7 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
       t.set_uniform(r, 0);
       return next(in);
     }
-    if (!t.is_uniform(m)) lanes = static_cast<const uint8_t*>(t.dense(m));
+    if (!t.is_uniform(m)) lanes = t.dense<uint8_t>(m);
   }
   if (ty.rank == 0) {
     uint64_t address = static_cast<uint64_t>(t.bits(ptr));
@@ -109,9 +105,9 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
     t.set_uniform_from(r, &old);
     return next(in);
   }
-  const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
+  const auto* addresses = t.dense<uint64_t>(ptr);
   if (!check_addresses(t, in, addresses, lanes, ty.n, ty.size, true, ty, left)) return nullptr;
-  auto* out = static_cast<std::byte*>(t.new_dense(r));
+  auto* out = t.new_dense<std::byte>(r);
   if (lanes) std::memset(out, 0, ty.bytes);
   each_element(t, ty.n, [&](int64_t i) {
     if (!lanes || lanes[i]) num::store_bits(out + i * ty.size, ty.element, f(i, addresses[i]));
@@ -120,19 +116,17 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
   return next(in);
 }
 
-const Instr* run_rmw(Task& t, const Instr& in) {
-  Rmw kind = in.as<RmwData>().kind;
+const Instr* run_rmw(Task& t, const Instr& in, const Rmw& kind) {
   num::Type type = t.type(in.result()).element;
   Elements value(t, in.operand(1));
   const bool watched = t.worker->launch->progress.is_watched();
   bool changed = false;
-  const Instr* then =
-      each_lane(t, in, in.num_operands > 2 ? in.operand(2) : kNoSlot, [&](int64_t i, uint64_t address) {
-        const uint64_t old = atomic_rmw(kind, type, address, value[i]);
-        if (watched) [[unlikely]]
-          changed |= combine(kind, type, old, value[i]) != old;
-        return old;
-      });
+  const Instr* then = each_lane(t, in, slot_at(in, 2), [&](int64_t i, uint64_t address) {
+    const uint64_t old = atomic_rmw(kind, type, address, value[i]);
+    if (watched) [[unlikely]]
+      changed |= combine(kind, type, old, value[i]) != old;
+    return old;
+  });
   if (changed) t.worker->launch->made_progress();
   return then;
 }
@@ -153,25 +147,22 @@ const Instr* run_cas(Task& t, const Instr& in) {
 }  // namespace
 
 Access atomic_access_of(const Instr& in) {
-  Access a;
-  if (in.run != run_rmw && in.run != run_cas) return a;
-  a.kind = AccessKind::kAtomic;
-  a.ptr = in.operand(0);
-  if (in.run == run_cas) {
-    a.expected = in.operand(1);
-    a.value = in.operand(2);
-  } else {
-    a.value = in.operand(1);
-    if (in.num_operands > 2) a.mask = in.operand(2);
-  }
-  return a;
+  if (in.run == handler<run_rmw>)
+    return {
+        .kind = AccessKind::kAtomic, .ptr = slot_at(in, 0), .mask = slot_at(in, 2), .value = slot_at(in, 1)};
+  if (in.run == run_cas)
+    return {.kind = AccessKind::kAtomic,
+            .ptr = slot_at(in, 0),
+            .value = slot_at(in, 2),
+            .expected = slot_at(in, 1)};
+  return {};
 }
 
 void emit_atomic_rmw(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot value,
                      std::optional<Slot> mask, Rmw kind) {
   std::vector<Slot> operands = {ptrs, value};
   if (mask) operands.push_back(*mask);
-  l.emit(run_rmw, op, {result}, std::move(operands), l.make<RmwData>(kind));
+  l.emit<run_rmw>(op, {result}, std::move(operands), l.make<Rmw>(kind));
 }
 
 void emit_atomic_cas(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot expected, Slot value) {

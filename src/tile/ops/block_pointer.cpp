@@ -11,7 +11,7 @@ struct BlockPointer {  // what a slot of type !tt.ptr<tensor<...>> holds (Form::
   int64_t shape[kLazyRank], strides[kLazyRank], offsets[kLazyRank];  // elements
 };
 
-const Instr* run_make(Task& t, const Instr& in) {
+void run_make(Task& t, const Instr& in) {
   int rank = static_cast<int>(in.as<int64_t>());
   BlockPointer p{};
   p.base = static_cast<uint64_t>(t.bits(in.operand(0)));
@@ -21,15 +21,13 @@ const Instr* run_make(Task& t, const Instr& in) {
     p.offsets[d] = t.bits(in.operand(1 + 2 * rank + d));
   }
   t.new_object<BlockPointer>(in.result()) = p;
-  return next(in);
 }
 
-const Instr* run_advance(Task& t, const Instr& in) {
+void run_advance(Task& t, const Instr& in) {
   BlockPointer p = t.object<BlockPointer>(in.operand(0));
   for (uint32_t d = 0; d + 1 < in.num_operands; ++d)
     p.offsets[d] += static_cast<int32_t>(t.bits(in.operand(1 + d)));
   t.new_object<BlockPointer>(in.result()) = p;
-  return next(in);
 }
 
 struct BlockData {
@@ -38,8 +36,7 @@ struct BlockData {
 };
 
 // results: pointers, mask; operand: the block pointer
-const Instr* run_expand(Task& t, const Instr& in) {
-  const auto& d = in.as<BlockData>();
+void run_expand(Task& t, const Instr& in, const BlockData& d) {
   BlockPointer p = t.object<BlockPointer>(in.operand(0));
   Affine a{};
   MaskBox box;
@@ -56,7 +53,6 @@ const Instr* run_expand(Task& t, const Instr& in) {
   a.base = static_cast<int64_t>(base);
   store_affine(t, in.result(0), a);
   store_box(t, in.result(1), box);
-  return next(in);
 }
 
 struct Expanded {
@@ -69,7 +65,7 @@ Expanded expand(Lowering& l, const ir::Op& op, Slot block, const TileType* tile)
   uint32_t checked = 0;
   if (const ir::Attr* check = op.attr("boundaryCheck"))
     for (uint64_t d : check->raw) checked |= 1u << d;
-  l.emit(run_expand, op, {e.pointers, e.mask}, {block}, l.make<BlockData>(tile, checked));
+  l.emit<run_expand>(op, {e.pointers, e.mask}, {block}, l.make<BlockData>(tile, checked));
   return e;
 }
 
@@ -78,10 +74,10 @@ Expanded expand(Lowering& l, const ir::Op& op, Slot block, const TileType* tile)
 void lower_make_tensor_ptr(Lowering& l, const ir::Op& op) {
   auto rank = static_cast<int64_t>(op.group("shape").size());
   if (rank > kLazyRank) return l.error(op, "block pointers have at most 5 dimensions");
-  l.emit(run_make, op, l.make<int64_t>(rank));
+  l.emit<run_make>(op, l.make<int64_t>(rank));
 }
 
-void lower_advance(Lowering& l, const ir::Op& op) { l.emit(run_advance, op); }
+void lower_advance(Lowering& l, const ir::Op& op) { l.emit<run_advance>(op); }
 
 void lower_block_load(Lowering& l, const ir::Op& op) {
   Slot result = l.slot(op.result());

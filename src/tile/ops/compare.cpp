@@ -107,22 +107,21 @@ bool compare_line(Task& t, const Instr& in) {
   return true;
 }
 
-const Instr* run_cmpi(Task& t, const Instr& in) {
+bool lazy_cmpi(Task& t, const Instr& in) {
   const auto predicate = static_cast<ir::CmpI>(in.as<ElementwiseData>().extra);
   const TileType& from = t.type(in.operand(0));
   if (both_uniform(t, in)) {
     t.set_uniform(in.result(),
                   compare(t.bits(in.operand(0)), t.bits(in.operand(1)), predicate, from.element));
-    return next(in);
+    return true;
   }
-  if (predicate == kSlt && compare_line(t, in)) return next(in);
+  if (predicate == kSlt && compare_line(t, in)) return true;
   Affine a, b;
-  if (predicate == kNe || from.element == num::Type::kI1 || !both_affine(t, in, &a, &b))
-    return run_elementwise(t, in);
+  if (predicate == kNe || from.element == num::Type::kI1 || !both_affine(t, in, &a, &b)) return false;
   if (predicate >= kUlt || from.element == num::Type::kPointer) {
     int64_t lo, hi;  // as signed, if neither can be negative
     if (!affine_range(a, from, &lo, &hi) || lo < 0 || !affine_range(b, from, &lo, &hi) || lo < 0)
-      return run_elementwise(t, in);
+      return false;
   }
   bool swap = predicate == kSgt || predicate == kSle || predicate == kUgt || predicate == kUle;
   bool negate = predicate == kSle || predicate == kSge || predicate == kUle || predicate == kUge;
@@ -135,28 +134,28 @@ const Instr* run_cmpi(Task& t, const Instr& in) {
     return overflow;
   };
   bool overflow = swap ? subtract(b, a) : subtract(a, b);
-  if (overflow) return run_elementwise(t, in);
-  if (predicate != kEq) return compare_affine(t, in, d, negate) ? next(in) : run_elementwise(t, in);
+  if (overflow) return false;
+  if (predicate != kEq) return compare_affine(t, in, d, negate);
   int64_t low, high;
-  if (!affine_range(d, from, &low, &high)) return run_elementwise(t, in);
+  if (!affine_range(d, from, &low, &high)) return false;
   if (low > 0 || high < 0) {
     t.set_uniform(in.result(), 0);
-    return next(in);
+    return true;
   }
   int axis = -1, count = 0;
   for (int k = 0; k < from.rank; ++k)
     if (d.stride[k] != 0 && from.shape[k] > 1) axis = k, ++count;
-  if (count != 1) return run_elementwise(t, in);
+  if (count != 1) return false;
   MaskBox box;
   for (int k = 0; k < from.rank; ++k) box.lo[k] = 0, box.hi[k] = from.shape[k];
   if (d.base % d.stride[axis] != 0) {
     t.set_uniform(in.result(), 0);
-    return next(in);
+    return true;
   }
   box.lo[axis] = -d.base / d.stride[axis];
   box.hi[axis] = box.lo[axis] + 1;
   store_box(t, in.result(), box);
-  return next(in);
+  return true;
 }
 
 }  // namespace
@@ -165,7 +164,7 @@ void lower_cmpi(Lowering& l, const ir::Op& op) {
   const auto predicate = op.enum_attr<ir::CmpI>("predicate");
   if (!is_known(predicate)) return l.error(op, "the predicate of this comparison is unknown");
   const auto number = static_cast<int64_t>(predicate);
-  lower_lazy(l, op, *num::elementwise_cmpi[number], run_cmpi, number);
+  lower_lazy(l, op, *num::elementwise_cmpi[number], lazily<lazy_cmpi>, number);
 }
 
 std::optional<int64_t> fold_cmpi(Folder& f, const ir::Op& op) {

@@ -6,18 +6,11 @@
 namespace triton_runner::tile {
 namespace {
 
-struct MoveData {
-  bool overlap;  // a slot is both written and read
-};
-
-const Instr* run_move(Task& t, const Instr& in) {
-  if (!in.as<MoveData>().overlap) {
-    for (uint32_t i = 0; i < in.num_operands; ++i)
-      if (in.kills_operand(i))
-        t.move(in.result(i), in.operand(i));
-      else
-        t.copy(in.result(i), in.operand(i));
-    return next(in);
+// overlap: a slot is both written and read
+void run_move(Task& t, const Instr& in, const bool& overlap) {
+  if (!overlap) {
+    for (uint32_t i = 0; i < in.num_operands; ++i) t.hand_on(in, i);
+    return;
   }
   Value few[16];
   std::vector<Value> many(in.num_operands > 16 ? in.num_operands : 0);
@@ -31,7 +24,6 @@ const Instr* run_move(Task& t, const Instr& in) {
     if (to.buffer) t.drop(to);
     to = saved[i];
   }
-  return next(in);
 }
 
 struct ForData {
@@ -89,18 +81,12 @@ const Instr* run_jump_if_equal(Task& t, const Instr& in) {
   return t.bits(in.operand(0)) == in.as<int64_t>() ? in.target : next(in);
 }
 
+template <bool kYields>
 const Instr* run_count(Task& t, const Instr& in) {
   ++t.value(in.result()).bits;
   if (t.should_stop()) [[unlikely]]
     return t.stopped(in);
-  return in.target;
-}
-
-const Instr* run_count_and_yield(Task& t, const Instr& in) {
-  ++t.value(in.result()).bits;
-  if (t.should_stop()) [[unlikely]]
-    return t.stopped(in);
-  return t.yield_to(in.target);
+  return kYields ? t.yield_to(in.target) : in.target;
 }
 
 // Loops around these may be waiting for another program.
@@ -161,7 +147,7 @@ void Lowering::move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& 
   bool overlap = false;
   for (Slot a : t)
     for (Slot b : f) overlap |= a == b;
-  emit(run_move, op, t, f, make<MoveData>(overlap));
+  emit<run_move>(op, t, f, make<bool>(overlap));
 }
 
 void Lowering::jump_if(Slot condition, bool when, Label target, const ir::Op& op) {
@@ -172,7 +158,7 @@ void Lowering::jump_if(Slot condition, bool when, Label target, const ir::Op& op
 }
 
 void Lowering::back_edge(Label target, const ir::Op& op, Slot counter, bool spins) {
-  size_t at = emit_branch(spins ? run_count_and_yield : run_count, target, op, {counter}, {});
+  size_t at = emit_branch(spins ? run_count<true> : run_count<false>, target, op, {counter}, {});
   pending_[at].falls_through = false;
 }
 
@@ -240,14 +226,10 @@ void lower_if(Lowering& l, const ir::Op& op) {
   bool has_else = op.regions.size() > 1 && op.region(1)->first;
   Label otherwise = l.new_label(), end = l.new_label();
   l.jump_if(l.slot(op.operand(0)), false, has_else ? otherwise : end, op);
-  auto yield = [&](const ir::Op& last) {
-    l.move(results, slots_of(l, last.operand_uses), last);
-    l.jump(end, last);
-  };
-  l.lower_region(*op.region(0), yield);
+  l.lower_region(*op.region(0), results, end);
   if (has_else) {
     l.bind(otherwise);
-    l.lower_region(*op.region(1), yield);
+    l.lower_region(*op.region(1), results, end);
   }
   l.bind(end);
 }
@@ -279,13 +261,22 @@ void lower_while(Lowering& l, const ir::Op& op) {
   l.bind(exit);
 }
 
+namespace {
+// Jumps to where the first operand is bits(i), to be bound; else it goes on.
+template <class F>
+std::vector<Label> jump_to_cases(Lowering& l, const ir::Op& op, size_t n, F bits) {
+  std::vector<Label> labels;
+  for (size_t i = 0; i < n; ++i) {
+    labels.push_back(l.new_label());
+    l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))}, l.make<int64_t>(bits(i)));
+  }
+  return labels;
+}
+}  // namespace
+
 void lower_execute_region(Lowering& l, const ir::Op& op) {
-  auto results = slots_of(l, op.results);
   Label end = l.new_label();
-  l.lower_region(*op.region(0), [&](const ir::Op& yield) {
-    l.move(results, slots_of(l, yield.operand_uses), yield);
-    l.jump(end, yield);
-  });
+  l.lower_region(*op.region(0), slots_of(l, op.results), end);
   l.bind(end);
 }
 
@@ -296,20 +287,12 @@ void lower_index_switch(Lowering& l, const ir::Op& op) {
   if (!cases || cases->raw.size() != n)
     return l.error(op, "the cases of the switch do not match its regions");
   Label end = l.new_label();
-  std::vector<Label> labels;
-  for (size_t i = 0; i < n; ++i) {
-    labels.push_back(l.new_label());
-    l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))},
-                  l.make<int64_t>(static_cast<int64_t>(cases->raw[i])));
-  }
-  auto yield = [&](const ir::Op& last) {
-    l.move(results, slots_of(l, last.operand_uses), last);
-    l.jump(end, last);
-  };
-  l.lower_region(*op.region(0), yield);
+  const std::vector<Label> labels =
+      jump_to_cases(l, op, n, [&](size_t i) { return static_cast<int64_t>(cases->raw[i]); });
+  l.lower_region(*op.region(0), results, end);
   for (size_t i = 0; i < n; ++i) {
     l.bind(labels[i]);
-    l.lower_region(*op.region(static_cast<uint32_t>(i + 1)), yield);
+    l.lower_region(*op.region(static_cast<uint32_t>(i + 1)), results, end);
   }
   l.bind(end);
 }
@@ -345,13 +328,9 @@ void lower_switch(Lowering& l, const ir::Op& op) {
   const ir::Attr* segments = op.attr("case_operand_segments");
   if (n && (!cases || !segments || segments->raw.size() != n))
     return l.error(op, "the cases of the switch do not match its blocks");
-  std::vector<Label> labels;
-  for (size_t i = 0; i < n; ++i) {
-    labels.push_back(l.new_label());
-    uint64_t raw = cases->raw[cases->splat ? 0 : i];
-    int64_t bits = num::sign_extend(raw, l.type_of(l.slot(op.operand(0)))->element);
-    l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))}, l.make<int64_t>(bits));
-  }
+  const std::vector<Label> labels = jump_to_cases(l, op, n, [&](size_t i) {
+    return num::sign_extend(cases->raw[cases->splat ? 0 : i], l.type_of(op.operand(0))->element);
+  });
   branch(l, op, op.successors[0], op.group("default_args"));
   size_t at = 0;
   for (size_t i = 0; i < n; ++i) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/layout/encoding.h>
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/kernels.h>
@@ -23,7 +24,7 @@ num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch) {
     int64_t offset = v.base + (rows > 0 ? batch * v.stride[0] : 0);
     return {v.buffer->data() + offset * ty.size, as, v.stride[rows], v.stride[cols]};
   }
-  const auto* data = static_cast<const std::byte*>(t.dense(tile));
+  const auto* data = t.dense<std::byte>(tile);
   return {data + (rows > 0 ? batch * ty.dense_strides[0] * ty.size : 0), as, ty.dense_strides[rows], 1};
 }
 
@@ -34,16 +35,11 @@ num::Type dot_operand_type(num::Type element, ir::InputPrecision precision) {
 void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep) {
   Slot c = in.operand(c_operand), r = in.result();
   const TileType& ty = t.type(r);
-  Value& v = t.value(c);
   bool read = c == r;  // it may be a factor of its own
   for (uint32_t i = 0; i < in.num_operands; ++i) read |= i != c_operand && in.operand(i) == c;
-  if (v.form == Form::kDense && in.kills_operand(c_operand) && v.buffer->refs == 1 && !read) {
-    Buffer* b = v.buffer;
-    v.form = Form::kNone;
-    v.buffer = nullptr;
-    t.adopt(r, b);
-    if (!keep) std::memset(b->data(), 0, ty.bytes);
-    return b->data();
+  if (std::byte* own = in.kills_operand(c_operand) && !read ? t.take_over(r, c) : nullptr) {
+    if (!keep) std::memset(own, 0, ty.bytes);
+    return own;
   }
   if (!keep || t.is_uniform(c)) {
     uint64_t bits = keep ? static_cast<uint64_t>(t.bits(c)) : 0;
@@ -96,7 +92,7 @@ class Accumulator {
     } else if (anywhere && t.is_uniform(c)) {
       value_ = std::bit_cast<float>(static_cast<uint32_t>(t.bits(c)));
       start_.value = &value_;
-      data_ = static_cast<std::byte*>(t.new_dense(r));
+      data_ = t.new_dense<std::byte>(r);
     } else {
       data_ = static_cast<std::byte*>(dot_accumulator(t, in, 2));
     }
@@ -132,8 +128,7 @@ class Accumulator {
   float value_;
 };
 
-const Instr* run_dot(Task& t, const Instr& in) {
-  const auto& d = in.as<DotData>();
+void run_dot(Task& t, const Instr& in, const DotData& d) {
   num::MatrixView a = matrix_view(t, in.operand(0), d.a), b = matrix_view(t, in.operand(1), d.b);
   const Accumulator c(t, in, d);
   int64_t matrix_bytes = d.m * d.n * t.type(in.result()).size;
@@ -144,7 +139,6 @@ const Instr* run_dot(Task& t, const Instr& in) {
     else
       multiply_accumulate(t, c.data() + i * matrix_bytes, d.n, d.c, a, b, d.m, d.n, d.k, c.start());
   }
-  return next(in);
 }
 
 // ---- dots that load their operands (fuse.cpp)
@@ -202,10 +196,7 @@ bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, nu
                  num::Ahead& next) {
   const Slot tile = in.result(l.result), ptr = in.operand(l.side);
   const TileType& type = t.type(tile);
-  auto slot = [&](int64_t operand) {
-    return operand == kNoSlot ? kNoSlot : int64_t{in.operand(static_cast<uint32_t>(operand))};
-  };
-  int64_t mask = slot(l.mask);
+  int64_t mask = slot_at(in, l.mask);
   if (mask != kNoSlot && t.is_uniform(static_cast<Slot>(mask)) && t.bits(static_cast<Slot>(mask)))
     mask = kNoSlot;
   Block block;
@@ -219,13 +210,12 @@ bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, nu
     next = next_block(t, tile, block, type.size);
     return true;
   }
-  if (!load_tile(t, l.load, tile, ptr, mask, slot(l.other))) return false;
+  if (!load_tile(t, l.load, tile, ptr, mask, slot_at(in, l.other))) return false;
   view = matrix_view(t, tile, as);
   return true;
 }
 
-const Instr* run_loaded_dot(Task& t, const Instr& in) {
-  const auto& d = in.as<LoadedDot>();
+const Instr* run_loaded_dot(Task& t, const Instr& in, const LoadedDot& d) {
   num::MatrixView view[2];
   num::Ahead next_blocks[2];
   bool loaded[2] = {false, false};
@@ -243,10 +233,8 @@ const Instr* run_loaded_dot(Task& t, const Instr& in) {
   multiply_accumulate(t, c.data(), d.dot.n, d.dot.c, view[0], view[1], d.dot.m, d.dot.n, d.dot.k, c.start(),
                       on_the_way && any ? next_blocks : nullptr);
   for (int i = 0; i < d.num_loads; ++i) {
-    Value& v = t.value(in.result(d.loads[i].result));
-    if (!v.buffer) continue;
-    t.drop(v);
-    v.form = Form::kNone;
+    const Slot tile = in.result(d.loads[i].result);
+    if (t.value(tile).buffer) t.forget(tile);  // else it remembers where the block was
   }
   return next(in);
 }
@@ -275,14 +263,14 @@ bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
 }
 
 bool can_load_operands(const Instr& dot) {
-  return (dot.run == run_dot && dot.as<DotData>().rank == 2) || dot.run == run_loaded_dot;
+  return (dot.run == handler<run_dot> && dot.as<DotData>().rank == 2) || dot.run == handler<run_loaded_dot>;
 }
 
 namespace {
 
 // A product of matrices onto f32.
 bool is_plain(const Instr& dot) {
-  if (dot.run != run_dot) return false;
+  if (dot.run != handler<run_dot>) return false;
   const auto& d = dot.as<DotData>();
   return d.rank == 2 && d.c == num::Type::kF32;
 }
@@ -301,12 +289,11 @@ void scale_accumulator(Lowering& l, Instr& dot, std::vector<Slot>& slots, Slot w
 
 namespace {
 
-const Instr* run_widen(Task& t, const Instr& in) {
+void run_widen(Task& t, const Instr& in) {
   const Slot from = in.operand(0), to = in.result();
   const TileType& ty = t.type(to);
   const num::MatrixView view = matrix_view(t, from, in.as<num::Type>());
-  num::widen_matrix(static_cast<float*>(t.new_dense(to)), view, ty.shape[0], ty.shape[1]);
-  return next(in);
+  num::widen_matrix(t.new_dense<float>(to), view, ty.shape[0], ty.shape[1]);
 }
 
 }  // namespace
@@ -321,7 +308,7 @@ std::optional<num::Type> narrow_factor(const Instr& dot, uint32_t side) {
 
 Instr widening(Lowering& l, const Instr& dot, num::Type as) {
   Instr in{};
-  in.run = run_widen;
+  in.run = handler<run_widen>;
   in.data = l.make<num::Type>(as);
   in.op = dot.op;
   in.num_results = in.num_operands = 1;
@@ -338,7 +325,7 @@ void take_widened(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t si
 void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, const Instr& load,
                   const std::vector<Slot>& load_slots) {
   auto* d = l.make<LoadedDot>();
-  if (dot.run == run_dot)
+  if (dot.run == handler<run_dot>)
     d->dot = dot.as<DotData>();
   else
     *d = dot.as<LoadedDot>();
@@ -357,7 +344,7 @@ void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t si
   };
   into.mask = add(operands.mask);
   into.other = add(operands.other);
-  dot.run = run_loaded_dot;
+  dot.run = handler<run_loaded_dot>;
   dot.data = d;
 }
 
@@ -372,8 +359,7 @@ static std::optional<TensorProduct> product_of_layouts(Lowering& l, const ir::Op
 }
 
 void lower_dot(Lowering& l, const ir::Op& op) {
-  const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))),
-                 &c = *l.type_of(l.slot(op.result()));
+  const TileType &a = *l.type_of(op.operand(0)), &b = *l.type_of(op.operand(1)), &c = *l.type_of(op.result());
   if (a.rank < 2 || a.rank > 3 || b.rank != a.rank || c.rank != a.rank)
     return l.error(op, "tt.dot takes matrices (rank 2, or 3 with a batch dimension)");
   if (!dot_types_ok(a.element, b.element, c.element))
@@ -395,7 +381,7 @@ void lower_dot(Lowering& l, const ir::Op& op) {
         a.shape[r + 1],
         a.rank};
   if (l.hardware().on) d->exact = product_of_layouts(l, op, *d);
-  l.emit(run_dot, op, d);
+  l.emit<run_dot>(op, d);
 }
 
 // A row of a and a column of b.
@@ -463,13 +449,12 @@ void widen_side(Task& t, const Instr& in, const ScaledSide& s, uint32_t operand,
                 int64_t batches, float* out) {
   auto part = [&](uint32_t i) {
     const Slot slot = in.operand(i);
-    return static_cast<const std::byte*>(t.dense(slot)) + batch * (t.type(slot).bytes / batches);
+    return t.dense<std::byte>(slot) + batch * (t.type(slot).bytes / batches);
   };
   widen_scaled(s, part(operand), s.scale < 0 ? nullptr : part(static_cast<uint32_t>(s.scale)), out);
 }
 
-const Instr* run_dot_scaled(Task& t, const Instr& in) {
-  const auto& d = in.as<ScaledData>();
+void run_dot_scaled(Task& t, const Instr& in, const ScaledData& d) {
   BufferPool& pool = *t.worker->pool;
   int64_t m = d.a.outer, n = d.b.outer, k = d.a.k;
   Buffer *a = pool.allocate(m * k * 4), *b = pool.allocate(k * n * 4);
@@ -483,25 +468,21 @@ const Instr* run_dot_scaled(Task& t, const Instr& in) {
   }
   pool.release(a);
   pool.release(b);
-  return next(in);
 }
 
 }  // namespace
 
 std::optional<num::Type> scaled_element(const ir::Attr* a) {
   if (!a) return std::nullopt;
-  static const std::pair<const char*, num::Type> kNames[] = {
+  static constexpr std::pair<std::string_view, num::Type> kNames[] = {
       {"e4m3", num::Type::kF8E4M3FN}, {"e5m2", num::Type::kF8E5M2},   {"e2m3", num::Type::kF6E2M3FN},
       {"e3m2", num::Type::kF6E3M2FN}, {"e2m1", num::Type::kF4E2M1FN}, {"bf16", num::Type::kBF16},
       {"fp16", num::Type::kF16}};
-  for (auto& [name, type] : kNames)
-    if (a->string == name) return type;
-  return std::nullopt;
+  return base::look_up(kNames, std::string_view(a->string));
 }
 
 void lower_dot_scaled(Lowering& l, const ir::Op& op) {
-  const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))),
-                 &c = *l.type_of(l.slot(op.result()));
+  const TileType &a = *l.type_of(op.operand(0)), &b = *l.type_of(op.operand(1)), &c = *l.type_of(op.result());
   if ((c.rank != 2 && c.rank != 3) || a.rank != c.rank || b.rank != c.rank)
     return l.error(op, "tt.dot_scaled takes matrices, or batches of them");
   auto* d = l.make<ScaledData>();
@@ -520,7 +501,7 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
     if (s.k * d->batches * s.outer != elements) return false;
     s.scale = Lowering::operand_index(op, scale_group);
     if (s.scale < 0) return true;
-    const TileType& scales = *l.type_of(l.slot(op.operand(s.scale)));
+    const TileType& scales = *l.type_of(op.operand(s.scale));
     s.scale_type = scales.element;
     const int64_t groups = scales.n / d->batches / s.outer;
     if (groups == 0 || groups * d->batches * s.outer != scales.n || s.k % groups) return false;
@@ -531,7 +512,7 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
       !side(d->b, b, "b_elem_type", "rhs_k_pack", "b_scale", true) || d->a.k != d->b.k ||
       !dot_types_ok(num::Type::kF32, num::Type::kF32, c.element))
     return l.error(op, "these operands of tt.dot_scaled are not supported");
-  l.emit(run_dot_scaled, op, d);
+  l.emit<run_dot_scaled>(op, d);
 }
 
 }  // namespace triton_runner::tile

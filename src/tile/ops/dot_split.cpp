@@ -49,12 +49,11 @@ void split(const SplitDot& d, const float* from, float* out, float* rest, int64_
   }
 }
 
-const Instr* run_split_dot(Task& t, const Instr& in) {
-  const auto& d = in.as<SplitDot>();
+const Instr* run_split_dot(Task& t, const Instr& in, const SplitDot& d) {
   BufferPool& pool = *t.worker->pool;
   const int64_t of_a = d.m * d.k, of_b = d.k * d.n, of_c = d.m * d.n;
-  const auto* a = static_cast<const float*>(t.dense(in.operand(0)));
-  const auto* b = static_cast<const float*>(t.dense(in.operand(1)));
+  const auto* a = t.dense<float>(in.operand(0));
+  const auto* b = t.dense<float>(in.operand(1));
   Buffer *a_parts = pool.allocate(of_a * d.parts * 4), *b_parts = pool.allocate(of_b * d.parts * 4);
   Buffer *sums = pool.allocate(of_c * 4), *rest = pool.allocate(std::max(of_a, of_b) * 4);
   auto floats = [](Buffer* buffer) { return reinterpret_cast<float*>(buffer->data()); };
@@ -87,7 +86,7 @@ bool is_split(ir::InputPrecision precision) {
 }
 
 void lower_split_dot(Lowering& l, const ir::Op& op, ir::InputPrecision precision) {
-  const TileType &a = *l.type_of(l.slot(op.operand(0))), &c = *l.type_of(l.slot(op.result()));
+  const TileType &a = *l.type_of(op.operand(0)), &c = *l.type_of(op.result());
   const int row = a.rank - 2;
   const bool six = precision == ir::InputPrecision::kBf16x6;
   auto* d = l.make<SplitDot>();
@@ -96,7 +95,7 @@ void lower_split_dot(Lowering& l, const ir::Op& op, ir::InputPrecision precision
   d->products = six ? std::span<const PartPair>(kSix) : std::span<const PartPair>(kThree);
   d->batches = row ? c.shape[0] : 1;
   d->m = c.shape[row], d->n = c.shape[row + 1], d->k = a.shape[row + 1];
-  l.emit(run_split_dot, op, d);
+  l.emit<run_split_dot>(op, d);
 }
 
 }  // namespace triton_runner::tile

@@ -12,7 +12,7 @@ class Elements {
   Elements(Task& t, Slot s)
       : type_(t.type(s).element), size_(t.type(s).size), bits_(static_cast<uint64_t>(t.bits(s))) {
     if (num::is_integer(type_)) bits_ = num::truncate_bits(bits_, type_);
-    data_ = t.is_uniform(s) ? nullptr : static_cast<const std::byte*>(t.dense(s));
+    data_ = t.is_uniform(s) ? nullptr : t.dense<std::byte>(s);
   }
   uint64_t operator[](int64_t i) const { return data_ ? num::load_bits(data_ + i * size_, type_) : bits_; }
   int64_t integer(int64_t i) const { return num::sign_extend((*this)[i], type_); }
@@ -34,7 +34,7 @@ void set_elements(Task& t, const Instr& in, F bits) {
     const uint64_t one = bits(0);
     return t.set_uniform_from(in.result(), &one);
   }
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  auto* out = t.new_dense<std::byte>(in.result());
   for (int64_t i = 0; i < to.n; ++i) num::store_bits(out + i * to.size, to.element, bits(i));
 }
 

@@ -47,7 +47,7 @@ void map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operan
   for (uint32_t i = 0; i < arity; ++i) splat |= uint32_t{ops[i].strides[last] == 0} << i;
   Operand at[3];
   for (uint32_t i = 0; i < arity; ++i) at[i] = ops[i];
-  auto* out = static_cast<std::byte*>(t.output(in, r));
+  auto* out = t.output<std::byte>(in, r);
   int64_t rows = ty.n / inner;
   int64_t index[kLazyRank] = {};
   for (int64_t row = 0; row < rows; ++row) {
@@ -82,7 +82,7 @@ void map_views(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn) {
       o.data = v->buffer->data() + v->base * o.size;
       std::memcpy(o.strides, v->stride, sizeof o.strides);
     } else {
-      o.data = static_cast<const std::byte*>(t.dense(s));
+      o.data = t.dense<std::byte>(s);
       for (int d = 0; d < ty.rank; ++d) o.strides[d] = ty.shape[d] == 1 ? 0 : ty.dense_strides[d];
     }
   }
@@ -197,7 +197,7 @@ const Instr* run_elementwise_as_target(Task& t, const Instr& in) {
 
 void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra) {
   const TileType* in = l.type_of(l.slot(op.operand(op.num_operands() - 1)));
-  const TileType* out = l.type_of(l.slot(op.result()));
+  const TileType* out = l.type_of(op.result());
   if (in->size == 0 || out->size == 0)
     return l.error(
         op, "'" + std::string(op.name) + "' does not work on " + std::string(op.operand(0)->type->text));

@@ -24,6 +24,11 @@ struct ElementwiseData {
   int64_t extra = 0;  // the predicate of cmpi; whatever a lazy handler needs
 };
 const Instr* run_elementwise(Task& t, const Instr& in);
+// Of an op that `kLazy` does where forms allow it; false: they do not, and its kernel runs.
+template <bool (*kLazy)(Task&, const Instr&)>
+const Instr* lazily(Task& t, const Instr& in) {
+  return kLazy(t, in) ? next(in) : run_elementwise(t, in);
+}
 // Makes the NaNs among elements that arithmetic gave those that the target gives: all ones but the sign.
 void settle_nans(std::byte* elements, num::Type type, int64_t n);
 // run_elementwise with such NaNs.

@@ -52,11 +52,11 @@ const Instr* run_ipowi(Task& t, const Instr& in) {
 void lower_extern_elementwise(Lowering& l, const ir::Op& op) {
   const ir::Attr* symbol = op.attr("symbol");
   const std::string name = symbol ? std::string(symbol->string) : "";
-  const TileType& to = *l.type_of(l.slot(op.result()));
+  const TileType& to = *l.type_of(op.result());
   std::vector<num::Type> types;
   bool same_shapes = true;
   for (const ir::Use& u : op.operand_uses) {
-    const TileType& from = *l.type_of(l.slot(u.value));
+    const TileType& from = *l.type_of(u.value);
     types.push_back(from.element);
     same_shapes &= from.shape == to.shape && from.size > 0;
   }
@@ -87,14 +87,14 @@ void lower_extern_elementwise(Lowering& l, const ir::Op& op) {
 }
 
 void lower_fpowi(Lowering& l, const ir::Op& op) {
-  const TileType &base = *l.type_of(l.slot(op.operand(0))), &exponent = *l.type_of(l.slot(op.operand(1)));
+  const TileType &base = *l.type_of(op.operand(0)), &exponent = *l.type_of(op.operand(1));
   if (!num::is_float(base.element) || !num::is_integer(exponent.element) || base.shape != exponent.shape)
     return l.error(op, "a float and an integer of the same shape are expected");
   l.emit(run_fpowi, op);
 }
 
 void lower_ipowi(Lowering& l, const ir::Op& op) {
-  const TileType &base = *l.type_of(l.slot(op.operand(0))), &exponent = *l.type_of(l.slot(op.operand(1)));
+  const TileType &base = *l.type_of(op.operand(0)), &exponent = *l.type_of(op.operand(1));
   if (!num::is_integer(base.element) || base.element != exponent.element || base.shape != exponent.shape)
     return l.error(op, "two integers of the same type and shape are expected");
   l.emit(run_ipowi, op);

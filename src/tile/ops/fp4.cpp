@@ -5,6 +5,7 @@
 #include <triton_runner/num/types.h>
 
 #include "lowering.h"
+#include "ops/combine.h"
 #include "ops/dot.h"
 
 namespace triton_runner::tile {
@@ -12,28 +13,27 @@ namespace {
 
 struct Unpack {
   num::Type to;
-  int64_t outer, packed,
-      inner;  // the packed dimension doubles: [outer, packed, inner] -> [outer, 2 packed, inner]
+  Axis packed;  // the dimension doubles: [outer, length, inner] -> [outer, 2 length, inner]
 };
 
 void unpack(const Unpack& u, const uint8_t* bytes, void* out) {
-  if (u.inner == 1) return num::unpack_f4(out, u.to, bytes, u.outer * u.packed);
+  const auto [outer, length, inner] = u.packed;
+  if (inner == 1) return num::unpack_f4(out, u.to, bytes, outer * length);
   const auto size = static_cast<int64_t>(num::size_of(u.to));
   auto* to = static_cast<std::byte*>(out);
-  std::vector<std::byte> row(2 * u.inner * size);
-  for (int64_t r = 0; r < u.outer * u.packed; r++) {
+  std::vector<std::byte> row(2 * inner * size);
+  for (int64_t r = 0; r < outer * length; r++) {
     // A row of bytes becomes two rows: the low halves, then the high halves.
-    num::unpack_f4(row.data(), u.to, bytes + r * u.inner, u.inner);
-    std::byte* two = to + 2 * r * u.inner * size;
-    num::copy_strided(two, 1, row.data(), 2, u.inner, size);
-    num::copy_strided(two + u.inner * size, 1, row.data() + size, 2, u.inner, size);
+    num::unpack_f4(row.data(), u.to, bytes + r * inner, inner);
+    std::byte* two = to + 2 * r * inner * size;
+    num::copy_strided(two, 1, row.data(), 2, inner, size);
+    num::copy_strided(two + inner * size, 1, row.data() + size, 2, inner, size);
   }
 }
 
-const Instr* run_fp4_to_fp(Task& t, const Instr& in) {
-  const auto* bytes = static_cast<const uint8_t*>(t.dense(in.operand(0)));
+void run_fp4_to_fp(Task& t, const Instr& in) {
+  const auto* bytes = t.dense<uint8_t>(in.operand(0));
   unpack(in.as<Unpack>(), bytes, t.new_dense(in.result()));
-  return next(in);
 }
 
 bool unpacking(Lowering& l, const ir::Op& op, num::Type to, Unpack& u) {
@@ -41,8 +41,7 @@ bool unpacking(Lowering& l, const ir::Op& op, num::Type to, Unpack& u) {
   const int64_t axis = op.int_attr("axis", from.rank - 1);
   if (from.size != 1 || axis < 0 || axis >= from.rank || result.n != 2 * from.n)
     return l.error(op, "pairs of four-bit floats that do not fill the result"), false;
-  u = {to, 1, from.shape[axis], 1};
-  for (int d = 0; d < from.rank; d++) (d < axis ? u.outer : u.inner) *= d == axis ? 1 : from.shape[d];
+  u = {to, axis_of(from, axis)};
   return true;
 }
 
@@ -55,8 +54,7 @@ struct Upcast {
 };
 
 // value * scale in f32 (exact: scales are powers of two), rounded once to the result's type.
-const Instr* run_scaled_upcast(Task& t, const Instr& in) {
-  const auto& u = in.as<Upcast>();
+void run_scaled_upcast(Task& t, const Instr& in, const Upcast& u) {
   const void *data = t.dense(in.operand(0)), *scale = t.dense(in.operand(1));
   const int64_t n = t.type(in.result()).n;
   std::vector<float> values(n), scales(n / u.group);
@@ -69,7 +67,6 @@ const Instr* run_scaled_upcast(Task& t, const Instr& in) {
   const int64_t block = u.group * u.inner;  // elements that share `inner` scales
   for (int64_t i = 0; i < n; i++) values[i] *= scales[i / block * u.inner + i % u.inner];
   num::convert(t.new_dense(in.result()), u.to, values.data(), num::Type::kF32, n);
-  return next(in);
 }
 
 void lower_upcast(Lowering& l, const ir::Op& op, bool packed) {
@@ -84,7 +81,7 @@ void lower_upcast(Lowering& l, const ir::Op& op, bool packed) {
   if (scale.n != to.n || (!packed && (from.n != to.n || !num::is_float(from.element))) ||
       !num::is_float(u->scale) || !num::is_float(u->to))
     return l.error(op, "a scaled upcast of these types is not supported");
-  l.emit(run_scaled_upcast, op, u);
+  l.emit<run_scaled_upcast>(op, u);
 }
 
 struct Downcast {
@@ -96,12 +93,11 @@ struct Downcast {
 
 // value / scale, rounded once; a scale of NaN gives NaN, or the largest four-bit value. Pairs of four-bit
 // values take the low half first.
-const Instr* run_scaled_downcast(Task& t, const Instr& in) {
-  const auto& d = in.as<Downcast>();
-  const auto* data = static_cast<const std::byte*>(t.dense(in.operand(0)));
-  const auto* scale = static_cast<const uint8_t*>(t.dense(in.operand(1)));
+const Instr* run_scaled_downcast(Task& t, const Instr& in, const Downcast& d) {
+  const auto* data = t.dense<std::byte>(in.operand(0));
+  const auto* scale = t.dense<uint8_t>(in.operand(1));
   const TileType& from = t.type(in.operand(0));
-  auto* out = static_cast<uint8_t*>(t.new_dense(in.result()));
+  auto* out = t.new_dense<uint8_t>(in.result());
   const int64_t block = d.group * d.inner;
   auto value = [&](int64_t i) {
     const double x = num::to_double(num::load_bits(data + i * from.size, d.from), d.from);
@@ -133,11 +129,11 @@ void lower_downcast(Lowering& l, const ir::Op& op, bool packed) {
            (d == axis ? from.shape[d] % scale.shape[d] == 0 : from.shape[d] == scale.shape[d]);
   }
   if (!fits) return l.error(op, "a scaled downcast of these types and shapes is not supported");
+  const Axis a = axis_of(from, axis);
   auto* d = l.make<Downcast>(packed, from.element, packed ? num::Type::kF4E2M1FN : to.element,
-                             from.shape[axis] / scale.shape[axis], int64_t{1}, from.shape[axis]);
-  for (int k = axis + 1; k < from.rank; k++) d->inner *= from.shape[k];
-  l.emit(run_scaled_downcast, op, {l.slot(op.result())},
-         {l.slot(op.operand_of("src")), l.slot(op.operand_of("scale"))}, d);
+                             a.length / scale.shape[axis], a.inner, a.length);
+  l.emit<run_scaled_downcast>(op, {l.slot(op.result())},
+                              {l.slot(op.operand_of("src")), l.slot(op.operand_of("scale"))}, d);
 }
 
 }  // namespace
@@ -147,7 +143,7 @@ void lower_fp4_to_fp(Lowering& l, const ir::Op& op) {
   const num::Type to = l.type(op.result()->type)->element;
   if (to != num::Type::kF16 && to != num::Type::kBF16 && to != num::Type::kF32)
     return l.error(op, "four-bit floats become f16, bf16 or f32");
-  if (unpacking(l, op, to, *u)) l.emit(run_fp4_to_fp, op, u);
+  if (unpacking(l, op, to, *u)) l.emit<run_fp4_to_fp>(op, u);
 }
 
 // i8 holds e2m1 pairs, e4m3 or e5m2 values; scales are e8m0,
@@ -173,14 +169,10 @@ void lower_upcast_mxfp(Lowering& l, const ir::Op& op) {
          (u->packed ? from.size == 1 : num::is_float(u->from));
   if (!fits) return l.error(op, "an upcast of these types and shapes is not supported");
   u->group = 32;
-  for (int d = axis + 1; d < to.rank; d++) u->inner *= to.shape[d];
-  if (u->packed) {
-    u->pairs = {num::Type::kF32, 1, from.shape[packed_axis], 1};
-    for (int d = 0; d < to.rank; d++)
-      (d < packed_axis ? u->pairs.outer : u->pairs.inner) *= d == packed_axis ? 1 : from.shape[d];
-  }
-  l.emit(run_scaled_upcast, op, {l.slot(op.result())},
-         {l.slot(op.operand_of("src")), l.slot(op.operand_of("scale"))}, u);
+  u->inner = axis_of(to, axis).inner;
+  if (u->packed) u->pairs = {num::Type::kF32, axis_of(from, packed_axis)};
+  l.emit<run_scaled_upcast>(op, {l.slot(op.result())},
+                            {l.slot(op.operand_of("src")), l.slot(op.operand_of("scale"))}, u);
 }
 
 void lower_amd_scaled_upcast_fp4(Lowering& l, const ir::Op& op) { lower_upcast(l, op, true); }

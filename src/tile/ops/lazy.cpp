@@ -81,7 +81,7 @@ inline bool store_affine_line(Task& t, Slot slot, int64_t base, int64_t stride) 
 }
 
 template <int kSign>
-const Instr* run_add(Task& t, const Instr& in) {
+bool lazy_add(Task& t, const Instr& in) {
   num::Type type = t.type(in.result()).element;
   const Value &first = t.value(in.operand(0)), &second = t.value(in.operand(1));
   if (int at = affine_line(first, second, t.type(in.result())); at >= 0) {
@@ -91,12 +91,12 @@ const Instr* run_add(Task& t, const Instr& in) {
     const int64_t stride = at == 0 ? first.stride[0] : second.stride[0];
     if (fits && (kSign > 0 || (at == 0 || stride != INT64_MIN)) &&
         store_affine_line(t, in.result(), base, kSign > 0 || at == 0 ? stride : -stride))
-      return next(in);
+      return true;
   }
   if (both_uniform(t, in)) {
     uint64_t a = t.bits(in.operand(0)), b = t.bits(in.operand(1));
     t.set_uniform(in.result(), wrap(static_cast<int64_t>(kSign > 0 ? a + b : a - b), type));
-    return next(in);
+    return true;
   }
   Affine a, b;
   if (type != num::Type::kI1 && both_affine(t, in, &a, &b)) {
@@ -105,9 +105,9 @@ const Instr* run_add(Task& t, const Instr& in) {
     for (int d = 0; d < t.type(in.result()).rank; ++d)
       overflow |= kSign > 0 ? __builtin_add_overflow(a.stride[d], b.stride[d], &a.stride[d])
                             : __builtin_sub_overflow(a.stride[d], b.stride[d], &a.stride[d]);
-    if (!overflow && store_affine(t, in.result(), a)) return next(in);
+    return !overflow && store_affine(t, in.result(), a);
   }
-  return run_elementwise(t, in);
+  return false;
 }
 
 bool scale(Affine* a, int64_t by, int rank) {
@@ -116,40 +116,35 @@ bool scale(Affine* a, int64_t by, int rank) {
   return !overflow;
 }
 
-const Instr* run_mul(Task& t, const Instr& in) {
+bool lazy_mul(Task& t, const Instr& in) {
   num::Type type = t.type(in.result()).element;
   if (both_uniform(t, in)) {
     uint64_t a = t.bits(in.operand(0)), b = t.bits(in.operand(1));
     t.set_uniform(in.result(), wrap(static_cast<int64_t>(a * b), type));
-    return next(in);
+    return true;
   }
   Affine a, b;
   if (type != num::Type::kI1 && both_affine(t, in, &a, &b)) {
     int rank = t.type(in.result()).rank;
     bool first = t.is_uniform(in.operand(0));  // the other one is scaled by it
-    if (!first && !t.is_uniform(in.operand(1))) return run_elementwise(t, in);
+    if (!first && !t.is_uniform(in.operand(1))) return false;
     Affine& scaled = first ? b : a;
-    if (scale(&scaled, first ? a.base : b.base, rank) && store_affine(t, in.result(), scaled))
-      return next(in);
+    return scale(&scaled, first ? a.base : b.base, rank) && store_affine(t, in.result(), scaled);
   }
-  return run_elementwise(t, in);
+  return false;
 }
 
-const Instr* run_shl(Task& t, const Instr& in) {
+bool lazy_shl(Task& t, const Instr& in) {
   Affine a, b;
-  if (!t.is_uniform(in.operand(0)) && t.is_uniform(in.operand(1)) && both_affine(t, in, &a, &b)) {
-    int64_t by = b.base;
-    if (by >= 0 && by < 32 && scale(&a, int64_t{1} << by, t.type(in.result()).rank) &&
-        store_affine(t, in.result(), a))
-      return next(in);
-  }
-  return run_elementwise(t, in);
+  return !t.is_uniform(in.operand(0)) && t.is_uniform(in.operand(1)) && both_affine(t, in, &a, &b) &&
+         b.base >= 0 && b.base < 32 && scale(&a, int64_t{1} << b.base, t.type(in.result()).rank) &&
+         store_affine(t, in.result(), a);
 }
 
 // Division and remainder by one positive number, where the dividend is not negative and stays between two
 // multiples of it: the quotient is one number for all, and the remainder keeps the strides. extra: 0
 // quotient, 1 remainder.
-const Instr* run_divide(Task& t, const Instr& in) {
+bool lazy_divide(Task& t, const Instr& in) {
   bool remainder = in.as<ElementwiseData>().extra == 1;
   Affine a, b;
   if (t.is_uniform(in.operand(1)) && both_affine(t, in, &a, &b) && b.base > 0) {
@@ -159,13 +154,13 @@ const Instr* run_divide(Task& t, const Instr& in) {
       int64_t q = low / b.base;
       if (!remainder) {
         t.set_uniform(in.result(), q);
-        return next(in);
+        return true;
       }
       a.base -= q * b.base;
-      if (store_affine(t, in.result(), a)) return next(in);
+      return store_affine(t, in.result(), a);
     }
   }
-  return run_elementwise(t, in);
+  return false;
 }
 
 bool encloses(const ir::Block* outer, const ir::Block* inner) {
@@ -188,51 +183,50 @@ bool has_quotient(const ir::Op& remainder, ir::OpKind division) {
 }
 
 // Minimum and maximum of affine values whose order is the same everywhere. extra: 1 for the maximum.
-const Instr* run_min_max(Task& t, const Instr& in) {
+bool lazy_min_max(Task& t, const Instr& in) {
   bool maximum = in.as<ElementwiseData>().extra == 1;
   Affine a, b;
   const TileType& ty = t.type(in.result());
   if (ty.element != num::Type::kI1 && both_affine(t, in, &a, &b)) {
     int64_t alo, ahi, blo, bhi;
     if (affine_range(a, ty, &alo, &ahi) && affine_range(b, ty, &blo, &bhi)) {
-      if (ahi <= blo) return copy_result(t, in, maximum ? 1 : 0), next(in);
-      if (bhi <= alo) return copy_result(t, in, maximum ? 0 : 1), next(in);
+      if (ahi <= blo) return copy_result(t, in, maximum ? 1 : 0), true;
+      if (bhi <= alo) return copy_result(t, in, maximum ? 0 : 1), true;
     }
   }
-  return run_elementwise(t, in);
+  return false;
 }
 
 // And of masks, or or: an operand that is the same everywhere decides, or the other one is the result.
 template <bool kOr>
-const Instr* run_and_or(Task& t, const Instr& in) {
+bool lazy_and_or(Task& t, const Instr& in) {
   const TileType& ty = t.type(in.result());
-  if (ty.element != num::Type::kI1) return run_elementwise(t, in);
+  if (ty.element != num::Type::kI1) return false;
   for (uint32_t i = 0; i < 2; ++i)
     if (t.is_uniform(in.operand(i))) {
       if ((t.bits(in.operand(i)) != 0) == kOr)
         t.set_uniform(in.result(), kOr);
       else
         copy_result(t, in, 1 - i);
-      return next(in);
+      return true;
     }
   MaskBox a, b;
-  if (kOr || !box_of(t.value(in.operand(0)), ty, &a) || !box_of(t.value(in.operand(1)), ty, &b))
-    return run_elementwise(t, in);
+  if (kOr || !box_of(t.value(in.operand(0)), ty, &a) || !box_of(t.value(in.operand(1)), ty, &b)) return false;
   for (int d = 0; d < ty.rank; ++d)
     a.lo[d] = std::max(a.lo[d], b.lo[d]), a.hi[d] = std::min(a.hi[d], b.hi[d]);
   store_box(t, in.result(), a);
-  return next(in);
+  return true;
 }
 
 // not(mask): one side of a cut stays one.
-const Instr* run_xor(Task& t, const Instr& in) {
+bool lazy_xor(Task& t, const Instr& in) {
   const TileType& ty = t.type(in.result());
   if (ty.element == num::Type::kI1) {
     for (uint32_t i = 0; i < 2; ++i) {
       if (!t.is_uniform(in.operand(i))) continue;
-      if (t.bits(in.operand(i)) == 0) return copy_result(t, in, 1 - i), next(in);
+      if (t.bits(in.operand(i)) == 0) return copy_result(t, in, 1 - i), true;
       const Value& v = t.value(in.operand(1 - i));
-      if (v.form == Form::kUniform) return t.set_uniform(in.result(), !v.bits), next(in);
+      if (v.form == Form::kUniform) return t.set_uniform(in.result(), !v.bits), true;
       MaskBox box;
       if (!box_of(v, ty, &box)) break;
       int axis = -1, cuts = 0;
@@ -240,15 +234,15 @@ const Instr* run_xor(Task& t, const Instr& in) {
         if (box.lo[d] > 0 || box.hi[d] < ty.shape[d]) axis = d, ++cuts;
       if (cuts != 1 || (box.lo[axis] > 0 && box.hi[axis] < ty.shape[axis])) break;
       complement(box, axis, ty.shape[axis]);
-      return store_box(t, in.result(), box), next(in);
+      return store_box(t, in.result(), box), true;
     }
   }
-  return run_elementwise(t, in);
+  return false;
 }
 
 // Sign or zero extension, truncation: nothing to do where every value is the same number in both types.
 template <bool kZeroExtend>
-const Instr* run_cast(Task& t, const Instr& in) {
+bool lazy_cast(Task& t, const Instr& in) {
   Slot s = in.operand(0), r = in.result();
   num::Type from = t.type(s).element, to = t.type(r).element;
   const Value& v = t.value(s);
@@ -257,22 +251,21 @@ const Instr* run_cast(Task& t, const Instr& in) {
                 : from == num::Type::kI1 ? -(v.bits & 1)
                                          : v.bits;
     t.set_uniform(r, wrap(b, to));
-    return next(in);
+    return true;
   }
   const TileType& ty = t.type(r);
   Affine a;
   if (v.form == Form::kAffine && affine_of(v, ty.rank, &a)) {
     int64_t low, high;
-    if (affine_range(a, ty, &low, &high) && (!kZeroExtend || low >= 0) && store_affine(t, r, a))
-      return next(in);
+    return affine_range(a, ty, &low, &high) && (!kZeroExtend || low >= 0) && store_affine(t, r, a);
   }
-  return run_elementwise(t, in);
+  return false;
 }
 
-const Instr* run_select(Task& t, const Instr& in) {
-  if (!t.is_uniform(in.operand(0))) return run_elementwise(t, in);
+bool lazy_select(Task& t, const Instr& in) {
+  if (!t.is_uniform(in.operand(0))) return false;
   t.copy(in.result(), in.operand(t.bits(in.operand(0)) ? 1 : 2));
-  return next(in);
+  return true;
 }
 
 struct AddPtrData {
@@ -307,17 +300,16 @@ void add_pointers(const void* context, void* out, const void* const* in, uint32_
   }
 }
 
-const Instr* run_addptr(Task& t, const Instr& in) {
-  const auto& d = in.as<AddPtrData>();
+void run_addptr(Task& t, const Instr& in, const AddPtrData& d) {
   if (d.offset == num::Type::kI1) {  // true is -1 as an offset, but 1 as a uniform value
     map_elements(t, in, 0, 2, {add_pointers, &d});
-    return next(in);
+    return;
   }
   if (both_uniform(t, in)) {
     t.set_uniform(in.result(), static_cast<int64_t>(static_cast<uint64_t>(t.bits(in.operand(0))) +
                                                     static_cast<uint64_t>(t.bits(in.operand(1))) *
                                                         static_cast<uint64_t>(d.size)));
-    return next(in);
+    return;
   }
   const Value &pointer = t.value(in.operand(0)), &offset = t.value(in.operand(1));
   if (affine_line(pointer, offset, t.type(in.result())) == 1) {
@@ -326,7 +318,7 @@ const Instr* run_addptr(Task& t, const Instr& in) {
         !__builtin_mul_overflow(offset.stride[0], d.size, &stride)) {
       const auto base = static_cast<int64_t>(static_cast<uint64_t>(pointer.bits) + static_cast<uint64_t>(by));
       store_affine_line(t, in.result(), base, stride);
-      return next(in);
+      return;
     }
   }
   if (int64_t by; pointer.form == Form::kAffine && offset.form == Form::kUniform &&
@@ -335,7 +327,7 @@ const Instr* run_addptr(Task& t, const Instr& in) {
     Value& v = t.set_form(in.result(), Form::kAffine);  // may be the pointer itself
     v.base = base;
     for (int k = 0; k < t.type(in.result()).rank; ++k) v.stride[k] = pointer.stride[k];
-    return next(in);
+    return;
   }
   Affine a, b;
   if (both_affine(t, in, &a, &b) && scale(&b, d.size, t.type(in.result()).rank)) {
@@ -343,10 +335,9 @@ const Instr* run_addptr(Task& t, const Instr& in) {
     bool overflow = false;
     for (int k = 0; k < t.type(in.result()).rank; ++k)
       overflow |= __builtin_add_overflow(a.stride[k], b.stride[k], &a.stride[k]);
-    if (!overflow && store_affine(t, in.result(), a)) return next(in);
+    if (!overflow && store_affine(t, in.result(), a)) return;
   }
   map_elements(t, in, 0, 2, {add_pointers, &d});
-  return next(in);
 }
 
 }  // namespace
@@ -395,38 +386,38 @@ void store_box(Task& t, Slot slot, const MaskBox& box) {
   void lower_##name(Lowering& l, const ir::Op& op) {         \
     lower_lazy(l, op, num::elementwise_##name, __VA_ARGS__); \
   }
-LAZY(addi, run_add<1>)
-LAZY(subi, run_add<-1>)
-LAZY(muli, run_mul)
-LAZY(shli, run_shl)
-LAZY(divsi, run_divide)
-LAZY(divui, run_divide)
-LAZY(minsi, run_min_max)
-LAZY(maxsi, run_min_max, 1)
-LAZY(andi, run_and_or<false>)
-LAZY(ori, run_and_or<true>)
-LAZY(xori, run_xor)
-LAZY(extsi, run_cast<false>)
-LAZY(extui, run_cast<true>)
-LAZY(trunci, run_cast<false>)
-LAZY(index_cast, run_cast<false>)
-LAZY(index_castui, run_cast<true>)
+LAZY(addi, lazily<lazy_add<1>>)
+LAZY(subi, lazily<lazy_add<-1>>)
+LAZY(muli, lazily<lazy_mul>)
+LAZY(shli, lazily<lazy_shl>)
+LAZY(divsi, lazily<lazy_divide>)
+LAZY(divui, lazily<lazy_divide>)
+LAZY(minsi, lazily<lazy_min_max>)
+LAZY(maxsi, lazily<lazy_min_max>, 1)
+LAZY(andi, lazily<lazy_and_or<false>>)
+LAZY(ori, lazily<lazy_and_or<true>>)
+LAZY(xori, lazily<lazy_xor>)
+LAZY(extsi, lazily<lazy_cast<false>>)
+LAZY(extui, lazily<lazy_cast<true>>)
+LAZY(trunci, lazily<lazy_cast<false>>)
+LAZY(index_cast, lazily<lazy_cast<false>>)
+LAZY(index_castui, lazily<lazy_cast<true>>)
 #undef LAZY
 void lower_remsi(Lowering& l, const ir::Op& op) {
   const bool paired = has_quotient(op, ir::OpKind::kDivSI);
-  lower_lazy(l, op, paired ? num::elementwise_remsi_paired : num::elementwise_remsi, run_divide, 1);
+  lower_lazy(l, op, paired ? num::elementwise_remsi_paired : num::elementwise_remsi, lazily<lazy_divide>, 1);
 }
 void lower_remui(Lowering& l, const ir::Op& op) {
   const bool paired = has_quotient(op, ir::OpKind::kDivUI);
-  lower_lazy(l, op, paired ? num::elementwise_remui_paired : num::elementwise_remui, run_divide, 1);
+  lower_lazy(l, op, paired ? num::elementwise_remui_paired : num::elementwise_remui, lazily<lazy_divide>, 1);
 }
 // An element that is defined and `decides` is all that counts.
 static void shadow_logical(ShadowRule& r, bool decides) {
   const TileType& type = r.t.type(r.in.result());
   const Lanes a = r.lanes(0), b = r.lanes(1);
   if (type.element != num::Type::kI1) return r.results([&](int64_t e) { return a.bad(e) || b.bad(e); });
-  const auto* x = static_cast<const uint8_t*>(r.t.dense(r.in.operand(0)));
-  const auto* y = static_cast<const uint8_t*>(r.t.dense(r.in.operand(1)));
+  const auto* x = r.t.dense<uint8_t>(r.in.operand(0));
+  const auto* y = r.t.dense<uint8_t>(r.in.operand(1));
   r.results([&](int64_t e) {
     const bool known_a = !a.bad(e), known_b = !b.bad(e);
     if ((known_a && (x[e] != 0) == decides) || (known_b && (y[e] != 0) == decides)) return false;
@@ -436,18 +427,17 @@ static void shadow_logical(ShadowRule& r, bool decides) {
 void shadow_andi(ShadowRule& r) { shadow_logical(r, false); }
 void shadow_ori(ShadowRule& r) { shadow_logical(r, true); }
 void lower_select(Lowering& l, const ir::Op& op) {
-  if (!op.operand(1)->type || l.type_of(l.slot(op.operand(1)))->size != 0) {
-    lower_lazy(l, op, num::elementwise_select, run_select);
+  if (!op.operand(1)->type || l.type_of(op.operand(1))->size != 0) {
+    lower_lazy(l, op, num::elementwise_select, lazily<lazy_select>);
     return;
   }
-  if (l.type_of(l.slot(op.operand(0)))->is_tensor)
-    return l.error(op, "select between objects needs one condition");
-  l.emit(run_select, op);  // tokens, memdescs, descriptors
+  if (l.type_of(op.operand(0))->is_tensor) return l.error(op, "select between objects needs one condition");
+  l.emit(lazily<lazy_select>, op);  // tokens, memdescs, descriptors
 }
 void shadow_select(ShadowRule& r) {
   const Lanes condition = r.lanes(0), yes = r.lanes(1), no = r.lanes(2);
   const bool one = r.t.type(r.in.operand(0)).n == 1;
-  const auto* chosen = static_cast<const uint8_t*>(r.t.dense(r.in.operand(0)));
+  const auto* chosen = r.t.dense<uint8_t>(r.in.operand(0));
   r.results([&](int64_t e) {
     if (condition.bad(e)) return true;
     return chosen[one ? 0 : e] ? yes.bad(e) : no.bad(e);
@@ -458,11 +448,19 @@ std::optional<int64_t> fold_select(Folder& f, const ir::Op& op) {
   return condition ? f.known(op.operand(*condition ? 1 : 2)) : std::nullopt;
 }
 
-bool adds_to_pointers(const Instr& in) { return in.run == run_addptr; }
+bool adds_to_pointers(const Instr& in) { return in.run == handler<run_addptr>; }
 
 void emit_addptr(Lowering& l, const ir::Op& op, Slot result, Slot base, Slot offsets, int64_t element_bytes) {
-  l.emit(run_addptr, op, {result}, {base, offsets},
-         l.make<AddPtrData>(element_bytes, l.type_of(offsets)->element));
+  l.emit<run_addptr>(op, {result}, {base, offsets},
+                     l.make<AddPtrData>(element_bytes, l.type_of(offsets)->element));
+}
+
+Slot buffer_pointers(Lowering& l, const ir::Op& op) {
+  const ir::Value *base = op.operand_of("ptr"), *offsets = op.operand_of("offsets");
+  const auto& shape = offsets->type->shape;
+  const Slot out = l.new_slot(l.tile_type(num::Type::kPointer, {shape.begin(), shape.end()}));
+  emit_addptr(l, op, out, l.slot(base), l.slot(offsets), l.type(base->type)->pointee);
+  return out;
 }
 
 void lower_addptr(Lowering& l, const ir::Op& op) {

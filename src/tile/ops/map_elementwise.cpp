@@ -17,8 +17,7 @@ struct MapData {
   Slot counter = 0;  // of calls, where it is called with scalars
 };
 
-const Instr* run_map_tiles(Task& t, const Instr& in) {
-  const auto& d = in.as<MapData>();
+const Instr* run_map_tiles(Task& t, const Instr& in, const MapData& d) {
   for (uint32_t i = 0; i < d.count; ++i) {
     t.dense(in.operand(i));
     t.copy(d.level.args[i], in.operand(i));
@@ -32,8 +31,7 @@ const Instr* run_map_tiles(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_map_scalars(Task& t, const Instr& in) {
-  const auto& d = in.as<MapData>();
+const Instr* run_map_scalars(Task& t, const Instr& in, const MapData& d) {
   int64_t n = t.type(in.operand(0)).n;
   for (uint32_t i = 0; i < d.count; ++i) t.dense(in.operand(i));
   for (uint32_t r = 0; r < in.num_results; ++r) t.new_dense(in.result(r));
@@ -41,8 +39,7 @@ const Instr* run_map_scalars(Task& t, const Instr& in) {
     for (uint32_t i = 0; i < d.count; ++i)
       for (int64_t p = 0; p < d.pack; ++p) {
         Slot s = in.operand(i);
-        t.set_uniform_from(d.level.args[i * d.pack + p],
-                           static_cast<const std::byte*>(t.dense(s)) + (at + p) * t.type(s).size);
+        t.set_uniform_from(d.level.args[i * d.pack + p], t.dense<std::byte>(s) + (at + p) * t.type(s).size);
       }
     t.set_uniform(d.counter, at / d.pack);
     if (!t.call(*d.level.entry)) return nullptr;
@@ -63,7 +60,7 @@ void lower_map_elementwise(Lowering& l, const ir::Op& op) {
   d->pack = op.int_attr("pack", 1);
   d->count = op.num_operands();
   const ir::Region& region = *op.region(0);
-  const TileType& ty = *l.type_of(l.slot(op.operand(0)));
+  const TileType& ty = *l.type_of(op.operand(0));
   if (d->pack < 1 || ty.n % d->pack || static_cast<int64_t>(region.first->args.size()) != d->count * d->pack)
     return l.error(op, "the region's arguments do not match the operands");
   std::vector<Slot> operands = slots_of(l, op.operand_uses);
@@ -77,7 +74,8 @@ void lower_map_elementwise(Lowering& l, const ir::Op& op) {
   }
   d->level = make_level(l, region, scalar ? 0 : ty.n, &operands, places);
   if (scalar) l.end_loop();
-  l.emit(scalar ? run_map_scalars : run_map_tiles, op, slots_of(l, op.results), operands, d);
+  l.emit(scalar ? handler<run_map_scalars> : handler<run_map_tiles>, op, slots_of(l, op.results), operands,
+         d);
 }
 
 }  // namespace triton_runner::tile

@@ -198,18 +198,17 @@ bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask, in
       t.set_uniform_from(result, reinterpret_cast<const void*>(block.address));
       return true;
     }
-    auto* out = static_cast<std::byte*>(t.new_dense(result));
+    auto* out = t.new_dense<std::byte>(result);
     if (mask != kNoSlot) fill_outside(t, out, box, other, tile);
     read_block(out, block, tile);
     return true;
   }
-  const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
-  const auto* wanted =
-      mask == kNoSlot ? nullptr : static_cast<const uint8_t*>(t.dense(static_cast<Slot>(mask)));
+  const auto* addresses = t.dense<uint64_t>(ptr);
+  const auto* wanted = mask == kNoSlot ? nullptr : t.dense<uint8_t>(static_cast<Slot>(mask));
   const uint8_t* lanes = wanted;
   std::vector<uint8_t> left;
   if (!check_addresses(t, in, addresses, lanes, tile.n, tile.size, false, tile, left)) return false;
-  auto* out = static_cast<std::byte*>(t.new_dense(result));
+  auto* out = t.new_dense<std::byte>(result);
   if (lanes) {
     if (other == kNoSlot || t.is_uniform(static_cast<Slot>(other)))
       num::fill(out, other == kNoSlot ? 0 : static_cast<uint64_t>(t.bits(static_cast<Slot>(other))), tile.n,
@@ -245,13 +244,12 @@ bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask) {
   Block block;
   MaskBox box;
   if (find_block(t, ptr, mask, tile, true, &block, &box)) {
-    write_block(static_cast<const std::byte*>(t.dense(value)), block, tile);
+    write_block(t.dense<std::byte>(value), block, tile);
     return true;
   }
-  const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
-  const auto* lanes =
-      mask == kNoSlot ? nullptr : static_cast<const uint8_t*>(t.dense(static_cast<Slot>(mask)));
-  const auto* data = static_cast<const std::byte*>(t.dense(value));
+  const auto* addresses = t.dense<uint64_t>(ptr);
+  const auto* lanes = mask == kNoSlot ? nullptr : t.dense<uint8_t>(static_cast<Slot>(mask));
+  const auto* data = t.dense<std::byte>(value);
   std::vector<uint8_t> left;
   if (!check_addresses(t, in, addresses, lanes, tile.n, tile.size, true, tile, left)) return false;
   each_row(tile, [&](int64_t i, int64_t n) {
@@ -265,35 +263,25 @@ bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask) {
 
 namespace {
 
-const Instr* run_load(Task& t, const Instr& in) {
-  const auto& d = in.as<LoadData>();
-  int64_t mask = d.mask < 0 ? kNoSlot : in.operand(static_cast<uint32_t>(d.mask));
-  int64_t other = d.other < 0 ? kNoSlot : in.operand(static_cast<uint32_t>(d.other));
-  return load_tile(t, in, in.result(), in.operand(0), mask, other) ? next(in) : nullptr;
+bool run_load(Task& t, const Instr& in, const LoadData& d) {
+  return load_tile(t, in, in.result(), in.operand(0), slot_at(in, d.mask), slot_at(in, d.other));
 }
 
-const Instr* run_store(Task& t, const Instr& in) {
-  int64_t mask = in.num_operands > 2 ? in.operand(2) : kNoSlot;
-  return store_tile(t, in, in.operand(0), in.operand(1), mask) ? next(in) : nullptr;
+bool run_store(Task& t, const Instr& in) {
+  return store_tile(t, in, in.operand(0), in.operand(1), slot_at(in, 2));
 }
 
 }  // namespace
 
 Access access_of(const Instr& in) {
-  Access a;
-  if (in.run == run_load) {
+  if (in.run == handler<run_load>) {
     const auto& d = in.as<LoadData>();
-    a.kind = AccessKind::kLoad;
-    a.ptr = in.operand(0);
-    if (d.mask >= 0) a.mask = in.operand(static_cast<uint32_t>(d.mask));
-    if (d.other >= 0) a.other = in.operand(static_cast<uint32_t>(d.other));
-  } else if (in.run == run_store) {
-    a.kind = AccessKind::kStore;
-    a.ptr = in.operand(0);
-    a.value = in.operand(1);
-    if (in.num_operands > 2) a.mask = in.operand(2);
+    return {AccessKind::kLoad, slot_at(in, 0), slot_at(in, d.mask), slot_at(in, d.other)};
   }
-  return a;
+  if (in.run == handler<run_store>)
+    return {
+        .kind = AccessKind::kStore, .ptr = slot_at(in, 0), .mask = slot_at(in, 2), .value = slot_at(in, 1)};
+  return {};
 }
 
 void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optional<Slot> mask,
@@ -302,25 +290,25 @@ void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optio
   LoadData d{kNoSlot, kNoSlot};
   if (mask) d.mask = static_cast<int64_t>(operands.size()), operands.push_back(*mask);
   if (other) d.other = static_cast<int64_t>(operands.size()), operands.push_back(*other);
-  l.fusible(l.emit(run_load, op, {result}, std::move(operands), l.make<LoadData>(d)), Fusion::kLoad);
+  l.fusible(l.emit<run_load>(op, {result}, std::move(operands), l.make<LoadData>(d)), Fusion::kLoad);
 }
 
 void emit_store(Lowering& l, const ir::Op& op, Slot ptrs, Slot value, std::optional<Slot> mask) {
   std::vector<Slot> operands = {ptrs, value};
   if (mask) operands.push_back(*mask);
-  l.fusible(l.emit(run_store, op, {}, std::move(operands)), Fusion::kStore);
+  l.fusible(l.emit<run_store>(op, {}, std::move(operands)), Fusion::kStore);
 }
 
 void lower_load(Lowering& l, const ir::Op& op) {
-  if (l.type_of(l.slot(op.operand(0)))->size == 0) return lower_block_load(l, op);
+  if (l.type_of(op.operand(0))->size == 0) return lower_block_load(l, op);
   auto* d = l.make<LoadData>(int64_t{Lowering::operand_index(op, "mask")},
                              int64_t{Lowering::operand_index(op, "other")});
-  l.fusible(l.emit(run_load, op, d), Fusion::kLoad);
+  l.fusible(l.emit<run_load>(op, d), Fusion::kLoad);
 }
 
 void lower_store(Lowering& l, const ir::Op& op) {
-  if (l.type_of(l.slot(op.operand(0)))->size == 0) return lower_block_store(l, op);
-  l.fusible(l.emit(run_store, op), Fusion::kStore);
+  if (l.type_of(op.operand(0))->size == 0) return lower_block_store(l, op);
+  l.fusible(l.emit<run_store>(op), Fusion::kStore);
 }
 
 }  // namespace triton_runner::tile

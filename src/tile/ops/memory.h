@@ -42,6 +42,8 @@ void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optio
 void emit_store(Lowering& l, const ir::Op& op, Slot ptrs, Slot value, std::optional<Slot> mask);
 // result = base + offsets * bytes of the element: base is a scalar or a tile of pointers.
 void emit_addptr(Lowering& l, const ir::Op& op, Slot result, Slot base, Slot offsets, int64_t element_bytes);
+// The pointers `ptr` + `offsets` of one of AMD's buffer ops, in a slot of their own.
+Slot buffer_pointers(Lowering& l, const ir::Op& op);
 bool adds_to_pointers(const Instr& in);  // whether emit_addptr() emitted it
 
 // tt.load and tt.store through block pointers (tt.make_tensor_ptr), see block_pointer.cpp.

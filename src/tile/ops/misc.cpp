@@ -2,6 +2,7 @@
 // have nothing to do.
 #include <cinttypes>
 
+#include <triton_runner/exec/numbers.h>
 #include <triton_runner/exec/stopper.h>
 #include <triton_runner/ir/enums.h>
 #include <triton_runner/num/elementwise.h>
@@ -13,31 +14,26 @@ namespace triton_runner::tile {
 namespace {
 
 // The same bits as another type of the same size.
-const Instr* run_bitcast(Task& t, const Instr& in) {
+void run_bitcast(Task& t, const Instr& in) {
   Slot s = in.operand(0), r = in.result();
   if (t.is_uniform(s)) {
     int64_t bits = t.bits(s);
     t.set_uniform_from(r, &bits);
-    return next(in);
+    return;
   }
   bool addresses = t.type(r).element == num::Type::kPointer || t.type(r).element == num::Type::kI64;
   if (t.value(s).form == Form::kBox || (t.value(s).form == Form::kAffine && !addresses)) {
-    t.dense(s);
-    Value& v = t.value(s);
-    Buffer* b = v.buffer;
-    ++b->refs;
-    t.adopt(r, b);
-    return next(in);
+    t.adopt(r, t.elements(s));
+  } else {
+    t.copy(r, s);
   }
-  t.copy(r, s);
-  return next(in);
 }
 
 void lower_bits(Lowering& l, const ir::Op& op) {
-  const TileType &from = *l.type_of(l.slot(op.operand(0))), &to = *l.type_of(l.slot(op.result()));
+  const TileType &from = *l.type_of(op.operand(0)), &to = *l.type_of(op.result());
   if (from.size == 0 || from.size != to.size)
     return l.error(op, "'" + std::string(op.name) + "' needs types of the same size");
-  l.emit(run_bitcast, op);
+  l.emit<run_bitcast>(op);
 }
 
 const Instr* run_nothing(Task&, const Instr& in) { return next(in); }
@@ -62,7 +58,7 @@ void lower_unrealized_cast(Lowering& l, const ir::Op& op) {
                            " is not supported: it stands for what a later pass does");
   const Slot from = l.slot(op.operand(0));
   if (op.operand(0)->type == op.result()->type) return l.alias(op.result(), from);
-  const TileType &a = *l.type_of(from), &b = *l.type_of(l.slot(op.result()));
+  const TileType &a = *l.type_of(from), &b = *l.type_of(op.result());
   if (a.size == 0 || a.size != b.size || a.shape != b.shape ||
       num::is_float(a.element) != num::is_float(b.element))
     return l.error(op, "a cast from " + std::string(op.operand(0)->type->text) + " to " +
@@ -107,21 +103,19 @@ void run_one(const void* context, void* out, const void* const* in, uint32_t spl
   static_cast<const num::Kernel*>(context)->run(out, in, splat, n);
 }
 
-const Instr* run_wide(Task& t, const Instr& in) {
-  const auto& d = in.as<WideData>();
+void run_wide(Task& t, const Instr& in, const WideData& d) {
   // The first result must not take an operand's buffer: the second still needs it.
   Instr keep = in;
   keep.kills = 0;
   map_elements(t, keep, 0, 2, {run_one, &d.low});
   map_elements(t, keep, 1, 2, {run_one, &d.high});
-  return next(in);
 }
 
 void lower_wide(Lowering& l, const ir::Op& op, const num::Elementwise& low, const num::Elementwise& high) {
-  num::Type type = l.type_of(l.slot(op.operand(0)))->element;
+  num::Type type = l.type_of(op.operand(0))->element;
   auto* d = l.make<WideData>(low.kernel(type, type), high.kernel(type, type));
   if (!d->low || !d->high) return l.error(op, "'" + std::string(op.name) + "' does not work on this type");
-  l.emit(run_wide, op, d);
+  l.emit<run_wide>(op, d);
 }
 
 }  // namespace
@@ -159,18 +153,13 @@ void lower_subui_extended(Lowering& l, const ir::Op& op) {
 
 namespace {
 
-struct AssertData {
-  std::string message;
-};
-
-const Instr* run_assert(Task& t, const Instr& in) {
+const Instr* run_assert(Task& t, const Instr& in, const std::string& message) {
   Slot s = in.operand(0);
   if (t.is_uniform(s) && t.bits(s)) return next(in);
   const TileType& ty = t.type(s);
-  const auto* ok = static_cast<const uint8_t*>(t.dense(s));
+  const auto* ok = t.dense<uint8_t>(s);
   for (int64_t i = 0; i < ty.n; ++i) {
     if (ok[i]) continue;
-    const std::string& message = in.as<AssertData>().message;
     return t.trap(in, exec::TrapKind::kAssert, message.empty() ? "the condition is false" : message,
                   ty.index_of(i));
   }
@@ -199,34 +188,27 @@ std::string format_element(const std::byte* p, const TileType& ty, bool hex, boo
 }
 
 // One line an element, as the GPU prints them: pid (x, y, z) idx (i, j) prefix: (operand n) value
-const Instr* run_print(Task& t, const Instr& in) {
+void run_print(Task& t, const Instr& in) {
   const exec::LaunchOptions& options = *t.worker->launch->options;
   exec::Observer* observer = options.printer ? options.printer : options.observer;
-  if (!observer) return next(in);
+  if (!observer) return;
   const auto& d = in.as<PrintData>();
   const auto& id = t.program->id;
   std::string text;
-  std::string pid = "pid (" + std::to_string(id[0]) + ", " + std::to_string(id[1]) + ", " +
-                    std::to_string(id[2]) + ") idx (";
+  const std::string pid = "pid (" + exec::numbers_text(id) + ") idx (";
   if (in.num_operands == 0) text = pid + ")" + d.prefix + "\n";
   for (uint32_t o = 0; o < in.num_operands; ++o) {
     const TileType& ty = t.type(in.operand(o));
-    const auto* data = static_cast<const std::byte*>(t.dense(in.operand(o)));
+    const auto* data = t.dense<std::byte>(in.operand(o));
     std::vector<int64_t> at(ty.rank);
     for (int64_t i = 0; i < ty.n; ++i) {
-      text += pid;
-      for (int k = 0; k < ty.rank; ++k) text += (k ? ", " : "") + std::to_string(at[k]);
-      text += ")" + d.prefix;
+      text += pid + exec::numbers_text(at) + ")" + d.prefix;
       if (in.num_operands > 1) text += "(operand " + std::to_string(o) + ") ";
       text += format_element(data + i * ty.size, ty, d.hex, o >= d.is_signed.size() || d.is_signed[o]) + "\n";
-      for (int k = ty.rank - 1; k >= 0; --k) {
-        if (++at[k] < ty.shape[k]) break;
-        at[k] = 0;
-      }
+      next_index(at, ty.shape);
     }
   }
   observer->on_print(text, id);
-  return next(in);
 }
 
 }  // namespace
@@ -242,10 +224,10 @@ void lower_assume(Lowering& l, const ir::Op& op) {
 void lower_zero(Lowering& l, const ir::Op& op) { l.emit(run_zero, op, {l.slot(op.result())}, {}); }
 
 void lower_assert(Lowering& l, const ir::Op& op) {
-  auto* d = l.make<AssertData>();
+  auto* message = l.make<std::string>();
   for (const char* key : {"message", "msg"})
-    if (const ir::Attr* a = op.attr(key)) d->message = std::string(a->string);
-  l.emit(run_assert, op, {}, {l.slot(op.operand(0))}, d);
+    if (const ir::Attr* a = op.attr(key)) *message = std::string(a->string);
+  l.emit<run_assert>(op, {}, {l.slot(op.operand(0))}, message);
 }
 
 void lower_print(Lowering& l, const ir::Op& op) {
@@ -256,7 +238,7 @@ void lower_print(Lowering& l, const ir::Op& op) {
   d->hex = op.int_attr("hex", 0) != 0;
   if (const ir::Attr* a = op.attr("isSigned"))
     for (uint64_t s : a->raw) d->is_signed.push_back(s != 0);
-  l.emit(run_print, op, d);
+  l.emit<run_print>(op, d);
 }
 
 }  // namespace triton_runner::tile

@@ -127,47 +127,32 @@ void put(void* out, const Axis& a, int64_t start, int64_t count, const void* in,
                  count * step);
 }
 
-const Instr* run_known_reduce(Task& t, const Instr& in) {
-  const auto& d = in.as<ReduceData>();
+void run_known_reduce(Task& t, const Instr& in, const ReduceData& d) {
   const void* from = t.dense(in.operand(0));
-  Slot r = in.result();
-  if (t.type(r).rank == 0) {
-    alignas(8) std::byte element[8];
-    d.reduce(element, from, d.axis.outer, d.axis.length, d.axis.inner);
-    t.set_uniform_from(r, element);
-  } else {
-    d.reduce(t.new_dense(r), from, d.axis.outer, d.axis.length, d.axis.inner);
-  }
-  return next(in);
+  const Slot r = in.result();
+  const bool scalar = t.type(r).rank == 0;
+  alignas(8) std::byte element[8];
+  d.reduce(scalar ? element : t.new_dense(r), from, d.axis.outer, d.axis.length, d.axis.inner);
+  if (scalar) t.set_uniform_from(r, element);
 }
 
-const Instr* run_known_arg(Task& t, const Instr& in) {
-  const auto& d = in.as<ReduceData>();
+void run_known_arg(Task& t, const Instr& in, const ReduceData& d) {
   const void* values = t.dense(in.operand(0));
-  const auto* indices = static_cast<const int32_t*>(t.dense(in.operand(1)));
-  if (t.type(in.result()).rank == 0) {
-    alignas(8) std::byte value[8];
-    int32_t index;
-    d.arg(value, &index, values, indices, d.axis.outer, d.axis.length, d.axis.inner, d.tie_break_left);
-    t.set_uniform_from(in.result(0), value);
-    t.set_uniform(in.result(1), index);
-  } else {
-    void* out = t.new_dense(in.result(0));
-    d.arg(out, static_cast<int32_t*>(t.new_dense(in.result(1))), values, indices, d.axis.outer, d.axis.length,
-          d.axis.inner, d.tie_break_left);
-  }
-  return next(in);
+  const auto* indices = t.dense<int32_t>(in.operand(1));
+  const bool scalar = t.type(in.result()).rank == 0;
+  alignas(8) std::byte value[8];
+  int32_t index;
+  d.arg(scalar ? value : t.new_dense(in.result(0)), scalar ? &index : t.new_dense<int32_t>(in.result(1)),
+        values, indices, d.axis.outer, d.axis.length, d.axis.inner, d.tie_break_left);
+  if (scalar) t.set_uniform_from(in.result(0), value), t.set_uniform(in.result(1), index);
 }
 
-const Instr* run_known_scan(Task& t, const Instr& in) {
-  const auto& d = in.as<ReduceData>();
+void run_known_scan(Task& t, const Instr& in, const ReduceData& d) {
   const void* from = t.dense(in.operand(0));
   d.scan(t.new_dense(in.result()), from, d.axis.outer, d.axis.length, d.axis.inner, d.reverse);
-  return next(in);
 }
 
-const Instr* run_reduce(Task& t, const Instr& in) {
-  const auto& d = in.as<ReduceData>();
+const Instr* run_reduce(Task& t, const Instr& in, const ReduceData& d) {
   BufferPool& pool = *t.worker->pool;
   Tiles now(t);
   now.copy_operands(in, d.count);
@@ -211,8 +196,7 @@ void flip(void* out, const void* in, const Axis& a, int64_t size) {
                   static_cast<const std::byte*>(in) + (o * a.length + a.length - 1 - k) * step, step);
 }
 
-const Instr* run_scan(Task& t, const Instr& in) {
-  const auto& d = in.as<ReduceData>();
+const Instr* run_scan(Task& t, const Instr& in, const ReduceData& d) {
   const Axis& a = d.axis;
   Tiles now(t);
   now.copy_operands(in, d.count, [&](void* to, const void* from, const TileType& ty) {
@@ -245,14 +229,13 @@ const Instr* run_scan(Task& t, const Instr& in) {
 
 // Element by element: `scan` keeps every intermediate result. levels[0] takes scalars.
 template <bool kScan>
-const Instr* run_sequential(Task& t, const Instr& in) {
-  const auto& d = in.as<ReduceData>();
+const Instr* run_sequential(Task& t, const Instr& in, const ReduceData& d) {
   const Level& level = d.levels[0];
   const Axis& a = d.axis;
   std::vector<const std::byte*> from(d.count);
   Tiles hold(t);
   for (uint32_t i = 0; i < d.count; ++i) {
-    from[i] = static_cast<const std::byte*>(t.dense(in.operand(i)));
+    from[i] = t.dense<std::byte>(in.operand(i));
     const TileType& ty = t.type(in.operand(i));
     hold.buffers.push_back(t.worker->pool->allocate(kScan ? ty.bytes : ty.bytes / a.length));
   }
@@ -285,7 +268,7 @@ const Instr* run_sequential(Task& t, const Instr& in) {
 
 bool prepare(Lowering& l, const ir::Op& op, ReduceData* d) {
   int64_t axis = op.int_attr("axis", 0);
-  const TileType& first = *l.type_of(l.slot(op.operand(0)));
+  const TileType& first = *l.type_of(op.operand(0));
   if (axis < 0 || axis >= first.rank)
     return l.error(op, "axis " + std::to_string(axis) + " is not a dimension of the operand"), false;
   d->axis = axis_of(first, axis);
@@ -337,33 +320,49 @@ struct Undefined {
 
 }  // namespace
 
-void lower_reduce(Lowering& l, const ir::Op& op) {
+// By num's loop where the function is one that it knows, else by the function for many elements at once, or,
+// where it has control flow, for one after the other.
+static void lower_along(Lowering& l, const ir::Op& op, bool scan) {
   auto* d = l.make<ReduceData>();
   if (!prepare(l, op, d)) return;
   const ir::Region& region = *op.region(0);
-  num::Type element = l.type_of(l.slot(op.operand(0)))->element;
+  const num::Type element = l.type_of(op.operand(0))->element;
   const bool observed = l.observes(region);
-  if (auto known = known_combiner(region); known && d->count == 1)
-    if ((d->reduce = num::reduce_fn(*known, element))) {
+  if (auto known = known_combiner(region); known && d->count == 1) {
+    d->reduce = scan ? nullptr : num::reduce_fn(*known, element);
+    d->scan = scan ? num::scan_fn(*known, element) : nullptr;
+    if (d->reduce || d->scan) {
       if (observed)
-        if (auto order = order_of(*known, element, d->axis, false))
-          return lower_rounds(l, op, *order, false, false);
+        if (auto order = order_of(*known, element, d->axis, scan))
+          return lower_rounds(l, op, *order, scan, d->reverse);
+      if (scan) return void(l.emit<run_known_scan>(op, d));
       d->part = num::reduce_part_fn(*known, element);
-      return l.fusible(l.emit(run_known_reduce, op, d), Fusion::kReduce);
+      return l.fusible(l.emit<run_known_reduce>(op, d), Fusion::kReduce);
     }
-  if (d->count == 2 && l.type_of(l.slot(op.operand(1)))->element == num::Type::kI32)
+  }
+  if (!scan && d->count == 2 && l.type_of(op.operand(1))->element == num::Type::kI32)
     if (auto known = known_arg(region, &d->tie_break_left))
-      if ((d->arg = num::arg_reduce_fn(*known, element))) return void(l.emit(run_known_arg, op, d));
+      if ((d->arg = num::arg_reduce_fn(*known, element))) return void(l.emit<run_known_arg>(op, d));
   std::vector<Slot> operands = slots_of(l, op.operand_uses);
-  bool scalar = needs_scalars(region);
-  if (observed && !scalar) return lower_rounds(l, op, Order::kHalves, false, false);
-  if (scalar)
+  if (needs_scalars(region)) {
     make_scalar_level(l, region, d, &operands);
+    l.emit(scan ? handler<run_sequential<true>> : handler<run_sequential<false>>, op, slots_of(l, op.results),
+           operands, d);
+    return;
+  }
+  if (observed) return lower_rounds(l, op, scan ? Order::kDoubling : Order::kHalves, scan, d->reverse);
+  auto add_level = [&](int64_t steps) {
+    d->levels.push_back(make_level(l, region, d->axis.outer * steps * d->axis.inner, &operands));
+  };
+  if (scan)
+    for (int64_t distance = 1; distance < d->axis.length; distance *= 2) add_level(d->axis.length - distance);
   else
-    for (int64_t length = d->axis.length; length > 1; length -= length / 2)
-      d->levels.push_back(make_level(l, region, d->axis.outer * (length / 2) * d->axis.inner, &operands));
-  l.emit(scalar ? run_sequential<false> : run_reduce, op, slots_of(l, op.results), operands, d);
+    for (int64_t length = d->axis.length; length > 1; length -= length / 2) add_level(length / 2);
+  l.emit(scan ? handler<run_scan> : handler<run_reduce>, op, slots_of(l, op.results), operands, d);
 }
+
+void lower_reduce(Lowering& l, const ir::Op& op) { lower_along(l, op, false); }
+void lower_scan(Lowering& l, const ir::Op& op) { lower_along(l, op, true); }
 
 // An element along the axis is enough.
 void shadow_reduce(ShadowRule& r) {
@@ -374,31 +373,6 @@ void shadow_reduce(ShadowRule& r) {
       if (undefined.at(e / a.inner, k, e % a.inner)) return true;
     return false;
   });
-}
-
-void lower_scan(Lowering& l, const ir::Op& op) {
-  auto* d = l.make<ReduceData>();
-  if (!prepare(l, op, d)) return;
-  const ir::Region& region = *op.region(0);
-  const bool observed = l.observes(region);
-  const num::Type element = l.type_of(l.slot(op.operand(0)))->element;
-  if (auto known = known_combiner(region); known && d->count == 1)
-    if ((d->scan = num::scan_fn(*known, element))) {
-      if (observed)
-        if (auto order = order_of(*known, element, d->axis, true))
-          return lower_rounds(l, op, *order, true, d->reverse);
-      return void(l.emit(run_known_scan, op, d));
-    }
-  std::vector<Slot> operands = slots_of(l, op.operand_uses);
-  bool scalar = needs_scalars(region);
-  if (observed && !scalar) return lower_rounds(l, op, Order::kDoubling, true, d->reverse);
-  if (scalar)
-    make_scalar_level(l, region, d, &operands);
-  else
-    for (int64_t distance = 1; distance < d->axis.length; distance *= 2)
-      d->levels.push_back(
-          make_level(l, region, d->axis.outer * (d->axis.length - distance) * d->axis.inner, &operands));
-  l.emit(scalar ? run_sequential<true> : run_scan, op, slots_of(l, op.results), operands, d);
 }
 
 // The same, of those that come before.

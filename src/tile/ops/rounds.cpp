@@ -117,8 +117,7 @@ void put(std::byte* whole, const std::byte* in, const Axis& a, const Round& roun
   }
 }
 
-const Instr* run_rounds(Task& t, const Instr& in) {
-  const auto& d = in.as<RoundsData>();
+const Instr* run_rounds(Task& t, const Instr& in, const RoundsData& d) {
   const Axis& a = d.axis;
   Tiles now(t);
   now.copy_operands(in, d.count);
@@ -152,7 +151,7 @@ const Instr* run_rounds(Task& t, const Instr& in) {
 }  // namespace
 
 void lower_rounds(Lowering& l, const ir::Op& op, Order order, bool scan, bool reverse) {
-  const TileType& tile = *l.type_of(l.slot(op.operand(0)));
+  const TileType& tile = *l.type_of(op.operand(0));
   const int64_t axis = op.int_attr("axis", 0);
   auto* d = l.make<RoundsData>();
   d->axis = axis_of(tile, axis);
@@ -186,7 +185,7 @@ void lower_rounds(Lowering& l, const ir::Op& op, Order order, bool scan, bool re
           make_level(l, *op.region(0), d->axis.outer * pairs * d->axis.inner, &operands, places));
   }
   l.end_loop();
-  l.emit(run_rounds, op, slots_of(l, op.results), operands, d);
+  l.emit<run_rounds>(op, slots_of(l, op.results), operands, d);
 }
 
 }  // namespace triton_runner::tile

@@ -9,45 +9,32 @@
 namespace triton_runner::tile {
 namespace {
 
-const Instr* run_program_id(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), t.program->id[in.as<int64_t>()]);
-  return next(in);
-}
+void run_program_id(Task& t, const Instr& in) { t.set_uniform(in.result(), t.program->id[in.as<int64_t>()]); }
 
-const Instr* run_num_programs(Task& t, const Instr& in) {
+void run_num_programs(Task& t, const Instr& in) {
   t.set_uniform(in.result(), t.worker->launch->options->grid[in.as<int64_t>()]);
-  return next(in);
 }
 
-const Instr* run_make_range(Task& t, const Instr& in) {
+void run_make_range(Task& t, const Instr& in) {
   Affine a{in.as<int64_t>(), {1}};
   store_affine(t, in.result(), a);
-  return next(in);
 }
 
-const Instr* run_dense_constant(Task& t, const Instr& in) {
+void run_dense_constant(Task& t, const Instr& in) {
   std::memcpy(t.new_dense(in.result()), in.as<std::vector<std::byte>>().data(), t.type(in.result()).bytes);
-  return next(in);
 }
 
 const Instr* run_copy(Task& t, const Instr& in) {
-  if (in.kills_operand(0))
-    t.move(in.result(), in.operand(0));
-  else
-    t.copy(in.result(), in.operand(0));
+  t.hand_on(in);
   return next(in);
 }
 
 // A scalar's buffer, if it has one, holds one element: only the bits are the tensor's.
-const Instr* run_splat(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), t.bits(in.operand(0)));
-  return next(in);
-}
+void run_splat(Task& t, const Instr& in) { t.set_uniform(in.result(), t.bits(in.operand(0))); }
 
-const Instr* run_unsplat(Task& t, const Instr& in) {
+void run_unsplat(Task& t, const Instr& in) {
   const void* p = t.dense(in.operand(0));
   t.set_uniform_from(in.result(), p);
-  return next(in);
 }
 
 // Forms of a value as seen with other dimensions: a lazy value of the result
@@ -58,8 +45,7 @@ struct Rearrange {
   bool keeps_order;  // row-major elements stay where they are: only dimensions of size 1 come or go
 };
 
-const Instr* run_rearrange(Task& t, const Instr& in) {
-  const auto& r = in.as<Rearrange>();
+const Instr* run_rearrange(Task& t, const Instr& in, const Rearrange& r) {
   Slot s = in.operand(0), d = in.result();
   const TileType &from = t.type(s), &to = t.type(d);
   if (t.is_uniform(s)) {
@@ -81,8 +67,8 @@ const Instr* run_rearrange(Task& t, const Instr& in) {
       else
         shape.push_back(to.shape[k]), merged.push_back(strides[k]);
     }
-    const auto* src = static_cast<const std::byte*>(t.dense(s));
-    auto* out = static_cast<std::byte*>(t.new_dense(d));
+    const auto* src = t.dense<std::byte>(s);
+    auto* out = t.new_dense<std::byte>(d);
     size_t head = shape.size() > 8 ? shape.size() - 8 : 0;  // outer dimensions by hand
     int64_t outer = 1, inner = 1;
     for (size_t k = 0; k < shape.size(); ++k) (k < head ? outer : inner) *= shape[k];
@@ -129,38 +115,31 @@ const Instr* run_rearrange(Task& t, const Instr& in) {
 }
 
 // A reshape that moves elements between dimensions: row-major order stays, so a dense tile stays as it is.
-const Instr* run_reshape(Task& t, const Instr& in) {
+void run_reshape(Task& t, const Instr& in) {
   Slot s = in.operand(0);
-  if (t.is_uniform(s)) {
+  if (t.is_uniform(s))
     t.set_uniform(in.result(), t.bits(s));
-    return next(in);
-  }
-  t.dense(s);
-  Value& v = t.value(s);
-  Buffer* b = v.buffer;
-  ++b->refs;
-  t.adopt(in.result(), b);
-  return next(in);
+  else
+    t.adopt(in.result(), t.elements(s));
 }
 
-const Instr* run_join(Task& t, const Instr& in) {
+void run_join(Task& t, const Instr& in) {
   const TileType& to = t.type(in.result());
   const void *a = t.dense(in.operand(0)), *b = t.dense(in.operand(1));
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  auto* out = t.new_dense<std::byte>(in.result());
   num::copy_strided(out, 2, a, 1, to.n / 2, to.size);
   num::copy_strided(out + to.size, 2, b, 1, to.n / 2, to.size);
-  return next(in);
 }
 
-const Instr* run_split(Task& t, const Instr& in) {
+void run_split(Task& t, const Instr& in) {
   const TileType& from = t.type(in.operand(0));
   if (t.is_uniform(in.operand(0))) {
     int64_t bits = t.bits(in.operand(0));
     t.set_uniform(in.result(0), bits);
     t.set_uniform(in.result(1), bits);
-    return next(in);
+    return;
   }
-  const auto* src = static_cast<const std::byte*>(t.dense(in.operand(0)));
+  const auto* src = t.dense<std::byte>(in.operand(0));
   for (uint32_t i = 0; i < 2; ++i) {
     Slot d = in.result(i);
     if (!t.type(d).is_tensor)
@@ -168,16 +147,14 @@ const Instr* run_split(Task& t, const Instr& in) {
     else
       num::copy_strided(t.new_dense(d), 1, src + i * from.size, 2, from.n / 2, from.size);
   }
-  return next(in);
 }
 
-const Instr* run_cat(Task& t, const Instr& in) {
+void run_cat(Task& t, const Instr& in) {
   const TileType &a = t.type(in.operand(0)), &b = t.type(in.operand(1));
   const void *pa = t.dense(in.operand(0)), *pb = t.dense(in.operand(1));
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  auto* out = t.new_dense<std::byte>(in.result());
   std::memcpy(out, pa, a.bytes);
   std::memcpy(out + a.bytes, pb, b.bytes);
-  return next(in);
 }
 
 // tt.gather: out[.., i, ..] = src[.., index[.., i, ..], ..] along one axis.
@@ -185,9 +162,9 @@ const Instr* run_gather(Task& t, const Instr& in) {
   int64_t axis = in.as<int64_t>();
   Slot s = in.operand(0), x = in.operand(1);
   const TileType &from = t.type(s), &index = t.type(x), &to = t.type(in.result());
-  const auto* src = static_cast<const std::byte*>(t.dense(s));
-  const auto* idx = static_cast<const std::byte*>(t.dense(x));
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  const auto* src = t.dense<std::byte>(s);
+  const auto* idx = t.dense<std::byte>(x);
+  auto* out = t.new_dense<std::byte>(in.result());
   std::vector<int64_t> at(to.rank);
   for (int64_t i = 0; i < to.n; ++i) {
     int64_t k = num::sign_extend(num::load_bits(idx + i * index.size, index.element), index.element);
@@ -199,20 +176,17 @@ const Instr* run_gather(Task& t, const Instr& in) {
     for (int d = 0; d < to.rank; ++d)
       if (d != axis) offset += at[d] * from.dense_strides[d];
     std::memcpy(out + i * to.size, src + offset * to.size, to.size);
-    for (int d = to.rank - 1; d >= 0; --d) {
-      if (++at[d] < to.shape[d]) break;
-      at[d] = 0;
-    }
+    next_index(at, to.shape);
   }
   return next(in);
 }
 
-const Instr* run_histogram(Task& t, const Instr& in) {
+void run_histogram(Task& t, const Instr& in) {
   Slot s = in.operand(0);
   const TileType &from = t.type(s), &to = t.type(in.result());
-  const auto* src = static_cast<const std::byte*>(t.dense(s));
-  const auto* mask = in.num_operands > 1 ? static_cast<const uint8_t*>(t.dense(in.operand(1))) : nullptr;
-  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  const auto* src = t.dense<std::byte>(s);
+  const auto* mask = in.num_operands > 1 ? t.dense<uint8_t>(in.operand(1)) : nullptr;
+  auto* out = t.new_dense<std::byte>(in.result());
   std::memset(out, 0, to.bytes);
   for (int64_t i = 0; i < from.n; ++i) {
     if (mask && !mask[i]) continue;
@@ -221,14 +195,11 @@ const Instr* run_histogram(Task& t, const Instr& in) {
     std::byte* p = out + bin * to.size;
     num::store_bits(p, to.element, num::load_bits(p, to.element) + 1);
   }
-  return next(in);
 }
 
 }  // namespace
 
-void lower_program_id(Lowering& l, const ir::Op& op) {
-  l.emit(run_program_id, op, l.make<int64_t>(op.int_attr("axis", 0)));
-}
+void lower_program_id(Lowering& l, const ir::Op& op) { l.emit<run_program_id>(op, l.number(op, "axis")); }
 std::optional<int64_t> fold_program_id(Folder& f, const ir::Op& op) {
   const auto axis = static_cast<size_t>(op.int_attr("axis", 0)) % 3;
   if (f.grid[axis] == 1) return 0;
@@ -236,15 +207,11 @@ std::optional<int64_t> fold_program_id(Folder& f, const ir::Op& op) {
   const int64_t before = (axis > 0 ? f.grid[0] : 1) * (axis > 1 ? f.grid[1] : 1);
   return f.program / before % f.grid[axis];
 }
-void lower_num_programs(Lowering& l, const ir::Op& op) {
-  l.emit(run_num_programs, op, l.make<int64_t>(op.int_attr("axis", 0)));
-}
+void lower_num_programs(Lowering& l, const ir::Op& op) { l.emit<run_num_programs>(op, l.number(op, "axis")); }
 std::optional<int64_t> fold_num_programs(Folder& f, const ir::Op& op) {
   return f.grid[static_cast<size_t>(op.int_attr("axis", 0)) % 3];
 }
-void lower_make_range(Lowering& l, const ir::Op& op) {
-  l.emit(run_make_range, op, l.make<int64_t>(op.int_attr("start", 0)));
-}
+void lower_make_range(Lowering& l, const ir::Op& op) { l.emit<run_make_range>(op, l.number(op, "start")); }
 
 void lower_constant(Lowering& l, const ir::Op& op) {
   const ir::Attr* value = op.attr("value");
@@ -270,7 +237,7 @@ void lower_constant(Lowering& l, const ir::Op& op) {
       data->resize(ty.bytes);
       for (int64_t i = 0; i < ty.n; ++i)
         num::store_bits(data->data() + i * ty.size, ty.element, value->raw[i]);
-      l.emit(run_dense_constant, op, data);
+      l.emit<run_dense_constant>(op, data);
       return;
     }
     default:
@@ -278,13 +245,6 @@ void lower_constant(Lowering& l, const ir::Op& op) {
   }
   l.error(op, "the constant's value is not understood");
 }
-
-namespace {
-const Instr* run_poison(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), 0);
-  return next(in);
-}
-}  // namespace
 
 // An instruction and no constant: checks see where an undefined value comes from.
 std::optional<int64_t> fold_constant(Folder&, const ir::Op& op) {
@@ -294,32 +254,32 @@ std::optional<int64_t> fold_constant(Folder&, const ir::Op& op) {
 }
 
 void lower_poison(Lowering& l, const ir::Op& op) {
-  if (l.type_of(l.slot(op.result()))->size == 0) return l.error(op, "poison of this type is not supported");
-  l.emit(run_poison, op);
+  if (l.type_of(op.result())->size == 0) return l.error(op, "poison of this type is not supported");
+  l.emit(run_zero, op);
 }
 void shadow_poison(ShadowRule& r) { r.undefined("its value is undefined"); }
 
 // The same elements under another type or layout.
 void lower_same(Lowering& l, const ir::Op& op) { l.emit(run_copy, op); }
 
-void lower_splat(Lowering& l, const ir::Op& op) { l.fusible(l.emit(run_splat, op), Fusion::kSplat); }
-void lower_unsplat(Lowering& l, const ir::Op& op) { l.emit(run_unsplat, op); }
+void lower_splat(Lowering& l, const ir::Op& op) { l.fusible(l.emit<run_splat>(op), Fusion::kSplat); }
+void lower_unsplat(Lowering& l, const ir::Op& op) { l.emit<run_unsplat>(op); }
 
 void lower_expand_dims(Lowering& l, const ir::Op& op) {
   int axis = static_cast<int>(op.int_attr("axis", 0));
   auto* r = l.make<Rearrange>();
   r->keeps_order = true;
-  int rank = l.type_of(l.slot(op.result()))->rank;
+  int rank = l.type_of(op.result())->rank;
   for (int k = 0, f = 0; k < rank; ++k) r->from.push_back(k == axis ? -1 : f++);
-  l.emit(run_rearrange, op, r);
+  l.emit<run_rearrange>(op, r);
 }
 
 void lower_broadcast(Lowering& l, const ir::Op& op) {
-  const TileType &from = *l.type_of(l.slot(op.operand(0))), &to = *l.type_of(l.slot(op.result()));
+  const TileType &from = *l.type_of(op.operand(0)), &to = *l.type_of(op.result());
   auto* r = l.make<Rearrange>();
   r->keeps_order = from.shape == to.shape;
   for (int k = 0; k < to.rank; ++k) r->from.push_back(k);
-  l.emit(run_rearrange, op, r);
+  l.emit<run_rearrange>(op, r);
 }
 
 void lower_memdesc_trans(Lowering& l, const ir::Op& op);
@@ -328,7 +288,7 @@ void lower_memdesc_reshape(Lowering& l, const ir::Op& op);
 void lower_trans(Lowering& l, const ir::Op& op) {
   if (op.operand(0)->type->kind == ir::TypeKind::kMemDesc) return lower_memdesc_trans(l, op);  // 3.0, 3.1
   const ir::Attr* order = op.attr("order");
-  const TileType& to = *l.type_of(l.slot(op.result()));
+  const TileType& to = *l.type_of(op.result());
   auto* r = l.make<Rearrange>();
   r->keeps_order = true;
   for (int k = 0; k < to.rank; ++k) {
@@ -338,12 +298,12 @@ void lower_trans(Lowering& l, const ir::Op& op) {
     r->keeps_order &= from == k;
     r->from.push_back(from);
   }
-  l.emit(run_rearrange, op, r);
+  l.emit<run_rearrange>(op, r);
 }
 
 void lower_reshape(Lowering& l, const ir::Op& op) {
   if (op.operand(0)->type->kind == ir::TypeKind::kMemDesc) return lower_memdesc_reshape(l, op);
-  const TileType &from = *l.type_of(l.slot(op.operand(0))), &to = *l.type_of(l.slot(op.result()));
+  const TileType &from = *l.type_of(op.operand(0)), &to = *l.type_of(op.result());
   // Dimensions of size 1 come and go: the forms survive.
   auto* r = l.make<Rearrange>();
   r->keeps_order = true;
@@ -360,18 +320,16 @@ void lower_reshape(Lowering& l, const ir::Op& op) {
   }
   for (; f < from.rank; ++f) only_ones &= from.shape[f] == 1;
   if (only_ones)
-    l.emit(run_rearrange, op, r);
+    l.emit<run_rearrange>(op, r);
   else
-    l.emit(run_reshape, op);
+    l.emit<run_reshape>(op);
 }
 
-void lower_join(Lowering& l, const ir::Op& op) { l.emit(run_join, op); }
-void lower_split(Lowering& l, const ir::Op& op) { l.emit(run_split, op); }
-void lower_cat(Lowering& l, const ir::Op& op) { l.emit(run_cat, op); }
-void lower_gather(Lowering& l, const ir::Op& op) {
-  l.emit(run_gather, op, l.make<int64_t>(op.int_attr("axis", 0)));
-}
+void lower_join(Lowering& l, const ir::Op& op) { l.emit<run_join>(op); }
+void lower_split(Lowering& l, const ir::Op& op) { l.emit<run_split>(op); }
+void lower_cat(Lowering& l, const ir::Op& op) { l.emit<run_cat>(op); }
+void lower_gather(Lowering& l, const ir::Op& op) { l.emit(run_gather, op, l.number(op, "axis")); }
 void shadow_gather(ShadowRule& r) { r.moved(1); }
-void lower_histogram(Lowering& l, const ir::Op& op) { l.emit(run_histogram, op); }
+void lower_histogram(Lowering& l, const ir::Op& op) { l.emit<run_histogram>(op); }
 
 }  // namespace triton_runner::tile

@@ -213,19 +213,18 @@ struct Network {
   std::vector<num::SortStage> stages;
 };
 
-const Instr* run_sort(Task& t, const Instr& in) {
+void run_sort(Task& t, const Instr& in) {
   const Network& network = in.as<Network>();
   Slot s = in.operand(0);
   if (t.is_uniform(s)) {  // equal elements stay where they are
     t.set_uniform(in.result(), t.bits(s));
-    return next(in);
+    return;
   }
   const void* from = t.dense(s);
   void* out = t.output(in);
   const TileType& ty = t.type(in.result());
   if (out != from) std::memcpy(out, from, ty.bytes);
   network.run(out, ty.n, network.stages.data(), network.stages.size());
-  return next(in);
 }
 
 // What may be left out where nothing uses its results.
@@ -249,7 +248,7 @@ class SortedBlock {
     for (auto& [op, network] : networks_) {
       const Network* made = l_.make<Network>(network);
       l_.replace(*op, [this_l = &l_, made](const ir::Op& last) {
-        this_l->emit(run_sort, last, {this_l->slot(last.result())}, {this_l->slot(made->input)}, made);
+        this_l->emit<run_sort>(last, {this_l->slot(last.result())}, {this_l->slot(made->input)}, made);
       });
     }
   }

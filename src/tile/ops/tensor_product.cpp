@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include <triton_runner/base/look_up.h>
 #include <triton_runner/num/convert.h>
 
 namespace triton_runner::tile {
@@ -13,21 +14,12 @@ namespace {
 constexpr int64_t kRows = 16, kBytes = 16;  // of A at once; of a row of a tile
 
 std::optional<num::MmaType> mma_type(num::Type type) {
-  using enum num::Type;
-  switch (type) {
-    case kF16:
-      return num::MmaType::kF16;
-    case kBF16:
-      return num::MmaType::kBF16;
-    case kTF32:
-      return num::MmaType::kTF32;
-    case kF8E4M3FN:
-      return num::MmaType::kE4M3;
-    case kF8E5M2:
-      return num::MmaType::kE5M2;
-    default:
-      return std::nullopt;
-  }
+  static constexpr std::pair<num::Type, num::MmaType> kTypes[] = {
+      {num::Type::kF16, num::MmaType::kF16},     {num::Type::kBF16, num::MmaType::kBF16},
+      {num::Type::kTF32, num::MmaType::kTF32},   {num::Type::kF8E4M3FN, num::MmaType::kE4M3},
+      {num::Type::kF8E5M2, num::MmaType::kE5M2},
+  };
+  return base::look_up(kTypes, type);
 }
 
 int64_t size_of(num::MmaType type) { return num::mma_bits(type) / 8; }

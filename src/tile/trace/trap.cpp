@@ -24,10 +24,16 @@ exec::Trap Task::made_trap(const Instr& in, exec::TrapKind kind, std::string mes
   trap.element = std::move(element);
   // A clock stops a loop anywhere.
   const bool anywhere = kind == exec::TrapKind::kTimeout || kind == exec::TrapKind::kInterrupted;
-  for (uint32_t loop = anywhere ? 0 : in.loop; loop; loop = code->loops[loop - 1].parent)
-    trap.iterations.push_back(values[code->loops[loop - 1].counter].bits);
-  std::reverse(trap.iterations.begin(), trap.iterations.end());
+  if (!anywhere) trap.iterations = iterations(in);
   return trap;
+}
+
+std::vector<int64_t> Task::iterations(const Instr& in) const {
+  std::vector<int64_t> out;
+  for (uint32_t loop = in.loop; loop; loop = code->loops[loop - 1].parent)
+    out.push_back(values[code->loops[loop - 1].counter].bits);
+  std::reverse(out.begin(), out.end());
+  return out;
 }
 
 const Instr* Task::record(const Instr& in, exec::Trap trap) {
@@ -81,18 +87,14 @@ exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, 
 
 const Instr* Task::trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
                                const TileType& shape) {
-  record(in, access_trap(in, address, bytes, write, index, shape));
-  return nullptr;
+  return record(in, access_trap(in, address, bytes, write, index, shape));
 }
 
 bool Task::goes_on() const { return worker->launch->options->faults != nullptr; }
 
 bool Task::note_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
                        const TileType& shape, uint64_t count) {
-  if (!goes_on()) {
-    trap_access(in, address, bytes, write, index, shape);
-    return false;
-  }
+  if (!goes_on()) return trap_access(in, address, bytes, write, index, shape);
   worker->launch->options->faults->note(in.op, program->linear, count,
                                         [&] { return access_trap(in, address, bytes, write, index, shape); });
   return true;
