@@ -75,9 +75,9 @@ Order mma_warp_order(const Encoding& mma) {
 
 // A basis list over (outer, inner) as a layout's input: pairs (value along a, value along b).
 LinearLayout two_dims(std::string_view a, std::string_view b, std::vector<Basis> registers,
-                      std::vector<Basis> lanes, int32_t a_size, int32_t b_size) {
+                      std::vector<Basis> lanes, int64_t a_size, int64_t b_size) {
   return {{{"register", std::move(registers)}, {"lane", std::move(lanes)}},
-          {{std::string(a), a_size}, {std::string(b), b_size}}};
+          {{std::string(a), static_cast<int32_t>(a_size)}, {std::string(b), static_cast<int32_t>(b_size)}}};
 }
 
 std::vector<Basis> powers(int axis, int64_t from, int64_t below) {
@@ -105,14 +105,8 @@ LinearLayout with_batch(LinearLayout tile, size_t rank) {
 LinearLayout wmma_cta(const Encoding& e) {
   const size_t rank = e.rank();
   if (!e.warps_per_cta.empty()) return identity_nd("warp", e.warps_per_cta, row_major(rank));
-  std::vector<OutDim> outs;
-  for (const std::string& name : dim_names(rank)) outs.push_back({name, 1});
-  for (const auto* bases : {&e.register_bases, &e.warp_bases}) {
-    for (const Basis& basis : *bases) {
-      for (size_t d = 0; d < rank; d++) outs[d].size = std::max(outs[d].size, basis[d] * 2);
-    }
-  }
-  return {{{"register", e.register_bases}, {"warp", e.warp_bases}}, outs};
+  return {{{"register", e.register_bases}, {"warp", e.warp_bases}},
+          reached(rank, {&e.register_bases, &e.warp_bases})};
 }
 
 LinearLayout without_k(const LinearLayout& layout, size_t k_dim) {
@@ -124,9 +118,7 @@ LinearLayout without_k(const LinearLayout& layout, size_t k_dim) {
   }
   // Register repeats along K are no repeats of this operand.
   for (InDim& in : ins) {
-    if (in.name != "register") continue;
-    std::erase_if(in.bases,
-                  [](const Basis& b) { return std::all_of(b.begin(), b.end(), [](int x) { return !x; }); });
+    if (in.name == "register") std::erase_if(in.bases, is_idle);
   }
   outs[d].size = 1;
   return {std::move(ins), std::move(outs)};
@@ -165,8 +157,7 @@ LinearLayout dot_of_mfma(const Encoding& e, std::span<const int64_t> shape) {
   const int64_t k_tile = e.k_width * lanes_along_k, k_size = std::max(k_tile, shape[k_dim]);
   LinearLayout layout =
       two_dims(names[k_dim], names[other_dim], joined({powers(0, 1, e.k_width), powers(0, k_tile, k_size)}),
-               joined({powers(1, 1, other), powers(0, e.k_width, k_tile)}), static_cast<int32_t>(k_size),
-               static_cast<int32_t>(other));
+               joined({powers(1, 1, other), powers(0, e.k_width, k_tile)}), k_size, other);
   layout = with_batch(std::move(layout), rank);
   if (!mfma.tiles_per_warp.empty()) {
     layout *= LinearLayout::identity(mfma.tiles_per_warp[other_dim], "register", names[other_dim]);
@@ -193,8 +184,8 @@ LinearLayout dot_of_wmma(const Encoding& e) {
     registers = joined({powers(0, 1, e.k_width), powers(0, e.k_width * 2, k_size), powers(1, 16, other)});
     lanes = joined({powers(1, 1, 16), powers(0, e.k_width, e.k_width * 2)});
   }
-  LinearLayout layout = two_dims(names[k_dim], names[other_dim], std::move(registers), std::move(lanes),
-                                 static_cast<int32_t>(k_size), static_cast<int32_t>(other));
+  LinearLayout layout =
+      two_dims(names[k_dim], names[other_dim], std::move(registers), std::move(lanes), k_size, other);
   return with_batch(std::move(layout), rank) * without_k(wmma_cta(wmma), k_dim);
 }
 
@@ -235,8 +226,7 @@ LinearLayout mfma_tile(const Encoding& e) {
     registers = joined({powers(0, 1, 4), powers(0, across, a_size)});
     lanes = joined({powers(1, 1, b_size), powers(0, 4, across)});
   }
-  LinearLayout layout = two_dims(a, b, std::move(registers), std::move(lanes), static_cast<int32_t>(a_size),
-                                 static_cast<int32_t>(b_size));
+  LinearLayout layout = two_dims(a, b, std::move(registers), std::move(lanes), a_size, b_size);
   const Order order = row_major(rank);
   layout = in_order(with_batch(std::move(layout), rank), order);
   if (!e.tiles_per_warp.empty()) layout *= identity_nd("register", e.tiles_per_warp, order);
@@ -261,8 +251,7 @@ LinearLayout wmma_tile(const Encoding& e) {
     registers = joined({powers(0, 1, 8), powers(0, 16, a_size), powers(1, 16, b_size)});
     lanes = joined({powers(1, 1, 16), powers(0, 8, 16)});
   }
-  LinearLayout layout = two_dims(a, b, std::move(registers), std::move(lanes), static_cast<int32_t>(a_size),
-                                 static_cast<int32_t>(b_size));
+  LinearLayout layout = two_dims(a, b, std::move(registers), std::move(lanes), a_size, b_size);
   return in_order(with_batch(std::move(layout), rank), row_major(rank)) * wmma_cta(e);
 }
 

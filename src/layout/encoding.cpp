@@ -86,11 +86,24 @@ LinearLayout not_smaller(LinearLayout layout, std::span<const OutDim> wanted) {
   return layout;
 }
 
-namespace {
-bool idle(const Basis& basis) {
+bool is_idle(const Basis& basis) {
   return std::all_of(basis.begin(), basis.end(), [](int x) { return x == 0; });
 }
-}  // namespace
+
+std::vector<OutDim> labelled(std::span<const int64_t> shape) {
+  std::vector<OutDim> outs;
+  const auto names = dim_names(shape.size());
+  for (size_t d = 0; d < shape.size(); d++) outs.push_back({names[d], static_cast<int32_t>(shape[d])});
+  return outs;
+}
+
+std::vector<OutDim> reached(size_t rank, std::initializer_list<const CgaBases*> bases) {
+  std::vector<OutDim> outs = labelled(std::vector<int64_t>(rank, 1));
+  for (const auto* list : bases)
+    for (const Basis& basis : *list)
+      for (size_t d = 0; d < rank; d++) outs[d].size = std::max(outs[d].size, basis[d] * 2);
+  return outs;
+}
 
 LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted, bool drop_registers) {
   std::vector<InDim> ins = layout.ins();
@@ -105,7 +118,7 @@ LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> want
         Basis& basis = in.bases[bit];
         const bool cut = basis[d] >= it->size;
         if (cut) basis[d] = 0;
-        if (cut && drop_registers && in.name == "register" && idle(basis)) {
+        if (cut && drop_registers && in.name == "register" && is_idle(basis)) {
           in.bases.erase(in.bases.begin() + static_cast<ptrdiff_t>(bit));
         } else {
           bit++;
@@ -119,30 +132,29 @@ LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> want
 
 namespace {
 
-std::vector<OutDim> labelled(std::span<const int64_t> shape) {
-  std::vector<OutDim> outs;
-  const auto names = dim_names(shape.size());
-  for (size_t d = 0; d < shape.size(); d++) outs.push_back({names[d], static_cast<int32_t>(shape[d])});
-  return outs;
+LinearLayout cga_layout(const CgaBases& bases, size_t rank) {
+  return {{{"block", bases}}, reached(rank, {&bases})};
 }
 
-LinearLayout cga_layout(const CgaBases& bases, size_t rank) {
-  std::vector<OutDim> outs;
-  for (const std::string& name : dim_names(rank)) outs.push_back({name, 1});
-  for (const Basis& basis : bases) {
-    for (size_t d = 0; d < rank; d++) outs[d].size = std::max(outs[d].size, basis[d] * 2);
-  }
-  return {{{"block", bases}}, outs};
+// Of a tensor divided among blocks: what each block has.
+std::vector<OutDim> share_of(std::span<const int64_t> shape, const LinearLayout& blocks) {
+  std::vector<OutDim> share = labelled(shape);
+  for (OutDim& out : share) out.size = std::max(1, out.size / blocks.out_size(out.name));
+  return share;
+}
+std::vector<int64_t> share_of(std::span<const int64_t> shape, const CgaBases& cga) {
+  std::vector<int64_t> sizes;
+  for (const OutDim& out : share_of(shape, not_larger(cga_layout(cga, shape.size()), labelled(shape))))
+    sizes.push_back(out.size);
+  return sizes;
 }
 
 // The layout of one block, filled up or cut to its share of the shape, times how the blocks divide the whole.
 LinearLayout with_blocks(LinearLayout tile, const CgaBases& cga, std::span<const int64_t> shape,
                          bool drop_registers = false) {
   const auto names = dim_names(shape.size());
-  const std::vector<OutDim> whole = labelled(shape);
-  LinearLayout blocks = not_larger(cga_layout(cga, shape.size()), whole);
-  std::vector<OutDim> share = whole;
-  for (OutDim& out : share) out.size = std::max(1, out.size / blocks.out_size(out.name));
+  const LinearLayout blocks = not_larger(cga_layout(cga, shape.size()), labelled(shape));
+  const std::vector<OutDim> share = share_of(shape, blocks);
   tile = not_larger(not_smaller(std::move(tile), share), share, drop_registers);
   return (tile * blocks).transpose_outs(names);
 }
@@ -152,7 +164,7 @@ LinearLayout slice(const LinearLayout& parent, size_t dim, size_t rank) {
   const LinearLayout cut = parent.without_out(dim_names(rank)[dim]);
   std::vector<InDim> ins = cut.ins();
   for (InDim& in : ins) {
-    if (in.name == "register") std::erase_if(in.bases, idle);
+    if (in.name == "register") std::erase_if(in.bases, is_idle);
   }
   std::vector<OutDim> outs = cut.outs();
   const auto names = dim_names(outs.size());
@@ -193,19 +205,15 @@ Result<LinearLayout> explicit_layout(const Encoding& encoding, std::span<const i
 
 // Pieces of the parent's layout, one after the other.
 Result<LinearLayout> partitioned_layout(const Encoding& e, std::span<const int64_t> shape) {
-  const std::vector<OutDim> outs = labelled(shape);
-  const LinearLayout blocks = not_larger(cga_layout(e.cga, shape.size()), outs);
-  std::vector<int64_t> piece;
-  for (const OutDim& out : outs) piece.push_back(std::max(1, out.size / blocks.out_size(out.name)));
+  std::vector<int64_t> piece = share_of(shape, e.cga);
   const auto dim = static_cast<size_t>(e.dim);
   if (e.dim < 0 || dim >= piece.size() || e.pieces < 1 || piece[dim] % e.pieces != 0)
     return failure("#ttg.partitioned_shared of " + std::to_string(e.pieces) + " pieces along dimension " +
                    std::to_string(e.dim) + " cannot divide a shape of " + shape_str(shape));
   piece[dim] /= e.pieces;
-  auto layout = to_linear_layout(*e.parent, piece);
-  if (!layout) return layout;
-  *layout *= LinearLayout::identity(e.pieces, "offset", outs[dim].name);
-  return with_blocks(*std::move(layout), e.cga, shape);
+  LinearLayout layout = TRY(to_linear_layout(*e.parent, piece));
+  layout *= LinearLayout::identity(e.pieces, "offset", dim_names(piece.size())[dim]);
+  return with_blocks(std::move(layout), e.cga, shape);
 }
 
 }  // namespace
@@ -245,19 +253,13 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
         return failure("#ttg.slice has no dimension " + std::to_string(encoding.dim));
       std::vector<int64_t> expanded(shape.begin(), shape.end());
       expanded.insert(expanded.begin() + encoding.dim, 1);
-      auto parent = to_linear_layout(*encoding.parent, expanded);
-      if (!parent) return parent;
-      return slice(*parent, encoding.dim, expanded.size());
+      return slice(TRY(to_linear_layout(*encoding.parent, expanded)), encoding.dim, expanded.size());
     }
-    case EncodingKind::kDotOperand: {
-      auto tile = dot_operand_tile(encoding, shape);
-      if (!tile) return tile;
-      return with_blocks(std::move(*tile), operand_cga(encoding), shape);
-    }
-    case EncodingKind::kNvidiaMma: {
+    case EncodingKind::kDotOperand:
+      return with_blocks(TRY(dot_operand_tile(encoding, shape)), operand_cga(encoding), shape);
+    case EncodingKind::kNvidiaMma:
       if (encoding.version == 1) return failure("#ttg.nvidia_mma of version 1 (Volta) is not supported");
       return with_blocks(mma_tile(encoding), encoding.cga, shape);
-    }
     case EncodingKind::kAmdMfma:
       return with_blocks(mfma_tile(encoding), encoding.cga, shape);
     case EncodingKind::kAmdWmma:
@@ -265,13 +267,8 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
     case EncodingKind::kSwizzledShared:
     case EncodingKind::kRotatingShared:
       return with_blocks(swizzled_tile(encoding, shape), encoding.cga, shape);
-    case EncodingKind::kNvmmaShared: {
-      std::vector<OutDim> outs = labelled(shape);
-      LinearLayout blocks = not_larger(cga_layout(encoding.cga, shape.size()), outs);
-      std::vector<int64_t> share;
-      for (const OutDim& out : outs) share.push_back(std::max(1, out.size / blocks.out_size(out.name)));
-      return with_blocks(nvmma_tile(encoding, share), encoding.cga, shape);
-    }
+    case EncodingKind::kNvmmaShared:
+      return with_blocks(nvmma_tile(encoding, share_of(shape, encoding.cga)), encoding.cga, shape);
     case EncodingKind::kPaddedShared:
       if (encoding.linear.outs().empty())
         return with_blocks(ordered_tile(encoding.order, shape), encoding.cga, shape);

@@ -17,11 +17,8 @@ LinearLayout ordered_tile(std::span<const int64_t> order, std::span<const int64_
 LinearLayout swizzled_tile(const Encoding& e, std::span<const int64_t> shape) {
   const auto names = dim_names(shape.size());
   std::vector<int64_t> share(shape.begin(), shape.end());
-  for (size_t d = 0; d < share.size(); d++) {
-    int64_t blocks = 1;
-    for (const Basis& basis : e.cga) blocks = std::max<int64_t>(blocks, basis[d] * 2);
-    share[d] = std::max<int64_t>(1, share[d] / blocks);
-  }
+  const std::vector<OutDim> blocks = reached(share.size(), {&e.cga});
+  for (size_t d = 0; d < share.size(); d++) share[d] = std::max<int64_t>(1, share[d] / blocks[d].size);
   if (shape.size() == 1) return LinearLayout::identity(share[0], "offset", names[0]);
   const int64_t cols = share[e.order[0]], rows = share[e.order[1]];
   InDim offset{"offset", {}};
@@ -43,8 +40,7 @@ LinearLayout swizzled_tile(const Encoding& e, std::span<const int64_t> shape) {
 LinearLayout nvmma_tile(const Encoding& e, std::span<const int64_t> shape) {
   const size_t rank = shape.size();
   const auto names = dim_names(rank);
-  std::vector<OutDim> whole;
-  for (size_t d = 0; d < rank; d++) whole.push_back({names[d], static_cast<int32_t>(shape[d])});
+  const std::vector<OutDim> whole = labelled(shape);
 
   // A TMA copy moves boxes of at most 256 a side, and one swizzle atom along the contiguous dimension.
   std::vector<int64_t> box(shape.begin(), shape.end());
@@ -97,13 +93,14 @@ LinearLayout nvmma_tile(const Encoding& e, std::span<const int64_t> shape) {
   return not_smaller(std::move(layout), whole);
 }
 
+// Twice along a dimension, in further columns, until its size is not below `below`.
+static void repeat(LinearLayout& tile, std::string_view dim, int64_t size, int64_t below) {
+  for (; size < below; size *= 2) tile *= LinearLayout::identity(2, "col", dim);
+}
+
 base::Result<LinearLayout> tensor_memory_layout(const Encoding& e, std::span<const int64_t> shape) {
-  int64_t share[2] = {shape[0], shape[1]};
-  std::vector<OutDim> block_outs{{"dim0", 1}, {"dim1", 1}};
-  for (const Basis& basis : e.cga) {
-    for (int d = 0; d < 2; d++) block_outs[d].size = std::max(block_outs[d].size, basis[d] * 2);
-  }
-  for (int d = 0; d < 2; d++) share[d] /= block_outs[d].size;
+  const std::vector<OutDim> block_outs = reached(2, {&e.cga});
+  const int64_t share[2] = {shape[0] / block_outs[0].size, shape[1] / block_outs[1].size};
   if (share[0] < 1 || share[1] < 1) return base::failure("tensor memory: more blocks than rows or columns");
   const int64_t n = std::min(e.block_n, e.fp4_padded ? share[1] : share[1]);
   LinearLayout tile = LinearLayout::zeros(e.fp4_padded ? 2 : e.col_stride, "col", "dim1");
@@ -131,34 +128,24 @@ base::Result<LinearLayout> tensor_memory_layout(const Encoding& e, std::span<con
   } else {
     tile = LinearLayout::identity(e.block_m, "row", "dim0") * tile * LinearLayout::identity(n, "col", "dim1");
   }
-  for (int64_t c = done_n; c < share[1]; c *= 2) tile *= LinearLayout::identity(2, "col", "dim1");
-  for (int64_t r = done_m; r < share[0]; r *= 2) tile *= LinearLayout::identity(2, "col", "dim0");
-  const std::vector<OutDim> cut{{"dim0", static_cast<int32_t>(share[0])},
-                                {"dim1", static_cast<int32_t>(share[1])}};
-  return not_larger(tile, cut) * LinearLayout({{"block", e.cga}}, block_outs);
+  repeat(tile, "dim1", done_n, share[1]);
+  repeat(tile, "dim0", done_m, share[0]);
+  return not_larger(tile, labelled(share)) * LinearLayout({{"block", e.cga}}, block_outs);
 }
 
 base::Result<LinearLayout> tensor_memory_scales_layout(const Encoding& e, std::span<const int64_t> shape) {
   // 32 rows by 4 columns of bytes, the same in each of the four warps' lanes; then blocks of rows, then
   // of columns.
-  std::vector<OutDim> block_outs{{"dim0", 1}, {"dim1", 1}};
-  for (const Basis& basis : e.cga) {
-    for (int d = 0; d < 2; d++) block_outs[d].size = std::max(block_outs[d].size, basis[d] * 2);
-  }
-  const int32_t rows = static_cast<int32_t>(shape[0]) / block_outs[0].size;
-  const int32_t cols = static_cast<int32_t>(shape[1]) / block_outs[1].size;
+  const std::vector<OutDim> block_outs = reached(2, {&e.cga});
+  const int64_t share[2] = {shape[0] / block_outs[0].size, shape[1] / block_outs[1].size};
   LinearLayout tile = LinearLayout::identity(32, "row", "dim0") * LinearLayout::zeros(4, "row", "dim0") *
                       LinearLayout::identity(4, "col", "dim1");
   // Blocks come in pairs of 32 rows; rows first, unless the encoding says columns first.
-  if (e.order.size() == 2 && e.order[0] == 1) {
-    for (int32_t c = 4; c < cols; c *= 2) tile *= LinearLayout::identity(2, "col", "dim1");
-    for (int32_t r = 32; r < std::max(rows, 64); r *= 2) tile *= LinearLayout::identity(2, "col", "dim0");
-  } else {
-    for (int32_t r = 32; r < std::max(rows, 64); r *= 2) tile *= LinearLayout::identity(2, "col", "dim0");
-    for (int32_t c = 4; c < cols; c *= 2) tile *= LinearLayout::identity(2, "col", "dim1");
-  }
-  const std::vector<OutDim> cut{{"dim0", rows}, {"dim1", cols}};
-  return not_larger(tile, cut) * LinearLayout({{"block", e.cga}}, block_outs);
+  const bool columns_first = e.order.size() == 2 && e.order[0] == 1;
+  if (columns_first) repeat(tile, "dim1", 4, share[1]);
+  repeat(tile, "dim0", 32, std::max<int64_t>(share[0], 64));
+  if (!columns_first) repeat(tile, "dim1", 4, share[1]);
+  return not_larger(tile, labelled(share)) * LinearLayout({{"block", e.cga}}, block_outs);
 }
 
 }  // namespace triton_runner::layout

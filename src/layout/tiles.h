@@ -14,6 +14,11 @@ LinearLayout not_smaller(LinearLayout layout, std::span<const OutDim> wanted);
 LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted,
                         bool drop_registers = false);
 
+// dim0, dim1, ... with the sizes of a shape; and with those that bases of an input reach.
+std::vector<OutDim> labelled(std::span<const int64_t> shape);
+std::vector<OutDim> reached(size_t rank, std::initializer_list<const CgaBases*> bases);
+bool is_idle(const Basis& basis);  // leads nowhere
+
 // well_formed.cpp: whether the parameters of an encoding are such as a tensor of `rank` dimensions can have. The
 // tiles below rely on it. Of a slice's or dot operand's parent only what they need themselves.
 base::Status well_formed(const Encoding& encoding, size_t rank);

@@ -52,28 +52,22 @@ bool isa_available(Isa isa) {
 
 Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
 
+static std::optional<Isa> find_isa(std::string_view name) {  // if it is available
+  for (Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512})
+    if (isa_name(isa) == name && isa_available(isa)) return isa;
+  return {};
+}
+
 bool limit_isa(std::string_view name) {
-  for (Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa_name(isa) != name) continue;
-    if (!isa_available(isa)) return false;
-    limit().store(isa, std::memory_order_relaxed);
-    return force_isa("");
-  }
-  return false;
+  const std::optional<Isa> isa = find_isa(name);
+  if (isa) limit().store(*isa, std::memory_order_relaxed);
+  return isa && force_isa("");
 }
 
 bool force_isa(std::string_view name) {
-  if (name.empty()) {
-    chosen().store(best_isa(), std::memory_order_relaxed);
-    return true;
-  }
-  for (Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa_name(isa) != name) continue;
-    if (!isa_available(isa)) return false;
-    chosen().store(isa, std::memory_order_relaxed);
-    return true;
-  }
-  return false;
+  const std::optional<Isa> isa = name.empty() ? best_isa() : find_isa(name);
+  if (isa) chosen().store(*isa, std::memory_order_relaxed);
+  return isa.has_value();
 }
 
 std::string_view isa_name(Isa isa) {

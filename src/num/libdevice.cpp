@@ -86,39 +86,29 @@ double bessel_i(int order, double x) {
   return order % 2 != 0 && std::signbit(x) ? -value : value;
 }
 
-// Formulas in f64 for f32 (rounded once) and f64, of one to three operands.
-template <class T, auto formula, int arity>
+// Out = formula(A, B, B), of which it takes `arity` operands.
+template <auto formula, int arity, class Out, class A, class B = A>
 void loop(void* out, const void* a, const void* b, const void* c, int64_t n) {
-  auto* o = static_cast<T*>(out);
-  auto* x = static_cast<const T*>(a);
-  auto* y = static_cast<const T*>(b);
-  auto* z = static_cast<const T*>(c);
+  auto* o = static_cast<Out*>(out);
+  auto* x = static_cast<const A*>(a);
+  auto* y = static_cast<const B*>(b);
+  auto* z = static_cast<const B*>(c);
   for (int64_t i = 0; i < n; ++i)
-    o[i] = static_cast<T>(formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0));
+    o[i] = static_cast<Out>(formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0));
+}
+// A formula of f32 and f64: in f64, rounded once, or of either type.
+template <auto formula, int arity>
+Loop of_float(Type in) {
+  if (in == Type::kF32) return loop<formula, arity, float, float>;
+  return in == Type::kF64 ? loop<formula, arity, double, double> : nullptr;
 }
 
-template <class T>
-void nextafter_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    static_cast<T*>(out)[i] = std::nextafter(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
-}
-template <class T>
-void ldexp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
-  auto* exponent = static_cast<const int32_t*>(b);
-  for (int64_t i = 0; i < n; ++i)
-    static_cast<T*>(out)[i] = std::ldexp(static_cast<const T*>(a)[i], exponent[i]);
-}
-template <class T>
-void ilogb_loop(void* out, const void* a, const void*, const void*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    T x = static_cast<const T*>(a)[i];
-    constexpr int32_t kLowest = std::numeric_limits<int32_t>::min(),
-                      kHighest = std::numeric_limits<int32_t>::max();
-    static_cast<int32_t*>(out)[i] = x == 0 || std::isnan(x) ? kLowest
-                                    : std::isinf(x)         ? kHighest
-                                                            : std::ilogb(x);
-  }
-}
+constexpr auto kNextAfter = [](auto x, auto y, auto) { return std::nextafter(x, y); };
+constexpr auto kLdexp = [](auto x, int32_t exponent, auto) { return std::ldexp(x, exponent); };
+constexpr auto kIlogb = [](auto x, auto, auto) {
+  using Limits = std::numeric_limits<int32_t>;
+  return x == 0 || std::isnan(x) ? Limits::min() : std::isinf(x) ? Limits::max() : std::ilogb(x);
+};
 
 // Float to integer after rounding to an integer by kRound; then as fptosi, fptoui do.
 using Round = double (*)(double);
@@ -145,29 +135,14 @@ Loop to_int(Type in, Type out) {
   return nullptr;
 }
 
-// Integers of 32 bits (brev and ffs also 64).
-template <auto formula, int arity>
-void int_loop(void* out, const void* a, const void* b, const void* c, int64_t n) {
-  auto* x = static_cast<const uint32_t*>(a);
-  auto* y = static_cast<const uint32_t*>(b);
-  auto* z = static_cast<const uint32_t*>(c);
-  for (int64_t i = 0; i < n; ++i)
-    static_cast<uint32_t*>(out)[i] = formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0);
-}
 template <class T>
 T reversed(T x) {
   T result = 0;
   for (size_t i = 0; i < sizeof(T) * 8; ++i) result = static_cast<T>(result << 1 | (x >> i & 1));
   return result;
 }
-void brev64(void* out, const void* a, const void*, const void*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    static_cast<uint64_t*>(out)[i] = reversed(static_cast<const uint64_t*>(a)[i]);
-}
-void ffs64(void* out, const void* a, const void*, const void*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    static_cast<int32_t*>(out)[i] = __builtin_ffsll(static_cast<const int64_t*>(a)[i]);
-}
+constexpr auto kBrev64 = [](uint64_t x, auto, auto) { return reversed(x); };
+constexpr auto kFfs64 = [](uint64_t x, auto, auto) { return __builtin_ffsll(static_cast<int64_t>(x)); };
 // PTX's prmt: each selector nibble picks a byte of b:a, or replicates its sign.
 uint32_t byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
   uint64_t bytes = a | static_cast<uint64_t>(b) << 32;
@@ -186,26 +161,22 @@ int64_t wide(uint32_t x) { return static_cast<int32_t>(x); }
 
 Loop find_libdevice(Functor functor, Type in, Type out) {
   if (in == Type::kTF32) in = out = Type::kF32;
-  bool f32 = in == Type::kF32, f64 = in == Type::kF64;
 #define FLOAT(name, arity, ...)                                                               \
   case Functor::name: {                                                                       \
     constexpr auto formula = []([[maybe_unused]] double x, [[maybe_unused]] double y,         \
                                 [[maybe_unused]] double z) -> double { return __VA_ARGS__; }; \
-    if (in == out && f32) return loop<float, formula, arity>;                                 \
-    if (in == out && f64) return loop<double, formula, arity>;                                \
-    return nullptr;                                                                           \
+    return in == out ? of_float<formula, arity>(in) : nullptr;                                \
   }
-#define INT(name, arity, ...)                                                             \
-  case Functor::name: {                                                                   \
-    constexpr auto formula = []([[maybe_unused]] uint32_t x, [[maybe_unused]] uint32_t y, \
-                                [[maybe_unused]] uint32_t z) -> uint32_t {                \
-      return static_cast<uint32_t>(__VA_ARGS__);                                          \
-    };                                                                                    \
-    if (in == Type::kI32 && out == Type::kI32) return int_loop<formula, arity>;           \
-    return nullptr;                                                                       \
+#define INT(name, arity, ...)                                                                  \
+  case Functor::name: {                                                                        \
+    constexpr auto formula = []([[maybe_unused]] uint32_t x, [[maybe_unused]] uint32_t y,      \
+                                [[maybe_unused]] uint32_t z) { return __VA_ARGS__; };          \
+    return in == Type::kI32 && out == in ? loop<formula, arity, uint32_t, uint32_t> : nullptr; \
   }
-  if (in == Type::kI64 && functor == Functor::brev) return out == Type::kI64 ? brev64 : nullptr;
-  if (in == Type::kI64 && functor == Functor::ffs) return out == Type::kI32 ? ffs64 : nullptr;
+  if (in == Type::kI64 && functor == Functor::brev)
+    return out == in ? loop<kBrev64, 1, uint64_t, uint64_t> : nullptr;
+  if (in == Type::kI64 && functor == Functor::ffs)
+    return out == Type::kI32 ? loop<kFfs64, 1, int32_t, uint64_t> : nullptr;
   switch (functor) {
     FLOAT(rcp, 1, 1 / x)
     FLOAT(sinpi, 1, sinpi(x))
@@ -237,11 +208,15 @@ Loop find_libdevice(Functor functor, Type in, Type out) {
     INT(sad, 3, std::abs(wide(x) - wide(y)) + z)
     INT(usad, 3, (x > y ? x - y : y - x) + z)
     case Functor::nextafter:
-      return in != out ? nullptr : f32 ? nextafter_loop<float> : f64 ? nextafter_loop<double> : nullptr;
+      return in == out ? of_float<kNextAfter, 2>(in) : nullptr;
     case Functor::ldexp:
-      return in != out ? nullptr : f32 ? ldexp_loop<float> : f64 ? ldexp_loop<double> : nullptr;
+      if (in != out) return nullptr;
+      if (in == Type::kF32) return loop<kLdexp, 2, float, float, int32_t>;
+      return in == Type::kF64 ? loop<kLdexp, 2, double, double, int32_t> : nullptr;
     case Functor::ilogb:
-      return out != Type::kI32 ? nullptr : f32 ? ilogb_loop<float> : f64 ? ilogb_loop<double> : nullptr;
+      if (out != Type::kI32) return nullptr;
+      if (in == Type::kF32) return loop<kIlogb, 1, int32_t, float>;
+      return in == Type::kF64 ? loop<kIlogb, 1, int32_t, double> : nullptr;
     case Functor::fptosi_rn:
       return to_int<true, half_even>(in, out);
     case Functor::fptosi_rd:

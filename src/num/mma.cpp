@@ -19,6 +19,7 @@ namespace {
 static_assert(kMmaMaxInRegisters * kMmaSpread <= kMmaMaxK * 16);  // floats of MmaRows
 
 const MmaTable& table() { return NUM_OF_ISA(current_isa(), mma_table); }
+const MmaOperands& operands() { return NUM_OF_ISA(current_isa(), mma_operands); }
 
 constexpr std::string_view kMeasured = "measured: H100";
 constexpr std::string_view kXie = "paper: Xie et al. 2025, arXiv 2511.10909";
@@ -93,9 +94,9 @@ Range measure(const MmaPlan& plan, MmaType type, const float* value, T* exponent
   int lowest = plan.model.converted && !wide ? -14 : lowest_exponent(type);
   MmaRange range;
   if constexpr (sizeof(T) == 2)
-    range = table().row_exponents(value, exponent, n, lowest);
+    range = operands().row_exponents(value, exponent, n, lowest);
   else
-    range = table().column_exponents(value, exponent, n, lowest);
+    range = operands().column_exponents(value, exponent, n, lowest);
   Range r{range.high >= 128, range.low, range.high};
   if (r.special) {  // the range of the finite ones
     r.high = kMmaNoExponent;
@@ -141,7 +142,7 @@ bool is_special(const MmaStep& s, int row, int column, float c) {
 
 void run_step(const MmaStep& s, bool special) {
   int64_t n = int64_t{16} * s.columns;
-  if (!special && table().look_at_sums(s.sums, n) != MmaSums::kSpecial) return table().exact_wide(s);
+  if (!special && operands().look_at_sums(s.sums, n) != MmaSums::kSpecial) return table().exact_wide(s);
   std::vector<float> before(s.sums, s.sums + n);
   // Infinities of B that meet elements which a sparse row does not have are no products.
   std::vector<float> finite(s.b, s.b + s.b_stride * (s.columns - 1) + s.k);
@@ -308,14 +309,14 @@ void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const void* const* tiles, 
   const int n = plan.a_tiles(), elements = 128 / mma_bits(plan.a), halves = rows / 8;
   if (plan.in_registers) {
     for (int i = 0; i < 2 * n; ++i)
-      table().spread_rows(code_of(plan.a), tiles[i],
-                          out.value + i / 2 * elements * kMmaSpread + i % 2 * kMmaSpread / 2);
+      operands().spread_rows(code_of(plan.a), tiles[i],
+                             out.value + i / 2 * elements * kMmaSpread + i % 2 * kMmaSpread / 2);
     return;
   }
   if (halves == 1) std::memset(out.value, 0, sizeof(float) * 16 * static_cast<size_t>(plan.k));
   for (int i = 0; i < n; ++i)
     for (int h = 0; h < halves; ++h)
-      table().rows(code_of(plan.a), tiles[halves * i + h], out.value + i * elements * 16 + 8 * h);
+      operands().rows(code_of(plan.a), tiles[halves * i + h], out.value + i * elements * 16 + 8 * h);
   finish_rows(plan, out);
 }
 
@@ -335,11 +336,11 @@ void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const voi
   float* value = out.value.data() + first * plan.k;
   if (plan.in_registers) {
     for (int i = 0; i < plan.b_tiles(); ++i)
-      table().sorted_rows(code_of(plan.b), tiles[i], value + 8 * i * elements);
+      operands().sorted_rows(code_of(plan.b), tiles[i], value + 8 * i * elements);
     return;
   }
   for (int i = 0; i < plan.b_tiles(); ++i)
-    table().columns(code_of(plan.b), tiles[i], value + i * elements, plan.k);
+    operands().columns(code_of(plan.b), tiles[i], value + i * elements, plan.k);
   if (plan.b_sign < 0) negate(value, int64_t{8} * plan.k);
   if (first == 0) {
     out.special = false;
@@ -405,7 +406,8 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
   }
   const bool narrow = !special && plan.scale == MmaScale::kNone && is_narrow(a, b);
   for (int done = 0; done < plan.k; done += s.k) {
-    const bool ordinary = narrow && table().look_at_sums(s.sums, int64_t{16} * columns) == MmaSums::kOrdinary;
+    const bool ordinary =
+        narrow && operands().look_at_sums(s.sums, int64_t{16} * columns) == MmaSums::kOrdinary;
     // Ordinary sums stay so, but those of f16 may become infinite.
     s.k = ordinary && !s.f16 ? plan.k - done : std::min(s.block, plan.k - done);
     ordinary ? table().exact(&s, 1) : run_step(s, special);
@@ -427,12 +429,12 @@ void mma_widen(MmaType type, const void* bytes, float* out) {
   float all[8 * 32];
   std::memcpy(tile, bytes, 16);
   int n = 128 / mma_bits(type);
-  table().columns(code_of(type), tile, all, n);
+  operands().columns(code_of(type), tile, all, n);
   std::copy_n(all, n, out);
 }
 
 void mma_load_sums(MmaSum sum, void* sums, const uint32_t* const* registers) {
-  if (sum != MmaSum::kF16) return table().load_f32(static_cast<uint32_t*>(sums), registers);
+  if (sum != MmaSum::kF16) return operands().load_f32(static_cast<uint32_t*>(sums), registers);
   auto* out = static_cast<float*>(sums);
   for (int half = 0; half < 2; ++half)  // lane 4 r + t holds columns 2 t and 2 t + 1 of row r
     for (int r = 0; r < 8; ++r) {
@@ -443,7 +445,7 @@ void mma_load_sums(MmaSum sum, void* sums, const uint32_t* const* registers) {
 }
 
 void mma_store_sums(MmaSum sum, const void* sums, uint32_t* const* registers) {
-  if (sum != MmaSum::kF16) return table().store_f32(static_cast<const uint32_t*>(sums), registers);
+  if (sum != MmaSum::kF16) return operands().store_f32(static_cast<const uint32_t*>(sums), registers);
   auto* in = static_cast<const float*>(sums);
   for (int half = 0; half < 2; ++half)
     for (int r = 0; r < 8; ++r)

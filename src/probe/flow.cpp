@@ -17,42 +17,24 @@ class Jumps {
   explicit Jumps(const sass::Function& f) : f_(f) {
     for (uint32_t i = 0; i < f.body.size(); ++i) {
       if (f.body[i].name == "CALL") returns_.push_back(i + 1);
-      if (const auto to = label(f.body[i])) {
-        labels_.push_back(*to);
-        if (f.body[i].name == "BSSY") regions_.push_back(*to);
-      }
+      const auto to = sass::target_of(f, f.body[i]);
+      if (to) labels_.push_back(static_cast<uint32_t>(*to));
+      if (to && f.body[i].name == "BSSY") regions_.push_back(static_cast<uint32_t>(*to));
     }
   }
 
   std::vector<uint32_t> next(uint32_t i) const {
+    using enum sass::Leads;
     const sass::Instruction& in = f_.body[i];
-    const auto to = label(in);
+    const sass::Leads leads = sass::leads_of(in);
+    const auto to = sass::target_of(f_, in);
     std::vector<uint32_t> out;
-    bool falls = !sass::is_always(in);
-    if (in.name == "BRA" || in.name == "WARPSYNC") {
-      if (to) out.push_back(*to);
-      falls |= in.name == "WARPSYNC" || in.operands.size() > 1;
-    } else if (in.name == "CALL") {
-      if (to) out.push_back(*to);
-      falls |= !to;
-    } else if (in.name == "RET") {
-      out = returns_;
-    } else if (in.name == "BSYNC") {
-      out = regions_;
-      falls = true;
-    } else if (in.name.starts_with("BRX") || in.name.starts_with("JM")) {
-      out = labels_;
-    } else if (in.name != "EXIT" && in.name != "KILL") {
-      falls = true;
-    }
-    if (falls) out.push_back(i + 1);
+    if (leads == kReturn) out = returns_;
+    if (leads == kMeet) out = regions_;
+    if (leads == kAnywhere) out = labels_;
+    if (to && (leads == kLabel || leads == kCall)) out.push_back(static_cast<uint32_t>(*to));
+    if (sass::goes_on(in) || (leads == kCall && !to)) out.push_back(i + 1);
     return out;
-  }
-
-  std::optional<uint32_t> label(const sass::Instruction& in) const {
-    const sass::Operand* o = sass::label_of(in);
-    if (!o) return {};
-    return static_cast<uint32_t>(sass::index_of(f_, static_cast<uint64_t>(o->integer)));
   }
 
  private:
@@ -100,7 +82,7 @@ Flow flow_of(const sass::Module& module, const sass::Function& f) {
       step.reads.push_back(number(*sass::register_named(sass::name_of(r))));
     for (const uint32_t code : sass::results_of(module, in)) step.writes.push_back(number(code));
     step.guarded = !sass::is_always(in);
-    step.forgets = in.name == "CALL" && !jumps.label(in);
+    step.forgets = in.name == "CALL" && !sass::target_of(f, in);
     step.line = module.location(in.offset).line;
     step.ptx_line = static_cast<int>(in.ptx_line);
     step.text = module.text().substr(in.offset, in.length);

@@ -5,6 +5,7 @@
 #include <cfloat>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <system_error>
 
 #include "parser.h"
@@ -50,45 +51,55 @@ enum class Operator : uint8_t {
 
 struct Sign {
   Operator op = Operator::kNone;
-  int length = 0;
   int level = 0;  // how strongly it binds: 1 is ?:
+  std::string_view text;
 };
+
+// Longer ones come before those that they begin with.
+constexpr Sign kSigns[] = {
+    {Operator::kQuestion, 1, "?"},  {Operator::kOrElse, 2, "||"},    {Operator::kAndAlso, 3, "&&"},
+    {Operator::kOr, 4, "|"},        {Operator::kXor, 5, "^"},        {Operator::kAnd, 6, "&"},
+    {Operator::kEqual, 7, "=="},    {Operator::kNotEqual, 7, "!="},  {Operator::kLeft, 9, "<<"},
+    {Operator::kRight, 9, ">>"},    {Operator::kLessEqual, 8, "<="}, {Operator::kGreaterEqual, 8, ">="},
+    {Operator::kLess, 8, "<"},      {Operator::kGreater, 8, ">"},    {Operator::kAdd, 10, "+"},
+    {Operator::kSubtract, 10, "-"}, {Operator::kMultiply, 11, "*"},  {Operator::kDivide, 11, "/"},
+    {Operator::kRemainder, 11, "%"}};
 
 // The operator that stands here, if one does. A '%' before a letter or digit begins a register.
 Sign operator_at(const char* p) {
+  for (const Sign& sign : kSigns)
+    if (*p == sign.text[0] && (sign.text.size() == 1 || p[1] == sign.text[1]))
+      return sign.op == Operator::kRemainder && is_name_byte(p[1]) ? Sign{} : sign;
+  return {};
+}
+
+// What the operators give that integers of both signs and floats have; nothing for the others.
+template <class T>
+std::optional<bool> compared(Operator op, T x, T y) {
   using enum Operator;
-  switch (*p) {
-    case '?':
-      return {kQuestion, 1, 1};
-    case '|':
-      return p[1] == '|' ? Sign{kOrElse, 2, 2} : Sign{kOr, 1, 4};
-    case '&':
-      return p[1] == '&' ? Sign{kAndAlso, 2, 3} : Sign{kAnd, 1, 6};
-    case '^':
-      return {kXor, 1, 5};
-    case '=':
-      return p[1] == '=' ? Sign{kEqual, 2, 7} : Sign{};
-    case '!':
-      return p[1] == '=' ? Sign{kNotEqual, 2, 7} : Sign{};
-    case '<':
-      return p[1] == '<' ? Sign{kLeft, 2, 9} : p[1] == '=' ? Sign{kLessEqual, 2, 8} : Sign{kLess, 1, 8};
-    case '>':
-      return p[1] == '>'   ? Sign{kRight, 2, 9}
-             : p[1] == '=' ? Sign{kGreaterEqual, 2, 8}
-                           : Sign{kGreater, 1, 8};
-    case '+':
-      return {kAdd, 1, 10};
-    case '-':
-      return {kSubtract, 1, 10};
-    case '*':
-      return {kMultiply, 1, 11};
-    case '/':
-      return {kDivide, 1, 11};
-    case '%':
-      return is_name_byte(p[1]) ? Sign{} : Sign{kRemainder, 1, 11};
+  switch (op) {
+    case kEqual:
+      return x == y;
+    case kNotEqual:
+      return x != y;
+    case kLess:
+      return x < y;
+    case kLessEqual:
+      return x <= y;
+    case kGreater:
+      return x > y;
+    case kGreaterEqual:
+      return x >= y;
     default:
       return {};
   }
+}
+template <class T>
+std::optional<T> computed(Operator op, T x, T y) {
+  if (op == Operator::kAdd) return x + y;
+  if (op == Operator::kSubtract) return x - y;
+  if (op == Operator::kMultiply) return x * y;
+  return {};
 }
 
 constexpr const char* kNoDivision = "a division by zero in a constant";
@@ -205,16 +216,14 @@ bool Parser::literal(Constant* out) {
 }
 
 bool Parser::unary(Constant* out, int depth) {
-  skip();
-  const uint32_t at = here();
+  const uint32_t at = next_at();
   if (depth == kDeepestConstant) return fail(at, "a constant with fewer parentheses and signs in each other");
   const char c = *p_;
   if (c == '(') {
     ++p_;
     skip();
     if (*p_ == '.' && !is_digit(p_[1])) {  // (.s64) or (.u64)
-      ++p_;
-      const std::string_view type = identifier();
+      const std::string_view type = after_dot();
       if (type != "s64" && type != "u64") return fail(at, "a constant is cast to .s64 or .u64");
       if (!expect(')', "the type of a cast") || !unary(out, depth + 1)) return false;
       if (!out->is_integer()) return fail(at, "a cast is for integers, and this is a float");
@@ -252,36 +261,16 @@ bool Parser::unary(Constant* out, int depth) {
 bool Parser::combine_floats(int op, Constant* a, const Constant& b, uint32_t at) {
   using enum Operator;
   const double x = as_double(*a), y = as_double(b);
-  const auto truth = [&](bool value) { return *a = Constant(value, false), true; };
   const auto number = [&](double value) {
     // The NaN of an x86 processor, wherever this runs.
     const bool made = std::isnan(value) && !std::isnan(x) && !std::isnan(y);
     return *a = Constant(of_double(made ? std::bit_cast<double>(uint64_t{0xfff8000000000000}) : value)), true;
   };
-  switch (static_cast<Operator>(op)) {
-    case kAdd:
-      return number(x + y);
-    case kSubtract:
-      return number(x - y);
-    case kMultiply:
-      return number(x * y);
-    case kDivide:
-      return y == 0 ? fail(at, kNoDivision) : number(x / y);
-    case kEqual:
-      return truth(x == y);
-    case kNotEqual:
-      return truth(x != y);
-    case kLess:
-      return truth(x < y);
-    case kLessEqual:
-      return truth(x <= y);
-    case kGreater:
-      return truth(x > y);
-    case kGreaterEqual:
-      return truth(x >= y);
-    default:
-      return fail(at, "this operator is for integers, and these are floats");
-  }
+  const auto what = static_cast<Operator>(op);
+  if (const auto value = compared(what, x, y)) return *a = Constant(*value, false), true;
+  if (what == kDivide) return y == 0 ? fail(at, kNoDivision) : number(x / y);
+  if (const auto value = computed(what, x, y)) return number(*value);
+  return fail(at, "this operator is for integers, and these are floats");
 }
 
 // a = a `op` b.
@@ -298,35 +287,19 @@ bool Parser::combine(int op, Constant* a, const Constant& b, uint32_t at) {
   const bool is_unsigned = a->is_unsigned || b.is_unsigned;
   const auto truth = [&](bool value) { return *a = Constant(value, false), true; };
   const auto number = [&](uint64_t value) { return *a = Constant(value, is_unsigned), true; };
+  if (const auto value = is_unsigned ? compared(what, x, y) : compared(what, sx, sy)) return truth(*value);
+  if (const auto value = computed(what, x, y)) return number(*value);
   switch (what) {
     case kOrElse:
       return truth(x || y);
     case kAndAlso:
       return truth(x && y);
-    case kEqual:
-      return truth(x == y);
-    case kNotEqual:
-      return truth(x != y);
-    case kLess:
-      return truth(is_unsigned ? x < y : sx < sy);
-    case kLessEqual:
-      return truth(is_unsigned ? x <= y : sx <= sy);
-    case kGreater:
-      return truth(is_unsigned ? x > y : sx > sy);
-    case kGreaterEqual:
-      return truth(is_unsigned ? x >= y : sx >= sy);
     case kOr:
       return number(x | y);
     case kXor:
       return number(x ^ y);
     case kAnd:
       return number(x & y);
-    case kAdd:
-      return number(x + y);
-    case kSubtract:
-      return number(x - y);
-    case kMultiply:
-      return number(x * y);
     case kDivide:
       if (y == 0) return no_division();
       if (is_unsigned) return number(x / y);
@@ -356,7 +329,7 @@ bool Parser::conditional(Constant* out, int level, int depth) {
       return true;
     }
     const uint32_t at = here();
-    p_ += symbol.length;
+    p_ += symbol.text.size();
     if (symbol.op == Operator::kQuestion) {
       Constant yes, no;
       if (!conditional(&yes, 1, depth + 1) || !expect(':', "a constant after '?'") ||
@@ -398,8 +371,7 @@ bool Parser::integer(int64_t* out, const char* of) {
 }
 
 bool Parser::unsigned_integer(uint64_t* out, const char* of) {
-  skip();
-  const uint32_t at = here();
+  const uint32_t at = next_at();
   if (*p_ == '-') return fail(at, std::string(of) + " cannot be negative");
   if (!at_constant() || *p_ == '+' || *p_ == '~') return fail_here(of);
   Constant value;

@@ -34,9 +34,7 @@ bool Parser::finish_function(Function& f) {
   // What no scope could resolve is an error; the first in the text is told of.
   if (!close_scope()) return false;
   if (!pending_.empty()) {
-    const Pending* first = &pending_[0];
-    for (const Pending& p : pending_)
-      if (p.offset < first->offset) first = &p;
+    const auto first = std::ranges::min_element(pending_, {}, &Pending::offset);
     return fail(first->offset, "label '" + std::string(first->name) + "' is not declared", label_notes_);
   }
   f.registers = arena_.copy(registers_.data(), registers_.size());
@@ -159,9 +157,7 @@ void Parser::note_labels() {
   for (const Symbol& s : symbols_)
     if (s.kind == SymbolKind::kLabel && s.name.size() < kLongestCompared && names.size() < kNamesToCompare)
       names.emplace_back(s.name);
-  const Pending* first = &pending_[0];
-  for (const Pending& p : pending_)
-    if (p.offset < first->offset) first = &p;
+  const auto first = std::ranges::min_element(pending_, {}, &Pending::offset);
   label_notes_.clear();
   if (first->name.size() < kLongestCompared)
     for (const std::string& near : base::nearest_names(first->name, names))

@@ -26,8 +26,7 @@ bool Parser::parse_body(std::span<const Register> registers) {
 bool Parser::parse_statements(bool until_brace) {
   const uint32_t outside = depth();
   while (true) {
-    skip();
-    const uint32_t at = here();
+    const uint32_t at = next_at();
     const char c = *p_;
     if (p_ == end_) {
       if (!until_brace && depth() == outside) return true;
@@ -74,18 +73,12 @@ bool Parser::parse_statements(bool until_brace) {
 
 bool Parser::parse_body_directive() {
   const uint32_t at = here();
-  ++p_;
-  const std::string_view name = identifier();
+  const std::string_view name = after_dot();
   if (name == "loc") return parse_loc();
   if (name == "reg") return parse_registers();
   if (name == "file") return parse_file();
   if (name == "section") return parse_section();
-  Space space = Space::kNone;
-  if (name == "param") space = Space::kParam;
-  if (name == "local") space = Space::kLocal;
-  if (name == "shared") space = Space::kShared;
-  if (name == "global") space = Space::kGlobal;
-  if (name == "const") space = Space::kConst;
+  const Space space = find_word<Space>(kSpaceWords, name);
   if (space != Space::kNone) {
     std::vector<Variable*> list;
     if (!parse_variables(space, Linkage::kNone, false, &list) || !expect(';', "a variable")) return false;
@@ -105,12 +98,10 @@ bool Parser::parse_body_directive() {
 
 // .reg .b32 %r<33>, %x;
 bool Parser::parse_registers() {
-  skip();
-  const uint32_t at = here();
+  const uint32_t at = next_at();
   Mod type = Mod::kNone;
   if (*p_ == '.') {
-    ++p_;
-    const std::string_view name = identifier();
+    const std::string_view name = after_dot();
     if (name == "v2" || name == "v4")
       return fail(at, "vector registers are not read", {"declare a register for each element"});
     type = find_mod(name);
@@ -153,8 +144,7 @@ bool Parser::parse_label(std::string_view name, uint32_t offset) {
 
 // name: .branchtargets L1, L2;   name: .calltargets f, g;   name: .callprototype (.param .b32 _) _ (...);
 bool Parser::parse_list_directive(std::string_view name, uint32_t offset) {
-  ++p_;
-  const std::string_view directive = identifier();
+  const std::string_view directive = after_dot();
   Symbol symbol{.kind = SymbolKind::kPrototype, .name = name, .offset = offset};
   if (directive == "callprototype") {
     Function& f = *arena_.make<Function>();
@@ -172,8 +162,7 @@ bool Parser::parse_list_directive(std::string_view name, uint32_t offset) {
     const bool branches = directive == "branchtargets";
     std::vector<std::pair<std::string_view, uint32_t>> names;
     do {
-      skip();
-      const uint32_t at = here();
+      const uint32_t at = next_at();
       names.emplace_back(identifier(), at);
       if (names.back().first.empty()) return fail_here(branches ? "a label" : "the name of a function");
     } while (take(','));
@@ -202,8 +191,7 @@ bool Parser::parse_list_directive(std::string_view name, uint32_t offset) {
 bool Parser::parse_guard(int32_t* guard, bool* negated) {
   ++p_;
   *negated = take('!');
-  skip();
-  const uint32_t at = here();
+  const uint32_t at = next_at();
   Operand operand;
   bool known = false;
   if (!parse_name(&operand, &known)) return false;

@@ -46,8 +46,7 @@ bool Parser::parse_loc() {
   Line pending{line, static_cast<uint32_t>(where[0]), {}};
   const auto key = [](const uint64_t (&n)[3]) { return n[0] << 48 ^ n[1] << 16 ^ n[2]; };
   while (take(',')) {
-    skip();
-    const uint32_t at = here();
+    const uint32_t at = next_at();
     const std::string_view what = identifier();
     if (what == "function_name") {
       skip();
@@ -83,8 +82,7 @@ bool Parser::parse_loc() {
 
 // .section name { ... }: only .debug_str is looked into.
 bool Parser::parse_section() {
-  skip();
-  const uint32_t at = here();
+  const uint32_t at = next_at();
   if (*p_ == '.') ++p_;
   const std::string_view name = identifier();
   if (name.empty()) return fail(at, "expected the name of a section");

@@ -54,8 +54,7 @@ bool Parser::parse_operands(Opcode opcode) {
 }
 
 bool Parser::parse_operand(int level) {
-  skip();
-  const uint32_t at = here();
+  const uint32_t at = next_at();
   const size_t first = operands_.size();
   if (!parse_operand_part(level)) return false;
   while (*p_ == ' ' || *p_ == '\t') ++p_;

@@ -8,14 +8,6 @@ namespace {
 constexpr size_t kLargestInitial = size_t{1} << 28;  // bytes that one variable may write
 constexpr int kDeepestInitial = 8;                   // braces in braces
 
-Space points_to(std::string_view name) {
-  if (name == "global") return Space::kGlobal;
-  if (name == "shared") return Space::kShared;
-  if (name == "const") return Space::kConst;
-  if (name == "local") return Space::kLocal;
-  return Space::kNone;
-}
-
 }  // namespace
 
 bool Parser::parse_variables(Space space, Linkage linkage, bool parameter, std::vector<Variable*>* out) {
@@ -28,16 +20,15 @@ bool Parser::parse_variables(Space space, Linkage linkage, bool parameter, std::
     skip();
     if (*p_ != '.') break;
     const uint32_t at = here();
-    ++p_;
-    const std::string_view name = identifier();
+    const std::string_view name = after_dot();
     if (name == "align") {
       if (!unsigned_integer(&align, "an alignment")) return false;
       if (align == 0 || align > (1u << 30) || (align & (align - 1)))
         return fail(at, "an alignment is a power of two, at most 2^30");
     } else if (name == "ptr") {
       common.is_pointer = true;
-    } else if (common.is_pointer && points_to(name) != Space::kNone) {
-      common.points_to = points_to(name);
+    } else if (common.is_pointer && memory_space(name) != Space::kNone) {
+      common.points_to = memory_space(name);
     } else if (name == "v2" || name == "v4" || name == "v8") {
       vector = static_cast<uint64_t>(name[1] - '0');
     } else if (name == "attribute") {
@@ -138,8 +129,7 @@ bool Parser::parse_initial_list(std::string& bytes, std::vector<Variable::Reloca
 // 7, 0f3F800000, 1.5, name, name+4, generic(name)+4, 0xFF00(name): a byte of an address
 bool Parser::parse_initial_value(std::string& bytes, std::vector<Variable::Relocation>& addresses,
                                  Variable& v, uint32_t element) {
-  skip();
-  const uint32_t at = here();
+  const uint32_t at = next_at();
   if (bytes.size() > kLargestInitial) return fail(at, "initial values of more than 256 MiB");
   Operand value;
   const char c = *p_;

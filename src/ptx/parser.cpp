@@ -1,29 +1,10 @@
 // Modules: directives, functions and their signatures. PTX ISA chapter 11.
 #include "parser.h"
 
-#include <algorithm>
-
 namespace triton_runner::ptx {
 namespace {
 
 constexpr size_t kLargestText = uint32_t(-1) - 16;  // offsets have 32 bits
-
-Space variable_space(std::string_view name) {
-  if (name == "global" || name == "tex") return Space::kGlobal;
-  if (name == "shared") return Space::kShared;
-  if (name == "const") return Space::kConst;
-  if (name == "local") return Space::kLocal;
-  if (name == "param") return Space::kParam;
-  return Space::kNone;
-}
-
-Linkage linkage_of(std::string_view name) {
-  if (name == "visible") return Linkage::kVisible;
-  if (name == "extern") return Linkage::kExtern;
-  if (name == "weak") return Linkage::kWeak;
-  if (name == "common") return Linkage::kCommon;
-  return Linkage::kNone;
-}
 
 }  // namespace
 
@@ -46,22 +27,20 @@ bool Parser::parse_module() {
 }
 
 bool Parser::parse_directive(Linkage linkage) {
-  skip();
-  const uint32_t at = here();
+  const uint32_t at = next_at();
   if (*p_ != '.') {
     if (module_.version_text.empty()) return fail(at, "this is not PTX: expected .version, found " + found());
     return fail_here("a directive (.target, .visible, .func, .global, ...)");
   }
-  ++p_;
-  const std::string_view name = identifier();
-  if (const Linkage more = linkage_of(name); more != Linkage::kNone) {
+  const std::string_view name = after_dot();
+  if (const Linkage more = find_word<Linkage>(kLinkageWords, name); more != Linkage::kNone) {
     if (linkage != Linkage::kNone) return fail(at, "a second linkage");
     return parse_directive(more);
   }
   if (name == "entry") return parse_function(true, linkage);
   if (name == "func") return parse_function(false, linkage);
-  const Space space = variable_space(name);
-  if (space != Space::kNone && space != Space::kParam) {
+  const Space space = name == "tex" ? Space::kGlobal : memory_space(name);
+  if (space != Space::kNone) {
     std::vector<Variable*> list;
     return parse_variables(space, linkage, false, &list) && expect(';', "a variable") &&
            declare_globals(list);
@@ -186,11 +165,9 @@ bool Parser::parse_parameters(std::span<const Variable>* out) {
   std::vector<Variable*> list;
   if (!take(')')) {
     do {
-      skip();
-      const uint32_t at = here();
+      const uint32_t at = next_at();
       if (*p_ != '.') return fail_here("a parameter (.param .b64 name)");
-      ++p_;
-      const std::string_view space = identifier();
+      const std::string_view space = after_dot();
       if (space != "param" && space != "reg") return fail(at, "a parameter is .param or .reg");
       if (!parse_variables(space == "param" ? Space::kParam : Space::kReg, Linkage::kNone, true, &list))
         return false;
@@ -219,8 +196,7 @@ bool Parser::parse_attributes(Function& f) {
   while (true) {
     skip();
     if (*p_ != '.') return true;
-    ++p_;
-    const std::string_view name = identifier();
+    const std::string_view name = after_dot();
     uint64_t n = 0;
     if (name == "reqntid") {
       if (!parse_dimensions(&f.reqntid)) return false;
@@ -258,8 +234,7 @@ bool Parser::parse_dimensions(std::array<uint32_t, 3>* out) {
   *out = {1, 1, 1};
   for (size_t i = 0; i < 3; ++i) {
     uint64_t n;
-    skip();
-    const uint32_t at = here();
+    const uint32_t at = next_at();
     if (!unsigned_integer(&n, "a size")) return false;
     if (n == 0 || n > INT32_MAX) return fail(at, "a size is 1 to 2147483647");
     (*out)[i] = static_cast<uint32_t>(n);

@@ -17,6 +17,20 @@ namespace triton_runner::ptx {
 
 using base::is_digit;
 
+// The words of spaces and linkages, without the '.', in the order of their enumerators.
+inline constexpr std::string_view kSpaceWords[] = {"",       "reg",   "",      "global",
+                                                   "shared", "local", "const", "param"};
+inline constexpr std::string_view kLinkageWords[] = {"", "visible", "extern", "weak", "common"};
+template <class Enum, size_t n>
+Enum find_word(const std::string_view (&words)[n], std::string_view word) {
+  const auto at = std::find(words, words + n, word);
+  return word.empty() || at == words + n ? Enum{} : static_cast<Enum>(at - words);
+}
+inline Space memory_space(std::string_view word) {
+  const Space space = find_word<Space>(kSpaceWords, word);
+  return space == Space::kReg || space == Space::kParam ? Space::kNone : space;
+}
+
 class ModuleImpl final : public Module {
  public:
   std::string_view text() const override { return source; }
@@ -91,7 +105,15 @@ class Parser {
   void skip();  // blanks and comments
   void note_comment();
   uint32_t here() const { return static_cast<uint32_t>(p_ - start_); }
-  std::string_view identifier();                    // empty if there is none
+  uint32_t next_at() {  // past blanks
+    skip();
+    return here();
+  }
+  std::string_view identifier();  // empty if there is none
+  std::string_view after_dot() {  // at a '.'
+    ++p_;
+    return identifier();
+  }
   std::string_view name_at(uint32_t offset) const;  // %tid.x included
   bool take(char c) {
     skip();

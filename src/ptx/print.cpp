@@ -7,23 +7,18 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include <triton_runner/base/text.h>
-#include <triton_runner/ptx/module.h>
+#include "parser.h"
 
 namespace triton_runner::ptx {
-
-using base::is_digit;
-
 namespace {
 
-const char* space_text(Space space) {
-  static constexpr const char* kTexts[] = {"",        ".reg",   "",       ".global",
-                                           ".shared", ".local", ".const", ".param"};
-  return kTexts[static_cast<int>(space)];
+std::string space_text(Space space) {
+  const std::string_view word = kSpaceWords[static_cast<int>(space)];
+  return word.empty() ? "" : "." + std::string(word);
 }
-const char* linkage_text(Linkage linkage) {
-  static constexpr const char* kTexts[] = {"", ".visible ", ".extern ", ".weak ", ".common "};
-  return kTexts[static_cast<int>(linkage)];
+std::string linkage_text(Linkage linkage) {
+  const std::string_view word = kLinkageWords[static_cast<int>(linkage)];
+  return word.empty() ? "" : "." + std::string(word) + " ";
 }
 std::string digits_of(uint64_t value, int digits) {
   std::string out(static_cast<size_t>(digits), '0');
@@ -114,7 +109,7 @@ void Printer::variable(const Variable& v) {
   if (!v.is_pointer && v.align != element) out_ += " .align " + std::to_string(v.align);
   out_ += " ." + std::string(text(v.type));
   if (v.is_pointer) out_ += " .ptr";
-  if (v.is_pointer && v.points_to != Space::kNone) out_ += std::string(" ") + space_text(v.points_to);
+  if (v.is_pointer && v.points_to != Space::kNone) out_ += " " + space_text(v.points_to);
   const auto renamed = variable_names_.find(&v);
   out_ += " " + (renamed != variable_names_.end() ? renamed->second : std::string(v.name));
   if (v.is_array) out_ += v.bytes ? "[" + std::to_string(v.bytes / element) + "]" : "[]";
@@ -387,7 +382,7 @@ std::string Printer::print() {
       for (const Function* callee : in.callees) named.insert(callee);
     }
   const auto head = [&](const Function& f) {
-    out_ += std::string("\n") + linkage_text(f.linkage) + (f.is_entry ? ".entry " : ".func ");
+    out_ += "\n" + linkage_text(f.linkage) + (f.is_entry ? ".entry " : ".func ");
     signature(f, f.name);
   };
   for (const Variable& v : module_.variables()) {

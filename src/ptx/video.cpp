@@ -171,31 +171,23 @@ void several(Lanes& x, const Operands& o) {
   }
 }
 
-#define SCALAR(op, v) {Opcode::op, Mod::kNone, Mod::kNone, 0, scalar<Video::v>}
-#define SEVERAL(op2, op4, v)                                        \
-  {Opcode::op2, Mod::kNone, Mod::kNone, 0, several<Video::v, 2>}, { \
-    Opcode::op4, Mod::kNone, Mod::kNone, 0, several<Video::v, 4>    \
-  }
+#define SCALAR(op, v) ROW(op, kNone, 0, scalar<Video::v>)
+#define SEVERAL(op, v) ROW(op##2, kNone, 0, several<Video::v, 2>), ROW(op##4, kNone, 0, several<Video::v, 4>)
+#define ALL(op, v) SCALAR(op, v), SEVERAL(op, v)
 
 constexpr Row kRows[] = {
-    {Opcode::kCvt, Mod::kB32, Mod::kNone, 0, cvt_pack<false>},
-    {Opcode::kCvt, Mod::kB32, Mod::kNone, kVThree, cvt_pack<true>},
-    SCALAR(kVadd, kAdd),
-    SCALAR(kVsub, kSub),
-    SCALAR(kVabsdiff, kAbsdiff),
-    SCALAR(kVmin, kMin),
-    SCALAR(kVmax, kMax),
+    ROW(kCvt, kB32, 0, cvt_pack<false>),
+    ROW(kCvt, kB32, kVThree, cvt_pack<true>),
+    ALL(kVadd, kAdd),
+    ALL(kVsub, kSub),
+    ALL(kVabsdiff, kAbsdiff),
+    ALL(kVmin, kMin),
+    ALL(kVmax, kMax),
+    ALL(kVset, kSet),
     SCALAR(kVshl, kShl),
     SCALAR(kVshr, kShr),
-    SCALAR(kVset, kSet),
     SCALAR(kVmad, kMad),
-    SEVERAL(kVadd2, kVadd4, kAdd),
-    SEVERAL(kVsub2, kVsub4, kSub),
-    SEVERAL(kVavrg2, kVavrg4, kAvrg),
-    SEVERAL(kVabsdiff2, kVabsdiff4, kAbsdiff),
-    SEVERAL(kVmin2, kVmin4, kMin),
-    SEVERAL(kVmax2, kVmax4, kMax),
-    SEVERAL(kVset2, kVset4, kSet),
+    SEVERAL(kVavrg, kAvrg),
 };
 
 }  // namespace

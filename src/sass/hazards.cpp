@@ -44,20 +44,15 @@ constexpr int kHopperGuard =
     ;
 constexpr int kLongest = 16;  // cycles after which no result of a fixed time is open
 
-const Hopper* hopper_of(const Instruction& in) {
-  const Hopper* found = nullptr;  // the row with a suffix that it has, before the one without
-  for (const Hopper& row : kHopper) {
+template <class Row, size_t n>
+const Row* row_of(const Row (&rows)[n], const Instruction& in) {
+  const Row* found = nullptr;  // the row with a suffix that it has, before the one without
+  for (const Row& row : rows) {
     const size_t dot = row.name.find('.');
     if (row.name.substr(0, dot) != in.name) continue;
     if (dot == row.name.npos ? !found : in.has(row.name.substr(dot + 1))) found = &row;
   }
   return found;
-}
-
-const Timing* timing_of(std::string_view name) {
-  for (const Timing& t : kTimings)
-    if (t.name == name) return &t;
-  return nullptr;
 }
 
 // 90 of a listing for sm_90; 0 where it does not say.
@@ -132,7 +127,7 @@ class Analysis {
   Analysis(const Module& module, const Function& function)
       : function_(function), body_(function.body), capability_(capability_of(module.text())) {
     for (const Instruction& in : body_)
-      facts_.push_back({registers_of(module, in), timing_of(in.name), hopper_of(in)});
+      facts_.push_back({registers_of(module, in), row_of(kTimings, in), row_of(kHopper, in)});
     find_blocks();
   }
 
@@ -164,12 +159,6 @@ class Analysis {
  private:
   size_t end_of(size_t block) const { return block + 1 < starts_.size() ? starts_[block + 1] : body_.size(); }
 
-  static bool jumps(const Instruction& in) {
-    static constexpr std::string_view kNames[] = {"BRA", "BRX",  "BRXU", "JMP",   "JMX",   "JMXU",    "CALL",
-                                                  "RET", "EXIT", "KILL", "BSYNC", "BREAK", "WARPSYNC"};
-    return std::find(std::begin(kNames), std::end(kNames), in.name) != std::end(kNames);
-  }
-
   size_t block_at(size_t index) const {
     return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), index) - starts_.begin()) - 1;
   }
@@ -178,11 +167,11 @@ class Analysis {
     std::set<size_t> starts;
     if (!body_.empty()) starts.insert(0);
     for (size_t i = 0; i < body_.size(); ++i) {
-      if (const Operand* label = label_of(body_[i])) {
-        starts.insert(index_of(function_, static_cast<uint64_t>(label->integer)));
-        if (body_[i].name == "BSSY") regions_.insert(static_cast<uint64_t>(label->integer));
+      if (const auto target = target_of(function_, body_[i])) {
+        starts.insert(*target);
+        if (body_[i].name == "BSSY") regions_.insert(*target);
       }
-      if (jumps(body_[i])) starts.insert(i + 1);
+      if (leads_of(body_[i]) != Leads::kOn) starts.insert(i + 1);
     }
     for (size_t start : starts)
       if (start < body_.size()) starts_.push_back(start);
@@ -196,28 +185,17 @@ class Analysis {
     auto go = [&](size_t index, bool carries) {
       if (index < body_.size()) out.emplace_back(block_at(index), carries);
     };
-    const Operand* label = label_of(last);
-    if (last.name == "BRA") {
-      if (label) go(index_of(function_, static_cast<uint64_t>(label->integer)), true);
-      const bool may_fall =
-          !is_always(last) || std::any_of(last.operands.begin(), last.operands.end(),
-                                          [](const Operand& o) { return o.kind != OperandKind::kLabel; });
-      if (may_fall) go(end, true);
-    } else if (last.name == "CALL") {
-      if (label) go(index_of(function_, static_cast<uint64_t>(label->integer)), true);
+    const Leads leads = leads_of(last);
+    const auto target = target_of(function_, last);
+    if (target && (leads == Leads::kLabel || leads == Leads::kCall)) go(*target, last.name != "WARPSYNC");
+    if (leads == Leads::kAnywhere)
+      for (size_t other = 0; other < starts_.size(); ++other) out.emplace_back(other, false);
+    if (leads == Leads::kCall)
       go(end, !is_always(last));
-    } else if (last.name == "BSYNC") {
-      go(end, !is_always(last) || (end < body_.size() && regions_.contains(body_[end].address)));
-    } else if (last.name == "WARPSYNC" && label) {
-      go(index_of(function_, static_cast<uint64_t>(label->integer)), false);
+    else if (leads == Leads::kMeet)
+      go(end, !is_always(last) || regions_.contains(end));
+    else if (goes_on(last))
       go(end, true);
-    } else if (last.name == "BREAK" || last.name == "WARPSYNC" || !jumps(last)) {
-      go(end, true);
-    } else {  // EXIT, RET, BRX and what else jumps to where no label says
-      if (last.name.starts_with("BRX") || last.name.starts_with("JM"))
-        for (size_t other = 0; other < starts_.size(); ++other) out.emplace_back(other, false);
-      if (!is_always(last)) go(end, true);
-    }
     return out;
   }
 
@@ -363,7 +341,8 @@ class Analysis {
     const auto& guard = body_[i].guard;
     const bool is_guard =
         guard && guard->kind == OperandKind::kPredicate && reg == kPredicateFrom + guard->index;
-    if (is_guard && !jumps(body_[i])) return is_float_or_integer ? kHopperGuard : from->cycles;
+    if (is_guard && leads_of(body_[i]) == Leads::kOn)
+      return is_float_or_integer ? kHopperGuard : from->cycles;
     if (!to) return latency_of(by);  // memory, for one, reads some operands later
     const bool crosses =
         is_float_or_integer && (to->pipe == "ALU" || to->pipe == "FMA") && to->pipe != from->pipe;
@@ -484,7 +463,7 @@ class Analysis {
   uint32_t capability_;
   std::vector<Facts> facts_;
   std::vector<size_t> starts_;  // of blocks
-  std::set<uint64_t> regions_;  // where BSSY says that threads meet
+  std::set<size_t> regions_;    // where BSSY says that threads meet
   std::set<std::pair<uint32_t, uint32_t>> said_;
   HazardReport report_;
 };

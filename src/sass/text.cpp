@@ -409,10 +409,29 @@ bool is_always(const Instruction& in) {
   return !in.guard || (in.guard->index == kTrue && !in.guard->inverted);
 }
 
-const Operand* label_of(const Instruction& in) {
+Leads leads_of(const Instruction& in) {
+  using enum Leads;
+  constexpr std::pair<std::string_view, Leads> kJumps[] = {
+      {"BRA", kLabel},     {"WARPSYNC", kLabel}, {"CALL", kCall},     {"RET", kReturn},   {"BSYNC", kMeet},
+      {"BREAK", kBreak},   {"BRX", kAnywhere},   {"BRXU", kAnywhere}, {"JMP", kAnywhere}, {"JMX", kAnywhere},
+      {"JMXU", kAnywhere}, {"EXIT", kNowhere},   {"KILL", kNowhere}};
+  for (const auto& [name, leads] : kJumps)
+    if (name == in.name) return leads;
+  return kOn;
+}
+
+std::optional<size_t> target_of(const Function& f, const Instruction& in) {
   for (const Operand& o : in.operands)
-    if (o.kind == OperandKind::kLabel && o.integer >= 0) return &o;
-  return nullptr;
+    if (o.kind == OperandKind::kLabel && o.integer >= 0) return index_of(f, static_cast<uint64_t>(o.integer));
+  return {};
+}
+
+bool goes_on(const Instruction& in) {
+  const auto is_label = [](const Operand& o) { return o.kind == OperandKind::kLabel; };
+  const Leads leads = leads_of(in);
+  if (!is_always(in) || in.name == "WARPSYNC" || leads <= Leads::kBreak) return true;
+  if (leads == Leads::kLabel) return !std::all_of(in.operands.begin(), in.operands.end(), is_label);
+  return leads == Leads::kMeet;
 }
 
 const Function* Module::find(std::string_view name) const {

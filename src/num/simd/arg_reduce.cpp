@@ -187,32 +187,13 @@ void arg_reduce_narrow(void* out_values, int32_t* out_indices, const void* value
 }
 
 template <bool kMax>
-ArgReduceFn pick_float(Type type) {
-  switch (type) {
-    case Type::kF16:
-      return arg_reduce_narrow<Type::kF16, kMax>;
-    case Type::kBF16:
-      return arg_reduce_narrow<Type::kBF16, kMax>;
-    case Type::kF32:
-    case Type::kTF32:
-      return arg_reduce<float, kMax>;
-    case Type::kF64:
-      return arg_reduce<double, kMax>;
-    default:
-      return nullptr;
-  }
-}
-
-template <bool kMax>
-ArgReduceFn pick_signed(Type type) {
-  return by_width<ArgReduceFn>(type, arg_reduce<int8_t, kMax>, arg_reduce<int16_t, kMax>,
-                               arg_reduce<int32_t, kMax>, arg_reduce<int64_t, kMax>);
-}
-template <bool kMax>
-ArgReduceFn pick_unsigned(Type type) {
-  return by_width<ArgReduceFn>(type, arg_reduce<uint8_t, kMax>, arg_reduce<uint16_t, kMax>,
-                               arg_reduce<uint32_t, kMax>, arg_reduce<uint64_t, kMax>);
-}
+struct Best {
+  using Fn = ArgReduceFn;
+  template <class T>
+  static constexpr Fn wide = arg_reduce<T, kMax>;
+  template <Type kType>
+  static constexpr Fn narrow = arg_reduce_narrow<kType, kMax>;
+};
 
 }  // namespace
 
@@ -220,17 +201,17 @@ ArgReduceFn find_arg_reduce(ArgOp op, Type type);
 ArgReduceFn find_arg_reduce(ArgOp op, Type type) {
   switch (op) {
     case ArgOp::kMaxF:
-      return pick_float<true>(type);
+      return pick_float<Best<true>>(type);
     case ArgOp::kMinF:
-      return pick_float<false>(type);
+      return pick_float<Best<false>>(type);
     case ArgOp::kMaxS:
-      return pick_signed<true>(type);
+      return pick_signed<Best<true>>(type);
     case ArgOp::kMinS:
-      return pick_signed<false>(type);
+      return pick_signed<Best<false>>(type);
     case ArgOp::kMaxU:
-      return pick_unsigned<true>(type);
+      return pick_unsigned<Best<true>>(type);
     case ArgOp::kMinU:
-      return pick_unsigned<false>(type);
+      return pick_unsigned<Best<false>>(type);
   }
   return nullptr;
 }

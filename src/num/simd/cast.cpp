@@ -1,4 +1,6 @@
 // Casts between integers, between integers and floats, between floats; bitcast and select.
+#include <triton_runner/num/by_size.h>
+
 #include "simd/common.h"
 
 namespace triton_runner::num::SIMD_ISA {
@@ -24,16 +26,17 @@ struct low_bit {
 
 template <class In>
 Loop int_to(Type out) {
-  if (out == Type::kI1) return map1<uint8_t, In, low_bit>;
-  return by_width<Loop>(without_pointers(out), map1<int8_t, In, convert_int>, map1<int16_t, In, convert_int>,
-                        map1<int32_t, In, convert_int>, map1<int64_t, In, convert_int>);
+  if (out == Type::kI1) return map<1, uint8_t, In, low_bit>;
+  return by_width<Loop>(without_pointers(out), map<1, int8_t, In, convert_int>,
+                        map<1, int16_t, In, convert_int>, map<1, int32_t, In, convert_int>,
+                        map<1, int64_t, In, convert_int>);
 }
 
 Loop extend_signed(Type in, Type out) {
   if (in == Type::kI1) {  // true is -1
-    if (out == Type::kI1) return map1<int8_t, int8_t, convert_int>;
-    return by_width<Loop>(out, map1<int8_t, int8_t, negate_i1>, map1<int16_t, int8_t, negate_i1>,
-                          map1<int32_t, int8_t, negate_i1>, map1<int64_t, int8_t, negate_i1>);
+    if (out == Type::kI1) return map<1, int8_t, int8_t, convert_int>;
+    return by_width<Loop>(out, map<1, int8_t, int8_t, negate_i1>, map<1, int16_t, int8_t, negate_i1>,
+                          map<1, int32_t, int8_t, negate_i1>, map<1, int64_t, int8_t, negate_i1>);
   }
   const auto to =
       by_width(without_pointers(in), int_to<int8_t>, int_to<int16_t>, int_to<int32_t>, int_to<int64_t>);
@@ -87,9 +90,9 @@ template <class In, class Wide, bool kI1Signed = false>
 Loop int_to_float(Type out) {
   switch (out) {
     case Type::kF32:
-      return map1<float, In, int_value<kI1Signed>>;
+      return map<1, float, In, int_value<kI1Signed>>;
     case Type::kF64:
-      return map1<double, In, int_value<kI1Signed>>;
+      return map<1, double, In, int_value<kI1Signed>>;
 #define CASE(type) \
   case Type::type: \
     return int_to_narrow<In, Wide, kI1Signed, Type::type>;
@@ -125,12 +128,9 @@ struct to_int {
   NUM_INLINE Wide operator()(T x) const {
     constexpr bool kSigned = static_cast<Wide>(-1) < Wide{0};
     constexpr int kBits = sizeof(Wide) * 8;
-    constexpr double kHigh = kSigned ? 0x1p15 * (kBits == 16   ? 1.0
-                                                 : kBits == 32 ? 0x1p16
-                                                               : 0x1p48)
-                                     : 0x1p16 * (kBits == 16   ? 1.0
-                                                 : kBits == 32 ? 0x1p16
-                                                               : 0x1p48);
+    constexpr double kHigh = (kSigned ? 0x1p15 : 0x1p16) * (kBits == 16   ? 1.0
+                                                            : kBits == 32 ? 0x1p16
+                                                                          : 0x1p48);
     constexpr double kLow = kSigned ? -kHigh : 0.0;
     constexpr Wide kMin = kSigned ? static_cast<Wide>(Wide{1} << (kBits - 1)) : Wide{0};
     constexpr Wide kMax = static_cast<Wide>(~kMin);
@@ -145,19 +145,13 @@ struct to_int {
   }
 };
 
-template <class Out, class F>
-Loop float_to(Type in) {
-  if (in == Type::kF32 || in == Type::kTF32) return map1<Out, float, F>;
-  if (in == Type::kF64) return map1<Out, double, F>;
-  return narrow_loop<map1<Out, float, F>, 1, sizeof(Out)>(in);
-}
-
 // The types are all signed or all unsigned.
 template <class T8, class T16, class T32, class T64>
 Loop float_to_int(Type in, Type out) {
-  const auto from = out == Type::kI1 ? float_to<T8, to_int<T16, true>>
-                                     : by_width(out, float_to<T8, to_int<T16>>, float_to<T16, to_int<T16>>,
-                                                float_to<T32, to_int<T32>>, float_to<T64, to_int<T64>>);
+  const auto from = out == Type::kI1
+                        ? float_loop_to<1, T8, to_int<T16, true>>
+                        : by_width(out, float_loop_to<1, T8, to_int<T16>>, float_loop_to<1, T16, to_int<T16>>,
+                                   float_loop_to<1, T32, to_int<T32>>, float_loop_to<1, T64, to_int<T64>>);
   return from ? from(in) : nullptr;
 }
 
@@ -183,11 +177,11 @@ struct f32_to_f64 {
 // From -> f32 -> To by chunks; either side may be f64, which comes in rounded to odd.
 template <Type kFrom, Type kTo, Rounding kRounding>
 void float_to_float(void* out, const void* a, const void*, const void*, int64_t n) {
-  static const Loop first = kFrom == Type::kF64    ? map1<float, double, f64_to_odd>
+  static const Loop first = kFrom == Type::kF64    ? map<1, float, double, f64_to_odd>
                             : kFrom == Type::kTF32 ? find_widen(Type::kF32)
                                                    : find_widen(kFrom);
   static const Loop second =
-      kTo == Type::kF64 ? map1<double, float, f32_to_f64> : find_narrow(kTo, kRounding);
+      kTo == Type::kF64 ? map<1, double, float, f32_to_f64> : find_narrow(kTo, kRounding);
   alignas(64) float x[kChunk];
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
@@ -218,17 +212,16 @@ Loop float_from(Type out) {
   }
 }
 
-Loop by_size(int size, Loop one, Loop two, Loop four, Loop eight) {
-  return size == 1 ? one : size == 2 ? two : size == 4 ? four : eight;
+Loop copy_of(int size) {
+  return by_size(static_cast<size_t>(size), [](auto x) -> Loop { return copy_bits<sizeof(x)>; });
 }
-Loop copy_of(int size) { return by_size(size, copy_bits<1>, copy_bits<2>, copy_bits<4>, copy_bits<8>); }
 
 template <Rounding kRounding>
 Loop float_conversion(Type in, Type out) {
   if (in == out && in != Type::kTF32) return copy_of(size_of_float(in));  // every bit, NaNs too
   if (in == Type::kTF32) in = Type::kF32;
-  if (in == Type::kF32 && out == Type::kF64) return map1<double, float, f32_to_f64>;
-  if (in == Type::kF64 && out == Type::kF32) return map1<float, double, f64_to_f32<kRounding>>;
+  if (in == Type::kF32 && out == Type::kF64) return map<1, double, float, f32_to_f64>;
+  if (in == Type::kF64 && out == Type::kF32) return map<1, float, double, f64_to_f32<kRounding>>;
   if (in == Type::kF32) return find_narrow(out, kRounding);
   if (out == Type::kF32) return find_widen(in);
   switch (in) {
@@ -245,15 +238,12 @@ Loop float_conversion(Type in, Type out) {
 
 // Select, bitcast
 
-template <class T>
-void select(void* out, const void* a, const void* b, const void* c, int64_t n) {
-  auto* o = static_cast<T*>(out);
-  auto* condition = static_cast<const uint8_t*>(a);
-  auto* x = static_cast<const T*>(b);
-  auto* y = static_cast<const T*>(c);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = condition[i] != 0 ? x[i] : y[i];
-}
+struct choose {
+  template <class T>
+  NUM_INLINE T operator()(uint8_t condition, T x, T y) const {
+    return condition != 0 ? x : y;
+  }
+};
 
 int storage(Type type) {
   type = without_pointers(byte_of_i1(type));
@@ -268,9 +258,11 @@ bool is_int(Type type) { return type <= Type::kI64 || type == Type::kPointer; }
 Loop find_cast(Functor functor, Type in, Type out) {
   switch (functor) {
     case Functor::select:
-      return in == out
-                 ? by_size(storage(in), select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>)
-                 : nullptr;
+      if (in != out) return nullptr;
+      return by_size(static_cast<size_t>(storage(in)), [](auto x) -> Loop {
+        using T = decltype(x);
+        return map<3, T, T, choose, uint8_t>;
+      });
     case Functor::bitcast:
       return storage(in) == storage(out) ? copy_of(storage(in)) : nullptr;
     case Functor::extsi:

@@ -8,33 +8,31 @@
 namespace triton_runner::num::SIMD_ISA {
 namespace {
 
-// F on every element. `out` may be an operand of the same element size: lanes are independent either
-// way.
-template <class Out, class In, class F>
-void map1(void* out, const void* a, const void*, const void*, int64_t n) {
+// F on every element of kArity operands, the first of type A. `out` may be an operand of the same element size:
+// lanes are independent either way.
+template <int kArity, class Out, class In, class F, class A = In>
+void map(void* out, const void* a, const void* b, const void* c, int64_t n) {
   auto* o = static_cast<Out*>(out);
-  auto* x = static_cast<const In*>(a);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = F{}(x[i]);
-}
-
-template <class Out, class In, class F>
-void map2(void* out, const void* a, const void* b, const void*, int64_t n) {
-  auto* o = static_cast<Out*>(out);
-  auto* x = static_cast<const In*>(a);
-  auto* y = static_cast<const In*>(b);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = F{}(x[i], y[i]);
-}
-
-template <class Out, class In, class F>
-void map3(void* out, const void* a, const void* b, const void* c, int64_t n) {
-  auto* o = static_cast<Out*>(out);
-  auto* x = static_cast<const In*>(a);
+  auto* x = static_cast<const A*>(a);
   auto* y = static_cast<const In*>(b);
   auto* z = static_cast<const In*>(c);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = F{}(x[i], y[i], z[i]);
+  for (int64_t i = 0; i < n; ++i)
+    if constexpr (kArity == 1)
+      o[i] = F{}(x[i]);
+    else if constexpr (kArity == 2)
+      o[i] = F{}(x[i], y[i]);
+    else
+      o[i] = F{}(x[i], y[i], z[i]);
+}
+
+// f(i, j), all of them unrolled: for arrays of vectors that stay in registers.
+template <int kOuter, int kInner, class F>
+NUM_INLINE void each(const F& f) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kOuter; ++i)
+#pragma GCC unroll 16
+    for (int j = 0; j < kInner; ++j) f(i, j);
 }
 
 // One of four functions by the width of an integer; null for other types, i1 and pointers among them.
@@ -47,6 +45,35 @@ inline Fn by_width(Type type, Fn i8, Fn i16, Fn i32, Fn i64) {
                               : nullptr;
 }
 inline Type without_pointers(Type type) { return type == Type::kPointer ? Type::kI64 : type; }
+
+// The functions (Fn) of a family by the type of elements: Family::wide<T>, Family::narrow<Type> of f16 and bf16.
+// Null for other types.
+template <class Family>
+typename Family::Fn pick_unsigned(Type type) {
+  return by_width<typename Family::Fn>(type, Family::template wide<uint8_t>, Family::template wide<uint16_t>,
+                                       Family::template wide<uint32_t>, Family::template wide<uint64_t>);
+}
+template <class Family>
+typename Family::Fn pick_signed(Type type) {
+  return by_width<typename Family::Fn>(type, Family::template wide<int8_t>, Family::template wide<int16_t>,
+                                       Family::template wide<int32_t>, Family::template wide<int64_t>);
+}
+template <class Family>
+typename Family::Fn pick_float(Type type) {
+  switch (type) {
+    case Type::kF16:
+      return Family::template narrow<Type::kF16>;
+    case Type::kBF16:
+      return Family::template narrow<Type::kBF16>;
+    case Type::kF32:
+    case Type::kTF32:
+      return Family::template wide<float>;
+    case Type::kF64:
+      return Family::template wide<double>;
+    default:
+      return nullptr;
+  }
+}
 
 // The float types whose arithmetic is that of f32, rounded.
 #define NUM_F32_CONTAINED(X) \
@@ -100,6 +127,21 @@ Loop narrow_loop(Type in) {
     default:
       return nullptr;
   }
+}
+
+// The loop for a float type out of those on f32 and f64; and that of F, with results of its type or of type Out.
+template <Loop kF32, Loop kF64, int kArity, int kOutSize = 0>
+Loop float_loop(Type in) {
+  if (in == Type::kF32 || in == Type::kTF32) return kF32;
+  return in == Type::kF64 ? kF64 : narrow_loop<kF32, kArity, kOutSize>(in);
+}
+template <int kArity, class F>
+Loop float_loop_of(Type in) {
+  return float_loop<map<kArity, float, float, F>, map<kArity, double, double, F>, kArity>(in);
+}
+template <int kArity, class Out, class F>
+Loop float_loop_to(Type in) {
+  return float_loop<map<kArity, Out, float, F>, map<kArity, Out, double, F>, kArity, sizeof(Out)>(in);
 }
 
 }  // namespace

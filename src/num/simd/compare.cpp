@@ -18,23 +18,6 @@ struct constant {
     return kAlways;
   }
 };
-using cmpf_false = constant<false>;
-using cmpf_oeq = compare<kCmpEq>;
-using cmpf_ogt = compare<kCmpGt>;
-using cmpf_oge = compare<kCmpGe>;
-using cmpf_olt = compare<kCmpLt>;
-using cmpf_ole = compare<kCmpLe>;
-using cmpf_one = compare<kCmpNe>;
-using cmpf_ord = compare<kCmpNum>;
-using cmpf_ueq = compare<kCmpEqu>;
-using cmpf_ugt = compare<kCmpGtu>;
-using cmpf_uge = compare<kCmpGeu>;
-using cmpf_ult = compare<kCmpLtu>;
-using cmpf_ule = compare<kCmpLeu>;
-using cmpf_une = compare<kCmpNeu>;
-using cmpf_uno = compare<kCmpNan>;
-using cmpf_true = constant<true>;
-
 template <class T>
 constexpr Bits<T> kInfinity = sizeof(T) == 4 ? Bits<T>{0x7f800000} : static_cast<Bits<T>>(0x7ff0000000000000);
 template <class T>
@@ -57,45 +40,36 @@ CLASSIFICATION(signbit, bits_as<Bits<T>>(x) >> (sizeof(T) * 8 - 1))
 
 template <class F>
 Loop pick(Type in, Type out) {
-  if (out != Type::kI1) return nullptr;
-  if (in == Type::kF32 || in == Type::kTF32) return map2<uint8_t, float, F>;
-  if (in == Type::kF64) return map2<uint8_t, double, F>;
-  return narrow_loop<map2<uint8_t, float, F>, 2, 1>(in);
+  return out == Type::kI1 ? float_loop_to<2, uint8_t, F>(in) : nullptr;
 }
-
-template <template <class> class F, class Out>
-Loop pick_class(Type in) {
-  if (in == Type::kF32 || in == Type::kTF32) return map1<Out, float, F<Out>>;
-  if (in == Type::kF64) return map1<Out, double, F<Out>>;
-  return narrow_loop<map1<Out, float, F<Out>>, 1, sizeof(Out)>(in);
-}
-
 template <template <class> class F>
 Loop pick_class(Type in, Type out) {
-  if (out == Type::kI1) return pick_class<F, uint8_t>(in);
-  if (out == Type::kI32) return pick_class<F, uint32_t>(in);
-  return nullptr;
+  if (out == Type::kI1) return float_loop_to<1, uint8_t, F<uint8_t>>(in);
+  return out == Type::kI32 ? float_loop_to<1, uint32_t, F<uint32_t>>(in) : nullptr;
 }
 
 }  // namespace
 
 Loop find_compare(Functor functor, Type in, Type out) {
   switch (functor) {
-#define CASE(name)    \
-  case Functor::name: \
-    return pick_class<name>(in, out);
+#define CASE(name, pick) \
+  case Functor::name:    \
+    return pick(in, out);
     // clang-format off
-    CASE(isnan) CASE(isinf) CASE(isfinite) CASE(signbit)
-// clang-format on
+    CASE(isnan, pick_class<isnan>) CASE(isinf, pick_class<isinf>)
+    CASE(isfinite, pick_class<isfinite>) CASE(signbit, pick_class<signbit>)
+    CASE(cmpf_false, pick<constant<false>>) CASE(cmpf_true, pick<constant<true>>)
+    CASE(cmpf_oeq, pick<compare<kCmpEq>>) CASE(cmpf_ueq, pick<compare<kCmpEqu>>)
+    CASE(cmpf_ogt, pick<compare<kCmpGt>>) CASE(cmpf_ugt, pick<compare<kCmpGtu>>)
+    CASE(cmpf_oge, pick<compare<kCmpGe>>) CASE(cmpf_uge, pick<compare<kCmpGeu>>)
+    CASE(cmpf_olt, pick<compare<kCmpLt>>) CASE(cmpf_ult, pick<compare<kCmpLtu>>)
+    CASE(cmpf_ole, pick<compare<kCmpLe>>) CASE(cmpf_ule, pick<compare<kCmpLeu>>)
+    CASE(cmpf_one, pick<compare<kCmpNe>>) CASE(cmpf_une, pick<compare<kCmpNeu>>)
+    CASE(cmpf_ord, pick<compare<kCmpNum>>) CASE(cmpf_uno, pick<compare<kCmpNan>>)
 #undef CASE
-#define CASE(name)    \
-  case Functor::name: \
-    return pick<name>(in, out);
-        CASE(cmpf_false) CASE(cmpf_oeq) CASE(cmpf_ogt) CASE(cmpf_oge) CASE(cmpf_olt) CASE(cmpf_ole)
-            CASE(cmpf_one) CASE(cmpf_ord) CASE(cmpf_ueq) CASE(cmpf_ugt) CASE(cmpf_uge) CASE(cmpf_ult)
-                CASE(cmpf_ule) CASE(cmpf_une) CASE(cmpf_uno) CASE(cmpf_true)
-#undef CASE
-                    default : return nullptr;
+    default:
+      return nullptr;
+    // clang-format on
   }
 }
 

@@ -56,22 +56,24 @@ struct flooring {
   }
 };
 
-// T is the element read as signed or unsigned.
-template <class T, class F>
-void loop(void* out, const void* a, const void* b, const void*, int64_t n) {
-  using U = unsign<T>;
-  auto* o = static_cast<U*>(out);
-  auto* x = static_cast<const T*>(a);
-  auto* y = static_cast<const T*>(b);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const T d = y[i];
-    auto q = static_cast<U>(div_int{}(x[i], d));
-    q = d == 0 ? quotient_by_zero(static_cast<U>(x[i])) : q;
-    const U r = sub{}(static_cast<U>(x[i]), mul{}(q, static_cast<U>(d)));
-    o[i] = F{}(Parts<U, T>{q, r, x[i], d});
+// Of elements read as signed or unsigned.
+template <class F>
+struct divided {
+  template <class T>
+  NUM_INLINE unsign<T> operator()(T x, T y) const {
+    using U = unsign<T>;
+    auto q = static_cast<U>(div_int{}(x, y));
+    q = y == 0 ? quotient_by_zero(static_cast<U>(x)) : q;
+    const U r = sub{}(static_cast<U>(x), mul{}(q, static_cast<U>(y)));
+    return F{}(Parts<U, T>{q, r, x, y});
   }
-}
+};
+template <class F>
+struct Dividing {
+  using Fn = Loop;
+  template <class T>
+  static constexpr Fn wide = map<2, unsign<T>, T, divided<F>>;
+};
 
 // i1: the quotient is the dividend and the remainder 0, as LLVM has it, which knows no divisor but true.
 template <bool kRemainder>
@@ -79,16 +81,6 @@ void loop_i1(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<uint8_t*>(out);
   auto* x = static_cast<const uint8_t*>(a);
   for (int64_t i = 0; i < n; ++i) o[i] = kRemainder ? 0 : x[i];
-}
-
-template <class F>
-Loop pick_signed(Type in) {
-  return by_width<Loop>(in, loop<int8_t, F>, loop<int16_t, F>, loop<int32_t, F>, loop<int64_t, F>);
-}
-template <class F>
-Loop pick_unsigned(Type in) {
-  return by_width<Loop>(without_pointers(in), loop<uint8_t, F>, loop<uint16_t, F>, loop<uint32_t, F>,
-                        loop<uint64_t, F>);
 }
 
 }  // namespace
@@ -110,23 +102,23 @@ Loop find_division(Functor functor, Type in, Type out) {
   }
   switch (functor) {
     case Functor::divsi:
-      return pick_signed<divide>(in);
+      return pick_signed<Dividing<divide>>(in);
     case Functor::remsi:
-      return pick_signed<remainder>(in);
+      return pick_signed<Dividing<remainder>>(in);
     case Functor::remsi_paired:
-      return pick_signed<paired_remainder>(in);
+      return pick_signed<Dividing<paired_remainder>>(in);
     case Functor::remui_paired:
-      return pick_unsigned<paired_remainder>(in);
+      return pick_unsigned<Dividing<paired_remainder>>(without_pointers(in));
     case Functor::ceildivsi:
-      return pick_signed<ceiling>(in);
+      return pick_signed<Dividing<ceiling>>(in);
     case Functor::floordivsi:
-      return pick_signed<flooring>(in);
+      return pick_signed<Dividing<flooring>>(in);
     case Functor::divui:
-      return pick_unsigned<divide>(in);
+      return pick_unsigned<Dividing<divide>>(without_pointers(in));
     case Functor::remui:
-      return pick_unsigned<remainder>(in);
+      return pick_unsigned<Dividing<remainder>>(without_pointers(in));
     case Functor::ceildivui:
-      return pick_unsigned<ceiling>(in);
+      return pick_unsigned<Dividing<ceiling>>(without_pointers(in));
     default:
       return nullptr;
   }

@@ -82,10 +82,7 @@ template <class T, int R, int C>
   V sum[R][C];
   const T* from = p.start.line ? p.start.line : c;
   const int64_t from_row = p.start.line ? 0 : ldc;
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < C; ++v) sum[r][v] = L::load(from + r * from_row + v * L::kLanes);
+  each<R, C>([&](int r, int v) { sum[r][v] = L::load(from + r * from_row + v * L::kLanes); });
   if (p.start.scale) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -107,10 +104,7 @@ template <class T, int R, int C>
       for (int v = 0; v < C; ++v) sum[r][v] = multiply_add(row, column[v], sum[r][v]);
     }
   }
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < C; ++v) L::store(c + r * ldc + v * L::kLanes, sum[r][v]);
+  each<R, C>([&](int r, int v) { L::store(c + r * ldc + v * L::kLanes, sum[r][v]); });
 }
 
 // Fetches lines of memory, a few after each block: there they cost next to nothing, and what they take when

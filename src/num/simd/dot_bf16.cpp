@@ -27,10 +27,7 @@ template <int R, int C>
 void block(float* __restrict c, const uint16_t* __restrict a, const Panel& p) {
   const int64_t ldc = p.ldc, a_row = p.a_row, b_row = p.b_row;
   __m512 sum[R][C];
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < C; ++v) sum[r][v] = _mm512_loadu_ps(c + r * ldc + v * 16);
+  each<R, C>([&](int r, int v) { sum[r][v] = _mm512_loadu_ps(c + r * ldc + v * 16); });
   const uint32_t* b = p.b;
   for (int64_t k = p.k; k > 0; --k, a += 2, b += b_row) {
     __m512i column[C];
@@ -44,10 +41,7 @@ void block(float* __restrict c, const uint16_t* __restrict a, const Panel& p) {
         sum[r][v] = _mm512_dpbf16_ps(sum[r][v], bits_as<__m512bh>(row), bits_as<__m512bh>(column[v]));
     }
   }
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < C; ++v) _mm512_storeu_ps(c + r * ldc + v * 16, sum[r][v]);
+  each<R, C>([&](int r, int v) { _mm512_storeu_ps(c + r * ldc + v * 16, sum[r][v]); });
 }
 
 template <int C>

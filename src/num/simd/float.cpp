@@ -58,30 +58,12 @@ Loop of_sign_bit(Type in, Loop two_bytes, Loop one_byte) {
 }
 template <bool kAbs>
 Loop sign_loop(Type in) {
-  return of_sign_bit(in, map1<uint16_t, uint16_t, sign_bit<kAbs ? 0x7fff : 0x8000, kAbs>>,
-                     map1<uint8_t, uint8_t, sign_bit<kAbs ? 0x7f : 0x80, kAbs>>);
+  return of_sign_bit(in, map<1, uint16_t, uint16_t, sign_bit<kAbs ? 0x7fff : 0x8000, kAbs>>,
+                     map<1, uint8_t, uint8_t, sign_bit<kAbs ? 0x7f : 0x80, kAbs>>);
 }
 Loop copysign_loop(Type in) {
-  return of_sign_bit(in, map2<uint16_t, uint16_t, sign_of_second<0x8000>>,
-                     map2<uint8_t, uint8_t, sign_of_second<0x80>>);
-}
-
-template <class F, int arity>
-Loop pick(Type in) {
-  if (in == Type::kTF32) in = Type::kF32;
-  if constexpr (arity == 1) {
-    if (in == Type::kF32) return map1<float, float, F>;
-    if (in == Type::kF64) return map1<double, double, F>;
-    return narrow_loop<map1<float, float, F>, 1>(in);
-  } else if constexpr (arity == 2) {
-    if (in == Type::kF32) return map2<float, float, F>;
-    if (in == Type::kF64) return map2<double, double, F>;
-    return narrow_loop<map2<float, float, F>, 2>(in);
-  } else {
-    if (in == Type::kF32) return map3<float, float, F>;
-    if (in == Type::kF64) return map3<double, double, F>;
-    return narrow_loop<map3<float, float, F>, 3>(in);
-  }
+  return of_sign_bit(in, map<2, uint16_t, uint16_t, sign_of_second<0x8000>>,
+                     map<2, uint8_t, uint8_t, sign_of_second<0x80>>);
 }
 
 }  // namespace
@@ -91,23 +73,23 @@ Loop find_float(Functor functor, Type in, Type out) {
   switch (functor) {
     case Functor::negf:
       if (Loop loop = sign_loop<false>(in)) return loop;
-      return pick<negf, 1>(in);
+      return float_loop_of<1, negf>(in);
     case Functor::absf:
       if (Loop loop = sign_loop<true>(in)) return loop;
-      return pick<absf, 1>(in);
+      return float_loop_of<1, absf>(in);
     case Functor::copysign:
       if (Loop loop = copysign_loop(in)) return loop;
-      return pick<copysign, 2>(in);
+      return float_loop_of<2, copysign>(in);
     case Functor::fma:
-      if (Loop loop = narrow_loop<map3<float, float, fused_odd<double>>, 3>(in)) return loop;
-      return pick<fma, 3>(in);
+      if (Loop loop = narrow_loop<map<3, float, float, fused_odd<double>>, 3>(in)) return loop;
+      return float_loop_of<3, fma>(in);
     default:
       break;
   }
   switch (functor) {
 #define CASE(name, arity) \
   case Functor::name:     \
-    return pick<name, arity>(in);
+    return float_loop_of<arity, name>(in);
     TRITON_RUNNER_FLOAT_FUNCTORS(CASE)
 #undef CASE
     default:

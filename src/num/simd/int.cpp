@@ -67,8 +67,8 @@ struct OneBit {
 
 template <class F>
 Loop pick1(Type in) {
-  return by_width<Loop>(in, map1<uint8_t, uint8_t, F>, map1<uint16_t, uint16_t, F>,
-                        map1<uint32_t, uint32_t, F>, map1<uint64_t, uint64_t, F>);
+  return by_width<Loop>(in, map<1, uint8_t, uint8_t, F>, map<1, uint16_t, uint16_t, F>,
+                        map<1, uint32_t, uint32_t, F>, map<1, uint64_t, uint64_t, F>);
 }
 
 // Counts of an i64 that come as i32: libdevice's popcll and clzll.
@@ -79,10 +79,10 @@ struct counted {
 
 // Comparisons give a byte an element, everything else its own type.
 template <class T, class F, bool kCompares>
-constexpr Loop loop2 = map2<std::conditional_t<kCompares, uint8_t, T>, T, F>;
+constexpr Loop loop2 = map<2, std::conditional_t<kCompares, uint8_t, T>, T, F>;
 template <class F, bool kCompares = false>
 Loop pick2(Type in) {
-  if (in == Type::kI1) return map2<uint8_t, uint8_t, OneBit<F>>;
+  if (in == Type::kI1) return map<2, uint8_t, uint8_t, OneBit<F>>;
   return by_width(without_pointers(in), loop2<uint8_t, F, kCompares>, loop2<uint16_t, F, kCompares>,
                   loop2<uint32_t, F, kCompares>, loop2<uint64_t, F, kCompares>);
 }
@@ -99,8 +99,8 @@ Loop pick(Type in) {
 
 Loop find_int(Functor functor, Type in, Type out) {
   if (in == Type::kI64 && out == Type::kI32) {
-    if (functor == Functor::ctpop) return map1<uint32_t, uint64_t, counted<ctpop>>;
-    if (functor == Functor::ctlz) return map1<uint32_t, uint64_t, counted<ctlz>>;
+    if (functor == Functor::ctpop) return map<1, uint32_t, uint64_t, counted<ctpop>>;
+    if (functor == Functor::ctlz) return map<1, uint32_t, uint64_t, counted<ctlz>>;
     return nullptr;
   }
   switch (functor) {

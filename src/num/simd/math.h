@@ -21,36 +21,25 @@ NUM_INLINE T horner(T x, const T (&coefficient)[n]) {
 }
 
 // x to the nearest integer as a float and as an integer, for |x| < 2^51 (f32: 2^22).
+template <class T>
 struct Rounded {
-  double value;
-  int64_t integer;
+  T value;
+  sign<T> integer;
 };
-NUM_INLINE Rounded nearest(double x) {
-  constexpr double kMagic = 6755399441055744.0;
-  double shifted = x + kMagic;
-  return {shifted - kMagic, static_cast<int64_t>(bits_as<uint64_t>(shifted) - bits_as<uint64_t>(kMagic))};
-}
-struct RoundedF32 {
-  float value;
-  int32_t integer;
-};
-NUM_INLINE RoundedF32 nearest(float x) {
-  constexpr float kMagic = 12582912.0f;
-  float shifted = x + kMagic;
-  return {shifted - kMagic, static_cast<int32_t>(bits_as<uint32_t>(shifted) - bits_as<uint32_t>(kMagic))};
+template <class T>
+NUM_INLINE Rounded<T> nearest(T x) {
+  constexpr T kMagic = sizeof(T) == 4 ? T{12582912} : static_cast<T>(6755399441055744);
+  T shifted = x + kMagic;
+  return {shifted - kMagic, static_cast<sign<T>>(bits_as<Bits<T>>(shifted) - bits_as<Bits<T>>(kMagic))};
 }
 
 // x * 2^k in two steps, each a power of two in range, so that only the last one rounds.
-NUM_INLINE double scaled(double x, int64_t k) {
-  int64_t half = k >> 1;
-  double a = bits_as<double>(static_cast<uint64_t>(half + 1023) << 52);
-  double b = bits_as<double>(static_cast<uint64_t>(k - half + 1023) << 52);
-  return x * a * b;
-}
-NUM_INLINE float scaled(float x, int32_t k) {
-  int32_t half = k >> 1;
-  float a = bits_as<float>(static_cast<uint32_t>(half + 127) << 23);
-  float b = bits_as<float>(static_cast<uint32_t>(k - half + 127) << 23);
+template <class T>
+NUM_INLINE T scaled(T x, sign<T> k) {
+  constexpr int kBias = sizeof(T) == 4 ? 127 : 1023, kMantissa = sizeof(T) == 4 ? 23 : 52;
+  sign<T> half = k >> 1;
+  T a = bits_as<T>(static_cast<Bits<T>>(half + kBias) << kMantissa);
+  T b = bits_as<T>(static_cast<Bits<T>>(k - half + kBias) << kMantissa);
   return x * a * b;
 }
 template <class T>
@@ -77,13 +66,13 @@ NUM_INLINE float exp_f32_normal(float x) {
 }
 NUM_INLINE float exp2_f32(float x) {
   x = clamped(x, -160.0f, 130.0f);
-  RoundedF32 n = nearest(x);
+  Rounded<float> n = nearest(x);
   float r = x - n.value;
   return scaled(fma_of(r, horner(r, k_exp2_f32), 1.0f), n.integer);
 }
 NUM_INLINE float exp_f32(float x) {
   x = clamped(x, -110.0f, 90.0f);
-  RoundedF32 n = nearest(x * 0x1.715476p+0f);
+  Rounded<float> n = nearest(x * 0x1.715476p+0f);
   float r = fma_of(-n.value, 0x1.62e400p-1f, x);  // ln 2 in two parts: the first product is exact
   r = fma_of(-n.value, 0x1.7f7d1cp-20f, r);
   float p = fma_of(r * r, horner(r, k_exp_f32), r);
@@ -91,17 +80,17 @@ NUM_INLINE float exp_f32(float x) {
 }
 NUM_INLINE double exp2_f64(double x) {
   x = clamped(x, -1100.0, 1030.0);
-  Rounded n = nearest(x);
+  Rounded<double> n = nearest(x);
   double r = x - n.value;
   return scaled(fma_of(r, horner(r, k_exp2_f64), 1.0), n.integer);
 }
 // e^x = 2^n (1 + p): p and n.
 struct ExpParts {
   double p;
-  Rounded n;
+  Rounded<double> n;
 };
 NUM_INLINE ExpParts exp_parts(double x) {
-  Rounded n = nearest(x * 0x1.71547652b82fep+0);
+  Rounded<double> n = nearest(x * 0x1.71547652b82fep+0);
   double r = fma_of(-n.value, 0x1.62e42fefa3800p-1, x);
   r = fma_of(-n.value, 0x1.ef35793c76730p-45, r);
   return {fma_of(r * r, horner(r, k_exp_f64), r), n};
@@ -114,7 +103,7 @@ NUM_INLINE double exp10_f64(double x) {  // x log2(10) in two parts
   x = clamped(x, -330.0, 310.0);
   double high = x * 0x1.a934f0979a371p+1;
   double low = fma_of(x, 0x1.a934f0979a371p+1, -high) + x * 0x1.7f2495fb7fa6dp-53;
-  Rounded n = nearest(high);
+  Rounded<double> n = nearest(high);
   double r = (high - n.value) + low;
   return scaled(fma_of(r, horner(r, k_exp2_f64), 1.0), n.integer);
 }
@@ -151,15 +140,18 @@ NUM_INLINE double log_rest(double f) {
   return s * fma_of(z, horner(z, k_log_f64), h) - h;
 }
 // The sum of a larger and a smaller part and a small rest, with the larger sum's error put back.
-NUM_INLINE double sum_of(double large, double small, double rest) {
-  double sum = large + small;
-  double error = small - (sum - large);
+template <class T>
+NUM_INLINE T sum_of(T large, T small, T rest) {
+  T sum = large + small;
+  T error = small - (sum - large);
   return sum + (error + rest);
 }
-NUM_INLINE double log_special(double x, double result) {
-  result = x == 0.0 ? -kInf : result;
-  result = x < 0.0 ? kNan : result;
-  return x == kInf || x != x ? x : result;
+template <class T>
+NUM_INLINE T log_special(T x, T result) {
+  constexpr T kInfinite = static_cast<T>(kInf);
+  result = x == 0 ? -kInfinite : result;
+  result = x < 0 ? static_cast<T>(kNan) : result;
+  return x == kInfinite || x != x ? x : result;
 }
 NUM_INLINE double log_plus(double x, double correction) {  // log(x) + correction, which is far smaller
   LogParts p = log_parts(x);
@@ -207,16 +199,6 @@ NUM_INLINE float log_rest(float f) {
   float z = f * f;
   return fma_of(z * f, horner(f, k_log_f32), -0.5f * z);
 }
-NUM_INLINE float log_special(float x, float result) {
-  result = x == 0.0f ? -__builtin_inff() : result;
-  result = x < 0.0f ? __builtin_nanf("") : result;
-  return x == __builtin_inff() || x != x ? x : result;
-}
-NUM_INLINE float sum_of(float large, float small, float rest) {
-  float sum = large + small;
-  float error = small - (sum - large);
-  return sum + (error + rest);
-}
 NUM_INLINE float log_f32(float x) {
   LogPartsF32 p = log_parts(x);
   float rest = fma_of(p.e, 0x1.7f7d1cp-20f, log_rest(p.f));
@@ -238,7 +220,7 @@ struct Reduced {
   int64_t n;
 };
 NUM_INLINE Reduced reduced(double x) {
-  Rounded n = nearest(x * 0x1.45f306dc9c883p-1);
+  Rounded<double> n = nearest(x * 0x1.45f306dc9c883p-1);
   double r = fma_of(-n.value, 0x1.921fb54442d18p+0, x);  // exact
   double p = n.value * 0x1.1a62633145c07p-54;
   double p_error = fma_of(n.value, 0x1.1a62633145c07p-54, -p);
@@ -263,7 +245,7 @@ NUM_INLINE double turned(int64_t quarter, double sine, double cosine) {
 }
 // The same for f32 results: 2^-40 is precise enough, and the quotient pi/2 in two parts is.
 NUM_INLINE Reduced reduced(float x) {
-  Rounded n = nearest(x * 0x1.45f306dc9c883p-1);
+  Rounded<double> n = nearest(x * 0x1.45f306dc9c883p-1);
   double r = fma_of(-n.value, 0x1.921fb54442d18p+0, static_cast<double>(x));
   return {fma_of(-n.value, 0x1.1a62633145c07p-54, r), 0, n.integer};
 }

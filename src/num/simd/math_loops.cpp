@@ -189,7 +189,7 @@ __attribute__((noinline)) void exp_of_kept(float* o, const float* kept, int64_t 
     outside |= !(((value > Normal::kLow) & (value < Normal::kHigh)) | (value < Normal::kZero));
     o[j] = value < Normal::kZero ? 0.0f : power;
   }
-  if (outside) map1<float, float, typename Normal::General>(o, kept, nullptr, nullptr, n);
+  if (outside) map<1, float, float, typename Normal::General>(o, kept, nullptr, nullptr, n);
 }
 
 #if defined(SIMD_ISA_avx2)
@@ -283,24 +283,9 @@ constexpr Loop exp_f32_loop = exp_loop<exp_vector, of>;
 template <Of of>
 constexpr Loop exp2_f32_loop = exp_loop<exp2_vector, of>;
 
-template <Loop kF32, Loop kF64, int arity>
-Loop by_type(Type in) {
-  if (in == Type::kF32 || in == Type::kTF32) return kF32;
-  if (in == Type::kF64) return kF64;
-  return narrow_loop<kF32, arity>(in);
-}
-
-template <class F, int arity>
-Loop pick(Type in) {
-  if constexpr (arity == 1)
-    return by_type<map1<float, float, F>, map1<double, double, F>, 1>(in);
-  else
-    return by_type<map2<float, float, F>, map2<double, double, F>, 2>(in);
-}
-
 template <class F>
 Loop pick_trig(Type in) {
-  return by_type<trig_loop<float, F>, trig_loop<double, F>, 1>(in);
+  return float_loop<trig_loop<float, F>, trig_loop<double, F>, 1>(in);
 }
 
 }  // namespace
@@ -309,30 +294,27 @@ Loop find_math(Functor functor, Type in, Type out) {
   if (in != out) return nullptr;
   switch (functor) {
     case Functor::exp:
-      return by_type<exp_f32_loop<Of::kOne>, map1<double, double, exp>, 1>(in);
+      return float_loop<exp_f32_loop<Of::kOne>, map<1, double, double, exp>, 1>(in);
     case Functor::exp2:
-      return by_type<exp2_f32_loop<Of::kOne>, map1<double, double, exp2>, 1>(in);
+      return float_loop<exp2_f32_loop<Of::kOne>, map<1, double, double, exp2>, 1>(in);
     case Functor::sin:
       return pick_trig<sine>(in);
     case Functor::cos:
       return pick_trig<cosine>(in);
     case Functor::tan:
       return pick_trig<tangent>(in);
-#define CASE1(name)   \
-  case Functor::name: \
-    return pick<name, 1>(in);
-#define CASE2(name)   \
-  case Functor::name: \
-    return pick<name, 2>(in);
+#define CASE(name, arity) \
+  case Functor::name:     \
+    return float_loop_of<arity, name>(in);
       // clang-format off
-    CASE1(exp10) CASE1(expm1) CASE1(log) CASE1(log2) CASE1(log10) CASE1(log1p) CASE1(cbrt)
-    CASE1(erf) CASE1(tanh) CASE1(asin) CASE1(acos) CASE1(atan) CASE1(sinh) CASE1(cosh)
-    CASE1(asinh) CASE1(acosh) CASE1(atanh) CASE1(erfc) CASE1(lgamma) CASE1(tgamma) CASE1(j0)
-    CASE1(j1) CASE1(y0) CASE1(y1) CASE2(atan2) CASE2(powf) CASE2(hypot)
-// clang-format on
-#undef CASE1
-#undef CASE2
-                      default : return nullptr;
+    CASE(exp10, 1) CASE(expm1, 1) CASE(log, 1) CASE(log2, 1) CASE(log10, 1) CASE(log1p, 1) CASE(cbrt, 1)
+    CASE(erf, 1) CASE(tanh, 1) CASE(asin, 1) CASE(acos, 1) CASE(atan, 1) CASE(sinh, 1) CASE(cosh, 1)
+    CASE(asinh, 1) CASE(acosh, 1) CASE(atanh, 1) CASE(erfc, 1) CASE(lgamma, 1) CASE(tgamma, 1) CASE(j0, 1)
+    CASE(j1, 1) CASE(y0, 1) CASE(y1, 1) CASE(atan2, 2) CASE(powf, 2) CASE(hypot, 2)
+#undef CASE
+    default:
+      return nullptr;
+      // clang-format on
   }
 }
 

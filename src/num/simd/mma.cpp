@@ -210,11 +210,8 @@ NUM_INLINE void exact_block(const MmaStep& s, const Block& at, int j, const Scal
   const float* b = at.b + j * s.b_stride;
   float* sums = s.sums + j * kRows;
   I sum[kColumns][kParts];
-#pragma GCC unroll 4
-  for (int q = 0; q < kColumns; ++q)
-#pragma GCC unroll 4
-    for (int p = 0; p < kParts; ++p)
-      sum[q][p] = truncate(load<F>(sums + q * kRows + p * kLanes) * scale[q][p]);
+  each<kColumns, kParts>(
+      [&](int q, int p) { sum[q][p] = truncate(load<F>(sums + q * kRows + p * kLanes) * scale[q][p]); });
   auto add = [&](int x) {
     F a[kParts];
 #pragma GCC unroll 4
@@ -231,28 +228,20 @@ NUM_INLINE void exact_block(const MmaStep& s, const Block& at, int j, const Scal
   I overflow = {};
   while (x < k) {
     I before[kColumns][kParts];
-#pragma GCC unroll 4
-    for (int q = 0; q < kColumns; ++q)
-#pragma GCC unroll 4
-      for (int p = 0; p < kParts; ++p) before[q][p] = sum[q][p], sum[q][p] = I{};
+    each<kColumns, kParts>([&](int q, int p) { before[q][p] = sum[q][p], sum[q][p] = I{}; });
     for (const int end = x + chunk < k ? x + chunk : k; x < end; ++x) add(x);
-#pragma GCC unroll 4
-    for (int q = 0; q < kColumns; ++q)
-#pragma GCC unroll 4
-      for (int p = 0; p < kParts; ++p) {
-        I total = wrapping_sum(before[q][p], sum[q][p]);
-        overflow |= (before[q][p] ^ total) & (sum[q][p] ^ total);
-        sum[q][p] = total;
-      }
+    each<kColumns, kParts>([&](int q, int p) {
+      I total = wrapping_sum(before[q][p], sum[q][p]);
+      overflow |= (before[q][p] ^ total) & (sum[q][p] ^ total);
+      sum[q][p] = total;
+    });
   }
   if (kK != kChunk || kK == 0)
     if (any_lane(overflow < 0)) [[unlikely]]
       return mode.call_nearest([&] { wide_block(s, at, j); });
-#pragma GCC unroll 4
-  for (int q = 0; q < kColumns; ++q)
-#pragma GCC unroll 4
-    for (int p = 0; p < kParts; ++p)
-      store(sums + q * kRows + p * kLanes, finish<kF16>(sum[q][p], (F)((254 << 23) - (I)scale[q][p]), kept));
+  each<kColumns, kParts>([&](int q, int p) {
+    store(sums + q * kRows + p * kLanes, finish<kF16>(sum[q][p], (F)((254 << 23) - (I)scale[q][p]), kept));
+  });
 }
 
 // The scales of some columns before their products: a core looks some hundred operations ahead, and sees more columns
@@ -419,19 +408,6 @@ void integer(const MmaStep& s, bool saturate) {
 
 }  // namespace
 
-const MmaTable mma_table = {exact,
-                            exact_wide,
-                            fma,
-                            fma_registers,
-                            integer,
-                            mma_rows,
-                            mma_spread_rows,
-                            mma_sorted_rows,
-                            mma_columns,
-                            mma_row_exponents,
-                            mma_column_exponents,
-                            mma_look_at_sums,
-                            mma_load_f32,
-                            mma_store_f32};
+const MmaTable mma_table = {exact, exact_wide, fma, fma_registers, integer};
 
 }  // namespace triton_runner::num::SIMD_ISA

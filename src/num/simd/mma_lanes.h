@@ -1,4 +1,4 @@
-// Vectors of the tensor cores' operands and sums, and what mma_operands.cpp gives to mma.cpp's table.
+// Vectors of the tensor cores' operands and sums.
 #pragma once
 #include <string.h>
 
@@ -7,16 +7,6 @@
 #include "simd/width.h"
 
 namespace triton_runner::num::SIMD_ISA {
-
-void mma_rows(MmaCode code, const void* tile, float* out);
-void mma_spread_rows(MmaCode code, const void* tile, float* out);
-void mma_sorted_rows(MmaCode code, const void* tile, float* out);
-void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride);
-MmaRange mma_row_exponents(const float* value, int16_t* exponent, int64_t n, int lowest);
-MmaRange mma_column_exponents(const float* value, int32_t* exponent, int64_t n, int lowest);
-MmaSums mma_look_at_sums(const float* value, int64_t n);
-void mma_load_f32(uint32_t* sums, const uint32_t* const* registers);
-void mma_store_f32(const uint32_t* sums, uint32_t* const* registers);
 
 namespace {
 

@@ -32,6 +32,11 @@ NUM_INLINE U8 nibbles_of(const void* p) {
   return out;
 }
 
+// The sign, and what is below it, where an f16 has them.
+NUM_INLINE U8 as_f16(U8 x, uint16_t sign, int sign_by, uint16_t rest, int by) {
+  return (x & sign) << sign_by | (x & rest) << by;
+}
+
 // Eight elements as 16-bit codes that widen() understands.
 NUM_INLINE U8 fetch(MmaCode code, const uint8_t* p) {
   switch (code) {
@@ -40,26 +45,16 @@ NUM_INLINE U8 fetch(MmaCode code, const uint8_t* p) {
       return load<U8>(p);
     case MmaCode::kE5M2:
       return bytes_of(p) << 8;
-    case MmaCode::kE4M3: {
-      U8 x = bytes_of(p);
-      return (x & 0x80) << 8 | (x & 0x7f) << 7;
-    }
-    case MmaCode::kE3M2: {
-      U8 x = bytes_of(p);
-      return (x & 0x20) << 10 | (x & 0x1f) << 8;
-    }
-    case MmaCode::kE2M3: {
-      U8 x = bytes_of(p);
-      return (x & 0x20) << 10 | (x & 0x1f) << 7;
-    }
-    case MmaCode::kE2M1Byte: {
-      U8 x = bytes_of(p);
-      return (x & 0x20) << 10 | (x & 0x1c) << 7;
-    }
-    case MmaCode::kE2M1: {
-      U8 x = nibbles_of(p);
-      return (x & 8) << 12 | (x & 7) << 9;
-    }
+    case MmaCode::kE4M3:
+      return as_f16(bytes_of(p), 0x80, 8, 0x7f, 7);
+    case MmaCode::kE3M2:
+      return as_f16(bytes_of(p), 0x20, 10, 0x1f, 8);
+    case MmaCode::kE2M3:
+      return as_f16(bytes_of(p), 0x20, 10, 0x1f, 7);
+    case MmaCode::kE2M1Byte:
+      return as_f16(bytes_of(p), 0x20, 10, 0x1c, 7);
+    case MmaCode::kE2M1:
+      return as_f16(nibbles_of(p), 8, 12, 7, 9);
     case MmaCode::kS8:
       return (U8)((S8)(bytes_of(p) << 8) >> 8);
     case MmaCode::kU8:
@@ -266,14 +261,12 @@ NUM_INLINE void transpose4(F4& a, F4& b, F4& c, F4& d) {
 }
 #endif
 
-}  // namespace
-
 #define NUM_MMA_CODES(X) \
   X(kF16)                \
   X(kBF16) X(kTF32) X(kE4M3) X(kE5M2) X(kE3M2) X(kE2M3) X(kE2M1Byte) X(kE2M1) X(kS8) X(kU8) X(kS4) X(kU4)
 
 template <class Put>
-static void put_rows(MmaCode code, const void* tile, float* out) {
+void put_rows(MmaCode code, const void* tile, float* out) {
   auto* bytes = static_cast<const uint8_t*>(tile);
   switch (code) {
 #define X(name)       \
@@ -284,11 +277,11 @@ static void put_rows(MmaCode code, const void* tile, float* out) {
   }
 }
 
-void mma_rows(MmaCode code, const void* tile, float* out) { put_rows<Rows>(code, tile, out); }
-void mma_spread_rows(MmaCode code, const void* tile, float* out) { put_rows<SpreadRows>(code, tile, out); }
-void mma_sorted_rows(MmaCode code, const void* tile, float* out) { put_rows<SortedRows>(code, tile, out); }
+void rows(MmaCode code, const void* tile, float* out) { put_rows<Rows>(code, tile, out); }
+void spread_rows(MmaCode code, const void* tile, float* out) { put_rows<SpreadRows>(code, tile, out); }
+void sorted_rows(MmaCode code, const void* tile, float* out) { put_rows<SortedRows>(code, tile, out); }
 
-void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride) {
+void columns(MmaCode code, const void* tile, float* out, int64_t stride) {
   auto* bytes = static_cast<const uint8_t*>(tile);
   switch (code) {
 #define X(name)       \
@@ -299,16 +292,13 @@ void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride) {
   }
 }
 
-MmaRange mma_row_exponents(const float* value, int16_t* exponent, int64_t n, int lowest) {
-  return lowest == -126 ? exponents_of<true>(value, exponent, n, lowest)
-                        : exponents_of<false>(value, exponent, n, lowest);
-}
-MmaRange mma_column_exponents(const float* value, int32_t* exponent, int64_t n, int lowest) {
+template <class T>
+MmaRange exponents(const float* value, T* exponent, int64_t n, int lowest) {
   return lowest == -126 ? exponents_of<true>(value, exponent, n, lowest)
                         : exponents_of<false>(value, exponent, n, lowest);
 }
 
-MmaSums mma_look_at_sums(const float* value, int64_t n) {
+MmaSums look_at_sums(const float* value, int64_t n) {
   // Magnitudes less 1, without sign: 0 becomes the largest one of all.
   typedef uint32_t U __attribute__((vector_size(kLanes * 4)));
   constexpr uint32_t kLeast = uint32_t{127 - 100} << 23, kMost = uint32_t{127 + 120} << 23;
@@ -325,7 +315,7 @@ MmaSums mma_look_at_sums(const float* value, int64_t n) {
 }
 
 #if defined(SIMD_ISA_avx512)
-void mma_load_f32(uint32_t* sums, const uint32_t* const* registers) {
+void load_f32(uint32_t* sums, const uint32_t* const* registers) {
   for (int odd = 0; odd < 2; ++odd) {
     __m512i column[4];
     const __m512i v[4] = {_mm512_loadu_si512(registers[odd]), _mm512_loadu_si512(registers[odd] + 16),
@@ -336,7 +326,7 @@ void mma_load_f32(uint32_t* sums, const uint32_t* const* registers) {
   }
 }
 
-void mma_store_f32(const uint32_t* sums, uint32_t* const* registers) {
+void store_f32(const uint32_t* sums, uint32_t* const* registers) {
   for (int odd = 0; odd < 2; ++odd) {
     __m512i column[4], v[4];
     for (int t = 0; t < 4; ++t) column[t] = _mm512_loadu_si512(sums + (2 * t + odd) * kRows);
@@ -345,7 +335,7 @@ void mma_store_f32(const uint32_t* sums, uint32_t* const* registers) {
   }
 }
 #else
-void mma_load_f32(uint32_t* sums, const uint32_t* const* registers) {
+void load_f32(uint32_t* sums, const uint32_t* const* registers) {
   for (int half = 0; half < 2; ++half)
     for (int odd = 0; odd < 2; ++odd)
       for (int rows = 0; rows < 2; ++rows) {
@@ -356,7 +346,7 @@ void mma_load_f32(uint32_t* sums, const uint32_t* const* registers) {
       }
 }
 
-void mma_store_f32(const uint32_t* sums, uint32_t* const* registers) {
+void store_f32(const uint32_t* sums, uint32_t* const* registers) {
   for (int half = 0; half < 2; ++half)
     for (int odd = 0; odd < 2; ++odd)
       for (int rows = 0; rows < 2; ++rows) {
@@ -368,5 +358,11 @@ void mma_store_f32(const uint32_t* sums, uint32_t* const* registers) {
       }
 }
 #endif
+
+}  // namespace
+
+const MmaOperands mma_operands = {rows,         spread_rows,        sorted_rows,
+                                  columns,      exponents<int16_t>, exponents<int32_t>,
+                                  look_at_sums, load_f32,           store_f32};
 
 }  // namespace triton_runner::num::SIMD_ISA

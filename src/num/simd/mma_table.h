@@ -63,6 +63,9 @@ struct MmaTable {
                         uint32_t* const (*d)[4]);
   // s32 sums from exact f32 products of small integers.
   void (*integer)(const MmaStep& step, bool saturate);
+};
+
+struct MmaOperands {
   // A tile, transposed: element x of row r at out[x * 16 + r]; and as it is: out[r * stride + x].
   void (*rows)(MmaCode code, const void* tile, float* out);
   // Transposed as fma_registers has A, eight of its rows, and B.
@@ -78,16 +81,16 @@ struct MmaTable {
   void (*store_f32)(const uint32_t* sums, uint32_t* const* registers);
 };
 
-namespace portable {
-extern const MmaTable mma_table;
-}
+#define NUM_DECLARE_MMA(isa)             \
+  namespace isa {                        \
+  extern const MmaTable mma_table;       \
+  extern const MmaOperands mma_operands; \
+  }
+NUM_DECLARE_MMA(portable)
 #if defined(__x86_64__)
-namespace avx2 {
-extern const MmaTable mma_table;
-}
-namespace avx512 {
-extern const MmaTable mma_table;
-}
+NUM_DECLARE_MMA(avx2)
+NUM_DECLARE_MMA(avx512)
 #endif
+#undef NUM_DECLARE_MMA
 
 }  // namespace triton_runner::num

@@ -1,4 +1,6 @@
 // Movement of elements and mask helpers: see kernels.h for what each does.
+#include <triton_runner/num/by_size.h>
+
 #include "simd/transpose.h"
 
 namespace triton_runner::num::SIMD_ISA {
@@ -149,19 +151,8 @@ void scatter_of(const uint64_t* addresses, const void* in, const uint8_t* mask, 
 }
 
 // One call by the element's size.
-#define BY_SIZE(size, function, ...)          \
-  switch (size) {                             \
-    case 1:                                   \
-      return function<uint8_t>(__VA_ARGS__);  \
-    case 2:                                   \
-      return function<uint16_t>(__VA_ARGS__); \
-    case 4:                                   \
-      return function<uint32_t>(__VA_ARGS__); \
-    case 8:                                   \
-      return function<uint64_t>(__VA_ARGS__); \
-    default:                                  \
-      return;                                 \
-  }
+#define BY_SIZE(size, function, ...) \
+  by_size(size, [&](auto zero) __attribute__((always_inline)) { function<decltype(zero)>(__VA_ARGS__); });
 
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size) {
   BY_SIZE(size, copy_strided_of, out, out_stride, in, in_stride, n)

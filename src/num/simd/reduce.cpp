@@ -279,31 +279,13 @@ struct Scanning {
 };
 
 template <class Kind, template <class> class Op>
-typename Kind::Fn pick_unsigned(Type type) {
-  return by_width(type, Kind::template wide<uint8_t, Op>, Kind::template wide<uint16_t, Op>,
-                  Kind::template wide<uint32_t, Op>, Kind::template wide<uint64_t, Op>);
-}
-template <class Kind, template <class> class Op>
-typename Kind::Fn pick_signed(Type type) {
-  return by_width(type, Kind::template wide<int8_t, Op>, Kind::template wide<int16_t, Op>,
-                  Kind::template wide<int32_t, Op>, Kind::template wide<int64_t, Op>);
-}
-template <class Kind, template <class> class Op>
-typename Kind::Fn pick_float(Type type) {
-  switch (type) {
-    case Type::kF16:
-      return Kind::template narrow<Type::kF16, Op>;
-    case Type::kBF16:
-      return Kind::template narrow<Type::kBF16, Op>;
-    case Type::kF32:
-    case Type::kTF32:
-      return Kind::template wide<float, Op>;
-    case Type::kF64:
-      return Kind::template wide<double, Op>;
-    default:
-      return nullptr;
-  }
-}
+struct Of {
+  using Fn = typename Kind::Fn;
+  template <class T>
+  static constexpr Fn wide = Kind::template wide<T, Op>;
+  template <Type kType>
+  static constexpr Fn narrow = Kind::template narrow<kType, Op>;
+};
 
 // i1 as bytes of 0 and 1; signed, true is -1, so that its maximum is an and.
 template <class Kind>
@@ -332,7 +314,7 @@ typename Kind::Fn pick(ReduceOp op, Type type) {
   switch (op) {
 #define CASE(name, pick_of, Op) \
   case ReduceOp::name:          \
-    return pick_of<Kind, Op>(type);
+    return pick_of<Of<Kind, Op>>(type);
     CASE(kAddI, pick_unsigned, AddI)
     CASE(kMulI, pick_unsigned, MulI)
     CASE(kAnd, pick_unsigned, And)

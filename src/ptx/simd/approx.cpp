@@ -73,11 +73,13 @@ PTX_INLINE int32_t c2_of(int32_t c12) { return int32_t(uint32_t(c12) << 20) >> 2
 
 // A function in two halves: prepare() gives the point, its lower kShift bits, below the number of the table's
 // entry, and finish() gets both coefficients of that and the square of the point (times 2, if kDoubled).
-//
+template <const auto& table, int shift, int doubled = 0>
+struct Entries {
+  static constexpr const auto& kTable = table;
+  static constexpr int kShift = shift, kDoubled = doubled;
+};
 // The unit's functions: they take subnormals as zeros and give zeros for them.
-struct Rcp {
-  static constexpr const auto& kTable = kRcp;
-  static constexpr int kShift = 16, kDoubled = 1;
+struct Rcp : Entries<kRcp, 16, 1> {
   PTX_INLINE static int32_t prepare(float a) { return bits_of(a) & 0x7fffffff; }
   PTX_INLINE static float finish(float a, int32_t size, int32_t c0, int32_t c, int32_t s) {
     int32_t x = size & 0xffff;
@@ -96,9 +98,7 @@ PTX_INLINE int32_t root_fraction(float a) {
   return (bits & kFraction) | (~bits & kOne);
 }
 PTX_INLINE int32_t root_exponent(int32_t size) { return ((size >> 23) - 127) >> 1; }
-struct Rsqrt {
-  static constexpr const auto& kTable = kRsqrt;
-  static constexpr int kShift = 17, kDoubled = 0;
+struct Rsqrt : Entries<kRsqrt, 17> {
   PTX_INLINE static int32_t prepare(float a) { return root_fraction(a); }
   PTX_INLINE static float finish(float a, int32_t fraction, int32_t c0, int32_t c, int32_t s) {
     int32_t bits = bits_of(a), size = bits & 0x7fffffff, x = fraction & 0x1ffff;
@@ -111,9 +111,7 @@ struct Rsqrt {
     return a == a ? float_of(r) : nan_f32();
   }
 };
-struct Sqrt {
-  static constexpr const auto& kTable = kSqrt;
-  static constexpr int kShift = 17, kDoubled = 0;
+struct Sqrt : Entries<kSqrt, 17> {
   PTX_INLINE static int32_t prepare(float a) { return root_fraction(a); }
   PTX_INLINE static float finish(float a, int32_t fraction, int32_t c0, int32_t c, int32_t s) {
     int32_t bits = bits_of(a), size = bits & 0x7fffffff, x = fraction & 0x1ffff;
@@ -126,9 +124,7 @@ struct Sqrt {
     return a == a ? float_of(r) : nan_f32();
   }
 };
-struct Ex2 {
-  static constexpr const auto& kTable = kEx2;
-  static constexpr int kShift = 17, kDoubled = 0;
+struct Ex2 : Entries<kEx2, 17> {
   PTX_INLINE static int32_t prepare(float a) {
     float size = __builtin_fabsf(a);
     size = size < 128.0f ? size : 128.0f;
@@ -150,9 +146,7 @@ PTX_INLINE float cut(double value) {
   return float(bits_as<double>(bits_as<uint64_t>(value) & ~((uint64_t(1) << 29) - 1)));
 }
 
-struct Lg2 {
-  static constexpr const auto& kTable = kLg2;
-  static constexpr int kShift = 17, kDoubled = 0;
+struct Lg2 : Entries<kLg2, 17> {
   PTX_INLINE static int32_t prepare(float a) { return bits_of(a); }
   PTX_INLINE static float finish(float a, int32_t bits, int32_t c0, int32_t c, int32_t s) {
     int32_t size = bits & 0x7fffffff, x = bits & 0x1ffff;
@@ -171,9 +165,7 @@ struct Lg2 {
 // kQuadrant: 0 for the sine, 1 for the cosine. The argument is multiplied by 1/(2 pi), rounded to zero, if it is not in
 // turns.
 template <int kQuadrant, bool kTurns = false>
-struct Circular {
-  static constexpr const auto& kTable = kSin;
-  static constexpr int kShift = 17, kDoubled = 0;
+struct Circular : Entries<kSin, 17> {
   PTX_INLINE static int32_t prepare(float a) {
     int32_t size = bits_of(a) & 0x7fffffff;
     size &= (size - kInfinity) >> 31;  // 0 for what is not finite; a select here keeps loops from vectorising
@@ -196,9 +188,7 @@ struct Circular {
 
 // The instructions: scale() is what the unit gets, after() makes the result of what it gives.
 template <class Unit, class Around>
-struct Instruction {
-  static constexpr const auto& kTable = Unit::kTable;
-  static constexpr int kShift = Unit::kShift, kDoubled = Unit::kDoubled;
+struct Instruction : Unit {
   PTX_INLINE static int32_t prepare(float a) { return Unit::prepare(Around::scale(a)); }
   PTX_INLINE static float finish(float a, int32_t prepared, int32_t c0, int32_t c12, int32_t s) {
     return Around::after(a, Unit::finish(Around::scale(a), prepared, c0, c12, s));
@@ -206,9 +196,7 @@ struct Instruction {
 };
 // a / b
 template <class Around>
-struct Division {
-  static constexpr const auto& kTable = Rcp::kTable;
-  static constexpr int kShift = Rcp::kShift, kDoubled = Rcp::kDoubled;
+struct Division : Rcp {
   PTX_INLINE static int32_t prepare(float, float b) { return Rcp::prepare(b * Around::factor(b)); }
   PTX_INLINE static float finish(float a, float b, int32_t prepared, int32_t c0, int32_t c12, int32_t s) {
     float factor = Around::factor(b);
@@ -219,9 +207,7 @@ struct Division {
 // a / b + c, of which only the sum is rounded: what ptxas makes of a division that is only added to
 // something.
 template <class Around>
-struct DivisionSum {
-  static constexpr const auto& kTable = Rcp::kTable;
-  static constexpr int kShift = Rcp::kShift, kDoubled = Rcp::kDoubled;
+struct DivisionSum : Rcp {
   PTX_INLINE static int32_t prepare(float, float b, float) { return Rcp::prepare(b * Around::factor(b)); }
   PTX_INLINE static float finish(float a, float b, float c, int32_t prepared, int32_t c0, int32_t c12,
                                  int32_t s) {
@@ -231,12 +217,13 @@ struct DivisionSum {
 };
 
 PTX_INLINE bool is_low(float a) { return __builtin_fabsf(a) < 0x1p-126f; }
-struct around_sqrt {
+struct around_root {
   PTX_INLINE static float scale(float a) { return is_low(a) ? a * 0x1p24f : a; }
+};
+struct around_sqrt : around_root {
   PTX_INLINE static float after(float a, float r) { return is_low(a) ? r * 0x1p-12f : r; }
 };
-struct around_rsqrt {
-  PTX_INLINE static float scale(float a) { return is_low(a) ? a * 0x1p24f : a; }
+struct around_rsqrt : around_root {
   PTX_INLINE static float after(float a, float r) { return is_low(a) ? r * 0x1p12f : r; }
 };
 struct around_ex2 {
@@ -322,51 +309,34 @@ PTX_INLINE void entries(const int32_t* prepared, int32_t* c0, int32_t* c12) {
 }
 #endif
 
-// d = F(in...), block by block.
+// d = F(a, b, c), of as many operands as In, block by block.
 template <class F, class... In>
-PTX_INLINE void map_blocks(Lanes& x, uint32_t place, const In*... in) {
-  store<float, 1>(x, place, [=](float* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-    for (size_t i = 0; i < n; i += kBlock) {
-      alignas(64) int32_t prepared[kBlock], half[kBlock], c0[kBlock], c12[kBlock];
-      alignas(64) uint16_t squares[kBlock];
-      for (size_t k = 0; k < kBlock; ++k) {
-        prepared[k] = F::prepare(in[first + i + k]...);
-        half[k] = (prepared[k] & ((1 << F::kShift) - 1)) << F::kDoubled >> 1;
-      }
-      entries<F>(prepared, c0, c12);
-      square(squares, half);
+void map_blocks(Lanes& x, const Operands& o) {
+  const auto run = [&](const In*... in) __attribute__((always_inline)) {
+    store<float, 1>(x, o.d, [=](float* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+      for (size_t i = 0; i < n; i += kBlock) {
+        alignas(64) int32_t prepared[kBlock], half[kBlock], c0[kBlock], c12[kBlock];
+        alignas(64) uint16_t squares[kBlock];
+        for (size_t k = 0; k < kBlock; ++k) {
+          prepared[k] = F::prepare(in[first + i + k]...);
+          half[k] = (prepared[k] & ((1 << F::kShift) - 1)) << F::kDoubled >> 1;
+        }
+        entries<F>(prepared, c0, c12);
+        square(squares, half);
 #pragma GCC ivdep
-      for (size_t k = 0; k < kBlock; ++k)
-        d[i + k] = F::finish(in[first + i + k]..., prepared[k], c0[k], c12[k], squares[k]);
-    }
-  });
-}
-template <class F>
-void map_unary(Lanes& x, const Operands& o) {
-  map_blocks<F>(x, o.d, values<const float>(x, o.a));
-}
-template <class F>
-void map_binary(Lanes& x, const Operands& o) {
-  map_blocks<F>(x, o.d, values<const float>(x, o.a), values<const float>(x, o.b));
+        for (size_t k = 0; k < kBlock; ++k)
+          d[i + k] = F::finish(in[first + i + k]..., prepared[k], c0[k], c12[k], squares[k]);
+      }
+    });
+  };
+  with_operands<1, In...>(x, o, run, std::index_sequence_for<In...>());
 }
 
-template <class F>
-void map_ternary(Lanes& x, const Operands& o) {
-  map_blocks<F>(x, o.d, values<const float>(x, o.a), values<const float>(x, o.b),
-                values<const float>(x, o.c));
-}
-
-using M = Mod;
-using O = Opcode;
-
-#define FUNCTION(op, plain, unit)                               \
-  {O::op, M::kF32, M::kNone, kVApprox, map_unary<plain>}, {     \
-    O::op, M::kF32, M::kNone, kVApprox | kVFtz, map_unary<unit> \
-  }
-#define DIVISION(variant, around)                                         \
-  {O::kDiv, M::kF32, M::kNone, variant, map_binary<Division<around>>}, {  \
-    O::kFma, M::kF32, M::kNone, variant, map_ternary<DivisionSum<around>> \
-  }
+#define UNIT(op, variant, f) ROW(op, kF32, variant, map_blocks<f, float>)
+#define FUNCTION(op, plain, unit) UNIT(op, kVApprox, plain), UNIT(op, kVApprox | kVFtz, unit)
+#define DIVISION(variant, around)                                       \
+  ROW(kDiv, kF32, variant, map_blocks<Division<around>, float, float>), \
+      ROW(kFma, kF32, variant, map_blocks<DivisionSum<around>, float, float, float>)
 using plain_rcp = Instruction<Rcp, around_rcp>;
 using plain_sqrt = Instruction<Sqrt, around_sqrt>;
 using plain_rsqrt = Instruction<Rsqrt, around_rsqrt>;
@@ -380,8 +350,8 @@ constexpr Row kRows[] = {
     FUNCTION(kLg2, plain_lg2, Lg2),
     FUNCTION(kSin, Circular<0>, Circular<0>),
     FUNCTION(kCos, Circular<1>, Circular<1>),
-    {O::kSin, M::kF32, M::kNone, kVTurns, map_unary<Circular<0, true>>},
-    {O::kCos, M::kF32, M::kNone, kVTurns, map_unary<Circular<1, true>>},
+    ROW(kSin, kF32, kVTurns, map_blocks<Circular<0, true>, float>),
+    ROW(kCos, kF32, kVTurns, map_blocks<Circular<1, true>, float>),
     DIVISION(kVApprox, div_approx),
     DIVISION(kVApprox | kVFtz, div_approx_ftz),
     DIVISION(kVFull, div_full),

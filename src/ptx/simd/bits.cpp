@@ -218,42 +218,28 @@ void prmt_uniform(Lanes& x, const Operands& o) {
   });
 }
 
-using M = Mod;
-using O = Opcode;
-constexpr M kNo = M::kNone;
-
-#define BITS(op, f, n)                                                                \
-  {O::op, M::kPred, kNo, 0, n(f, uint8_t)}, {O::op, M::kB16, kNo, 0, n(f, uint16_t)}, \
-      {O::op, M::kB32, kNo, 0, n(f, uint32_t)}, {                                     \
-    O::op, M::kB64, kNo, 0, n(f, uint64_t)                                            \
-  }
+#define WORDS(op, f, n) \
+  ROW(op, kB16, 0, n(f, uint16_t)), ROW(op, kB32, 0, n(f, uint32_t)), ROW(op, kB64, 0, n(f, uint64_t))
+#define BITS(op, f, n) ROW(op, kPred, 0, n(f, uint8_t)), WORDS(op, f, n)
 #define ONE(f, T) map<f, 1, T, T>
 #define TWO(f, T) map<f, 1, T, T, T>
-#define SHIFT(op, t, f, T) {O::op, M::k##t, kNo, 0, map<f, 1, T, T, uint32_t>}
-#define COUNT(op, t, T, variant, ...) {O::op, M::k##t, kNo, variant, map<__VA_ARGS__, 1, uint32_t, T>}
+#define SHIFT(op, t, f, T) ROW(op, k##t, 0, map<f, 1, T, T, uint32_t>)
+#define SHIFTS(op, t, f, T) \
+  SHIFT(op, t##16, f, T##16_t), SHIFT(op, t##32, f, T##32_t), SHIFT(op, t##64, f, T##64_t)
+#define COUNT(op, t, T, variant, ...) ROW(op, k##t, variant, map<__VA_ARGS__, 1, uint32_t, T>)
 
 constexpr Row kRows[] = {
     BITS(kAnd, and_, TWO),
     BITS(kOr, or_, TWO),
     BITS(kXor, xor_, TWO),
     BITS(kNot, not_, ONE),
-    {O::kCnot, M::kB16, kNo, 0, ONE(cnot, uint16_t)},
-    {O::kCnot, M::kB32, kNo, 0, ONE(cnot, uint32_t)},
-    {O::kCnot, M::kB64, kNo, 0, ONE(cnot, uint64_t)},
-    SHIFT(kShl, B16, shl, uint16_t),
-    SHIFT(kShl, B32, shl, uint32_t),
-    SHIFT(kShl, B64, shl, uint64_t),
-    SHIFT(kShr, B16, shr, uint16_t),
-    SHIFT(kShr, B32, shr, uint32_t),
-    SHIFT(kShr, B64, shr, uint64_t),
-    SHIFT(kShr, U16, shr, uint16_t),
-    SHIFT(kShr, U32, shr, uint32_t),
-    SHIFT(kShr, U64, shr, uint64_t),
-    SHIFT(kShr, S16, shr, int16_t),
-    SHIFT(kShr, S32, shr, int32_t),
-    SHIFT(kShr, S64, shr, int64_t),
+    WORDS(kCnot, cnot, ONE),
+    SHIFTS(kShl, B, shl, uint),
+    SHIFTS(kShr, B, shr, uint),
+    SHIFTS(kShr, U, shr, uint),
+    SHIFTS(kShr, S, shr, int),
 #define SHF(variant, left, clamp) \
-  {O::kShf, M::kB32, kNo, variant, map<shf<left, clamp>, 1, uint32_t, uint32_t, uint32_t, uint32_t>}
+  ROW(kShf, kB32, variant, map<shf<left, clamp>, 1, uint32_t, uint32_t, uint32_t, uint32_t>)
     SHF(kVLeft | kVClamp, true, true),
     SHF(kVLeft, true, false),
     SHF(kVClamp, false, true),
@@ -267,28 +253,27 @@ constexpr Row kRows[] = {
     BFIND(U64, uint64_t),
     BFIND(S32, int32_t),
     BFIND(S64, int64_t),
-    {O::kBrev, M::kB32, kNo, 0, ONE(brev, uint32_t)},
-    {O::kBrev, M::kB64, kNo, 0, ONE(brev, uint64_t)},
-    {O::kFns, M::kB32, kNo, 0, map<fns, 1, uint32_t, uint32_t, uint32_t, int32_t>},
-#define BFE(t, T) {O::kBfe, M::k##t, kNo, 0, map<bfe, 1, T, T, uint32_t, uint32_t>}
+    ROW(kBrev, kB32, 0, ONE(brev, uint32_t)),
+    ROW(kBrev, kB64, 0, ONE(brev, uint64_t)),
+    ROW(kFns, kB32, 0, map<fns, 1, uint32_t, uint32_t, uint32_t, int32_t>),
+#define BFE(t, T) ROW(kBfe, k##t, 0, map<bfe, 1, T, T, uint32_t, uint32_t>)
     BFE(U32, uint32_t),
     BFE(U64, uint64_t),
     BFE(S32, int32_t),
     BFE(S64, int64_t),
-    {O::kBfi, M::kB32, kNo, 0, map<bfi, 1, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>},
-    {O::kBfi, M::kB64, kNo, 0, map<bfi, 1, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t>},
-    {O::kBmsk, M::kB32, kNo, kVClamp, TWO(bmsk<true>, uint32_t)},
-    {O::kBmsk, M::kB32, kNo, 0, TWO(bmsk<false>, uint32_t)},
-#define SZEXT(t, is_signed)                                                                           \
-  {O::kSzext, M::k##t, kNo, kVClamp, map<szext<true, is_signed>, 1, uint32_t, uint32_t, uint32_t>}, { \
-    O::kSzext, M::k##t, kNo, 0, map<szext<false, is_signed>, 1, uint32_t, uint32_t, uint32_t>         \
-  }
+    ROW(kBfi, kB32, 0, map<bfi, 1, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>),
+    ROW(kBfi, kB64, 0, map<bfi, 1, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t>),
+    ROW(kBmsk, kB32, kVClamp, TWO(bmsk<true>, uint32_t)),
+    ROW(kBmsk, kB32, 0, TWO(bmsk<false>, uint32_t)),
+#define SZEXT_ROW(t, variant, clamp, is_signed) \
+  ROW(kSzext, k##t, variant, map<szext<clamp, is_signed>, 1, uint32_t, uint32_t, uint32_t>)
+#define SZEXT(t, is_signed) SZEXT_ROW(t, kVClamp, true, is_signed), SZEXT_ROW(t, 0, false, is_signed)
     SZEXT(U32, false),
     SZEXT(S32, true),
-    {O::kLop3, M::kB32, kNo, 0, map<lop3, 1, uint32_t, uint32_t, uint32_t, uint32_t>},
-    {O::kLop3, M::kB32, kNo, kVPair, lop3_pair},
-    {O::kPrmt, M::kB32, kNo, 0, map<prmt, 1, uint32_t, uint32_t, uint32_t, uint32_t>},
-    {O::kPrmt, M::kB32, kNo, kVGeneral, prmt_uniform},
+    ROW(kLop3, kB32, 0, map<lop3, 1, uint32_t, uint32_t, uint32_t, uint32_t>),
+    ROW(kLop3, kB32, kVPair, lop3_pair),
+    ROW(kPrmt, kB32, 0, map<prmt, 1, uint32_t, uint32_t, uint32_t, uint32_t>),
+    ROW(kPrmt, kB32, kVGeneral, prmt_uniform),
 };
 
 }  // namespace

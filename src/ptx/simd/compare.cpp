@@ -9,13 +9,10 @@ template <class T>
 struct Value {
   using type = T;
   PTX_INLINE static T of(T x) { return x; }
-  PTX_INLINE static T flush(T x) { return x; }
-};
-template <>
-struct Value<float> {
-  using type = float;
-  PTX_INLINE static float of(float x) { return x; }
-  PTX_INLINE static float flush(float x) { return flushed(x); }
+  PTX_INLINE static T flush(T x) {
+    if constexpr (__is_same(T, float)) return flushed(x);
+    return x;
+  }
 };
 template <class T>
 struct HalfValue {
@@ -32,33 +29,17 @@ struct compare {
   }
 };
 
+template <class V>
+using CompareLoop = void (*)(int8_t* out, const typename V::type* a, const typename V::type* b, size_t n);
 template <class V, uint32_t kCmp>
 void compare_loop(int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
 #pragma GCC ivdep
-  for (size_t i = 0; i < n; ++i) out[i] = holds<kCmp>(V::of(a[i]), V::of(b[i])) ? -1 : 0;
+  for (size_t i = 0; i < n; ++i) out[i] = compare<V, kCmp>{}(a[i], b[i]);
 }
-template <class V>
-void compare_any(uint32_t cmp, int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
-  switch (cmp) {
-#define CASE(c) \
-  case c:       \
-    return compare_loop<V, c>(out, a, b, n);
-    CASE(kCmpEq)
-    CASE(kCmpNe)
-    CASE(kCmpLt)
-    CASE(kCmpLe)
-    CASE(kCmpGt)
-    CASE(kCmpGe)
-    CASE(kCmpEqu)
-    CASE(kCmpNeu)
-    CASE(kCmpLtu)
-    CASE(kCmpLeu)
-    CASE(kCmpGtu)
-    CASE(kCmpGeu)
-    CASE(kCmpNum)
-    CASE(kCmpNan)
-#undef CASE
-  }
+template <class V, uint32_t... kCmp>
+PTX_INLINE CompareLoop<V> loop_of(uint32_t cmp, std::integer_sequence<uint32_t, kCmp...>) {
+  static constexpr CompareLoop<V> kLoops[] = {compare_loop<V, kCmp>...};
+  return kLoops[cmp];
 }
 PTX_INLINE int8_t combined(uint32_t how, int8_t t, int8_t c) {
   return how == kBoolNone ? t : how == kBoolAnd ? t & c : how == kBoolOr ? t | c : t ^ c;
@@ -77,7 +58,8 @@ void outcomes(const Lanes& x, const Operands& o, uint32_t first, size_t n, int8_
     for (size_t i = 0; i < n * kPack; ++i) fa[i] = V::flush(a[i]), fb[i] = V::flush(b[i]);
     a = fa, b = fb;
   }
-  compare_any<V>(o.small & kCmpMask, out, a, b, n * kPack);
+  constexpr auto kAll = std::make_integer_sequence<uint32_t, kComparisons>();
+  loop_of<V>(o.small & kCmpMask, kAll)(out, a, b, n * kPack);
 }
 
 // setp with everything: p (d) = outcome op c; a pair's second (e) = !outcome op c, or of halves the second
@@ -165,68 +147,47 @@ struct testp {
   uint32_t kind;
 };
 
-using M = Mod;
-using O = Opcode;
-constexpr M kNo = M::kNone;
-
-#define PLAIN(t, V, c) \
-  {O::kSetp, M::t, kNo, (c) << kComparisonShift, map<compare<V, c>, 1, int8_t, V::type, V::type>}
-#define ORDER(t, V)                                                                                        \
-  PLAIN(t, V, kCmpEq), PLAIN(t, V, kCmpNe), PLAIN(t, V, kCmpLt), PLAIN(t, V, kCmpLe), PLAIN(t, V, kCmpGt), \
-      PLAIN(t, V, kCmpGe)
+#define PLAIN(t, V, c) ROW(kSetp, t, (c) << kComparisonShift, map<compare<V, c>, 1, int8_t, V::type, V::type>)
+#define EQUALITY(t, V) PLAIN(t, V, kCmpEq), PLAIN(t, V, kCmpNe)
+#define ORDER(t, V) PLAIN(t, V, kCmpLt), PLAIN(t, V, kCmpLe), PLAIN(t, V, kCmpGt), PLAIN(t, V, kCmpGe)
 #define UNORDERED(t, V)                                                                   \
   PLAIN(t, V, kCmpEqu), PLAIN(t, V, kCmpNeu), PLAIN(t, V, kCmpLtu), PLAIN(t, V, kCmpLeu), \
       PLAIN(t, V, kCmpGtu), PLAIN(t, V, kCmpGeu), PLAIN(t, V, kCmpNum), PLAIN(t, V, kCmpNan)
-#define GENERAL(t, V, pack) {O::kSetp, M::t, kNo, kVGeneral, setp<V, pack>}
-#define SET(t, V, pack) \
-  {O::kSet, M::t, M::kB16, 0, set<V, pack, uint16_t>}, { O::kSet, M::t, M::kB32, 0, set<V, pack, uint32_t> }
-#define INTEGER(t, T) ORDER(t, Value<T>), GENERAL(t, Value<T>, 1), SET(t, Value<T>, 1)
-
-#define EQUALITY(t, T) \
-  PLAIN(t, Value<T>, kCmpEq), PLAIN(t, Value<T>, kCmpNe), GENERAL(t, Value<T>, 1), SET(t, Value<T>, 1)
-#define SELP(t, T)                                                   \
-  {O::kSelp, M::t, kNo, 0, map<selp, 1, T, T, T, int8_t>},           \
-      {O::kSlct, M::t, M::kS32, 0, map<slct, 1, T, T, T, int32_t>},  \
-      {O::kSlct, M::t, M::kF32, 0, map<slct, 1, T, T, T, float>}, {  \
-    O::kSlct, M::t, M::kF32, kVFtz, map<slct_ftz, 1, T, T, T, float> \
-  }
+#define GENERAL(t, V, pack) ROW(kSetp, t, kVGeneral, setp<V, pack>)
+#define SET(t, result, V, pack, D) ROW_OF(kSet, t, result, 0, set<V, pack, D>)
+#define EVERY(t, V) \
+  EQUALITY(t, V), GENERAL(t, V, 1), SET(t, kB16, V, 1, uint16_t), SET(t, kB32, V, 1, uint32_t)
+#define INTEGER(t, T) EVERY(t, Value<T>), ORDER(t, Value<T>)
+#define FLOAT(t, V) EVERY(t, V), ORDER(t, V), UNORDERED(t, V)
+#define SELP(t, T)                                               \
+  ROW(kSelp, t, 0, map<selp, 1, T, T, T, int8_t>),               \
+      ROW_OF(kSlct, t, kS32, 0, map<slct, 1, T, T, T, int32_t>), \
+      ROW_OF(kSlct, t, kF32, 0, map<slct, 1, T, T, T, float>),   \
+      ROW_OF(kSlct, t, kF32, kVFtz, map<slct_ftz, 1, T, T, T, float>)
 
 constexpr Row kRows[] = {
-    EQUALITY(kB16, uint16_t),
-    EQUALITY(kB32, uint32_t),
-    EQUALITY(kB64, uint64_t),
+    EVERY(kB16, Value<uint16_t>),
+    EVERY(kB32, Value<uint32_t>),
+    EVERY(kB64, Value<uint64_t>),
     INTEGER(kU16, uint16_t),
     INTEGER(kU32, uint32_t),
     INTEGER(kU64, uint64_t),
     INTEGER(kS16, int16_t),
     INTEGER(kS32, int32_t),
     INTEGER(kS64, int64_t),
-    ORDER(kF32, Value<float>),
-    UNORDERED(kF32, Value<float>),
-    GENERAL(kF32, Value<float>, 1),
-    SET(kF32, Value<float>, 1),
-    ORDER(kF64, Value<double>),
-    UNORDERED(kF64, Value<double>),
-    GENERAL(kF64, Value<double>, 1),
-    SET(kF64, Value<double>, 1),
-    ORDER(kF16, HalfValue<F16>),
-    UNORDERED(kF16, HalfValue<F16>),
-    GENERAL(kF16, HalfValue<F16>, 1),
-    SET(kF16, HalfValue<F16>, 1),
-    ORDER(kBf16, HalfValue<BF16>),
-    UNORDERED(kBf16, HalfValue<BF16>),
-    GENERAL(kBf16, HalfValue<BF16>, 1),
-    SET(kBf16, HalfValue<BF16>, 1),
+    FLOAT(kF32, Value<float>),
+    FLOAT(kF64, Value<double>),
+    FLOAT(kF16, HalfValue<F16>),
+    FLOAT(kBf16, HalfValue<BF16>),
     GENERAL(kF16x2, HalfValue<F16>, 2),
     GENERAL(kBf16x2, HalfValue<BF16>, 2),
-    {O::kSet, M::kF16x2, M::kB16, 0, set<HalfValue<F16>, 2, uint16_t>},
-    {O::kSet, M::kBf16x2, M::kB16, 0, set<HalfValue<BF16>, 2, uint16_t>},
+    SET(kF16x2, kB16, HalfValue<F16>, 2, uint16_t),
+    SET(kBf16x2, kB16, HalfValue<BF16>, 2, uint16_t),
     SELP(kB16, uint16_t),
     SELP(kB32, uint32_t),
     SELP(kB64, uint64_t),
-    {O::kTestp, M::kF32, kNo, 0, map<testp<uint32_t, 0x7f800000u, 0x7fffffu>, 1, int8_t, uint32_t>},
-    {O::kTestp, M::kF64, kNo, 0,
-     map<testp<uint64_t, 0x7ff0000000000000u, 0xfffffffffffffu>, 1, int8_t, uint64_t>},
+    ROW(kTestp, kF32, 0, map<testp<uint32_t, 0x7f800000u, 0x7fffffu>, 1, int8_t, uint32_t>),
+    ROW(kTestp, kF64, 0, map<testp<uint64_t, 0x7ff0000000000000u, 0xfffffffffffffu>, 1, int8_t, uint64_t>),
 };
 
 }  // namespace

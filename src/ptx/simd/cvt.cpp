@@ -11,7 +11,7 @@ namespace {
 constexpr u32 kSourceSigned = 1u << 16, kResultSigned = 1u << 17, kClamped = 1u << 18;
 
 template <class D, class S>
-struct cast {
+struct cast {  // of f32 to f64: a NaN keeps its payload
   PTX_INLINE D operator()(S a) const { return D(a); }
 };
 PTX_INLINE u64 extended(u64 value, u32 bits, bool is_signed) {
@@ -45,10 +45,6 @@ struct int_general {
 };
 
 // Integer to float.
-template <class D, class S>
-struct int_to {
-  PTX_INLINE D operator()(S a) const { return D(a); }
-};
 PTX_INLINE double sticky(u64 magnitude) {
   const u64 cut = odd_low(magnitude);
   return double(int64_t(cut >> 1)) * 2.0 + double(int64_t(cut & 1));
@@ -91,28 +87,31 @@ void int_to_float(Lanes& x, const Operands& o) {
 }
 
 // Float sources, as f32 (f64 as itself).
-struct F32 {
-  using type = float;
-  using bits = float;
-  PTX_INLINE static void read(float* out, const float* in, size_t n) {
+template <class T>
+struct Whole {
+  using type = T;
+  using bits = T;
+  using value = T;  // that it is read as
+  PTX_INLINE static void read(T* out, const T* in, size_t n) {
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) out[i] = in[i];
   }
 };
-struct F64 {
-  using type = double;
-  using bits = double;
-  PTX_INLINE static void read(double* out, const double* in, size_t n) {
-#pragma GCC ivdep
-    for (size_t i = 0; i < n; ++i) out[i] = in[i];
-  }
-};
+using F32 = Whole<float>;
+using F64 = Whole<double>;
 template <class T>
 struct Half {
   using type = T;
   using bits = u16;
+  using value = float;
   PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::template widen<true>(out, in, n); }
 };
+template <class S>
+PTX_INLINE void read(typename S::value* v, const typename S::bits* in, size_t n, u32 small) {
+  S::read(v, in, n);
+  if (small & kFlush)
+    for (size_t i = 0; i < n; ++i) v[i] = flushed(v[i]);
+}
 // Not by the processor's rounding mode: without an instruction for it, compilers round by adding large
 // numbers.
 template <uint32_t kDirection>
@@ -148,7 +147,7 @@ void round_integral(T* x, size_t n, u32 direction) {
 // and to 64 bits the top bit.
 template <class S, class D, bool kSigned>
 void float_to_int(Lanes& x, const Operands& o) {
-  using T = std::conditional_t<__is_same(S, F64), double, float>;
+  using T = typename S::value;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small, bits = small >> kBitsShift & 0xff;
   double high = double((u64(1) << (bits - (kSigned ? 1 : 0))) - 1), low = kSigned ? -high - 1.0 : 0.0;
@@ -157,9 +156,7 @@ void float_to_int(Lanes& x, const Operands& o) {
   store<D, 1>(x, o.d, [=](D* d, u32 first, u32 n) __attribute__((always_inline)) {
     blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
       alignas(64) T v[kBlock];
-      S::read(v, a + first + at, m);
-      if (small & kFlush)
-        for (size_t i = 0; i < m; ++i) v[i] = flushed(v[i]);
+      read<S>(v, a + first + at, m, small);
       round_integral(v, m, small & 3);
       D* out = d + at;
 #pragma GCC ivdep
@@ -176,15 +173,13 @@ void float_to_int(Lanes& x, const Operands& o) {
 }
 template <class S, bool kSigned>
 void float_to_long(Lanes& x, const Operands& o) {
-  using T = std::conditional_t<__is_same(S, F64), double, float>;
+  using T = typename S::value;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small;
   store<u64, 1>(x, o.d, [=](u64* d, u32 first, u32 n) {
     blocks(n, [&](size_t at, size_t m) {
       alignas(64) T v[kBlock];
-      S::read(v, a + first + at, m);
-      if (small & kFlush)
-        for (size_t i = 0; i < m; ++i) v[i] = flushed(v[i]);
+      read<S>(v, a + first + at, m, small);
       round_integral(v, m, small & 3);
       constexpr double kTop = kSigned ? 0x1p63 : 0x1p64;
       constexpr u64 kMost = kSigned ? ~u64(0) >> 1 : ~u64(0);
@@ -214,7 +209,7 @@ PTX_INLINE u32 narrow_nan(double v, const Format& f) {
 // Float to float. D: F32, F64, Half<F16>, Half<BF16>.
 template <class S, class D>
 void float_to_float(Lanes& x, const Operands& o) {
-  using T = std::conditional_t<__is_same(S, F64), double, float>;
+  using T = typename S::value;
   using Out = typename D::bits;
   constexpr bool kToHalf = sizeof(Out) == 2;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
@@ -222,9 +217,7 @@ void float_to_float(Lanes& x, const Operands& o) {
   store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) {
     blocks(n, [&](size_t at, size_t m) {
       alignas(64) T v[kBlock];
-      S::read(v, a + first + at, m);
-      if (small & kFlush)
-        for (size_t i = 0; i < m; ++i) v[i] = flushed(v[i]);
+      read<S>(v, a + first + at, m, small);
       if (small & kIntegral) round_integral(v, m, direction);
       if (small & kSaturate)
         for (size_t i = 0; i < m; ++i) v[i] = saturated(v[i]);
@@ -261,9 +254,6 @@ void float_to_float(Lanes& x, const Operands& o) {
     });
   });
 }
-struct widen_f32 {  // a NaN keeps its payload
-  PTX_INLINE double operator()(float a) const { return double(a); }
-};
 template <class T>
 void half_to_f32(Lanes& x, const Operands& o) {
   const u16* a = values<const u16>(x, o.a);
@@ -343,7 +333,7 @@ CvtChoice int_to_any_float(const CvtKey& k) {
               (is_signed(k.from) ? kSignedBit : 0);
   if (from == 8 * k.from_bytes && k.direction == kNearest && !k.sat) {
 #define FAST(t, s, T, S) \
-  if (k.to == Mod::t && k.from == Mod::s) return {map<int_to<T, S>, 1, T, S>};
+  if (k.to == Mod::t && k.from == Mod::s) return {map<cast<T, S>, 1, T, S>};
     FAST(kF32, kS32, float, int32_t)
     FAST(kF32, kU32, float, u32)
     FAST(kF64, kS32, double, int32_t)
@@ -393,7 +383,7 @@ CvtChoice find_cvt(const CvtKey& k) {
     if (k.to == Mod::kF32 && k.from == Mod::kBf16) return {half_to_f32<BF16>};
     if (k.to == Mod::kF16 && k.from == Mod::kF32) return {f32_to_half<F16>};
     if (k.to == Mod::kBf16 && k.from == Mod::kF32) return {f32_to_half<BF16>};
-    if (k.to == Mod::kF64 && k.from == Mod::kF32) return {map<widen_f32, 1, double, float>};
+    if (k.to == Mod::kF64 && k.from == Mod::kF32) return {map<cast<double, float>, 1, double, float>};
   }
   return {by_float(k.from,
                    [&](auto s) {

@@ -97,120 +97,78 @@ struct whole_rsqrt_f64 {
 
 // A function of num (Operands::data) on f32 registers: tanh. The others are in approx.cpp.
 using Function = void (*)(void*, const void*, const void*, const void*, int64_t);
-template <uint32_t kV>
 void function_f32(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);
   auto function = reinterpret_cast<Function>(const_cast<void*>(o.data));
   store<float, 1>(x, o.d, [=](float* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-    if constexpr ((kV & kVFtz) != 0) {
+    function(d, a + first, nullptr, nullptr, n);
 #pragma GCC ivdep
-      for (size_t i = 0; i < n; ++i) d[i] = flushed(a[first + i]);
-      function(d, d, nullptr, nullptr, n);
-#pragma GCC ivdep
-      for (size_t i = 0; i < n; ++i) d[i] = canonical(flushed(d[i]));
-    } else {
-      function(d, a + first, nullptr, nullptr, n);
-#pragma GCC ivdep
-      for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
-    }
+    for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
   });
 }
 
-using M = Mod;
-using O = Opcode;
-constexpr M kNo = M::kNone;
 using f32 = float;
 using f64 = double;
 
-template <uint32_t kV>
-using add_ = with<add, kV>;
-template <uint32_t kV>
-using sub_ = with<sub, kV>;
-template <uint32_t kV>
-using mul_ = with<mul, kV>;
-template <uint32_t kV>
-using fma_ = with<fma, kV>;
-template <uint32_t kV>
-using div_ = with<div, kV>;
-template <uint32_t kV>
-using rcp_ = with<rcp, kV>;
-template <uint32_t kV>
-using sqrt_ = with<sqrt, kV>;
-template <uint32_t kV>
-using min_ = extremum<false, kV>;
-template <uint32_t kV>
-using max_ = extremum<true, kV>;
-template <uint32_t kV>
-using neg_ = signed_by<negf, kV>;
-template <uint32_t kV>
-using abs_ = signed_by<absf, kV>;
-
-// f<variant> for .f32 rounded to nearest and in a direction.
-#define ROUNDED(op, type, pack, v, f, ...)                                              \
-  {O::op, M::type, kNo, (v), map<f<(v)>, pack, f32, __VA_ARGS__>}, {                    \
-    O::op, M::type, kNo, (v) | kVDirected, map_directed<f<(v)>, pack, f32, __VA_ARGS__> \
-  }
+// Op under a variant for .f32, rounded to nearest and in a direction.
+#define ROUNDED(op, type, pack, v, f, ...)                     \
+  ROW(op, type, v, map<with<f, (v)>, pack, f32, __VA_ARGS__>), \
+      ROW(op, type, (v) | kVDirected, map_directed<with<f, (v)>, pack, f32, __VA_ARGS__>)
 #define FTZ(op, type, pack, f, ...) \
   ROUNDED(op, type, pack, 0u, f, __VA_ARGS__), ROUNDED(op, type, pack, kVFtz, f, __VA_ARGS__)
 #define FTZ_AND_SAT(op, f, ...)                                                  \
   FTZ(op, kF32, 1, f, __VA_ARGS__), ROUNDED(op, kF32, 1, kVSat, f, __VA_ARGS__), \
       ROUNDED(op, kF32, 1, kVFtz | kVSat, f, __VA_ARGS__)
-#define DOUBLE(op, f, ...)                                                   \
-  {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, __VA_ARGS__>}, {                \
-    O::op, M::kF64, kNo, kVDirected, map_directed<f<0>, 1, f64, __VA_ARGS__> \
-  }
-#define EXTREME_OF(op, f, v)                                                \
-  {O::op, M::kF32, kNo, (v), map<f<(v)>, 1, f32, f32, f32>}, {              \
-    O::op, M::kF32, kNo, (v) | kVFtz, map<f<(v) | kVFtz>, 1, f32, f32, f32> \
-  }
-#define EXTREME3(op, f, v)                                                                 \
-  {O::op, M::kF32, kNo, (v) | kVThree, map<f<(v)>, 1, f32, f32, f32, f32>}, {              \
-    O::op, M::kF32, kNo, (v) | kVFtz | kVThree, map<f<(v) | kVFtz>, 1, f32, f32, f32, f32> \
-  }
-#define EXTREMES(op, f)                                                                          \
-  EXTREME_OF(op, f, 0u), EXTREME_OF(op, f, kVNan), EXTREME_OF(op, f, kVXorsign | kVAbs),         \
-      EXTREME_OF(op, f, kVNan | kVXorsign | kVAbs), EXTREME3(op, f, 0u), EXTREME3(op, f, kVNan), \
-      EXTREME3(op, f, kVAbs), EXTREME3(op, f, kVNan | kVAbs), {                                  \
-    O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64, f64>                                          \
-  }
-#define SIGN(op, f)                                               \
-  {O::op, M::kF32, kNo, 0, map<f<0>, 1, f32, f32>},               \
-      {O::op, M::kF32, kNo, kVFtz, map<f<kVFtz>, 1, f32, f32>}, { \
-    O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64>                \
-  }
-#define APPROX(op, f, v) {O::op, M::kF32, kNo, kVApprox | (v), f<(v)>}
+#define DOUBLE(op, f, ...)                                \
+  ROW(op, kF64, 0, map<with<f, 0>, 1, f64, __VA_ARGS__>), \
+      ROW(op, kF64, kVDirected, map_directed<with<f, 0>, 1, f64, __VA_ARGS__>)
+// `more` is of the row only.
+#define EXTREME(op, is_max, v, more, ...)                                     \
+  ROW(op, kF32, (v) | more, map<extremum<is_max, (v)>, 1, f32, __VA_ARGS__>), \
+      ROW(op, kF32, (v) | more | kVFtz, map<extremum<is_max, (v) | kVFtz>, 1, f32, __VA_ARGS__>)
+#define EXTREMES_OF(op, is_max, abs, more, ...)                                              \
+  EXTREME(op, is_max, 0u, more, __VA_ARGS__), EXTREME(op, is_max, kVNan, more, __VA_ARGS__), \
+      EXTREME(op, is_max, abs, more, __VA_ARGS__), EXTREME(op, is_max, kVNan | abs, more, __VA_ARGS__)
+#define EXTREMES(op, is_max)                                  \
+  EXTREMES_OF(op, is_max, kVXorsign | kVAbs, 0u, f32, f32),   \
+      EXTREMES_OF(op, is_max, kVAbs, kVThree, f32, f32, f32), \
+      ROW(op, kF64, 0, map<extremum<is_max, 0>, 1, f64, f64, f64>)
+#define SIGN(op, f)                                                \
+  ROW(op, kF32, 0, map<signed_by<f, 0>, 1, f32, f32>),             \
+      ROW(op, kF32, kVFtz, map<signed_by<f, kVFtz>, 1, f32, f32>), \
+      ROW(op, kF64, 0, map<signed_by<f, 0>, 1, f64, f64>)
 
 constexpr Row kRows[] = {
-    FTZ_AND_SAT(kAdd, add_, f32, f32),
-    FTZ_AND_SAT(kSub, sub_, f32, f32),
-    FTZ_AND_SAT(kMul, mul_, f32, f32),
-    FTZ_AND_SAT(kFma, fma_, f32, f32, f32),
-    FTZ_AND_SAT(kMad, fma_, f32, f32, f32),
-    FTZ(kAdd, kF32x2, 2, add_, f32, f32),
-    FTZ(kSub, kF32x2, 2, sub_, f32, f32),
-    FTZ(kMul, kF32x2, 2, mul_, f32, f32),
-    FTZ(kFma, kF32x2, 2, fma_, f32, f32, f32),
-    DOUBLE(kAdd, add_, f64, f64),
-    DOUBLE(kSub, sub_, f64, f64),
-    DOUBLE(kMul, mul_, f64, f64),
-    DOUBLE(kFma, fma_, f64, f64, f64),
-    DOUBLE(kMad, fma_, f64, f64, f64),
-    DOUBLE(kDiv, div_, f64, f64),
-    DOUBLE(kRcp, rcp_, f64),
-    DOUBLE(kSqrt, sqrt_, f64),
-    FTZ(kDiv, kF32, 1, div_, f32, f32),
-    FTZ(kRcp, kF32, 1, rcp_, f32),
-    FTZ(kSqrt, kF32, 1, sqrt_, f32),
-    EXTREMES(kMin, min_),
-    EXTREMES(kMax, max_),
-    SIGN(kNeg, neg_),
-    SIGN(kAbs, abs_),
-    {O::kCopysign, M::kF32, kNo, 0, map<sign_of_first, 1, f32, f32, f32>},
-    {O::kCopysign, M::kF64, kNo, 0, map<sign_of_first, 1, f64, f64, f64>},
-    {O::kRcp, M::kF64, kNo, kVApprox | kVFtz, map<rcp_f64, 1, f64, f64>},
-    {O::kRsqrt, M::kF64, kNo, kVApprox | kVFtz, map<rsqrt_f64, 1, f64, f64>},
-    {O::kRsqrt, M::kF64, kNo, kVApprox, map<whole_rsqrt_f64, 1, f64, f64>},
-    APPROX(kTanh, function_f32, 0u),
+    FTZ_AND_SAT(kAdd, add, f32, f32),
+    FTZ_AND_SAT(kSub, sub, f32, f32),
+    FTZ_AND_SAT(kMul, mul, f32, f32),
+    FTZ_AND_SAT(kFma, fma, f32, f32, f32),
+    FTZ_AND_SAT(kMad, fma, f32, f32, f32),
+    FTZ(kAdd, kF32x2, 2, add, f32, f32),
+    FTZ(kSub, kF32x2, 2, sub, f32, f32),
+    FTZ(kMul, kF32x2, 2, mul, f32, f32),
+    FTZ(kFma, kF32x2, 2, fma, f32, f32, f32),
+    DOUBLE(kAdd, add, f64, f64),
+    DOUBLE(kSub, sub, f64, f64),
+    DOUBLE(kMul, mul, f64, f64),
+    DOUBLE(kFma, fma, f64, f64, f64),
+    DOUBLE(kMad, fma, f64, f64, f64),
+    DOUBLE(kDiv, div, f64, f64),
+    DOUBLE(kRcp, rcp, f64),
+    DOUBLE(kSqrt, sqrt, f64),
+    FTZ(kDiv, kF32, 1, div, f32, f32),
+    FTZ(kRcp, kF32, 1, rcp, f32),
+    FTZ(kSqrt, kF32, 1, sqrt, f32),
+    EXTREMES(kMin, false),
+    EXTREMES(kMax, true),
+    SIGN(kNeg, negf),
+    SIGN(kAbs, absf),
+    ROW(kCopysign, kF32, 0, map<sign_of_first, 1, f32, f32, f32>),
+    ROW(kCopysign, kF64, 0, map<sign_of_first, 1, f64, f64, f64>),
+    ROW(kRcp, kF64, kVApprox | kVFtz, map<rcp_f64, 1, f64, f64>),
+    ROW(kRsqrt, kF64, kVApprox | kVFtz, map<rsqrt_f64, 1, f64, f64>),
+    ROW(kRsqrt, kF64, kVApprox, map<whole_rsqrt_f64, 1, f64, f64>),
+    ROW(kTanh, kF32, kVApprox, function_f32),
 };
 
 }  // namespace

@@ -136,10 +136,6 @@ struct dp2a {
   }
 };
 
-using M = Mod;
-using O = Opcode;
-constexpr M kNo = M::kNone;
-
 // One row a type: X(Mod's name, C++ type)
 #define INT_TYPES(X) \
   X(U16, uint16_t) X(S16, int16_t) X(U32, uint32_t) X(S32, int32_t) X(U64, uint64_t) X(S64, int64_t)
@@ -147,22 +143,16 @@ constexpr M kNo = M::kNone;
 #define LONG_TYPES(X) X(U32, uint32_t) X(S32, int32_t) X(U64, uint64_t) X(S64, int64_t)
 #define SIGNED_TYPES(X) X(S16, int16_t) X(S32, int32_t) X(S64, int64_t)
 
-#define ROW2(op, t, T, variant, f) {O::op, M::k##t, kNo, variant, map<f, 1, T, T, T>}
-#define ROW3(op, t, T, variant, f) {O::op, M::k##t, kNo, variant, map<f, 1, T, T, T, T>}
-#define PACKED(op, variant, f)                                                 \
-  {O::op, M::kU16x2, kNo, variant, map<f, 2, uint16_t, uint16_t, uint16_t>}, { \
-    O::op, M::kS16x2, kNo, variant, map<f, 2, int16_t, int16_t, int16_t>       \
-  }
-#define CARRIES(base, with, kind, variant, t, U)                                                   \
-  {O::base, M::k##t, kNo, (variant) | kVCarryOut, carry<CarryOp::kind, U, false, true>},           \
-      {O::with, M::k##t, kNo, (variant) | kVCarryIn, carry<CarryOp::kind, U, true, false>}, {      \
-    O::with, M::k##t, kNo, (variant) | kVCarryIn | kVCarryOut, carry<CarryOp::kind, U, true, true> \
-  }
-#define SIGNED_CARRIES(t, S)                                                              \
-  {O::kMad, M::k##t, kNo, kVHi | kVCarryOut, carry_hi_signed<S, false, true>},            \
-      {O::kMadc, M::k##t, kNo, kVHi | kVCarryIn, carry_hi_signed<S, true, false>}, {      \
-    O::kMadc, M::k##t, kNo, kVHi | kVCarryIn | kVCarryOut, carry_hi_signed<S, true, true> \
-  }
+#define ROW2(op, t, T, variant, f) ROW(op, k##t, variant, map<f, 1, T, T, T>)
+#define ROW3(op, t, T, variant, f) ROW(op, k##t, variant, map<f, 1, T, T, T, T>)
+#define PACKED(op, variant, f)                                       \
+  ROW(op, kU16x2, variant, map<f, 2, uint16_t, uint16_t, uint16_t>), \
+      ROW(op, kS16x2, variant, map<f, 2, int16_t, int16_t, int16_t>)
+// loop<..., flag taken, flag given>
+#define CARRIES(base, with, t, variant, loop, ...)                            \
+  ROW(base, k##t, (variant) | kVCarryOut, loop<__VA_ARGS__, false, true>),    \
+      ROW(with, k##t, (variant) | kVCarryIn, loop<__VA_ARGS__, true, false>), \
+      ROW(with, k##t, (variant) | kVCarryIn | kVCarryOut, loop<__VA_ARGS__, true, true>)
 
 constexpr Row kRows[] = {
 #define X(t, T)                                                                                              \
@@ -172,24 +162,24 @@ constexpr Row kRows[] = {
       ROW2(kMin, t, T, 0, min), ROW2(kMax, t, T, 0, max),
     INT_TYPES(X)
 #undef X
-#define X(t, T)                                                      \
-  {O::kMul, M::k##t, kNo, kVWide, map<mul_wide, 1, twice<T>, T, T>}, \
-      {O::kMad, M::k##t, kNo, kVWide, map<mad<mul_wide>, 1, twice<T>, T, T, twice<T>>},
+#define X(t, T)                                              \
+  ROW(kMul, k##t, kVWide, map<mul_wide, 1, twice<T>, T, T>), \
+      ROW(kMad, k##t, kVWide, map<mad<mul_wide>, 1, twice<T>, T, T, twice<T>>),
         SHORT_TYPES(X)
 #undef X
-#define X(t, T) \
-  {O::kAbs, M::k##t, kNo, 0, map<abs_int, 1, T, T>}, {O::kNeg, M::k##t, kNo, 0, map<neg, 1, T, T>},
+#define X(t, T) ROW(kAbs, k##t, 0, map<abs_int, 1, T, T>), ROW(kNeg, k##t, 0, map<neg, 1, T, T>),
             SIGNED_TYPES(X)
 #undef X
-#define X(t, T)                                                                             \
-  CARRIES(kAdd, kAddc, kAdd, 0, t, unsign<T>), CARRIES(kSub, kSubc, kSub, 0, t, unsign<T>), \
-      CARRIES(kMad, kMadc, kMadLo, kVLo, t, unsign<T>),
+#define X(t, T)                                                    \
+  CARRIES(kAdd, kAddc, t, 0, carry, CarryOp::kAdd, unsign<T>),     \
+      CARRIES(kSub, kSubc, t, 0, carry, CarryOp::kSub, unsign<T>), \
+      CARRIES(kMad, kMadc, t, kVLo, carry, CarryOp::kMadLo, unsign<T>),
                 LONG_TYPES(X)
 #undef X
-                    CARRIES(kMad, kMadc, kMadHi, kVHi, U32, uint32_t),
-    CARRIES(kMad, kMadc, kMadHi, kVHi, U64, uint64_t),
-    SIGNED_CARRIES(S32, int32_t),
-    SIGNED_CARRIES(S64, int64_t),
+                    CARRIES(kMad, kMadc, U32, kVHi, carry, CarryOp::kMadHi, uint32_t),
+    CARRIES(kMad, kMadc, U64, kVHi, carry, CarryOp::kMadHi, uint64_t),
+    CARRIES(kMad, kMadc, S32, kVHi, carry_hi_signed, int32_t),
+    CARRIES(kMad, kMadc, S64, kVHi, carry_hi_signed, int64_t),
     ROW2(kAdd, S32, int32_t, kVSat, add_sat),
     ROW2(kSub, S32, int32_t, kVSat, sub_sat),
     ROW3(kMad, S32, int32_t, kVHi | kVSat, mad_hi_sat),
@@ -197,8 +187,8 @@ constexpr Row kRows[] = {
     PACKED(kSub, 0, sub),
     PACKED(kMin, 0, min),
     PACKED(kMax, 0, max),
-    {O::kMin, M::kS16x2, kNo, kVRelu, map<relu<min>, 2, int16_t, int16_t, int16_t>},
-    {O::kMax, M::kS16x2, kNo, kVRelu, map<relu<max>, 2, int16_t, int16_t, int16_t>},
+    ROW(kMin, kS16x2, kVRelu, map<relu<min>, 2, int16_t, int16_t, int16_t>),
+    ROW(kMax, kS16x2, kVRelu, map<relu<max>, 2, int16_t, int16_t, int16_t>),
     ROW2(kMin, S32, int32_t, kVRelu, relu<min>),
     ROW2(kMax, S32, int32_t, kVRelu, relu<max>),
     ROW2(kMul24, U32, uint32_t, kVLo, mul24_lo),
@@ -210,11 +200,10 @@ constexpr Row kRows[] = {
     ROW3(kMad24, U32, uint32_t, kVHi, mad<mul24_hi>),
     ROW3(kMad24, S32, int32_t, kVHi, mad<mul24_hi>),
     ROW3(kMad24, S32, int32_t, kVHi | kVSat, mad24_hi_sat),
-#define DOT(ta, tb, A4, B, A2, D)                                                            \
-  {O::kDp4a, M::ta, M::tb, 0, map<dp4a<A4, B, D>, 1, D, uint32_t, uint32_t, D>},             \
-      {O::kDp2a, M::ta, M::tb, kVLo, map<dp2a<A2, B, D, 0>, 1, D, uint32_t, uint32_t, D>}, { \
-    O::kDp2a, M::ta, M::tb, kVHi, map<dp2a<A2, B, D, 1>, 1, D, uint32_t, uint32_t, D>        \
-  }
+#define DOT(ta, tb, A4, B, A2, D)                                                       \
+  ROW_OF(kDp4a, ta, tb, 0, map<dp4a<A4, B, D>, 1, D, uint32_t, uint32_t, D>),           \
+      ROW_OF(kDp2a, ta, tb, kVLo, map<dp2a<A2, B, D, 0>, 1, D, uint32_t, uint32_t, D>), \
+      ROW_OF(kDp2a, ta, tb, kVHi, map<dp2a<A2, B, D, 1>, 1, D, uint32_t, uint32_t, D>)
     DOT(kU32, kU32, uint8_t, uint8_t, uint16_t, uint32_t),
     DOT(kU32, kS32, uint8_t, int8_t, uint16_t, int32_t),
     DOT(kS32, kU32, int8_t, uint8_t, int16_t, int32_t),

@@ -1,6 +1,8 @@
 // From a formula for one value to a Handler: loops over all lanes that the compiler vectorises, and the same
 // under a mask (into a buffer, of which the lanes that are on are kept).
 #pragma once
+#include <utility>
+
 #include <triton_runner/num/formulas.h>
 
 #include "simd/rows.h"
@@ -61,58 +63,25 @@ PTX_INLINE F formula(const Operands& o) {
     return F{};
 }
 
-// d = f(a), f(a, b), ...: kPack values of types D, In... a lane; operands a, b, c, e in this order.
-template <class F, int kPack, class D, class A>
-void map(Lanes& x, const Operands& o) {
-  const F f = formula<F>(o);
-  const A* a = values<const A, kPack>(x, o.a);
-  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-    const A* pa = a + size_t(first) * kPack;
-#pragma GCC ivdep
-    for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(pa[i]);
-  });
+// body(In*...) with the arrays of operands a, b, c, e, as many as there are types.
+template <int kPack, class... In, class Body, size_t... kPlace>
+PTX_INLINE void with_operands(const Lanes& x, const Operands& o, const Body& body,
+                              std::index_sequence<kPlace...>) {
+  const uint32_t places[] = {o.a, o.b, o.c, o.e};
+  body(values<const In, kPack>(x, places[kPlace])...);
 }
-template <class F, int kPack, class D, class A, class B>
+
+// d = f(a), f(a, b), ...: kPack values of types D, In... a lane.
+template <class F, int kPack, class D, class... In>
 void map(Lanes& x, const Operands& o) {
   const F f = formula<F>(o);
-  const A* a = values<const A, kPack>(x, o.a);
-  const B* b = values<const B, kPack>(x, o.b);
-  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-    const A* pa = a + size_t(first) * kPack;
-    const B* pb = b + size_t(first) * kPack;
+  const auto run = [&](const In*... in) __attribute__((always_inline)) {
+    store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(pa[i], pb[i]);
-  });
-}
-template <class F, int kPack, class D, class A, class B, class C>
-void map(Lanes& x, const Operands& o) {
-  const F f = formula<F>(o);
-  const A* a = values<const A, kPack>(x, o.a);
-  const B* b = values<const B, kPack>(x, o.b);
-  const C* c = values<const C, kPack>(x, o.c);
-  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-    const A* pa = a + size_t(first) * kPack;
-    const B* pb = b + size_t(first) * kPack;
-    const C* pc = c + size_t(first) * kPack;
-#pragma GCC ivdep
-    for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(pa[i], pb[i], pc[i]);
-  });
-}
-template <class F, int kPack, class D, class A, class B, class C, class E>
-void map(Lanes& x, const Operands& o) {
-  const F f = formula<F>(o);
-  const A* a = values<const A, kPack>(x, o.a);
-  const B* b = values<const B, kPack>(x, o.b);
-  const C* c = values<const C, kPack>(x, o.c);
-  const E* e = values<const E, kPack>(x, o.e);
-  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-    const A* pa = a + size_t(first) * kPack;
-    const B* pb = b + size_t(first) * kPack;
-    const C* pc = c + size_t(first) * kPack;
-    const E* pe = e + size_t(first) * kPack;
-#pragma GCC ivdep
-    for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(pa[i], pb[i], pc[i], pe[i]);
-  });
+      for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(in[size_t(first) * kPack + i]...);
+    });
+  };
+  with_operands<kPack, In...>(x, o, run, std::index_sequence_for<In...>());
 }
 
 // The processor's rounding while it lives. What is computed in it must come from memory and go to memory: the

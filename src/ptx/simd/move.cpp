@@ -28,7 +28,6 @@ void pack(Lanes& x, const Operands& o) {
 template <class Part, int kParts>
 void unpack(Lanes& x, const Operands& o) {
   const uint32_t places[4] = {o.d, o.a, o.b, o.c};
-
   const Part* whole = values<const Part, kParts>(x, o.e);
 #pragma GCC unroll 4
   for (int k = 0; k < kParts; ++k) {
@@ -41,12 +40,9 @@ void unpack(Lanes& x, const Operands& o) {
   }
 }
 
-using M = Mod;
-using O = Opcode;
-
-#define MOVE(t, T) {O::kMov, M::t, M::kNone, 0, map<copy, 1, T, T>}
+#define MOVE(t, T) ROW(kMov, t, 0, map<copy, 1, T, T>)
 #define PARTS(t, p, Part, n) \
-  {O::kMov, M::t, M::p, kVLeft, pack<Part, n>}, { O::kMov, M::t, M::p, kVHi, unpack<Part, n> }
+  ROW_OF(kMov, t, p, kVLeft, pack<Part, n>), ROW_OF(kMov, t, p, kVHi, unpack<Part, n>)
 
 constexpr Row kRows[] = {
     MOVE(kPred, int8_t),

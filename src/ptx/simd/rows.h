@@ -83,6 +83,10 @@ struct Row {
   uint32_t variant;
   Handler run;
 };
+// `type2` where one type does not say it all.
+#define ROW_OF(op, type, type2, variant, ...) \
+  Row { Opcode::op, Mod::type, Mod::type2, (variant), __VA_ARGS__ }
+#define ROW(op, type, variant, ...) ROW_OF(op, type, kNone, variant, __VA_ARGS__)
 struct Rows {
   const Row* rows;
   size_t count;

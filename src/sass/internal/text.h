@@ -99,7 +99,14 @@ struct Function {  // a section: a kernel with the functions that were put into 
 bool is_label(const Function& f, uint64_t address);    // a jump may come there
 size_t index_of(const Function& f, uint64_t address);  // of the instruction at an address, or the next one
 bool is_always(const Instruction& in);                 // no thread passes it by
-const Operand* label_of(const Instruction& in);        // where its label leads is known; else null
+
+// Where an instruction may lead besides the next one: to its label (of a call: and back), to where calls return,
+// to where a BSSY says that threads meet, to where no label says, or to no other. kBreak: some threads leave.
+enum class Leads : uint8_t { kOn, kBreak, kLabel, kCall, kReturn, kMeet, kAnywhere, kNowhere };
+Leads leads_of(const Instruction& in);
+std::optional<size_t> target_of(const Function& f,
+                                const Instruction& in);  // where its label is, if that is known
+bool goes_on(const Instruction& in);  // a thread may come to the next one from here, not by a return
 
 class Module {
  public:
