@@ -12,10 +12,10 @@ from triton_runner._base.paths import write_file
 from triton_runner._cli import passes_times
 from triton_runner._cli.programs import constants, kernel_options, release_option
 from triton_runner._compiler import passes_dump
-from triton_runner._settings.options import json_option, pairs, print_json, print_result
+from triton_runner._settings.options import json_option, pairs, print_json, print_result, verbs
 
 
-@click.command("passes")
+@verbs.command("passes")
 @click.argument("kernel")
 @kernel_options
 @release_option
@@ -56,13 +56,13 @@ def passes_command(
         replace=pairs(replace, "--replace", "PASS=FILE") or None,
     )  # fmt: skip
     files = trace.save(save) if save else []
-    status = 1 if trace.identical is False else 0
+    status = trace.identical is False
     if as_json:
         print_json(_as_dict(trace, files))
-        sys.exit(status)
+        return status
     if printed:
         click.echo(_found(trace, printed).after or "", nl=False)
-        sys.exit(status)
+        return status
     for step in trace:
         if changed and not step.changed:
             continue
@@ -85,7 +85,7 @@ def passes_command(
         click.echo(f"{level} differs from what the plain compilation gives{why}", err=True)
     if files:
         click.echo(f"{save}: {len(files)} files")
-    sys.exit(status)
+    return status
 
 
 def _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed) -> None:
@@ -160,7 +160,7 @@ def _show_dump(dumped, save, printed, changed, as_json) -> None:
         click.echo(f"{save}: {len(files)} files")
 
 
-@click.command("opt")
+@verbs.command("opt")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--pass", "names", multiple=True, required=True, metavar="PASS", help="add_coalesce; several in order."
@@ -193,6 +193,3 @@ def opt_command(file, names, target, options, release, output):
         write_file(output, text)
     else:
         click.echo(text, nl=False)
-
-
-COMMANDS = (passes_command, opt_command)

@@ -8,10 +8,10 @@ import click
 
 from triton_runner._base.progress import telling
 from triton_runner._cli import programs
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, verbs
 
 
-@click.command("reduce")
+@verbs.command("reduce")
 @click.option(
     "--oracle", required=True,
     help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', "
@@ -75,6 +75,3 @@ def reduce_command(
         f"{output}: {small.size[0]} of {small.size_before[0]} {'statements' if suffix == '.py' else 'ops'}, "
         f"{small.tries} tries, {small.seconds:.1f} s"
     )
-
-
-COMMANDS = (reduce_command,)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.configs_command import Numbers
 from triton_runner._cli.programs import launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 
 
-@click.command("tune", cls=ProgramOrFile)
+@verbs.command("tune", cls=ProgramOrFile)
 @click.option("--chip", required=True, help="The chip to estimate for: h200; another name lists them.")
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
 @click.option("--launches", "most", type=click.IntRange(1), default=4, help="At most so many launches (4).")
@@ -55,7 +53,4 @@ def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program
                     launch()
             result = tuning.result(0)
     print_result(result, as_json, text.text_of)
-    sys.exit(result.exit_status)
-
-
-COMMANDS = (tune_command,)
+    return result.exit_status
