@@ -5,8 +5,9 @@
 One thread; the least of the launches in half a second each, in two rounds.
 """
 
-import time
+import functools
 
+import timing
 import torch
 import triton.language as tl
 import triton_runner
@@ -55,33 +56,17 @@ def launches():
     yield "matmul 512 f16, ttgir of cuda:90", lambda **s: product(level="ttgir", target="cuda:90", **s)
 
 
-def seconds(launch, **settings) -> float:
-    launch(**settings)
-    best, end = 1e9, time.monotonic() + 0.5
-    while time.monotonic() < end:
-        start = time.process_time()
-        launch(**settings)
-        best = min(best, time.process_time() - start)
-    return best
-
-
 def main() -> None:
-    columns = [
-        {"check": "nan"},
-        {"check": "uninit"},
-        {"check": "race"},
-        {"check": "nan,uninit,race"},
-        {"check": "hints"},
-        {"check": "overflow"},
-        {"shuffle": 1},
-    ]
-    names = [c.get("check", "shuffle") for c in columns]
+    checks = ("nan", "uninit", "race", "nan,uninit,race", "hints", "overflow")
+    columns = [*({"check": check} for check in checks), {"shuffle": 1}]
+    names = [*checks, "shuffle"]
     print("| | ms | " + " | ".join(f"`{n}`" for n in names) + " |")
     print("|---|---|" + "---|" * len(names))
     with triton_runner.using(device="cpu", threads=1):
         for name, launch in launches():
             # The runs take turns, as other work on the machine slows all of them.
-            rounds = [[seconds(launch, **c) for c in ({}, *columns)] for _ in range(2)]
+            ways = [functools.partial(launch, **settings) for settings in ({}, *columns)]
+            rounds = [[timing.least(way, 0.5) for way in ways] for _ in range(2)]
             plain, *rest = (min(times) for times in zip(*rounds, strict=True))
             ratios = [f"{each / plain:.1f}" for each in rest]
             print(f"| {name} | {plain * 1e3:.2f} | " + " | ".join(ratios) + " |", flush=True)
