@@ -7,25 +7,13 @@ One thread; the least of the launches in half a second each, in two rounds.
 
 import functools
 
+import kernels
 import timing
 import torch
 import triton.language as tl
 import triton_runner
 
-
-@triton_runner.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
-
-
-@triton_runner.jit
-def softmax(x, out, cols, BLOCK: tl.constexpr):
-    at = tl.arange(0, BLOCK)
-    row = tl.program_id(0) * cols
-    value = tl.load(x + row + at, mask=at < cols, other=-float("inf"))
-    power = tl.exp(value - tl.max(value, 0))
-    tl.store(out + row + at, power / tl.sum(power, 0), mask=at < cols)
+add, softmax = (triton_runner.jit(kernel.fn) for kernel in (kernels.vector_add, kernels.softmax))
 
 
 @triton_runner.jit
@@ -51,7 +39,7 @@ def launches():
         matmul[(8, 8)](a, b, c, 512, TILE=64, STEP=32, **settings)
 
     yield "vector add 98,432 f32", lambda **s: add[(97,)](x, y, total, 98432, BLOCK=1024, **s)
-    yield "softmax 1823 x 781 f32", lambda **s: softmax[(1823,)](table, out, 781, BLOCK=1024, **s)
+    yield "softmax 1823 x 781 f32", lambda **s: softmax[(1823,)](out, table, 781, 781, 781, BLOCK=1024, **s)
     yield "matmul 512 f16, ttir", lambda **s: product(level="ttir", **s)
     yield "matmul 512 f16, ttgir of cuda:90", lambda **s: product(level="ttgir", target="cuda:90", **s)
 
