@@ -158,16 +158,8 @@ def _trace(kernel, signature, constexprs, target, options, triton) -> tuple[pass
     """The compilation down to machine code, or to PTX where this release's ptxas does not take it; notes."""
 
     def to(level: str) -> passes.Trace:
-        return passes.passes(
-            kernel,
-            signature,
-            constexprs,
-            target=target,
-            options=options,
-            triton=triton,
-            to=level,
-            check=False,
-        )
+        given = {"target": target, "options": options, "triton": triton}
+        return passes.passes(kernel, signature, constexprs, **given, to=level, check=False)
 
     if (target or "").startswith("hip:"):
         return to("amdgcn"), []
@@ -206,21 +198,8 @@ def read(
         made_by = makers.get(_mark(op), "front end")
         value = op.results[0].name if op.results else ""
         for at in _numbers(offset):
-            allocations.append(
-                Allocation(
-                    op.name,
-                    value,
-                    op.line,
-                    _place(op),
-                    at,
-                    _bytes(op),
-                    0,
-                    first,
-                    last,
-                    _place(until),
-                    made_by,
-                )
-            )
+            of_op = op.name, value, op.line, _place(op)
+            allocations.append(Allocation(*of_op, at, _bytes(op), 0, first, last, _place(until), made_by))
     allocations.sort(key=lambda a: (a.offset, a.first))
     allocations = [
         dataclasses.replace(allocation, room=_room(allocation, allocations, shared or 0))
