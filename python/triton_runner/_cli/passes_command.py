@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from triton_runner._base.paths import write_file
-from triton_runner._cli import passes_times
 from triton_runner._cli.programs import constants, kernel_options, release_option
 from triton_runner._compiler import passes_dump
 from triton_runner._settings.options import json_option, pairs, print_json, print_result, verbs
@@ -46,7 +45,7 @@ def passes_command(
 
     if timed:
         _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed)
-        print_result(passes_time.times(kernel, **how, triton=release, to=to), as_json, passes_times.show)
+        print_result(passes_time.times(kernel, **how, triton=release, to=to), as_json, _show_times)
         return
     if (text := _dump_of(kernel)) is not None:
         _show_dump(passes_dump.split(text, kernel), save, printed, changed, as_json)
@@ -193,3 +192,45 @@ def opt_command(file, names, target, options, release, output):
         write_file(output, text)
     else:
         click.echo(text, nl=False)
+
+
+_LEAST = 0.01  # parts below this share of the whole are added up
+
+
+def _show_times(times) -> None:
+    click.echo(f"{'stage, and what it does':<62} {'runs':>4} {'seconds':>9}   share {'plain':>9}")
+    for stage in times.stages:
+        _time_row(0, stage.name, None, stage.seconds, stage.share, stage.plain_seconds)
+        _time_rows(1, stage.groups, stage, times.seconds)
+    click.echo(
+        f"{times.kernel} for {times.target} by Triton {times.release}: {times.seconds:.3f} s; without timers "
+        f"{times.plain_seconds:.3f} s; the timing itself took {times.own_seconds:.3f} s more"
+    )
+    name, seconds = times.slowest
+    click.echo(f"slowest: {name}: {seconds:.3f} s, {seconds / times.seconds:.1%}")
+    for note in times.notes:
+        click.echo(note)
+
+
+def _time_rows(depth: int, rows, of, whole: float) -> None:
+    """The rows of a stage or a group; the small ones together, and the rest that no row accounts for."""
+    if not rows:
+        return
+    shown = [row for row in rows if row.share >= _LEAST]
+    if len(rows) == len(shown) + 1:
+        shown = rows
+    for row in shown:
+        _time_row(depth, row.name, getattr(row, "runs", None), row.seconds, row.share)
+        _time_rows(depth + 1, getattr(row, "parts", ()), row, whole)
+    small = [row.seconds for row in rows[len(shown) :]]
+    if small:
+        _time_row(depth, f"({len(small)} below {_LEAST:.0%} each)", None, sum(small), sum(small) / whole)
+    rest = of.seconds - sum(row.seconds for row in rows)
+    if rest >= _LEAST * whole:
+        _time_row(depth, "(the rest)", None, rest, rest / whole)
+
+
+def _time_row(depth: int, name: str, runs: int | None, seconds: float, share: float, plain=None) -> None:
+    label = "  " * depth + name
+    without = "" if plain is None else f" {plain:>9.4f}"
+    click.echo(f"{label:<62} {runs or '':>4} {seconds:>9.4f} {share:>7.1%}{without}")

@@ -64,9 +64,8 @@ def _profiled(program, names, most, options):
     from triton_runner._artifact.shell_arguments import parse_grid
     from triton_runner._base.levels import level_of_name
     from triton_runner._case.case import is_case, open_case
-    from triton_runner._profile.profiling import counted_launch, profile
+    from triton_runner._profile.profiling import Watching, counted_launch, profile
     from triton_runner._profile.results import SCHEMA, Profile
-    from triton_runner._profile.watching import Watching
 
     is_kernel = program.name.rpartition(":")[0].endswith(".py") and not program.is_program
     is_file = not program.is_program and (is_case(program.name) or bool(level_of_name(program.name)))

@@ -31,9 +31,8 @@ def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program
     from triton_runner import _settings
     from triton_runner._profile import timing
     from triton_runner._profile.chips import chip_named
-    from triton_runner._tune import text
-    from triton_runner._tune.program import Program
-    from triton_runner._tune.ranking import Ranker
+    from triton_runner._tune import results
+    from triton_runner._tune.ranking import Program, Ranker
 
     target = f"cuda:{chip_named(chip, timing.TIMINGS).capability}"
     values = {"num_warps": num_warps, "num_stages": num_stages}
@@ -52,5 +51,5 @@ def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program
                 with tuning.watching():
                     launch()
             result = tuning.result(0)
-    print_result(result, as_json, text.text_of)
+    print_result(result, as_json, results.text_of)
     return result.exit_status

@@ -13,7 +13,6 @@ import types
 import torch
 
 from triton_runner._pipeline import driver
-from triton_runner._pretend import runtime
 from triton_runner._settings import devices
 
 CUDA = torch.device("cuda", 0)
@@ -227,7 +226,7 @@ def install() -> None:
     torch._C._has_cuda = True
     torch.version.cuda = torch.version.cuda or "12.8"
     cuda = torch.cuda
-    cuda._cudart = runtime.Runtime(_memory)
+    cuda._cudart = _Runtime(_memory)
     cuda._cached_device_count = 1
     cuda._exchange_device = torch._C._cuda_exchangeDevice
     cuda._maybe_exchange_device = torch._C._cuda_maybeExchangeDevice
@@ -235,9 +234,61 @@ def install() -> None:
     cuda._get_device_properties = _properties
     cuda._CudaDeviceProperties = _CudaDeviceProperties
     cuda.default_generators = (torch.default_generator,)
-    cuda.nvtx._nvtx = runtime.Ranges()
+    cuda.nvtx._nvtx = _Ranges()
     cuda.graphs._cuda_isCurrentStreamCapturing = torch._C._cuda_isCurrentStreamCapturing
     pools = "beginAllocateToPool beginAllocateCurrentThreadToPool endAllocateToPool releasePool"
     for name in (f"_cuda_{pool}" for pool in pools.split()):
         setattr(cuda.memory, name, getattr(torch._C, name))
     cuda.init()
+
+
+class _Runtime:
+    """torch.cuda.cudart(): the few functions that torch and programs call."""
+
+    def __init__(self, memory):
+        self._memory = memory
+
+    class cudaError(int):
+        success = 0
+
+    def cudaMemGetInfo(self, device=0):
+        return self._memory()
+
+    def cudaGetErrorString(self, error):
+        return "no error" if error == 0 else f"error {int(error)}"
+
+    def __getattr__(self, name):
+        if name.startswith("cuda"):  # cudaProfilerStart, cudaHostRegister, cudaStreamCreate ...
+            return lambda *args: 0
+        raise AttributeError(name)
+
+
+class _Ranges:
+    """torch.cuda.nvtx: ranges are counted as they nest, and shown nowhere."""
+
+    def __init__(self):
+        self.depth = threading.local()
+
+    def rangePushA(self, message):
+        depth = getattr(self.depth, "now", 0)
+        self.depth.now = depth + 1
+        return depth
+
+    def rangePop(self):
+        self.depth.now = getattr(self.depth, "now", 0) - 1
+        return self.depth.now
+
+    def rangeStartA(self, message):
+        return 0
+
+    def rangeEnd(self, handle):
+        pass
+
+    def markA(self, message):
+        pass
+
+    def deviceRangeStart(self, *args):
+        return 0
+
+    def deviceRangeEnd(self, *args):
+        pass
