@@ -30,36 +30,11 @@ EXACT_RATIO = 3  # wanted: exact sums of tensor cores take at most so many times
 WARM_ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
 
 
-def measured(engine: str, options: list[str]) -> dict:
-    """What measure.py reports for one engine."""
+def reported(script: str, *words: str, **environment):
+    """What a script of this folder prints as JSON."""
+    command = [sys.executable, str(HERE / script), *words]
     done = subprocess.run(
-        [sys.executable, str(HERE / "measure.py"), engine, *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env=os.environ | WARM_ALLOCATOR,
-    )
-    return json.loads(done.stdout)
-
-
-def lane_rates(options: list[str]) -> list[dict]:
-    """What lanes.py reports: instructions of threads a second on the SIMT engine."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / "lanes.py"), "--json", *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
-
-
-def launch_costs(options: list[str]) -> list[dict]:
-    """What launch.py reports: microseconds of launches of empty kernels."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / "launch.py"), "--json", *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+        command, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | environment
     )
     return json.loads(done.stdout)
 
@@ -78,10 +53,17 @@ def milliseconds(value: float) -> str:
     return f"{value:,.1f}" if value >= 100 else f"{value:.3g}"
 
 
-def against(ratio: float, wanted: float, at_least: bool) -> str:
-    """The ratio with what is wanted; in bold where it is missed."""
+def bold(text: str, is_missed: bool) -> str:
+    """A figure, in bold where it misses what is wanted."""
+    return f"**{text}**" if is_missed else text
+
+
+def against(ratio: float | None, wanted: float, at_least: bool) -> str:
+    """The ratio, if there is one, with what is wanted."""
+    if not ratio:
+        return ""
     text = f"{ratio:,.0f}x" if at_least else f"{ratio:.2f}"
-    text = text if (ratio >= wanted if at_least else ratio <= wanted) else f"**{text}**"
+    text = bold(text, ratio < wanted if at_least else ratio > wanted)
     return f"{text} ({wanted:,.0f})" if at_least else f"{text} ({wanted:.3g})"
 
 
@@ -112,20 +94,13 @@ def table(results: dict, clock: str) -> list[list[str]]:
         found = {engine: results.get(engine, {}).get(name) for engine in ENGINES}
         ratios = Ratios(results, name, clock)
         torch = times(found["torch"], clock)
-        rows.append(
-            [
-                base["name"],
-                base["size"],
-                times(found["interpreter"], clock),
-                f"{torch} {found['torch']['in']}" if torch else "",
-                times(found["ttir"], clock),
-                times(found["ttir"], "cpu"),
-                times(found["ttgir"], clock),
-                against(ratios.faster, base["faster"], True) if ratios.faster else "",
-                against(ratios.share, base["share"], False) if ratios.share else "",
-                against(ratios.levels, LEVEL_RATIO, False) if ratios.levels else "",
-            ]
-        )
+        rows.append([
+            base["name"], base["size"], times(found["interpreter"], clock),
+            f"{torch} {found['torch']['in']}" if torch else "", times(found["ttir"], clock),
+            times(found["ttir"], "cpu"), times(found["ttgir"], clock),
+            against(ratios.faster, base["faster"], True), against(ratios.share, base["share"], False),
+            against(ratios.levels, LEVEL_RATIO, False),
+        ])  # fmt: skip
     return rows
 
 
@@ -137,17 +112,9 @@ def thread_table(results: dict) -> list[list[str]]:
         if one is None:
             continue
         ratio = one["wall_min"] / two["wall_min"]
-        text = f"{ratio:.2f}" if ratio >= TWO_THREADS else f"**{ratio:.2f}**"
-        rows.append(
-            [
-                two["name"],
-                two["size"],
-                times(one, "wall"),
-                times(two, "wall"),
-                f"{text} ({TWO_THREADS})",
-                f"{one['gflops']:.0f}",
-            ]
-        )
+        text = bold(f"{ratio:.2f}", ratio < TWO_THREADS)
+        both = times(one, "wall"), times(two, "wall")
+        rows.append([two["name"], two["size"], *both, f"{text} ({TWO_THREADS})", f"{one['gflops']:.0f}"])
     return rows
 
 
@@ -160,47 +127,28 @@ def ptx_table(results: dict, clock: str) -> list[list[str]]:
         wanted = PTX_MILLISECONDS.get(name)
         text = times(fast, clock)
         if wanted:
-            text = text if fast[clock + "_min"] <= wanted else f"**{text}**"
-            text += f" [{wanted:g}]"
+            text = f"{bold(text, fast[clock + '_min'] > wanted)} [{wanted:g}]"
         ratio = exact and exact[clock + "_min"] / fast[clock + "_min"]
-        rows.append(
-            [
-                fast["name"],
-                fast["size"],
-                times(interpreter, clock),
-                times(exact, clock),
-                text,
-                f"{interpreter[clock + '_min'] / fast[clock + '_min']:,.0f}x" if interpreter else "",
-                against(ratio, EXACT_RATIO, False) if ratio else "",
-            ]
-        )
+        faster = f"{interpreter[clock + '_min'] / fast[clock + '_min']:,.0f}x" if interpreter else ""
+        others = times(interpreter, clock), times(exact, clock)
+        rows.append([fast["name"], fast["size"], *others, text, faster, against(ratio, EXACT_RATIO, False)])
     return rows
 
 
 def lane_table(rates: list[dict]) -> list[list[str]]:
     rows = [["code", "G lane-instructions/s", "wanted"]]
     for row in rates:
-        text = f"{row['rate'] / 1e9:.1f}"
-        rows.append(
-            [row["code"], text if row["rate"] >= row["wanted"] else f"**{text}**", f"{row['wanted'] / 1e9:g}"]
-        )
+        text = bold(f"{row['rate'] / 1e9:.1f}", row["rate"] < row["wanted"])
+        rows.append([row["code"], text, f"{row['wanted'] / 1e9:g}"])
     return rows
 
 
 def launch_table(costs: list[dict]) -> list[list[str]]:
     rows = [["empty kernel", "before the first op", "compiled kernel", "triton.jit", "triton_runner.jit"]]
     for cost in costs:
-        first = f"{cost['launcher']:.2f}"
-        first = first if cost["launcher"] <= LAUNCH_MICROSECONDS else f"**{first}**"
-        rows.append(
-            [
-                f"{cost['arguments']} arguments",
-                f"{first} ({LAUNCH_MICROSECONDS})",
-                f"{cost['compiled']:.2f}",
-                f"{cost['triton.jit']:.2f}",
-                f"{cost['triton_runner.jit']:.2f}",
-            ]
-        )
+        first = bold(f"{cost['launcher']:.2f}", cost["launcher"] > LAUNCH_MICROSECONDS)
+        others = (f"{cost[name]:.2f}" for name in ("compiled", "triton.jit", "triton_runner.jit"))
+        rows.append([f"{cost['arguments']} arguments", f"{first} ({LAUNCH_MICROSECONDS})", *others])
     return rows
 
 
@@ -302,18 +250,18 @@ def main() -> int:
         return subprocess.run([sys.executable, str(HERE / "scaling.py"), "--write"]).returncode
     clock = "cpu" if options.cpu else "wall"
     kept = json.loads(options.json.read_text())["milliseconds"] if options.json.exists() else {}
-    results = {}
+    results, quick = {}, ["--quick"] * options.quick
     for engine in options.only or ENGINES:
         known = kept.get(engine, {})
         if options.reuse and engine in REFERENCES and all(c in known for c in options.cases or kept["ttir"]):
             results[engine] = {name: known[name] for name in options.cases or known}
             continue
         print(f"measuring {engine} ...", file=sys.stderr)
-        results[engine] = measured(engine, ["--quick"] * options.quick + options.cases)
+        results[engine] = reported("measure.py", engine, *quick, *options.cases, **WARM_ALLOCATOR)
     if not options.cases and not options.only:
-        results["launch"] = launch_costs(["--quick"] * options.quick)
+        results["launch"] = reported("launch.py", "--json", *quick)
     if "ptx-fast" in results:
-        results["lanes"] = lane_rates(["--quick"] * options.quick)
+        results["lanes"] = reported("lanes.py", "--json", *quick)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     merged = dict(kept)
     for engine, entries in results.items():

@@ -5,26 +5,15 @@
 One thread; the least of the launches in half a second each, in two rounds.
 """
 
-import time
+import functools
 
+import kernels
+import timing
 import torch
 import triton.language as tl
 import triton_runner
 
-
-@triton_runner.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
-
-
-@triton_runner.jit
-def softmax(x, out, cols, BLOCK: tl.constexpr):
-    at = tl.arange(0, BLOCK)
-    row = tl.program_id(0) * cols
-    value = tl.load(x + row + at, mask=at < cols, other=-float("inf"))
-    power = tl.exp(value - tl.max(value, 0))
-    tl.store(out + row + at, power / tl.sum(power, 0), mask=at < cols)
+add, softmax = (triton_runner.jit(kernel.fn) for kernel in (kernels.vector_add, kernels.softmax))
 
 
 @triton_runner.jit
@@ -50,38 +39,22 @@ def launches():
         matmul[(8, 8)](a, b, c, 512, TILE=64, STEP=32, **settings)
 
     yield "vector add 98,432 f32", lambda **s: add[(97,)](x, y, total, 98432, BLOCK=1024, **s)
-    yield "softmax 1823 x 781 f32", lambda **s: softmax[(1823,)](table, out, 781, BLOCK=1024, **s)
+    yield "softmax 1823 x 781 f32", lambda **s: softmax[(1823,)](out, table, 781, 781, 781, BLOCK=1024, **s)
     yield "matmul 512 f16, ttir", lambda **s: product(level="ttir", **s)
     yield "matmul 512 f16, ttgir of cuda:90", lambda **s: product(level="ttgir", target="cuda:90", **s)
 
 
-def seconds(launch, **settings) -> float:
-    launch(**settings)
-    best, end = 1e9, time.monotonic() + 0.5
-    while time.monotonic() < end:
-        start = time.process_time()
-        launch(**settings)
-        best = min(best, time.process_time() - start)
-    return best
-
-
 def main() -> None:
-    columns = [
-        {"check": "nan"},
-        {"check": "uninit"},
-        {"check": "race"},
-        {"check": "nan,uninit,race"},
-        {"check": "hints"},
-        {"check": "overflow"},
-        {"shuffle": 1},
-    ]
-    names = [c.get("check", "shuffle") for c in columns]
+    checks = ("nan", "uninit", "race", "nan,uninit,race", "hints", "overflow")
+    columns = [*({"check": check} for check in checks), {"shuffle": 1}]
+    names = [*checks, "shuffle"]
     print("| | ms | " + " | ".join(f"`{n}`" for n in names) + " |")
     print("|---|---|" + "---|" * len(names))
     with triton_runner.using(device="cpu", threads=1):
         for name, launch in launches():
             # The runs take turns, as other work on the machine slows all of them.
-            rounds = [[seconds(launch, **c) for c in ({}, *columns)] for _ in range(2)]
+            ways = [functools.partial(launch, **settings) for settings in ({}, *columns)]
+            rounds = [[timing.least(way, 0.5) for way in ways] for _ in range(2)]
             plain, *rest = (min(times) for times in zip(*rounds, strict=True))
             ratios = [f"{each / plain:.1f}" for each in rest]
             print(f"| {name} | {plain * 1e3:.2f} | " + " | ".join(ratios) + " |", flush=True)

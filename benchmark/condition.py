@@ -8,6 +8,7 @@ Most launches take 100 ms or more, on one thread. Launches with and without take
 """
 
 import argparse
+import inspect
 import os
 import pathlib
 import statistics
@@ -22,14 +23,12 @@ import triton_runner  # noqa: E402
 from suite import results  # noqa: E402
 
 LEVELS = ("ttir", "ttgir", "ptx", "cubin")
-SOURCE = (HERE / "kernels.py").read_text().splitlines()
 
 
-def line_of(text: str, after: str) -> str:
-    """Where a line of kernels.py is: the first with a text after another one."""
-    start = next(i for i, line in enumerate(SOURCE) if after in line)
-    found = next(i for i, line in enumerate(SOURCE[start:], start) if text in line)
-    return f"kernels.py:{found + 1}"
+def line_of(text: str, kernel) -> str:
+    """Where the first line of a kernel with a text is."""
+    lines, first = inspect.getsourcelines(kernel.fn)
+    return f"kernels.py:{next(i for i, line in enumerate(lines, first) if text in line)}"
 
 
 def attention(level: str):
@@ -57,16 +56,16 @@ def softmax(level: str):
     return lambda: kernels.softmax[(rows,)](out, x, 1024, 1024, 1024, BLOCK=1024)
 
 
-DOT, TOTAL = line_of("acc = tl.dot", "def flash"), line_of("total = total", "def flash")
+DOT, TOTAL = (line_of(text, kernels.flash_attention) for text in ("acc = tl.dot", "total = total"))
 ROWS = {  # name: (launch, where, condition)
     "attention, max": (attention, TOTAL, "shrink.max() > 1e30"),
     "attention, min": (attention, DOT, "total.min() > 1e30"),
     "attention, nan": (attention, TOTAL, "p.nan()"),
     "attention, any": (attention, DOT, "scores.any() == 7"),
     "attention, element": (attention, TOTAL, "scores[3, 5] > 1e30"),
-    "matmul, max": (matmul, line_of("a_ptrs += BLOCK_K", "def matmul"), "total.max() > 1e30"),
-    "softmax, max": (softmax, line_of("tl.store", "def softmax"), "powers.max() > 1e30"),
-    "softmax, element": (softmax, line_of("tl.store", "def softmax"), "powers[3] > 1e30"),
+    "matmul, max": (matmul, line_of("a_ptrs += BLOCK_K", kernels.matmul), "total.max() > 1e30"),
+    "softmax, max": (softmax, line_of("tl.store", kernels.softmax), "powers.max() > 1e30"),
+    "softmax, element": (softmax, line_of("tl.store", kernels.softmax), "powers[3] > 1e30"),
 }
 
 

@@ -47,7 +47,6 @@ def work(engine: str) -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     if engine != "torch":
         import triton_runner
-    sys.path.insert(0, str(HERE))
     import cases
     import torch
 
@@ -152,7 +151,6 @@ def main() -> None:
         if options.beside and engine != "torch":
             workers.append(Worker(engine, options.isa, options.target, options.beside))
     if not options.cases:
-        sys.path.insert(0, str(HERE))
         import cases
 
         options.cases = list(cases.cases())

@@ -8,10 +8,11 @@ instruction counts once for each thread that executes it: in divergent code each
 """
 
 import argparse
+import functools
 import json
-import os
 import sys
-import time
+
+import timing
 
 THREADS, ITERATIONS, OVERHEAD = 1024, 1000, 3  # add, setp, bra of the loop
 WANTED = {"uniform": 10e9, "divergent": 1e9}
@@ -84,8 +85,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quick", action="store_true", help="a tenth of a second a case")
     options = parser.parse_args()
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    os.environ |= {"TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_THREADS": "1"}
+    timing.pinned(TRITON_RUNNER_THREADS="1")
     import numpy
     import triton_runner
 
@@ -93,13 +93,8 @@ def main() -> int:
     for name, (source, count, wanted) in cases().items():
         kernel = triton_runner.load(source)
         out = numpy.zeros(THREADS, numpy.int32)
-        kernel[(1,)](out)
-        best = float("inf")
-        end = time.perf_counter() + (0.1 if options.quick else 1.0)
-        while time.perf_counter() < end:
-            begin = time.process_time()
-            kernel[(1,)](out)
-            best = min(best, time.process_time() - begin)
+        launch = functools.partial(kernel[(1,)], out)
+        best = timing.least(launch, 0.1 if options.quick else 1.0)
         rows.append({"code": name, "rate": count * ITERATIONS * THREADS / best, "wanted": wanted})
     if options.json:
         json.dump(rows, sys.stdout)

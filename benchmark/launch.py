@@ -9,11 +9,11 @@ triton_runner.jit.
 
 import argparse
 import json
-import os
-import pathlib
 import statistics
 import sys
 import time
+
+import timing
 
 ROUNDS, LAUNCHES = 60, 200
 
@@ -57,9 +57,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     rounds = 5 if options.quick else ROUNDS
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    os.environ |= {"TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_PROD": "1"}
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    timing.pinned(TRITON_RUNNER_PROD="1")
     import kernels
     import torch
     import triton_runner  # noqa: F401  (makes the CPU Triton's device)

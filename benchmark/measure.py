@@ -129,7 +129,6 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
     if engine == "interpreter":
         os.environ["TRITON_INTERPRET"] = "1"
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
     if engine in ("ttir", "ttgir", "ptx"):
         os.environ |= {"TRITON_RUNNER_TARGET": "cuda:80"} if engine == "ptx" else {}
         os.environ |= {

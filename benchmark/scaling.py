@@ -11,7 +11,8 @@ import argparse
 import os
 import pathlib
 import sys
-import time
+
+import timing
 
 HERE = pathlib.Path(__file__).resolve().parent
 PICTURE = HERE.parent / "doc" / "measurements" / "scaling.svg"
@@ -23,19 +24,8 @@ PROGRAMS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 ELEMENTS = tuple(1 << k for k in range(10, 25))
 
 
-def least(run, seconds: float) -> float:
-    """Microseconds of CPU time of one call: the best of as many rounds as fit."""
-    run()
-    start = time.process_time()
-    run()
-    launches = max(1, round(1e-3 / max(time.process_time() - start, 1e-7)))
-    best, end = 1e9, time.perf_counter() + seconds
-    while time.perf_counter() < end or best == 1e9:
-        start = time.process_time()
-        for _ in range(launches):
-            run()
-        best = min(best, (time.process_time() - start) / launches)
-    return best * 1e6
+def microseconds(run, seconds: float) -> float:
+    return timing.least(run, seconds, sample=1e-3) * 1e6
 
 
 def by_programs(seconds: float) -> dict[int, float]:
@@ -48,7 +38,7 @@ def by_programs(seconds: float) -> dict[int, float]:
     if not torch.allclose(out, torch.softmax(x, 0)):
         raise SystemExit("the result of softmax is wrong")
     rest = (*(None,) * 6, out, x, 0, 0, cols, 1024)
-    return {n: least(lambda n=n: compiled.run(n, 1, 1, *rest), seconds) for n in PROGRAMS}
+    return {n: microseconds(lambda n=n: compiled.run(n, 1, 1, *rest), seconds) for n in PROGRAMS}
 
 
 def by_elements(seconds: float) -> dict[int, float]:
@@ -62,7 +52,7 @@ def by_elements(seconds: float) -> dict[int, float]:
         if not torch.equal(out, x + y):
             raise SystemExit("the result of vector_add is wrong")
         values = (n // 1024, 1, 1, *(None,) * 6, x, y, out, n, 1024)
-        results[n] = least(lambda values=values, run=compiled.run: run(*values), seconds)
+        results[n] = microseconds(lambda values=values, run=compiled.run: run(*values), seconds)
     return results
 
 
@@ -101,10 +91,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="the picture, and results/bench.json")
     parser.add_argument("--quick", action="store_true", help="a twentieth of a second a size")
     options = parser.parse_args()
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    os.environ |= {"TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_LEVEL": "ttir", "TRITON_RUNNER_THREADS": "1"}
+    timing.pinned(TRITON_RUNNER_LEVEL="ttir", TRITON_RUNNER_THREADS="1")
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
-    sys.path.insert(0, str(HERE))
     import triton_runner  # noqa: F401  (makes the CPU Triton's device)
 
     seconds = 0.05 if options.quick else 0.5

@@ -55,18 +55,8 @@ def main() -> int:
     tool = BUILD / "case_tool.sh"
     tool.write_text(f'#!/bin/sh\nexec {qemu} {BUILD}/tests/tools/case_tool "$@"\n')
     tool.chmod(0o755)
-    command = [
-        sys.executable,
-        ROOT / "tests" / "run_cases.py",
-        "--tool",
-        tool,
-        "--isa",
-        "",
-        "--timeout",
-        "3600",
-        *sys.argv[1:],
-    ]
-    failed += subprocess.run(command).returncode != 0
+    options = ["--tool", tool, "--isa", "", "--timeout", "3600", *sys.argv[1:]]
+    failed += subprocess.run([sys.executable, ROOT / "tests" / "run_cases.py", *options]).returncode != 0
     return 1 if failed else 0
 
 

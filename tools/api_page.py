@@ -40,30 +40,18 @@ SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
     "Compiling": ("compile", "export", "passes", "bisect", "resources", "ledger"),
     "Looking inside": (
-        "dumping",
-        "dumps",
-        "debug",
-        "lockstep",
-        "compare",
-        "profile",
-        "source_map",
-        "report",
-        "layout",
-        "faults",
-        "Substitution",
-        "track_empty",
+        "dumping", "dumps", "debug", "lockstep", "compare", "profile", "source_map", "report", "layout",
+        "faults", "Substitution", "track_empty",
     ),
     "Verdicts and cases": ("verify", "capture", "open_case", "reduce"),
     "Memory": ("ghost", "register_memory"),
     "Errors": ("DiagnosticError", "KernelTrap"),
     "Files": ("get_file_dir",),
     "Programs that cannot be edited": (
-        "configure_jit_backend",
-        "restore_jit_backend",
-        "configure_autotune_backend",
+        "configure_jit_backend", "restore_jit_backend", "configure_autotune_backend",
         "restore_autotune_backend",
     ),
-}
+}  # fmt: skip
 APART = ("Looking inside", "Verdicts and cases")  # on a page of their own
 MODULES = ("language", "gluon", "tlx", "testing", "torch_utils", "color_print")
 # Class: the module that has it.

@@ -81,32 +81,9 @@ SEVERAL = {  # name: (function, operands: "f" of the type or "i" i32, their doma
 }
 OSCILLATING = ("j0", "j1", "y0", "y1", "jn", "yn")  # an ulp at a zero means nothing: taken at 1/8 at least
 MATH = (
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "cbrt",
-    "erf",
-    "erfc",
-    "sqrt",
-    "rsqrt",
-    "atan2",
-)
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "sqrt", "rsqrt", "atan2",
+)  # fmt: skip
 TYPES = {"f32": (np.float32, 24, -149), "f64": (np.float64, 53, -1074)}
 
 

@@ -27,21 +27,18 @@ def package_stub() -> str:
 
 def write(folder: pathlib.Path) -> None:
     """Writes all stubs below the folder."""
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "nanobind.stubgen",
-            "-q",
-            "-m",
-            "triton_runner._core",
-            "-r",
-            "-O",
-            str(folder),
-        ],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    command = [
+        sys.executable,
+        "-m",
+        "nanobind.stubgen",
+        "-q",
+        "-m",
+        "triton_runner._core",
+        "-r",
+        "-O",
+        folder,
+    ]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (folder / "__init__.pyi").write_text(package_stub())
 
 

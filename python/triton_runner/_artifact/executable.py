@@ -78,8 +78,12 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
             devices.check_simt_target(target, artifact.level)
         asm |= compile_artifact(artifact, level, target, options)
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
-    if LEVELS[level].is_text:
-        _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
+    # Without Triton TTIR and TTGIR run all the same.
+    if LEVELS[level].is_text and importlib.util.find_spec("triton") is not None:
+        from triton_runner._pipeline.dumps import print_later_stages  # it needs Triton
+
+        of = target or _settings.DEFAULT_TARGET
+        print_later_stages(asm[level], level, of, compile_options(artifact), artifact.label, "triton")
     if LEVELS[level].engine == "simt":
         description = _described(artifact, asm, level)
         kernel = simt.executor(asm[level], label, description, block, cluster)
@@ -99,13 +103,6 @@ def _compiler(metadata: dict) -> Release:
         return release_of(version)
     is_there = importlib.util.find_spec("triton") is not None and is_known()
     return installed() if is_there else RELEASES[max(RELEASES)]
-
-
-def _print_later_stages(artifact: Artifact, text, level: str, target: str) -> None:
-    if importlib.util.find_spec("triton") is not None:  # without it TTIR and TTGIR run all the same
-        from triton_runner._pipeline.dumps import print_later_stages  # it needs Triton
-
-        print_later_stages(text, level, target, compile_options(artifact), artifact.label, "triton")
 
 
 def _described(artifact: Artifact, asm: dict, level: str) -> dict:

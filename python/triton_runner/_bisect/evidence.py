@@ -52,8 +52,9 @@ def _first_difference(search, plain: Evidence, right: Release, level: str, name:
         if mine.arrays == theirs.arrays:
             continue
         tried += 1
-        kept = [run(launches={"keep": number}).launches.kept for run in _runs(search, right, level)]
-        if difference := worst(*kept):
+        keep = {"launches": {"keep": number}}
+        trials = search.at(search.wrong_at, **keep), right.at(level, **keep, **search.more)
+        if difference := worst(*(trial.launches.kept for trial in trials)):
             position, count, differs = difference
             if differs.class_ != "wrong" and search.orders.is_of_atomics(number):
                 differs = dataclasses.replace(differs, class_="atomics")
@@ -67,13 +68,6 @@ def _first_difference(search, plain: Evidence, right: Release, level: str, name:
         if tried == _TRIED:
             break
     return drifts and _placed(search, *drifts)
-
-
-def _runs(search, right: Release, level: str) -> tuple:
-    return (
-        lambda **how: search.at(search.wrong_at, **how),
-        lambda **how: right.at(level, **how, **search.more),
-    )
 
 
 def worst(mine: dict, theirs: dict) -> tuple | None:

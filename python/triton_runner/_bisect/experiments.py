@@ -3,6 +3,7 @@ tell which of them makes the fault go away."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 from triton_runner import _settings
@@ -42,13 +43,13 @@ def experiments(program: Program, version: str, passes: bool, told=lambda one: N
     _settings.using(target=program.target).settings()  # raises for one that is none
     if not program.is_module:
         check_program(program.name)
-    release, experiments_done = Release(version, program), []
+    experiments_done: list[Experiment] = []
 
     def note(name: str, off: str, trial: Trial) -> None:
         experiments_done.append(Experiment(name, off, trial.verdict, trial.first_why))
         told(experiments_done[-1])
 
-    try:
+    with contextlib.closing(Release(version, program)) as release:
         plain = release.at(program.lowest)
         note("as it is", "nothing", plain)
         if plain.verdict == "right":
@@ -63,6 +64,4 @@ def experiments(program: Program, version: str, passes: bool, told=lambda one: N
                 trial = release.at(program.lowest, {"skip": [step.selector]})
                 nth = f"#{step.nth}" if step.nth > 1 else ""
                 note(f"without {step}{nth}", f"a pass of {step.stage}", trial)
-    finally:
-        release.close()
     return experiments_done

@@ -133,13 +133,8 @@ class Search:
 
     def _conversion(self) -> Step | None:
         """The conversion to LLVM."""
-        passes = (
-            kernel_pass for kernel in self.at(self.program.lowest).kernels for kernel_pass in kernel.passes
-        )
-        add = next(
-            (kernel_pass.add for kernel_pass in passes if short_name(kernel_pass.add) == CONVERSION), None
-        )
-        return add and Step("make_llir", add)
+        adds = [step.add for kernel in self.at(self.program.lowest).kernels for step in kernel.passes]
+        return next((Step("make_llir", add) for add in adds if short_name(add) == CONVERSION), None)
 
     def _in_stage(self, stage: str) -> Step | None:
         """The pass of a stage whose input is right and whose output is wrong."""
@@ -195,7 +190,7 @@ class Search:
                 if where == "llir" and (trial := splice.llir()).verdict == "unknown":
                     self.note(f"its LLIR could not be judged in {right.version}: {trial.first_why}")
                 self.spliced_with = right.version
-                if step is not None and (lacking := self._without_slot(splice, step)):
+                if step is not None and (lacking := splice.without_slot(splice.steps.index(step))):
                     self.note(
                         f"the conversion to LLVM of {self.release.version} allocates no shared memory for "
                         f"{', '.join(lacking)}, and that of {right.version} does: going on from the IR "
@@ -220,11 +215,6 @@ class Search:
         if reasons:
             self.note(f"no right release goes on from its IR ({'; '.join(reasons)})")
         return None, None
-
-    @staticmethod
-    def _without_slot(splice: Splice, step: Step) -> list[str]:
-        index = splice.steps.index(step)
-        return splice.without_slot(index)
 
     def _combine(self, step: Step | None, where: str, spliced: Step | None) -> None:
         """Sets the pass that splicing found, and notes where execution disagrees."""

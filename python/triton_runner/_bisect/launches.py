@@ -25,7 +25,8 @@ def install(kept_number: int | None = None) -> None:
         seen.append(Seen(call.name, list(call.grid), {}))
         go()
         after = arguments.arrays(arguments.live())
-        seen[number].arrays.update((name, _fingerprint(array)) for name, array in after.items())
+        for name, array in after.items():
+            seen[number].arrays[name] = hashlib.blake2b(array.tobytes(), digest_size=12).hexdigest()
         if number == kept_number:
             kept.update((name, packed(array)) for name, array in after.items())
 
@@ -49,7 +50,3 @@ def _arrays(call: launchers.Call) -> list:
         if hasattr(value, "shape") and hasattr(value, "dtype") and len(value.shape):
             arrays.append((str(i), getattr(value, "base", value)))
     return arrays
-
-
-def _fingerprint(array) -> str:
-    return hashlib.blake2b(array.tobytes(), digest_size=12).hexdigest()

@@ -3,6 +3,7 @@ after the pass, and the verdict."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import shutil
@@ -31,15 +32,12 @@ def write(folder: str, program: Program, bisected: Found, case: str = "") -> str
     (place / "verdict.txt").write_text(bisected.page(Path(case).name if case else program.name) + "\n")
     versions = [wrong, *([fault.spliced_with] if fault.spliced_with else [])]
     _write_run(place, program, versions, case)
-    release = Release(wrong, program)
-    try:
+    with contextlib.closing(Release(wrong, program)) as release:
         taken = {"folder": str(place.resolve()), "number": seen.launch or 0}
         # Launches are numbered without those that tune.
         more = release.choices | ({} if program.is_measured or case else {"capture": taken})
         inside = {"llvm": True} if _is_inside_llvm(fault) else None
         trial = release.at(program.lowest, inside, keep="text", **more)
-    finally:
-        release.close()
     for file in trial.files if not case else ():
         (place / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(program.folder) / file, place / file)

@@ -8,6 +8,7 @@ import dataclasses
 import numpy
 
 from triton_runner._base.carried import CARRYING, carried_to, end_of
+from triton_runner._base.walk import reached
 from triton_runner._core import ir, probe
 
 # Ops that give what they are given, in another layout or after a wait.
@@ -47,13 +48,7 @@ class Chain:
 
     def below(self, node: Node) -> list[Node]:
         """A node and all that it is made of, the nodes with names."""
-        seen, waiting = {}, [node]
-        while waiting:
-            one = waiting.pop()
-            if one not in seen:
-                seen[one] = None
-                waiting += sources(one)
-        return [one for one in seen if one.value in self.names]
+        return [one for one in reached([node], sources) if one.value in self.names]
 
 
 def settled(node: Node) -> Node:
@@ -98,16 +93,13 @@ def is_carried(node: Node) -> bool:
 
 def adds(node: Node) -> bool:
     """Whether what a loop gives is made by ops that round, so that the number of its turns matters."""
-    seen, waiting = set(), [Node(end_of(node.op, 0).operands[node.value.index], node.part)]
-    while waiting:
-        one = waiting.pop()
-        if one.value in seen or one.op is None or one.op.block.parent != node.op:
-            continue
-        seen.add(one.value)
-        if one.op.name in (*INEXACT, *DOTS):
-            return True
-        waiting += sources(one)
-    return False
+
+    def inside(nodes: list[Node]) -> list[Node]:
+        return [one for one in nodes if one.op is not None and one.op.block.parent == node.op]
+
+    last = Node(end_of(node.op, 0).operands[node.value.index], node.part)
+    found = reached(inside([last]), lambda one: inside(sources(one)))
+    return any(one.op.name in (*INEXACT, *DOTS) for one in found)
 
 
 def _is_data(value) -> bool:

@@ -54,7 +54,7 @@ def origins(x: Side, y: Side, argument: str, at: tuple, other: tuple | None = No
         if _is_ordered(x, y, a, b):
             return [_ordered(x, a, b)]
         found = _found(x, y, a, b)
-        if _both_fused(x, y):
+        if x.level == y.level == "ptx" and (_is_fused(x) or _is_fused(y)):
             found = _contracted(x, y, argument, (at, other or at), found)
     except Unknown as error:
         return [Origin(UNEXPLAINED, str(error))]
@@ -63,10 +63,6 @@ def origins(x: Side, y: Side, argument: str, at: tuple, other: tuple | None = No
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # of IR of a new form
         return [Origin(UNEXPLAINED, f"the values could not be followed: {type(error).__name__}: {error}")]
     return found[:_MOST] or [Origin(UNEXPLAINED, "no value was found at which they part")]
-
-
-def _both_fused(x: Side, y: Side) -> bool:
-    return any(_is_fused(side) for side in (x, y)) and x.level == y.level == "ptx"
 
 
 def _is_fused(side: Side) -> bool:

@@ -126,17 +126,12 @@ def _python(call: Call, about: dict, notes: list) -> str:
     with."""
     if call.function is None:
         return ""
-    try:
-        text, name = source.module_of(portable.kernel(call.function))
-    except DiagnosticError as error:
-        notes.append(f"its Python is left out: {error.message}")
-        return ""
-    constants = constants_of(call.kernel.src)
     passed = {argument["name"] for argument in about["arguments"]}
     try:
+        text, name = source.module_of(portable.kernel(call.function))
         about["constants"] = {
             name: portable.constant(value, f"constant {name}")
-            for name, value in constants.items()
+            for name, value in constants_of(call.kernel.src).items()
             if name not in passed
         }
     except DiagnosticError as error:

@@ -11,18 +11,18 @@ import errno
 import importlib.util
 import os
 import re
-import sys
 
 import click
 
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._base.levels import EXECUTED
-from triton_runner._cli import (
+from triton_runner._cli import (  # noqa: F401 (the modules of verbs register these)
     assemble_command,
     bisect_command,
     bits_command,
     case_commands,
     compare_command,
+    compile_command,
     configs_command,
     debug_command,
     dev_command,
@@ -40,7 +40,6 @@ from triton_runner._cli import (
     tune_command,
     verify_command,
 )
-from triton_runner._cli import compile_command as compiler_commands
 from triton_runner._settings import messages
 from triton_runner._settings.options import (
     ProgramOrFile,
@@ -52,19 +51,22 @@ from triton_runner._settings.options import (
     print_json,
     print_result,
     prints_aside,
+    verbs,
+    with_options,
 )
-from triton_runner.bench import command as bench_command
+from triton_runner.bench import command as bench_command  # noqa: F401 (as those)
 
 _LOOK = "triton_runner.look"  # of a command's context: the note on how to look at a trap
 
 
 class _Group(help.Group):
-    """Bad input is a message and status 2, a kernel's fault a message and status 1."""
+    """Bad input is a message and status 2, a kernel's fault a message and status 1; else a verb's function
+    gives the status, or None for 0."""
 
     def invoke(self, context):
         messages.without_fusion_notice()
         try:
-            return super().invoke(context)
+            status = super().invoke(context)
         except DiagnosticError as error:
             click.echo(str(error), err=True)
             context.exit(2)
@@ -82,6 +84,7 @@ class _Group(help.Group):
             place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             click.echo(f"error: {place}{error.strerror or error}", err=True)
             context.exit(2)
+        context.exit(int(status or 0))
 
 
 def _missing(error: ImportError | AttributeError) -> tuple[str, str] | None:
@@ -96,60 +99,51 @@ def _missing(error: ImportError | AttributeError) -> tuple[str, str] | None:
     return None
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Group, commands=verbs.commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="triton-runner", prog_name="triton-runner")
 def main():
     """Run Triton kernels from any level of their compilation, on the CPU or a GPU."""
 
 
+_SETTINGS_OPTIONS = (
+    click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."),
+    click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir, ptx or cubin."),
+    click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
+    click.option(
+        "--check",
+        help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, "
+        "overflow, hazard, separated by commas.",
+    ),
+    click.option(
+        "--oob", type=click.Choice(["trap", "report"]),
+        help="Out of bounds: stop there (trap), or report each place once and go on.",
+    ),
+    click.option(
+        "--mma", type=click.Choice(["exact", "fast"]),
+        help="Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
+    ),
+    click.option(
+        "--numerics", type=click.Choice(["exact", "hardware"]),
+        help="How TTGIR rounds: each op by itself (exact), or as the target does (hardware).",
+    ),
+    click.option(
+        "--fmad", type=click.Choice(["auto", "on", "off"]),
+        help="Whether PTX's products and sums are contracted as ptxas does; auto: as metadata say.",
+    ),
+    click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
+    click.option(
+        "--timing",
+        help="When asynchronous copies land: eager (at once), late (when something waits), or the seed of "
+        "pseudo-random places.",
+    ),
+    click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
+    click.option("--programs", type=int, help="Run only the first so many programs of each launch."),
+    click.option("--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."),
+)  # fmt: skip
+
+
 def _settings_options(command):
-    for option in reversed(
-        (
-            click.option(
-                "--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."
-            ),
-            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir, ptx or cubin."),
-            click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
-            click.option(
-                "--check",
-                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, "
-                "overflow, hazard, separated by commas.",
-            ),
-            click.option(
-                "--oob",
-                type=click.Choice(["trap", "report"]),
-                help="Out of bounds: stop there (trap), or report each place once and go on.",
-            ),
-            click.option(
-                "--mma",
-                type=click.Choice(["exact", "fast"]),
-                help="Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
-            ),
-            click.option(
-                "--numerics",
-                type=click.Choice(["exact", "hardware"]),
-                help="How TTGIR rounds: each op by itself (exact), or as the target does (hardware).",
-            ),
-            click.option(
-                "--fmad",
-                type=click.Choice(["auto", "on", "off"]),
-                help="Whether PTX's products and sums are contracted as ptxas does; auto: as metadata say.",
-            ),
-            click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
-            click.option(
-                "--timing",
-                help="When asynchronous copies land: eager (at once), late (when something waits), or the "
-                "seed of pseudo-random places.",
-            ),
-            click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
-            click.option("--programs", type=int, help="Run only the first so many programs of each launch."),
-            click.option(
-                "--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+    return with_options(_SETTINGS_OPTIONS, command)
 
 
 program_option = click.option("--program", "only", help="Run only this program of each launch: 7, or 7,2,0.")
@@ -219,12 +213,12 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     look = debug_command.look(words, settings, quick, ghost, only, release)
     if program.endswith(".trcase"):
         click.get_current_context().meta[_LOOK] = look
-        sys.exit(case_commands.run_case(program, release, settings["level"]))
+        return case_commands.run_case(program, release, settings["level"])
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
     status = running.run_program(program, list(arguments), is_module, pretend_cuda, traceback, look)
-    sys.exit(_fault_status() or status)
+    return _fault_status() or status
 
 
 @main.command("exec")
@@ -264,14 +258,14 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, only
     status = _fault_status()
     if as_json:
         print_json(result)
-        sys.exit(status)
+        return status
     click.echo(
         f"{result['kernel']} ({result['level']}) on {result['device']}, grid {result['grid']}: "
         f"{result['milliseconds']:.3f} ms"
     )
     for array in result["changed"]:
         click.echo(f"{array['name']} {array['type']}{array['shape']}: {array['text']}")
-    sys.exit(status)
+    return status
 
 
 @main.command(cls=ProgramOrFile)
@@ -353,10 +347,9 @@ def dump(
         print_json({**dump_command.as_json(chosen), "stopped": str(stopped) if stopped else None})
     else:
         dump_command.print_table(chosen)
-    if isinstance(stopped, int):
-        sys.exit(stopped)
-    if stopped:  # what it computed until then stands above
+    if isinstance(stopped, KernelTrap):  # what it computed until then stands above
         raise stopped
+    return stopped
 
 
 @main.command()
@@ -408,34 +401,6 @@ def resources(files, name, metadata, as_json):
     resources = [read(file, metadata, name=name) for file in files]
     rows = [one.as_dict() for one in resources]
     print_result(rows, as_json, lambda _: "\n".join(map(str, resources)))
-
-
-for _module in (
-    compiler_commands,
-    passes_command,
-    profile_command,
-    tune_command,
-    bisect_command,
-    bits_command,
-    dev_command,
-    compare_command,
-    configs_command,
-    debug_command,
-    assemble_command,
-    ledger_command,
-    doctor_command,
-    experiments_command,
-    export_command,
-    layout_command,
-    verify_command,
-    case_commands,
-    map_command,
-    report_command,
-    bench_command,
-    reduce_command,
-):
-    for _command in _module.COMMANDS:
-        main.add_command(_command)
 
 
 if __name__ == "__main__":

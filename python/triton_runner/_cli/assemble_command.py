@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import collections
 import itertools
-import sys
 
 import click
 
-from triton_runner._base import typed
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import write_file
 from triton_runner._base.progress import telling
-from triton_runner._settings.options import json_option, print_json, print_result
+from triton_runner._settings.options import json_option, print_json, print_result, verbs
 
 _SHOWN = 40  # trials that are listed where nothing is wrong with them
 
 
-@click.command("assemble")
+@verbs.command("assemble")
 @click.option("--check", is_flag=True, help="Run PTX and machine code on the same inputs, on the CPU.")
 @click.option(
     "--ptxas", multiple=True, metavar="VERSION|PATH|all",
@@ -57,7 +55,7 @@ def assemble_command(
         number = target.removeprefix("cuda:")
         target = f"sm_{number}" + "a" * (int(number) >= 90)
     if place.endswith(".cubin"):
-        sys.exit(_judge_cubin(place, kernel, as_json))
+        return _judge_cubin(place, kernel, as_json)
     chosen = trials.subjects(place, kernel)
     assemblers, opts = trials.chosen_assemblers(ptxas), list(opts) or [None]
     if output and (len(chosen) > 1 or len(assemblers) > 1 or len(opts) > 1):
@@ -65,8 +63,8 @@ def assemble_command(
     if not check or output:
         rows = list(_made(trials, chosen, assemblers, opts, target, output))
         if not check:
-            _show_made(rows, as_json)
-            sys.exit(int(any("error" in row for row in rows)))
+            print_result(rows, as_json, _show_made)
+            return any("error" in row for row in rows)
     done = itertools.count(1)
     with telling("trials", not as_json, bar=True) as told:
         found = trials.run(
@@ -74,10 +72,10 @@ def assemble_command(
             told=lambda name, total: told(name, next(done), total),
         )  # fmt: skip
     print_result([one.as_dict() for one in found], as_json, lambda _: _show(found))
-    sys.exit(int(any(one.result.state in ("different", "hazard") for one in found)))
+    return any(one.result.state in ("different", "hazard") for one in found)
 
 
-def _judge_cubin(place: str, kernel: str, as_json: bool) -> int:
+def _judge_cubin(place: str, kernel: str, as_json: bool) -> bool:
     """Prints the hazards of a cubin's kernels; the exit status."""
     from triton_runner._artifact.reading import read_kernel
     from triton_runner._assemble import hazards
@@ -90,7 +88,7 @@ def _judge_cubin(place: str, kernel: str, as_json: bool) -> int:
     if kernel and not judged:
         raise fail(f"{place} has no kernel '{kernel}'")
     if as_json:
-        print_json([typed.as_json(one) for one in judged])
+        print_json(judged)
     else:
         for one in judged:
             click.echo(
@@ -99,7 +97,7 @@ def _judge_cubin(place: str, kernel: str, as_json: bool) -> int:
             )
             for hazard in one.hazards[:_SHOWN]:
                 click.echo("\n".join(f"  {line}" for line in hazards.lines(hazard)))
-    return int(any(one.hazards for one in judged))
+    return any(one.hazards for one in judged)
 
 
 def _made(trials, chosen, assemblers, opts, target, output):
@@ -115,10 +113,7 @@ def _by(one: dict) -> str:
     return f"ptxas {one['ptxas']}" + ("" if one["opt"] is None else f" -O{one['opt']}")
 
 
-def _show_made(rows: list[dict], as_json: bool) -> None:
-    if as_json:
-        print_json(rows)
-        return
+def _show_made(rows: list[dict]) -> None:
     for row in rows:
         said = row.get("error") or (
             f"{row['registers']} registers, {row['spills'] or 0} spilled, {row['code']:,} bytes of code"
@@ -149,6 +144,3 @@ def _said(result) -> str:
     if result.place:
         lines += [f"  {line}" for line in result.place.lines()]
     return "\n".join([*lines, *(f"  {line}" for line in result.why.splitlines()[1:])])
-
-
-COMMANDS = (assemble_command,)

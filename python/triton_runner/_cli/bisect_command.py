@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import json
 import re
-import sys
 
 import click
 
@@ -14,7 +13,7 @@ from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
 from triton_runner._cli.ci_options import check_ci, ci_options, of_bisection, write_ci
 from triton_runner._cli.programs import constants
-from triton_runner._settings.options import ProgramOrFile, module_option, pretend_option
+from triton_runner._settings.options import ProgramOrFile, module_option, pretend_option, verbs
 from triton_runner._worker import job
 
 _STATUS = {"right": 0, "nondeterministic": 0, "unknown": 125}
@@ -50,7 +49,7 @@ class _Command(ProgramOrFile):
         return args
 
 
-@click.command("bisect", cls=_Command)
+@verbs.command("bisect", cls=_Command)
 @click.option(
     "--versions", "wanted",
     help="Releases: 3.0.0..3.9.0 (the newest patch of each minor release, and both ends), all, or a list. "
@@ -136,7 +135,4 @@ def bisect_command(
     write_ci(lambda version: of_bisection(result, subject_name, status, version), **ci, aside=file == "-")
     if save and not result.faults:
         click.echo(f"--save {save}: nothing is written, as no fault of the compiler was found", err=True)
-    sys.exit(status)
-
-
-COMMANDS = (bisect_command,)
+    return status

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.programs import Program, launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 
 
-@click.command("bits", cls=ProgramOrFile)
+@verbs.command("bits", cls=ProgramOrFile)
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
 @click.option("--launches", "most", type=click.IntRange(1), help="At most so many launches (4).")
 @click.option(
@@ -65,7 +63,7 @@ def bits_command(
         judge = _of_program if program.is_program else _of_file
         result = judge(axes, options, invariant, program)
     print_result(result, as_json, lambda result: show(result, fusion))
-    sys.exit(result.exit_status)
+    return result.exit_status
 
 
 def _of_program(axes, options, invariant, program, function=""):
@@ -164,6 +162,3 @@ def _lines(parting):
 
 def _number(value, digits: int = 9) -> str:
     return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
-
-
-COMMANDS = (bits_command,)

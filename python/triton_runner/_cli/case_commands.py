@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -12,10 +11,10 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._cli.programs import program_arguments
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside
+from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside, verbs
 
 
-@click.command("bundle", cls=ProgramOrFile)
+@verbs.command("bundle", cls=ProgramOrFile)
 @click.option("--kernel", default="", help="Launches of this kernel; else of any.")
 @click.option(
     "--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first."
@@ -87,7 +86,7 @@ class _Wanted:
         return at == self._number if self._number is not None else at == 0 or launch.trap is not None
 
 
-@click.command("lockstep")
+@verbs.command("lockstep")
 @click.option(
     "--levels", default="ttir,ttgir", show_default=True, help="Two or more of ttir, ttgir, ptx, cubin."
 )
@@ -102,7 +101,7 @@ def lockstep_command(levels, as_json, file):
 
     report = open_case(file).lockstep(tuple(levels.split(",")))
     click.echo(report.to_json() if as_json else str(report))
-    sys.exit(int(report.diverged is not None or bool(report.outputs)))
+    return report.diverged is not None or bool(report.outputs)
 
 
 def run_case(file: str, release: str | None, level: str | None) -> int:
@@ -152,6 +151,3 @@ def _with_release(case, release: str, level: str | None) -> int:
     output = "\n".join([trial.output.rstrip() or trial.verdict, trial.why])
     click.echo(named(output, folder, case.path).strip())
     return {"right": 0, "wrong": 1}.get(trial.verdict, 125)
-
-
-COMMANDS = (bundle_command, lockstep_command)

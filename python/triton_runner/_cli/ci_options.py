@@ -11,6 +11,7 @@ from triton_runner import __version__
 from triton_runner._base import ci_files
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.paths import check_output, write_file
+from triton_runner._settings.options import with_options
 
 _OPTIONS = (
     click.option("--junit", metavar="FILE", help="Write the result as JUnit XML."),
@@ -21,9 +22,7 @@ _OPTIONS = (
 
 def ci_options(command):
     """The three options, which the command takes as **ci."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return with_options(_OPTIONS, command)
 
 
 def check_ci(junit: str | None, sarif: str | None, **_) -> None:

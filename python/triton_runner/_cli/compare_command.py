@@ -12,10 +12,10 @@ from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.ci_options import check_ci, ci_options, of_comparison, write_ci
 from triton_runner._cli.programs import constants
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, verbs
 
 
-@click.command("compare")
+@verbs.command("compare")
 @click.argument("kernel")
 @click.option("--versions", help="Releases: 3.4.0..3.9.0, all, a list. Else the installed one.")
 @click.option("-t", "--targets", help="cuda:80,cuda:90,hip:gfx942. Else that of the settings.")
@@ -116,7 +116,4 @@ def compare_command(
             f"note: not every finished cell could be kept ({result.trouble}): they will be measured again",
             err=True,
         )
-    sys.exit(status)
-
-
-COMMANDS = (compare_command,)
+    return status

@@ -11,10 +11,10 @@ from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.paths import read_text, write_file
 from triton_runner._cli.programs import kernel_options
 from triton_runner._compiler import versions
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, print_result, verbs
 
 
-@click.command("compile")
+@verbs.command("compile")
 @click.argument("kernel")
 @kernel_options
 @click.option("--from", "from_", help="The level of the file, where its name does not say it.")
@@ -74,10 +74,10 @@ def compile_command(kernel, how, from_, to, release, metadata, timeout, save, pr
                 click.echo(f"  {file}")
     if as_json:
         print_json(rows if len(releases) > 1 else rows[0])
-    sys.exit(1 if failures else 0)
+    return bool(failures)
 
 
-@click.command("translate")
+@verbs.command("translate")
 @click.argument("file", type=click.Path())
 @click.option("--from", "from_", help="The release that wrote it: an error where that cannot be.")
 @click.option("--to", required=True, help="The release that is to read it: 3.9.0.")
@@ -120,7 +120,7 @@ def translate_command(file, from_, to, output, as_json):
         click.echo(f"  {change}", err=True)
 
 
-@click.group("versions", invoke_without_command=True)
+@verbs.group("versions", invoke_without_command=True)
 @click.pass_context
 def versions_command(context):
     """The Triton releases in the cache: ls (the default), add, remove.
@@ -137,9 +137,10 @@ def versions_command(context):
 def versions_ls(as_json=False):
     """List the releases that are there."""
     rows = versions.listed()
-    if as_json:
-        print_json(rows)
-        return
+    print_result(rows, as_json, _show_versions)
+
+
+def _show_versions(rows: list[dict]) -> None:
     for row in rows:
         size = f"{row['bytes'] / 2**20:6.0f} MiB" if row["bytes"] is not None else "         -"
         click.echo(f"{row['version']:<8} {size}  {row['folder'] or 'installed'}")
@@ -191,7 +192,7 @@ def versions_remove(releases, yes):
     chosen = [there[version] for version in named if version in there]
     if chosen and not yes and not _may_remove(chosen):
         click.echo("nothing was removed")
-        sys.exit(1)
+        return True
     missing = [version for version in named if not versions.remove(version)]
     if not named:
         click.echo("no release is in the cache")
@@ -200,7 +201,4 @@ def versions_remove(releases, yes):
         if version in missing and version == versions.installed():
             outcome = "is installed, and not in the cache: pip uninstall triton removes it"
         click.echo(f"{version} {outcome}")
-    sys.exit(bool(missing))
-
-
-COMMANDS = (compile_command, translate_command, versions_command)
+    return bool(missing)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import collections
-import sys
 
 import click
 
 from triton_runner._base.progress import telling
 from triton_runner._cli.programs import program_arguments
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 
 
 class Numbers(click.ParamType):
@@ -24,7 +23,7 @@ class Numbers(click.ParamType):
             self.fail(f"{value!r} is not a list of numbers, as in: 1,2,4", param, context)
 
 
-@click.command("configs", cls=ProgramOrFile)
+@verbs.command("configs", cls=ProgramOrFile)
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
 @click.option(
     "--launches", "most", type=click.IntRange(1), default=4, show_default=True, help="Judge at most so many."
@@ -58,7 +57,7 @@ def configs_command(names, most, num_warps, num_stages, constant, checks, target
         judging = configs.Program(names, most, grid, check_names, say)
         result = judging.of_program(*program.words)
     print_result(result, as_json, show)
-    sys.exit(result.exit_status)
+    return result.exit_status
 
 
 def show(result) -> None:
@@ -80,6 +79,3 @@ def show(result) -> None:
     )
     for line in what_else("judged", result.left_out, result.status):
         click.echo(line)
-
-
-COMMANDS = (configs_command,)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
-import sys
 
 import click
 
 from triton_runner import _settings
 from triton_runner._cli.programs import launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, prints_aside
+from triton_runner._settings.options import ProgramOrFile, prints_aside, verbs
 
 _LEVELS = ("ttir", "ttgir", "ptx", "cubin")
 _SAME = ("device", "level", "target", "check", "threads")  # settings that the debugger has or can do without
 
 
-@click.command("debug", cls=ProgramOrFile)
+@verbs.command("debug", cls=ProgramOrFile)
 @click.option(
     "--level", type=click.Choice(_LEVELS), default="ttir", show_default=True,
     help="What is executed and shown.",
@@ -75,7 +74,7 @@ def debug_command(
             status = main.serve(
                 lambda: terminal.main(session, [*lines, *commands], out, as_json, main.read, recording)
             )
-    sys.exit(status)
+    return status
 
 
 def _serve(context, where: str) -> None:
@@ -95,6 +94,3 @@ def look(words: list[str], settings: dict, *others) -> list[str]:
     options = {"--level": level, "--target": settings.get("target"), "--check": settings.get("check")}
     shown = [word for name, value in options.items() if value for word in (name, value)]
     return [f"to look at it: {shlex.join(['triton-runner', 'debug', *shown, *words])}"]
-
-
-COMMANDS = (debug_command,)

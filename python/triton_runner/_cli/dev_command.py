@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import click
 
 from triton_runner._base.errors import fail
 from triton_runner._cli import dev
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, verbs
 
 
-@click.command("dev")
+@verbs.command("dev")
 @click.argument("recipe", required=False)
 @click.option("--checkout", default=".", show_default=True, help="The folder with Triton's sources.")
 @click.option("--run", "is_run", is_flag=True, help="Run the commands instead of printing them.")
@@ -38,7 +37,7 @@ def dev_command(recipe, checkout, is_run, as_json):
             click.echo(f"+ {command}", err=True)
             status = subprocess.run(command, shell=True).returncode
             if status:
-                sys.exit(status)
+                return status
         return
     for name, value in there.facts().items():
         click.echo(f"# {name:<9} {value}")
@@ -46,6 +45,3 @@ def dev_command(recipe, checkout, is_run, as_json):
         click.echo(f"\n# {name}: {what}")
         for command in commands:
             click.echo(command)
-
-
-COMMANDS = (dev_command,)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
 from triton_runner._cli import cache
-from triton_runner._settings.options import json_option, print_json, print_result
+from triton_runner._settings.options import json_option, print_json, print_result, verbs
 
 _SHOWN = 5  # kernels of one name that explain compares with
 
 
-@click.command("doctor")
+@verbs.command("doctor")
 @click.option("--no-selftest", is_flag=True, help="Compile and run nothing.")
 @json_option
 def doctor_command(no_selftest, as_json):
@@ -36,7 +35,7 @@ def doctor_command(no_selftest, as_json):
             click.echo(f"{name:<13} {lines[0] if lines else '-'}")
             for line in lines[1:]:
                 click.echo(f"{'':<13} {line}")
-    sys.exit(bool(report["problems"]))
+    return bool(report["problems"])
 
 
 def _line(name: str, value) -> str:
@@ -45,7 +44,7 @@ def _line(name: str, value) -> str:
     return f"{name}={value}"
 
 
-@click.command("env")
+@verbs.command("env")
 @json_option
 def env_command(as_json):
     """Print what somebody who is asked for help wants to know of this machine, to paste into an issue."""
@@ -56,14 +55,14 @@ def env_command(as_json):
     print_result(fingerprint, as_json, lambda _: "\n".join(lines))
 
 
-@click.group("cache", invoke_without_command=True)
+@verbs.group("cache", invoke_without_command=True)
 @click.option("--clear", is_flag=True, help="The same as clean.")
 @json_option
 @click.pass_context
 def cache_command(context, clear, as_json):
     """Triton's cache of compiled kernels (TRITON_CACHE_DIR): ls (the default), explain, clean."""
     if context.invoked_subcommand is None:
-        context.invoke(clean_command if clear else ls_command, as_json=as_json)
+        return context.invoke(clean_command if clear else ls_command, as_json=as_json)
 
 
 @cache_command.command("ls")
@@ -122,13 +121,10 @@ def clean_command(cells=False, as_json=False):
         report["cells"] = Store().clear()
     if as_json:
         print_json(report)
-        sys.exit(bool(left))
+        return bool(left)
     click.echo(f"deleted {deleted} entries of {report['folder']}")
     if cells:
         click.echo(f"deleted {report['cells']} cells of compare")
     if left:
         click.echo(f"error: {left} entries could not be deleted: whose are they?", err=True)
-        sys.exit(1)
-
-
-COMMANDS = (doctor_command, env_command, cache_command)
+        return 1

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 import click
 
 from triton_runner._cli.programs import program_arguments, release_option
 from triton_runner._compiler import versions
-from triton_runner._settings.options import ProgramOrFile, print_json
+from triton_runner._settings.options import ProgramOrFile, print_json, verbs
 
 
-@click.command("experiments", cls=ProgramOrFile)
+@verbs.command("experiments", cls=ProgramOrFile)
 @release_option
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--passes", is_flag=True, help="Also without each compiler pass.")
@@ -50,7 +49,4 @@ def experiments_command(release, target, passes, timeout, as_json, program):
         click.echo(f"it cannot be told: {results[0].why}")
         if helps:
             click.echo(f"it is right with: {', '.join(helps)}")
-    sys.exit({"right": 0, "wrong": 1}.get(plain, 125))
-
-
-COMMANDS = (experiments_command,)
+    return {"right": 0, "wrong": 1}.get(plain, 125)

@@ -10,7 +10,7 @@ import click
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._compiler.constants import constant
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, verbs
 
 _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion", "waves_per_eu")
 _FORM = '"*fp32:16, i32:16?; BLOCK=512,1024; num_warps=4"'
@@ -41,7 +41,7 @@ def parse_variants(text: str) -> list[dict]:
     return variants
 
 
-@click.command("export")
+@verbs.command("export")
 @click.argument("kernel")
 @click.option(
     "--variants",
@@ -88,6 +88,3 @@ def export_command(kernel, texts, out, targets, levels, release, as_json):
             + (f"  multiples of 16: {multiples}" if multiples else "")
         )
     click.echo(f"{len(entries)} variants in {out}")
-
-
-COMMANDS = (export_command,)

@@ -6,10 +6,10 @@ import click
 
 from triton_runner._base.paths import read_text
 from triton_runner._see import layout, layout_picture, layout_text
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, verbs
 
 
-@click.command("layout")
+@verbs.command("layout")
 @click.argument("encoding")
 @click.option("--shape", required=True, help="Of the tensor or buffer: 64x64, or 128.")
 @click.option("--type", "element", default="f16", show_default=True, help="Of an element: f16, f32, i8, ...")
@@ -42,6 +42,3 @@ def layout_command(encoding, shape, element, file, access, warp, rows, cells, pn
         click.echo(f"{name}:")
         for line in layout_text.bank_lines(table):
             click.echo(f"  {line}")
-
-
-COMMANDS = (layout_command,)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from triton_runner._cli.programs import kernel_options, release_option
-from triton_runner._settings.options import json_option, print_result
+from triton_runner._settings.options import json_option, print_result, verbs
 
 
-@click.command("ledger")
+@verbs.command("ledger")
 @click.argument("kernel")
 @kernel_options
 @release_option
@@ -23,6 +23,3 @@ def ledger_command(kernel, how, release, as_json):
 
     report = ledger(kernel, **how, triton=release)
     print_result(report.as_dict(), as_json, lambda _: str(report))
-
-
-COMMANDS = (ledger_command,)

@@ -11,13 +11,13 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import level_of_name
-from triton_runner._settings.options import json_option
+from triton_runner._settings.options import json_option, verbs
 
 _WIDTH = 100  # of the text of a line that is shown
 _MOST = 12  # lines that are shown of a level
 
 
-@click.command("map")
+@verbs.command("map")
 @click.argument("artifact", type=click.Path(exists=True))
 @click.option("--line", type=int, help="A line of ARTIFACT; of SASS the number that this command shows.")
 @click.option("--source", metavar="[FILE:]LINE", help="A line of the Python source.")
@@ -96,6 +96,3 @@ def _show(map_, found: dict, most: int) -> None:
 
 def _text(map_, level: str, line: int) -> str:
     return map_.levels[level].lines[line - 1].strip()[:_WIDTH]
-
-
-COMMANDS = (map_command,)

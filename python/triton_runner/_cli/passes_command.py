@@ -9,13 +9,12 @@ from pathlib import Path
 import click
 
 from triton_runner._base.paths import write_file
-from triton_runner._cli import passes_times
 from triton_runner._cli.programs import constants, kernel_options, release_option
 from triton_runner._compiler import passes_dump
-from triton_runner._settings.options import json_option, pairs, print_json, print_result
+from triton_runner._settings.options import json_option, pairs, print_json, print_result, verbs
 
 
-@click.command("passes")
+@verbs.command("passes")
 @click.argument("kernel")
 @kernel_options
 @release_option
@@ -46,7 +45,7 @@ def passes_command(
 
     if timed:
         _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed)
-        print_result(passes_time.times(kernel, **how, triton=release, to=to), as_json, passes_times.show)
+        print_result(passes_time.times(kernel, **how, triton=release, to=to), as_json, _show_times)
         return
     if (text := _dump_of(kernel)) is not None:
         _show_dump(passes_dump.split(text, kernel), save, printed, changed, as_json)
@@ -56,13 +55,13 @@ def passes_command(
         replace=pairs(replace, "--replace", "PASS=FILE") or None,
     )  # fmt: skip
     files = trace.save(save) if save else []
-    status = 1 if trace.identical is False else 0
+    status = trace.identical is False
     if as_json:
         print_json(_as_dict(trace, files))
-        sys.exit(status)
+        return status
     if printed:
         click.echo(_found(trace, printed).after or "", nl=False)
-        sys.exit(status)
+        return status
     for step in trace:
         if changed and not step.changed:
             continue
@@ -85,7 +84,7 @@ def passes_command(
         click.echo(f"{level} differs from what the plain compilation gives{why}", err=True)
     if files:
         click.echo(f"{save}: {len(files)} files")
-    sys.exit(status)
+    return status
 
 
 def _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed) -> None:
@@ -160,7 +159,7 @@ def _show_dump(dumped, save, printed, changed, as_json) -> None:
         click.echo(f"{save}: {len(files)} files")
 
 
-@click.command("opt")
+@verbs.command("opt")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--pass", "names", multiple=True, required=True, metavar="PASS", help="add_coalesce; several in order."
@@ -195,4 +194,43 @@ def opt_command(file, names, target, options, release, output):
         click.echo(text, nl=False)
 
 
-COMMANDS = (passes_command, opt_command)
+_LEAST = 0.01  # parts below this share of the whole are added up
+
+
+def _show_times(times) -> None:
+    click.echo(f"{'stage, and what it does':<62} {'runs':>4} {'seconds':>9}   share {'plain':>9}")
+    for stage in times.stages:
+        _time_row(0, stage.name, None, stage.seconds, stage.share, stage.plain_seconds)
+        _time_rows(1, stage.groups, stage, times.seconds)
+    click.echo(
+        f"{times.kernel} for {times.target} by Triton {times.release}: {times.seconds:.3f} s; without timers "
+        f"{times.plain_seconds:.3f} s; the timing itself took {times.own_seconds:.3f} s more"
+    )
+    name, seconds = times.slowest
+    click.echo(f"slowest: {name}: {seconds:.3f} s, {seconds / times.seconds:.1%}")
+    for note in times.notes:
+        click.echo(note)
+
+
+def _time_rows(depth: int, rows, of, whole: float) -> None:
+    """The rows of a stage or a group; the small ones together, and the rest that no row accounts for."""
+    if not rows:
+        return
+    shown = [row for row in rows if row.share >= _LEAST]
+    if len(rows) == len(shown) + 1:
+        shown = rows
+    for row in shown:
+        _time_row(depth, row.name, getattr(row, "runs", None), row.seconds, row.share)
+        _time_rows(depth + 1, getattr(row, "parts", ()), row, whole)
+    small = [row.seconds for row in rows[len(shown) :]]
+    if small:
+        _time_row(depth, f"({len(small)} below {_LEAST:.0%} each)", None, sum(small), sum(small) / whole)
+    rest = of.seconds - sum(row.seconds for row in rows)
+    if rest >= _LEAST * whole:
+        _time_row(depth, "(the rest)", None, rest, rest / whole)
+
+
+def _time_row(depth: int, name: str, runs: int | None, seconds: float, share: float, plain=None) -> None:
+    label = "  " * depth + name
+    without = "" if plain is None else f" {plain:>9.4f}"
+    click.echo(f"{label:<62} {runs or '':>4} {seconds:>9.4f} {share:>7.1%}{without}")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.programs import launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 
 
-@click.command("profile", cls=ProgramOrFile)
+@verbs.command("profile", cls=ProgramOrFile)
 @click.option("--chip", default="", help="Add the bounds of a chip: h200; another name lists them.")
 @click.option("--replay", is_flag=True, help="Add an estimate of the time on the chip, with its error.")
 @click.option("--programs", help="A sample: 16 of the grid, or a list of their numbers: 0,5,9.")
@@ -46,7 +44,7 @@ def profile_command(
         options = {"programs": _sample(programs), "chip": chip, "replay": replay, "told": told}
         result = _profiled(program, names, most, options)
     print_result(result, as_json, lambda result: text.text_of(result, level, shown))
-    sys.exit(result.status or (0 if result.launches else 125))
+    return result.status or (0 if result.launches else 125)
 
 
 def _sample(text: str | None):
@@ -66,9 +64,8 @@ def _profiled(program, names, most, options):
     from triton_runner._artifact.shell_arguments import parse_grid
     from triton_runner._base.levels import level_of_name
     from triton_runner._case.case import is_case, open_case
-    from triton_runner._profile.profiling import counted_launch, profile
+    from triton_runner._profile.profiling import Watching, counted_launch, profile
     from triton_runner._profile.results import SCHEMA, Profile
-    from triton_runner._profile.watching import Watching
 
     is_kernel = program.name.rpartition(":")[0].endswith(".py") and not program.is_program
     is_file = not program.is_program and (is_case(program.name) or bool(level_of_name(program.name)))
@@ -86,6 +83,3 @@ def _profiled(program, names, most, options):
     with watching.watching():
         status = launch() or 0
     return watching.result(status)
-
-
-COMMANDS = (profile_command,)

@@ -8,10 +8,10 @@ import click
 
 from triton_runner._base.progress import telling
 from triton_runner._cli import programs
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, verbs
 
 
-@click.command("reduce")
+@verbs.command("reduce")
 @click.option(
     "--oracle", required=True,
     help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', "
@@ -32,22 +32,7 @@ from triton_runner._settings.options import json_option, print_json
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds of one try.")
 @json_option
 @click.argument("file")
-def reduce_command(
-    file,
-    oracle,
-    output,
-    grid,
-    args,
-    name,
-    metadata,
-    target,
-    signature,
-    constexprs,
-    options,
-    python,
-    timeout,
-    as_json,
-):
+def reduce_command(file, oracle, output, grid, args, constexprs, options, python, as_json, **given):
     """Make FILE small while its fault stays: *.ttir, *.ttgir, *.ptx, kernel.py:NAME, or a case (*.trcase).
 
     The result is valid, and lies in the output file at any time, whole: Ctrl-C keeps what there is.
@@ -60,10 +45,9 @@ def reduce_command(
     with telling() as say:
         small = reducing.reduce(
             file, oracle, out=output, grid=shell_arguments.parse_grid(grid) if grid else None,
-            args=reducing.arguments(args), target=target, metadata=metadata, name=name, signature=signature,
-            constexprs=programs.constants(constexprs, "--constexpr"),
-            options=programs.constants(options, "--option"), python=python, timeout=timeout,
-            say=lambda shrinker: say(str(shrinker)),
+            args=reducing.arguments(args), constexprs=programs.constants(constexprs, "--constexpr"),
+            options=programs.constants(options, "--option"), python=python,
+            say=lambda shrinker: say(str(shrinker)), **given,
         )  # fmt: skip
     if as_json:
         print_json({
@@ -75,6 +59,3 @@ def reduce_command(
         f"{output}: {small.size[0]} of {small.size_before[0]} {'statements' if suffix == '.py' else 'ops'}, "
         f"{small.tries} tries, {small.seconds:.1f} s"
     )
-
-
-COMMANDS = (reduce_command,)

@@ -16,10 +16,11 @@ from triton_runner._settings.options import (
     pretend_option,
     print_json,
     prints_aside,
+    verbs,
 )
 
 
-@click.command("report", cls=ProgramOrFile)
+@verbs.command("report", cls=ProgramOrFile)
 @click.option("--output", "-o", metavar="FILE",
               help="Where the page goes; else <kernel>.html, of several kernels <WHAT>.html.")  # fmt: skip
 @click.option("--kernel", "name", default="", help="Show this kernel only, where there are several.")
@@ -76,6 +77,3 @@ def report_command(
     else:
         shown = names[0] if len(names) == 1 else f"{len(materials)} kernels"
         click.echo(f"{path}: {shown}, {size / 2**20:.1f} MiB, {seconds:.1f} s")
-
-
-COMMANDS = (report_command,)

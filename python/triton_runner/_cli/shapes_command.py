@@ -9,7 +9,7 @@ import click
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.progress import telling
 from triton_runner._cli.ci_options import write_ci
-from triton_runner._settings.options import check_settings, print_json, prints_aside
+from triton_runner._settings.options import check_settings, print_json, prints_aside, with_options
 
 _OPTIONS = (
     click.option("--shapes", is_flag=True, help="Judge a function, program.py:fn, in other calls."),
@@ -30,9 +30,7 @@ _OPTIONS = (
 
 
 def shapes_options(command):
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return with_options(_OPTIONS, command)
 
 
 def is_asked(program: str, options: dict) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._cli.configs_command import Numbers
 from triton_runner._cli.programs import launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 
 
-@click.command("tune", cls=ProgramOrFile)
+@verbs.command("tune", cls=ProgramOrFile)
 @click.option("--chip", required=True, help="The chip to estimate for: h200; another name lists them.")
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
 @click.option("--launches", "most", type=click.IntRange(1), default=4, help="At most so many launches (4).")
@@ -33,9 +31,8 @@ def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program
     from triton_runner import _settings
     from triton_runner._profile import timing
     from triton_runner._profile.chips import chip_named
-    from triton_runner._tune import text
-    from triton_runner._tune.program import Program
-    from triton_runner._tune.ranking import Ranker
+    from triton_runner._tune import results
+    from triton_runner._tune.ranking import Program, Ranker
 
     target = f"cuda:{chip_named(chip, timing.TIMINGS).capability}"
     values = {"num_warps": num_warps, "num_stages": num_stages}
@@ -54,8 +51,5 @@ def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program
                 with tuning.watching():
                     launch()
             result = tuning.result(0)
-    print_result(result, as_json, text.text_of)
-    sys.exit(result.exit_status)
-
-
-COMMANDS = (tune_command,)
+    print_result(result, as_json, results.text_of)
+    return result.exit_status

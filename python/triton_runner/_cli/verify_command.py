@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from triton_runner._base.progress import telling
@@ -11,15 +9,10 @@ from triton_runner._cli import shapes_command
 from triton_runner._cli.ci_options import check_ci, ci_options, write_ci
 from triton_runner._cli.programs import program_arguments
 from triton_runner._cli.shapes_command import shapes_options
-from triton_runner._settings.options import (
-    ProgramOrFile,
-    check_settings,
-    print_result,
-    prints_aside,
-)
+from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 
 
-@click.command(
+@verbs.command(
     "verify",
     cls=ProgramOrFile,
 )
@@ -62,7 +55,7 @@ def verify_command(
     if shapes_command.is_asked(name, shapes):
         shapes_command.check_unused({"--kernel": names, "--assembled": assembled, "-m": program.is_module})
         options = {"checks": checks, "strict": strict, "pretend_cuda": program.pretend_cuda}
-        sys.exit(shapes_command.verify(name, program.arguments, as_json, target, shapes | options, ci))
+        return shapes_command.verify(name, program.arguments, as_json, target, shapes | options, ci)
     check_names = judge.checks_of(checks)
     program.check()
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
@@ -74,7 +67,4 @@ def verify_command(
             result = judging.run(*program.words)
     print_result(result.to_dict(), as_json, lambda _: str(result))
     write_ci(lambda version: ci_checks.suite_of(result, name, version), **ci, aside=as_json)
-    sys.exit(result.status)
-
-
-COMMANDS = (verify_command,)
+    return result.status

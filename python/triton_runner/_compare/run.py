@@ -37,7 +37,9 @@ def run(
         else:
             told(cell, True, total)
     if open_cells:
-        _fetch({cell.release for cell in open_cells})
+        # Releases that are not here are fetched before the work begins.
+        for release in sorted({cell.release for cell in open_cells}, key=versions.key):
+            versions.ensure(release)
         measured = _on_dask(executor, open_cells, how) if executor else _here(open_cells, jobs, how)
         for cell, result in measured:
             results[cell.key] = keep(store, cell.key, result)
@@ -54,12 +56,6 @@ def keep(store: Store, key: str, result: measure.Result) -> measure.Result:
     if not result.transient:
         store.put(key, as_json(result))
     return result
-
-
-def _fetch(releases: set) -> None:
-    """Releases that are not here are fetched before the work begins."""
-    for release in sorted(releases, key=versions.key):
-        versions.ensure(release)
 
 
 def _here(cells: list[Cell], jobs: int, how):

@@ -14,6 +14,7 @@ import math
 from triton_runner import ptx
 from triton_runner._artifact.reading import describe
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.walk import reached
 from triton_runner._compiler import machine_registers, passes
 from triton_runner._compiler.machine_registers import MachineRegisters
 from triton_runner.ir import parse
@@ -158,16 +159,8 @@ def _trace(kernel, signature, constexprs, target, options, triton) -> tuple[pass
     """The compilation down to machine code, or to PTX where this release's ptxas does not take it; notes."""
 
     def to(level: str) -> passes.Trace:
-        return passes.passes(
-            kernel,
-            signature,
-            constexprs,
-            target=target,
-            options=options,
-            triton=triton,
-            to=level,
-            check=False,
-        )
+        given = {"target": target, "options": options, "triton": triton}
+        return passes.passes(kernel, signature, constexprs, **given, to=level, check=False)
 
     if (target or "").startswith("hip:"):
         return to("amdgcn"), []
@@ -206,21 +199,8 @@ def read(
         made_by = makers.get(_mark(op), "front end")
         value = op.results[0].name if op.results else ""
         for at in _numbers(offset):
-            allocations.append(
-                Allocation(
-                    op.name,
-                    value,
-                    op.line,
-                    _place(op),
-                    at,
-                    _bytes(op),
-                    0,
-                    first,
-                    last,
-                    _place(until),
-                    made_by,
-                )
-            )
+            of_op = op.name, value, op.line, _place(op)
+            allocations.append(Allocation(*of_op, at, _bytes(op), 0, first, last, _place(until), made_by))
     allocations.sort(key=lambda a: (a.offset, a.first))
     allocations = [
         dataclasses.replace(allocation, room=_room(allocation, allocations, shared or 0))
@@ -271,18 +251,15 @@ def _is_buffer(op) -> bool:
 
 def _users(op) -> list:
     """The ops that reach an allocation: through views of it, and through what loops and branches carry."""
-    users, waiting, seen = [], list(op.results), set()
-    while waiting:
-        value = waiting.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        for user, *_ in value.uses:
-            users.append(user)
-            waiting += [result for result in user.results if result.type.kind == "memdesc"]
-            for block in user.successors:
-                waiting += [argument for argument in block.args if argument.type.kind == "memdesc"]
-    return users
+    return [user for value in reached(op.results, _views) for user, *_ in value.uses]
+
+
+def _views(value) -> list:
+    """The buffers that the users of one give, or hand to what they go on with."""
+    values = []
+    for user, *_ in value.uses:
+        values += [*user.results, *(argument for block in user.successors for argument in block.args)]
+    return [one for one in values if one.type.kind == "memdesc"]
 
 
 def _room(own: Allocation, allocations: list[Allocation], shared: int) -> int:

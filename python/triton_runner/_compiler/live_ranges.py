@@ -12,10 +12,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+from collections.abc import Iterator
 
 from triton_runner import _core
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.walk import reached
 
 UNIFORM, PREDICATE, UNIFORM_PREDICATE = 256, 512, 768  # register numbers from there on: UR0, P0, UP0
 _STACK = 1  # R1, the address of the stack frame: kept to the end
@@ -85,19 +87,15 @@ class Code:
                     if self.instructions[end].name == "RET" and i + 1 < len(self.instructions):
                         self.following[end].append(i + 1)
 
-    def _reached(self, start: int) -> set[int]:
+    def _reached(self, start: int) -> Iterator[int]:
         """The instructions of a function, without what those that it calls reach."""
-        seen, waiting = set(), [start]
-        while waiting:
-            at = waiting.pop()
-            if at not in seen and at < len(self.instructions):
-                seen.add(at)
-                one = self.instructions[at]
-                if one.name == "CALL":
-                    waiting.append(at + 1)
-                elif one.name != "RET":
-                    waiting += self.following[at]
-        return seen
+
+        def following(at: int) -> list[int]:
+            name = self.instructions[at].name
+            after = [at + 1] if name == "CALL" else [] if name == "RET" else self.following[at]
+            return [other for other in after if other < len(self.instructions)]
+
+        return reached([start], following)
 
     @functools.cached_property
     def needed(self) -> list[frozenset[int]]:
@@ -127,37 +125,25 @@ class Code:
 
     def definitions(self, register: int, i: int) -> list[int]:
         """The instructions that may have given what a register has before an instruction."""
-        found, seen, waiting = set(), set(), list(self.before[i])
-        while waiting:
-            at = waiting.pop()
-            if at in seen:
-                continue
-            seen.add(at)
+
+        def before(at: int) -> list[int]:
             one = self.instructions[at]
-            if register in one.writes:
-                found.add(at)
-                if one.always:
-                    continue
-            waiting += self.before[at]
-        return sorted(found)
+            return [] if one.always and register in one.writes else self.before[at]
+
+        found = reached(self.before[i], before)
+        return sorted(at for at in found if register in self.instructions[at].writes)
 
     def uses(self, register: int, i: int) -> list[int]:
         """The instructions that read what a register has before an instruction, it among them."""
-        found = [i] if register in self.instructions[i].reads else []
-        if register in self.instructions[i].writes and self.instructions[i].always:
-            return found
-        seen, waiting = set(), list(self.following[i])
-        while waiting:
-            at = waiting.pop()
-            if at in seen or register not in self.needed[at]:
-                continue
-            seen.add(at)
+
+        def following(at: int) -> list[int]:
             one = self.instructions[at]
-            if register in one.reads:
-                found.append(at)
-            if not (register in one.writes and one.always):
-                waiting += self.following[at]
-        return sorted(set(found))
+            if one.always and register in one.writes:
+                return []
+            return [other for other in self.following[at] if register in self.needed[other]]
+
+        found = {i, *reached(following(i), following)}
+        return sorted(at for at in found if register in self.instructions[at].reads)
 
     @functools.cached_property
     def loops(self) -> list[Loop]:
@@ -167,13 +153,8 @@ class Code:
             if end == head:
                 continue  # where a kernel's code ends, and threads wait for ever
             body, last = bodies.get(head, ({head}, end))
-            waiting = [end]
-            while waiting:
-                at = waiting.pop()
-                if at not in body:
-                    body.add(at)
-                    waiting += self.before[at]
-            bodies[head] = body, max(last, end)
+            came = reached([end], lambda at, body=body: [i for i in self.before[at] if i not in body])
+            bodies[head] = body.union(came), max(last, end)
         found = [Loop(head, last, frozenset(body)) for head, (body, last) in bodies.items()]
         return sorted(found, key=lambda loop: -len(loop.body))
 

@@ -15,12 +15,13 @@ import threading
 
 import numpy
 
-from triton_runner._artifact.compiled_kernel import compiled_of
+from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.paths import in_a_file
 from triton_runner._base.recent import Recent
-from triton_runner._core import probe
-from triton_runner._debug import allocations
+from triton_runner._compiler import ledger, passes
+from triton_runner._core import ir, probe
 from triton_runner._dump import registers
 from triton_runner._dump.records import numpy_type
 from triton_runner._memory.arguments import Arguments
@@ -173,12 +174,12 @@ class Variables:
         return probe.variables_of_ptx(*of, plan or probe.merge_plans([]))
 
     @functools.cached_property
-    def allocations(self) -> list[allocations.Allocated]:
+    def allocations(self) -> list[Allocated]:
         """The buffers in shared memory, by their addresses."""
         compiled = compiled_of(self._kernel)
         capability = int(compiled.target.rpartition(":")[2]) if compiled.target.startswith("cuda:") else 0
         first = _RESERVED if self.level == "cubin" and capability >= 90 else 0
-        return [dataclasses.replace(a, offset=a.offset + first) for a in allocations.of_kernel(compiled)]
+        return [dataclasses.replace(a, offset=a.offset + first) for a in allocations_of(compiled)]
 
     @functools.cached_property
     def _listing(self) -> str:
@@ -360,3 +361,52 @@ class Python:
         changed = self.read_python(name)[0].copy()
         changed[index] = value
         return self._debugger.variable_writes(name, self._place, changed.tobytes())
+
+
+@dataclasses.dataclass(frozen=True)
+class Allocated:
+    """A buffer: the variable that it is of, or its value's name; where it begins in shared memory."""
+
+    name: str
+    value: str
+    offset: int
+    bytes: int
+
+
+_allocations = Recent(8)
+
+
+def allocations_of(compiled: Compiled) -> list[Allocated]:
+    """The buffers of a kernel; [] where nobody says where they lie."""
+    if not compiled.has("ttgir") or compiled.entry not in ("python", "ttir", "ttgir"):
+        return []
+    key = (compiled.asm["ttgir"], compiled.target)
+    found = _allocations.get(key)
+    return _allocations.put(key, _allocated(compiled)) if found is None else found
+
+
+def _allocated(compiled: Compiled) -> list[Allocated]:
+    try:
+        with in_a_file(compiled.asm["ttgir"], f"{compiled.name}.ttgir") as path:
+            trace = passes.passes(path, target=compiled.target, to="llir", check=False)
+            texts = [(step.name, step.after) for step in trace if step.after is not None]
+            told = ledger.read(texts, trace.name, trace.target, trace.release, None, None)
+    except DiagnosticError:
+        return []
+    module = ir.parse(told.text)
+    out = []
+    for a in told.allocations:
+        size = a.room if a.bytes is None else a.bytes
+        if size <= 0 or a.op == "tt.func":  # scratch of all warps: the rest of the block's memory
+            continue
+        out.append(Allocated(_variable(module, compiled.name, a.value) or a.op, a.value, a.offset, size))
+    return out
+
+
+def _variable(module, kernel: str, value: str) -> str:
+    """The variable of a value, or its name; "" of what has none."""
+    try:
+        sites = probe.select(module, kernel, [value]) if value else []
+    except DiagnosticError:
+        sites = []
+    return sites[0][0].variable or value if sites else value

@@ -10,22 +10,11 @@ from triton_runner._pipeline import llvm_ir
 
 # LLVM's types: ours, and the letter by which inline assembly for NVPTX takes them.
 _TYPES = {
-    "i1": ("i1", "b"),
-    "i8": ("i8", "h"),
-    "i16": ("i16", "h"),
-    "i32": ("i32", "r"),
-    "i64": ("i64", "l"),
-    "half": ("f16", "h"),
-    "bfloat": ("bf16", "h"),
-    "float": ("f32", "f"),
-    "double": ("f64", "d"),
-    "ptr": ("i64", "l"),
-    "ptr addrspace(1)": ("i64", "l"),
-    "<2 x half>": ("i32", "r"),
-    "<2 x bfloat>": ("i32", "r"),
-    "<2 x i16>": ("i32", "r"),
-    "<4 x i8>": ("i32", "r"),
-}
+    "i1": ("i1", "b"), "i8": ("i8", "h"), "i16": ("i16", "h"), "half": ("f16", "h"), "bfloat": ("bf16", "h"),
+    "float": ("f32", "f"), "double": ("f64", "d"),
+    **dict.fromkeys(("i64", "ptr", "ptr addrspace(1)"), ("i64", "l")),
+    **dict.fromkeys(("i32", "<2 x half>", "<2 x bfloat>", "<2 x i16>", "<4 x i8>"), ("i32", "r")),
+}  # fmt: skip
 
 
 def tap(text: str, filename: str, kernel: str, names: list, threads: int, blocks: int):

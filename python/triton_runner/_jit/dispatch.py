@@ -48,18 +48,14 @@ def of(function) -> _core.Dispatch | None:
     given = function.signature.parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in given):
         return None
-    _expect_gpu()
+    with contextlib.suppress(DiagnosticError):  # for a device that does not exist; the launch reports it
+        if devices.resolved_device() != "cpu":
+            gpu_driver.driver().expect_launches()
     parameters = [
         (*_rule(param), *(() if p.default is p.empty else (p.default,)))
         for param, p in zip(function.params, given, strict=True)
     ]
     return known_launches(parameters, _RESERVED, _ENTRIES, _learn, "run", _within)
-
-
-def _expect_gpu() -> None:
-    with contextlib.suppress(DiagnosticError):  # for a device that does not exist; the launch reports it
-        if devices.resolved_device() != "cpu":
-            gpu_driver.driver().expect_launches()
 
 
 def _rule(param) -> tuple:

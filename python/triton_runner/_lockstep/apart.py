@@ -16,6 +16,7 @@ import re
 import time
 
 from triton_runner import _core
+from triton_runner._base.walk import reached
 from triton_runner._lockstep.sides import Column, Machine, Ptx, has
 
 SECONDS = 20  # that experiments may take
@@ -54,7 +55,7 @@ class Parting:
     said: str = ""
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class _Node:
     """Register `register` as instruction `at` left it; inputs: the nodes of what it was made of. stored: what
     an instruction that stores reads from the register, before it."""
@@ -123,7 +124,7 @@ class Walk:
                     came = self.machine.last(other, thread) if one["name"] in stores else None
                     if came and came[0] < when and other != at:
                         result += self._made_of_store(other, *came)
-        return list({id(node): node for node in result}.values())
+        return list(dict.fromkeys(result))
 
     def _made_of_store(self, at: int, when: int, thread: int) -> list[_Node]:
         if ("store", at) not in self.nodes:
@@ -151,7 +152,7 @@ class Walk:
             instruction = self.machine.instructions[at]
             if instruction["name"] in ("BRA", "EXIT", "BREAK"):
                 result += self._made_of(at, when, self.thread)
-        return list({id(node): node for node in result}.values())
+        return list(dict.fromkeys(result))
 
     # ---- what is right
 
@@ -240,13 +241,8 @@ class Walk:
 
     def _above(self, node: _Node) -> list[_Node]:
         """What a node was made of, as far as the walk went."""
-        seen, waiting = {}, list(node.inputs)
-        while waiting:
-            one = waiting.pop()
-            if id(one) not in seen and one is not node:
-                seen[id(one)] = one
-                waiting.extend(one.inputs)
-        return [one for one in seen.values() if (one.at, one.register) != (node.at, node.register)]
+        found = reached(node.inputs, lambda one: () if one is node else one.inputs)
+        return [one for one in found if (one.at, one.register) != (node.at, node.register)]
 
     def _helps(self, node: _Node) -> bool:
         key = node.at, node.register, node.stored

@@ -4,6 +4,7 @@ matters from one that nothing shows; and which values a loop that waits for othe
 from __future__ import annotations
 
 from triton_runner._base.carried import CARRYING, carried_to
+from triton_runner._base.walk import reached
 from triton_runner._core import ir, probe
 
 
@@ -23,20 +24,13 @@ class Flow:
         start = self._values.get(name)
         if start is None:
             return set(), True
-        seen, waiting, reached, stored = {start}, [start], set(), False
-        while waiting:
-            for value in _next(waiting.pop()):
-                if value is None:
-                    stored = True
-                    continue
-                if value in seen:
-                    continue
-                seen.add(value)
-                if self._names.get(value) in compared:
-                    reached.add(self._names[value])
-                else:
-                    waiting.append(value)
-        return reached, stored
+
+        def after(value):
+            ends = value is None or (value != start and self._names.get(value) in compared)
+            return () if ends else _next(value)
+
+        found = {*reached([start], after)} - {start}
+        return {self._names[value] for value in found if self._names.get(value) in compared}, None in found
 
     def polled(self) -> set:
         """The values that the number of turns of a loop that waits decides, which is another in each run:
@@ -83,14 +77,7 @@ def _inside(loop) -> set:
 
 def _before(value) -> set:
     """A value and what it is computed from, as far back as to what was looked at in memory."""
-    reached, waiting = {value}, [value]
-    while waiting:
-        last = waiting.pop()
-        for source in () if _looks(last) else _sources(last):
-            if source not in reached:
-                reached.add(source)
-                waiting.append(source)
-    return reached
+    return {*reached([value], lambda one: () if _looks(one) else _sources(one))}
 
 
 def _sources(value):

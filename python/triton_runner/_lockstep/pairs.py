@@ -54,7 +54,9 @@ def _across_releases(a, b):
     line of the program correspond, where both have equally many of these; of the others the last of a line,
     shape and type, whichever op it is of: a sum may have become a product."""
     pairs = []
-    mine, theirs = ([v for v in run.dump if _is_somewhere(v, run)] for run in (a, b))
+    mine, theirs = (
+        [v for v in run.dump if takes_part(v, run.polled) and v.file and comparable(v)] for run in (a, b)
+    )
     for key, is_last in ((_key_of_line, False), (lambda v: _key_of_line(v)[:-1], True)):
         groups: list[dict] = [{}, {}]
         for held, values in zip(groups, (mine, theirs), strict=True):
@@ -67,10 +69,6 @@ def _across_releases(a, b):
         known = {id(v) for pair in pairs for side in pair for v in side}
         mine, theirs = ([v for v in values if id(v) not in known] for values in (mine, theirs))
     return pairs
-
-
-def _is_somewhere(values: Values, run) -> bool:
-    return takes_part(values, run.polled) and bool(values.file) and comparable(values)
 
 
 def _key_of_line(values: Values):

@@ -14,16 +14,9 @@ from triton_runner._settings.devices import cpu_target, resolved_device
 
 # Dynamic shared memory that a block may ask for, by target; used for device properties only.
 _SHARED = {
-    "75": 65536,
-    "80": 166912,
-    "86": 101376,
-    "89": 101376,
-    "90": 232448,
-    "100": 232448,
-    "103": 232448,
-    "120": 101376,
-    "121": 101376,
-}
+    "75": 65536, "80": 166912,
+    **dict.fromkeys(("86", "89", "120", "121"), 101376), **dict.fromkeys(("90", "100", "103"), 232448),
+}  # fmt: skip
 
 
 class LazyDriver:

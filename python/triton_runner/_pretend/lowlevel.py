@@ -13,7 +13,6 @@ import types
 import torch
 
 from triton_runner._pipeline import driver
-from triton_runner._pretend import runtime
 from triton_runner._settings import devices
 
 CUDA = torch.device("cuda", 0)
@@ -126,20 +125,36 @@ def _gather_out(tensors, out, dim=0):
     return torch.cat(tensors, dim, out=out)
 
 
+# Functions that return a constant, whatever they are given.
+_CONSTANT = (
+    (
+        None,
+        "_cuda_init _cuda_setDevice _cuda_synchronize _cuda_sleep _cuda_ipc_collect "
+        "_cuda_clearCublasWorkspaces _cuda_resetCublasWorkspaceSize _cuda_resetCublasLtWorkspaceSize "
+        "_cuda_emptyCache _cuda_resetAccumulatedMemoryStats _cuda_resetPeakMemoryStats "
+        "_cuda_resetAccumulatedHostMemoryStats _cuda_resetPeakHostMemoryStats _cuda_record_memory_history "
+        "_cuda_record_memory_history_legacy _cuda_allocationTraceback _cuda_attach_out_of_memory_observer "
+        "_cuda_getCheckpointState _cuda_setCheckpointPoolState _cuda_beginAllocateToPool "
+        "_cuda_beginAllocateCurrentThreadToPool _cuda_beginAllocateCurrentStreamToPool "
+        "_cuda_endAllocateToPool _cuda_releasePool _host_emptyCache _accelerator_setDeviceIndex "
+        "_accelerator_synchronizeDevice _accelerator_emptyCache _accelerator_emptyHostCache "
+        "_accelerator_resetAccumulatedStats _accelerator_resetPeakStats "
+        "_accelerator_hooks_set_current_device",
+    ),
+    (
+        0,
+        "_cuda_getDevice _cuda_exchangeDevice _cuda_maybeExchangeDevice _cuda_getCurrentBlasHandle "
+        "_cuda_getCurrentSolverHandle _accelerator_getDeviceIndex _accelerator_exchangeDevice "
+        "_accelerator_maybeExchangeDevice _accelerator_hooks_get_current_device "
+        "_accelerator_hooks_exchange_device _accelerator_hooks_maybe_exchange_device",
+    ),
+    (1, "_cuda_getDeviceCount _accelerator_hooks_device_count"),
+    (False, "_cuda_isInBadFork _cuda_canDeviceAccessPeer _cuda_isHistoryEnabled"),
+    (True, "_cuda_hasPrimaryContext _cuda_checkPoolLiveAllocations _accelerator_isAllocatorInitialized"),
+)
 # What a row gives: a function as it is, or a constant that each call returns.
 _ROWS = {
-    "_cuda_init": None,
-    "_cuda_getDeviceCount": 1,
-    "_cuda_getDevice": 0,
-    "_cuda_setDevice": None,
-    "_cuda_exchangeDevice": 0,
-    "_cuda_maybeExchangeDevice": 0,
-    "_cuda_hasPrimaryContext": True,
-    "_cuda_isInBadFork": False,
-    "_cuda_synchronize": None,
-    "_cuda_sleep": None,
-    "_cuda_ipc_collect": None,
-    "_cuda_canDeviceAccessPeer": False,
+    **{name: value for value, names in _CONSTANT for name in names.split()},
     "_cuda_getCompiledVersion": 12080,
     "_cuda_getArchFlags": lambda: "sm_{}{}".format(*capability()),
     "_cuda_getCurrentStream": _current_stream,
@@ -148,46 +163,22 @@ _ROWS = {
     "_cuda_setStream": _set_stream,
     "_cuda_getCurrentRawStream": lambda device=0: _current_stream()[0],
     "_cuda_isCurrentStreamCapturing": False,  # _launch/graphs.py replaces it where launches are recorded
-    "_cuda_getCurrentBlasHandle": 0,
-    "_cuda_getCurrentSolverHandle": 0,
-    "_cuda_clearCublasWorkspaces": None,
     "_cuda_setCublasWorkspaceSize": _set("cublas"),
     "_cuda_getCublasWorkspaceSize": _get("cublas"),
-    "_cuda_resetCublasWorkspaceSize": None,
     "_cuda_setCublasLtWorkspaceSize": _set("cublaslt"),
     "_cuda_getCublasLtWorkspaceSize": _get("cublaslt"),
-    "_cuda_resetCublasLtWorkspaceSize": None,
     "_cuda_set_sync_debug_mode": _set("sync_debug"),
     "_cuda_get_sync_debug_mode": _get("sync_debug"),
-    "_cuda_emptyCache": None,
     "_cuda_memoryStats": _memory_stats,
-    "_cuda_resetAccumulatedMemoryStats": None,
-    "_cuda_resetPeakMemoryStats": None,
     "_cuda_hostMemoryStats": lambda: {},
-    "_cuda_resetAccumulatedHostMemoryStats": None,
-    "_cuda_resetPeakHostMemoryStats": None,
     "_cuda_setMemoryFraction": _set("fraction"),
     "_cuda_getMemoryFraction": _get("fraction"),
     "_cuda_memorySnapshot": lambda *args: {"segments": [], "device_traces": [], "allocator_settings": {}},
-    "_cuda_record_memory_history": None,
-    "_cuda_record_memory_history_legacy": None,
-    "_cuda_isHistoryEnabled": False,
-    "_cuda_allocationTraceback": None,
-    "_cuda_attach_out_of_memory_observer": None,
     "_cuda_setMemoryMetadata": _set("metadata"),
     "_cuda_getMemoryMetadata": _get("metadata"),
     "_cuda_getAllocatorBackend": "native",
     "_cuda_cudaCachingAllocator_enable": _set("caching"),
     "_cuda_cudaCachingAllocator_is_enabled": _get("caching"),
-    "_cuda_getCheckpointState": None,
-    "_cuda_setCheckpointPoolState": None,
-    "_cuda_checkPoolLiveAllocations": True,
-    "_cuda_beginAllocateToPool": None,
-    "_cuda_beginAllocateCurrentThreadToPool": None,
-    "_cuda_beginAllocateCurrentStreamToPool": None,
-    "_cuda_endAllocateToPool": None,
-    "_cuda_releasePool": None,
-    "_host_emptyCache": None,
     # torch.cuda.comm, between as many devices as there are: one.
     "_broadcast": lambda tensor, devices: [tensor],
     "_broadcast_out": lambda tensor, outs: [out.copy_(tensor) for out in outs],
@@ -198,26 +189,11 @@ _ROWS = {
     "_scatter_out": lambda tensor, outs, dim=0, streams=None: [outs[0].copy_(tensor)],
     "_accelerator_getAccelerator": torch.device("cuda"),
     "_get_accelerator": torch.device("cuda"),
-    "_accelerator_getDeviceIndex": 0,
-    "_accelerator_setDeviceIndex": None,
-    "_accelerator_exchangeDevice": 0,
-    "_accelerator_maybeExchangeDevice": 0,
     "_accelerator_getStream": lambda index=0: torch.cuda.current_stream(),
     "_accelerator_setStream": lambda stream: torch.cuda.set_stream(stream),
-    "_accelerator_synchronizeDevice": None,
-    "_accelerator_isAllocatorInitialized": True,
-    "_accelerator_emptyCache": None,
-    "_accelerator_emptyHostCache": None,
     "_accelerator_getDeviceStats": _memory_stats,
-    "_accelerator_resetAccumulatedStats": None,
-    "_accelerator_resetPeakStats": None,
     "_accelerator_getMemoryInfo": lambda index=0: _memory(),
     "_accelerator_getDeviceCapability": _capability_row,
-    "_accelerator_hooks_device_count": 1,
-    "_accelerator_hooks_get_current_device": 0,
-    "_accelerator_hooks_set_current_device": None,
-    "_accelerator_hooks_exchange_device": 0,
-    "_accelerator_hooks_maybe_exchange_device": 0,
 }
 
 _TUNABLE = {
@@ -250,7 +226,7 @@ def install() -> None:
     torch._C._has_cuda = True
     torch.version.cuda = torch.version.cuda or "12.8"
     cuda = torch.cuda
-    cuda._cudart = runtime.Runtime(_memory)
+    cuda._cudart = _Runtime(_memory)
     cuda._cached_device_count = 1
     cuda._exchange_device = torch._C._cuda_exchangeDevice
     cuda._maybe_exchange_device = torch._C._cuda_maybeExchangeDevice
@@ -258,13 +234,61 @@ def install() -> None:
     cuda._get_device_properties = _properties
     cuda._CudaDeviceProperties = _CudaDeviceProperties
     cuda.default_generators = (torch.default_generator,)
-    cuda.nvtx._nvtx = runtime.Ranges()
+    cuda.nvtx._nvtx = _Ranges()
     cuda.graphs._cuda_isCurrentStreamCapturing = torch._C._cuda_isCurrentStreamCapturing
-    for name in (
-        "beginAllocateToPool",
-        "beginAllocateCurrentThreadToPool",
-        "endAllocateToPool",
-        "releasePool",
-    ):
-        setattr(cuda.memory, f"_cuda_{name}", getattr(torch._C, f"_cuda_{name}"))
+    pools = "beginAllocateToPool beginAllocateCurrentThreadToPool endAllocateToPool releasePool"
+    for name in (f"_cuda_{pool}" for pool in pools.split()):
+        setattr(cuda.memory, name, getattr(torch._C, name))
     cuda.init()
+
+
+class _Runtime:
+    """torch.cuda.cudart(): the few functions that torch and programs call."""
+
+    def __init__(self, memory):
+        self._memory = memory
+
+    class cudaError(int):
+        success = 0
+
+    def cudaMemGetInfo(self, device=0):
+        return self._memory()
+
+    def cudaGetErrorString(self, error):
+        return "no error" if error == 0 else f"error {int(error)}"
+
+    def __getattr__(self, name):
+        if name.startswith("cuda"):  # cudaProfilerStart, cudaHostRegister, cudaStreamCreate ...
+            return lambda *args: 0
+        raise AttributeError(name)
+
+
+class _Ranges:
+    """torch.cuda.nvtx: ranges are counted as they nest, and shown nowhere."""
+
+    def __init__(self):
+        self.depth = threading.local()
+
+    def rangePushA(self, message):
+        depth = getattr(self.depth, "now", 0)
+        self.depth.now = depth + 1
+        return depth
+
+    def rangePop(self):
+        self.depth.now = getattr(self.depth, "now", 0) - 1
+        return self.depth.now
+
+    def rangeStartA(self, message):
+        return 0
+
+    def rangeEnd(self, handle):
+        pass
+
+    def markA(self, message):
+        pass
+
+    def deviceRangeStart(self, *args):
+        return 0
+
+    def deviceRangeEnd(self, *args):
+        pass

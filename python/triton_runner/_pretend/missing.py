@@ -4,50 +4,32 @@ from __future__ import annotations
 
 import importlib
 
-_NVML = "it reads a GPU's sensors through NVML, and there is no GPU"
-_NCCL = "it sends between GPUs through NCCL; torch.distributed's gloo works on the CPU"
-_GDS = "GPUDirect storage reads files into a GPU's memory"
-_SPARSE = 'torch.sparse_coo_tensor(..., device="cuda") takes the place of the old types of sparse tensors'
-_ALLOCATOR = "the memory is the CPU's, and no allocator of CUDA serves it"
-
-# Name: what it needs that is not there.
-MISSING = {
-    "torch.cuda.device_memory_used": _NVML,
-    "torch.cuda.memory_usage": _NVML,
-    "torch.cuda.utilization": _NVML,
-    "torch.cuda.temperature": _NVML,
-    "torch.cuda.power_draw": _NVML,
-    "torch.cuda.clock_rate": _NVML,
-    "torch.cuda.list_gpu_processes": _NVML,
-    "torch.cuda.memory.list_gpu_processes": _NVML,
-    "torch.cuda.GreenContext": "green contexts split the multiprocessors of a GPU",
-    "torch.cuda.green_contexts.GreenContext": "green contexts split the multiprocessors of a GPU",
-    "torch.cuda.CUDAPluggableAllocator": _ALLOCATOR,
-    "torch.cuda.memory.CUDAPluggableAllocator": _ALLOCATOR,
-    "torch.cuda.change_current_allocator": _ALLOCATOR,
-    "torch.cuda.memory.change_current_allocator": _ALLOCATOR,
-    "torch.cuda.caching_allocator_alloc": _ALLOCATOR,
-    "torch.cuda.memory.caching_allocator_alloc": _ALLOCATOR,
-    "torch.cuda.caching_allocator_delete": _ALLOCATOR,
-    "torch.cuda.memory.caching_allocator_delete": _ALLOCATOR,
-    "torch.cuda.gds.GdsFile": _GDS,
-    "torch.cuda.gds.gds_register_buffer": _GDS,
-    "torch.cuda.gds.gds_deregister_buffer": _GDS,
-    "torch.cuda.nccl.all_gather": _NCCL,
-    "torch.cuda.nccl.all_reduce": _NCCL,
-    "torch.cuda.nccl.broadcast": _NCCL,
-    "torch.cuda.nccl.init_rank": _NCCL,
-    "torch.cuda.nccl.reduce": _NCCL,
-    "torch.cuda.nccl.reduce_scatter": _NCCL,
-    "torch.cuda.nccl.unique_id": _NCCL,
-    "torch.cuda.nccl.version": _NCCL,
-    **{
-        f"torch.cuda.sparse.{kind}Tensor": _SPARSE
-        for kind in ("BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
-    },
-    "torch.cuda.tunable.tune_gemm_in_file": "it times the kernels of a GPU's BLAS",
-    "torch.cuda.tunable.mgpu_tune_gemm_in_file": "it times the kernels of a GPU's BLAS",
+# What is needed and not there: the names of torch.cuda that need it.
+_NEEDED = {
+    "it reads a GPU's sensors through NVML, and there is no GPU": (
+        "device_memory_used memory_usage utilization temperature power_draw clock_rate list_gpu_processes "
+        "memory.list_gpu_processes"
+    ),
+    "green contexts split the multiprocessors of a GPU": "GreenContext green_contexts.GreenContext",
+    "the memory is the CPU's, and no allocator of CUDA serves it": (
+        "CUDAPluggableAllocator memory.CUDAPluggableAllocator change_current_allocator "
+        "memory.change_current_allocator caching_allocator_alloc memory.caching_allocator_alloc "
+        "caching_allocator_delete memory.caching_allocator_delete"
+    ),
+    "GPUDirect storage reads files into a GPU's memory": (
+        "gds.GdsFile gds.gds_register_buffer gds.gds_deregister_buffer"
+    ),
+    "it sends between GPUs through NCCL; torch.distributed's gloo works on the CPU": (
+        "nccl.all_gather nccl.all_reduce nccl.broadcast nccl.init_rank nccl.reduce nccl.reduce_scatter "
+        "nccl.unique_id nccl.version"
+    ),
+    'torch.sparse_coo_tensor(..., device="cuda") takes the place of the old types of sparse tensors': (
+        "sparse.BFloat16Tensor sparse.ByteTensor sparse.CharTensor sparse.DoubleTensor sparse.FloatTensor "
+        "sparse.HalfTensor sparse.IntTensor sparse.LongTensor sparse.ShortTensor"
+    ),
+    "it times the kernels of a GPU's BLAS": "tunable.tune_gemm_in_file tunable.mgpu_tune_gemm_in_file",
 }
+MISSING = {f"torch.cuda.{name}": why for why, names in _NEEDED.items() for name in names.split()}
 
 
 def _raising(name: str, reason: str):

@@ -20,19 +20,8 @@ from triton_runner._pretend import making
 from triton_runner._pretend.lowlevel import CUDA
 
 _CPU = torch.device("cpu")
-_own = {
-    name: getattr(torch.Tensor, name)
-    for name in (
-        "to",
-        "cuda",
-        "cpu",
-        "type",
-        "get_device",
-        "pin_memory",
-        "is_pinned",
-        "_make_wrapper_subclass",
-    )
-}
+_OWN = "to cuda cpu type get_device pin_memory is_pinned _make_wrapper_subclass"
+_own = {name: getattr(torch.Tensor, name) for name in _OWN.split()}
 _real_device = torch.Tensor.device.__get__
 _constructors = _device_constructors()
 _ghosts_from = int(os.environ.get("TRITON_RUNNER_GHOST", "0"))  # bytes: larger tensors are ghosts; 0: none

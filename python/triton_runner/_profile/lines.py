@@ -9,13 +9,12 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import LEVELS, levels_of
 from triton_runner._profile import bounds
-from triton_runner._profile.causes import causes
 from triton_runner._profile.chips import Chip
 from triton_runner._profile.counting import COUNTS, Counted
 from triton_runner._profile.results import Collision, Instruction, Line
@@ -125,7 +124,7 @@ def _line(level, file, number, text, members: list[Instruction], chip: Chip | No
     counts = total(members)
     line = Line(
         level, file, number, text, sum(m.share for m in members), counts, sum(map(flops_of, members)),
-        collision=worst, causes=[*causes(counts, worst)],
+        collision=worst, causes=[*_causes(counts, worst)],
     )  # fmt: skip
     if chip is None:
         return line
@@ -166,3 +165,28 @@ class _Texts:
 def short(file: str) -> str:
     """A file's name for a table."""
     return os.path.basename(file)
+
+
+def _causes(counts: dict[str, int], collision: Collision | None) -> Iterator[str]:
+    """What a line with these counts pays for."""
+    wavefronts, least = counts.get("shared_wavefronts", 0), counts.get("shared_least", 0)
+    if wavefronts > least:
+        yield f"bank conflicts: {wavefronts:,} wavefronts of shared memory, {least:,} without"
+        if collision:
+            yield _said(collision)
+    sectors, requested = counts.get("global_sectors", 0), counts.get("global_bytes", 0)
+    if sectors * 32 > 2 * requested and requested:
+        yield f"{sectors:,} sectors ({sectors * 32:,} bytes) for {requested:,} bytes of global memory"
+    if spilled := counts.get("local_requests", 0):
+        yield f"spills: {spilled:,} requests to local memory, {counts.get('local_sectors', 0):,} sectors"
+    if divergent := counts.get("divergent", 0):
+        yield f"{divergent:,} times the guard held for some threads of a warp only"
+
+
+def _said(collision: Collision) -> str:
+    a, b = collision.threads
+    left, right = collision.offsets
+    return (
+        f"the worst: {collision.ways}-way, threads {a} and {b} of program {collision.program} at shared "
+        f"{left:#x} and {right:#x}, bank {collision.bank}"
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -10,14 +12,15 @@ from collections.abc import Sequence
 from triton_runner import _settings
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.loading import load
-from triton_runner._artifact.relaunch import Relaunch
+from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._compiler.resources import resources
+from triton_runner._launch.launchers import Call, Selection, observing
 from triton_runner._lockstep.subject import launch_of, shaped
 from triton_runner._profile import bounds, chips, counters, lines
 from triton_runner._profile.counting import Binary, Counted, blocks_of, counted
 from triton_runner._profile.replay import at_lines, estimate
-from triton_runner._profile.results import Group, Instruction, Launch
+from triton_runner._profile.results import SCHEMA, Group, Instruction, Launch, Profile
 from triton_runner._see.source_map import SourceMap
 
 _FEWEST_WARPS = 3  # groups of single warps are no groups
@@ -154,3 +157,32 @@ def _groups(what: Counted) -> list[Group]:
     if len(by_counts) == 1 or len(by_counts) * 2 > max(_FEWEST_WARPS, what.by_warp.shape[1]):
         return []
     return [Group(warps, int(what.by_warp[:, warps].sum())) for warps in by_counts.values()]
+
+
+class Watching:
+    """names: launches of these kernels only, () of all; most: launches, each kernel and grid once; options:
+    of counted_launch()."""
+
+    def __init__(self, names=(), most: int = 4, options: dict | None = None):
+        self._selection, self._options = Selection(names, most), options or {}
+        self._launches: list[Launch] = []
+
+    @contextlib.contextmanager
+    def watching(self):
+        """Launches inside of the block are counted, and then run as the program asks."""
+        with observing(self._observe):
+            yield self
+
+    def result(self, status: int) -> Profile:
+        selection = self._selection
+        return Profile(SCHEMA, self._launches, selection.left_out, status, [*selection.others])
+
+    def _observe(self, call: Call, go) -> None:
+        launch = of_call(call)
+
+        def count() -> None:
+            self._launches.append(counted_launch(launch, number=len(self._launches), **self._options))
+
+        if math.prod(launch.grid):  # an empty grid executes nothing
+            self._selection.look(launch.name, (launch.name, tuple(launch.grid), launch.target), count)
+        return go()

@@ -107,21 +107,14 @@ def estimate_of(
     seconds = cycles / clock
     kind = _kind(seconds, busy)
     stalls = _stalls(result, what)
+    unknown = [f"no estimate for {chip.name} was compared with the chip yet"]
     return Estimate(
         subject.kernel, chip.name, round(cycles, 1), round(seconds * 1e6, 3), clock, _bound(busy, stalls),
         kind, timing.error_of(chip, kind), round(dealt.waves, 3), dealt.resident, len(what.sizes),
         subject.total, stalls, busy, result["dram_bytes"] * dealt.active,
-        round(time.perf_counter() - started, 3), _notes(chip),
+        round(time.perf_counter() - started, 3), [] if timing.ERRORS.get(chip.name) else unknown,
         _parted(_segments(result, what)) if with_timeline else None,
     )  # fmt: skip
-
-
-def _notes(chip: chips.Chip) -> list[str]:
-    return (
-        []
-        if timing.ERRORS.get(chip.name)
-        else [f"no estimate for {chip.name} was compared with the chip yet"]
-    )
 
 
 def _deal(chip: chips.Chip, total: int, blocks: int) -> _Dealt:

@@ -99,12 +99,12 @@ class PythonCandidates(Candidates):
         compiles = self.compiling["signature"] is not None and "result" in self.compile(text, "ttir")
 
         def asked(candidate: str) -> bool:
-            functions = (
-                function for function in ast.parse(candidate).body if isinstance(function, ast.FunctionDef)
-            )
-            if self.name and not any(
-                function.name == self.name and function.decorator_list for function in functions
-            ):
+            kernels = {
+                node.name
+                for node in ast.parse(candidate).body
+                if isinstance(node, ast.FunctionDef) and node.decorator_list
+            }
+            if self.name and self.name not in kernels:
                 return False
             return (not compiles or "result" in self.compile(candidate, "ttir")) and holds(candidate)
 

@@ -135,7 +135,9 @@ def _put_in(shrinker: Shrinker) -> None:
             (f, i)
             for f, function in enumerate(_functions(ast.parse(text)))
             for i, node in enumerate(_assignments(function))
-            if _worth_it(node, len(_readers(function, node)))
+            # The text does not grow much by it.
+            if len(_readers(function, node)) <= 1
+            or isinstance(node.value, (ast.Name, ast.Constant, ast.Attribute))
         ]
 
     def edited(text: str, chosen) -> str | None:
@@ -173,8 +175,3 @@ def _readers(function, assignment) -> list:
     again = [node.lineno for node in same if isinstance(node.ctx, ast.Store) and node.lineno > end]
     last = min(again, default=function.end_lineno)
     return [node for node in same if isinstance(node.ctx, ast.Load) and end < node.lineno <= last]
-
-
-def _worth_it(assignment, readers: int) -> bool:
-    """Whether the text does not grow much by it."""
-    return readers <= 1 or isinstance(assignment.value, (ast.Name, ast.Constant, ast.Attribute))

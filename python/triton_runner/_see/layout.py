@@ -96,11 +96,9 @@ class Layout:
         """Returns everything, for JSON."""
         found = {
             "encoding": self.text,
-            "kind": self.kind,
-            "memory": self.memory,
+            **_fields(self, "kind", "memory"),
             "shape": list(self.shape),
-            "element": self.element,
-            "bases": self.bases,
+            **_fields(self, "element", "bases"),
             "places": {name: table.tolist() for name, table in self.places.items()},
             "copies": self.copies.tolist(),
         }
@@ -142,20 +140,15 @@ class Banks:
 
     def as_dict(self) -> dict:
         return {
-            "registers": self.registers,
-            "vector_bytes": self.vector_bytes,
-            "turns": self.turns,
-            "conflicts": self.conflicts,
+            **_fields(self, "registers", "vector_bytes", "turns", "conflicts"),
             "accesses": [
-                {
-                    "registers": access.registers,
-                    "bytes": access.bytes,
-                    "turns": access.turns,
-                    "conflicts": access.conflicts,
-                }
-                for access in self.accesses
+                _fields(access, "registers", "bytes", "turns", "conflicts") for access in self.accesses
             ],
         }
+
+
+def _fields(of, *names: str) -> dict:
+    return {name: getattr(of, name) for name in names}
 
 
 def layout(encoding: str, shape, element: str = "f16", aliases: str = "") -> Layout:

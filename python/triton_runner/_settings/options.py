@@ -79,6 +79,7 @@ def check_settings(level: str = "") -> None:
             pass  # a Triton that does not load is told by who needs it
 
 
+verbs = click.Group()  # each module of a verb adds it to these
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 pretend_option = click.option(
     "--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.'

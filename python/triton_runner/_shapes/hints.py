@@ -13,24 +13,16 @@ from triton_runner._shapes.results import Hint
 
 # What measures time, and what compares results: by module, names that a program has no reason to replace.
 _CLOCKS = {
-    "time": (
-        "time",
-        "perf_counter",
-        "perf_counter_ns",
-        "monotonic",
-        "monotonic_ns",
-        "process_time",
-        "time_ns",
-    ),
-    "torch.cuda": ("Event", "synchronize"),
-    "torch.cuda.Event": ("record", "elapsed_time", "synchronize"),
-    "triton.testing": ("do_bench", "do_bench_cudagraph"),
+    "time": "time perf_counter perf_counter_ns monotonic monotonic_ns process_time time_ns",
+    "torch.cuda": "Event synchronize",
+    "torch.cuda.Event": "record elapsed_time synchronize",
+    "triton.testing": "do_bench do_bench_cudagraph",
 }
 _COMPARISONS = {
-    "torch": ("allclose", "isclose", "equal", "randn", "rand"),
-    "torch.testing": ("assert_close", "assert_allclose"),
-    "numpy": ("allclose", "isclose", "array_equal"),
-    "numpy.testing": ("assert_allclose", "assert_array_equal"),
+    "torch": "allclose isclose equal randn rand",
+    "torch.testing": "assert_close assert_allclose",
+    "numpy": "allclose isclose array_equal",
+    "numpy.testing": "assert_allclose assert_array_equal",
 }
 
 
@@ -41,7 +33,7 @@ def _look(places: dict) -> dict:
         if owner is None and "." in module:
             above, _, name = module.rpartition(".")
             owner = getattr(sys.modules.get(above), name, None)
-        for name in names:
+        for name in names.split():
             if owner is not None and hasattr(owner, name):
                 found[f"{module}.{name}"] = getattr(owner, name)
     return found

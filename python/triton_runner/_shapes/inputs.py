@@ -157,7 +157,8 @@ def _in_memory(array, kind, strides, offset, extent, argument: Tensor):
     import torch
 
     dtype = getattr(torch, DTYPES[kind][0])
-    flat = torch.full((extent,), _between(dtype), dtype=dtype, device=argument.device)
+    between = float("nan") if dtype.is_floating_point else 0  # what lies between the elements
+    flat = torch.full((extent,), between, dtype=dtype, device=argument.device)
     view = torch.as_strided(flat, array.shape, strides, offset)
     if array.size:
         bits = numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
@@ -170,11 +171,6 @@ def _in_memory(array, kind, strides, offset, extent, argument: Tensor):
         view.copy_(content)
         view = torch.as_strided(flat, array.shape, strides, offset)
     return view.detach().requires_grad_(argument.grad)
-
-
-def _between(dtype):
-    """What lies between the elements of a tensor."""
-    return float("nan") if dtype.is_floating_point else 0
 
 
 def _ghost(shape: tuple, kind: str):

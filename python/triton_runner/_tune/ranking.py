@@ -20,7 +20,7 @@ from triton_runner._profile.chips import chip_named
 from triton_runner._profile.counting import blocks_of, counted
 from triton_runner._profile.replay import estimate
 from triton_runner._settings import devices
-from triton_runner._tune.results import Ranking, Row, ordered, regret_of
+from triton_runner._tune.results import SCHEMA, Ranking, Row, Tuning, ordered, regret_of
 
 _PROGRAMS = 3  # that run for a bound
 
@@ -110,3 +110,29 @@ class Ranker:
             kernel = subject.kernel(subject.entry)
             there = subject.arguments.copied("cuda", gpu_driver.driver().allocate).named
             return testing.do_bench(lambda: kernel.launch(subject.grid, there), return_mode="median")
+
+
+class Program(asked.Watching):
+    """grid: values by option that are tried in all combinations."""
+
+    def __init__(self, ranker: Ranker, names=(), most: int = 4, grid: dict | None = None):
+        super().__init__(names, most)
+        self._ranker, self._grid = ranker, grid or {}
+        self._rankings: list[Ranking] = []
+
+    def result(self, status: int) -> Tuning:
+        return Tuning(SCHEMA, self._rankings, self.selection.left_out, status)
+
+    def seen(self, launch: asked.Asked) -> tuple | None:
+        # Elsewhere there is nothing to choose from.
+        return super().seen(launch) if launch.is_tuned or self._grid else None
+
+    def chosen(self, launch: asked.Asked) -> tuple | None:
+        """The chosen configuration of an autotuner."""
+        ranking = self._ranker.rank(launch, self._grid)
+        self._rankings.append(ranking)
+        if not launch.is_tuned or ranking.chosen is None:
+            return None
+        return next(
+            (variant for variant in launch.variants(self._grid) if variant[0] == ranking.chosen.options), None
+        )

@@ -234,11 +234,7 @@ class Recorder:
                 "arguments": step.arguments,
                 "pipeline": step.pipeline(),
                 "ran": not (self._waiting or skipped),
-                "seconds": None,
-                "before": None,
-                "after": None,
-                "changed": None,
-                "bytes": None,
+                **dict.fromkeys(("seconds", "before", "after", "changed", "bytes")),
             }
             self.passes.append(record)
             if not record["ran"]:

@@ -13,7 +13,7 @@ import click
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
 from triton_runner._settings import devices
-from triton_runner._settings.options import json_option, print_json
+from triton_runner._settings.options import json_option, print_json, verbs
 from triton_runner.bench.peers import Peer
 
 NAMES = ("launch_latency", "matmul", "attention")
@@ -77,7 +77,7 @@ def opened_peers(texts):
         yield tuple(stack.enter_context(Peer(text, on_gpu)) for text in texts)
 
 
-@click.command("bench")
+@verbs.command("bench")
 @click.argument("benchmarks", nargs=-1, type=click.Choice([*NAMES, "all"]))
 @click.option("--ab", nargs=2, metavar="A B", help="Compare two kernels (kernel.py:fn), files, or releases.")
 @click.option(
@@ -152,6 +152,3 @@ def bench_command(
             sections_ = (section for name in chosen for section in suites.SUITES[name](plan))
         done, right = run(sections_, rounds, seconds, quiet=as_json)
     finish(done, right, as_json, save, plot)
-
-
-COMMANDS = (bench_command,)

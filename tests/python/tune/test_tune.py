@@ -11,7 +11,7 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 import tuned_for_chips as tuned  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._tune import ranking, results, text  # noqa: E402
+from triton_runner._tune import ranking, results  # noqa: E402
 from triton_runner._tune.results import Row  # noqa: E402
 
 
@@ -127,5 +127,5 @@ def test_a_gpu_decides_among_the_first(monkeypatch):
 
 def test_errors_are_said():
     made = results.Ranking("k", 0, "h200", [1], rows(1.0, 2.0, error=None), 0.1)
-    shown = text.text_of(results.Tuning(results.SCHEMA, [made], 2, 0))
+    shown = results.text_of(results.Tuning(results.SCHEMA, [made], 2, 0))
     assert "not measured, 25% is taken" in shown and "not ranked: 2 later launches" in shown

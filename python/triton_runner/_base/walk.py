@@ -1,0 +1,15 @@
+"""Walks through graphs of any kind: of values, of instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+
+def reached(first: Iterable, following: Callable) -> Iterator:
+    """The first nodes and all that following(node) leads to from there: each once, depth first."""
+    seen, waiting = set(), [*first]
+    while waiting:
+        if (node := waiting.pop()) not in seen:
+            seen.add(node)
+            yield node
+            waiting += following(node)
