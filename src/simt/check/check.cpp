@@ -408,9 +408,8 @@ void Checks::before(Exec& x, const Instr& in) {
 bool Checks::reads_undefined(Exec& x, const Operands& in, uint32_t lane, const std::string& message,
                              std::byte* at, uint32_t bytes) {
   if (is_reduction(in) || kind_of(in) != Kind::kPlain ||
-      !substituted(x, in, lane, exec::TrapKind::kUninitialized, message)) {
+      !substituted(x, in, lane, exec::TrapKind::kUninitialized, message))
     return refuse(x, in, exec::TrapKind::kUninitialized, message, lane);
-  }
   if (!replaces_here_) return true;
   borrowed_.push_back({at, {at, at + bytes}});
   put_number(at, bytes);
