@@ -2,6 +2,8 @@
 // 9.7.9.19, 9.7.9.20.
 #include "move.h"
 
+#include <string>
+
 #include "ptx/lower.h"
 #include "ptx/special.h"
 
@@ -45,16 +47,15 @@ bool lower_move(Lowering& l, const ptx::Instruction& in) {
   const ptx::Operand &to = in.operands[0], &from = in.operands[1];
   if (to.kind == ptx::OperandKind::kVector || from.kind == ptx::OperandKind::kVector) return lower_alu(l, in);
   if (to.kind != ptx::OperandKind::kRegister) return l.error(to.offset, "expected a register");
-  // As wide as the register: `mov.u32 %r1, %tid.x` into 32 bits, `mov.b64 %rd1, name` into 64.
   const uint32_t bytes = bytes_of(l.declared(to).type);
-  if (from.kind == ptx::OperandKind::kSpecial && read_special(l, from.special, bytes, l.reg(to))) return true;
-  const bool number = from.kind == ptx::OperandKind::kInteger || from.kind == ptx::OperandKind::kFloat;
-  const bool as_written = number && bytes_of(in.type(0)) == bytes;
-  const uint32_t a = l.place(from, from.kind == ptx::OperandKind::kRegister  ? l.declared(from).type
-                                   : as_written || ptx::is_float(in.type(0)) ? in.type(0)
-                                                                             : l.declared(to).type);
-  if (from.kind == ptx::OperandKind::kRegister && bytes_of(l.declared(from).type) != bytes)
+  const bool copies = from.kind == ptx::OperandKind::kRegister;
+  if (copies && bytes_of(l.declared(from).type) != bytes)
     return l.error(in, "mov between registers of different sizes");
+  if (const uint32_t moved = bytes_of(in.type(0)); moved != bytes)
+    return l.error(
+        in, "mov of " + std::to_string(8 * moved) + " bits into a register of " + std::to_string(8 * bytes));
+  if (from.kind == ptx::OperandKind::kSpecial && read_special(l, from.special, bytes, l.reg(to))) return true;
+  const uint32_t a = l.place(from, copies ? l.declared(from).type : in.type(0));
   uint32_t d = l.reg(to);
   return l.emit(copy_register(bytes), {.d = d, .a = a});
 }

@@ -20,9 +20,7 @@ const exec::Allocation* whole_run(Task& t, const Fused& f, const Fused::Access& 
   if (p.form != Form::kAffine || p.stride[0] != size || (p.base & (size - 1))) return nullptr;
   if (a.mask != kNoSlot) {
     const Value& m = t.value(static_cast<Slot>(a.mask));
-    const bool all =
-        m.form == Form::kBox ? m.box.lo[0] == 0 && m.box.hi[0] == n : m.form == Form::kUniform && m.bits;
-    if (!all) return nullptr;
+    if (m.form != Form::kUniform || !m.bits) return nullptr;  // a box that holds for all is made uniform
   }
   *address = static_cast<uint64_t>(p.base);
   const exec::Allocation* in = t.worker->memory.find(*address, static_cast<uint64_t>(n * size));
@@ -34,11 +32,9 @@ const exec::Allocation* whole_run(Task& t, const Fused& f, const Fused::Access& 
 bool fits_whole(const Fused& f) {
   if (!f.store || f.whole_tiles || f.reduces || f.steps.size() != 1 || f.loads.empty()) return false;
   const Fused::Step& s = f.steps[0];
-  if (!s.defines() || s.spreads || s.part || s.out != f.store->reg) return false;
-  for (size_t r = 0; r < f.registers.size(); ++r) {
-    const Fused::Register& reg = f.registers[r];
-    if (reg.from == From::kStep ? r != s.out || reg.single : reg.from == From::kOperand && !reg.single)
-      return false;
+  if (s.out != f.store->reg) return false;
+  for (const Fused::Register& reg : f.registers) {
+    if (reg.from == From::kOperand && !reg.single) return false;
     if (f.tile->n * reg.size >= kForeseenBytes) return false;  // longer ones are fetched ahead
   }
   return f.registers.size() <= Fused::kMostOfWhole;
