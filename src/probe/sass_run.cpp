@@ -30,11 +30,12 @@ struct Sequences {
 template <class F>
 Sequences sequences_of(const std::vector<RegisterTrace::Number>& numbers, F value) {
   Sequences out;
-  std::set<uint64_t> different;
+  std::vector<uint64_t> different;
   for (const auto& n : numbers) {
     if (n.thread >= out.hashes.size()) out.hashes.resize(n.thread + 1);
     const uint64_t v = value(n.value);
-    if (different.size() < kTelling) different.insert(v);
+    if (different.size() < kTelling && std::find(different.begin(), different.end(), v) == different.end())
+      different.push_back(v);
     uint64_t& h = out.hashes[n.thread];
     h = ((h ? h : 0xcbf29ce484222325ull) ^ (v + 1)) * 0x100000001b3ull;
     h ^= h >> 29;
@@ -70,7 +71,9 @@ std::pair<uint64_t, uint64_t> places_of(const sass::Function& f, const exec::Reg
 
 class Matcher {
  public:
-  Matcher(const sass::Function& f, const RegisterTrace& machine) : f_(f), machine_(machine) {
+  // widths: the bytes of what is looked for, 1, 2 or 4.
+  Matcher(const sass::Function& f, const RegisterTrace& machine, std::set<uint32_t> widths)
+      : f_(f), machine_(machine), widths_(std::move(widths)) {
     std::map<std::tuple<uint32_t, std::string_view, uint32_t, bool>, Places> copies;
     for (uint32_t p = 0; p < machine.probes().size(); ++p)
       for (uint32_t k = 0; k < machine.probes()[p].registers.size(); ++k) {
@@ -131,6 +134,7 @@ class Matcher {
       std::stable_sort(numbers.begin(), numbers.end(),
                        [](const auto& a, const auto& b) { return a.order < b.order; });
     auto put = [&](uint32_t from, uint32_t bytes, bool inverted) {
+      if (!widths_.contains(bytes)) return;
       sites_.push_back({places, from, bytes, inverted, sequences_of(numbers, [&](uint64_t v) {
                           return part_of(v, from, bytes) ^ (inverted ? 1 : 0);
                         })});
@@ -155,6 +159,7 @@ class Matcher {
 
   const sass::Function& f_;
   const RegisterTrace& machine_;
+  const std::set<uint32_t> widths_;
   std::vector<Holder> sites_;
   std::unordered_map<size_t, std::unordered_map<uint64_t, std::vector<size_t>>> by_hash_;
 };
@@ -336,7 +341,10 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
       return base::failure("the machine code stopped before it came to a program that the PTX ran");
     number_of.push_back(static_cast<uint32_t>(found - of_machine.programs().begin()));
   }
-  Matcher matcher(*machine, of_machine);
+  std::set<uint32_t> widths;
+  for (const Tap& tap : plan.taps)
+    widths.insert(std::min(4u, static_cast<uint32_t>(num::size_of(tap.site.type))));
+  Matcher matcher(*machine, of_machine, std::move(widths));
   const ByLine by_line(plan, ptx, *f, *machine, of_machine);
   std::set<std::string> differing;  // values
   std::vector<std::set<const Holder*>> taken(plan.taps.size());
