@@ -29,17 +29,23 @@ struct compare {
   }
 };
 
-template <class V>
-using CompareLoop = void (*)(int8_t* out, const typename V::type* a, const typename V::type* b, size_t n);
 template <class V, uint32_t kCmp>
 void compare_loop(int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
 #pragma GCC ivdep
   for (size_t i = 0; i < n; ++i) out[i] = compare<V, kCmp>{}(a[i], b[i]);
 }
-template <class V, uint32_t... kCmp>
-PTX_INLINE CompareLoop<V> loop_of(uint32_t cmp, std::integer_sequence<uint32_t, kCmp...>) {
-  static constexpr CompareLoop<V> kLoops[] = {compare_loop<V, kCmp>...};
-  return kLoops[cmp];
+template <class V>
+void compare_any(uint32_t cmp, int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
+  switch (cmp) {
+#define CASE(c) \
+  case c:       \
+    return compare_loop<V, c>(out, a, b, n);
+    // clang-format off
+    CASE(kCmpEq) CASE(kCmpNe) CASE(kCmpLt) CASE(kCmpLe) CASE(kCmpGt) CASE(kCmpGe) CASE(kCmpEqu)
+    CASE(kCmpNeu) CASE(kCmpLtu) CASE(kCmpLeu) CASE(kCmpGtu) CASE(kCmpGeu) CASE(kCmpNum) CASE(kCmpNan)
+    // clang-format on
+#undef CASE
+  }
 }
 PTX_INLINE int8_t combined(uint32_t how, int8_t t, int8_t c) {
   return how == kBoolNone ? t : how == kBoolAnd ? t & c : how == kBoolOr ? t | c : t ^ c;
@@ -58,8 +64,7 @@ void outcomes(const Lanes& x, const Operands& o, uint32_t first, size_t n, int8_
     for (size_t i = 0; i < n * kPack; ++i) fa[i] = V::flush(a[i]), fb[i] = V::flush(b[i]);
     a = fa, b = fb;
   }
-  constexpr auto kAll = std::make_integer_sequence<uint32_t, kComparisons>();
-  loop_of<V>(o.small & kCmpMask, kAll)(out, a, b, n * kPack);
+  compare_any<V>(o.small & kCmpMask, out, a, b, n * kPack);
 }
 
 // setp with everything: p (d) = outcome op c; a pair's second (e) = !outcome op c, or of halves the second
