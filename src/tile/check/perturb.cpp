@@ -10,6 +10,7 @@
 #include <triton_runner/base/look_up.h>
 #include <triton_runner/ir/enums.h>
 
+#include "check/substitute.h"
 #include "lowering.h"
 #include "machine/memdesc.h"
 #include "machine/shared_state.h"
