@@ -170,14 +170,12 @@ template <class At>
 void gather_any(std::byte* const* out, At at, const int8_t* mask, uint32_t n, uint32_t words,
                 uint32_t word_bytes) {
   if (words == 4 && word_bytes == 4 && !mask) return gather_4x4(out, at, n);
-  if (word_bytes == 16) return gather_words<unsigned __int128>(out, at, mask, n, words);
   num::by_size(word_bytes, [&](auto zero) { gather_words<decltype(zero)>(out, at, mask, n, words); });
 }
 template <bool kShared, class At>
 void scatter_any(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words,
                  uint32_t word_bytes) {
   if (words == 4 && word_bytes == 4 && !mask) return scatter_4x4<kShared>(in, at, n);
-  if (word_bytes == 16) return scatter_words<unsigned __int128, kShared>(in, at, mask, n, words);
   num::by_size(word_bytes,
                [&](auto zero) { scatter_words<decltype(zero), kShared>(in, at, mask, n, words); });
 }
