@@ -211,7 +211,7 @@ void begin_store(const Exec& x, const Access& a, Arrays& arrays) {
 bool is_plain(const Access& a) { return !a.strong && a.word_bytes <= 8; }
 
 template <bool kWrite>
-void access_global(Exec& x, const Operands& in, const Access& a) {
+PTX_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   if constexpr (kWrite) x.worker->launch->progress.changed();
   if (!is_plain(a) || x.worker->each_access) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
@@ -241,7 +241,7 @@ void access_global(Exec& x, const Operands& in, const Access& a) {
 }
 
 template <bool kWrite>
-void access_shared(Exec& x, const Operands& in, const Access& a) {
+PTX_INLINE void access_shared(Exec& x, const Operands& in, const Access& a) {
   const Cta& cta = *x.cta;
   const uint32_t size = a.bytes();
   if (a.address_bytes != 4 || a.word_bytes > 8 || size > cta.shared_bytes || x.worker->each_access)
