@@ -143,8 +143,10 @@ def main() -> None:
             "a launch under a condition that never holds, of one without a debugger: least (median of pairs)"
         )
         text = "; ".join(f"{name}: {', '.join(cells)}" for name, cells in shown.items() if cells)
-        command = "python benchmark/condition.py --write"
-        results.record("debug", "condition", what, command, {"result": text})
+        some = "" if list(args.level) == list(LEVELS) else "-".join(args.level)
+        command = "python benchmark/condition.py --write" + (some and f" --level {' '.join(args.level)}")
+        what += some and f", at {' and '.join(args.level)}"
+        results.record("debug", f"condition-{some}".rstrip("-"), what, command, {"result": text})
 
 
 if __name__ == "__main__":
