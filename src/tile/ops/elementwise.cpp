@@ -196,7 +196,7 @@ const Instr* run_elementwise_as_target(Task& t, const Instr& in) {
 }
 
 void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra) {
-  const TileType* in = l.type_of(l.slot(op.operand(op.num_operands() - 1)));
+  const TileType* in = l.type_of(op.operand(op.num_operands() - 1));
   const TileType* out = l.type_of(op.result());
   if (in->size == 0 || out->size == 0)
     return l.error(
@@ -215,10 +215,10 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
 // one conversion.
 static bool settles_nans(Lowering& l, const ir::Op& op, const num::Elementwise& f) {
   if (&f == &num::elementwise_extf || &f == &num::elementwise_fp_to_fp_rtne) {
-    const TileType& from = *l.type_of(l.slot(op.operand(0)));
+    const TileType& from = *l.type_of(op.operand(0));
     const ir::Use* use = op.result()->first_use;
     return from.size <= 2 && from.element != num::Type::kBF16 &&
-           l.type_of(l.slot(op.result()))->element == num::Type::kF32 &&
+           l.type_of(op.result())->element == num::Type::kF32 &&
            !(use && use->user->kind == ir::OpKind::kExtF && !use->next);
   }
   if (op.does(ir::Effect::kRounds)) return true;
