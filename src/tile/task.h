@@ -73,7 +73,7 @@ struct Task {
   const T* dense(Slot s) {
     return static_cast<const T*>(dense(s));
   }
-  // It is no object, and holds something.
+  // The slot holds a value, and the value is not an object.
   bool has_elements(Slot s) const {
     return type(s).size > 0 && values[s].form != Form::kNone && values[s].form != Form::kObject;
   }

@@ -212,7 +212,7 @@ bool lower_next_work(SassLowering& l) {
 bool lower_copies(SassLowering& l) {
   using enum sass::Opcode;
   static constexpr SassRow kRows[] = {
-      // What is there already; caches of tensor maps, prefetches.
+      // Waits that the engine does not need, caches of tensor maps, prefetches: nothing to do.
       {[](SassLowering&) { return true; }, {kDEPBAR, kUTMACCTL, kUTMAPF}},
       {lower_wait, {kDEPBAR_LE}},
       {[](SassLowering& l) { return l.ptx("cp.async.commit_group", {}); }, {kLDGDEPBAR}},

@@ -135,7 +135,7 @@ class Picked {
   std::byte* base_;
   std::vector<int64_t> index_;
 };
-// There is no such element in a dimension of the buffer.
+// The trap of an index that lies outside of a dimension of the buffer.
 const Instr* no_element(Task& t, const Instr& in, const MemView& view, int axis, int64_t index,
                         std::vector<int64_t> element = {});
 
