@@ -198,7 +198,7 @@ class Kernel:
         return Case(path, about, self.args, self.module(), list(header), output)
 
     def line_with(self, text: str, header=(), nth: int = 1) -> tuple[int, str]:
-        """The nth line of the module that has `text`, behind its number in the file of the case."""
+        """The nth line of the module that has `text`, after its number in the file of the case."""
         lines = self.module().split("\n")
         at = [i for i, line in enumerate(lines) if text in line][nth - 1]
         return 2 + len(header) + len(self.args) + at + 1, lines[at]

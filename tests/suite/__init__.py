@@ -6,7 +6,7 @@ import pathlib
 
 
 def loaded(path):
-    """A script as a module, which no other script of its name stands in the way of."""
+    """A script as a module, also where another script of its name was imported."""
     spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
