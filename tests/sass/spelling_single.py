@@ -268,27 +268,9 @@ def uniform():
         yield one(
             f"uniform.number.{op}", "b32", "b32", f"mov.b32 r2, 0x10003; {op} r1, %u, r2; xor.b32 %0, r1, %1;"
         )
-    for op in [
-        "popc.b32",
-        "brev.b32",
-        "bfind.u32",
-        "bfind.s32",
-        "clz.b32",
-        "not.b32",
-        "neg.s32",
-        "abs.s32",
-        "cvt.s32.s8",
-        "cvt.u32.u16",
-        "cvt.rn.f32.s32",
-        "cvt.rn.f32.u32",
-        "cvt.rzi.s32.f32",
-        "cvt.rmi.u32.f32",
-        "abs.f32",
-        "neg.f32",
-        "rcp.approx.ftz.f32",
-        "ex2.approx.ftz.f32",
-        "cvt.rn.tf32.f32",
-    ]:
+    single = "popc.b32 brev.b32 bfind.u32 bfind.s32 clz.b32 not.b32 neg.s32 abs.s32 cvt.s32.s8"
+    single += " cvt.u32.u16 cvt.rn.f32.s32 cvt.rn.f32.u32 cvt.rzi.s32.f32 cvt.rmi.u32.f32 abs.f32 neg.f32 rcp.approx.ftz.f32 ex2.approx.ftz.f32 cvt.rn.tf32.f32"
+    for op in single.split():
         yield one(f"uniform.{op}", "b32", "b32", f"{op} r1, %u; xor.b32 %0, r1, %1;")
     three = "mad.lo.s32 mad.hi.u32 prmt.b32 shf.l.wrap.b32 shf.r.clamp.b32 bfe.u32 bfe.s32 fma.rn.f32 dp4a.s32.s32 sad.u32 fma.rn.f16x2"
     for op in three.split():
