@@ -186,7 +186,7 @@ def _settled(judged: list[Judged], checked: dict[int, str], strict: bool) -> lis
     """The verdicts where checks of the program have passed, by launch."""
     settled = [*judged]
     for number, by in checked.items():
-        one = judged[number].compared_with("program", f"the program: {by}")
+        one = judged[number].compared_with("program", by)
         settled[number] = one if strict else _accepted(one)
     return settled
 

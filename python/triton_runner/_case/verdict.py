@@ -38,6 +38,7 @@ _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong
 _UNJUDGED = (125, 125)
 # Signals by which a program fails; others come from outside.
 _CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP")
+_SHOWN = 4  # checks of the program that are named
 _HINT = "compare it by an assertion in the program, or by --reference FILE:FUNCTION"
 
 
@@ -173,8 +174,10 @@ class Verdict:
         if self.verdict == NONDETERMINISTIC:
             return [f"the order of atomics decides an output of {_names(self._all(NONDETERMINISTIC))}"]
         if self.verdict == "right":
-            by = {one.compared_by: None for one in self.judged}
-            return [f"the result was compared by {', '.join(by)}"]
+            by: dict[str, dict] = {}
+            for one in self.judged:
+                by.setdefault(one.compared, {})[one.compared_by] = None
+            return [f"the result was compared by {_some(names, kind)}" for kind, names in by.items()]
         if self.verdict == NO_FAULT:
             these = self._all(NO_FAULT)
             of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
@@ -236,6 +239,12 @@ class Judge:
         return judge.judge(
             launch, self.checks, self.strict, self.say, self.assembled, self.costs, [*filter(None, expected)]
         )
+
+
+def _some(names, kind: str) -> str:
+    """What compared results, by name: all, or the first of many."""
+    shown = [*names][:_SHOWN] + [f"{len(names) - _SHOWN} more"] * (len(names) > _SHOWN)
+    return f"{'the program: ' * (kind == 'program')}{', '.join(shown)}"
 
 
 def _and(names) -> str:
