@@ -40,6 +40,20 @@ says verdict: no fault found
 $ verify FILE swallowed
 status 0
 says verdict: no fault found
+$ verify FILE finite
+status 0
+says verdict: no fault found
+$ verify FILE mismatch
+status 0
+says allclose at
+says gave False, and nothing came of it
+says verdict: no fault found
+$ verify FILE failures
+status 0
+says the program: exit at
+$ verify FILE gradient
+status 0
+says the program: assert at
 $ verify FILE never
 status 0
 says verdict: no fault found
@@ -155,6 +169,39 @@ def swallowed(x):
         assert largest(doubled(x), x + x) < 1
     except AssertionError:
         print("wrong")
+
+
+def finite(x):
+    out = doubled(x)
+    assert not out.isnan().any() and torch.isfinite(out).all()
+
+
+def mismatch(x):
+    print("match:", torch.allclose(doubled(x), x))
+
+
+def failures(x):
+    errors = []
+    for scale in (1, 2):
+        errors.append(largest(doubled(x * scale), x * 2 * scale))
+    failed = max(errors) > 1e-3
+    sys.exit(1 if failed else 0)
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return doubled(x)
+
+    @staticmethod
+    def backward(context, gradient):
+        return doubled(gradient.contiguous())
+
+
+def gradient(x):
+    x = x.requires_grad_()
+    Doubled.apply(x).sum().backward()
+    assert (x.grad == 2).all()
 
 
 def never(x):

@@ -22,6 +22,7 @@ from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.typed import as_json, of_json
 from triton_runner._case import ci_checks, comparisons, judge, program
 from triton_runner._case.results import Judged
+from triton_runner._launch import launchers
 from triton_runner._launch.launchers import observing
 from triton_runner._pretend import running
 from triton_runner._settings import devices
@@ -65,7 +66,9 @@ class _Test:
         self.kernels: dict[str, None] = {}
         self.unjudged: list[Unjudged] = []
         self.is_told = 0  # how many of its launches' verdicts were reported
-        self.comparisons = comparisons.Comparisons(selection.compared) if selection else None
+        self.comparisons = (
+            comparisons.Comparisons(selection.compared, selection.differed) if selection else None
+        )
 
     def see(self, call, go) -> None:
         """A launch, which go() does."""
@@ -185,6 +188,7 @@ class Plugin:
         running.prepare(self._options.triton_pretend_cuda)
         self._held.enter_context(observing(self._see))
 
+    @launchers.sees_empty
     def _see(self, call, go) -> None:
         if self._test is None:
             go()

@@ -32,6 +32,9 @@ from triton_runner._pretend.running import Ended
 from triton_runner._settings import devices
 
 _nothing = lambda text: None  # noqa: E731
+_UNCHECKED = (
+    "nothing here checks the result: assert what the program prints, or use --reference FILE:FUNCTION"
+)
 _INTERRUPTED = 130
 # The exit status of each verdict, and with strict.
 _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong": (1, 1)}
@@ -181,7 +184,9 @@ class Verdict:
         if self.verdict == NO_FAULT:
             these = self._all(NO_FAULT)
             of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
-            return [f"nothing here compares the result{of}: {_HINT}"]
+            differed = dict.fromkeys(one.differed_by for one in these if one.differed_by)
+            lines = [f"the program's {by} gave False, and nothing came of it" for by in differed]
+            return [*lines, f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED]
         return [
             f"{one.kernel} could not be judged: {run.level}, {run.how}: {run.why.splitlines()[0]}"
             for one in self._all("unknown") for run in one.not_run[:1]
@@ -285,6 +290,7 @@ def verify(
     judged: list[Judged] = []
     left = Left()
 
+    @launchers.sees_empty
     def see(call: Call, go) -> None:
         if call.is_empty:
             left.empty_launch(call)
