@@ -15,10 +15,11 @@ from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
 from triton_runner._base.levels import MLIR
-from triton_runner._case import atomics, copies, reach, severity
+from triton_runner._case import atomics, copies, reach, rounding, severity
 from triton_runner._case.noise import Noise
 from triton_runner._case.results import Bits, Judged, NotRun, Ran
 from triton_runner._lockstep import lockstep
+from triton_runner._memory import difference as distance
 from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
@@ -215,7 +216,10 @@ class Judging:
             exact = {above, level} == set(MLIR)
             differences = _differences(self.noise, a, b, exact)
             if above == "ttgir" and not all(one.agrees for one in differences):
-                a = self._as_hardware(a, b)
+                hardware = self._as_hardware(a, b)
+                if hardware is not a:
+                    self._rounded(a, hardware)
+                a = hardware
                 differences = _differences(self.noise, a, b, exact)
             unusual = {one.argument for one in differences if not one.agrees}
             while not all(one.agrees for one in differences) and self._perturb():
@@ -242,6 +246,18 @@ class Judging:
             return above
         same = all(array.tobytes() == below.arrays[name].tobytes() for name, array in run.arrays.items())
         return run if same else above
+
+    def _rounded(self, exact: Outcome, hardware: Outcome) -> None:
+        """Notes the outputs that the hardware rounds further from the exact ones than rounding in f32 can."""
+        differences = _differences(self.noise, exact, hardware, False)
+        while not all(one.agrees for one in differences) and self._perturb():
+            differences = _differences(self.noise, exact, hardware, False)
+        product = rounding.product_of_fp8(self.launch.texts["ttgir"])
+        for one in differences:
+            if not one.agrees:
+                size = distance.difference(exact.arrays[one.argument], hardware.arrays[one.argument]).size
+                advice = rounding.ADVICE if product is not None else ""
+                self.findings.rounded(one, size, product, rounding.cause(product), advice)
 
     def compared_with(self, other: Judging) -> list[Bits]:
         """The outputs beside those of a launch that should give the same, at the lowest level of both."""
