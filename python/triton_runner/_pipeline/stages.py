@@ -8,7 +8,7 @@ import re
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import GLIR
-from triton_runner._pipeline import translation
+from triton_runner._pipeline import failures, translation
 from triton_runner._pipeline.guard import death_of_child
 from triton_runner._settings import messages
 from triton_runner._worker import job
@@ -78,10 +78,20 @@ def compile_onward(
         "filename": filename, "inline": translation.has_calls_to_inline(text, level, filename),
         "language": language, "attempt": lambda step: try_llir(step, text, filename, reason),
     }  # fmt: skip
+    reached = [level]
     try:
-        answer = job.run(request)
+        answer = job.run(request, lambda stage: reached.append(stage))
+    except job.NotAssembled as error:
+        refused = fail(error.message, *error.notes)
+        failures.noted(reached[-1], filename, refused)
+        raise refused from None
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
+    except DiagnosticError:
+        raise
+    except Exception as error:
+        failures.noted(reached[-1], filename, error)
+        raise
     for line in answer["notes"]:
         messages.note(line)
     answer["asm"].pop("source", None)  # the text itself, where its TTIR was inlined
