@@ -18,8 +18,10 @@ from triton_runner._base.levels import MLIR
 from triton_runner._case import atomics, copies, reach, rounding, severity
 from triton_runner._case.noise import Noise
 from triton_runner._case.results import Bits, Judged, NotRun, Ran
+from triton_runner._compiler import failures
 from triton_runner._lockstep import lockstep
 from triton_runner._memory import difference as distance
+from triton_runner._pipeline import stages
 from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
@@ -109,7 +111,8 @@ class Judging:
         return run
 
     def cannot(self, level: str, how: str, error) -> None:
-        self.not_run.append(NotRun(level, how, getattr(error, "message", "") or str(error)))
+        why = "\n".join(failures.explained(error)) if isinstance(error, DiagnosticError) else str(error)
+        self.not_run.append(NotRun(level, how, why))
 
     def ended(self, level: str, **settings) -> Outcome | None:
         """Runs the launch to its end. None: it cannot be run, or it trapped, which becomes a finding."""
@@ -322,7 +325,8 @@ def judge(
 ) -> Judged:  # fmt: skip
     """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
     launch = dataclasses.replace(launch, assembled=assembled)
-    return Judging(launch, checks, strict, say, costs=costs).verdict()
+    with stages.apart():
+        return Judging(launch, checks, strict, say, costs=costs).verdict()
 
 
 def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda text: None) -> Judged:
@@ -332,7 +336,8 @@ def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda
     level = level if level in launch.levels else launch.levels[0]
     started = time.perf_counter()
     first = Judging(launch, checks, strict, say, [level])
-    run = first.run(level, checks=",".join(checks))
-    if run is not None and run.trap is not None:
-        return Judging(launch, checks, strict, say).checked()
-    return first.judged(started)
+    with stages.apart():
+        run = first.run(level, checks=",".join(checks))
+        if run is not None and run.trap is not None:
+            return Judging(launch, checks, strict, say).checked()
+        return first.judged(started)

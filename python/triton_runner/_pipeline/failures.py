@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 
+from triton_runner._base.errors import DiagnosticError
+
 # The level of what the front end makes; and what a process is at that runs what was compiled.
 SOURCE, RUNNING = "source", "run"
 
@@ -38,6 +40,20 @@ class Failure:
     def stage(self) -> str:
         """The stage as Triton calls it."""
         return "the front end" if self.level == SOURCE else f"make_{self.level}"
+
+
+class CompilerError(DiagnosticError):
+    """Triton's own stages failed on an IR. failure: where; request: what they were asked for, as
+    compile_onward() takes it."""
+
+    def __init__(self, failure: Failure, release: str, request: dict):
+        what = request["filename"] or "this IR"
+        first = failure.message.splitlines()[0]
+        who = f"the compiler of Triton {release} fails on {what} for {request['target']}"
+        message = f"{who} in {failure.stage}: {first}"
+        super().__init__(f"error: {message}", message=message)
+        self.triton_runner_failure = failure
+        self.request = request
 
 
 def noted(level: str, kernel: str, error: Exception, add: str | None = None) -> None:

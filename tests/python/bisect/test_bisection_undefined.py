@@ -185,7 +185,7 @@ def test_a_race_that_the_compiler_makes_is_its_fault(tmp_path):
     assert {"shuffle": "1"} in said["conditions"] and "leave-out" in said["confirmed_by"]
     assert any("at ttir no order changes it" in note for note in said["notes"])
     race = said["evidence"][0]
-    assert (race["op"], race["line"]) == ("cp.async.cg.shared.global", 8)
+    assert (race["op"], race["line"]) == ("cp.async.cg.shared.global", 9)
 
 
 # The store of one warp, and the load of another: nothing orders the two but a barrier of the kernel's own.

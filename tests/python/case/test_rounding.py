@@ -30,7 +30,7 @@ def test_fp8_sums_in_fewer_bits_are_a_warning():
     (found,) = [finding for finding in judged.findings if finding["check"] == "rounding"]
     assert judged.status == 0 and found["severity"] == "warning" and found["levels"] == ["ptx"]
     assert found["message"].startswith(
-        "the target's tensor cores sum fp8 in fewer bits: 'c' is off by up to 1 %"
+        "the target's tensor cores sum fp8 in fewer bits: 'c' is off by up to 1.3 %"
     )
     assert "max_num_imprecise_acc" in found["text"] and (found["op"], found["line"]) == ("tt.dot", 14)
     exact, rounded = found["evidence"]["numbers"]
