@@ -2,7 +2,7 @@
 
     $ verify FILE allclose
     status 0
-    says the result was compared by the program: allclose at
+    says the result was compared by the program: assert at
     says verdict: right
     $ verify FILE scalar
     status 0

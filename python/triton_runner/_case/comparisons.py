@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import sys
 import weakref
 
 import numpy
 
+from triton_runner._base.ci_files import shown_path
 from triton_runner._base.errors import is_of_library
 from triton_runner._case import overlap, source_checks
 from triton_runner._memory import torch_modes
@@ -222,7 +222,7 @@ def _own(frame):
 
 
 def _shown(check: str, frame) -> str:
-    return f"{check} at {os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return f"{check} at {shown_path(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 class _Lines:

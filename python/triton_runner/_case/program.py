@@ -167,7 +167,7 @@ def unfinished(name: str, told: list, status: int, signal: str, strict: bool) ->
         if isinstance(what, Judged):
             judged.append(what)
         elif isinstance(what, tuple):
-            checked |= dict.fromkeys(*what)
+            checked = {**dict.fromkeys(*what), **checked}
     if signal == "SIGINT":
         ended = running.Ended(status, "interrupted")
     else:
