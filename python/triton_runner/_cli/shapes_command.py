@@ -14,7 +14,7 @@ from triton_runner._settings.options import check_settings, print_json, prints_a
 _OPTIONS = (
     click.option("--shapes", is_flag=True, help="Judge a function, program.py:fn, in other calls."),
     click.option("--reference", default="", help="With --shapes: program.py:fn2, which gives the same."),
-    click.option("--dims", multiple=True, help="With --shapes: M=0..5000, N=64,128, 'x=f32[M, N]'."),
+    click.option("--dims", multiple=True, help="With --shapes: M=0..5000, N=64,128, 'x=f32[M, N]', x=inout."),
     click.option("--vary", default="", help="With --shapes: of sizes,layouts,values,dtypes,huge."),
     click.option(
         "--cases",

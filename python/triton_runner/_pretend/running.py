@@ -26,11 +26,11 @@ from triton_runner._settings import devices
 
 def run_program(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(),
+    look=(), raises: tuple = (),
 ) -> int | None:  # fmt: skip
     """Runs a script or module as __main__ and returns its exit status. A fault of a kernel is shown with its
     line and the line that launched it; whole_traceback: as python shows an exception. look: notes for a
-    kernel's trap."""
+    kernel's trap. raises: exceptions of the program that the caller handles."""
     if not is_module:
         check_program(program)
     prepare(pretend_cuda)
@@ -47,6 +47,8 @@ def run_program(
             return stop.code
         print(stop.code, file=sys.stderr)
         return 1
+    except raises:
+        raise
     except BaseException as error:  # printed as python prints it, without our own frames
         frames = error.__traceback__
         error = _of_number_as_grid(error) or error
