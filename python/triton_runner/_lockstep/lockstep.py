@@ -251,7 +251,7 @@ class _Run:
         """The kernel as it ran."""
         outcome = self.launch.run(self.level, self.name, device=self.device, record=record, **self.settings)
         self.error = str(outcome.trap).splitlines()[0] if outcome.trap else None
-        self.outputs = outcome.arrays
+        self.outputs = dict(outcome.arrays)
         return outcome.kernel
 
 
