@@ -34,6 +34,10 @@ class Pages:
             if start + data.nbytes > low:
                 yield start, data
 
+    def of(self, part: Part) -> list[int]:
+        """What stands for the bytes of a part: what has the same number is the same."""
+        return [id(data) for _, data in self.touching(part.low, part.high)]
+
     def read(self, base: numpy.ndarray, low: int, high: int) -> numpy.ndarray:
         """A copy of these bytes of the block."""
         out = base[low:high].copy()
@@ -115,8 +119,10 @@ class Contents:
         return numpy.ndarray(part.shape, view.type, data, part.offset - part.low, steps)
 
     def pair(self, name: str, other: Contents) -> Pair:
-        """An argument as it is here and in another Contents of the same memory."""
-        return Pair.of_contents(self.views[name], self, other)
+        """An argument as it is here and in another Contents."""
+        if self.base is other.base:
+            return Pair.of_contents(self.views[name], self, other)
+        return Pair.of_arrays(self.array(name), other.array(name))
 
     @functools.cached_property
     def hashes(self) -> dict[str, str]:
@@ -228,9 +234,7 @@ class Pair:
 
         def parts():
             for part in parts_of(view) if mine is not theirs else ():
-                if [id(d) for _, d in mine.touching(part.low, part.high)] != [
-                    id(d) for _, d in theirs.touching(part.low, part.high)
-                ]:
+                if mine.of(part) != theirs.of(part):
                     yield part.start, a.part(view, part), b.part(view, part)
 
         return cls(view.shape, view.type, parts, lambda: (a.part(view, part) for part in parts_of(view)))
