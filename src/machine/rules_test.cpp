@@ -58,31 +58,6 @@ TEST(two_accesses_race_if_one_changes_what_the_other_sees) {
   }
 }
 
-TEST(a_history_keeps_what_was_touched_long_ago) {
-  History history;
-  constexpr uint64_t kPages = 10000, kBytes = 1024;
-  const auto writers = [&](uint64_t page, uint64_t at, uint64_t bytes) {
-    std::vector<uint32_t> all;
-    history.each(page * kBytes + at, bytes, [&](Cell& cell, uint64_t, uint64_t) { all.push_back(cell.writer); });
-    return all;
-  };
-  for (uint64_t page = 0; page < kPages; ++page)
-    history.each(page * kBytes, kBytes, [&](Cell& cell, uint64_t, uint64_t) {
-      cell.settle(static_cast<uint32_t>(page + 1));
-    });
-  history.each(3 * kBytes + 5, 1, [](Cell& cell, uint64_t, uint64_t) { cell.settle(9); });  // finer than words
-  for (uint64_t i = 0; i < 256; ++i)
-    history.each(4 * kBytes + 4 * i, 4, [&](Cell& cell, uint64_t, uint64_t) {
-      cell.settle(static_cast<uint32_t>(i));  // no two are equal
-    });
-  for (uint64_t page = 5; page < kPages; ++page)
-    for (uint32_t writer : writers(page, 0, kBytes)) CHECK_EQ(uint64_t{writer}, page + 1);
-  CHECK_EQ(writers(3, 0, 8).size(), size_t{8});
-  CHECK_EQ(writers(3, 5, 1)[0], 9u);
-  CHECK_EQ(writers(3, 6, 1)[0], 4u);
-  for (uint32_t i = 0; i < 256; ++i) CHECK_EQ(writers(4, 4 * i, 4)[0], i);
-}
-
 TEST(a_fence_makes_known_what_came_before_it) {
   Agent writer{1}, reader{2};
   const Record write{writer.id, writer.time, Act::kWrite};

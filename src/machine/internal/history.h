@@ -19,7 +19,6 @@ struct Cell {
   uint32_t readers[2] = {};  // since then, not ordered with each other
   uint32_t atomics[2] = {};  // the last ones, of different agents
 
-  bool operator==(const Cell&) const = default;
   // Nothing needs to be remembered but this write.
   void settle(uint32_t record) { *this = {record, record}; }
   void add_reader(uint32_t record, const auto& unordered) { remember(readers, record, unordered); }
@@ -61,9 +60,7 @@ struct Cell {
   }
 };
 
-// Cells of 1, 2 or 4 bytes, made when they are first touched: a page has the size of its smallest access. The pages that
-// were touched lately have them all; of the others runs of equal cells are kept, so that a history takes a fifth of the
-// memory that a launch goes through in order, and not six times as much.
+// Cells of 1, 2 or 4 bytes, made when they are first touched: a page has the size of its smallest access.
 class History {
  public:
   // f(cell, address of it, bytes of it) for the cells of [address, address + bytes).
@@ -80,51 +77,23 @@ class History {
   }
   void clear() {
     pages_.clear();
-    open_.clear();
     last_ = nullptr;
   }
 
  private:
   static constexpr uint64_t kPage = 1024;
-  static constexpr size_t kOpen = 4096;  // pages with all their cells
-  struct Run {
-    Cell cell;
-    uint32_t count;
-  };
   struct Page {
     uint64_t base;
     int shift;
     std::vector<Cell> cells;
-    std::vector<Run> runs{};  // where there are no cells
-
-    void pack() {
-      for (const Cell& cell : cells)
-        if (!runs.empty() && runs.back().cell == cell)
-          ++runs.back().count;
-        else
-          runs.push_back({cell, 1});
-      if (2 * runs.size() < cells.size()) {
-        cells = {};
-        runs.shrink_to_fit();
-      } else {
-        runs = {};
-      }
-    }
-    void unpack() {
-      for (const Run& run : runs) cells.insert(cells.end(), run.count, run.cell);
-      runs = {};
-    }
   };
 
   Page& page_of(uint64_t address, uint64_t bytes) {
     const uint64_t base = address - address % kPage;
     if (!last_ || last_->base != base) {
-      std::unique_ptr<Page>& page = pages_[base];
-      if (!page)
-        open(page = std::make_unique<Page>(Page{base, 2, std::vector<Cell>(kPage / 4)}));
-      else if (page->cells.empty())
-        open(page);
-      last_ = page.get();
+      std::unique_ptr<Page>& made = pages_[base];
+      if (!made) made = std::make_unique<Page>(Page{base, 2, std::vector<Cell>(kPage / 4)});
+      last_ = made.get();
     }
     const uint64_t unit = address | bytes;
     const int shift = unit & 1 ? 0 : unit & 2 ? 1 : 2;
@@ -136,18 +105,8 @@ class History {
     }
     return *last_;
   }
-  // In the place of the page that was opened first.
-  void open(const std::unique_ptr<Page>& page) {
-    if (page->cells.empty()) page->unpack();
-    if (open_.size() < kOpen) return open_.push_back(page.get());
-    Page*& oldest = open_[next_++ % kOpen];
-    oldest->pack();
-    oldest = page.get();
-  }
 
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
-  std::vector<Page*> open_;
-  size_t next_ = 0;
   Page* last_ = nullptr;
 };
 
