@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
+from collections.abc import Mapping
 
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
@@ -56,13 +57,15 @@ def checks_of(names: str | None) -> tuple:
 
 class Judging:
     """The judgement of one launch: all its runs, and the findings of each. levels: those that run;
-    costs(launch): what it is sure to lose time to (_profile/costs.py)."""
+    costs(launch): what it is sure to lose time to (_profile/costs.py); expected: what references give for it
+    (references.Expected)."""
 
     def __init__(
         self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, levels=None,
-        costs=None,
+        costs=None, expected=(),
     ):  # fmt: skip
         self.launch, self.checks, self.say, self._costs = launch, tuple(checks), say, costs
+        self._expected = expected
         self.levels = launch.levels if levels is None else levels
         self.findings = severity.Findings(strict)
         self.runs: list[Ran] = []
@@ -81,6 +84,7 @@ class Judging:
         self.other_timings()
         self.on_gpu()
         self.between_levels()
+        self.with_references()
         self.lost_time()
         return self.judged(started)
 
@@ -95,10 +99,17 @@ class Judging:
     def judged(self, started: float) -> Judged:
         """What was found since then."""
         it, seconds = self.launch, round(time.perf_counter() - started, 3)
-        return Judged(
+        judged = Judged(
             it.name, list(it.grid), it.target, list(self.levels), [*self.findings], self.bits, self.runs,
-            self.not_run, seconds,
+            self.not_run, seconds, self._written(),
         ).settled()  # fmt: skip
+        if self.plain and self._expected:
+            return judged.compared_with("reference", ", ".join(expected.by for expected in self._expected))
+        return judged
+
+    def _written(self) -> list[str]:
+        """The arguments that hold something else after a run."""
+        return list(dict.fromkeys(name for run in self.plain.values() for name in run.contents.hashes))
 
     # --- runs
 
@@ -282,17 +293,28 @@ class Judging:
         run = self.run("ttgir", numerics="hardware")
         return above if run is None or run.trap or run.differing(below) else run
 
+    def with_references(self) -> None:
+        """Compares what each level leaves in the arguments with what the references leave there."""
+        for expected in self._expected:
+            for run in self.plain.values():
+                for one in self._beside(expected.arrays, run):
+                    if not one.agrees:
+                        message = f"{expected.by} gives another result"
+                        self.findings.difference("reference", one, run, message)
+
     def compared_with(self, other: Judging) -> list[Bits]:
         """The outputs beside those of a launch that should give the same, at the lowest level of both."""
         level = [level for level in other.plain if level in self.plain][-1]
         a, b = other.plain[level], self.plain[level]
-        if a.arrays.keys() != b.arrays.keys():
-            return []
-        pairs = {name: Pair.of_arrays(array, b.arrays[name]) for name, array in a.arrays.items()}
-        differences = _compared(self.noise, pairs, False)
-        while not all(one.agrees for one in differences) and self._perturb():
-            differences = _compared(self.noise, pairs, False)
-        return differences
+        return self._beside(a.arrays, b) if a.arrays.keys() == b.arrays.keys() else []
+
+    def _beside(self, arrays: Mapping, run: Outcome) -> list[Bits]:
+        """How arguments that should hold `arrays` differ from those after a run."""
+        pairs = {name: Pair.of_arrays(array, run.arrays[name]) for name, array in arrays.items()}
+        found = _compared(self.noise, pairs, False)
+        while not all(one.agrees for one in found) and self._perturb():
+            found = _compared(self.noise, pairs, False)
+        return found
 
     def hold(self) -> None:
         """Makes the outputs, for compared_with(): the memory of the launch is about to change."""
@@ -355,11 +377,11 @@ def _compared(noise: Noise, pairs: dict[str, Pair], exact: bool) -> list[Bits]:
 
 def judge(
     launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False,
-    costs=None,
+    costs=None, expected=(),
 ) -> Judged:  # fmt: skip
     """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
     launch = dataclasses.replace(launch, assembled=assembled)
-    return Judging(launch, checks, strict, say, costs=costs).verdict()
+    return Judging(launch, checks, strict, say, costs=costs, expected=expected).verdict()
 
 
 def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda text: None) -> Judged:

@@ -12,7 +12,7 @@ from triton_runner._case.results import NONDETERMINISTIC, Bits, Finding
 # These may be intended: infinities in computations, NaNs in inputs, and hints that wrap-around breaks without
 # any effect on a result.
 _MAY_BE_MEANT = {"inf", "nanload", "hints"}
-# A program may want these in its outputs, if its own check passes.
+# A program may want these in its outputs, if its own check of them passes.
 _MAY_BE_WANTED = {"nan", "zerodiv"}
 DECIDED = ", as the launch is wrong already"
 _PLACE = ("file", "line", "column", "op", "program", "element", "iterations", "argument", "place", "notes")
@@ -151,14 +151,14 @@ class Findings(list):
         self[-1] = self[-1].saying(str(value), **more)
 
 
-def accepted(findings: list[Finding]) -> list[Finding] | None:
-    """The findings if the program's own check passes: a NaN or a division by 0 that all levels agree on is
-    then a warning. None: there is no such finding."""
+def accepted(findings: list[Finding], by: str) -> list[Finding] | None:
+    """The findings if a check of the program's own compared the result and passed: a NaN or a division by 0
+    that all levels agree on is then a warning. by: the check. None: there is no such finding."""
     faults = [finding for finding in findings if finding.is_fault]
     meant = [finding for finding in faults if finding.check in _MAY_BE_WANTED]
     if not meant or any(finding.check == "levels" for finding in faults):
         return None
-    why = "every level leaves it alike, and the program's own check passes"
+    why = f"every level leaves it alike, and the program's own check passes ({by})"
     return [finding.warned(why) if finding in meant else finding for finding in findings]
 
 
