@@ -28,6 +28,7 @@ RULES = {
     "compared": "Nothing compares the result of the launch.",
     "levels": "A level of the compilation gives another result than the one above it.",
     "drift": "Levels differ, as far as rounding explains.",
+    "rounding": "The target's hardware rounds a result far from the exact one.",
     "tail": "A store of TMA writes past the end of a dimension.",
     "copies": "Threads that hold one element hold different values of it.",
     "conflicts": "Bank conflicts of shared memory that bind the launch.",

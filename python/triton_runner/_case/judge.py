@@ -16,11 +16,14 @@ from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
 from triton_runner._base.levels import MLIR
-from triton_runner._case import atomics, copies, reach, severity
+from triton_runner._case import atomics, copies, reach, rounding, severity
 from triton_runner._case.noise import Noise
 from triton_runner._case.results import Bits, Judged, NotRun, Ran
+from triton_runner._compiler import failures
 from triton_runner._lockstep import lockstep
+from triton_runner._memory import difference as distance
 from triton_runner._memory.contents import Pair
+from triton_runner._pipeline import stages
 from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
@@ -134,7 +137,8 @@ class Judging:
         return run
 
     def cannot(self, level: str, how: str, error) -> None:
-        self.not_run.append(NotRun(level, how, getattr(error, "message", "") or str(error)))
+        why = "\n".join(failures.explained(error)) if isinstance(error, DiagnosticError) else str(error)
+        self.not_run.append(NotRun(level, how, why))
 
     def ended(self, level: str, **settings) -> Outcome | None:
         """Runs the launch to its end. None: it cannot be run, or it trapped, which becomes a finding."""
@@ -264,7 +268,10 @@ class Judging:
             exact = {above, level} == set(MLIR)
             differences = _differences(self.noise, a, b, exact)
             if above == "ttgir" and not all(one.agrees for one in differences):
-                a = self._as_hardware(a, b)
+                hardware = self._as_hardware(a, b)
+                if hardware is not a:
+                    self._rounded(a, hardware)
+                a = hardware
                 differences = _differences(self.noise, a, b, exact)
             unusual = {one.argument for one in differences if not one.agrees}
             while not all(one.agrees for one in differences) and not is_decided and self._perturb():
@@ -292,6 +299,15 @@ class Judging:
             return above
         run = self.run("ttgir", numerics="hardware")
         return above if run is None or run.trap or run.differing(below) else run
+
+    def _rounded(self, exact: Outcome, hardware: Outcome) -> None:
+        """Notes the outputs that the hardware rounds further from the exact ones than rounding in f32 can."""
+        product = rounding.product_of_fp8(self.launch.texts["ttgir"])
+        for one in self._beside({name: exact.arrays[name] for name in exact.differing(hardware)}, hardware):
+            if not one.agrees:
+                size = distance.difference(exact.arrays[one.argument], hardware.arrays[one.argument]).size
+                advice = rounding.ADVICE if product is not None else ""
+                self.findings.rounded(one, size, product, rounding.cause(product), advice)
 
     def with_references(self) -> None:
         """Compares what each level leaves in the arguments with what the references leave there."""
@@ -381,7 +397,8 @@ def judge(
 ) -> Judged:  # fmt: skip
     """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
     launch = dataclasses.replace(launch, assembled=assembled)
-    return Judging(launch, checks, strict, say, costs=costs, expected=expected).verdict()
+    with stages.apart():
+        return Judging(launch, checks, strict, say, costs=costs, expected=expected).verdict()
 
 
 def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda text: None) -> Judged:
@@ -391,7 +408,8 @@ def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda
     level = level if level in launch.levels else launch.levels[0]
     started = time.perf_counter()
     first = Judging(launch, checks, strict, say, [level])
-    run = first.run(level, checks=",".join(checks))
-    if run is not None and run.trap is not None:
-        return Judging(launch, checks, strict, say).checked()
-    return first.judged(started)
+    with stages.apart():
+        run = first.run(level, checks=",".join(checks))
+        if run is not None and run.trap is not None:
+            return Judging(launch, checks, strict, say).checked()
+        return first.judged(started)

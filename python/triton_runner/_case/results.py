@@ -185,7 +185,12 @@ class Judged:
             for bits in self.bits
             if not bits.bits_equal and bits.agrees
         ]
-        lines += [f"  not run: {o.level}, {o.how}: {o.why.splitlines()[0]}" for o in self.not_run]
+        alike: dict[tuple, list[str]] = {}
+        for other in self.not_run:
+            alike.setdefault((other.how, other.why), []).append(other.level)
+        for (how, why), levels in alike.items():
+            first, *rest = why.splitlines()
+            lines += [f"  not run: {', '.join(levels)}, {how}: {first}", *(f"    {line}" for line in rest)]
         return "\n".join(lines)
 
 

@@ -123,6 +123,21 @@ class Findings(list):
         finding = _of_difference(check, bits, [run.level], run.how, message)
         return self._note(finding, lambda other: (other.check, other.argument) == (check, bits.argument))
 
+    def rounded(self, bits: Bits, size: float, product, cause: str, advice: str) -> None:
+        """Adds a result that the target rounds far from the exact one. size: relative to the largest element;
+        product: the op that sums."""
+        exact, hardware = bits.numbers
+        message = f"{cause}: {bits.argument!r} is off by up to {size * 100:.2g} % of its largest element"
+        text = f"{message}; element {bits.element} is {hardware}, and {exact} where sums are exact\n{advice}"
+        place = {} if product is None else {"op": product.name, "column": product.location.column or None}
+        at = ("", 0) if product is None else (product.location.file or "", product.location.line or 0)
+        self.add(
+            Finding(
+                "rounding", "warning", ["ptx"], "rounding", message, *at, bits.argument, text, evidence=bits,
+                why='numerics="hardware" gives at TTGIR the bits of the PTX', **place,
+            )
+        )  # fmt: skip
+
     def tail(self, bits: Bits, run: Outcome) -> None:
         """The PTX writes more than the level above, as the hardware does."""
         self.difference("tail", bits, run, "stores of TMA write past the end of dimension 0")
