@@ -43,18 +43,19 @@ class Ended:
 
 def run_program(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(),
+    look=(), raises: tuple = (),
 ) -> int:  # fmt: skip
     """Runs a script or module as __main__ and returns its exit status: ended(), for who asks no more."""
-    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look).status
+    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look, raises).status
 
 
 def ended(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(),
+    look=(), raises: tuple = (),
 ) -> Ended:  # fmt: skip
     """Runs a script or module as __main__. A fault of a kernel is shown with its line and the line that
-    launched it; whole_traceback: as python shows an exception. look: notes for a kernel's trap."""
+    launched it; whole_traceback: as python shows an exception. look: notes for a kernel's trap.
+    raises: exceptions of the program that the caller handles."""
     if not is_module:
         check_program(program)
     prepare(pretend_cuda)
@@ -72,6 +73,8 @@ def ended(
             return Ended((stop.code or 0) & 255, "exited", **at)
         print(stop.code, file=sys.stderr)
         return Ended(1, "exited", message=str(stop.code), **at)
+    except raises:
+        raise
     except BaseException as error:  # printed as python prints it, without our own frames
         return _raised(error, pretend_cuda, whole_traceback, look)
     return Ended(0)
