@@ -86,7 +86,8 @@ def two(shape=(3000, 1000), dtype="f32", places=()):
         view.of(now)[place] = 1
     views = {"x": view}
     pages = held(now, contents.changed(data, now))
-    return Contents(views, [data], [Pages()]), Contents(views, [data], [pages])
+    base = [data]
+    return Contents(views, base, [Pages()]), Contents(views, base, [pages])
 
 
 def test_only_parts_that_differ_are_looked_at():
@@ -119,11 +120,10 @@ def test_a_comparison_by_parts_is_that_of_whole_arrays(exact):
     far[2500, 3] += 5
 
     def both(x, y):
-        data, views = x.view(numpy.uint8).ravel(), {"x": view}
-        held_ = [held(array.view(numpy.uint8).ravel(), [(0, array.nbytes)]) for array in (x, y)]
-        return Pair.of_arrays(x, y), Contents(views, [data], [held_[0]]).pair(
-            "x", Contents(views, [data], [held_[1]])
-        )
+        base, views = [x.view(numpy.uint8).ravel()], {"x": view}
+        pages = [held(array.view(numpy.uint8).ravel(), [(0, array.nbytes)]) for array in (x, y)]
+        first, other = (Contents(views, base, [one]) for one in pages)
+        return Pair.of_arrays(x, y), first.pair("x", other)
 
     found = []
     for number in (0, 1):
