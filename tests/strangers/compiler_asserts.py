@@ -1,5 +1,5 @@
-"""A compiler that stops at an assertion of its own, planted here: eight of 34 public reports have one. That is no
-verdict on the kernel, and no traceback.
+"""A compiler that stops at an assertion of its own, planted here: eight of 34 public reports have one. It is
+no verdict on the kernel, and no traceback.
 
     $ verify FILE
     status 125

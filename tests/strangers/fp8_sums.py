@@ -1,5 +1,5 @@
-"""A product of fp8 whose sums the tensor cores of sm_89 keep in 14 bits (triton#5065): no level is at fault, and
-the result is 1 % off.
+"""A product of fp8 whose sums the tensor cores of sm_89 keep in 14 bits (triton#5065): no level is at fault,
+and the result is 1 % off.
 
     $ verify --target cuda:89 FILE
     status 0

@@ -1,5 +1,5 @@
-"""A kernel that the front end does not take, in a helper that it calls: the line is shown with a caret, and no
-traceback of Triton.
+"""A kernel that the front end does not take, in a helper that it calls: the line is shown with a caret, and
+no traceback of Triton.
 
     $ verify FILE
     status 1
