@@ -45,19 +45,20 @@ class Ended:
 
 def run_program(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(), explained=lambda error: [],
+    look=(), raises: tuple = (), explained=lambda error: [],
 ) -> int:  # fmt: skip
     """Runs a script or module as __main__ and returns its exit status: ended(), for who asks no more."""
-    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look, explained).status
+    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look, raises, explained).status
 
 
 def ended(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(), explained=lambda error: [],
+    look=(), raises: tuple = (), explained=lambda error: [],
 ) -> Ended:  # fmt: skip
     """Runs a script or module as __main__. A fault of a kernel is shown with its line and the line that
     launched it, and a kernel that was not compiled with the lines of explained(error); whole_traceback: as
-    python shows an exception. look: notes for a kernel's trap."""
+    python shows an exception. look: notes for a kernel's trap. raises: exceptions of the program that the
+    caller handles."""
     if not is_module:
         check_program(program)
     prepare(pretend_cuda)
@@ -75,6 +76,8 @@ def ended(
             return Ended((stop.code or 0) & 255, "exited", **at)
         print(stop.code, file=sys.stderr)
         return Ended(1, "exited", message=str(stop.code), **at)
+    except raises:
+        raise
     except BaseException as error:  # printed as python prints it, without our own frames
         return _raised(error, pretend_cuda, whole_traceback, look, explained(error))
     return Ended(0)
