@@ -195,7 +195,8 @@ def _place(value) -> tuple | None:
     if isinstance(value, numpy.ndarray):
         while isinstance(value.base, numpy.ndarray):
             value = value.base
-        return value.__array_interface__["data"][0], weakref.ref(value)
+        array = weakref.ref(value)
+        return value.__array_interface__["data"][0], lambda: array() is not None
     if not hasattr(value, "untyped_storage"):
         return None
     from torch.multiprocessing.reductions import StorageWeakRef

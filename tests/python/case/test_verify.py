@@ -334,6 +334,41 @@ def test_how_far_down_amds_targets_are_judged():
     assert "judged down to ttgir: llir, amdgcn and hsaco of hip:gfx942 did not run" in str(found)
 
 
+NUMPY = """
+import numpy, sys, triton_runner, triton.language as tl
+
+@triton_runner.jit
+def double(x, out, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), tl.load(x + tl.arange(0, N)) * 2)
+
+def doubled(x):
+    out = numpy.zeros_like(x)
+    double[(1,)](x, out, N=64)
+    return out
+
+x = numpy.ones(64, numpy.float32)
+y = doubled(doubled(x))
+if sys.argv[1] == "check":
+    numpy.testing.assert_array_equal(y, x * 4)
+elif sys.argv[1] == "error":
+    error = abs(y - 4 * x).max()
+    if error > 0: raise SystemExit(1)
+elif sys.argv[1] == "input":
+    assert (x == 1).all()
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict"),
+    [("check", "right"), ("error", "right"), ("input", "no fault found"), ("", "no fault found")],
+)
+def test_arrays_of_numpy_are_followed_by_their_names(tmp_path, how, verdict):
+    (tmp_path / "program.py").write_text(NUMPY)
+    answer = warm.invoke("verify", "--json", tmp_path / "program.py", how)
+    found = json.loads(answer.stdout)
+    assert (answer.exit_code, found["verdict"]) == (0, verdict), answer.output
+
+
 def test_what_is_refused():
     with pytest.raises(DiagnosticError, match="unknown check 'nans'"):
         triton_runner.verify(twice, [], {}, grid=(1,), checks=("nans",))
