@@ -391,6 +391,11 @@ def test_comparison_by_the_table_then_by_opinions():
     assert "element [1] is 1.5 and should be 1" in compared.compare({"r": want}, {"r": far}, opinions)
     exact = compared.Opinions({"f32"}, lambda: {"r": np.float64([1000, 1.4, 2])}, lambda: [])
     assert compared.compare({"r": want}, {"r": far}, exact) == ""
+    masked = np.float32([-np.inf, 1e30])  # what is to be infinite is no overflow
+    infinite = compared.Opinions({"f32"}, lambda: {"r": masked.astype(np.float64)}, list)
+    text = compared.compare({"r": masked}, {"r": np.float32([0, 1e30])}, infinite)
+    assert "element [0] is 0 and should be -inf" in text
+    assert compared.compare({"r": masked}, {"r": masked}, infinite) == ""
     moved = compared.Opinions({"f32"}, lambda: None, lambda: [{"r": far + np.float32([0, 0.4, 0])}])
     assert compared.compare({"r": want}, {"r": far}, moved) == ""
     assert "the shape (3,)" in compared.compare({"r": want[:2]}, {"r": want}, opinions)
