@@ -30,6 +30,7 @@ def test_spellings_that_have_been_refused_once():
     assert int(instructions) >= 2 and int(kernels) >= 100, said
 
 
+@pytest.mark.long
 def test_a_sample_of_spellings():
     day = datetime.date.today().toordinal()
     assert int(re.match(r"(\d+) of", run("--seed", day, "--limit", 40))[1]) > 0
