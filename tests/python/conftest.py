@@ -64,7 +64,7 @@ SHARE = [
 MACHINE = [
     "test_sass_releases", "test_sass_pairs", "test_hazards", "test_differential", "test_amd_launch",
     "test_bisection_llvm", "test_bisection_undefined", "test_assemble", "test_source_map",
-    "test_machine_registers", "test_machine_code_is_reported_as_its_ptx_is", "test_spellings",
+    "test_machine_registers", "test_machine_code_is_reported_as_its_ptx_is",
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.long  # the first run asks ptxas which of 29,000 instructions it takes
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -30,13 +31,11 @@ def test_spellings_that_have_been_refused_once():
     assert int(instructions) >= 2 and int(kernels) >= 100, said
 
 
-@pytest.mark.long
 def test_a_sample_of_spellings():
     day = datetime.date.today().toordinal()
     assert int(re.match(r"(\d+) of", run("--seed", day, "--limit", 40))[1]) > 0
 
 
-@pytest.mark.long
 def test_many_spellings():
     day = datetime.date.today().toordinal()
     assert int(re.match(r"(\d+) of", run("--seed", day, "--limit", 500))[1]) > 0
