@@ -25,11 +25,12 @@ struct Part {
 
 // Arithmetic of integers on registers d, a, b, c. check="overflow" asks by how much the result is not exact.
 struct Exact {
-  machine::ExactFn rule = nullptr;  // null: not followed, and taken for exact
-  machine::ExactFn then = nullptr;  // of the result of the first two operands, and the third
-  std::array<uint8_t, 3> widths{};  // bits
-  uint8_t width = 0;                // of the result
-  int predicate = 0;                // of a comparison
+  machine::ExactFn rule = nullptr;    // null: not followed, and taken for exact
+  machine::ExactFn then = nullptr;    // of the result of the first two operands, and the third
+  std::array<uint8_t, 3> widths{};    // bits
+  uint8_t width = 0;                  // of the result
+  std::array<__int128, 3> surplus{};  // of operands that are constants (machine::Integer)
+  int predicate = 0;                  // of a comparison
   bool jumps = false;
   // Numbers that go through shared memory or to another thread, and what the rule makes of all those of a warp.
   enum class Moves : uint8_t { kNothing, kLoad, kStore, kShuffle, kCombine } moves = Moves::kNothing;
