@@ -1,12 +1,12 @@
 """The same attention with the diagonal: each row has a largest score that is a number. Scores that the mask
 leaves out are -inf, and exp(-inf) is 0: no check has anything to say.
 
-$ verify FILE
-status 0
-never nan at
-$ run --device cpu --check nan,inf FILE
-status 0
-never not a number
+    $ verify FILE
+    status 0
+    never nan at
+    $ run --device cpu --check nan,inf FILE
+    status 0
+    never not a number
 """
 
 import torch

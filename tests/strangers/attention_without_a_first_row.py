@@ -1,16 +1,16 @@
 """Causal attention that leaves the diagonal out: the first row sees no key, its largest score is -inf, and
 -inf - -inf is not a number. That row of the result is NaN, and nothing in the program compares the result.
 
-$ verify FILE
-status 1
-says nan at ttir
-says verdict: wrong
-$ verify --strict FILE
-status 1
-says verdict: wrong
-$ run --device cpu --check nan,inf FILE
-status 1
-says not a number in arith.subf
+    $ verify FILE
+    status 1
+    says nan at ttir
+    says verdict: wrong
+    $ verify --strict FILE
+    status 1
+    says verdict: wrong
+    $ run --device cpu --check nan,inf FILE
+    status 1
+    says not a number in arith.subf
 """
 
 import torch

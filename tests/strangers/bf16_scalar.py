@@ -1,13 +1,13 @@
 """A number for a parameter that is annotated as bfloat16 (triton#6176): Triton's launcher passes the upper
 half of its f32, cut off and not rounded. The program expects what a GPU gets.
 
-$ verify FILE
-status 0
-never verdict: wrong
-$ run --device cpu --level ttgir FILE
-status 0
-$ run --device cpu --level ptx FILE
-status 0
+    $ verify FILE
+    status 0
+    never verdict: wrong
+    $ run --device cpu --level ttgir FILE
+    status 0
+    $ run --device cpu --level ptx FILE
+    status 0
 """
 
 import numpy

@@ -2,12 +2,12 @@
 * columns, in 64 bits. At PTX, LLVM computes (row + 0xffffffffffffff) << 7, whose upper bits the shift drops:
 no address overflows.
 
-$ run --device cpu --level ptx --check overflow FILE
-status 0
-never overflow
-$ verify FILE
-status 0
-never overflow at
+    $ run --device cpu --level ptx --check overflow FILE
+    status 0
+    never overflow
+    $ verify FILE
+    status 0
+    never overflow at
 """
 
 import torch

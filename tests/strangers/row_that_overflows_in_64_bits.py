@@ -1,13 +1,13 @@
 """The same rows, but the number of the first one is a product that does not fit into 32 bits. It is widened
 too late, so that the address is wrong, at each level.
 
-$ run --device cpu --level ttir --check overflow FILE
-status 1
-says integer overflow
-$ run --device cpu --level ptx --check overflow FILE
-status 1
-says integer overflow
-says which does not fit into 32 bits
+    $ run --device cpu --level ttir --check overflow FILE
+    status 1
+    says integer overflow
+    $ run --device cpu --level ptx --check overflow FILE
+    status 1
+    says integer overflow
+    says which does not fit into 32 bits
 """
 
 import torch
