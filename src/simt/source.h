@@ -18,9 +18,11 @@ struct Part {
   uint32_t of = 0;                           // the line of the PTX; 0: a function that the assembler added
   std::vector<std::vector<uint32_t>> reads;  // of each operand, the places of its registers
   std::vector<uint32_t> writes;              // of 32 bits
-  bool takes_divisor = false;                // what it reads divides integers
-  bool moves = false;                        // it gives one of its operands
-  bool calls = false;                        // such a function
+  // Registers of the warp, UR and UP: their places and bytes.
+  std::vector<std::pair<uint32_t, uint32_t>> uniform_reads, uniform_writes;
+  bool takes_divisor = false;  // what it reads divides integers
+  bool moves = false;          // it gives one of its operands
+  bool calls = false;          // such a function
 };
 
 // Arithmetic of integers on registers d, a, b, c. check="overflow" asks by how much the result is not exact.

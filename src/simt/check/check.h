@@ -110,6 +110,9 @@ class Checks {
   bool substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapKind kind,
                    const std::string& message);
   void put_number(std::byte* at, uint32_t bytes);
+  // Races for a warp's uniform registers, at machine code (uniform.cpp).
+  void uniform_before(Exec& x, const Instr& in);
+  void uniform_after(const Exec& x, const Instr& in);
   // The check of integer divisions by zero. The result may overwrite the divisor.
   void division_before(const Exec& x, const Instr& in);
   void division_after(Exec& x, const Instr& in);
