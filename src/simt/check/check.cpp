@@ -386,6 +386,7 @@ void Checks::before(Exec& x, const Instr& in) {
   if (nan_) nan_before(x, in);
   if (zero_division_) division_before(x, in);
   if (overflow_) overflow_before(x, in);
+  if (race_) uniform_before(x, in);
   const Source::Meets meets = source_of(in).meets;
   if (race_ && source_of(in).fences_proxy) proxy_fence(x);
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterWaits) return;
@@ -429,6 +430,7 @@ void Checks::after(Exec& x, const Instr& in) {
   if (zero_division_) division_after(x, in);
   if (overflow_) overflow_after(x, in);
   if (nan_ || zero_division_) part_after(x, in);
+  if (race_) uniform_after(x, in);
   const Source::Meets meets = source_of(in).meets;
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterArrives) return;
   State& s = of(x);

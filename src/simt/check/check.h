@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <triton_runner/machine/badness.h>
 #include <triton_runner/machine/history.h>
 #include <triton_runner/machine/unwritten.h>
 
@@ -86,13 +87,14 @@ class Checks {
   // The NaN check. nan_before() keeps the operands, because the result may overwrite one of them.
   void nan_before(const Exec& x, const Instr& in);
   void nan_after(Exec& x, const Instr& in);
-  bool bad(double value) const;
+  machine::Badness badness(double value) const;
   // The same of machine code (parts.cpp): before and after each instruction, once the operands are looked at. part_uses():
   // it reads a marked number of another instruction of the program (a trap).
   struct Mark {
     const Instr* maker = nullptr;
     std::string message;
     exec::TrapKind kind = exec::TrapKind::kNan;
+    machine::Badness badness = machine::Badness::kNotANumber;
     num::Type type{};
   };
   void part_before(const Exec& x, const Instr& in);
@@ -100,21 +102,27 @@ class Checks {
   void part_after(const Exec& x, const Instr& in);
   void part_writes(const Exec& x, const Instr& in, uint32_t lane, const Mark* mark);  // null: not marked
   const Mark* mark_of(const Exec& x, State& s, std::span<const uint32_t> places, uint32_t lane) const;
-  bool holds_bad(const Exec& x, std::span<const uint32_t> places, num::Type type, uint32_t lane) const;
+  machine::Badness worst_of(const Exec& x, std::span<const uint32_t> places, num::Type type,
+                            uint32_t lane) const;
   // The instruction, or the call of the function that the assembler has put it into.
   const Instr* maker_of(const Exec& x, const Instr& in, uint32_t lane);
   // Records a report in an experiment with substituted values; false if this is not such a launch.
   bool substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapKind kind,
                    const std::string& message);
   void put_number(std::byte* at, uint32_t bytes);
+  // Races for a warp's uniform registers, at machine code (uniform.cpp).
+  void uniform_before(Exec& x, const Instr& in);
+  void uniform_after(const Exec& x, const Instr& in);
   // The check of integer divisions by zero. The result may overwrite the divisor.
   void division_before(const Exec& x, const Instr& in);
   void division_after(Exec& x, const Instr& in);
 
-  // The check of integers that overflow (overflow.cpp). What an integer of a thread lacks, and where that was made.
+  // The check of integers that overflow (overflow.cpp). What an integer of a thread lacks, and where that was made; and
+  // its surplus (machine::Integer).
   struct Missing {
-    int64_t wraps;
-    uint32_t origin;
+    int64_t wraps = 0;
+    __int128 surplus = 0;
+    uint32_t origin = 0;
   };
   struct Origin {
     const Instr* in;
@@ -139,6 +147,9 @@ class Checks {
   // `from`: of the operand that lacks something already; none: `what` says what made it.
   uint32_t origin_of(State& s, const Instr& in, uint32_t thread, std::optional<uint32_t> from,
                      const std::string& what);
+  // The result of an instruction that a rule is known of, and what it was made of.
+  void put_result(const Exec& x, State& s, const Instr& in, uint32_t lane, const machine::Integer& out,
+                  std::span<const machine::Integer> of);
   // Traps where `place` lacks something in a thread that is on.
   bool exact_where(Exec& x, const Instr& in, uint32_t place, const char* what);
 
@@ -191,20 +202,24 @@ class Checks {
   struct Operand3 {
     double values[3];
     uint32_t n = 0;
-    bool bad = false;
+    machine::Badness worst{};
   };
   std::vector<Operand3> operands_;  // of the current instruction, by lane and element
   bool arithmetic_ = false;
-  struct Inherited {  // what the operands of a lane are marked with, and whether others of them are bad, too
+  struct Inherited {  // what the operands of a lane are marked with, and how bad the other operands are
     Mark mark;
     uint32_t first = 0;  // 32 bits of what is marked
-    bool from_outside = false;
+    machine::Badness outside{};
   };
   std::unordered_map<uint32_t, Inherited> inherited_;  // of the current instruction, by lane
   std::optional<std::pair<uint32_t, Mark>> used_;      // a mark that the program's next instruction reads
   const void* marked_at_ = nullptr;                    // the instruction whose results nan_after() has marked
-  std::vector<uint32_t> divided_;                      // lanes with a divisor of 0
-  int64_t dividend_ = 0;                               // of the first of them
+  struct Division {
+    uint32_t lane;
+    exec::TrapKind kind;
+    std::string message;
+  };
+  std::vector<Division> divided_;  // of the current instruction, those without a quotient
   // For LaunchOptions::substitution: whether a number is substituted at the last recorded place, and the memory
   // in which numbers are substituted during the current instruction.
   bool replaces_here_ = false;

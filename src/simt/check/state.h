@@ -45,6 +45,12 @@ struct Checks::State {
   std::unordered_map<uint32_t, uint32_t> copiers;  // agents, by mbarrier
   // NaNs that may be a step of one instruction of the program, by block, place of the register and thread.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Mark> marks;
+  // A uniform register of a warp that has parted (block, place, warp): what each lane's own path has written to it.
+  struct Uniform {
+    std::array<uint32_t, 32> own{};
+    const Instr* writer = nullptr;
+  };
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Uniform> uniform;
   using Thread = std::pair<uint32_t, uint32_t>;  // its block and number
   std::map<Thread, const Instr*> callers;
   std::map<std::pair<Thread, uint32_t>, Mark> divisions;                // by zero, by line of the PTX

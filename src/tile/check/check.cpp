@@ -108,7 +108,7 @@ bool Checks::after(Task& t, const Instr& in) {
   }
   if (nan_ && !nan_->after(t, in, *uninit_)) return false;
   if (hints_ && !hints_->after(t, in, *uninit_)) return false;
-  if (zero_division_ && !divisors_are_not_zero(t, in, *uninit_)) return false;
+  if (zero_division_ && !quotients_are_defined(t, in, *uninit_)) return false;
   if (race_ && !race_->after(t, in)) return false;
   if (perturbation_) perturbation_->after(t, in);
   return true;
