@@ -6,7 +6,6 @@
 // While a warp has parted, each lane's own value is kept beside the register: the one that it would have if its path alone had
 // written it. A read of another value is reported, as a warning: the PTX has no such register, so the program is not at fault.
 #include "check/state.h"
-#include "turns.h"
 
 namespace triton_runner::simt {
 namespace {
