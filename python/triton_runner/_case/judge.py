@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import time
 
 from triton_runner import _settings
@@ -146,7 +147,7 @@ class Judging:
                 self.noise.add(plain.arrays, run.arrays)
         lines = atomics.lines(self.launch) if changed else []
         for difference, how, levels in changed.values():
-            self.findings.order(difference, levels, how, lines)
+            self.findings.order(difference, levels, how, math.prod(self.launch.grid), lines)
 
     def all_checks(self) -> None:
         """Runs all checks at once. If that stops, runs each check alone, because a report ends a run."""
