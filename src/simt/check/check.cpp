@@ -20,12 +20,6 @@ namespace {
 
 using Kind = Source::Access;
 
-const Source& source_of(const Operands& in) {
-  static constexpr Source kNone;
-  const Source* source = instr_of(in).source;
-  return source ? *source : kNone;
-}
-
 Kind kind_of(const Operands& in) { return source_of(in).access; }
 bool is_store(const Operands& in) { return source_of(in).stores; }
 bool is_reduction(const Operands& in) { return source_of(in).reduces; }

@@ -18,17 +18,9 @@ using machine::Act;
 
 namespace {
 
-using Kind = Source::Access;
-
-const Source& source_of(const Operands& in) {
-  static constexpr Source kNone;
-  const Source* source = instr_of(in).source;
-  return source ? *source : kNone;
-}
-
 // Those that are set, as numbers.
 template <class F>
-void each_bit(uint32_t bits, F f) {
+void each_set(uint32_t bits, F f) {
   for (; bits; bits &= bits - 1) f(static_cast<uint32_t>(std::countr_zero(bits)));
 }
 
@@ -72,9 +64,9 @@ uint32_t Checks::global_record(const Exec& x, State& s, Act act, const Operands&
 
 std::pair<uint32_t, uint32_t> Checks::unordered_warps(State& s, const Record& me, const Record& other) const {
   uint32_t mine = 0, others = 0;
-  each_bit(me.warps, [&](uint32_t a) {
+  each_set(me.warps, [&](uint32_t a) {
     const machine::Agent& warp = s.by_id(me.agent + a);
-    each_bit(other.warps, [&](uint32_t b) {
+    each_set(other.warps, [&](uint32_t b) {
       if (other.time != kUnderWay && warp.is_after({other.agent + b, other.time, other.act})) return;
       mine |= 1u << a, others |= 1u << b;
     });
@@ -193,7 +185,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     give_back();
     if (write) other->writes(serial_, address, bytes);
     auto* at = reinterpret_cast<std::byte*>(address);
-    if (!write && source_of(in).access == Kind::kPlain)
+    if (!write && source_of(in).access == Source::Access::kPlain)
       other->reads(serial_, *x.cta, (x.first + lane) / 32, address, bytes, [&](const DoubtfulRead& r) {
         std::byte* place = at + (r.address - address);
         borrowed_.push_back({place, {place, place + r.bytes}});
@@ -203,7 +195,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   }
   if (!(race_ || uninit_)) return true;
   const Source& source = source_of(in);
-  const Kind kind = source.access;
+  const Source::Access kind = source.access;
   if (source.stores) flush(x);
   if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
@@ -215,18 +207,18 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
           return false;
     if (write) unwritten_.write(address, bytes);
   }
-  if (!race_ || kind == Kind::kObject) return true;
-  if (write && kind == Kind::kPlain) {
+  if (!race_ || kind == Source::Access::kObject) return true;
+  if (write && kind == Source::Access::kPlain) {
     const auto* at = reinterpret_cast<const std::byte*>(address);
     written_.push_back({&in, lane, nullptr, address, bytes, {at, at + bytes}});
     return true;
   }
-  if (kind == Kind::kPlain) {
+  if (kind == Source::Access::kPlain) {
     reads_.push_back({address, bytes, lane, 1});
     return true;
   }
   // Later atomics at this address are ordered after what this warp did so far.
-  machine::Clock* released = kind == Kind::kAtomic ? &released_[address] : nullptr;
+  machine::Clock* released = kind == Source::Access::kAtomic ? &released_[address] : nullptr;
   machine::Agent& warp = s.agent(*x.cta, x.first + lane);
   if (released) warp.seen.see(*released);
   // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).

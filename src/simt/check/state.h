@@ -98,6 +98,13 @@ struct Checks::State {
   }
 };
 
+// What is known of an access; of one of the engine's own nothing.
+inline const Source& source_of(const Operands& in) {
+  static constexpr Source kNone;
+  const Source* source = instr_of(in).source;
+  return source ? *source : kNone;
+}
+
 // The op and location of an access: "ld.shared.b32 at k.py:7:5 (k.ptx:26:3)".
 std::string place_text(const Code& code, const Operands& in);
 
