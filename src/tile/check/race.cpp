@@ -149,7 +149,8 @@ bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const
   if (!between_warps && !in_flight) message += ": nothing orders the two, so that ";
   if (!in_flight) message += "the result depends on which is first";
   std::string place = place_text(*r.in->op, *t.code);
-  if (!who.iterations.empty()) place += ", issued in iteration (" + exec::numbers_text(who.iterations) + ")";
+  if (in_flight && !who.iterations.empty())
+    place += ", issued in iteration (" + exec::numbers_text(who.iterations) + ")";
   std::vector<std::string> notes{(in_flight ? "the copy is " : "the other access is ") + place};
   if (between_warps) notes.push_back("tl.debug_barrier() between the two orders them");
   return trap_with_notes(t, in, exec::TrapKind::kRace, std::move(message), std::move(element),
