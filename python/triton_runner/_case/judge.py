@@ -124,7 +124,8 @@ class Judging:
         return run
 
     def cannot(self, level: str, how: str, error) -> None:
-        why = "\n".join(failures.explained(error)) if isinstance(error, DiagnosticError) else str(error)
+        told = failures.explained(error) if isinstance(error, DiagnosticError) else []
+        why = "\n".join(told) or getattr(error, "message", "") or str(error)
         self.not_run.append(NotRun(level, how, why))
 
     def ended(self, level: str, **settings) -> Outcome | None:
