@@ -1,5 +1,4 @@
-"""triton#8259: a pipelined loop reads back what it stores, and the copy of a later load reads while the store is
-made.
+"""triton#8259: a pipelined loop reads back what it stores, and the load's copy is in flight during the store.
 
     $ run --level ttgir --check race FILE
     status 1

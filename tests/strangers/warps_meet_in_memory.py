@@ -1,5 +1,5 @@
-"""A tile is shifted in place: a row that 4 warps load is stored over by a tile of other warps (as the states of a
-causal convolution are), without tl.debug_barrier. The barrier makes it right.
+"""A tile is shifted in place, as the states of a causal convolution are: warps store over a row that others load.
+A tl.debug_barrier makes it right.
 
     $ run --level ttgir --check race FILE
     status 1
