@@ -1,4 +1,4 @@
-"""A tile is shifted in place, as the states of a causal convolution are: warps store over a row that others load.
+"""A tile is shifted in place, as states of a causal convolution are: warps store over a row that others load.
 A tl.debug_barrier makes it right.
 
     $ run --level ttgir --check race FILE
