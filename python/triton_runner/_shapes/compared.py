@@ -15,6 +15,7 @@ import numpy
 
 from triton_runner._case.noise import Noise
 from triton_runner._memory.arguments import host
+from triton_runner._memory.contents import Pair
 from triton_runner._memory.difference import difference, tolerance
 from triton_runner._memory.files import kind_of
 
@@ -149,8 +150,8 @@ def _as_moved(path: str, want, got, beyond, opinions: Opinions) -> numpy.ndarray
         return numpy.zeros(want.shape, bool)
     noise = Noise()
     for run in moved:
-        noise.add({path: got}, {path: run})
-    bits = noise.compare(path, want.astype(got.dtype), got, False)
+        noise.add(path, Pair.of_arrays(got, run))
+    bits = noise.compare(path, Pair.of_arrays(want.astype(got.dtype), got), False)
     return numpy.full(want.shape, bits.agrees)
 
 
