@@ -23,6 +23,9 @@ class Counting;
 
 constexpr int32_t kFuel = 1024;  // backward jumps between looks at the clock
 
+struct Doubt;
+class OtherOrder;
+
 struct Launch : machine::Grid {
   const Code* code = nullptr;
   std::vector<std::byte> params;  // of the entry, param_bytes
@@ -37,6 +40,9 @@ struct Launch : machine::Grid {
   // Of a launch without a trap: what Trap::warning is for, the first of the lowest program.
   std::optional<std::pair<int64_t, exec::Trap>> warning;
   std::mutex print_mutex;
+  // Of check="race": what an experiment has to tell, and the launch that is one.
+  std::vector<Doubt>* doubts = nullptr;
+  OtherOrder* other_order = nullptr;
 };
 
 // One thread of ours.
@@ -112,6 +118,8 @@ struct Exec : Lanes {
   // Ends the launch. `lane` is the thread's index in `first..`; kNoRegister: none in particular.
   void trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane = kNoRegister,
             uint64_t address = 0, uint32_t bytes = 0, std::vector<std::string> notes = {});
+
+  void trap(exec::Trap made);
 
   // Notes a fault of which `by` keeps the results right on a GPU (Trap::warning); the launch goes on.
   void warn(const Operands& in, exec::TrapKind kind, std::string by, std::string message, uint32_t lane,

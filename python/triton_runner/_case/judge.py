@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Mapping
 
@@ -187,7 +188,7 @@ class Judging:
                 self._add_noise(plain, run)
         lines = atomics.lines(self.launch) if changed else []
         for difference, how, levels in changed.values():
-            self.findings.order(difference, levels, how, lines)
+            self.findings.order(difference, levels, how, math.prod(self.launch.grid), lines)
 
     def all_checks(self) -> None:
         """Runs all checks at once. A report ends a run: its check runs alone, and the others go on

@@ -2,7 +2,7 @@
 //
 // A checked launch runs on one worker and examines every access, one thread at a time (Exec::shared and
 // Exec::global call here). A launch without checks has no Checks. A warp counts as one agent, whose threads are
-// ordered. Barriers, mbarriers and cluster barriers order warps (by vector clocks); atomics order blocks. A copy
+// ordered. Barriers, mbarriers and cluster barriers order warps (by vector clocks), and so do atomics. A copy
 // or product in flight is represented by the bytes that it has yet to write or read. The async proxy
 // may only read data for which a fence has been executed (proxy.cpp).
 #pragma once
@@ -38,10 +38,14 @@ class Checks {
   bool shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset, uint32_t bytes,
               bool write);
   bool global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
+  // What the copy that was just issued reads of global memory, for those who tell of its end; 0: nothing.
+  uint32_t reading() const;
   // An asynchronous copy has written bytes of shared memory. copied(): for `thread` of x's block, whose warp waits
   // for it (cp.async). landed(): by the copy engine, which signals the mbarrier at a shared address.
-  void copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t thread);
-  void landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t barrier);
+  void copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t thread,
+              uint32_t reading);
+  void landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t barrier,
+              uint32_t reading);
   // read_out(): a bulk store has finished reading its source; returns its sequence number. saw_reads(): thread
   // `lane` has waited for all bulk stores up to the sequence number `time`.
   uint32_t read_out(Exec& x, const Operands& in, const Cta& from, uint32_t offset, uint32_t bytes);
@@ -160,8 +164,21 @@ class Checks {
   // Checks an access to one byte. `changes`: it writes a value that differs from the old one.
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);
+  machine::Agent& copier(State& s, uint32_t barrier);
+  // ---- global memory (global.cpp)
+  static bool reads_memory(const Operands& in, bool write);
+  uint32_t global_record(const Exec& x, State& s, machine::Act act, const Operands& in, uint32_t lane,
+                         uint32_t warps);
   bool touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint64_t address,
                     uint32_t bytes, const std::byte* before);
+  exec::Trap global_race(const Exec& x, State& s, const Operands& in, uint32_t lane, const Record& me,
+                         const Record& other, const std::string& what) const;
+  // Which of the warps of an access are not ordered with an earlier one, a bit each; and of the earlier one.
+  std::pair<uint32_t, uint32_t> unordered_warps(State& s, const Record& me, const Record& other) const;
+  // Some of them are, of a read and a write: the cell's bytes go into an experiment.
+  void doubt(const Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint32_t other,
+             uint64_t at, uint64_t bytes);
+  void flush_reads(Exec& x, const Operands& in);
   Cell* cells_of(State& s, const Range& range);
   static void settle(Cell& cell, uint32_t mine);              // copy `mine` has written the byte
   static void has_read(State& s, Cell& cell, uint32_t mine);  // copy `mine` has read the byte
@@ -177,11 +194,11 @@ class Checks {
   void flush(Exec& x);
   std::string byte_text(uint64_t address) const;
   bool race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
-            const std::string& what, bool between_blocks);
+            const std::string& what);
   // Traps: two threads of one instruction store different values to one place.
   bool collision(Exec& x, const Operands& in, uint32_t lane, const Record& other, const std::string& what);
   bool in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write, bool copy_writes,
-                 Place where);
+                 const std::string& what);
 
   // A store whose value is examined after the instruction.
   struct Written {
@@ -231,9 +248,18 @@ class Checks {
   void give_back();
   std::unordered_map<const Cluster*, std::unique_ptr<State>> states_;
   std::vector<Written> written_;
+  // What threads have read of global memory, which is examined after the instruction, too.
+  struct Read {
+    uint64_t address;
+    uint32_t bytes, lane, warps;
+    auto operator<=>(const Read&) const = default;
+  };
+  std::vector<Read> reads_;
   uint64_t serial_ = 0;  // counts instructions
-  // For global memory, whose agents are clusters.
+  uint32_t agents_ = 0;  // of all clusters
+  // Of global memory.
   std::vector<Record> global_records_;
+  uint32_t reading_ = 0;
   machine::History global_;
   const machine::Unwritten unwritten_;
   std::unordered_map<uint64_t, machine::Clock> released_;  // by address of an atomic
