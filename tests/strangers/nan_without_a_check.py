@@ -9,7 +9,7 @@ result nothing says that the NaN is meant. With one that expects it, it is.
     status 1
     $ verify FILE after
     status 0
-    says the program's own check passes (the program: assert_close at
+    says the program's own check passes (assert_close at
     says verdict: right
 """
 

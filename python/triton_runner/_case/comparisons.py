@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import sys
 import weakref
 
 import numpy
 
+from triton_runner._base.ci_files import shown_path
 from triton_runner._base.errors import is_of_library
 from triton_runner._case import overlap, source_checks
 from triton_runner._memory import torch_modes
 from triton_runner._memory.arguments import is_descriptor
+from triton_runner._memory.arrays import ArrayArgument
 
 _COMPARE = {"equal", "allclose"}  # they say whether all elements are equal
 # What hands elements of a tensor to Python, by name.
@@ -28,26 +29,31 @@ _READS = _COMPARE | {
     "item", "tolist", "numpy", "is_nonzero", "__bool__", "__float__", "__int__", "__index__", "__complex__",
     "__contains__", "__array__",
 }  # fmt: skip
+_KINDS = {"isnan", "isinf", "isfinite", "isposinf", "isneginf"}
 _COMPREHENSIONS = {"<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>"}
 _DEEP = 3  # how far into lists of tensors is looked
 
 
 class Comparisons:
     """compared(numbers, by): the program came to a check that depends on what the launches with these numbers
-    wrote. by: the check and its place."""
+    wrote. by: the check and its place. differed(numbers, by): a comparison gave False, and nothing comes of
+    it.
 
-    def __init__(self, compared):
-        self._compared = compared
+    Where all that is known of an element is whether it is a NaN or an infinity, its number n stands as ~n: a
+    check of that alone compares nothing."""
+
+    def __init__(self, compared, differed):
+        self._compared, self._differed = compared, differed
         self._memory: dict[
             int, tuple
         ] = {}  # (whether it is alive, numbers) by the address of a storage or array
-        self._lines = _Lines(self._use)
+        self._lines = _Lines(self._reached)
         self._log: list = []  # the numbers of each launch
         self._gradients: set = set()  # of the launches that gradients depend on
 
     def wrote(self, values, numbers) -> None:
         """A launch has written these arguments. numbers: of itself, with those that it depends on."""
-        values = [value.base if is_descriptor(value) else value for value in values]
+        values = [_array(value) for value in values]
         self._mark(values, numbers)
         self._log.append(numbers)
         if arrays := [value for value in values if isinstance(value, numpy.ndarray)]:
@@ -55,7 +61,7 @@ class Comparisons:
 
     def of(self, values) -> set:
         """The numbers of the launches that these values depend on."""
-        return self._numbers([value.base if is_descriptor(value) else value for value in values])
+        return self._numbers([_array(value) for value in values])
 
     @contextlib.contextmanager
     def watching(self):
@@ -114,30 +120,49 @@ class Comparisons:
     def _called(self, name: str, args, numbers: set, result) -> None:
         """A function of torch gave a result that depends on launches."""
         if name in _READS:
+            numbers = {max(n, ~n) for n in numbers} if name in _COMPARE else {n for n in numbers if n >= 0}
             self._read(name, result, frozenset(numbers))
+        elif name in _KINDS:
+            self._mark(result, {min(n, ~n) for n in numbers})
         elif result is None and args:
             self._mark(args[0], numbers)  # x[...] = y
         else:
             self._mark(result, numbers)
 
     def _read(self, name: str, result, numbers: frozenset) -> None:
-        frame = sys._getframe(2)
-        if name in _COMPARE and result is True and (own := _own(frame)) is not None:
-            self._compared(numbers, _shown(name, own))
-        self._use(frame, numbers)
+        frame = _own(sys._getframe(2))
+        if not numbers or frame is None:
+            return
+        is_used = self._use(frame, numbers)
+        if name in _COMPARE and result is True:
+            self._compared(numbers, _shown(name, frame))
+        elif name in _COMPARE and not is_used:
+            self._differed(numbers, _shown(name, frame))
 
-    def _use(self, frame, numbers: frozenset) -> None:
-        """A value that depends on launches is in the expression that a frame, or its caller, is at."""
+    def _use(self, frame, numbers: frozenset) -> bool:
+        """A value that depends on launches is in the expression that a frame, or its caller, is at. Returns
+        whether something comes of it."""
         while (frame := _own(frame)) is not None:
             use = source_checks.use_at(frame.f_code, frame.f_lineno)
-            if use.check:
-                return self._compared(numbers, _shown(use.check, frame))
-            if use.names:
-                return self._lines.follow(frame, use.names, numbers)
-            if not use.is_returned and not frame.f_code.co_name.startswith("<lambda"):
-                return None
+            if not self._goes_up(frame, use, numbers):
+                return bool(use.check or use.names)
             frame = frame.f_back
-        return None
+        return False
+
+    def _goes_up(self, frame, use: source_checks.Use, numbers: frozenset) -> bool:
+        """Whether what a frame does with a value is to hand it to its caller."""
+        if use.check:
+            self._compared(numbers, _shown(use.check, frame))
+        elif use.names:
+            self._lines.follow(frame, use.names, numbers)
+        else:
+            return use.is_returned or frame.f_code.co_name == "<lambda>"
+        return False
+
+    def _reached(self, frame, use: source_checks.Use, numbers: frozenset) -> None:
+        """A frame came to a statement that depends on launches."""
+        if self._goes_up(frame, use, numbers):
+            self._use(frame.f_back, numbers)
 
     def _by_names(self, arrays: list, numbers: frozenset) -> None:
         """Arrays of NumPy are followed by the names that functions have for them."""
@@ -152,6 +177,12 @@ class Comparisons:
             if names:
                 self._lines.follow(frame, names, numbers)
             frame = frame.f_back
+
+
+def _array(value):
+    """The tensor or array that a launch passes, or whatever else it passes."""
+    value = value.base if is_descriptor(value) else value
+    return value.base if isinstance(value, ArrayArgument) else value
 
 
 def _span(array: numpy.ndarray) -> tuple[int, int]:
@@ -191,16 +222,16 @@ def _own(frame):
 
 
 def _shown(check: str, frame) -> str:
-    return f"{check} at {os.path.relpath(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return f"{check} at {shown_path(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 class _Lines:
-    """The lines that frames come to, up to checks that depend on names. use(frame, numbers): a frame came to
-    one, or hands back a value that depends on them."""
+    """The lines that frames come to, up to checks that depend on names. reached(frame, use, numbers): a frame
+    came to one, or hands back a value that depends on them."""
 
-    def __init__(self, use):
-        self._use = use
-        self._frames: dict = {}  # by frame: {statement: numbers}, and where the last of them ends
+    def __init__(self, reached):
+        self._reached = reached
+        self._frames: dict = {}  # by frame: (its use, numbers) by statement
 
     def follow(self, frame, names: frozenset, numbers: frozenset) -> None:
         """Follows a frame as long as it may come to a check that depends on names."""
@@ -209,8 +240,9 @@ class _Lines:
         if not found or (sys.gettrace() is not None and sys.gettrace() is not _unseen):
             return  # a debugger has the lines
         known = self._frames.setdefault(frame, {})
-        for statement, _ in found:
-            known[statement] = known.get(statement, frozenset()) | numbers
+        for statement, use in found:
+            before = known[statement][1] if statement in known else frozenset()
+            known[statement] = use, before | numbers
         frame.f_trace, frame.f_trace_lines = self._line, True
         sys.settrace(_unseen)
 
@@ -223,9 +255,9 @@ class _Lines:
             return None
         if event == "line":
             scope = source_checks.scope_of(frame.f_code)
-            reached = scope.at(frame.f_lineno)
-            if reached is not None and reached[0] in known:
-                self._use(frame, known.pop(reached[0]))
+            for statement in [one for one in known if source_checks.is_at(one, frame.f_lineno)]:
+                use, numbers = known.pop(statement)
+                self._reached(frame, use, numbers)
             if not any(_is_ahead(scope, one, frame.f_lineno) for one in known):
                 self._leave(frame)
                 return None

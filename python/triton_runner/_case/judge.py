@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
-from triton_runner._base.levels import MLIR
+from triton_runner._base.levels import MLIR, levels_of
 from triton_runner._case import atomics, copies, reach, rounding, severity
 from triton_runner._case.noise import Noise
 from triton_runner._case.results import Bits, Judged, NotRun, Ran
@@ -107,9 +107,8 @@ class Judging:
             it.name, list(it.grid), it.target, list(self.levels), [*self.findings], self.bits, self.runs,
             self.not_run, seconds, self._written(),
         ).settled()  # fmt: skip
-        if self.plain and self._expected:
-            return judged.compared_with("reference", ", ".join(expected.by for expected in self._expected))
-        return judged
+        by = [one.by for one in self._expected if one.compares(judged.written)]
+        return judged.compared_with("reference", ", ".join(by)) if by else judged
 
     def _written(self) -> list[str]:
         """The arguments that hold something else after a run."""
@@ -254,7 +253,7 @@ class Judging:
     def on_gpu(self) -> None:
         gpu = devices.gpu()
         if gpu is None and not self.launch.assembled:
-            self.cannot("cubin", "plain", "this machine has no GPU")
+            self.cannot(levels_of(self.launch.target)[-1], "plain", "this machine has no GPU")
         elif gpu is None:
             return
         elif run := self.run("", device=gpu):

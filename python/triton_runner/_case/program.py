@@ -49,7 +49,9 @@ class Selection(launchers.Selection):
         self._kernels: dict[int, object] = {}  # those that were seen, whose ids stay theirs
         self._shapes: set = set()  # keys without numbers
         self._overlaps: set = set()
-        self._checked: dict[int, str] = {}  # the check of the program by launch
+        # By launch the check of the program, and a comparison that gave False.
+        self._checked: dict[int, str] = {}
+        self._differed: dict[int, str] = {}
         self._repeated = 0  # how many were judged whose numbers alone were new
 
     def see(self, call: Call) -> int | None:
@@ -87,9 +89,13 @@ class Selection(launchers.Selection):
         for number in numbers:
             self._checked.setdefault(number, by)
 
+    def differed(self, numbers, by: str) -> None:
+        """A comparison by the program of what these launches wrote gave False, and nothing came of it."""
+        self._differed |= dict.fromkeys(numbers, by)
+
     def settled(self, has_passed: bool, strict: bool = False) -> list[Judged]:
         """The verdicts after the program has ended. has_passed: its checks hold."""
-        self.judged = _settled(self.judged, self._checked if has_passed else {}, strict)
+        self.judged = _settled(self.judged, self._checked if has_passed else {}, self._differed, strict)
         return self.judged
 
 
@@ -110,7 +116,7 @@ class Judging:
     def __init__(self, how: Judge, names=(), most: int = 16, told=lambda what: None):
         self._how, self._told = how, told
         self._selection = Selection(self._judged, names, most)
-        self._comparisons = comparisons.Comparisons(self._compared)
+        self._comparisons = comparisons.Comparisons(self._compared, self._selection.differed)
         self._process = os.getpid()
         self._elsewhere = mmap.mmap(-1, 1)  # which processes that the program forks have in common with this
 
@@ -145,6 +151,7 @@ class Judging:
         self._told((numbers, by))
         self._selection.compared(numbers, by)
 
+    @launchers.sees_empty
     def _see(self, call: Call, go) -> None:
         if os.getpid() != self._process:
             self._elsewhere[0] = min(self._elsewhere[0] + 1, 255)
@@ -164,12 +171,12 @@ def unfinished(name: str, told: list, status: int, signal: str, strict: bool) ->
         if isinstance(what, Judged):
             judged.append(what)
         elif isinstance(what, tuple):
-            checked |= dict.fromkeys(*what)
+            checked = {**dict.fromkeys(*what), **checked}
     if signal == "SIGINT":
         ended = running.Ended(status, "interrupted")
     else:
         ended = running.Ended(status, "killed" if signal else "left", message=signal or None)
-    judged = _settled(judged, checked if status == 0 else {}, strict)
+    judged = _settled(judged, checked if status == 0 else {}, {}, strict)
     return Verdict(judged, Program(name, ended), left, strict)
 
 
@@ -186,12 +193,16 @@ def tracking(checks):
     return track_empty() if needed else contextlib.nullcontext()
 
 
-def _settled(judged: list[Judged], checked: dict[int, str], strict: bool) -> list[Judged]:
-    """The verdicts where checks of the program have passed, by launch."""
+def _settled(
+    judged: list[Judged], checked: dict[int, str], differed: dict[int, str], strict: bool
+) -> list[Judged]:
+    """The verdicts where checks of the program have passed, by launch, or comparisons gave False."""
     settled = [*judged]
     for number, by in checked.items():
-        one = judged[number].compared_with("program", f"the program: {by}")
+        one = judged[number].compared_with("program", by)
         settled[number] = one if strict else _accepted(one)
+    for number, by in differed.items():
+        settled[number] = dataclasses.replace(settled[number], differed_by=by)
     return settled
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 
 import pytest
@@ -22,6 +23,7 @@ from triton_runner._base.typed import as_json, of_json
 from triton_runner._case import ci_checks, comparisons, judge, program
 from triton_runner._case.results import Judged
 from triton_runner._compiler import failures
+from triton_runner._launch import launchers
 from triton_runner._launch.launchers import observing
 from triton_runner._pipeline import stages
 from triton_runner._pretend import running
@@ -32,6 +34,7 @@ from triton_runner._worker import llvm_passes
 DEFAULT_CHECKS = "oob,uninit,race,overflow"
 _KEY = "triton_runner"  # of what a report carries
 _THREADS = "TRITON_RUNNER_THREADS"
+_LEAVES = "os.{}() would end pytest: neither this test nor those after it would have a result"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +68,9 @@ class _Test:
         self.kernels: dict[str, None] = {}
         self.unjudged: list[Unjudged] = []
         self.is_told = 0  # how many of its launches' verdicts were reported
-        self.comparisons = comparisons.Comparisons(selection.compared) if selection else None
+        self.comparisons = (
+            comparisons.Comparisons(selection.compared, selection.differed) if selection else None
+        )
 
     def see(self, call, go) -> None:
         """A launch, which go() does."""
@@ -110,6 +115,32 @@ class _Test:
         ]
         left_out = self.selection.left_out if self.selection else 0
         return Seen(self.name, self.launches, len(judged), left_out, [*self.kernels], issues, unjudged)
+
+
+@contextlib.contextmanager
+def _staying():
+    """What would end this process inside of the block, and with it the tests without a verdict, is a failure
+    of the test. Processes that the test forks end as ever."""
+    process, calls = os.getpid(), []
+
+    def refusing(name: str, own):
+        @functools.wraps(own)
+        def call(*args, **kwargs):
+            if os.getpid() != process:
+                return own(*args, **kwargs)
+            calls.append(name)
+            raise pytest.fail.Exception(_LEAVES.format(name), pytrace=True)
+
+        return call
+
+    with contextlib.ExitStack() as held:
+        for name in ("_exit", "execv", "execve"):
+            own = getattr(os, name)
+            setattr(os, name, refusing(name, own))
+            held.callback(setattr, os, name, own)
+        yield
+    if calls:  # in another thread, or the test went on
+        pytest.fail(_LEAVES.format(calls[0]), pytrace=False)
 
 
 def _shown(judged: list[Judged]) -> str:
@@ -160,6 +191,7 @@ class Plugin:
         running.prepare(self._options.triton_pretend_cuda)
         self._held.enter_context(observing(self._see))
 
+    @launchers.sees_empty
     def _see(self, call, go) -> None:
         if self._test is None:
             go()
@@ -220,7 +252,7 @@ class Plugin:
         """A phase of a test, which fails if its launches have faults."""
         test = self._test
         try:
-            with test.watching() if test is not None else contextlib.nullcontext():
+            with _staying(), test.watching() if test is not None else contextlib.nullcontext():
                 result = yield
         except pytest.skip.Exception:
             raise

@@ -19,21 +19,32 @@ from triton_runner._launch.launchers import unseen
 
 @dataclasses.dataclass
 class Expected:
-    """What a reference leaves in the arguments of a launch. by: its name; arrays: by parameter, of what it
-    takes."""
+    """What a reference leaves in the arguments of a launch. arrays: by parameter, of what it takes."""
 
-    by: str
+    reference: Reference
     arrays: dict
+
+    @property
+    def by(self) -> str:
+        return self.reference.name
+
+    def compares(self, written: list[str]) -> bool:
+        """Whether the kernel writes into nothing but what the reference takes too."""
+        self.reference.left_alone += [name for name in written if name not in self.arrays]
+        is_compared = bool(written) and {*written} <= self.arrays.keys()
+        self.reference.is_used |= is_compared
+        return is_compared
 
 
 class Reference:
     """A function to compare with. find(): gives it, when the first launch is judged: the program may define
-    it. lacking: kernels that lack one of its parameters, with that; is_used: whether it was compared with;
-    error: why it cannot be found."""
+    it. lacking: kernels that lack one of its parameters, with that; left_alone: arguments that kernels write
+    and it does not take; is_used: whether it was compared with; error: why it cannot be found."""
 
     def __init__(self, name: str, find: Callable):
         self.name, self._find = name, find
         self.lacking: dict[str, str] = {}
+        self.left_alone: list[str] = []
         self.is_used = False
         self.error: DiagnosticError | None = None
 
@@ -51,20 +62,21 @@ class Reference:
         if missing := [name for name in taken if name not in values]:
             self.lacking[launch.name] = missing[0]
             return None
-        self.is_used = True
         with unseen():
             function(**{name: values[name] for name in taken})
         arrays = copies.arrays()
-        return Expected(self.name, {name: arrays[name] for name in taken if name in arrays})
+        return Expected(self, {name: arrays[name] for name in taken if name in arrays})
 
     def why(self) -> list[str]:
         """Why nothing was compared with it."""
         if self.is_used:
             return []
-        return [
+        lines = [
             f"{self.name} takes '{name}', which is no parameter of {kernel}"
             for kernel, name in self.lacking.items()
         ]
+        names = dict.fromkeys(self.left_alone)
+        return lines + [f"{self.name} does not take '{name}', which the kernel writes" for name in names]
 
 
 def listed(function) -> tuple[Reference, ...]:

@@ -119,7 +119,8 @@ class NotRun:
 @dataclasses.dataclass(frozen=True)
 class Judged:
     """The verdict on one launch. written: the arguments whose contents it changed; compared: one of COMPARED;
-    compared_by: the check of the program, or the reference."""
+    compared_by: the check of the program, or the reference; differed_by: a comparison of the program that
+    gave False, and of which nothing came."""
 
     kernel: str
     grid: list[int]
@@ -133,6 +134,7 @@ class Judged:
     written: list[str] = dataclasses.field(default_factory=list)
     compared: str = "none"
     compared_by: str | None = None
+    differed_by: str | None = None
     verdict: str = ""
 
     @property

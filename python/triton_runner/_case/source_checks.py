@@ -79,6 +79,13 @@ def use_at(code, line: int) -> Use:
     return use_of(*found) if found else Use()
 
 
+def is_at(statement: ast.stmt, line: int) -> bool:
+    """Whether a line is one of a statement, and not only of statements inside of it."""
+    body = getattr(statement, "body", None)
+    last = max(statement.lineno, body[0].lineno - 1) if body else statement.end_lineno
+    return statement.lineno <= line <= last
+
+
 def use_of(statement: ast.stmt, around: tuple) -> Use:
     """What a statement does with a value in its own expressions."""
     check = _check(statement)

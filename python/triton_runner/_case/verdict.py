@@ -32,12 +32,16 @@ from triton_runner._pretend.running import Ended
 from triton_runner._settings import devices
 
 _nothing = lambda text: None  # noqa: E731
+_UNCHECKED = (
+    "nothing here checks the result: assert what the program prints, or use --reference FILE:FUNCTION"
+)
 _INTERRUPTED = 130
 # The exit status of each verdict, and with strict.
 _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong": (1, 1)}
 _UNJUDGED = (125, 125)
 # Signals by which a program fails; others come from outside.
 _CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP")
+_SHOWN = 4  # checks of the program that are named
 _HINT = "compare it by an assertion in the program, or by --reference FILE:FUNCTION"
 
 
@@ -177,12 +181,16 @@ class Verdict:
         if self.verdict == NONDETERMINISTIC:
             return [f"the order of atomics decides an output of {_names(self._all(NONDETERMINISTIC))}"]
         if self.verdict == "right":
-            by = {one.compared_by: None for one in self.judged}
-            return [f"the result was compared by {', '.join(by)}"]
+            by: dict[str, dict] = {}
+            for one in self.judged:
+                by.setdefault(one.compared, {})[one.compared_by] = None
+            return [f"the result was compared by {_some(names, kind)}" for kind, names in by.items()]
         if self.verdict == NO_FAULT:
             these = self._all(NO_FAULT)
             of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
-            return [f"nothing here compares the result{of}: {_HINT}"]
+            differed = dict.fromkeys(one.differed_by for one in these if one.differed_by)
+            lines = [f"the program's {by} gave False, and nothing came of it" for by in differed]
+            return [*lines, f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED]
         return [
             f"{one.kernel} could not be judged: {run.level}, {run.how}: {run.why.splitlines()[0]}"
             for one in self._all("unknown") for run in one.not_run[:1]
@@ -242,6 +250,12 @@ class Judge:
         )
 
 
+def _some(names, kind: str) -> str:
+    """What compared results, by name: all, or the first of many."""
+    shown = [*names][:_SHOWN] + [f"{len(names) - _SHOWN} more"] * (len(names) > _SHOWN)
+    return f"{'the program: ' * (kind == 'program')}{', '.join(shown)}"
+
+
 def _and(names) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
@@ -280,6 +294,7 @@ def verify(
     judged: list[Judged] = []
     left = Left()
 
+    @launchers.sees_empty
     def see(call: Call, go) -> None:
         if call.is_empty:
             left.empty_launch(call)

@@ -99,15 +99,22 @@ def _inside(*those):
         _local.at_work = before
 
 
-def _next():
-    """The outermost observer that this thread is not inside of."""
+def sees_empty(observer):
+    """Decorates an observer that sees launches of no programs too, which are none to all others."""
+    observer.sees_empty = True
+    return observer
+
+
+def _next(is_empty: bool = False):
+    """The outermost observer that this thread is not inside of. is_empty: of launches of no programs."""
     at_work = getattr(_local, "at_work", ())
-    return next((observer for observer in observers if observer not in at_work), None)
+    those = (one for one in observers if not is_empty or getattr(one, "sees_empty", False))
+    return next((observer for observer in those if observer not in at_work), None)
 
 
 def through(call: Call, go) -> None:
     """Does a launch by go(), seen by all observers that this thread is not inside of."""
-    observer = _next()
+    observer = _next(call.is_empty)
     if observer is None:
         return go()
     with _inside(observer):
@@ -116,7 +123,7 @@ def through(call: Call, go) -> None:
 
 def _seen(run: _core.Launcher, args: tuple) -> bool:
     """A call of a launcher, as observers take it; False where nobody looks at it."""
-    if _next() is None or (call := _call_of(run, args)) is None:
+    if _next() is None or (call := _call_of(run, args)) is None or _next(call.is_empty) is None:
         return False
     through(call, lambda: run(*args))
     return True

@@ -213,3 +213,64 @@ def test_without_the_option_nothing_is_loaded_and_wrong_options_are_refused(tmp_
     for said in re.findall(r"^--- (.*)", text, re.MULTILINE):
         assert re.search(rf"ERROR: .*{re.escape(said)}", text), (said, text)
     assert "Traceback" not in text and "INTERNALERROR" not in text
+
+
+LEAVES = """
+import os, threading, torch, triton, triton.language as tl
+
+@triton.jit
+def flipped(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at) + tl.load(y + n - 1 - at))
+
+@triton.jit
+def logs(x, out, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out + at, tl.log(tl.load(x + at)))
+
+def launched(check):
+    x, out = torch.tensor([1.0, -1.0] * 32), torch.empty(64)
+    logs[(1,)](x, out, N=64)
+    if check:
+        assert out[::2].abs().max() == 0
+
+def test_distinct_and_then_in_place():
+    x = torch.arange(256, dtype=torch.float32)
+    flipped[(4,)](x, x, torch.empty(256), 256, BLOCK=64)
+    flipped[(4,)](x, x, x, 256, BLOCK=64)
+
+def test_no_programs():
+    flipped[(0,)](torch.ones(1), torch.ones(1), torch.ones(1), 0, BLOCK=64)
+
+def test_leaves():
+    os._exit(0)
+
+def test_leaves_in_a_thread():
+    thread = threading.Thread(target=os._exit, args=(0,))
+    thread.start()
+    thread.join()
+
+def test_a_child_leaves():
+    if os.fork() == 0:
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
+
+def test_a_nan():
+    launched(False)
+
+def test_a_nan_that_is_checked():
+    launched(True)
+"""
+
+
+def test_what_a_launch_is_and_who_leaves(tmp_path):
+    """Overlap belongs to a launch, a test that ends the process fails, and a NaN is excused by a check that
+    was seen."""
+    (tmp_path / "test_leaves.py").write_text(LEAVES)
+    status, text = run(tmp_path, "--triton=cpu", "--triton-check=oob,race,nan", "-rA", "test_leaves.py")
+    assert status == 1
+    wrong = {"test_distinct_and_then_in_place", "test_leaves", "test_leaves_in_a_thread", "test_a_nan"}
+    found = outcomes(text)
+    assert {name for name, outcome in found.items() if outcome == "FAILED"} == wrong, text
+    assert found.keys() - wrong == {"test_no_programs", "test_a_child_leaves", "test_a_nan_that_is_checked"}
+    assert "data race" in text and "os._exit() would end pytest" in text

@@ -279,6 +279,61 @@ def test_a_program_that_compiles_its_reference(tmp_path):
     assert json.loads(answer.stdout)["program"]["status"] == 0, answer.output
 
 
+def twofold(x, out):
+    out[:] = x * 2
+
+
+def threefold(x, out, B):
+    assert B == 64
+    out[:] = x * 3
+
+
+def of_another_kernel(z):
+    pass
+
+
+def half_of_it(x):
+    pass
+
+
+def test_a_reference():
+    """It does what the kernel does with what the kernel writes; anything else is no comparison."""
+    args = [floats(100), floats(100), 100]
+
+    def judged(reference, **how):
+        return triton_runner.verify(twice, args, {"B": 64}, grid=(2,), reference=reference, **how)
+
+    right = judged(twofold)
+    assert (right.verdict, right.compared, right.why) == (
+        "right", "reference", ["the result was compared by twofold"],
+    )  # fmt: skip
+    assert right.launches[0]["written"] == ["out"] and judged(twofold, strict=True).status == 0
+    wrong = judged(threefold)
+    (finding,) = wrong.findings
+    assert (wrong.verdict, finding["check"], finding["levels"]) == (
+        "wrong",
+        "reference",
+        ["ttir", "ttgir", "ptx"],
+    )
+    for reference, why in ((of_another_kernel, "takes 'z'"), (half_of_it, "does not take 'out'")):
+        none = judged(reference)
+        assert (none.verdict, none.compared) == ("no fault found", "none") and why in none.why[0]
+    assert judged(None).status == 0 and judged(None, strict=True).status == 125
+
+
+def test_a_launch_of_no_programs():
+    found = triton_runner.verify(twice, [floats(0), floats(0), 0], {"B": 64}, grid=(0,))
+    assert (found.verdict, found.status) == ("no launch", 125) and not found
+    assert found.to_dict()["not_judged"]["empty"] == {"twice": 1}
+
+
+def test_how_far_down_amds_targets_are_judged():
+    found = triton_runner.verify(
+        twice, [floats(100), floats(100), 100], {"B": 64}, grid=(2,), target="hip:gfx942"
+    )
+    assert "judged down to ttgir: llir, amdgcn and hsaco of hip:gfx942 did not run" in str(found)
+
+
 def test_what_is_refused():
     with pytest.raises(DiagnosticError, match="unknown check 'nans'"):
         triton_runner.verify(twice, [], {}, grid=(1,), checks=("nans",))
