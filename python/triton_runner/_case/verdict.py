@@ -15,11 +15,11 @@ from triton_runner._artifact.loading import load
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import fail
 from triton_runner._base.typed import as_json
-from triton_runner._case import case, fingerprint, judge, severity
+from triton_runner._case import case, fingerprint, judge, severity, unwritten
 from triton_runner._case.results import NONDETERMINISTIC, SCHEMA, Judged, worst
 from triton_runner._launch import launchers
 from triton_runner._launch.launchers import Call, axes_of, observing, what_else
-from triton_runner._memory.uninit import track_empty
+from triton_runner._memory import uninit
 from triton_runner._pretend.running import run_program
 from triton_runner._settings import devices
 
@@ -173,7 +173,8 @@ class Program:
         because later launches use their results."""
         with tracking(self._checks), observing(self._see), _settings.using(threads=1):
             status = run_program(program, list(arguments), is_module, pretend_cuda)
-        judged = self._selection.judged
+            left = uninit.finish()
+        judged = unwritten.added(self._selection.judged, left, self._strict)
         if not status and not self._strict:
             judged = [accepted(judgement) for judgement in judged]
         ended = {"name": program, "status": status or 0}
@@ -181,14 +182,15 @@ class Program:
         return Verdict(judged, ended, self._selection.left_out, others, self._strict)
 
     def _see(self, call: Call, go) -> None:
-        self._selection.see(call)
+        with uninit.paused():
+            self._selection.see(call)
         go()
 
 
 def tracking(checks):
     """A context manager, within which tensors of torch.empty are known if a check needs that."""
     needed = "uninit" in checks and importlib.util.find_spec("torch") is not None
-    return track_empty() if needed else contextlib.nullcontext()
+    return uninit.track_empty() if needed else contextlib.nullcontext()
 
 
 def accepted(judged: Judged) -> Judged:

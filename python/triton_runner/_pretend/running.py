@@ -3,6 +3,8 @@ device."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import importlib.util
 import multiprocessing.spawn
@@ -22,6 +24,10 @@ from triton_runner._base.errors import (
 )
 from triton_runner._base.paths import check_program
 from triton_runner._settings import devices
+
+
+_held = contextlib.ExitStack()  # what stays for the rest of the process
+atexit.register(_held.close)  # while torch is whole
 
 
 def run_program(
@@ -106,7 +112,7 @@ def _prepare(pretend_cuda: bool) -> None:
     if "uninit" in _settings.current().check.split(",") and importlib.util.find_spec("torch") is not None:
         from triton_runner._memory.uninit import track_empty  # with torch
 
-        track_empty().__enter__()
+        _held.enter_context(track_empty())
 
 
 class _Prepared:

@@ -304,7 +304,7 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, 
 
 bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
                     bool write) {
-  if (!x.path || !(race_ || uninit_)) return true;
+  if (!x.path || !(race_ || uninit_ || unwritten_.any())) return true;
   if (is_store(in)) flush(x);
   if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
@@ -315,8 +315,8 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
         if (!reads_undefined(x, in, lane, "it reads " + byte_text(*first) + ", which was never written",
                              reinterpret_cast<std::byte*>(address), bytes))
           return false;
-    if (write) unwritten_.write(address, bytes);
   }
+  if (write) unwritten_.write(address, bytes);
   if (!race_ || kind == Kind::kObject) return true;
   if (write && kind == Kind::kPlain) {
     const auto* at = reinterpret_cast<const std::byte*>(address);
