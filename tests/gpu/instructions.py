@@ -204,16 +204,18 @@ def plan(batch):
     return slots, firsts, outputs
 
 
-def module(batch, guarded=False, note=""):
+def module(batch, guarded=False, note="", head=HEAD, more="", start=""):
+    """A kernel of a batch. more: further parameters; start: what comes before the instructions."""
     slots, firsts, _ = plan(batch)
-    text = HEAD + ".visible .entry k(.param .u64 .ptr .global in_, .param .u64 .ptr .global out_)\n"
-    text += f".reqntid {BLOCK}\n{{\n"
+    text = f"{head}.visible .entry k(.param .u64 .ptr .global in_,\n"
+    text += f"  .param .u64 .ptr .global out_{more})\n.reqntid {BLOCK}\n{{\n"
     text += ".reg .b64 %in, %out, %w; .reg .b32 %t, %i, %j;\n"
     text += "ld.param.u64 %in, [in_]; ld.param.u64 %out, [out_]; mov.u32 %i, %ctaid.x; mov.u32 %j, %tid.x;\n"
     text += f"mad.lo.u32 %i, %i, {BLOCK}, %j; mul.wide.u32 %w, %i, 8;\n"
     text += "add.u64 %in, %in, %w; add.u64 %out, %out, %w;\n"
     if guarded:
         text += ".reg .pred %g; rem.u32 %j, %i, 3; setp.ne.u32 %g, %j, 0;\n"
+    text += start
     for instruction, first in zip(batch, firsts, strict=True):
         text += body(instruction, slots, first, guarded)
     return note + text + "ret;\n}\n"

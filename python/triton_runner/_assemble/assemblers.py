@@ -101,6 +101,16 @@ def assemble(
     """The cubin that an assembler makes of a PTX text, with the lines of the PTX. target: "sm_90a"; "": the
     text's own. Raises DiagnosticError with what ptxas says."""
     target = target or target_of(ptx)
+    cubin, log = attempt(ptx, assembler, target, opt, *options)
+    if cubin is None:
+        raise fail(f"ptxas {assembler.version} does not assemble this for {target}", *log[:6])
+    return cubin
+
+
+def attempt(
+    ptx: str, assembler: Assembler, target: str, opt: int | None = None, *options: str
+) -> tuple[bytes | None, list[str]]:
+    """The same, and the lines that ptxas prints; None in the place of the cubin where it makes none."""
     with tempfile.TemporaryDirectory(prefix="triton-runner-assemble-") as folder:
         source, cubin = os.path.join(folder, "kernel.ptx"), os.path.join(folder, "kernel.cubin")
         with open(source, "w") as file:
@@ -108,11 +118,8 @@ def assemble(
         command = [assembler.path, f"-arch={target}", "-lineinfo", *options, source, "-o", cubin]
         command += [f"-O{opt}"] if opt is not None else []
         done = subprocess.run(command, capture_output=True, text=True)
+        log = (done.stderr or done.stdout).strip().replace(source, "kernel.ptx").splitlines()
         if done.returncode or not os.path.isfile(cubin):
-            log = (done.stderr or done.stdout).strip().replace(source, "kernel.ptx").splitlines()
-            raise fail(
-                f"ptxas {assembler.version} does not assemble this for {target}",
-                *(log[:6] or [f"it ended with status {done.returncode}"]),
-            )
+            return None, log or [f"it ended with status {done.returncode}"]
         with open(cubin, "rb") as file:
-            return file.read()
+            return file.read(), log

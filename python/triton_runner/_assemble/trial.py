@@ -151,11 +151,12 @@ class Trial:
             for kind in ("random", "edge"):
                 for given in inputs.drawn(self.params, kind, seed, grid):
                     given = dataclasses.replace(given, block=block)
-                    if self._launch(given, b"").run("ptx", oob="trap").trap is None:
+                    if self.launch(given, b"").run("ptx", oob="trap").trap is None:
                         yield given
                         break
 
-    def _launch(self, given: inputs.Inputs, cubin: bytes) -> Relaunch:
+    def launch(self, given: inputs.Inputs, cubin: bytes) -> Relaunch:
+        """A launch that runs at level "ptx" and, of a cubin, "cubin"."""
         names = (
             [name for name, _ in self.work["case"]] if self.work["case"] else [p["name"] for p in self.params]
         )
@@ -168,7 +169,7 @@ class Trial:
         )  # fmt: skip
 
     def _compare(self, given: inputs.Inputs, cubin: bytes) -> Result:
-        launch = self._launch(given, cubin)
+        launch = self.launch(given, cubin)
         want = launch.run("ptx")
         if want.trap is not None:
             return Result("trap", str(want.trap), given.name)
@@ -198,7 +199,7 @@ class Trial:
             return "order"
         if not _CONTRACTED.search(self.ptx):
             return "different"
-        without = self._launch(given, self.assembled("--fmad=false"))
+        without = self.launch(given, self.assembled("--fmad=false"))
         with _settings.using(fmad="off"):
             same = where.first_difference(without.run("ptx"), without.run("cubin")) is None
         return "contraction" if same else "different"

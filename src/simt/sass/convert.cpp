@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kFloats[] = {"F64", "F32", "F16", "BF16"},
                            kBytes[] = {"E4M3", "E5M2", "E2M1", "E2M3", "E3M2", "E8"};
-constexpr std::string_view kWholes[] = {"U8", "S8", "U16", "S16", "U32", "S32", "U64", "S64"};
+constexpr std::string_view kWholes[] = {"U8",  "S8",  "U16", "S16", "U32", "S32",
+                                        "U64", "S64", "U4",  "S4",  "U2",  "S2"};
 
 // The k-th suffix that is a type, as PTX calls it; "" without one.
 std::string type_of(const SassLowering& l, size_t k, std::span<const std::string_view> types) {
@@ -198,7 +199,11 @@ bool lower_pack_wholes(SassLowering& l) {
     *one = whole;
   }
   const std::string line = "cvt.pack.sat." + to + "." + from;
-  if (bytes_of(to) == 1) return l.ptx(line + ".b32 %r0, %r1, %r2, %r3", {l.result(0), a, b, l.word(3)});
+  // R6.24: so many of its lowest bits stay, above the two that are packed, as in PTX.
+  const sass::Operand& rest = *l.slot(3);
+  if (bytes_of(to) == 1)
+    return l.ptx(line + ".b32 %r0, %r1, %r2, %r3",
+                 {l.result(0), a, b, rest.selector.empty() ? l.word(3) : l.reg(rest.index)});
   return l.ptx(line + " %r0, %r1, %r2", {l.result(0), a, b});
 }
 

@@ -77,16 +77,24 @@ bool lower_half_to_f32(SassLowering& l) {
   return l.ptx("add" + suffixes(l) + ".f32 %r0, %r1, %r2", {l.result(0), terms[0], terms[1]});
 }
 
+// Of two, or (VHMNMX) of three.
 bool lower_half_extremum(SassLowering& l) {
+  const size_t count = l.opcode() == sass::Opcode::kVHMNMX ? 3 : 2;
   const std::vector<size_t> at = operand_slots(l, 1, l.in().operands.size() - 1);
   const size_t p = l.in().operands.size() - 1;
-  if (at.size() != 2 || !l.slot(p) || l.slot(p)->kind != sass::OperandKind::kPredicate) return false;
+  if (at.size() != count || !l.slot(p) || l.slot(p)->kind != sass::OperandKind::kPredicate) return false;
   const bool signs = l.has("XORSIGN");
   if (signs && !(l.slot(at[0])->absolute && l.slot(at[1])->absolute)) return false;
   const std::string rest = std::string(l.has("FTZ") ? ".ftz" : "") + (l.has("NAN") ? ".NaN" : "") +
                            (signs ? ".xorsign.abs" : "") + half_type(l) + " %r0, %r1, %r2";
-  const uint32_t a = halves(l, at[0], signs), b = halves(l, at[1], signs);
-  return l.choose(p, "min" + rest, "max" + rest, a, b);
+  uint32_t so_far = halves(l, at[0], signs);
+  if (count == 3) {
+    if (l.slot(p)->index != sass::kTrue) return false;
+    const uint32_t first = l.temporary(4);
+    l.ptx((l.slot(p)->inverted ? "max" : "min") + rest, {first, so_far, halves(l, at[1])});
+    so_far = first;
+  }
+  return l.choose(p, "min" + rest, "max" + rest, so_far, halves(l, at[count - 1], signs));
 }
 
 // ".lt.and" of a comparison's suffixes.
@@ -164,7 +172,7 @@ bool lower_halves(SassLowering& l) {
       {[](SassLowering& l) { return lower_half_sum(l, "add", 2); }, {kHADD2}},
       {lower_half_to_f32, {kHADD2_F32}},
       {[](SassLowering& l) { return lower_half_sum(l, "fma.rn", 3); }, {kHFMA2}},
-      {lower_half_extremum, {kHMNMX2}},
+      {lower_half_extremum, {kHMNMX2, kVHMNMX}},
       {[](SassLowering& l) { return lower_half_sum(l, "mul", 2); }, {kHMUL2}},
       {lower_half_set, {kHSET2}},
       {lower_half_setp, {kHSETP2}}};

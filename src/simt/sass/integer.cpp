@@ -317,36 +317,53 @@ bool lower_plain(SassLowering& l, const std::string& mnemonic, size_t operands, 
   return l.ptx(mnemonic + " %r0, %r1, %r2", {l.result(0), l.word(first), l.word(first + 1)});
 }
 
-bool lower_extremum(SassLowering& l) {
-  std::string type = ".s32";
+// The type of an extremum, and .relu as PTX puts it: in front of it, unless the extremum is that of an inner step.
+std::string extremum_type(const SassLowering& l) {
   for (const char* other : {"U32", "S16x2", "U16x2"})
-    if (l.has(other)) type = "." + lower_case(other);
-  const std::string rest = (l.has("RELU") ? ".relu" : "") + type + " %r0, %r1, %r2";
-  // sm_100 has two predicates after the result; nothing that was seen reads them.
+    if (l.has(other)) return "." + lower_case(other);
+  return ".s32";
+}
+std::string extremum_rest(const SassLowering& l) {
+  return (l.has("RELU") ? ".relu" : "") + extremum_type(l) + " %r0, %r1, %r2";
+}
+
+// The predicates of a pair say of its lower and of its upper half whether it is a's. Those of whole numbers are read by
+// nothing that was seen.
+bool lower_extremum(SassLowering& l) {
+  const std::string rest = extremum_rest(l);
   const size_t first = l.shape() == 1 ? 3 : 1;
-  if (first == 3 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
+  const bool says_which = first == 3 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue);
+  const bool pairs = l.has("S16x2") || l.has("U16x2");
+  if (says_which && (!pairs || l.has("RELU"))) return false;
   const uint32_t a = l.word(first), b = l.word(first + 1);
-  return l.choose(first + 2, "min" + rest, "max" + rest, a, b);
+  if (!says_which) return l.choose(first + 2, "min" + rest, "max" + rest, a, b);
+  const uint32_t before = l.temporary(4), changed = l.temporary(4), half = l.temporary(4);
+  l.copy(before, a, 4);  // the result may be the same register
+  l.choose(first + 2, "min" + rest, "max" + rest, a, b);
+  l.ptx("xor.b32 %r0, %r1, %r2", {changed, l.result(0), before});
+  for (size_t k = 1; k < 3; ++k) {
+    l.ptx(std::string("and.b32 %r0, %r1, ") + (k == 1 ? "0xffff" : "0xffff0000"), {half, changed});
+    l.ptx("setp.eq.u32 %p0, %r1, 0", {l.predicate_result(k), half});
+  }
+  return true;
 }
 
 // min(a + b, c), or max.
 bool lower_sum_extremum(SassLowering& l) {
   const uint32_t sum = l.temporary(4);
-  const std::string rest = std::string(l.has("U32") ? ".u32" : ".s32") + " %r0, %r1, %r2";
-  l.ptx("add.s32 %r0, %r1, %r2", {sum, l.word(1), l.word(2)});
+  const std::string rest = extremum_rest(l);
+  const bool pairs = l.has("S16x2") || l.has("U16x2");
+  l.ptx(pairs ? "add.u16x2 %r0, %r1, %r2" : "add.s32 %r0, %r1, %r2", {sum, l.word(1), l.word(2)});
   return l.choose(4, "min" + rest, "max" + rest, sum, l.word(3));
 }
 
 // min(min(a, b), c), or max.
 bool lower_extremum_of_three(SassLowering& l) {
-  if (l.has("RELU") || l.slot(4)->index != sass::kTrue) return false;
-  std::string type = ".s32";
-  for (const char* other : {"U32", "S16x2", "U16x2"})
-    if (l.has(other)) type = "." + lower_case(other);
-  const std::string line = (l.slot(4)->inverted ? "max" : "min") + type + " %r0, %r1, %r2";
+  if (l.slot(4)->index != sass::kTrue) return false;
+  const std::string name = l.slot(4)->inverted ? "max" : "min";
   const uint32_t first = l.temporary(4);
-  l.ptx(line, {first, l.word(1), l.word(2)});
-  return l.ptx(line, {l.result(0), first, l.word(3)});
+  l.ptx(name + extremum_type(l) + " %r0, %r1, %r2", {first, l.word(1), l.word(2)});
+  return l.ptx(name + extremum_rest(l), {l.result(0), first, l.word(3)});
 }
 
 // Products of bytes, or of halves and bytes, summed up: 4A, or 2A with LO or HI.
