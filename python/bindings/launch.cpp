@@ -174,8 +174,10 @@ constexpr uint32_t kNoteWrites = 1u << 31;
 
 // The launch's memory with marks where it was never written; empty: all of it was, or nobody wants to know.
 // noted: to be told when the launch has ended.
-std::vector<exec::Allocation> with_undefined(const exec::Kernel& kernel, std::span<const exec::Argument> arguments,
-                                             std::span<const exec::Allocation> memory, bool looks, nb::object& noted) {
+std::vector<exec::Allocation> with_undefined(const exec::Kernel& kernel,
+                                             std::span<const exec::Argument> arguments,
+                                             std::span<const exec::Allocation> memory, bool looks,
+                                             nb::object& noted) {
   nb::list pointers;  // (name, address)
   const std::vector<exec::Param>& params = kernel.params();
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -184,7 +186,8 @@ std::vector<exec::Allocation> with_undefined(const exec::Kernel& kernel, std::sp
     if (a.kind == exec::ParamKind::kPointer) pointers.append(nb::make_tuple(name, a.bits));
     if (a.descriptor) pointers.append(nb::make_tuple(name, a.descriptor->address));
   }
-  noted = nb::module_::import_("triton_runner._memory.uninit").attr("begin")(kernel.name(), kernel.level(), pointers, looks);
+  noted = nb::module_::import_("triton_runner._memory.uninit")
+              .attr("begin")(kernel.name(), kernel.level(), pointers, looks);
   if (noted.is_none()) return {};
   std::vector<exec::Allocation> marked(memory.begin(), memory.end());
   for (nb::handle block : noted.attr("blocks")()) {
@@ -270,7 +273,8 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   std::vector<exec::Allocation> marked;
   nb::object noted = nb::none();
   if (tracking.load(std::memory_order_relaxed)) [[unlikely]] {
-    marked = with_undefined(kernel, arguments, memory, (options.checks & exec::kCheckUninitialized) != 0, noted);
+    marked =
+        with_undefined(kernel, arguments, memory, (options.checks & exec::kCheckUninitialized) != 0, noted);
     if (!marked.empty()) {
       memory = marked;
       launch_options.checks |= kNoteWrites;

@@ -1,11 +1,17 @@
-"""A cache of keys that is filled page by page, and a result that is padded: both are torch.empty, and only what was written is used.
+"""A cache of keys that is filled page by page, and a result that is padded: both are torch.empty, and only
+what was written is used.
 
 $ verify FILE
+
 status 0
+
 says warning, uninit at ttir: kernel 'put': cache: 384 of 512 elements were never written
+
 never fault, uninit
+
 never verdict: wrong
 $ run --device cpu --check uninit FILE
+
 status 0
 """
 

@@ -1,15 +1,24 @@
-"""A persistent kernel whose step is one too long: some blocks of the result are never written, and the program sums them up.
+"""A persistent kernel whose step is one too long: some blocks of the result are never written, and the
+program sums them up.
 
 $ verify FILE
+
 status 1
+
 says uninit at ttir: kernel 'double': y: 904 of 5,000 elements were never written, the first is 1024
+
 says they are read by item() at
+
 says verdict: wrong
 $ run --device cpu --check uninit FILE
+
 status 1
+
 says y: 904 of 5,000 elements were never written, the first is 1024; they are read by item() at
 $ run --device cpu FILE
+
 status 0
+
 never never written
 """
 

@@ -1,5 +1,5 @@
-"""What nobody wrote, as findings: of the elements of torch.empty that a program's launches left as they were, those that something
-reads are a fault, and the others a warning."""
+"""What nobody wrote, as findings: of the elements of torch.empty that a program's launches left as they were,
+those that something reads are a fault, and the others a warning."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def finding(it: Unwritten, strict: bool) -> Finding:
         why = "nothing reads them before the program ends, or before their memory is given back"
     severity = "fault" if it.used or strict else "warning"
     return Finding(
-        "uninit", severity, [it.level], "never written", message, it.file, it.line, it.argument, f"{message}\n{why}",
-        why=None if it.used else why, reaches=why if it.used else None,
+        "uninit", severity, [it.level], "never written", message, it.file, it.line, it.argument,
+        f"{message}\n{why}", why=None if it.used else why, reaches=why if it.used else None,
     )  # fmt: skip
 
 
 def added(judged: list[Judged], found: list[Unwritten], strict: bool) -> list[Judged]:
-    """The verdicts on the launches of a program, each with what its kernel did not write: with the last launch of that kernel that
-    was judged, as launches that are alike are judged once."""
+    """The verdicts on the launches of a program, each with what its kernel did not write: with the last
+    launch of that kernel that was judged, as launches that are alike are judged once."""
     judged = list(judged)
     for it in found:
         at = [number for number, one in enumerate(judged) if one.kernel == it.kernel]

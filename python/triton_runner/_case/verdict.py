@@ -20,6 +20,7 @@ from triton_runner._case.results import NONDETERMINISTIC, SCHEMA, Judged, worst
 from triton_runner._launch import launchers
 from triton_runner._launch.launchers import Call, axes_of, observing, what_else
 from triton_runner._memory import uninit
+from triton_runner._memory.tracking import track_empty
 from triton_runner._pretend.running import run_program
 from triton_runner._settings import devices
 
@@ -190,7 +191,7 @@ class Program:
 def tracking(checks):
     """A context manager, within which tensors of torch.empty are known if a check needs that."""
     needed = "uninit" in checks and importlib.util.find_spec("torch") is not None
-    return uninit.track_empty() if needed else contextlib.nullcontext()
+    return track_empty() if needed else contextlib.nullcontext()
 
 
 def accepted(judged: Judged) -> Judged:

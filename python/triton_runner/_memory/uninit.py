@@ -1,8 +1,9 @@
 """Memory that nothing has written yet: what check="uninit" knows about global memory beside the kernels' own.
 
-A block is the storage of a torch.empty, or an array of np.empty. It is filled with numbers that nobody writes by chance, and has a
-mark for each byte that was not written. Launches clear the marks of what they store (exec::kNoteWrites), torch's ops what they
-write (uninit_torch.py). Whoever else writes, NumPy or C that has an address, changes the numbers: then the whole block counts as written.
+A block is the storage of a torch.empty, or an array of np.empty. It is filled with numbers that nobody writes
+by chance, and has a mark for each byte that was not written. Launches clear the marks of what they store
+(exec::kNoteWrites), torch's ops what they write (uninit_torch.py). Whoever else writes, NumPy or C that has
+an address, changes the numbers: then the whole block counts as written.
 """
 
 from __future__ import annotations
@@ -18,16 +19,20 @@ import numpy
 from triton_runner import _core
 from triton_runner._base.errors import package_folders
 from triton_runner._memory.registry import Blocks, extent
+from triton_runner._memory.torch_modes import untraced
 
 MOST = 256 << 20  # bytes of a block: larger ones are not followed, as filling them would take their memory
-_NOTED_MOST = 1000  # launches whose stores are noted although no check looks: these take several times as long
+# Launches whose stores are noted although no check looks: these take several times as long.
+_NOTED_MOST = 1000
 # Negative, finite and tiny in every floating-point type; far from what integers count, and no ASCII.
 _FILL = (0xA0 | numpy.random.default_rng(20).integers(0, 32, 1 << 20)).astype(numpy.uint8)
 
 _blocks = Blocks()  # (bytes, _Block)
 _found: list[Unwritten] = []
 _dead: list[Unwritten] = []
-_handed: list[tuple] = []  # (block, how, elements(), owner): what NumPy got of a block, until finish() looks again
+_handed: list[
+    tuple
+] = []  # (block, how, elements(), owner): what NumPy got of a block, until finish() looks again
 _tracking: list = []  # of each track_empty() that is open, the byte that it fills with
 _paused = 0
 _noted = 0
@@ -35,8 +40,8 @@ _noted = 0
 
 @dataclasses.dataclass(frozen=True)
 class Unwritten:
-    """An argument of which a kernel left elements as they were. used: what read them, or "" where nothing did; file and line: where
-    that is, or else where the kernel was launched."""
+    """An argument of which a kernel left elements as they were. used: what read them, or "" where nothing
+    did; file and line: where that is, or else where the kernel was launched."""
 
     kernel: str
     level: str
@@ -51,9 +56,8 @@ class Unwritten:
     @property
     def message(self) -> str:
         verb = "element was" if self.of == 1 else "elements were"
-        return (
-            f"{self.argument}: {self.elements:,} of {self.of:,} {verb} never written, the first is {self.first}"
-        )
+        count = f"{self.elements:,} of {self.of:,}"
+        return f"{self.argument}: {count} {verb} never written, the first is {self.first}"
 
     def __str__(self) -> str:
         place = f" at {self.file}:{self.line}" if self.file else ""
@@ -62,8 +66,9 @@ class Unwritten:
 
 
 class _Block:
-    """A block of memory: its owner, a storage or an array, the elements that it was made of (shape, steps and offset in bytes),
-    and its marks. source: where undefined elements came from, when an op has copied them here."""
+    """A block of memory: its owner, a storage or an array, the elements that it was made of (shape, steps and
+    offset in bytes), and its marks. source: where undefined elements came from, when an op has copied them
+    here."""
 
     def __init__(self, owner, shape, steps, itemsize: int, offset: int = 0, marks=None, source=None):
         self.address, self.nbytes = extent(owner)
@@ -73,7 +78,11 @@ class _Block:
         self.source = source
         self.writer: Unwritten | None = None  # the last launch that wrote to it; its counts are not known yet
         self.given: Unwritten | None = None  # the last launch that got it
-        self.counts = (0, 0, 0)  # elements that nobody wrote, of how many, and the first, when they were last asked for
+        self.counts = (
+            0,
+            0,
+            0,
+        )  # elements that nobody wrote, of how many, and the first, when they were last asked for
         self.is_used = self.is_handed = False
         self.held = None if source is None else self.bytes().copy()
 
@@ -142,6 +151,7 @@ class _Block:
             by, elements=elements, of=of, first=first, used=used, file=place[0], line=place[1]
         )
 
+    @untraced
     def _died(self, _) -> None:
         if (known := _blocks.get(self.address)) is not None and known[1] is self:
             _blocks.drop(self.address)
@@ -200,7 +210,8 @@ def add_copied(owner, source: _Block) -> _Block:
 
 
 def add_grown(owner, before: int, known, shape, steps, itemsize: int, offset: int) -> None:
-    """A storage that resize_() has made larger than `before` bytes, which had the marks `known`, if it had any."""
+    """A storage that resize_() has made larger than `before` bytes, which had the marks `known`, if it had
+    any."""
     start, size = extent(owner)
     _blocks.drop_within(start, start + size)
     if not before < size < MOST:
@@ -251,6 +262,7 @@ class _Launch:
     def blocks(self) -> list[tuple]:
         return [(block.address, block.nbytes, block.marks.ctypes.data) for block, _, _ in self._noted]
 
+    @untraced
     def ended(self) -> None:
         for block, by, before in self._noted:
             left = numpy.count_nonzero(block.marks)
@@ -261,9 +273,10 @@ class _Launch:
                 _blocks.drop(block.address)
 
 
+@untraced
 def begin(kernel: str, level: str, pointers: list[tuple], looks: bool) -> _Launch | None:
-    """A launch begins, with (parameter, address) of what it gets; looks: check="uninit" is on. None: none of its stores are to be
-    noted."""
+    """A launch begins, with (parameter, address) of what it gets; looks: check="uninit" is on. None: none of
+    its stores are to be noted."""
     global _noted
     if _paused and not looks:
         return None
@@ -296,9 +309,7 @@ def paused():
 
 def snapshot() -> dict:
     """What is known now, for put_back()."""
-    return {
-        at: (block, block.marks.copy(), block.writer, block.given) for at, (_, block) in _blocks.items()
-    }
+    return {at: (block, block.marks.copy(), block.writer, block.given) for at, (_, block) in _blocks.items()}
 
 
 def put_back(undefined: dict) -> None:
@@ -325,7 +336,8 @@ def use(block: _Block, how: str) -> None:
 
 
 def hand_out(block: _Block, how: str, elements) -> None:
-    """A host's array shares memory with a block, of which elements() are not written: unless the host writes them, it reads them."""
+    """A host's array shares memory with a block, of which elements() are not written: unless the host writes
+    them, it reads them."""
     root = block.source or block
     root.is_handed = True
     if not _paused and (it := block.described(how)) is not None:
@@ -333,8 +345,8 @@ def hand_out(block: _Block, how: str, elements) -> None:
 
 
 def finish(ends: bool = True) -> list[Unwritten]:
-    """What was found since the last call: elements that were read, and those that were left. ends: no launch comes after it, so
-    that blocks that still live are looked at too."""
+    """What was found since the last call: elements that were read, and those that were left. ends: no launch
+    comes after it, so that blocks that still live are looked at too."""
     for block, it, elements, _ in _handed:
         root = block.source or block
         if not root.is_used and block.is_intact() and elements().any():
@@ -352,37 +364,21 @@ def finish(ends: bool = True) -> list[Unwritten]:
     return found
 
 
-class track_empty:
-    """Inside the block, launches with check="uninit" treat the memory of torch.empty, of its relatives (empty_like, new_empty,
-    torch.Tensor(n), what resize_ adds, ...) and of np.empty as uninitialised, byte by byte, until a kernel, torch or the host writes
-    it. `triton-runner run --check=uninit`, `verify` and `pytest --triton` do this for the whole program.
-
-    Such memory is filled with numbers that nobody writes by chance: byte=, with that one."""
-
-    def __init__(self, byte: int | None = None):
-        self._byte = byte
-
-    def __enter__(self):
-        from triton_runner._memory import uninit_numpy, uninit_torch
-
-        global _noted
-        self._left = contextlib.ExitStack()
-        _tracking.append(self._byte)
-        self._left.callback(_tracking.pop)
-        if len(_tracking) == 1:
-            _noted = 0
-            self._left.enter_context(uninit_torch.followed())
-            self._left.enter_context(uninit_numpy.followed())
-            _core.set_tracking(True)
-            self._left.callback(_stop)
-        return self
-
-    def __exit__(self, *error):
-        self._left.close()
+def opened(byte: int | None) -> bool:
+    """track_empty() begins; whether it is the only one that is open."""
+    global _noted
+    _tracking.append(byte)
+    if len(_tracking) > 1:
         return False
+    _noted = 0
+    _core.set_tracking(True)
+    return True
 
 
-def _stop() -> None:
-    _core.set_tracking(False)
-    _blocks.clear()
-    _handed.clear()
+def closed() -> None:
+    """The last track_empty() that began ends."""
+    _tracking.pop()
+    if not _tracking:
+        _core.set_tracking(False)
+        _blocks.clear()
+        _handed.clear()

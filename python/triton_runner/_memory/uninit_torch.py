@@ -1,32 +1,30 @@
-"""torch's part of uninit.py: a dispatch mode sees each operator below autograd, wherever it is called from; what torch.compile
-traces passes it by, and what compiled code runs does not.
+"""torch's part of uninit.py: a dispatch mode sees each operator below autograd, wherever it is called from;
+what torch.compile traces passes it by, and what compiled code runs does not.
 
     out = torch.empty(8); kernel writes 6 of it     ->  2 elements have marks
     out[6:] = 0                                     ->  the region of the view is written
     out[:6].sum()                                   ->  reads what is written
-    out.clone(), out * mask, out[index], ...        ->  run again with other numbers (0, large, small) in the elements that have
-                                                        marks: what comes out otherwise depends on them, and has marks itself
-    float(out.sum()), print(out), out.tolist(), ... ->  a number that depends on them is used: that is what is reported
+    out.clone(), out * mask, out[index], ...        ->  run again with other numbers where marks are:
+                                                        elements that come out otherwise have marks
+    float(out.sum()), print(out), out.tolist(), ... ->  uses a number that depends on marks: a fault
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import sys
 
 import numpy
 
 from triton_runner._memory import uninit
 from triton_runner._memory.registry import storage_of
+from triton_runner._memory.torch_modes import skip_untraced, untraced
 
 _NUMBERS = 3  # that stand for an element that nobody has written: 0, a large one, a small one
 _TRIED_MOST = 1 << 24  # elements of an operator that is run again: what larger ones give counts as written
 _MAKE = "empty empty_like empty_strided empty_permuted new_empty new_empty_strided"
 # They write all of their first argument and read nothing of it.
-_OVERWRITE = (
-    "fill_ zero_ normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ bernoulli_ _foreach_zero_"
-)
+_OVERWRITE = "fill_ zero_ normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ bernoulli_"
 # Another number may give the same answer; it depends on the number all the same.
 _COMPARE = "eq ne lt le gt ge isclose equal allclose isnan isinf isfinite isposinf isneginf"
 _MAKE, _OVERWRITE, _COMPARE = set(_MAKE.split()), set(_OVERWRITE.split()), set(_COMPARE.split())
@@ -140,7 +138,9 @@ class _Call:
 
     def _is_written(self) -> None:
         for tensor in self._changed:
-            if (view := self._views.get(id(tensor))) is not None and uninit.find(view.block.address) is view.block:
+            if (view := self._views.get(id(tensor))) is not None and uninit.find(
+                view.block.address
+            ) is view.block:
                 view.set(False)
 
     def _overwriting(self):
@@ -166,7 +166,12 @@ class _Call:
                 ends.append(self._func(*args, **kwargs))
             self._results(result, ends)
             self._arguments([copies for *_, copies in others])
-        except (RuntimeError, IndexError, TypeError, ValueError):  # a number of ours is an index, a type has no comparison, ...
+        except (
+            RuntimeError,
+            IndexError,
+            TypeError,
+            ValueError,
+        ):  # a number of ours is an index, a type has no comparison, ...
             self._is_written()
         finally:
             if is_random:
@@ -187,7 +192,11 @@ class _Call:
                 copies[id(value)] = _copied(value, self._views.get(id(value)), number)
             return copies[id(value)]
 
-        return [other(it) for it in self._args], {name: other(it) for name, it in self._kwargs.items()}, copies
+        return (
+            [other(it) for it in self._args],
+            {name: other(it) for name, it in self._kwargs.items()},
+            copies,
+        )
 
     def _source(self):
         return next(iter(self._views.values())).block
@@ -240,7 +249,8 @@ class _Call:
 
 
 def _numbers(dtype) -> tuple:
-    """What stands for an element that nobody has written: far from others, and no product with 0 of it is NaN."""
+    """What stands for an element that nobody has written: far from others, and no product with 0 of it is
+    NaN."""
     import torch
 
     if dtype == torch.bool:
@@ -248,7 +258,13 @@ def _numbers(dtype) -> tuple:
     if not (dtype.is_floating_point or dtype.is_complex):
         large = torch.iinfo(dtype).max // 4
         return 0, large, -large if dtype.is_signed else 1
-    large = 2.0**30 if dtype.itemsize > 2 or dtype == torch.bfloat16 else 2.0**14 if dtype.itemsize == 2 else 224.0
+    large = (
+        2.0**30
+        if dtype.itemsize > 2 or dtype == torch.bfloat16
+        else 2.0**14
+        if dtype.itemsize == 2
+        else 224.0
+    )
     return 0, large, -large
 
 
@@ -263,7 +279,9 @@ def _copied(tensor, view: _View | None, number: int):
         where = torch.from_numpy(view.undefined)
         size = tensor.element_size()
         if size == 1:  # types of 8 bits have no where()
-            copy.view(torch.uint8).copy_(torch.where(where, numbers.view(torch.uint8), copy.view(torch.uint8)))
+            copy.view(torch.uint8).copy_(
+                torch.where(where, numbers.view(torch.uint8), copy.view(torch.uint8))
+            )
         else:
             copy.copy_(torch.where(where, numbers, copy))
     return copy
@@ -295,20 +313,20 @@ def _mode():
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Mode(TorchDispatchMode):
+        watches_memory = True  # --pretend-cuda asks whether others are on
+
         @classmethod
         def ignore_compile_internals(cls) -> bool:
             return True
 
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
-            return False  # it would load Dynamo for every program; what follows does the same for those that have it
+            # it would load Dynamo for every program; untraced() does the same for those that have it
+            return False
 
+        @untraced
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            compiler = sys.modules.get("torch._dynamo")
-            look = self._look if compiler is None else compiler.disable(self._look)
-            return look(func, types, args, kwargs or {})
-
-        def _look(self, func, types, args, kwargs):
+            kwargs = kwargs or {}
             if any(kind not in (torch.Tensor, torch.nn.Parameter) for kind in types):
                 return NotImplemented  # a class of its own, which calls operators in its turn
             if func.namespace not in _OWN:
@@ -332,19 +350,7 @@ def _mode():
                 return func(*args, **kwargs)
             return _Call(func, args, kwargs, views).run()
 
-    _skip(Mode.__torch_dispatch__.__code__)
     return Mode()
-
-
-def _skip(code) -> None:
-    """Has Dynamo run a function as it is, without loading Dynamo."""
-    import torch
-
-    frames = torch._C._dynamo.eval_frame
-    if hasattr(frames, "skip_code"):  # of an older torch
-        return frames.skip_code(code)
-    actions = frames._FrameAction
-    frames.set_code_exec_strategy(code, frames._FrameExecStrategy(actions.SKIP, actions.DEFAULT))
 
 
 def _resized(func, args, kwargs):
@@ -363,6 +369,7 @@ def _resized(func, args, kwargs):
 def _hand_out(own, how: str):
     """A method that gives a tensor's memory to NumPy."""
 
+    @untraced
     @functools.wraps(own)
     def give(tensor, *args, **kwargs):
         if _is_plain(tensor) and (view := view_of(tensor)) is not None:
@@ -375,9 +382,14 @@ def _hand_out(own, how: str):
 def _shown(own, how: str):
     """A method that gives a tensor's numbers to Python."""
 
+    @untraced
     @functools.wraps(own)
     def give(tensor, *args, **kwargs):
-        if _is_plain(tensor) and (view := view_of(tensor)) is not None and (how != "print" or _is_shown(view)):
+        if (
+            _is_plain(tensor)
+            and (view := view_of(tensor)) is not None
+            and (how != "print" or _is_shown(view))
+        ):
             uninit.use(view.block, how)
         return own(tensor, *args, **kwargs)
 
@@ -385,7 +397,8 @@ def _shown(own, how: str):
 
 
 def _is_shown(view: _View) -> bool:
-    """Whether one of the elements that printing shows was never written: of a large tensor those at its ends."""
+    """Whether one of the elements that printing shows was never written: of a large tensor those at its
+    ends."""
     import torch
     from torch import _tensor_str
 
@@ -406,11 +419,16 @@ def followed():
         (torch.Tensor, "__array__", lambda own: _hand_out(own, "NumPy")),
         (torch.Tensor, "tolist", lambda own: _shown(own, "tolist()")),
         (torch.Tensor, "__repr__", lambda own: _shown(own, "print")),
-        *((guards, name, _compiled) for name in ("_empty_strided_cpu", "_empty_strided_cuda") if hasattr(guards, name)),
+        *(
+            (guards, name, _compiled)
+            for name in ("_empty_strided_cpu", "_empty_strided_cuda")
+            if hasattr(guards, name)
+        ),
     ]
     own = [(place, name, getattr(place, name)) for place, name, _ in places]
     for place, name, change in places:
         setattr(place, name, change(getattr(place, name)))
+    skip_untraced()
     try:
         with _mode():
             yield
@@ -422,7 +440,7 @@ def followed():
 def _compiled(own):
     """What code that Inductor has written calls for a buffer."""
 
-    @functools.wraps(own)
+    @untraced
     def make(*args):
         result = own(*args)
         if uninit.is_tracking():

@@ -1,13 +1,14 @@
-"""Memory of torch.empty that launches leave as it was: right programs, and wrong ones, in which something reads it."""
+"""Memory of torch.empty that launches leave as it was: right programs, and wrong ones, in which something
+reads it."""
 
 import pytest
 
 pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
-import unwritten  # noqa: E402
 import numpy as np  # noqa: E402
 import triton  # noqa: E402
 import triton_runner  # noqa: E402
+import unwritten  # noqa: E402
 from triton_runner._memory import uninit  # noqa: E402
 
 

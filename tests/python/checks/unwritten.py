@@ -1,5 +1,5 @@
-"""Programs that write to a part of torch.empty: RIGHT ones never use the rest, and WRONG ones do. Each is a function without
-arguments (test_unwritten.py)."""
+"""Programs that write to a part of torch.empty: RIGHT ones never use the rest, and WRONG ones do. Each is a
+function without arguments (test_unwritten.py)."""
 
 import numpy as np
 import torch
@@ -185,7 +185,11 @@ def a_concatenation_is_sliced():
 @right
 def written_elements_are_gathered():
     y, index = copied(120, 100), torch.tensor([3, 99, 50])
-    return float(y[index].sum()), float(torch.gather(y, 0, index).sum()), float(y.index_select(0, index).sum())
+    return (
+        float(y[index].sum()),
+        float(torch.gather(y, 0, index).sum()),
+        float(y.index_select(0, index).sum()),
+    )
 
 
 @right
