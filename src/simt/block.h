@@ -30,6 +30,7 @@ enum class PathState : uint8_t {
   kReady,
   kBarrier,   // in bar.sync: `barrier`
   kWarpSync,  // at a .sync instruction that needs threads of its warps which are elsewhere
+  kYield,     // behind a YIELD, until the other paths of its warp had their turns (turns.h)
   kPoll,      // at an instruction that has to be tried again after the cluster's next event
 };
 
@@ -43,7 +44,12 @@ struct Path {
   uint64_t seen_event = 0;  // kPoll: Cluster::events when it went to wait
   bool timed_out = false;   // the mbarrier.try_wait it is at gives false now
   uint32_t penalty = 0;     // turns that it gave up while looping
-  bool frozen = false;      // it gets no turn: a debugger's wish
+  uint64_t turn = 0;        // of the paths of a warp that are ready the largest runs (turns.h)
+  uint64_t since =
+      0;  // kYield, and BSYNC: its place among those that wait, the smallest goes on first; 0: none
+  bool runs = false;      // no other path of its warp has run since it did
+  bool has_turn = false;  // as the scheduler found last
+  bool frozen = false;    // it gets no turn: a debugger's wish
 };
 
 // bar.sync / barrier.cta: 16 a block.
@@ -105,6 +111,7 @@ struct CtaState {
   std::vector<uint64_t> cluster_tickets;  // a thread, of its last arrival at the cluster's barrier
   bool was_refused = false;               // it has read that clusterlaunchcontrol gave it no work
   int32_t fuel = 1024;                    // backward jumps until the scheduler looks at the clock
+  uint64_t turns = 0;                     // that were given to paths: Path::turn
   uint64_t spins = 0;                     // of Worker::global_spins, in that time
 };
 

@@ -61,6 +61,7 @@ struct SharedVariable {
 
 struct Code : Target {
   std::string level = "ptx";
+  bool warp_turns = false;  // the order in which a warp's paths run is the hardware's (turns.h)
   std::shared_ptr<const Listing> listing;
   std::function<std::optional<exec::Trap>()> hazards;  // the first one of machine code; null: it has none
   std::string no_numbers;     // why nan, inf and zerodiv cannot be looked for; empty: they can

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "divergence.h"
+#include "turns.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -27,7 +28,10 @@ bool all_on(const Exec& x) { return x.mask == x.path_mask(); }
 void branch_to(Exec& x, const Instr* target) {
   if (all_on(x)) return jump(x, target);
   count_back(x, target);
-  split(x, target);
+  if (x.code().warp_turns)
+    part_warps(x, target);
+  else
+    split(x, target);
 }
 
 }  // namespace

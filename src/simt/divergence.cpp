@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "check/check.h"
+#include "turns.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -20,7 +21,8 @@ Path& fresh_path(Cta& cta) {
     Path& s = *cta.paths.back();
     s.state = PathState::kReady;
     s.penalty = 0;
-    s.frozen = false;
+    s.turn = s.since = 0;
+    s.runs = s.has_turn = s.frozen = false;
   }
   return *cta.paths.back();
 }
@@ -59,7 +61,10 @@ bool assign(Path& s, uint32_t first, uint32_t count, const int8_t* mask) {
 
 void recheck(Cta& cta) {
   for (auto& s : cta.paths)
-    if (s->state == PathState::kWarpSync) s->state = PathState::kReady;
+    if (s->state == PathState::kWarpSync) {
+      s->state = PathState::kReady;
+      s->turn = ++cta.turns;
+    }
   for (uint32_t b = 0; b < cta.barriers.size(); ++b) {
     Barrier& barrier = cta.barriers[b];
     if (barrier.arrived > 0 && barrier.expected == 0) arrive(cta, b, 0, 0);
@@ -121,6 +126,7 @@ void pass_guarded(Exec& x, const Instr& in) {
 
 void park(Exec& x, const Instr& in, PathState state) {
   pass_guarded(x, in);
+  if (x.path->since == 0) x.path->since = ++x.cta->turns;
   x.path->state = state;
   x.pc = &in;
   x.leave();
@@ -192,7 +198,7 @@ bool Exec::converged(const Instr& in, uint32_t members) {
 bool Exec::converged_by(const Instr& in, uint32_t place) {
   if (!mask) return true;
   const auto* members = reinterpret_cast<const uint32_t*>(regs + place);
-  return gather_wanted(*this, in, [members](uint32_t thread) { return members[thread]; });
+  return gather_wanted(*this, in, [&](uint32_t thread) { return members[thread] & ~yielded(*cta, thread); });
 }
 
 void end_lanes(Exec& x) {
@@ -224,6 +230,7 @@ void end_lanes(Exec& x) {
 }
 
 bool may_merge(const Cta& cta, const Path& a, const Path& b) {
+  if (cta.code->warp_turns && !share_warp(a, b) && (is_parted(cta, a) || is_parted(cta, b))) return false;
   return !cta.worker->launch->shuffle || a.first == b.first;
 }
 
@@ -234,6 +241,7 @@ void merge(Cta& cta, Path& a, Path& b) {
     for (uint32_t i = 0; i < s->count; ++i)
       if (s->full || s->mask[i]) mask[s->first - low + i] = -1;
   a.penalty = std::min(a.penalty, b.penalty);
+  a.since = std::min(a.since, b.since);
   a.timed_out |= b.timed_out;
   assign(a, low, high - low, mask.data());
   remove_path(cta, b);
@@ -300,6 +308,7 @@ void begin_paths(Cta& cta) {
   cta.alive_count = code.real_threads;
   if (cta.worker->checks) cta.ended_at.assign(code.threads, nullptr);
   cta.barriers = {};
+  cta.turns = 0;
 }
 
 std::string threads_of(const Path& s) {

@@ -20,6 +20,7 @@
 #include "divergence.h"
 #include "simd/tables.h"
 #include "stop_machine.h"
+#include "turns.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -192,24 +193,40 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
       }
   }
 
+  static bool may_run(const Cta& cta, const Path& s) {
+    return cta.code->warp_turns ? s.has_turn : is_ready(cta, s);
+  }
+
   // The path to run: of those that are ready (in a shuffled launch: of those of one warp, whose first thread is
   // `warp`), the one that gave up the fewest turns, with the lowest pc.
   static Path* choose(Cta& cta, uint32_t warp = kNoRegister) {
     Path* best = nullptr;
+    if (cta.code->warp_turns) give_turns(cta, is_ready);
     for (auto& s : cta.paths) {
-      if (!is_ready(cta, *s) || (warp != kNoRegister && s->first != warp)) continue;
+      if (!may_run(cta, *s)) continue;
+      if (warp != kNoRegister && s->first != warp) continue;
       if (!best || s->penalty < best->penalty || (s->penalty == best->penalty && s->pc < best->pc))
         best = s.get();
     }
     return best;
   }
 
-  // Takes in the paths that are ready at the same pc; gives the next higher pc at which one is.
+  // Takes in the paths that are ready at the same pc; gives the next higher pc at which one is. Paths of one warp whose
+  // turns are the hardware's become one where one begins its turn and the other has given its turn away.
   const Instr* gather(Cta& cta, Path& s) const {
     const Instr* limit = code_.instrs.data() + code_.instrs.size();
+    const bool runs = std::exchange(s.runs, true);
     for (size_t i = 0; i < cta.paths.size();) {
       Path& other = *cta.paths[i];
-      if (&other != &s && is_ready(cta, other) && may_merge(cta, s, other)) {
+      const bool in_warp = code_.warp_turns && &other != &s && share_warp(s, other);
+      if (in_warp) {
+        other.runs = false;
+        if (!runs && other.pc == s.pc && other.state == PathState::kYield && !other.frozen) {
+          merge(cta, s, other);
+          s.since = 0;
+          continue;
+        }
+      } else if (&other != &s && is_ready(cta, other) && may_merge(cta, s, other)) {
         if (other.pc == s.pc) {
           merge(cta, s, other);
           continue;
@@ -223,10 +240,10 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
 
   Outcome run_cta(Cta& cta) {
     while (!cta.paths.empty()) {
-      Path* s = worker_.resume          ? cta.paths[worker_.resume->path].get()
-                : cta.paths.size() == 1 ? cta.paths[0].get()
-                                        : choose(cta);
-      if (!s || !is_ready(cta, *s)) return Outcome::kBlocked;
+      Path* s = worker_.resume ? cta.paths[worker_.resume->path].get()
+                : cta.paths.size() == 1 && is_ready(cta, *cta.paths[0]) ? cta.paths[0].get()
+                                                                        : choose(cta);
+      if (!s) return Outcome::kBlocked;
       const Outcome o = run_some(cta, *s, ~uint64_t{0});
       if (o != Outcome::kGoesOn || worker_.resume) return o;
     }
@@ -246,6 +263,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     } else {
       x.limit = gather(cta, s);
     }
+    if (s.state == PathState::kYield) s.since = 0;
     s.state = PathState::kReady;
     x.regs = cta.regs;
     x.first = s.first;
@@ -293,13 +311,14 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     bool finished = true;
     for (auto& cta : cluster.ctas) {
       finished = finished && cta->paths.empty();
-      for (auto& s : cta->paths) ready += is_ready(*cta, *s);
+      if (code_.warp_turns) give_turns(*cta, is_ready);
+      for (auto& s : cta->paths) ready += may_run(*cta, *s);
     }
     if (ready == 0) return go_on(cluster, finished);
     size_t k = random.below(ready);
     for (auto& cta : cluster.ctas)
       for (auto& s : cta->paths) {
-        if (!is_ready(*cta, *s) || k-- != 0) continue;
+        if (!may_run(*cta, *s) || k-- != 0) continue;
         const Outcome o = run_some(*cta, *choose(*cta, s->first), 1 + random.below(2 * kTurn - 1));
         if (o == Outcome::kSpinning) cluster.complete_oldest();
         return launch_.stops(cluster) ? Outcome::kStopped : o;

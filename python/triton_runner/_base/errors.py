@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
+import sysconfig
 import warnings
 
 # Of a race at PTX: a fence between threads and the async proxy that Triton before 3.7 leaves out. No timing
@@ -141,6 +143,16 @@ def package_folders() -> tuple[str, ...]:
     own = os.path.dirname(os.path.dirname(__file__))
     folders = (own, os.path.dirname(getattr(triton, "__file__", None) or ""))
     return tuple(folder + os.sep for folder in folders if folder)
+
+
+@functools.cache
+def is_of_library(file: str) -> bool:
+    """Whether a source file belongs to this package, to an installed one or to Python itself, and not to the
+    program that runs."""
+    if file.startswith("<") or file.startswith(package_folders()):
+        return True
+    folders = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return os.path.abspath(file).startswith(tuple(folder + os.sep for folder in folders))
 
 
 def warn(text: str) -> None:

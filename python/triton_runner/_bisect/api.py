@@ -22,7 +22,7 @@ class Bisection:
 
     - `verdict`: "right", "front end", "compiler", "assembler", "kernel", "nondeterministic" (the order of
       atomics decides the result), "undefined" (the kernel has a race or breaks a promise that it makes to the
-      compiler) or "unknown".
+      compiler), "hardware" (the target rounds so) or "unknown".
     - `level`, `stage`: where the fault arises, such as "ttgir" and "make_ttgir"; `pass_`: the pass as
       {"name", "argument", "add", "nth"}, or None.
     - `confirmed_by`: which methods confirmed the pass: "execution", "leave-out", "splice".

@@ -44,6 +44,9 @@ def _first_difference(search, plain: Evidence, right: Release, level: str, name:
     want = right.at(level, launches={}, **search.more).launches
     if got is None or want is None:
         return None
+    if other := got.other_input(want, f"with {name}" if right is not search.release else name):
+        search.note(other)
+        return None
     drifts, tried = None, 0
     for number, (mine, theirs) in enumerate(zip(got.seen, want.seen, strict=False)):
         if mine.kernel != theirs.kernel:

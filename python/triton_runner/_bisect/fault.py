@@ -16,10 +16,12 @@ from triton_runner._bisect.results import MEANS, CompilerFault, NamedPass, Step,
 from triton_runner._bisect.runs import Release
 from triton_runner._bisect.splice import CONVERSION, Splice, first_wrong, steps_of
 from triton_runner._bisect.trial import Trial
+from triton_runner._case import rounding
 from triton_runner._compiler import passes_select
 from triton_runner._settings import devices
 
 _STAGE = {"ttir": "make_ttir", "ttgir": "make_ttgir", "llir": "make_llir", "ptx": "make_ptx"}
+_HARDWARE = {"TRITON_RUNNER_NUMERICS": "hardware"}
 _LEVEL = {stage: level for level, stage in _STAGE.items()}
 
 
@@ -60,6 +62,8 @@ class Search:
         step = None
         if not self.program.is_measured:
             step = self._by_execution()
+            if self.verdict == "hardware":
+                return
         where, spliced = self._by_splice(step)
         if where == "source":
             self.take("ttir", None)
@@ -115,7 +119,33 @@ class Search:
         self.take(first if first in ("ttir", "ttgir") else "llir", None)
         if above and trials[above[-1]].verdict == "unknown":
             return None
-        return self._below_ttgir() if first == "ptx" else self._in_stage(_STAGE[first])
+        if first != "ptx":
+            return self._in_stage(_STAGE[first])
+        return self._as_hardware() if self._is_hardware() else self._below_ttgir()
+
+    def _is_hardware(self) -> bool:
+        """Whether TTGIR is right by itself, and has the bits of the PTX where it rounds as the target
+        does."""
+        if self.levels.get("ttgir") != "right" or not self.program.target.startswith("cuda:"):
+            return False
+        rounded = self.at("ttgir", variables=_HARDWARE, launches={})
+        self.say(f"at ttgir as the hardware rounds: {rounded.verdict}")
+        target = self.at("ptx", launches={})
+        if rounded.verdict != "wrong" or not rounded.launches or not target.launches:
+            return False
+        seen = [[(one.kernel, one.arrays) for one in trial.launches.seen] for trial in (rounded, target)]
+        return bool(seen[0]) and seen[0] == seen[1]
+
+    def _as_hardware(self) -> None:
+        """Sets the verdict on a program that expects more than the target's hardware computes."""
+        self.verdict, self.level, self.stage, self.pass_ = "hardware", "", "", None
+        texts = [
+            kernel.source for kernel in self.at("ttgir", keep="text").kernels if kernel.first is not None
+        ]
+        product = next(filter(None, map(rounding.product_of_fp8, texts)), None)
+        self.note(f'{rounding.cause(product)}: TTGIR with numerics="hardware" gives the bits of the PTX')
+        if product is not None:
+            self.note(rounding.ADVICE)
 
     def take(self, level: str, named: NamedPass | None, stage: str = "") -> None:
         """Sets the level of the fault, and its pass and stage where they are known."""

@@ -10,6 +10,7 @@ import contextlib
 import importlib.util
 import math
 import os
+import random
 import runpy
 import sys
 
@@ -18,13 +19,14 @@ _ASYNCHRONOUS = ("cp.async", "cp.reduce.async", "wgmma.mma_async", "tcgen05.")  
 _NOT_THE_KERNELS = ("unsupported", "timeout", "interrupted", "out of memory")
 
 
-def run(request, note=lambda stage: None):
+def run(request, note=lambda stage, add=None, kernel=None: None):
     # The package's driver is Triton's from the first of these on.
     from triton_runner._base.errors import KernelTrap
     from triton_runner._bisect import trial
-    from triton_runner._pipeline import plans
+    from triton_runner._pipeline import failures, plans
 
-    note("run")
+    note(failures.RUNNING)
+    plans.note = note
     if request.get("pretend_cuda"):
         from triton_runner import _pretend  # it changes torch
 
@@ -33,6 +35,7 @@ def run(request, note=lambda stage: None):
     plans.of_kernels = request.get("of_kernels") or []
     plans.keep = request.get("keep") or "none"
     choices = _pin_choices(request.get("choices"))
+    _seed()
     launches = None
     if request.get("launches") is not None:
         from triton_runner._bisect import launches as launches  # with the core
@@ -40,34 +43,61 @@ def run(request, note=lambda stage: None):
         launches.install(request["launches"].get("keep"))
     sys.argv = [request["program"], *request["arguments"]]
     sys.path.insert(0, request["folder"])
-    verdict, why, trap, place, measured = "right", "", None, None, None
+    said = {}
     partings = [] if request.get("partings") else None
     try:
         with _captured(request.get("capture")), _machine(request.get("machine"), partings):
             verdict, why, measured = _run(request)
+        said["measured"] = measured
     except SystemExit as stop:
         verdict, why = _of_status(stop.code)
-    except AssertionError as error:
-        verdict, why = "wrong", "AssertionError: %s" % error
-        if "not compiled with CUDA" in why:  # of torch: the program asks for a GPU
-            verdict, why = "unknown", why + "; --pretend-cuda gives it CPU tensors"
     except KernelTrap as error:
         verdict = "unknown" if error.kind in _NOT_THE_KERNELS else "wrong"
-        why, trap = str(error), error.kind
         at = error.file or None, error.op or None, error.line or None
         place = trial.Place(*at, list(error.element), error.kernel)
+        why, said = str(error), {"trap": error.kind, "place": place}
     except Exception as error:
-        # Not before the environment is that of the request.
-        from triton_runner._worker import job
-
-        reason = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
-        verdict, why = "unknown", reason or "%s: %s" % (type(error).__name__, error)
+        verdict, why, said["failure"] = _of_exception(error)
     kernels = [_described(recorder, plans.keep) for recorder in plans.recorded]
     watched = launches and trial.Launches(launches.seen, launches.kept)
     own = _own_files(request)
-    return trial.Trial(
-        verdict, why, "", kernels, watched, choices, own, trap, place, partings or [], measured
+    found = {"kernels": kernels, "launches": watched, "choices": choices, "files": own}
+    return trial.Trial(verdict, why, partings=partings or [], **found, **said)
+
+
+def _of_exception(error):
+    """The verdict, the reason, and the failure of the compiler that an exception of the program says."""
+    # Not before the environment is that of the request.
+    from triton_runner._pipeline.failures import failure_of
+    from triton_runner._worker import job
+
+    if failure := failure_of(error):
+        return "unknown", failure.message, failure
+    text = "%s: %s" % (type(error).__name__, error)
+    if isinstance(error, AssertionError):
+        if "not compiled with CUDA" in text:  # of torch: the program asks for a GPU
+            return "unknown", text + "; --pretend-cuda gives it CPU tensors", None
+        return "wrong", text, None
+    return (
+        "unknown",
+        "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else text,
+        None,
     )
+
+
+def _seed():
+    """Gives every run the same random numbers, as far as the program sets no seed: what two runs compute is
+    compared."""
+    random.seed(0)
+    import numpy
+
+    numpy.random.seed(0)
+    made = numpy.random.default_rng
+    numpy.random.default_rng = lambda seed=0: made(0 if seed is None else seed)
+    if importlib.util.find_spec("torch") is not None:  # the worker has loaded it already
+        import torch
+
+        torch.manual_seed(0)
 
 
 def _own_files(request):

@@ -1,7 +1,7 @@
-"""The launches of a program in a worker, and the contents of their arrays afterwards.
+"""The launches of a program in a worker, their inputs, and the contents of their arrays afterwards.
 
 Fingerprints of all launches are kept, and the full contents of one selected launch. With these, the runs of
-two releases or two levels are compared.
+two releases or two levels are compared: only as long as their inputs are the same.
 """
 
 from __future__ import annotations
@@ -23,15 +23,37 @@ def install(kept_number: int | None = None) -> None:
         number = len(seen)
         arguments = Arguments(_arrays(call), keep=False)
         seen.append(Seen(call.name, list(call.grid), {}))
+        before = _fingerprints(arguments)
         go()
-        after = arguments.arrays(arguments.live())
-        for name, array in after.items():
-            seen[number].arrays[name] = hashlib.blake2b(array.tobytes(), digest_size=12).hexdigest()
+        seen[number].arrays.update(_fingerprints(arguments))
+        seen[number].inputs.update(_inputs(call, before, seen[number].arrays))
         if number == kept_number:
+            after = arguments.arrays(arguments.live())
             kept.update((name, packed(array)) for name, array in after.items())
 
     launchers.observe(watch)
     _fill_new_memory()
+
+
+def _fingerprints(arguments: Arguments) -> dict:
+    arrays = arguments.arrays(arguments.live())
+    return {
+        name: hashlib.blake2b(array.tobytes(), digest_size=12).hexdigest() for name, array in arrays.items()
+    }
+
+
+def _inputs(call: launchers.Call, before: dict, after: dict) -> dict:
+    """The inputs of a launch by the names of its parameters: numbers, and fingerprints of arrays. An array of
+    NumPy that the launch writes may hold what nobody initialised, which is no input; torch's memory is
+    filled."""
+    inputs = {}
+    for i, (name, value) in enumerate(call.named):
+        array = getattr(value, "base", value)
+        if str(i) in before and (before[str(i)] == after[str(i)] or hasattr(array, "untyped_storage")):
+            inputs[name] = before[str(i)]
+        elif isinstance(value, (bool, int, float)):
+            inputs[name] = repr(value)
+    return inputs
 
 
 def _fill_new_memory() -> None:

@@ -4,6 +4,9 @@ these are examined before a pass is blamed.
 
 Every run starts its programs in one fixed order (runs.py); here that order, and the order of atomics inside a
 program, is shuffled, and copies land as early and as late as they may.
+
+The kernel is defined at the level at which it is born. What depends on the order there is the kernel's own; a
+race that is only below is a fault of what made that level.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ _TIMES = 8  # how much more than the orders that were tried another order may ch
 # Threads that hold one value and store different ones: contraction makes them differ (triton#7264), and their
 # bits are what drift is.
 _COPIES = "the same instruction puts another value"
+# Before anything is pipelined or exchanged through shared memory, TTGIR says which thread accesses what.
+_COALESCED = {"adds": ["passes.ttgpuir.add_coalesce"], "nth": 1, "stage": "make_ttgir"}
 
 
 @dataclasses.dataclass
@@ -37,34 +42,84 @@ class Orders:
     evidence: list[Evidence] = dataclasses.field(default_factory=list)
     # {(launch, argument): (level, variables)}: outputs whose bits differ in another order.
     outputs: dict = dataclasses.field(default_factory=dict)
+    # Variables of orders that change the verdict only below the level where the kernel is born.
+    compilers: list[dict] = dataclasses.field(default_factory=list)
 
     def is_of_atomics(self, launch: int) -> bool:
         """Whether another order changes the bits of an output of a launch."""
         return any(number == launch for number, _ in self.outputs)
 
 
+@dataclasses.dataclass(frozen=True)
+class Shuffled:
+    """A program in other orders at one level. outputs: {(launch, argument): variables} whose bits differ;
+    flip: the variables of an order in which it ends otherwise, and said: a sentence about it; inputs: a
+    sentence, where the program makes other inputs in each run."""
+
+    level: str
+    outputs: dict
+    flip: dict | None
+    said: str
+    inputs: str = ""
+
+
 def look(release: Release, **more) -> Orders:
-    """Runs the program under check="race" at the front end's level, and in other orders at every executed
-    level. more: options of the runs, as for Release.at()."""
+    """Runs the program under check="race" at the level where its kernels are born, and as its TTGIR is at
+    first, whose layouts tell which warp accesses what; and in other orders at every executed level. more:
+    options of the runs, as for Release.at()."""
     orders = Orders()
     program = release.program
     if program.is_measured:
         return orders
     born = born_level(release)
-    for condition in (_CHECKED, _EAGER) if born == "ttgir" else (_CHECKED,):
-        trial = release.at(born, variables=condition, **more)
+    runs = [(born, None, condition) for condition in ((_CHECKED, _EAGER) if born == "ttgir" else (_CHECKED,))]
+    if born == "ttir" and "ttgir" in program.levels and _is_coalesced(release):
+        runs.append(("ttgir", {"stop": _COALESCED}, _CHECKED))
+    for level, plan, condition in runs:
+        trial = release.at(level, plan, variables=condition, **more)
         if trial.trap == "data race":
             orders.verdict, orders.evidence = "undefined", [stores.of_trap(program, trial.place)]
-            orders.notes.append(f"a race at {born} with Triton {release.version}: {trial.why}")
+            orders.notes.append(f"a race at {level} with Triton {release.version}: {trial.why}")
             return orders
-    flips = [note for level in program.levels if level != "source"
-             if (note := _in_other_orders(release, level, orders, more))]  # fmt: skip
-    if flips:
+    levels = [level for level in program.levels if level != "source"]
+    ran = [_in_other_orders(release, level, more) for level in levels]
+    orders.notes += dict.fromkeys(one.inputs for one in ran if one.inputs)
+    flips = [one for one in ran if one.flip]
+    if flips and _is_compilers(release, born, ran, more):
+        orders.compilers = [one.flip for one in flips]
+        orders.notes.append(
+            f"{flips[0].said}; at {born} no order changes it, which is where the kernel is defined"
+        )
+        ran = [one for one in ran if one.level == born]
+    for one in ran:
+        for key, variables in one.outputs.items():
+            orders.outputs.setdefault(key, (one.level, variables))
+    if flips and not orders.compilers:
         places = _atomics(release, **more)
         orders.verdict = "nondeterministic" if places or not release.at(born).kernels else "undefined"
-        orders.notes += flips
+        orders.notes += [one.said for one in flips]
         orders.evidence = evidence(release, orders, places, **more)
     return orders
+
+
+def _is_compilers(release: Release, born: str, ran: list[Shuffled], more: dict) -> bool:
+    """Whether the order decides how the program ends only below the level at which its kernels are born, by a
+    race of what was made there. A flip without one goes through memory that the kernel itself shares among
+    its threads."""
+    flipped = next(one for one in ran if one.flip)
+    if any(one.level == born and one.flip for one in ran):
+        return False
+    race = release.at(flipped.level, variables=_CHECKED, **more)
+    return race.trap == "data race" and is_fault(race)
+
+
+def _is_coalesced(release: Release) -> bool:
+    """Whether every kernel has the TTGIR that is looked at for races of its own."""
+    kernels = release.at("ttgir").kernels
+    stage, (add,) = _COALESCED["stage"], _COALESCED["adds"]
+    return bool(kernels) and all(
+        any((one.stage, one.add) == (stage, add) for one in k.passes) for k in kernels
+    )
 
 
 def explains(orders: Orders, shown: list[Evidence], seen: Evidence) -> bool:
@@ -93,22 +148,28 @@ def born_level(release: Release) -> str:
     return next((level for level in ("ttir", "ttgir") if release.at(level).verdict != "unknown"), lowest)
 
 
-def _in_other_orders(release: Release, level: str, orders: Orders, more: dict) -> str | None:
-    """Records the outputs whose bits differ at a level; returns a sentence if the verdict differs."""
+def _in_other_orders(release: Release, level: str, more: dict) -> Shuffled:
+    """The program in other orders at a level. An order in which it makes other inputs tells nothing."""
     plain = release.at(level, launches={}, **more)
-    flipped = None
+    outputs, flip, said, inputs = {}, None, "", ""
     for seed in _SEEDS:
         variables = {"TRITON_RUNNER_SHUFFLE": seed}
         other = release.at(level, variables=variables, launches={}, **more)
         release.say(f"at {level}, shuffle {seed}: {other.verdict}")
-        for key in _other_bits(plain, other):
-            orders.outputs.setdefault(key, (level, variables))
-        if {plain.verdict, other.verdict} == {"right", "wrong"} and flipped is None:
-            flipped = (
+        where = f"in each run with Triton {release.version}"
+        if (
+            plain.launches
+            and other.launches
+            and (inputs := plain.launches.other_input(other.launches, where))
+        ):
+            break
+        outputs = {**dict.fromkeys(_other_bits(plain, other), variables), **outputs}
+        if {plain.verdict, other.verdict} == {"right", "wrong"} and flip is None:
+            flip, said = variables, (
                 f"at {level} with Triton {release.version} it is {plain.verdict} in one order of its "
                 f"programs and atomics, and {other.verdict} in another (shuffle={seed})"
-            )
-    return flipped
+            )  # fmt: skip
+    return Shuffled(level, outputs, flip, said, inputs)
 
 
 def _other_bits(plain: Trial, other: Trial) -> list[tuple[int, str]]:
@@ -175,8 +236,8 @@ def conditions(trial: Trial) -> tuple[dict, ...]:
 
 
 def is_fault(trial: Trial) -> bool:
-    """Whether what a condition shows is a fault, and not copies of one value that differ by rounding, or a
-    fence that the compiler leaves out: neither changes what any timing leaves."""
+    """Whether what a condition shows is a fault of the compiler: not copies of one value that differ by
+    rounding, nor a fence that it leaves out, which change nothing at any timing."""
     is_harmless = trial.trap == "data race" and (_COPIES in trial.why or lacks_fence(trial))
     return trial.verdict == "wrong" and not is_harmless
 
@@ -196,14 +257,15 @@ def at_other_timings(release: Release, **more) -> tuple[str | None, Place | None
     level = release.program.lowest
     if release.program.is_measured:
         return None, None
+    right = None
     for condition in conditions(release.at(level)):
         trial = release.at(level, variables=condition, **more)
         release.say(f"at {level}, {', '.join(condition.values())}: {trial.verdict}")
         if trial.trap == "data race" and is_fault(trial):
             return f"a race at {level} with Triton {release.version}: {trial.why}", trial.place
-        if trial.verdict == "right":
-            return f"at {level} with Triton {release.version} it is right with {said(condition)}", None
-    return None, None
+        if trial.verdict == "right" and right is None:
+            right = f"at {level} with Triton {release.version} it is right with {said(condition)}"
+    return right, None
 
 
 def said(condition: dict) -> str:

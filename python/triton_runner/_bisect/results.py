@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 
+from triton_runner._base.errors import source_line
 from triton_runner._base.typed import FLAT, NULL
 from triton_runner._bisect.classes import Differs
 
@@ -133,12 +134,59 @@ class Unjudged:
 
 
 @dataclasses.dataclass(frozen=True)
+class Crash:
+    """A release whose compiler fails on a kernel. function: of LLVM's bindings, where that ran and no pass of
+    MLIR; how: the type of the exception, the name of the signal, or "timeout"; reproducer: a folder with a
+    run.sh."""
+
+    version: str
+    level: str
+    stage: str
+    pass_: NamedPass | None
+    function: str | None
+    how: str
+    message: str
+    kernel: str
+    reproducer: str | None = None
+
+    @property
+    def where(self) -> str:
+        """The stage, and the pass or the function in it."""
+        if self.pass_:
+            return f"{self.stage}, pass {self.pass_.name} ({self.pass_.argument})"
+        return f"{self.stage}, {self.function}" if self.function else self.stage
+
+    @property
+    def first_line(self) -> str:
+        return self.message.splitlines()[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Refused:
+    """A release whose front end refuses the kernel, at a line of it."""
+
+    version: str
+    kernel: str
+    message: str
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        return f"{place}error: {self.message.splitlines()[0]}"
+
+
+@dataclasses.dataclass(frozen=True)
 class Releases:
-    """The releases by their verdicts."""
+    """The releases by their verdicts. crashed: the compiler fails; refused: its front end refuses the
+    kernel."""
 
     wrong: list[str]
     right: list[str]
     unknown: list[Unjudged]
+    crashed: list[Crash] | None = None
+    refused: list[Refused] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -158,10 +206,22 @@ class CompilerFault:
     levels: dict[str, str] | None = None
     spliced_with: str | None = None
     conditions: list[dict] | None = None
+    crash: Crash | None = None
+    refused: Refused | None = None
 
     @property
     def headline(self) -> str:
         """The verdict in one line."""
+        if self.crash:
+            told = "cannot be judged: " if self.verdict == "unknown" else ""
+            return f"{told}the compiler fails in {self.crash.where}: {self.crash.first_line}"
+        if self.refused:
+            who = (
+                "the kernel is refused by the front end"
+                if self.verdict == "kernel"
+                else "the front end refuses it"
+            )
+            return f"{who}: {self.refused}"
         if self.verdict in _SAID:
             return _SAID[self.verdict]
         if self.verdict in ("front end", "kernel"):
@@ -176,6 +236,7 @@ class CompilerFault:
 
 _SAID = {
     "right": "right in every release that was judged", "unknown": "cannot be told",
+    "hardware": "hardware: the target rounds more coarsely than the program expects",
     "undefined": "undefined: the result depends on behaviour that the kernel does not define",
     "nondeterministic": "nondeterministic: the result depends on the order of atomics",
 }  # fmt: skip
@@ -199,7 +260,13 @@ class Found(CompilerFault):
         lines += [
             f"unknown  {release.version}: {release.why.splitlines()[0]}" for release in self.release.unknown
         ]
+        released = self.release
+        lines += [
+            f"crashes  {each.version}: {each.where}: {each.first_line}" for each in released.crashed or ()
+        ]
+        lines += [f"refused  {each.version}: {each}" for each in released.refused or ()]
         if not self.faults:
+            lines += _told(self)
             lines += ["", *(f"note: {note}" for note in self.notes)] if self.notes else []
             lines += filter(None, map(str, self.evidence))
         for fault in reversed(self.faults):
@@ -211,9 +278,25 @@ class Found(CompilerFault):
                 names = {"source": "front end's TTIR"}
                 verdicts = (f"{names.get(level, level)} {verdict}" for level, verdict in fault.levels.items())
                 lines.append("  " + ", ".join(verdicts))
+            lines += _told(fault)
             lines += [f"  {note}" for note in fault.notes]
             lines += filter(None, map(str, fault.evidence))
             lines += [f"  | {line}" for evidence in fault.evidence for line in evidence.said]
         if self.reproducer:
             lines += ["", f"to see it again: sh {self.reproducer}/run.sh"]
         return "\n".join(lines)
+
+
+def _told(fault: CompilerFault) -> list[str]:
+    """What the compiler said of a kernel that it does not compile: all of it, or the line with a caret."""
+    if fault.refused:
+        return [
+            f"  {line}" for line in source_line(fault.refused.file, fault.refused.line, fault.refused.column)
+        ]
+    if not fault.crash:
+        return []
+    kernel = f"  kernel '{fault.crash.kernel}'" if fault.crash.kernel else "  a kernel"
+    lines = [f"{kernel}, {fault.crash.how} in Triton {fault.crash.version}"]
+    lines += [f"  | {line}" for line in fault.crash.message.splitlines()]
+    again = fault.crash.reproducer
+    return [*lines, *([f"  to see it again: sh {again}/run.sh"] if again else [])]

@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 
@@ -21,6 +22,7 @@ from triton_runner._bisect.trial import Trial
 from triton_runner._compiler import workers
 from triton_runner._launch import gpu_driver
 from triton_runner._memory.arguments import unpacked
+from triton_runner._pipeline.failures import RUNNING, Failure
 from triton_runner._settings import devices
 
 # From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on
@@ -156,7 +158,17 @@ class Release:
             self._known[key] = self._run(level, plan, variables, **more)
         return self._known[key]
 
-    def _run(self, level: str, plan: dict | None, variables: dict, **more) -> Trial:
+    def reproducer(self, failed: Trial) -> str | None:
+        """Writes a folder that repeats the run at the lowest level, whose compilation failed; returns its
+        path."""
+        request = self._request(self.program.lowest, None, {}, {})
+        shutil.rmtree(request["environment"]["TRITON_CACHE_DIR"], ignore_errors=True)
+        try:
+            return workers.write_reproducer(self._worker, request, failed.output)
+        except OSError:  # a home that may not be written to
+            return None
+
+    def _request(self, level: str, plan: dict | None, variables: dict, more: dict) -> dict:
         program = self.program
         if level == "source":
             level, plan = "ttir", {"stop": {"number": 0}}
@@ -172,13 +184,19 @@ class Release:
         environment.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
         if program.judge is not None:
             more = {**more, "launches": {"keep": 0}}  # its only launch
-        request = {**program.request(), "plan": plan, "environment": environment, **more}
+        return {**program.request(), "plan": plan, "environment": environment, **more}
+
+    def _run(self, level: str, plan: dict | None, variables: dict, **more) -> Trial:
+        program = self.program
+        request = self._request(level, plan, variables, more)
         self._count[0] += 1
         answer = self._worker.call(request, program.timeout)
-        shutil.rmtree(environment["TRITON_CACHE_DIR"], ignore_errors=True)
+        shutil.rmtree(request["environment"]["TRITON_CACHE_DIR"], ignore_errors=True)
         output = answer.get("output", "")
         if "result" in answer:
             trial = dataclasses.replace(of_json(Trial, answer["result"]), output=output)
+            if trial.failure is not None and not trial.failure.is_kernels:
+                return _failed(trial.failure, answer)
             if trial.launches is not None:
                 kept = {name: unpacked(array) for name, array in trial.launches.kept.items()}
                 trial = dataclasses.replace(trial, launches=dataclasses.replace(trial.launches, kept=kept))
@@ -186,9 +204,26 @@ class Release:
                 is_right = program.judge([*trial.launches.kept.values()])
                 trial = dataclasses.replace(trial, verdict="right" if is_right else "wrong")
             return trial
-        if answer.get("timeout"):
+        late, died = answer.get("timeout"), answer.get("signal")
+        if (late or died) and answer.get("stage") not in (None, RUNNING):
+            how = "timeout" if late else signal.Signals(died).name
+            why = f"it takes longer than {program.timeout:g} s" if late else f"the compiler died of {how}"
+            place = answer["stage"], answer.get("add")
+            return _failed(Failure(*place, how, why, answer.get("kernel") or ""), answer)
+        if late:
             return Trial("unknown", f"it ran longer than {program.timeout:g} s", output)
-        if "signal" in answer:
-            return Trial("unknown", f"it died of signal {answer['signal']}", output)
+        if died:
+            return Trial("unknown", f"it died of signal {died}", output)
         error = answer.get("error") or {"type": "worker", "message": f"status {answer.get('status')}"}
         return Trial("unknown", f"{error['type']}: {error['message']}", output)
+
+
+def _failed(failure: Failure, answer: dict) -> Trial:
+    """The trial of a program of which the compiler fails on a kernel. What LLVM, MLIR and ptxas wrote tells
+    more than the exception or the signal."""
+    output = answer.get("output", "")
+    written = output.encode()[answer.get("written") or 0 :].decode(errors="replace")
+    telling = workers.telling_lines([line for line in written.splitlines() if line.strip()])
+    lines = [line for line in dict.fromkeys(telling) if line not in failure.message]
+    message = "\n".join([*lines, failure.message])
+    return Trial("unknown", message, output, failure=dataclasses.replace(failure, message=message))

@@ -15,7 +15,7 @@ import os
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.paths import check_program
-from triton_runner._bisect import evidence, kernel, order, stores
+from triton_runner._bisect import evidence, failed, kernel, order, stores
 from triton_runner._bisect.fault import Search, of_assembler
 from triton_runner._bisect.results import CompilerFault, Evidence, Found, Releases, Unjudged
 from triton_runner._bisect.runs import Program, Release
@@ -68,21 +68,27 @@ class _Bisection:
         for run in runs_of_wrong([version for version in self.wanted if version in assembled], assembled):
             fault = of_assembler(self.releases, run, assembled, self.judged[run[-1]].last_lines)
             faults.append((run, fault))
+        uncompiled = failed.uncompiled(self.wanted, self.judged, self.releases, self.program.name)
+        if decided.verdict != "undefined":
+            faults += uncompiled.faults
         faults.sort(key=lambda fault: self.wanted.index(fault[0][-1]))
-        return self._summed_up(faults, decided)
+        return self._summed_up(faults, decided, uncompiled)
 
-    def _summed_up(self, faults: list, decided: order.Orders) -> Found:
+    def _summed_up(self, faults: list, decided: order.Orders, uncompiled: failed.Uncompiled) -> Found:
         right = self._of("right")
         promise = None
         if not faults and decided.verdict is None and right:
             promise, _ = order.false_promise(self.releases[right[-1]])
-        unknown = [Unjudged(version, self.judged[version].why) for version in self._of("unknown")]
-        releases = Releases(self._of("wrong"), right, unknown)
+        others = [version for version in self._of("unknown") if version not in uncompiled.versions]
+        unknown = [Unjudged(version, self.judged[version].why) for version in others]
+        releases = Releases(
+            self._of("wrong"), right, unknown, uncompiled.crashed or None, uncompiled.refused or None
+        )
         each = [
             dataclasses.replace(fault, release=dataclasses.replace(releases, wrong=run))
             for run, fault in faults
         ]
-        newest = each[-1] if each else CompilerFault(
+        newest = each[-1] if each else uncompiled.instead or CompilerFault(
             verdict=decided.verdict or ("right" if right else "unknown"), level=None, stage=None, pass_=None,
             confirmed_by=[], evidence=decided.evidence, notes=[*decided.notes, *filter(None, [promise])],
         )  # fmt: skip
@@ -158,13 +164,14 @@ class _Bisection:
 
     def _at_both_timings(self) -> dict[str, tuple[Trial, list[dict]]]:
         """{version: (how it ends, [condition])} of the releases that are right by default, and wrong where
-        copies land at another time, or by check="race"."""
+        copies land at another time, by check="race", or in an order that decides it below its own level."""
 
         def look(version: str) -> tuple[Trial | None, list[dict]]:
             release = self.releases[version]
             wrong, shown = None, []
             is_measured = self.program.is_measured
-            for condition in () if is_measured else order.conditions(self.judged[version]):
+            conditions = () if is_measured else (*orders, *order.conditions(self.judged[version]))
+            for condition in conditions:
                 trial = release.at(self.program.lowest, variables=condition, **release.choices)
                 self.say(f"{version}: {order.said(condition)}: {trial.verdict}")
                 if order.lacks_fence(trial):
@@ -175,6 +182,8 @@ class _Bisection:
             return wrong, shown
 
         right = self._of("right")
+        flips = [variables for looked in self.looked.values() for variables in looked.compilers]
+        orders = [variables for number, variables in enumerate(flips) if variables not in flips[:number]]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             return {v: faulty for v, faulty in zip(right, pool.map(look, right), strict=True) if faulty[0]}
 
@@ -192,13 +201,14 @@ class _Bisection:
             if found is None:
                 return [], orders
             faults.append((run, found))
+        flips = [note for looked in self.looked.values() if looked.compilers for note in looked.notes]
         late = {v: timed[v][0] if v in timed else Trial("right") for v in self.wanted}
         for run in runs_of_wrong(self.wanted, late):
             trial, shown = timed[run[-1]]
             views = {version: release.under(*shown) for version, release in self.releases.items()}
             found = _fault(views[run[-1]], views, right, trial, order.Orders())
             settings = ", and with ".join(order.said(condition) for condition in shown)
-            notes = [f"right by default, and wrong with {settings}", *found.notes]
+            notes = [f"right by default, and wrong with {settings}", *flips, *found.notes]
             conditions = [order.named(condition) for condition in shown]
             faults.append((run, dataclasses.replace(found, notes=notes, conditions=conditions)))
         return faults, order.Orders()
@@ -235,6 +245,8 @@ def _fault(
         names = ", ".join(f"'{store.argument}' (line {store.line})" for store in shown)
         search.note(f"the bits of {names} depend on the order of atomics")
     search.run()
+    if search.verdict == "hardware":
+        return search.fault([evidence.evidence(search, trial.last_lines)])
     if search.born and search.verdict == "compiler":
         search.verdict = "front end" if right else "kernel"
         if right:

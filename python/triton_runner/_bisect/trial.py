@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from triton_runner._pipeline.failures import Failure
+
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
@@ -61,11 +63,13 @@ class Kernel:
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """A launch: its kernel, its grid, and a fingerprint of each array afterwards."""
+    """A launch: its kernel, its grid, a fingerprint of each array afterwards, and of each array that is an
+    input beforehand."""
 
     kernel: str
     grid: list
     arrays: dict
+    inputs: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,6 +78,24 @@ class Launches:
 
     seen: list[Seen]
     kept: dict
+
+    def other_input(self, other: Launches, where: str) -> str:
+        """A sentence about an input of a launch that another run of the program does not share, although all
+        launches before it left the same: then the program itself made other inputs, and outputs say nothing.
+        where: "with Triton 3.8.0"."""
+        for number, (mine, theirs) in enumerate(zip(self.seen, other.seen, strict=False)):
+            if mine.kernel != theirs.kernel:
+                return ""
+            for name, bits in mine.inputs.items():
+                if theirs.inputs.get(name, bits) != bits:
+                    return (
+                        f"the program makes other inputs {where}: {name} of launch {number + 1}, of kernel "
+                        f"'{mine.kernel}', differs before the launch, so outputs are not compared; give it a "
+                        "seed"
+                    )
+            if mine.arrays != theirs.arrays:
+                return ""
+        return ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,10 +111,15 @@ class Place:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Trial:
-    """The result of a run: "right", "wrong" or "unknown" and the reason, its output, the kernels that it
-    compiled, its launches on request, the configuration of each autotuned kernel, the files imported from the
-    program's folder, the kind and place of the trap that stopped it, sentences that say where machine code
-    parts from PTX, and the number that a measure of the code gave."""
+    """The result of a run.
+
+    - `verdict`: "right", "wrong" or "unknown"; `why`: the reason; `output`: what it printed.
+    - `kernels`: those that it compiled; `failure`: why one was not compiled; `launches`: on request.
+    - `choices`: the configuration of each autotuned kernel; `files`: imported from the program's folder.
+    - `trap`, `place`: the kind and place of the trap that stopped it.
+    - `partings`: sentences that say where machine code parts from PTX; `measured`: what a measure of the code
+      gave.
+    """
 
     verdict: str
     why: str = ""
@@ -105,6 +132,7 @@ class Trial:
     place: Place | None = None
     partings: list = dataclasses.field(default_factory=list)
     measured: float | None = None
+    failure: Failure | None = None
 
     @property
     def first_why(self) -> str:

@@ -70,7 +70,7 @@ class Watching:
     def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> int:
         """The exit status of the program."""
         with self.watching():
-            return run_program(program, list(arguments), is_module, pretend_cuda) or 0
+            return run_program(program, list(arguments), is_module, pretend_cuda)
 
     def seen(self, launch: Asked) -> tuple | None:
         return self.selection.look(launch.name, launch.key, lambda: self.chosen(launch))

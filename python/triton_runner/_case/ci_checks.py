@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from triton_runner._base.ci_files import Check, Issue, Suite
-from triton_runner._case.results import NONDETERMINISTIC, Finding, Judged
+from triton_runner._case.results import FINE, NO_FAULT, NONDETERMINISTIC, Finding, Judged
 from triton_runner._case.verdict import Verdict
 
-_STATES = {"right": "passed", NONDETERMINISTIC: "passed", "wrong": "failed", "unknown": "error"}
+_STATES = {**dict.fromkeys(FINE, "passed"), "wrong": "failed", "unknown": "error"}
+# With strict an order of atomics that decides an output is a fault, and what nothing compares is not judged.
+_STRICT = {**_STATES, NONDETERMINISTIC: "failed", NO_FAULT: "error"}
 # A sentence on each rule: the checks, and what verify compares.
 RULES = {
     "oob": "An access outside of the memory that the kernel may touch.",
@@ -22,11 +24,15 @@ RULES = {
     "hazard": "Machine code reads a register before its value is there.",
     "order": "Another order of the programs gives another result.",
     "timing": "Asynchronous copies that land at another time give another result.",
+    "reference": "A reference gives another result than the kernel.",
+    "compared": "Nothing compares the result of the launch.",
     "levels": "A level of the compilation gives another result than the one above it.",
     "drift": "Levels differ, as far as rounding explains.",
+    "rounding": "The target's hardware rounds a result far from the exact one.",
     "tail": "A store of TMA writes past the end of a dimension.",
     "copies": "Threads that hold one element hold different values of it.",
     "conflicts": "Bank conflicts of shared memory that bind the launch.",
+    "program": "The program itself ended with another status than 0.",
     "spills": "Registers that are stored to memory and loaded in what runs often.",
 }  # fmt: skip
 
@@ -35,28 +41,38 @@ def suite_of(verdict: Verdict, subject: str, version: str) -> Suite:
     """The verdict on a program or a case. A program that fails by itself, or launches nothing, is a check of
     its own."""
     checks = [check_of(judged, verdict.strict) for judged in verdict.judged]
-    if verdict.program is not None and verdict.program["status"]:
-        why = f"the program itself ended with status {verdict.program['status']}"
-        checks.append(Check("exit status", subject, "failed" if checks else "error", why))
+    if verdict.program is not None and verdict.program.ended.status:
+        ended = verdict.program.ended
+        why = "\n".join(verdict.program.why())
+        is_failure = bool(checks) and verdict.program.failed
+        issues = (Issue("program", "error", why, ended.file or "", ended.line or 0),) * is_failure
+        state = "failed" if is_failure else "error"
+        checks.append(Check("exit status", subject, state, why.partition("\n")[0], issues=issues))
     if not checks:
         checks.append(Check("launches", subject, "error", "no kernel was launched"))
+    elif verdict.verdict == "unknown" and not any(check.state == "error" for check in checks):
+        checks.append(Check("verdict", subject, "error", verdict.why[0]))
     return Suite("verify", subject, version, tuple(checks), subject, verdict.status, RULES)
 
 
 def check_of(judged: Judged, strict: bool = False) -> Check:
     """One launch. strict: an order of atomics that decides an output is a fault."""
     grid = ", ".join(map(str, judged.grid))
-    state = "failed" if strict and judged.verdict == NONDETERMINISTIC else _STATES[judged.verdict]
+    state = (_STRICT if strict else _STATES)[judged.verdict]
     faults = [finding for finding in judged.findings if finding.is_fault]
     if state == "failed":
         found = (faults or judged.findings)[0]
         why = f"{found.check} at {', '.join(found.levels)}: {found.text.splitlines()[0]}"
+    elif judged.verdict == NO_FAULT:
+        why = "nothing compares the result" if strict else ""
     elif state == "error":
         why = "; ".join(dict.fromkeys(f"{run.level}: {run.why.splitlines()[0]}" for run in judged.not_run))
         why = why or "a level could not be run"
     else:
         why = ""
     issues = tuple(issue_of(finding, judged.kernel, strict) for finding in judged.findings)
+    if judged.verdict == NO_FAULT:
+        issues += (Issue("compared", "note", "nothing here compares the result", kernel=judged.kernel),)
     name = f"{judged.kernel}[({grid})] {judged.target}"
     return Check(name, judged.kernel, state, why, judged.seconds, issues)
 

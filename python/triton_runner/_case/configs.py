@@ -2,7 +2,7 @@
 
 A configuration is compiled and handed to the observers of launches as the program's own is, but the
 program goes on without its result. Each is judged by itself (judge.py), and its outputs are compared with
-those of the first one that is right.
+those of the first one without a fault.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._case import asked, judge
 from triton_runner._case.asked import Asked
-from triton_runner._case.results import NONDETERMINISTIC, Judged
+from triton_runner._case.results import FINE, NO_FAULT, Judged
 from triton_runner._launch.launchers import observing
 
 SCHEMA = "triton-runner.configs/1"
@@ -24,9 +24,9 @@ _STATES = {"race": "race", "oob": "trap", "trap": "trap"}  # of faults by their 
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """The verdict on one configuration of one launch. state: right, drift (rounding explains by how much its
-    outputs differ from the first right configuration's), nondeterministic, wrong, race, trap, unknown,
-    compiler error or out of shared memory. text: why."""
+    """The verdict on one configuration of one launch. state: no fault found, drift (rounding explains by
+    how much its outputs differ from the first such configuration's), nondeterministic, wrong, race, trap,
+    unknown, compiler error or out of shared memory. text: why."""
 
     kernel: str
     launch: int  # which of the program's
@@ -70,12 +70,12 @@ class Program(asked.Watching):
         return Configurations(SCHEMA, self._rows, self.selection.left_out, status)
 
     def chosen(self, launch: Asked) -> tuple | None:
-        """Judges the configurations of a launch. Returns the first that is right, with which the program
+        """Judges the configurations of a launch. Returns the first without a fault, with which the program
         goes on; None: it goes on with its own."""
         first, chosen, number = None, None, self.selection.count
         for options, hook in launch.variants(self._grid):
             row, judging = self._one(launch, number, options, hook)
-            if judging is not None and row.state in ("right", NONDETERMINISTIC):
+            if judging is not None and row.state in FINE:
                 chosen = chosen or (options, hook)
                 row, first = self._compared(row, judging, first)
             self._rows.append(row)
@@ -93,7 +93,7 @@ class Program(asked.Watching):
         return Configuration(name, number, options, *_state(judged), judged.seconds, judged), judging
 
     def _compared(self, row: Configuration, judging, first) -> tuple:
-        """The row, drift or wrong where its outputs differ from those of the first right configuration; and
+        """The row, drift or wrong where its outputs differ from those of the first one without a fault; and
         that configuration."""
         if first is None:
             return row, (row, judging)
@@ -101,7 +101,7 @@ class Program(asked.Watching):
         differences = judging.compared_with(reference)
         odd = [bits for bits in differences if not bits.agrees]
         moved = [bits for bits in differences if not bits.bits_equal]
-        if odd or (moved and row.state == "right"):
+        if odd or (moved and row.state == NO_FAULT):
             bits = (odd or moved)[0]
             text = (
                 f"{bits.argument}: {bits.elements} of {bits.of} elements differ from those of "

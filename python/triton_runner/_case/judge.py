@@ -15,10 +15,13 @@ from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
 from triton_runner._base.levels import MLIR
-from triton_runner._case import atomics, copies, reach, severity
+from triton_runner._case import atomics, copies, reach, rounding, severity
 from triton_runner._case.noise import Noise
 from triton_runner._case.results import Bits, Judged, NotRun, Ran
+from triton_runner._compiler import failures
 from triton_runner._lockstep import lockstep
+from triton_runner._memory import difference as distance
+from triton_runner._pipeline import stages
 from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
@@ -49,13 +52,15 @@ def checks_of(names: str | None) -> tuple:
 
 class Judging:
     """The judgement of one launch: all its runs, and the findings of each. levels: those that run;
-    costs(launch): what it is sure to lose time to (_profile/costs.py)."""
+    costs(launch): what it is sure to lose time to (_profile/costs.py); expected: what references give for it
+    (references.Expected)."""
 
     def __init__(
         self, launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, levels=None,
-        costs=None,
+        costs=None, expected=(),
     ):  # fmt: skip
         self.launch, self.checks, self.say, self._costs = launch, tuple(checks), say, costs
+        self._expected = expected
         self.levels = launch.levels if levels is None else levels
         self.findings = severity.Findings(strict)
         self.runs: list[Ran] = []
@@ -74,6 +79,7 @@ class Judging:
         self.other_timings()
         self.on_gpu()
         self.between_levels()
+        self.with_references()
         self.lost_time()
         return self.judged(started)
 
@@ -88,10 +94,19 @@ class Judging:
     def judged(self, started: float) -> Judged:
         """What was found since then."""
         it, seconds = self.launch, round(time.perf_counter() - started, 3)
-        return Judged(
+        judged = Judged(
             it.name, list(it.grid), it.target, list(self.levels), [*self.findings], self.bits, self.runs,
-            self.not_run, seconds,
+            self.not_run, seconds, self._written(),
         ).settled()  # fmt: skip
+        if self.plain and self._expected:
+            return judged.compared_with("reference", ", ".join(expected.by for expected in self._expected))
+        return judged
+
+    def _written(self) -> list[str]:
+        """The arguments that hold something else after a run."""
+        first = self.launch.arguments.arrays(self.launch.arguments.saved)
+        runs = [*self.plain.values()]
+        return [n for n, a in first.items() if any(run.arrays[n].tobytes() != a.tobytes() for run in runs)]
 
     # --- runs
 
@@ -108,7 +123,8 @@ class Judging:
         return run
 
     def cannot(self, level: str, how: str, error) -> None:
-        self.not_run.append(NotRun(level, how, getattr(error, "message", "") or str(error)))
+        why = "\n".join(failures.explained(error)) if isinstance(error, DiagnosticError) else str(error)
+        self.not_run.append(NotRun(level, how, why))
 
     def ended(self, level: str, **settings) -> Outcome | None:
         """Runs the launch to its end. None: it cannot be run, or it trapped, which becomes a finding."""
@@ -215,7 +231,10 @@ class Judging:
             exact = {above, level} == set(MLIR)
             differences = _differences(self.noise, a, b, exact)
             if above == "ttgir" and not all(one.agrees for one in differences):
-                a = self._as_hardware(a, b)
+                hardware = self._as_hardware(a, b)
+                if hardware is not a:
+                    self._rounded(a, hardware)
+                a = hardware
                 differences = _differences(self.noise, a, b, exact)
             unusual = {one.argument for one in differences if not one.agrees}
             while not all(one.agrees for one in differences) and self._perturb():
@@ -243,16 +262,40 @@ class Judging:
         same = all(array.tobytes() == below.arrays[name].tobytes() for name, array in run.arrays.items())
         return run if same else above
 
+    def _rounded(self, exact: Outcome, hardware: Outcome) -> None:
+        """Notes the outputs that the hardware rounds further from the exact ones than rounding in f32 can."""
+        product = rounding.product_of_fp8(self.launch.texts["ttgir"])
+        for one in self._beside(exact.arrays, hardware):
+            if not one.agrees:
+                size = distance.difference(exact.arrays[one.argument], hardware.arrays[one.argument]).size
+                advice = rounding.ADVICE if product is not None else ""
+                self.findings.rounded(one, size, product, rounding.cause(product), advice)
+
+    def with_references(self) -> None:
+        """Compares what each level leaves in the arguments with what the references leave there."""
+        for expected in self._expected:
+            for run in self.plain.values():
+                for one in self._beside(expected.arrays, run):
+                    if not one.agrees:
+                        message = f"{expected.by} gives another result"
+                        self.findings.difference("reference", one, run, message)
+
     def compared_with(self, other: Judging) -> list[Bits]:
         """The outputs beside those of a launch that should give the same, at the lowest level of both."""
         level = [level for level in other.plain if level in self.plain][-1]
         a, b = other.plain[level], self.plain[level]
-        if a.arrays.keys() != b.arrays.keys():
-            return []
-        differences = _differences(self.noise, a, b, False)
-        while not all(one.agrees for one in differences) and self._perturb():
-            differences = _differences(self.noise, a, b, False)
-        return differences
+        return self._beside(a.arrays, b) if a.arrays.keys() == b.arrays.keys() else []
+
+    def _beside(self, arrays: dict, run: Outcome) -> list[Bits]:
+        """How arguments that should hold `arrays` differ from those after a run."""
+
+        def differences() -> list[Bits]:
+            return [self.noise.compare(name, x, run.arrays[name], False) for name, x in arrays.items()]
+
+        found = differences()
+        while not all(one.agrees for one in found) and self._perturb():
+            found = differences()
+        return found
 
     def _is_tail(self, name: str, above: Outcome) -> bool:
         """Whether PTX agrees with the level above if TMA stores end at the end of the tensor."""
@@ -302,11 +345,12 @@ def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits
 
 def judge(
     launch: Relaunch, checks=CHECKS, strict: bool = False, say=lambda text: None, assembled: bool = False,
-    costs=None,
+    costs=None, expected=(),
 ) -> Judged:  # fmt: skip
     """The verdict on one launch. assembled: its machine code is executed on the CPU too."""
     launch = dataclasses.replace(launch, assembled=assembled)
-    return Judging(launch, checks, strict, say, costs=costs).verdict()
+    with stages.apart():
+        return Judging(launch, checks, strict, say, costs=costs, expected=expected).verdict()
 
 
 def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda text: None) -> Judged:
@@ -316,7 +360,8 @@ def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda
     level = level if level in launch.levels else launch.levels[0]
     started = time.perf_counter()
     first = Judging(launch, checks, strict, say, [level])
-    run = first.run(level, checks=",".join(checks))
-    if run is not None and run.trap is not None:
-        return Judging(launch, checks, strict, say).checked()
-    return first.judged(started)
+    with stages.apart():
+        run = first.run(level, checks=",".join(checks))
+        if run is not None and run.trap is not None:
+            return Judging(launch, checks, strict, say).checked()
+        return first.judged(started)

@@ -19,7 +19,7 @@ from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.errors import DiagnosticError, fail, source_line
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.typed import as_json, of_json
-from triton_runner._case import ci_checks, judge, unwritten, verdict
+from triton_runner._case import ci_checks, comparisons, judge, program, unwritten
 from triton_runner._case.results import Judged
 from triton_runner._launch.launchers import observing
 from triton_runner._memory import uninit
@@ -58,24 +58,35 @@ class Seen:
 class _Test:
     """The launches of a test that runs now. selection: None where they are not judged."""
 
-    def __init__(self, name: str, selection: verdict.Selection | None):
-        self.name, self.selection = name, selection
+    def __init__(self, name: str, selection: program.Selection | None, is_strict: bool):
+        self.name, self.selection, self._is_strict = name, selection, is_strict
         self.launches = 0
         self.kernels: dict[str, None] = {}
         self.unjudged: list[Unjudged] = []
         self.is_told = 0  # how many of its launches' verdicts were reported
+        self.comparisons = comparisons.Comparisons(selection.compared) if selection else None
 
-    def see(self, call) -> None:
+    def see(self, call, go) -> None:
+        """A launch, which go() does."""
         self.launches += 1
         self.kernels[call.name] = None
-        if self.selection is None:
-            return
+        number = self._judged(call) if self.selection is not None else None
+        go()
+        if number is not None:
+            program.follow(self.comparisons, self.selection.judged[number], call, number)
+
+    def _judged(self, call) -> int | None:
         try:
             with uninit.paused():
-                self.selection.see(call)
+                return self.selection.see(call)
         except Exception as error:  # whatever a compiler raises: the test's own launch will tell
             lines = str(error).strip().splitlines() or [""]
             self.unjudged.append(Unjudged(call.name, f"{type(error).__name__}: {lines[0]}"))
+            return None
+
+    def watching(self):
+        """What the test compares is seen inside of the block."""
+        return self.comparisons.watching() if self.comparisons else contextlib.nullcontext()
 
     def judged(self) -> list[Judged]:
         return self.selection.judged if self.selection else []
@@ -87,9 +98,9 @@ class _Test:
             self.selection.judged = unwritten.added(self.selection.judged, found, strict)
 
     def passed(self) -> None:
-        """Its own check passed, which says what values may be meant."""
+        """Its own checks passed, which says of what they compared what values may be meant."""
         if self.selection:
-            self.selection.judged = [verdict.accepted(one) for one in self.selection.judged]
+            self.selection.settled(True, self._is_strict)
 
     def news(self) -> str:
         """The faults that were not told yet, as a person reads them."""
@@ -150,24 +161,25 @@ class Plugin:
         self._checks = _listed(DEFAULT_CHECKS if asked is None else asked, self._level)
         if file := self._options.triton_sarif:
             check_output(file)
-        self._held.enter_context(verdict.tracking(self._checks))
+        self._held.enter_context(program.tracking(self._checks))
         running.prepare(self._options.triton_pretend_cuda)
         self._held.enter_context(observing(self._see))
 
     def _see(self, call, go) -> None:
-        if self._test is not None:
-            self._test.see(call)
-        go()
+        if self._test is None:
+            go()
+        else:
+            self._test.see(call, go)
 
     def _judged_of(self, checks: tuple):
         strict = self._options.triton_strict
         return lambda call: judge.check(of_call(call), self._level, checks, strict)
 
-    def _selection(self, item) -> verdict.Selection | None:
+    def _selection(self, item) -> program.Selection | None:
         marker = item.get_closest_marker("triton_check")
         checks = self._checks if marker is None else _listed(",".join(marker.args), self._level)
         names, most = self._options.triton_kernel or (), self._options.triton_launches
-        return verdict.Selection(self._judged_of(checks), names, most) if checks else None
+        return program.Selection(self._judged_of(checks), names, most) if checks else None
 
     # --- hooks
 
@@ -191,9 +203,9 @@ class Plugin:
     def pytest_runtest_setup(self, item):
         wrong = None
         try:
-            self._test = _Test(item.nodeid, self._selection(item))
+            self._test = _Test(item.nodeid, self._selection(item), self._options.triton_strict)
         except DiagnosticError as error:
-            self._test, wrong = _Test(item.nodeid, None), error
+            self._test, wrong = _Test(item.nodeid, None, False), error
         result = yield
         if wrong is not None:
             pytest.fail(f"its marker triton_check: {wrong}", pytrace=False)
@@ -213,7 +225,8 @@ class Plugin:
         """A phase of a test, which fails if its launches have faults."""
         test = self._test
         try:
-            result = yield
+            with test.watching() if test is not None else contextlib.nullcontext():
+                result = yield
         except pytest.skip.Exception:
             raise
         except BaseException:

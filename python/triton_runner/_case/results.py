@@ -8,15 +8,23 @@ import dataclasses
 import hashlib
 
 from triton_runner._artifact.relaunch import Outcome
+from triton_runner._base.levels import LEVELS, levels_of
 
-SCHEMA = "triton-runner.verify/2"
+SCHEMA = "triton-runner.verify/3"
+# The verdicts, from the best to the worst. Without a comparison of the result the best is NO_FAULT.
+NO_FAULT = "no fault found"
 NONDETERMINISTIC = "nondeterministic"
-_RANK = ("right", NONDETERMINISTIC, "unknown", "wrong")
+NO_LAUNCH = "no launch"
+FINE = ("right", NO_FAULT, NONDETERMINISTIC)  # nothing is at fault, by themselves
+_RANK = (*FINE, NO_LAUNCH, "unknown", "wrong")
+# What compared the result of a launch, from the least to the most: nothing, a check that the program itself
+# made and passed after the launch, or a reference that was given for it.
+COMPARED = ("none", "program", "reference")
 
 
 def worst(verdicts) -> str:
-    """The worst of several verdicts: wrong, unknown, nondeterministic, right."""
-    return max(verdicts, key=_RANK.index, default="unknown")
+    """The worst of several verdicts: wrong, unknown, no launch, nondeterministic, no fault found, right."""
+    return max(verdicts, key=_RANK.index, default=NO_LAUNCH)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +119,8 @@ class NotRun:
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """The verdict on one launch."""
+    """The verdict on one launch. written: the arguments whose contents it changed; compared: one of COMPARED;
+    compared_by: the check of the program, or the reference."""
 
     kernel: str
     grid: list[int]
@@ -122,7 +131,29 @@ class Judged:
     runs: list[Ran]
     not_run: list[NotRun]
     seconds: float
+    written: list[str] = dataclasses.field(default_factory=list)
+    compared: str = "none"
+    compared_by: str | None = None
     verdict: str = ""
+
+    @property
+    def lowest(self) -> str:
+        """The lowest level that was run."""
+        ran = {run.level for run in self.runs}
+        return next((level for level in reversed(LEVELS) if level in ran), "")
+
+    @property
+    def below(self) -> list[str]:
+        """The levels of the target below the lowest one that was run, which nothing here judged. LLIR runs as
+        the PTX that it becomes."""
+        levels = levels_of(self.target)
+        return list(levels[levels.index(self.lowest) + 1 :]) if self.lowest in levels else []
+
+    def compared_with(self, compared: str, by: str) -> Judged:
+        """The same launch after something compared its result."""
+        if COMPARED.index(compared) <= COMPARED.index(self.compared):
+            return self
+        return dataclasses.replace(self, compared=compared, compared_by=by).settled()
 
     def settled(self) -> Judged:
         """The same with the verdict that follows from its findings."""
@@ -133,7 +164,8 @@ class Judged:
             verdict = "unknown"
         else:
             is_decided = any(finding.kind == NONDETERMINISTIC for finding in self.findings)
-            verdict = NONDETERMINISTIC if is_decided else "right"
+            is_compared = self.compared != "none"
+            verdict = NONDETERMINISTIC if is_decided else "right" if is_compared else NO_FAULT
         return dataclasses.replace(self, verdict=verdict)
 
     def __str__(self) -> str:
@@ -154,5 +186,44 @@ class Judged:
             for bits in self.bits
             if not bits.bits_equal and bits.agrees
         ]
-        lines += [f"  not run: {o.level}, {o.how}: {o.why.splitlines()[0]}" for o in self.not_run]
+        alike: dict[tuple, list[str]] = {}
+        for other in self.not_run:
+            alike.setdefault((other.how, other.why), []).append(other.level)
+        for (how, why), levels in alike.items():
+            first, *rest = why.splitlines()
+            lines += [f"  not run: {', '.join(levels)}, {how}: {first}", *(f"    {line}" for line in rest)]
         return "\n".join(lines)
+
+
+@dataclasses.dataclass
+class Left:
+    """The launches that a verdict does not judge. out: those beyond the limit; others: names of kernels that
+    were not asked for; empty: launches of no programs, by kernel; timed: launches by which an autotuner
+    chooses; elsewhere: launches in processes that the program started; unfinished: what was being judged when
+    the process ended."""
+
+    out: int = 0
+    others: list[str] = dataclasses.field(default_factory=list)
+    empty: dict[str, int] = dataclasses.field(default_factory=dict)
+    timed: int = 0
+    elsewhere: int = 0
+    unfinished: str = ""
+
+    def empty_launch(self, call) -> None:
+        """Counts a launch of no programs."""
+        self.empty[call.name] = self.empty.get(call.name, 0) + 1
+
+    def lines(self) -> list[str]:
+        lines = [
+            f"{kernel}: {_launches(count)} of no programs, which Triton leaves out"
+            for kernel, count in self.empty.items()
+        ]
+        whys = {
+            "beyond the limit (--launches)": self.out, "by which an autotuner chooses": self.timed,
+            "in processes that the program started": self.elsewhere,
+        }  # fmt: skip
+        return lines + [f"not judged: {_launches(count)} {why}" for why, count in whys.items() if count]
+
+
+def _launches(count: int) -> str:
+    return f"{count} launch{'es' * (count != 1)}"

@@ -12,7 +12,7 @@ from triton_runner._case.results import NONDETERMINISTIC, Bits, Finding
 # These may be intended: infinities in computations, NaNs in inputs, and hints that wrap-around breaks without
 # any effect on a result.
 _MAY_BE_MEANT = {"inf", "nanload", "hints"}
-# A program may want these in its outputs, if its own check passes.
+# A program may want these in its outputs, if its own check of them passes.
 _MAY_BE_WANTED = {"nan", "zerodiv"}
 _PLACE = ("file", "line", "column", "op", "program", "element", "iterations", "argument", "place", "notes")
 
@@ -110,6 +110,21 @@ class Findings(list):
         finding = _of_difference(check, bits, [run.level], run.how, message)
         return self._note(finding, lambda other: (other.check, other.argument) == (check, bits.argument))
 
+    def rounded(self, bits: Bits, size: float, product, cause: str, advice: str) -> None:
+        """Adds a result that the target rounds far from the exact one. size: relative to the largest element;
+        product: the op that sums."""
+        exact, hardware = bits.numbers
+        message = f"{cause}: {bits.argument!r} is off by up to {size * 100:.2g} % of its largest element"
+        text = f"{message}; element {bits.element} is {hardware}, and {exact} where sums are exact\n{advice}"
+        place = {} if product is None else {"op": product.name, "column": product.location.column or None}
+        at = ("", 0) if product is None else (product.location.file or "", product.location.line or 0)
+        self.add(
+            Finding(
+                "rounding", "warning", ["ptx"], "rounding", message, *at, bits.argument, text, evidence=bits,
+                why='numerics="hardware" gives at TTGIR the bits of the PTX', **place,
+            )
+        )  # fmt: skip
+
     def tail(self, bits: Bits, run: Outcome) -> None:
         """The PTX writes more than the level above, as the hardware does."""
         self.difference("tail", bits, run, "stores of TMA write past the end of dimension 0")
@@ -138,14 +153,14 @@ class Findings(list):
         self[-1] = self[-1].saying(str(value), **more)
 
 
-def accepted(findings: list[Finding]) -> list[Finding] | None:
-    """The findings if the program's own check passes: a NaN or a division by 0 that all levels agree on is
-    then a warning. None: there is no such finding."""
+def accepted(findings: list[Finding], by: str) -> list[Finding] | None:
+    """The findings if a check of the program's own compared the result and passed: a NaN or a division by 0
+    that all levels agree on is then a warning. by: the check. None: there is no such finding."""
     faults = [finding for finding in findings if finding.is_fault]
     meant = [finding for finding in faults if finding.check in _MAY_BE_WANTED]
     if not meant or any(finding.check == "levels" for finding in faults):
         return None
-    why = "every level leaves it alike, and the program's own check passes"
+    why = f"every level leaves it alike, and the program's own check passes ({by})"
     return [finding.warned(why) if finding in meant else finding for finding in findings]
 
 

@@ -1,13 +1,14 @@
-"""The result of verify(): a verdict on one or several launches, as an object, as JSON and as a report; and
-the judgement of all launches of a program."""
+"""The result of verify(): a verdict on one or several launches, as an object, as JSON and as a report. The
+last line of the report is the verdict, and the lines above it say why it is that one."""
 
 from __future__ import annotations
 
-import contextlib
+import collections
 import dataclasses
-import importlib.util
 import json
+import linecache
 import os
+from collections.abc import Callable
 
 from triton_runner import _settings
 from triton_runner._artifact.kernel import ArtifactKernel
@@ -15,41 +16,107 @@ from triton_runner._artifact.loading import load
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import fail
 from triton_runner._base.typed import as_json
-from triton_runner._case import case, fingerprint, judge, severity, unwritten
-from triton_runner._case.results import NONDETERMINISTIC, SCHEMA, Judged, worst
+from triton_runner._case import case, fingerprint, judge, references
+from triton_runner._case.results import (
+    COMPARED,
+    NO_FAULT,
+    NONDETERMINISTIC,
+    SCHEMA,
+    Judged,
+    Left,
+    worst,
+)
 from triton_runner._launch import launchers
-from triton_runner._launch.launchers import Call, axes_of, observing, what_else
-from triton_runner._memory import uninit
-from triton_runner._memory.tracking import track_empty
-from triton_runner._pretend.running import run_program
+from triton_runner._launch.launchers import Call, observing
+from triton_runner._pretend.running import Ended
 from triton_runner._settings import devices
 
 _nothing = lambda text: None  # noqa: E731
-_STATUS = {"right": 0, "wrong": 1, "unknown": 125}
+_INTERRUPTED = 130
+# The exit status of each verdict, and with strict.
+_STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong": (1, 1)}
+_UNJUDGED = (125, 125)
+# Signals by which a program fails; others come from outside.
+_CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP")
+_HINT = "compare it by an assertion in the program, or by --reference FILE:FUNCTION"
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A program whose launches were judged: its name, and how it ended."""
+
+    name: str
+    ended: Ended
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended by itself with another status than 0."""
+        stopped = self.ended.how == "killed" and self.ended.message not in _CRASHES
+        return bool(self.ended.status) and self.ended.how != "interrupted" and not stopped
+
+    @property
+    def is_expectation(self) -> bool:
+        """Whether it ended because of what it expects: by an assertion, or with a status that it chose."""
+        return self.ended.how in ("exited", "left") or self.ended.error == "AssertionError"
+
+    def why(self) -> list[str]:
+        """What is said of an end that is not the ordinary one."""
+        it = self.ended
+        place = f" at {it.file}:{it.line}" if it.file else ""
+        source = linecache.getline(it.file, it.line).strip() if it.file else ""
+        shown = [f"    {source}"] * bool(source)
+        if it.how == "raised":
+            first = (it.message or "").strip().partition("\n")[0]
+            what = "assertion failed" if it.error == "AssertionError" else f"own {it.error} ended it"
+            return [f"the program's {what}{place}{': ' + first if first else ''}", *shown]
+        if it.how == "exited" and it.status:
+            return [f"the program itself ended with status {it.status}{place}", *shown]
+        if it.how == "left":
+            return [
+                f"the program left this process with status {it.status}, by os._exit() or for another one: "
+                "what it does after that is not seen"
+            ]
+        if it.how == "killed":
+            return [f"the program was killed by {it.message}"]
+        if it.how == "interrupted":
+            return ["the program was interrupted"]
+        return []
+
+    def to_json(self) -> dict:
+        return {"name": self.name, **as_json(self.ended)}
 
 
 class Verdict:
     """The result of verify().
 
-    - `verdict`: "right", "nondeterministic" (right, but the order of atomics decides an output), "wrong" (a
-      check reported something that reaches a result, or levels disagree) or "unknown" (a level could not be
-      run).
-    - `launches`: a dict for each launch, with kernel, grid, findings, runs, bits, not_run.
+    - `verdict`: "right" (nothing is at fault, and something compared the result), "no fault found" (nothing
+      compared it), "nondeterministic" (the order of atomics decides an output), "wrong" (a check reported
+      something that reaches a result, levels disagree, or a comparison does not hold), "no launch", or
+      "unknown" (a level could not be run).
+    - `compared`: "none", "program" (a check of the program ran after the launch, and passed) or "reference".
+    - `why`: the lines that say why the verdict is that one.
+    - `launches`: a dict for each launch, with kernel, grid, findings, runs, bits, not_run, compared.
     - `findings`: the findings of all launches, faults first.
     - `status`: the exit status of `triton-runner verify`. A Verdict is true where it is 0.
     """
 
     def __init__(
-        self, judged: list[Judged], program: dict | None = None, left_out: int = 0, others=(),
-        strict: bool = False,
+        self, judged: list[Judged], program: Program | None = None, left: Left | None = None,
+        strict: bool = False, references=(),
     ):  # fmt: skip
-        self.judged, self.program, self.left_out = judged, program, left_out
-        self.strict = strict
-        self._others = list(others)  # kernels that were launched but not selected
+        self.judged, self.program, self.left = judged, program, left or Left()
+        self.strict, self._references = strict, references
         verdicts = [judgement.verdict for judgement in judged]
-        if program is not None and program["status"]:
-            verdicts.append("wrong" if judged else "unknown")  # without a launch no kernel was at fault
+        if self.left.unfinished or (program is not None and program.ended.status and not program.failed):
+            verdicts.append("unknown")
+        elif program is not None and program.failed and judged:  # without a launch no kernel was at fault
+            verdicts.append("wrong")
         self.verdict = worst(verdicts)
+        self.compared = min((one.compared for one in judged), key=COMPARED.index, default="none")
+
+    @property
+    def _is_interrupted(self) -> bool:
+        return self.program is not None and self.program.ended.how == "interrupted"
 
     @property
     def launches(self) -> list[dict]:
@@ -62,17 +129,18 @@ class Verdict:
 
     @property
     def status(self) -> int:
-        if self.verdict == NONDETERMINISTIC:
-            return int(self.strict)
-        return _STATUS[self.verdict]
+        if self._is_interrupted:
+            return _INTERRUPTED
+        return _STATUS.get(self.verdict, _UNJUDGED)[self.strict]
 
     def __bool__(self) -> bool:
         return self.status == 0
 
     def to_dict(self) -> dict:
         return {
-            "schema": SCHEMA, "verdict": self.verdict, "program": self.program,
-            "launches": self.launches, "left_out": self.left_out, "environment": fingerprint.taken(),
+            "schema": SCHEMA, "verdict": self.verdict, "compared": self.compared, "why": self.why,
+            "program": self.program and self.program.to_json(), "launches": self.launches,
+            "left_out": self.left.out, "not_judged": as_json(self.left), "environment": fingerprint.taken(),
         }  # fmt: skip
 
     def to_json(self) -> str:
@@ -81,18 +149,107 @@ class Verdict:
 
     def __str__(self) -> str:
         lines = [str(judgement) for judgement in self.judged]
-        if not self.judged:
-            others = f" of that name; others were: {', '.join(self._others)}" if self._others else ""
-            lines.append(f"no kernel was launched{others}")
-        lines += what_else("judged", self.left_out, self.program["status"] if self.program else 0)
-        return "\n".join([*lines, f"verdict: {self.verdict}"])
+        return "\n".join([*lines, *self.left.lines(), *self._depth(), *self.why, f"verdict: {self.verdict}"])
 
     __repr__ = __str__
+
+    # --- why
+
+    @property
+    def why(self) -> list[str]:
+        lines = self.program.why() if self.program is not None else []
+        if self.left.unfinished:
+            lines.append(f"{self.left.unfinished} was being judged then")
+        if not self.judged:
+            others = self.left.others
+            names = f" of that name; others were: {', '.join(others)}" if others else ""
+            return [*lines, f"no kernel was launched{names}"]
+        lines += [line for reference in self._references for line in reference.why()]
+        return [*lines, *self._by_verdict()]
+
+    def _by_verdict(self) -> list[str]:
+        if self.verdict == "wrong":
+            return self._of_wrong()
+        if self.verdict == NONDETERMINISTIC:
+            return [f"the order of atomics decides an output of {_names(self._all(NONDETERMINISTIC))}"]
+        if self.verdict == "right":
+            by = {one.compared_by: None for one in self.judged}
+            return [f"the result was compared by {', '.join(by)}"]
+        if self.verdict == NO_FAULT:
+            these = self._all(NO_FAULT)
+            of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
+            return [f"nothing here compares the result{of}: {_HINT}"]
+        return [
+            f"{one.kernel} could not be judged: {run.level}, {run.how}: {run.why.splitlines()[0]}"
+            for one in self._all("unknown") for run in one.not_run[:1]
+        ]  # fmt: skip
+
+    def _of_wrong(self) -> list[str]:
+        faults = collections.Counter(
+            f"{finding.check} in {one.kernel}{f' at {finding.file}:{finding.line}' if finding.file else ''}"
+            for one in self.judged for finding in one.findings if finding.is_fault
+        )  # fmt: skip
+        if faults:
+            return [f"fault: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in faults.items()]
+        agreeing = [one for one in self.judged if one.verdict in ("right", NO_FAULT)]
+        if len(agreeing) < len(self.judged):
+            return []
+        same = "every level gives the same, and no check finds a fault"
+        if self.program.is_expectation:
+            same += ": the kernel, and not the compiler, computes what the program does not expect"
+        return [same]
+
+    def _all(self, verdict: str) -> list[Judged]:
+        return [one for one in self.judged if one.verdict == verdict]
+
+    def _depth(self) -> list[str]:
+        """How far down the levels the judgement goes."""
+        depths = {(one.lowest, one.target, tuple(one.below)): None for one in self.judged}
+        return [
+            f"judged down to {lowest}"
+            + (f": {_and(below)} of {target} did not run" if below else "")
+            + " (--assembled runs it)" * (below == ("cubin",))
+            for lowest, target, below in depths
+            if lowest
+        ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Judge:
+    """How launches are judged: what verify() was asked for. references: what their results are compared with;
+    costs(launch): what a launch is sure to lose time to."""
+
+    checks: tuple = judge.CHECKS
+    strict: bool = False
+    say: Callable = _nothing
+    assembled: bool = False
+    costs: Callable | None = None
+    references: tuple = ()
+
+    def of_call(self, call: Call) -> Judged:
+        """The verdict on a launch that is about to run."""
+        return self.of_launch(of_call(call), launchers.constants_of(getattr(call.kernel, "src", None)))
+
+    def of_launch(self, launch, constants=None) -> Judged:
+        """The verdict on a launch. constants: of its kernel, by parameter."""
+        expected = [reference.of(launch, constants or {}) for reference in self.references]
+        return judge.judge(
+            launch, self.checks, self.strict, self.say, self.assembled, self.costs, [*filter(None, expected)]
+        )
+
+
+def _and(names) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _names(judged: list[Judged]) -> str:
+    return ", ".join(dict.fromkeys(one.kernel for one in judged))
 
 
 def verify(
     kernel, args=(), constexprs=None, *, grid=None, checks=judge.CHECKS, strict=False, target=None,
-    assembled=False, say=None,
+    assembled=False, reference=None, say=None,
 ) -> Verdict:  # fmt: skip
     """Runs one launch at every level, with every check and in different orders, and returns one verdict.
 
@@ -103,20 +260,27 @@ def verify(
     - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, hazard; by default all.
       `hazard` is of machine code, with `assembled`.
     - `strict`: treats warnings (findings that reach no output or may be intended) as faults, and makes the
-      verdict false if the order of atomics decides an output.
+      verdict false if the order of atomics decides an output, or if nothing compared the result.
     - `assembled`: judges the machine code too, what ptxas makes of the PTX, executed on the CPU.
+    - `reference`: a function with parameters of the kernel that does with torch or NumPy what the kernel
+      does. It is called with copies of the arguments, and what it leaves in them is compared.
 
     Raises DiagnosticError for a launch that cannot be run.
     """
     _settings.using(check=",".join(checks)).settings()  # raises for one that is none
+    how = Judge(tuple(checks), strict, say or _nothing, assembled, None, references.listed(reference))
     if isinstance(kernel, (str, os.PathLike)):
         if case.is_case(kernel):
-            return of_case(kernel, checks, strict, say or _nothing, assembled)
+            return of_case(kernel, how)
         kernel = load(kernel, device="cpu")
     judged: list[Judged] = []
+    left = Left()
 
     def see(call: Call, go) -> None:
-        judged.append(judge.judge(of_call(call), checks, strict, say or _nothing, assembled))
+        if call.is_empty:
+            left.empty_launch(call)
+        else:
+            judged.append(how.of_call(call))
 
     if grid is None:
         raise fail("verify needs the grid of the launch", "as in grid=(4,)")
@@ -125,80 +289,9 @@ def verify(
     device = None if isinstance(kernel, ArtifactKernel) else "cpu" if devices.gpu() is None else None
     with observing(see), _settings.using(device=device, target=target):
         kernel[grid](*listed, **named, **(constexprs or {}))
-    return Verdict(judged, strict=strict)
+    return Verdict(judged, left=left, strict=strict, references=how.references)
 
 
-def of_case(
-    path, checks=judge.CHECKS, strict: bool = False, say=_nothing, assembled=False, costs=None
-) -> Verdict:
+def of_case(path, how: Judge) -> Verdict:
     """The verdict on the launch of a case."""
-    judged = judge.judge(case.open_case(path).subject, checks, strict, say, assembled, costs)
-    return Verdict([judged], strict=strict)
-
-
-class Selection(launchers.Selection):
-    """The launches of a program that are judged, by judged_of(call): each combination of compiled kernel,
-    grid and argument shapes once, up to `most`. names: only these kernels."""
-
-    def __init__(self, judged_of, names=(), most: int = 16):
-        super().__init__(names, most)
-        self._judged_of = judged_of
-        self.judged: list[Judged] = []
-
-    def see(self, call: Call) -> None:
-        key = (id(call.kernel), axes_of(call.grid), tuple(_shape(value) for _, value in call.named))
-        self.look(call.name, key, lambda: self.judged.append(self._judged_of(call)))
-
-
-class Program:
-    """A program whose launches are judged while it runs, those of a Selection."""
-
-    def __init__(
-        self,
-        names=(),
-        most: int = 16,
-        checks=judge.CHECKS,
-        strict: bool = False,
-        say=_nothing,
-        assembled=False,
-        costs=None,
-    ):
-        self._checks, self._strict = checks, strict
-        self._selection = Selection(
-            lambda call: judge.judge(of_call(call), checks, strict, say, assembled, costs), names, most
-        )
-
-    def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> Verdict:
-        """Runs the program and returns the verdict on all its launches and on its exit status, with which a
-        program can report errors that the engines do not know. Its own launches run in a fixed order too,
-        because later launches use their results."""
-        with tracking(self._checks), observing(self._see), _settings.using(threads=1):
-            status = run_program(program, list(arguments), is_module, pretend_cuda)
-            left = uninit.finish()
-        judged = unwritten.added(self._selection.judged, left, self._strict)
-        if not status and not self._strict:
-            judged = [accepted(judgement) for judgement in judged]
-        ended = {"name": program, "status": status or 0}
-        others = sorted(self._selection.others)
-        return Verdict(judged, ended, self._selection.left_out, others, self._strict)
-
-    def _see(self, call: Call, go) -> None:
-        with uninit.paused():
-            self._selection.see(call)
-        go()
-
-
-def tracking(checks):
-    """A context manager, within which tensors of torch.empty are known if a check needs that."""
-    needed = "uninit" in checks and importlib.util.find_spec("torch") is not None
-    return track_empty() if needed else contextlib.nullcontext()
-
-
-def accepted(judged: Judged) -> Judged:
-    """The verdict on a launch if the own check of its program passes."""
-    findings = severity.accepted(judged.findings) if judged.verdict == "wrong" else None
-    return judged if findings is None else dataclasses.replace(judged, findings=findings).settled()
-
-
-def _shape(value) -> tuple:
-    return tuple(getattr(value, "shape", ())), str(getattr(value, "dtype", type(value).__name__))
+    return Verdict([how.of_launch(case.open_case(path).subject)], strict=how.strict)

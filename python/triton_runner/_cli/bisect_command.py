@@ -91,10 +91,10 @@ def bisect_command(
 
     PROGRAM (or a case, *.trcase) is the oracle, as for `git bisect run`: it exits with 0 where it is right,
     125 where it cannot tell, another status where it is wrong. A failed assertion and a trap of the engine
-    are wrong; any other exception, a crash and a time-out cannot tell. Or PROGRAM is a kernel,
-    kernel.py:name, with --args and --oracle. Exit status: 0 right or nondeterministic (no pass
-    is at fault: the order of atomics decides), 1 a fault was found, or the result is undefined, 2 bad usage,
-    125 unknown.
+    are wrong; any other exception, a crash and a time-out cannot tell. A compiler that fails on a kernel is
+    at fault where another release compiles it. Or PROGRAM is a kernel, kernel.py:name, with --args and
+    --oracle. Exit status: 0 right or nondeterministic (no pass is at fault: the order of atomics decides), 1
+    a fault was found, or the result is undefined, 2 bad usage, 125 no verdict.
     """
     from triton_runner._base.typed import as_json
     from triton_runner._bisect import api, reproducer

@@ -32,16 +32,24 @@ def check_ci(junit: str | None, sarif: str | None, **_) -> None:
             check_output(file)
 
 
-def write_ci(suite_of, junit: str | None, sarif: str | None, github: bool, aside: bool = False) -> None:
-    """Writes what was asked for. suite_of(version): the result; aside: stdout is for JSON alone."""
+def ci_output(
+    suite_of, junit: str | None, sarif: str | None, github: bool
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What was asked for: (contents by file, lines to print). suite_of(version): the result."""
     if not (junit or sarif or github):
-        return
+        return {}, ()
     suite = suite_of(__version__)
-    if junit:
-        write_file(junit, ci_files.junit(suite))
-    if sarif:
-        write_file(sarif, ci_files.sarif(suite))
-    for line in ci_files.annotations(suite) if github else ():
+    files = {junit: ci_files.junit, sarif: ci_files.sarif}
+    lines = tuple(ci_files.annotations(suite)) if github else ()
+    return {file: content(suite) for file, content in files.items() if file}, lines
+
+
+def write_ci(suite_of, junit: str | None, sarif: str | None, github: bool, aside: bool = False) -> None:
+    """Writes what was asked for. aside: stdout is for JSON alone."""
+    files, lines = ci_output(suite_of, junit, sarif, github)
+    for file, content in files.items():
+        write_file(file, content)
+    for line in lines:
         click.echo(line, err=aside)
 
 

@@ -50,7 +50,7 @@ class Program:
         """The exit status of the program."""
         from triton_runner._pretend.running import run_program
 
-        return run_program(*self.words) or 0
+        return run_program(*self.words)
 
     def values(self) -> list:
         """The arguments of the launch. Raises DiagnosticError where they or the grid are missing."""

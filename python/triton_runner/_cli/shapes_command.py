@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import collections
+import json
 
 import click
 
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.progress import telling
-from triton_runner._cli.ci_options import write_ci
-from triton_runner._settings.options import check_settings, print_json, prints_aside, with_options
+from triton_runner._cli import watched
+from triton_runner._cli.ci_options import ci_output
+from triton_runner._settings.options import check_settings, prints_aside, with_options
 
 _OPTIONS = (
     click.option("--shapes", is_flag=True, help="Judge a function, program.py:fn, in other calls."),
-    click.option("--reference", default="", help="With --shapes: program.py:fn2, which gives the same."),
+    click.option(
+        "--reference",
+        default="",
+        help="FILE:FUNCTION that does what the kernel does; with --shapes: that gives the same.",
+    ),
     click.option("--dims", multiple=True, help="With --shapes: M=0..5000, N=64,128, 'x=f32[M, N]'."),
     click.option("--vary", default="", help="With --shapes: of sizes,layouts,values,dtypes,huge."),
     click.option(
@@ -37,7 +43,7 @@ def is_asked(program: str, options: dict) -> bool:
     """Whether a function is to be judged. Refuses options of --shapes without it."""
     if options["shapes"]:
         return True
-    plain = {"cases": 60}
+    plain = {"cases": 60, "reference": options["reference"]}
     if given := [name for name, value in options.items() if value and value != plain.get(name)]:
         raise click.UsageError(
             f"--{given[0]} is of --shapes, as in: verify --shapes --{given[0]} ... {program}"
@@ -65,15 +71,23 @@ def verify(what: str, arguments, as_json: bool, target: str | None, given: dict,
         given["reference"], given["dims"], vary, given["cases"], given["seconds"], given["seed"],
         given["calls"], checks, given["pretend_cuda"], given["strict"],
     )  # fmt: skip
-    with prints_aside(True), _settings.using(target=target), telling() as say:
-        check_settings()
-        result = shapes.verify_shapes(what, arguments, options, say)
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        show(result)
-    write_ci(lambda version: suite_of(result, version), **ci, aside=as_json)
-    return result.status
+
+    def report(result) -> watched.Report:
+        files, lines = ci_output(lambda version: suite_of(result, version), **ci)
+        text = json.dumps(result.to_dict(), indent=2, default=str) if as_json else shown(result)
+        return watched.Report(result.status, text, files, lines, as_json)
+
+    def judge(tell) -> watched.Report:
+        with prints_aside(True), _settings.using(target=target), telling() as say:
+            check_settings()
+            tell(watched.STARTED)
+            result = shapes.verify_shapes(what, arguments, options, say)
+        return report(result)
+
+    def unfinished(told, end: watched.End) -> watched.Report:
+        return report(shapes.unfinished(what, options, end.status, end.signal))
+
+    return watched.watched(judge, unfinished)
 
 
 _STATES = {"right": "passed", "wrong": "failed", "refused": "skipped", "outside": "skipped"}
@@ -96,23 +110,23 @@ def suite_of(result, version: str) -> Suite:
     return Suite("verify", result.function, version, checks, file, result.status)
 
 
-def show(result) -> None:
-    click.echo(f"{result.function}, by {result.source}:")
+def shown(result) -> str:
+    """The result for a person."""
+    lines = [f"{result.function}, by {result.source}:"]
     for form in result.forms:
-        click.echo(f"  {', '.join(f'{name}: {text}' for name, text in form['arguments'].items())}")
+        lines.append(f"  {', '.join(f'{name}: {text}' for name, text in form['arguments'].items())}")
         if form["sizes"]:
-            click.echo(f"    {'; '.join(form['sizes'].values())}")
+            lines.append(f"    {'; '.join(form['sizes'].values())}")
         if form["frozen"]:
-            click.echo("    sizes stay as they were: an argument holds offsets, which depend on them")
+            lines.append("    sizes stay as they were: an argument holds offsets, which depend on them")
     for found in result.faults:
-        click.echo(f"fault, {found.fault.kind}: {found.fault.message}")
-        click.echo(f"  smallest call: {found.case}")
-        click.echo(f"  first of {found.count} calls: {found.first}")
+        lines.append(f"fault, {found.fault.kind}: {found.fault.message}")
+        lines.append(f"  smallest call: {found.case}")
+        lines.append(f"  first of {found.count} calls: {found.first}")
     for hint in result.hints:
-        click.echo(f"hint, {hint.kind}: {hint.message}" + (f" ({hint.case})" if hint.case else ""))
+        lines.append(f"hint, {hint.kind}: {hint.message}" + (f" ({hint.case})" if hint.case else ""))
     counts = collections.Counter(call.state for call in result.calls)
-    click.echo(
-        ", ".join(f"{count} {state}" for state, count in counts.most_common()) + f", seed {result.seed}"
-    )
+    states = [f"{count} {state}" for state, count in counts.most_common()] or ["no call"]
+    lines.append(f"{', '.join(states)}, seed {result.seed}")
     with_what = f"reference {result.reference}" if result.reference else "no reference"
-    click.echo(f"verdict: {result.verdict} ({with_what})")
+    return "\n".join([*lines, *result.why, f"verdict: {result.verdict} ({with_what})"])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import click
 
 from triton_runner._base.progress import telling
-from triton_runner._cli import shapes_command
-from triton_runner._cli.ci_options import check_ci, ci_options, write_ci
-from triton_runner._cli.programs import program_arguments
+from triton_runner._cli import shapes_command, watched
+from triton_runner._cli.ci_options import check_ci, ci_options, ci_output
+from triton_runner._cli.programs import Program, program_arguments
 from triton_runner._cli.shapes_command import shapes_options
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
+from triton_runner._settings.options import ProgramOrFile, check_settings, prints_aside, verbs
 
 
 @verbs.command(
@@ -26,7 +28,8 @@ from triton_runner._settings.options import ProgramOrFile, check_settings, print
 @click.option(
     "--strict",
     is_flag=True,
-    help="Warnings are faults, and so is an order of atomics that decides an output.",
+    help="Warnings are faults, and so is an order of atomics that decides an output. What nothing compares "
+    "is not judged.",
 )
 @click.option("--assembled", is_flag=True, help="Judge ptxas's machine code too, executed on the CPU.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
@@ -42,13 +45,12 @@ def verify_command(
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
     other times; levels (and a GPU, if one is there) are compared bit for bit. What a check reports and no
     output depends on is a warning, and so are bank conflicts and spills that are sure to cost time. Options
-    come before PROGRAM, or anywhere beside a case. Exit status: 0 right or nondeterministic (the order of
-    atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage, 125 where a level could not be run.
+    come before PROGRAM, or anywhere beside a case. A launch is right where something compared its result: the
+    program, or with --reference a function that does in torch or NumPy what the kernel does, with its
+    parameters. Else the verdict is "no fault found". Exit status: 0 right, no fault found (125 with --strict)
+    or nondeterministic (the order of atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage, 125
+    no launch or a level that could not be run, 130 interrupted.
     """
-    from triton_runner import _settings
-    from triton_runner._case import case, ci_checks, judge, verdict
-    from triton_runner._profile.costs import costs
-
     ci = {"junit": junit, "sarif": sarif, "github": github}
     check_ci(**ci)
     name = program.name
@@ -56,15 +58,57 @@ def verify_command(
         shapes_command.check_unused({"--kernel": names, "--assembled": assembled, "-m": program.is_module})
         options = {"checks": checks, "strict": strict, "pretend_cuda": program.pretend_cuda}
         return shapes_command.verify(name, program.arguments, as_json, target, shapes | options, ci)
-    check_names = judge.checks_of(checks)
     program.check()
-    with prints_aside(as_json), _settings.using(target=target), telling() as say:
-        check_settings()
-        if case.is_case(name):
-            result = verdict.of_case(name, check_names, strict, say, assembled, costs)
-        else:
-            judging = verdict.Program(names, most, check_names, strict, say, assembled, costs)
-            result = judging.run(*program.words)
-    print_result(result.to_dict(), as_json, lambda _: str(result))
-    write_ci(lambda version: ci_checks.suite_of(result, name, version), **ci, aside=as_json)
-    return result.status
+    asked = _Asked(program, names, most, checks, strict, assembled, target, shapes["reference"], as_json, ci)
+    return watched.watched(asked.judge, asked.unfinished)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """What the command was asked for."""
+
+    program: Program
+    names: tuple
+    most: int
+    checks: str | None
+    strict: bool
+    assembled: bool
+    target: str | None
+    reference: str
+    is_json: bool
+    ci: dict
+
+    def judge(self, tell) -> watched.Report:
+        """The report of the launches of a program, or of a case."""
+        from triton_runner import _settings
+        from triton_runner._case import case, judge, program, references, verdict
+        from triton_runner._profile.costs import costs
+
+        checks = judge.checks_of(self.checks)
+        compared = (references.named(self.reference),) if self.reference else ()
+        with prints_aside(self.is_json), _settings.using(target=self.target), telling() as say:
+            check_settings()
+            how = verdict.Judge(checks, self.strict, say, self.assembled, costs, compared)
+            if case.is_case(self.program.name):
+                result = verdict.of_case(self.program.name, how)
+            else:
+                judging = program.Judging(how, self.names, self.most, tell)
+                tell(watched.STARTED)
+                result = judging.run(*self.program.words)
+        return self._report(result)
+
+    def unfinished(self, told: list, end: watched.End) -> watched.Report:
+        """The report of a program that ended its process."""
+        from triton_runner._case import program
+
+        return self._report(program.unfinished(self.program.name, told, end.status, end.signal, self.strict))
+
+    def _report(self, result) -> watched.Report:
+        from triton_runner._case import ci_checks
+
+        files, lines = ci_output(
+            lambda version: ci_checks.suite_of(result, self.program.name, version), **self.ci
+        )
+        return watched.Report(
+            result.status, result.to_json() if self.is_json else str(result), files, lines, self.is_json
+        )

@@ -225,7 +225,7 @@ def _here(do: str, request: dict, version: str, what: str) -> dict:
         try_llir(step, request["text"], request["filename"])
 
     try:
-        return module.run({**request, "attempt": attempt}, stages.append)
+        return module.run({**request, "attempt": attempt}, lambda stage, add=None: stages.append(stage))
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
     except DiagnosticError:

@@ -37,6 +37,7 @@ _FILES = (
 )
 # Faults of the kernel's Python, which its message tells whole: no folder is needed to see them again.
 _OF_THE_KERNEL = ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct")
+_TELLING = re.compile(r"error|assert|fatal|unsupported", re.I)
 _PASS = re.compile(r"IR Dump Before (\w+)(?: \(([\w-]+)[^)]*\))?")
 
 
@@ -72,8 +73,9 @@ class Worker:
         command = [self.python, str(script), str(theirs.fileno()), self.folder]
         with theirs:
             self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL
-            )
+                command, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL,
+                env={"PYTHONHASHSEED": "0", **os.environ},  # sets have one order in all workers
+            )  # fmt: skip
         self._socket, self._receiver = ours, child.Receiver()
         hello = self._receive(120)
         error = hello.get("error")
@@ -207,8 +209,7 @@ def ask(
     if error and error.get("refused"):
         notes = [*error["notes"], *_error_lines(written, only_telling=True)]
         raise WorkerError(error["message"], *notes, stage=stage, output=output)
-    # Under a recorder the stage says its pass (recorder_job.py).
-    pass_name = stage.rpartition(" ")[2] if stage and ", pass " in stage else None
+    pass_name = answer.get("add")
     if error and answer.keys() & {"output"}:
         why = f"{error['type']}: {error['message']}".strip()
         if error["type"] in _OF_THE_KERNEL:
@@ -254,12 +255,14 @@ def _ended(answer: dict) -> str:
 
 def _error_lines(written: list[str], only_telling: bool = False) -> list[str]:
     """The lines of what was written that a person reads first."""
-    telling = [
-        line
-        for line in written
-        if re.search(r"error|assert|fatal|unsupported", line, re.I) and "Fatal Python" not in line
-    ]
-    return [line[:400] for line in (telling if telling or only_telling else written)[:3]]
+    telling = telling_lines(written)
+    return (telling if telling or only_telling else written)[:3]
+
+
+def telling_lines(written: list[str]) -> list[str]:
+    """The lines in which LLVM, MLIR or ptxas says what is wrong, whole."""
+    own = "Fatal Python"  # of faulthandler, which tells where Python was
+    return [line for line in written if _TELLING.search(line) and own not in line]
 
 
 def _failed_pass(written: list[str]) -> str | None:

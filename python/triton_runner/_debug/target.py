@@ -38,7 +38,7 @@ def of(what, arguments=(), *, grid=None, kernel: str = "", is_module=False, pret
         return _of_artifact(what, arguments, grid, kernel)
     if not is_module and not os.path.isfile(what):
         raise fail(f"no such file: {what}")
-    return Target(what, lambda: running.run_program(what, list(arguments), is_module, pretend_cuda) or 0)
+    return Target(what, lambda: running.run_program(what, list(arguments), is_module, pretend_cuda))
 
 
 def _run_case(case) -> int:

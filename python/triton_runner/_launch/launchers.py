@@ -45,6 +45,11 @@ class Call:
         return self.pairs()
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it is a launch of no programs, which Triton leaves out."""
+        return 0 in axes_of(self.grid)
+
+    @property
     def function(self):
         """The JIT function, where the kernel has one."""
         return getattr(getattr(self.kernel, "src", None), "fn", None)
@@ -212,7 +217,7 @@ class Selection:
     first `most`. count: how many were; left_out: how many came later; others: other kernels' names."""
 
     def __init__(self, names=(), most: int | None = None):
-        self._names, self._most = names, most
+        self._names, self.most = names, most
         self._known: dict = {}
         self.count, self.left_out, self.others = 0, 0, {}
 
@@ -222,12 +227,16 @@ class Selection:
             self.others[name] = None
         elif key not in self._known:
             self._known[key] = None
-            if self.count == self._most:
-                self.left_out += 1
-            else:
+            if self.has_place(key):
                 self._known[key] = of()
                 self.count += 1
+            else:
+                self.left_out += 1
         return self._known.get(key)
+
+    def has_place(self, key) -> bool:
+        """Whether one more is looked at, with a key that is new."""
+        return self.most is None or self.count < self.most
 
 
 def what_else(verb: str, left_out: int, status: int, option: str = "") -> list[str]:

@@ -7,8 +7,9 @@ import dataclasses
 
 from triton_runner import _core
 from triton_runner._base.levels import MLIR
+from triton_runner._pipeline import failures
 from triton_runner._worker import llvm_passes
-from triton_runner._worker.recorder import Recorder
+from triton_runner._worker.recorder import PassError, Recorder
 
 # What is done to every kernel; None: nothing is recorded.
 in_force: dict | None = None
@@ -22,20 +23,34 @@ keep = "none"  # what is kept of the IR, as a Recorder has it
 # A Recorder each of the kernels compiled since the plan is in force, with the kernel's name, what each stage
 # made, and the metadata as they are after the last.
 recorded: list[Recorder] = []
+# Told where this process is, for one that outlives it: note(level, add, kernel), as a Failure has them.
+note = lambda level, add=None, kernel=None: None  # noqa: E731
 
 
 def wrap(stages: dict, backend) -> Recorder | None:
     """Puts the plan in force around the stages of a backend; None without one."""
     if in_force is None:
         return None
-    recorder = Recorder(keep=keep)
+
+    def at(add: str | None) -> None:
+        recorder.at = add
+        note(recorder.level, add, recorder.name)
+
+    def call(path: str, function, args, kwargs):
+        if path.startswith("llvm."):
+            at(path)
+        return function(*args, **kwargs)
+
+    recorder = Recorder(keep=keep, on_pass=lambda step: at(step and step["add"]), on_call=call)
     recorder.name, recorder.compiled, recorder.results, recorder.llvm = "", {}, {}, {}
     if in_force.get("llvm"):
         llvm_passes.record(stages, recorder.llvm)
     recorder.wrap(stages, backend)
     for level, stage in list(stages.items()):
         stages[level] = _starting(recorder, level, stage)
+    recorder.level, recorder.at = failures.SOURCE, None
     recorded.append(recorder)
+    note(failures.SOURCE)
     return recorder
 
 
@@ -50,7 +65,15 @@ def _starting(recorder: Recorder, level: str, stage):
             nth = sum(other.name == recorder.name for other in recorded[: recorded.index(recorder)])
             own = next((plan for name, n, plan in of_kernels if (name, n) == (recorder.name, nth)), {})
             recorder.follow({**in_force, **own, **planted})
-        recorder.results[level] = result = stage(source, metadata)
+        recorder.level, recorder.at = level, None
+        note(level, None, recorder.name)
+        try:
+            recorder.results[level] = result = stage(source, metadata)
+        except Exception as error:
+            own = error.__cause__ if isinstance(error, PassError) and error.step else error
+            failures.noted(level, recorder.name, own, recorder.at)
+            raise own from None  # what the program would meet without a recorder
+        note(failures.RUNNING)
         return result
 
     return run

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import re
+import sys
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import GLIR
-from triton_runner._pipeline import translation
-from triton_runner._pipeline.guard import death_of_child
+from triton_runner._pipeline import failures, translation
+from triton_runner._pipeline.guard import death_of_child, in_child
 from triton_runner._settings import messages
 from triton_runner._worker import job
 
@@ -56,6 +58,54 @@ def try_llir(step, source: str, filename: str, reason: str | None = None) -> Non
         raise _refused_llir(said, source, filename, reason)
 
 
+_is_apart = [False]
+
+
+@contextlib.contextmanager
+def apart():
+    """While active, compile_onward() compiles in a child, so that a compiler that crashes does not end this
+    process."""
+    before, _is_apart[0] = _is_apart[0], True
+    try:
+        yield
+    finally:
+        _is_apart[0] = before
+
+
+def _compiled(request: dict, asked: dict) -> dict:
+    """The answer of job.run(). asked: the request as it can be repeated elsewhere."""
+    import triton
+
+    reached, how, written = request["level"], "", ""
+    if _is_apart[0]:
+        ended = in_child(lambda tell: job.run(request, tell))
+        if not ended.died and ended.error is None:
+            sys.stderr.write(ended.written)
+            return ended.result
+        error, how, written = ended.error, ended.died, ended.written
+        reached = ended.told or reached
+    else:
+        stages = [reached]
+        try:
+            return job.run(request, stages.append)
+        except Exception as raised:
+            error, reached = raised, stages[-1]
+    if isinstance(error, DiagnosticError):
+        raise error
+    if isinstance(error, job.Refused):
+        refused = fail(error.message, *error.notes)
+        if isinstance(error, job.NotAssembled):
+            failures.noted(reached, request["filename"], refused)
+        raise refused from None
+    message = (
+        written.strip() or (str(error).strip() if error else f"it died of {how}") or type(error).__name__
+    )
+    how = how or type(error).__name__
+    kept = {name: value for name, value in asked.items() if name not in ("attempt", "hint", "inline")}
+    failure = failures.Failure(reached, None, how, message, request["filename"])
+    raise failures.CompilerError(failure, triton.__version__, kept) from error
+
+
 def compile_onward(
     source,
     level: str,
@@ -68,7 +118,7 @@ def compile_onward(
     """Runs the stages after `level` up to `to` on the text of a kernel.
 
     options: compile options, or a metadata dict that holds them. Errors: a level that the target does not
-    have or that lies above `level`; what Triton's stages raise.
+    have or that lies above `level`; CompilerError, if a stage fails.
     """
     import triton
 
@@ -78,10 +128,7 @@ def compile_onward(
         "filename": filename, "inline": translation.has_calls_to_inline(text, level, filename),
         "language": language, "attempt": lambda step: try_llir(step, text, filename, reason),
     }  # fmt: skip
-    try:
-        answer = job.run(request)
-    except job.Refused as error:
-        raise fail(error.message, *error.notes) from None
+    answer = _compiled(request, {**request, "text": source})
     for line in answer["notes"]:
         messages.note(line)
     answer["asm"].pop("source", None)  # the text itself, where its TTIR was inlined

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import functools
 import importlib.util
 import multiprocessing.spawn
@@ -19,6 +20,7 @@ from triton_runner._base.errors import (
     DiagnosticError,
     KernelTrap,
     fail,
+    is_of_library,
     number_as_grid,
     package_folders,
     with_source,
@@ -30,13 +32,35 @@ _held = contextlib.ExitStack()  # what stays for the rest of the process
 atexit.register(_held.close)  # while torch is whole
 
 
+@dataclasses.dataclass(frozen=True)
+class Ended:
+    """How a program ended. how: "returned" from its last line, "exited" by sys.exit(), "raised" an exception,
+    or "interrupted" by Ctrl-C; of a process that another one watches (_cli/watched.py) also "left" by
+    os._exit() or for another program, or "killed" by a signal. error, message: of an exception; file, line:
+    where the program raised it or called sys.exit()."""
+
+    status: int
+    how: str = "returned"
+    error: str | None = None
+    message: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
 def run_program(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
     look=(),
-) -> int | None:  # fmt: skip
-    """Runs a script or module as __main__ and returns its exit status. A fault of a kernel is shown with its
-    line and the line that launched it; whole_traceback: as python shows an exception. look: notes for a
-    kernel's trap."""
+) -> int:  # fmt: skip
+    """Runs a script or module as __main__ and returns its exit status: ended(), for who asks no more."""
+    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look).status
+
+
+def ended(
+    program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
+    look=(),
+) -> Ended:  # fmt: skip
+    """Runs a script or module as __main__. A fault of a kernel is shown with its line and the line that
+    launched it; whole_traceback: as python shows an exception. look: notes for a kernel's trap."""
     if not is_module:
         check_program(program)
     prepare(pretend_cuda)
@@ -49,31 +73,48 @@ def run_program(
             sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
             runpy.run_path(program, run_name="__main__")
     except SystemExit as stop:
+        at = _place(_of_program(stop.__traceback__))
         if stop.code is None or isinstance(stop.code, int):
-            return stop.code
+            return Ended((stop.code or 0) & 255, "exited", **at)
         print(stop.code, file=sys.stderr)
-        return 1
+        return Ended(1, "exited", message=str(stop.code), **at)
     except BaseException as error:  # printed as python prints it, without our own frames
-        frames = error.__traceback__
-        error = _of_number_as_grid(error) or error
-        while frames is not None and frames.tb_frame.f_code.co_filename in (
-            __file__,
-            runpy.__file__,
-            "<frozen runpy>",
-        ):
-            frames = frames.tb_next
-        if isinstance(error, (KernelTrap, DiagnosticError)) and not whole_traceback:
-            notes = look if isinstance(error, KernelTrap) else ()
-            print(with_source(error, *_called_at(frames), *notes), file=sys.stderr)
-        else:
-            traceback.print_exception(type(error), error, frames)
-        if not pretend_cuda and "CUDA" in str(error) and devices.resolved_device() == "cpu":
-            print(
-                "triton-runner: a program that asks torch for CUDA runs on the CPU with --pretend-cuda",
-                file=sys.stderr,
-            )
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
-    return 0
+        return _raised(error, pretend_cuda, whole_traceback, look)
+    return Ended(0)
+
+
+def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, look) -> Ended:
+    """Shows an exception that ended the program."""
+    frames = _of_program(error.__traceback__)
+    error = _of_number_as_grid(error) or error
+    if isinstance(error, (KernelTrap, DiagnosticError)) and not whole_traceback:
+        notes = look if isinstance(error, KernelTrap) else ()
+        print(with_source(error, *_called_at(frames), *notes), file=sys.stderr)
+    else:
+        traceback.print_exception(type(error), error, frames)
+    if not pretend_cuda and "CUDA" in str(error) and devices.resolved_device() == "cpu":
+        print(
+            "triton-runner: a program that asks torch for CUDA runs on the CPU with --pretend-cuda",
+            file=sys.stderr,
+        )
+    at = _place(frames)
+    if isinstance(error, KeyboardInterrupt):
+        return Ended(130, "interrupted", **at)
+    return Ended(1, "raised", type(error).__name__, str(error), **at)
+
+
+def _of_program(frames):
+    """The frames of a traceback below those of this module and of runpy."""
+    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    while frames is not None and frames.tb_frame.f_code.co_filename in ours:
+        frames = frames.tb_next
+    return frames
+
+
+def _place(frames) -> dict:
+    """The line of the program in a traceback, as Ended has it: the last that no library made."""
+    at = [frame for frame in traceback.extract_tb(frames) if not is_of_library(frame.filename)]
+    return {"file": at[-1].filename, "line": at[-1].lineno} if at else {}
 
 
 def prepare(pretend_cuda: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner._base.typed import as_json
+from triton_runner._case.results import NO_FAULT
 
 SCHEMA = "triton-runner.shapes/1"
 # of a call: right, or what ended it otherwise
@@ -81,8 +82,8 @@ class Hint:
 
 @dataclasses.dataclass(frozen=True)
 class Shapes:
-    """The verdict on a function: right, wrong or unknown; reference: None, its results were compared with
-    nothing. forms: what it takes, one text a form of its calls."""
+    """The verdict on a function: right, no fault found (its results were compared with nothing), wrong or
+    unknown; why: what the verdict rests on. forms: what it takes, one text a form of its calls."""
 
     schema: str
     verdict: str
@@ -97,10 +98,13 @@ class Shapes:
     program: dict
     seconds: float
     environment: dict
+    compared: str
+    why: list[str]
+    strict: bool
 
     @property
     def status(self) -> int:
-        return {"right": 0, "wrong": 1, "unknown": 125}[self.verdict]
+        return {"right": 0, NO_FAULT: 125 * self.strict, "wrong": 1, "unknown": 125}[self.verdict]
 
     def count(self, state: str) -> int:
         return sum(call.state == state for call in self.calls)

@@ -18,6 +18,7 @@ import numpy
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._case import fingerprint
+from triton_runner._case.results import NO_FAULT
 from triton_runner._pretend import running
 from triton_runner._shapes import declared, hints
 from triton_runner._shapes.calling import Calling, Outcome
@@ -85,8 +86,29 @@ def verify_shapes(what: str, arguments=(), options: Options | None = None, say=_
     return Shapes(
         SCHEMA, verdict, what, options.reference or None, source, [_form_as_json(one) for one in forms],
         options.seed, found, more, judging.calls, {"name": run.program, "status": run.status},
-        round(time.perf_counter() - started, 3), fingerprint.taken(),
+        round(time.perf_counter() - started, 3), fingerprint.taken(), _compared(options), _why(verdict),
+        options.strict,
     )  # fmt: skip
+
+
+def unfinished(what: str, options: Options, status: int, signal: str) -> Shapes:
+    """The verdict where the program ended its process while it ran. status, signal: how it ended."""
+    how = f"was killed by {signal}" if signal else f"ended this process by itself, with status {status}"
+    program = options.calls or split(what)[0]
+    return Shapes(
+        SCHEMA, "unknown", what, options.reference or None, program, [], options.seed, [], [], [],
+        {"name": program, "status": status}, 0.0, fingerprint.taken(), "none",
+        [f"{program} {how}, before its calls of {split(what)[1]}() were judged"], options.strict,
+    )  # fmt: skip
+
+
+def _compared(options: Options) -> str:
+    return "reference" if options.reference else "none"
+
+
+def _why(verdict: str) -> list[str]:
+    """The line on a verdict that needs one."""
+    return ["nothing here compares the results: --reference FILE:FUNCTION"] * (verdict == NO_FAULT)
 
 
 class _Program:
@@ -103,9 +125,7 @@ class _Program:
             if options.calls and os.path.basename(options.calls).startswith("test_"):
                 self.status = _run_tests(options.calls, arguments)
             else:
-                self.status = (
-                    running.run_program(self.program, list(arguments), False, options.pretend_cuda) or 0
-                )
+                self.status = running.run_program(self.program, list(arguments), False, options.pretend_cuda)
         self.calls, self.namespace = recorder.calls, recorder.namespace
         self.function = self.named(name, file)
 
@@ -262,7 +282,9 @@ class _Judging:
         if found or strict_hints:
             return "wrong"
         judged = [call for call in self.calls if call.state == "right"]
-        return "right" if any(call.launches for call in judged) else "unknown"
+        if not any(call.launches for call in judged):
+            return "unknown"
+        return "right" if self._options.reference else NO_FAULT
 
 
 __all__ = ["DiagnosticError", "Options", "split", "verify_shapes"]

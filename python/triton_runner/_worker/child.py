@@ -84,7 +84,7 @@ def _error(error):
         "type": type(error).__name__,
         "message": described(error),
         "notes": list(getattr(error, "notes", [])),
-        "refused": type(error).__name__ == "Refused",
+        "refused": any(kind.__name__ == "Refused" for kind in type(error).__mro__),
         "traceback": traceback.format_exc(),
     }
 
@@ -131,7 +131,15 @@ def _work(request, pipe, output):
 
     try:
         _be_as_caller(request)
-        send({"result": answer(request, lambda stage: send({"stage": stage}))})
+
+        def note(stage, add=None, kernel=None):
+            """What the process is at: a stage, the function of Triton that adds the pass, and the kernel; and
+            how many bytes were written before it."""
+            sys.stdout.flush()
+            written = os.lseek(1, 0, os.SEEK_CUR)
+            send({"stage": stage, "add": add, "kernel": kernel, "written": written})
+
+        send({"result": answer(request, note)})
     except Exception as error:
         send({"error": _error(error)})
     except BaseException as error:  # SystemExit of a program
@@ -273,9 +281,15 @@ def reproduce(path):
         request = loads(file.read())
     _prepare(request.get("folder") or "")
     _be_as_caller(request)
-    result = answer(request, lambda stage: print("stage", stage, file=sys.stderr, flush=True))
+
+    def note(stage, add=None, kernel=None):
+        print(*filter(None, ("stage", stage, add, kernel)), file=sys.stderr, flush=True)
+
+    result = loads(pack(answer(request, note))[8:])
     for level, text in result.get("asm", {}).items():
         print("%s: %d %s" % (level, len(text), "bytes" if isinstance(text, bytes) else "characters"))
+    if result.get("failure"):
+        sys.exit("%(how)s: %(message)s" % result["failure"])
 
 
 if __name__ == "__main__":

@@ -46,6 +46,10 @@ class Refused(Exception):
         self.notes = list(notes)
 
 
+class NotAssembled(Refused):
+    """What ptxas does not accept."""
+
+
 def release():
     """(3, 4) of the Triton at hand."""
     import triton
@@ -497,7 +501,7 @@ def _assembled(stage, ptx, metadata, filename, notes):
         if not fatal:
             raise
         what = "ptxas of Triton %s does not accept %s" % (triton.__version__, filename)
-        raise Refused(what, *fatal) from None
+        raise NotAssembled(what, *fatal) from None
 
 
 def _plug_in(text):

@@ -15,11 +15,11 @@ from . import job, llvm_passes
 from .recorder import PassError, Recorder
 
 
-def run(request, note=lambda stage: None):
+def run(request, note=lambda stage, add=None: None):
     def say(step):
         last = recorder.passes[-1] if recorder.passes else None
         if step is not None:
-            note("%s, pass %d %s" % (step["stage"], step["number"], step["add"]))
+            note("%s, pass %d %s" % (step["stage"], step["number"], step["add"]), step["add"])
         elif last is not None:
             note("%s, after its passes" % last["stage"])
 

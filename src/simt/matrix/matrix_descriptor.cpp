@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "matrix/matrix.h"
 #include "simd/tables.h"
 
 namespace triton_runner::simt {
@@ -92,21 +93,29 @@ const std::byte* chunk_at(Exec& x, const Operands& in, const Cta& cta, uint32_t 
   return nullptr;
 }
 
-// MN-major: element (row, k) of `bits` bits, found by its chunk.
+// The 16 elements of a chunk as bytes, those of 4 bits in bits 2 to 5.
+void widen_chunk(uint32_t packed, const void* from, uint8_t* to) {
+  unpack(packed, from, to);
+  for (uint32_t i = 0; packed == 4 && i < 16; ++i) to[i] = static_cast<uint8_t>(to[i] << 2);
+}
+
+// MN-major: element (row, k) of `bits` bits, found by its chunk. Where elements are packed, those of a chunk are of 16 rows.
 bool gather_transposed(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
-                       uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles) {
+                       uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles, uint32_t packed) {
   const uint32_t bytes = bits / 8, per_chunk = 16 / bytes, elements = k_bytes / bytes, wide = k_bytes / 16;
   for (uint32_t k = 0; k < elements; ++k)
     for (uint32_t chunk = first / per_chunk; chunk * per_chunk < first + rows; ++chunk) {
       const uint32_t address = m.mn_chunk(chunk, k);
       const std::byte* from = chunk_at(x, in, cta, address);
       if (!from) return false;
+      uint8_t wide_chunk[16];
+      widen_chunk(packed, from, wide_chunk);
       for (uint32_t i = 0; i < per_chunk; ++i) {
         const uint32_t row = chunk * per_chunk + i;
         if (row < first || row >= first + rows) continue;
         uint8_t* to = tiles + ((row - first) / 8 * wide + k * bytes / 16) * 128 + (row - first) % 8 * 16 +
                       k * bytes % 16;
-        std::memcpy(to, from + i * bytes, bytes);
+        std::memcpy(to, wide_chunk + i * bytes, bytes);
       }
     }
   return true;
@@ -136,18 +145,18 @@ bool gather_matrices(const Cta& cta, const SharedMatrix& m, uint32_t first, uint
 }  // namespace
 
 bool gather_tiles(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
-                  uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles) {
+                  uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles, uint32_t packed) {
   const uint32_t wide = k_bytes / 16;
-  const bool usual = !x.launch().checked && (!m.mn_major || (bits == 16 && first % 8 == 0));
+  const bool usual = packed == 8 && !x.launch().checked && (!m.mn_major || (bits == 16 && first % 8 == 0));
   if (usual && gather_matrices(cta, m, first, rows / 8, wide, tiles)) [[likely]]
     return true;
-  if (m.mn_major) return gather_transposed(x, in, cta, m, first, rows, k_bytes, bits, tiles);
+  if (m.mn_major) return gather_transposed(x, in, cta, m, first, rows, k_bytes, bits, tiles, packed);
   for (uint32_t row = 0; row < rows; ++row)
     for (uint32_t chunk = 0; chunk < wide; ++chunk) {
       const uint32_t address = m.k_chunk(first + row, chunk);
       const std::byte* from = chunk_at(x, in, cta, address);
       if (!from) return false;
-      std::memcpy(tiles + (row / 8 * wide + chunk) * 128 + row % 8 * 16, from, 16);
+      widen_chunk(packed, from, tiles + (row / 8 * wide + chunk) * 128 + row % 8 * 16);
     }
   return true;
 }

@@ -30,9 +30,10 @@ SharedMatrix wgmma_matrix(uint64_t descriptor, bool mn_major);
 bool tcgen05_matrix(uint64_t descriptor, bool mn_major, SharedMatrix* out);
 
 // Rows [first, first + rows) (`rows` a multiple of 8) of `k_bytes` bytes of k (a multiple of 16) as tiles of 8 rows
-// of 16 bytes: tile (row / 8) * (k_bytes / 16) + chunk. `bits` an element. False after a trap.
+// of 16 bytes: tile (row / 8) * (k_bytes / 16) + chunk. `bits` an element. Where a chunk holds 16 elements of `packed`
+// bits, 6 or 4, and padding after them, each becomes a byte as the product's types have it. False after a trap.
 bool gather_tiles(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
-                  uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles);
+                  uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles, uint32_t packed = 8);
 
 // f(address) for each of the chunks that gather_tiles reads.
 template <class F>

@@ -28,16 +28,9 @@ using Shape = Tcgen05Shape;
 
 thread_local std::unique_ptr<ProductScratch> scratch;
 
-// Chunks of 16 elements of 6 or 4 bits, with padding after them, become bytes as the product's types have
-// them.
-void unpack_tiles(MmaType type, std::vector<uint8_t>* tiles) {
-  const uint32_t bits = type == MmaType::kE2M1Byte                         ? 4
-                        : type == MmaType::kE2M3 || type == MmaType::kE3M2 ? 6
-                                                                           : 8;
-  if (bits == 8) return;
-  for (size_t at = 0; at < tiles->size(); at += 16) unpack(bits, tiles->data() + at, tiles->data() + at);
-  if (bits == 4)
-    for (uint8_t& value : *tiles) value = static_cast<uint8_t>(value << 2);
+// Bits of an element where chunks of 16 bytes hold 16 of them and padding; 8: chunks are full.
+uint32_t packed_bits(MmaType type) {
+  return type == MmaType::kE2M1Byte ? 4 : type == MmaType::kE2M3 || type == MmaType::kE3M2 ? 6 : 8;
 }
 
 struct ProductOp : AsyncOp {
@@ -156,12 +149,11 @@ struct ProductOp : AsyncOp {
     for (uint32_t r = 0; r < layout.blocks; ++r) {
       w.b_tiles.resize(size_t{part} * p.b_bytes());
       if (!gather_tiles(x, *instr, *blocks[r], m, mask.shift, part, p.b_bytes(), memory_bits(s.b),
-                        w.b_tiles.data()))
+                        w.b_tiles.data(), packed_bits(s.b)))
         return false;
       for (uint32_t j = 0; j < part; ++j)
         for (uint32_t c = 0; mask.zero[j] && c < wide; ++c)
           std::memset(w.b_tiles.data() + (j / 8 * wide + c) * 128 + j % 8 * 16, 0, 16);
-      unpack_tiles(s.b, &w.b_tiles);
       for (uint32_t j = 0; j < part; j += 8) {
         const void* tiles[4];
         for (uint32_t c = 0; c < wide; ++c) tiles[c] = w.b_tiles.data() + (j / 8 * wide + c) * 128;
@@ -237,8 +229,9 @@ struct ProductOp : AsyncOp {
       SharedMatrix m;
       if (!tcgen05_matrix(a, s.trans_a, &m)) return bad_swizzle(x, "A");
       w.a_tiles.resize(16 * 32);
-      if (!gather_tiles(x, *instr, block, m, first, 16, 32, memory_bits(s.a), w.a_tiles.data())) return false;
-      unpack_tiles(s.a, &w.a_tiles);
+      if (!gather_tiles(x, *instr, block, m, first, 16, 32, memory_bits(s.a), w.a_tiles.data(),
+                        packed_bits(s.a)))
+        return false;
       for (uint32_t c = 0; c < 2; ++c)
         for (uint32_t h = 0; h < 2; ++h) tiles[2 * c + h] = w.a_tiles.data() + (h * 2 + c) * 128;
     }

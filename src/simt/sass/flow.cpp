@@ -5,6 +5,7 @@
 #include "ptx/builtin.h"
 #include "sass/handlers.h"
 #include "sass/lower.h"
+#include "turns.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -127,7 +128,9 @@ bool lower_flow(SassLowering& l) {
       const uint32_t members = l.slot(0) ? l.word(0) : kNoRegister;
       return l.emit<warp_sync>({.a = members});
     }
-    default:  // ENDCOLLECTIVE, NOP, YIELD: the scheduler turns to other paths by itself
+    case sass::Opcode::kYIELD:
+      return l.emit(handler<yield_turn>, {});
+    default:  // ENDCOLLECTIVE, NOP
       return true;
   }
 }

@@ -10,6 +10,7 @@
 #include "control.h"
 #include "divergence.h"
 #include "simd/tables.h"
+#include "turns.h"
 #include "warp.h"
 
 namespace triton_runner::simt {
@@ -150,7 +151,20 @@ void enter_region(Lanes& l, const Operands& in) {
   }
 }
 
-void meet_region(Lanes& l, const Operands& in) { exec_of(l).converged_by(instr_of(in), in.a); }
+void meet_region(Lanes& l, const Operands& in) {
+  Exec& x = exec_of(l);
+  if (!x.converged_by(instr_of(in), in.a)) return;
+  x.path->since = 0;
+  if (!x.mask) return;
+  uint32_t* members = l.reg<uint32_t>(in.a);
+  for (uint32_t w = 0; w < l.count; w += 32) {
+    const uint32_t on = warp_bits(l, w);
+    if (!on) continue;
+    const uint32_t all = members[w + std::countr_zero(on)];
+    if (all & yielded(*x.cta, x.first + w))
+      for (uint32_t rest = all; rest; rest &= rest - 1) members[w + std::countr_zero(rest)] = 0;
+  }
+}
 
 // The threads that are on are no longer waited for, by those that have them in the same register.
 void leave_region(Lanes& l, const Operands& in) {

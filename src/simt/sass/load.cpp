@@ -33,6 +33,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
                                    {"nvdisasm prints them with -hex"});
   Code code;
   code.level = "cubin";
+  code.warp_turns = true;
   code.kernel = kernel->name;
   code.capability = kernel->capability;
   code.target = "cuda:" + std::to_string(code.capability);
@@ -68,6 +69,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
     code->level = "cubin";
+    code->warp_turns = true;
     base::Diagnostics sink;
     auto* stopper = dynamic_cast<exec::Stopper*>(&observer);
     SassLowering lowering(*code, module, *function, kernel, sink, probes_of(observer), stopper);

@@ -68,9 +68,12 @@ bool side(Lowering& l, const ir::Op& op, ir::GroupName group, ir::GroupName scal
   const bool fp4 = element == num::Type::kF4E2M1FN;
   const auto fail = [&] { return l.error(op, "these block-scaled operands are not supported"), false; };
   if (!element || num::size_of(*element) != 1 || data->shape.size() != 2 || data->size != 1 ||
-      scales->size != 1 || data->shape[is_b ? 1 : 0] != outer)
+      scales->size != 1)
     return fail();
-  s.scaled = {*element, true, is_b, outer, data->shape[is_b ? 0 : 1] * (fp4 ? 2 : 1), 0, scales->element, 0};
+  const int64_t stored_outer = data->shape[is_b ? 1 : 0], stored_k = data->shape[is_b ? 0 : 1];
+  const bool packed_k = !fp4 || stored_outer == outer;
+  if (stored_outer * (packed_k ? 1 : 2) != outer) return fail();
+  s.scaled = {*element, packed_k, is_b, outer, stored_k * (fp4 && packed_k ? 2 : 1), 0, scales->element, 0};
   if (scales->shape.size() != 2 || scales->shape[0] != outer || scales->shape[1] < 1 ||
       s.scaled.k % scales->shape[1] != 0)
     return fail();
@@ -78,6 +81,7 @@ bool side(Lowering& l, const ir::Op& op, ir::GroupName group, ir::GroupName scal
   s.operand = Lowering::operand_index(op, group);
   s.scale = Lowering::operand_index(op, scale_group);
   s.apart = fp4 && data->tensor_memory && data->encoding.fp4_padded;
+  if (s.apart && !packed_k) return fail();
   if (s.apart) {
     MemView bytes = *data;
     bytes.shape[1] *= 2;

@@ -151,3 +151,90 @@ def test_a_promise_that_changes_nothing(tmp_path):
     status, said = judge(tmp_path, HINT.replace("HINTED", unused))
     assert (status, said["verdict"]) == (0, "right")
     assert "tt.divisibility = 4 promises" in said["notes"][0]
+
+
+# Two buffers for a product that is still in flight when the next copy writes its slot (triton#6691): one
+# program, and no atomics.
+IN_FLIGHT = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def squares(x, sums, out, ROWS, D: tl.constexpr, B: tl.constexpr):
+    d, b = tl.arange(0, D), tl.arange(0, B)
+    total, acc = tl.zeros((D,), tl.float32), tl.zeros((D, D), tl.float32)
+    for row in range(0, ROWS, B):
+        block = tl.load(x + (row + b)[:, None] * D + d[None, :])
+        total += tl.sum(block.to(tl.float32), axis=0)
+        acc += tl.dot(tl.trans(block), block)
+    tl.store(sums + d, total)
+    tl.store(out + d[:, None] * D + d[None, :], acc)
+
+x = ((torch.arange(256 * 64) * 7) % 5 - 2).reshape(256, 64).half()
+sums, out = torch.zeros(64), torch.zeros(64, 64)
+squares[(1,)](x, sums, out, 256, 64, 64, num_stages=3)
+assert torch.equal(out, x.float().T @ x.float())
+"""
+
+
+def test_a_race_that_the_compiler_makes_is_its_fault(tmp_path):
+    """The program is right in one order and wrong in another, below the level at which the kernel is
+    defined."""
+    status, said = judge(tmp_path, IN_FLIGHT)
+    assert (status, said["verdict"], said["level"]) == (1, "compiler", "ttgir")
+    assert (said["stage"], said["pass"]["name"]) == ("make_ttgir", "TritonGPUPipeline")
+    assert {"shuffle": "1"} in said["conditions"] and "leave-out" in said["confirmed_by"]
+    assert any("at ttir no order changes it" in note for note in said["notes"])
+    race = said["evidence"][0]
+    assert (race["op"], race["line"]) == ("cp.async.cg.shared.global", 9)
+
+
+# The store of one warp, and the load of another: nothing orders the two but a barrier of the kernel's own.
+WARPS = """
+import sys, torch, triton, triton.language as tl
+
+@triton.jit
+def moved(x, out, N: tl.constexpr):
+    i, r = tl.arange(0, N), tl.arange(0, 4)
+    tile = tl.load(x + N + r[:, None] * N + i[None, :])
+    BARRIER
+    tl.store(x + r[:, None] * N + i[None, :], tile)
+    BARRIER
+    tl.store(out + i, tl.load(x + i))
+
+x, out = torch.arange(5 * 256, dtype=torch.float32), torch.zeros(256)
+want = torch.cat([x[256:], x[-256:]])
+moved[(1,)](x, out, 256)
+sys.exit(int(not torch.equal(x, want)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("barrier", "ends"), [("pass", (1, "undefined")), ("tl.debug_barrier()", (0, "right"))]
+)
+def test_a_barrier_that_the_kernel_lacks_is_its_own_fault(tmp_path, barrier, ends):
+    status, said = judge(tmp_path, WARPS.replace("BARRIER", barrier))
+    assert (status, said["verdict"]) == ends and said["faults"] == []
+
+
+# A store that is read back in the same iteration of a pipelined loop (triton#8259): the copy goes ahead of
+# it.
+READ_BACK = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def back(x, out, N):
+    for at in tl.range(0, N, 128, num_stages=2):
+        i = at + tl.arange(0, 128)
+        tl.store(x + i, (i * 3).to(tl.float32))
+        tl.store(out + i, tl.load(x + i))
+
+x, out = torch.zeros(512), torch.zeros(512)
+back[(1,)](x, out, 512)
+assert torch.equal(out, torch.arange(512).float() * 3)
+"""
+
+
+def test_a_copy_that_goes_ahead_of_a_store_is_the_pipeliner_s(tmp_path):
+    status, said = judge(tmp_path, READ_BACK)
+    assert (status, said["verdict"], said["level"]) == (1, "compiler", "ttgir")
+    assert said["pass"]["name"] == "TritonGPUPipeline"

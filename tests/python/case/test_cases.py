@@ -76,7 +76,9 @@ def test_a_case_has_what_its_launch_had(case_file):
     case = triton_runner.open_case(case_file)
     about = case.about
     assert (about["kernel"], about["grid"], about["target"]) == ("capped", [2, 1, 1], "cuda:90")
-    assert about["verdict"] == "right" and about["options"] == {"num_warps": 2} and about["notes"] == []
+    assert (
+        about["verdict"] == "no fault found" and about["options"] == {"num_warps": 2} and about["notes"] == []
+    )
     kinds = {one["name"]: one for one in about["arguments"]}
     assert set(kinds) == {"x", "out", "n"} and about["constants"] == {"shift": None, "scale": 3, "B": 64}
     assert (kinds["x"]["offset"], about["blocks"][kinds["x"]["block"]]["bytes"]) == (
@@ -172,7 +174,7 @@ def test_a_reproducer_of_a_case_has_the_case(case_file, tmp_path):
 
 
 def test_a_case_is_judged_and_compared(case_file):
-    assert triton_runner.verify(case_file).verdict == "right"
+    assert triton_runner.verify(case_file).verdict == "no fault found"
     status, said = invoke("lockstep", "--levels", "ttir,ttgir", case_file)
     assert status == 0 and "no value differs" in said
 
@@ -481,6 +483,6 @@ def test_options_behind_a_case(case_file):
     status, said = invoke("run", "--device", "cpu", case_file, "--level", "ptx")
     assert status == 0 and "capped (ptx)" in said, said
     status, said = invoke("verify", case_file, "--check", "oob", "--json")
-    assert status == 0 and json.loads(said)["verdict"] == "right", said
+    assert status == 0 and json.loads(said)["verdict"] == "no fault found", said
     status, said = invoke("run", case_file, "--lvel", "ptx")
     assert status == 2 and "--lvel" in said

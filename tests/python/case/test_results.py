@@ -112,7 +112,7 @@ def test_a_nan_that_is_meant_is_a_warning_unless_levels_differ():
         return Finding(check, "fault", ["ttir"], check, "m", "f.py", 1, "", "t")
 
     nan, levels = fault("nan"), fault("levels")
-    (warned,) = severity.accepted([nan])
-    assert warned.severity == "warning" and warned.check == "nan"
-    assert severity.accepted([nan, levels]) is None
-    assert severity.accepted([fault("oob")]) is None and severity.accepted([]) is None
+    (warned,) = severity.accepted([nan], "assert at f.py:9")
+    assert warned.severity == "warning" and "(assert at f.py:9)" in warned.why
+    assert severity.accepted([nan, levels], "") is None
+    assert severity.accepted([fault("oob")], "") is None and severity.accepted([], "") is None

@@ -85,7 +85,7 @@ SCATTERED = (10 ** numpy.random.default_rng(0).uniform(-3, 3, 1024)).astype(nump
 def test_a_launch_that_is_right():
     x, out = floats(100), floats(100, -1)
     found = triton_runner.verify(twice, [x, out, 100], {"B": 64}, grid=(2,))
-    assert found and found.verdict == "right" and not found.findings
+    assert found and found.verdict == "no fault found" and not found.findings
     (one,) = found.launches
     assert one["kernel"] == "twice" and one["levels"] == ["ttir", "ttgir", "ptx"]
     how = {(run["level"], run["how"].split(" ")[0]) for run in one["runs"]}
@@ -113,7 +113,9 @@ def test_each_fault_is_found_by_its_check(kernel, args, check, severity):
     grid = (2,) if kernel in (unmasked, count) else (1,)
     found = triton_runner.verify(kernel, args, {"B": 128 if kernel is not unmasked else 64}, grid=grid)
     finding = next(f for f in found.findings if f["check"] == check)
-    assert finding["severity"] == severity and found.verdict == ("wrong" if severity == "fault" else "right")
+    assert finding["severity"] == severity and found.verdict == (
+        "wrong" if severity == "fault" else "no fault found"
+    )
     assert finding["file"].endswith("test_verify.py") and finding["line"] > 0
     strict = triton_runner.verify(
         kernel, args, {"B": 128 if kernel is not unmasked else 64}, grid=grid, strict=True
@@ -153,7 +155,7 @@ def test_a_kernel_of_an_artifact():
         ptx = twice.warmup(torch.float32, torch.float32, 100, grid=(2,), B=64).asm["ptx"]
     kernel = triton_runner.load(ptx, device="cpu")
     found = triton_runner.verify(kernel, [floats(100), floats(100), 100], grid=(2,))
-    assert found.verdict == "right" and found.launches[0]["levels"] == ["ptx"]
+    assert found.verdict == "no fault found" and found.launches[0]["levels"] == ["ptx"]
 
 
 COPY = pathlib.Path(__file__).parents[2] / "cases" / "check" / "timing-late-copy.ttgir"
@@ -201,9 +203,9 @@ def verified(tmp_path, *options, status=0):
 def test_the_launches_of_a_program(tmp_path):
     status, text = verified(tmp_path)
     found = json.loads(text)  # what the program prints is not in it
-    assert status == 1 and found["schema"] == "triton-runner.verify/2" and found["verdict"] == "wrong"
+    assert status == 1 and found["schema"] == "triton-runner.verify/3" and found["verdict"] == "wrong"
     assert [(one["kernel"], one["verdict"]) for one in found["launches"]] == [
-        ("first", "right"),
+        ("first", "no fault found"),
         ("second", "wrong"),
     ]
     texts = [f["text"] for f in found["launches"][1]["findings"] if f["check"] == "uninit"]
@@ -250,7 +252,7 @@ def test_a_sum_whose_copies_are_rounded_otherwise(tmp_path):
     finding, which is not a race of the kernel."""
     (tmp_path / "program.py").write_text(SUM_OF_SQUARES)
     answer = warm.invoke("verify", tmp_path / "program.py")
-    assert answer.exit_code == 0 and "verdict: right" in answer.stdout, answer.output
+    assert answer.exit_code == 0 and "verdict: no fault found" in answer.stdout, answer.output
     answer = warm.invoke("verify", "--json", tmp_path / "program.py", "--fused")
     (launch,) = json.loads(answer.stdout)["launches"]
     (warning,) = launch["findings"]

@@ -52,10 +52,12 @@ def test_a_cost_is_a_warning_and_the_launch_is_right():
     cost = costs.Cost("spills", "9 registers are spilled", "kernel.py", 3, ["spills: 1"])
     judged = judge.judge(launch, ("oob",), True, costs=lambda launch: [cost])
     (finding,) = judged.findings
-    assert judged.verdict == "right" and finding.severity == "warning"
+    assert judged.verdict == "no fault found" and finding.severity == "warning"
     assert (finding.check, finding.file, finding.line) == ("spills", "kernel.py", 3)
     assert "warning, spills at cubin: 9 registers are spilled\n    spills: 1" in str(judged)
-    check = ci_checks.suite_of(verdict.Verdict([judged], strict=True), "x", "1").checks[0]
+    check = ci_checks.suite_of(
+        verdict.Verdict([judged.compared_with("reference", "f")], strict=True), "x", "1"
+    ).checks[0]
     assert check.state == "passed" and [issue.level for issue in check.issues] == ["warning"]
     wrong = judge.judge(launched(kernels.normed, 32, 1, COLUMNS=64), ("oob",), costs=lambda launch: [cost])
     assert {finding.check for finding in wrong.findings} == {"oob"}

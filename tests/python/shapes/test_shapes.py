@@ -337,7 +337,7 @@ def test_a_clock_that_is_another(tmp_path):
     words = ["verify", "--shapes", "--cases", "1", "--seed", "7", "program.py:double"]
     done = warm.cli(*words, cwd=tmp_path)
     assert "hint, clock: it replaces time.perf_counter" in done.stdout, done.stderr
-    assert done.stdout.endswith("seed 7\nverdict: right (no reference)\n") and done.returncode == 0
+    assert done.stdout.endswith("FUNCTION\nverdict: no fault found (no reference)\n") and done.returncode == 0
 
 
 def test_calls_of_a_file_of_tests(tmp_path):
@@ -348,7 +348,9 @@ def test_calls_of_a_file_of_tests(tmp_path):
     words = ["verify", "--shapes", "--json", "--cases", "2", "--calls", "test_program.py"]
     done = warm.cli(*words, "--reference", "program.py:reference", "program.py:contiguous", cwd=tmp_path)
     result = json.loads(done.stdout)
-    assert (result["verdict"], result["source"]) == ("right", "a call of test_program.py"), done.stderr
+    assert (result["verdict"], result["source"]) == ("no fault found", "a call of test_program.py"), (
+        done.stderr
+    )
     assert result["program"] == {"name": "test_program.py", "status": 0}
 
 

@@ -1,0 +1,105 @@
+"""What the result of a launch is compared with: a function that does in torch or NumPy what the kernel does.
+
+def add(x_ptr, y_ptr, out_ptr):      # parameters of the kernel, as many of them as it needs
+    out_ptr[:] = x_ptr + y_ptr       # it writes into its arguments, as the kernel does
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable
+
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._launch.launchers import unseen
+
+
+@dataclasses.dataclass
+class Expected:
+    """What a reference leaves in the arguments of a launch. by: its name; arrays: by parameter, of what it
+    takes."""
+
+    by: str
+    arrays: dict
+
+
+class Reference:
+    """A function to compare with. find(): gives it, when the first launch is judged: the program may define
+    it. lacking: kernels that lack one of its parameters, with that; is_used: whether it was compared with;
+    error: why it cannot be found."""
+
+    def __init__(self, name: str, find: Callable):
+        self.name, self._find = name, find
+        self.lacking: dict[str, str] = {}
+        self.is_used = False
+        self.error: DiagnosticError | None = None
+
+    def of(self, launch, constants: dict) -> Expected | None:
+        """What it gives for a launch; None where the kernel lacks one of its parameters, or where there is an
+        error. constants: the kernel's constexprs by parameter."""
+        try:
+            function = self._find()
+        except DiagnosticError as error:  # the program goes on, which is not at fault
+            self.error = error
+            return None
+        taken = [*inspect.signature(function).parameters]
+        copies = launch.arguments.copied(first=True)
+        values = {**constants, **dict(copies.named)}
+        if missing := [name for name in taken if name not in values]:
+            self.lacking[launch.name] = missing[0]
+            return None
+        self.is_used = True
+        with unseen():
+            function(**{name: values[name] for name in taken})
+        arrays = copies.arrays()
+        return Expected(self.name, {name: arrays[name] for name in taken if name in arrays})
+
+    def why(self) -> list[str]:
+        """Why nothing was compared with it."""
+        if self.is_used:
+            return []
+        return [
+            f"{self.name} takes '{name}', which is no parameter of {kernel}"
+            for kernel, name in self.lacking.items()
+        ]
+
+
+def listed(function) -> tuple[Reference, ...]:
+    """The references of a function, or of none."""
+    return () if function is None else (Reference(function.__qualname__, lambda: function),)
+
+
+def named(text: str) -> Reference:
+    """The reference FILE:FUNCTION. A function of the program that runs is the program's."""
+    file, colon, name = text.rpartition(":")
+    if not colon or not name or not file.endswith(".py"):
+        raise fail(f"--reference {text}: expected FILE:FUNCTION", "as in reference.py:add")
+    if not os.path.isfile(file):
+        raise fail(f"no such file: {file}")
+    return Reference(text, lambda: _function(file, name))
+
+
+def _function(file: str, name: str):
+    main = sys.modules.get("__main__")
+    here = os.path.realpath(file)
+    if os.path.realpath(getattr(main, "__file__", None) or "") == here:
+        values = vars(main)
+    else:
+        values = _imported(here)
+    if not callable(values.get(name)):
+        raise fail(f"{file} has no function {name!r}" + (" yet" if values is vars(main) else ""))
+    return values[name]
+
+
+def _imported(path: str) -> dict:
+    known = sys.modules.get(f"triton_runner_reference:{path}")
+    if known is None:
+        spec = importlib.util.spec_from_file_location(f"triton_runner_reference:{path}", path)
+        known = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = known
+        with unseen():
+            spec.loader.exec_module(known)
+    return vars(known)

@@ -1,0 +1,165 @@
+"""A command that runs somebody's program in a process of its own, and decides what to say in another one: the
+program may end its process, hand it to another program or be killed, and may print what it likes.
+
+The process that runs the program tells of its steps through a pipe. What it tells last is the Report; where
+it ends without one, the process that waits makes the report of what was told until then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import traceback
+
+import click
+
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.paths import write_file
+
+_HEAD = struct.Struct("<Q")
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_NO_VERDICT = 125
+_PATIENCE = 0.05  # seconds between looks whether a process has ended whose pipe another one keeps open
+STARTED = "started"  # is told before the program runs
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a command prints and writes. text: for stdout; files: contents by path; lines: for CI, which go to
+    stderr where stdout is for JSON alone."""
+
+    status: int
+    text: str
+    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    is_json: bool = False
+
+    def write(self) -> int:
+        click.echo(self.text)
+        for path, content in self.files.items():
+            write_file(path, content)
+        for line in self.lines:
+            click.echo(line, err=self.is_json)
+        return self.status
+
+
+@dataclasses.dataclass(frozen=True)
+class End:
+    """How a process ended that made no report."""
+
+    status: int
+    signal: str = ""
+
+    @classmethod
+    def of(cls, code: int) -> End:
+        """code: as os.waitstatus_to_exitcode() has it."""
+        return cls(code) if code >= 0 else cls(128 - code, signal.Signals(-code).name)
+
+
+def watched(work, unfinished) -> int:
+    """Writes the Report that work(tell) makes in a process of its own, and returns its status.
+    unfinished(told, end): the Report where that process ended by itself after it told STARTED; told: what it
+    told beside that."""
+    if sys.stdout is not sys.__stdout__:  # within another Python program, whose threads no fork would keep
+        return work(lambda what: None).write()
+    read, write = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        return _working(work, write)
+    os.close(write)
+    told, end = _waited(child, read)
+    if told and isinstance(told[-1], Report):
+        return told[-1].write()
+    if STARTED not in told or isinstance(told[-1], Failed):
+        return end.status
+    return unfinished([what for what in told if what != STARTED], end).write()
+
+
+def _working(work, write: int):
+    """Does the work in the process that was made for it. Returns its status; its report is told."""
+    process = os.getpid()
+
+    def tell(what) -> None:
+        if os.getpid() == process:
+            data = pickle.dumps(what)
+            _write(write, _HEAD.pack(len(data)) + data)
+
+    try:
+        report = work(tell)
+    except (DiagnosticError, click.ClickException, click.exceptions.Exit, ImportError, OSError):
+        if os.getpid() != process:
+            os._exit(1)
+        tell(Failed())
+        raise
+    except KeyboardInterrupt:
+        tell(Failed())
+        raise
+    except BaseException:
+        traceback.print_exc()
+        report = None
+    if os.getpid() != process:  # a process that the program forked, and that came back here
+        os._exit(0 if report is None else report.status)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    tell(Failed() if report is None else report)
+    return _NO_VERDICT if report is None else report.status
+
+
+class Failed:
+    """Is told where the command itself fails, which says why on stderr."""
+
+
+def _write(file: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def _waited(child: int, read: int) -> tuple[list, End]:
+    """What a process told until it ended, and how it ended. Ctrl-C is for the process, and other signals are
+    handed on to it."""
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        before[number] = signal.signal(number, lambda number, frame: os.kill(child, number))
+    os.set_blocking(read, False)
+    data, is_open, done = bytearray(), True, 0
+    try:
+        while not done:
+            if is_open:
+                select.select([read], [], [], _PATIENCE)
+            # Its end comes before what is read last. Other processes may keep the pipe open.
+            done, status = os.waitpid(child, os.WNOHANG if is_open else 0)
+            while is_open:
+                try:
+                    more = os.read(read, 1 << 20)
+                except BlockingIOError:
+                    break
+                data += more
+                is_open = bool(more)
+    finally:
+        os.close(read)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return [*_parts(bytes(data))], End.of(os.waitstatus_to_exitcode(status))
+
+
+def _parts(data: bytes):
+    """What was told whole."""
+    at = 0
+    while at + _HEAD.size <= len(data):
+        end = at + _HEAD.size + _HEAD.unpack_from(data, at)[0]
+        if end <= len(data):
+            yield pickle.loads(data[at + _HEAD.size : end])
+        at = end

@@ -1,0 +1,173 @@
+"""Compilations that fail: where the compiler was and what it said, or the line of the kernel that its front
+end refuses.
+
+    kernel.py:12:9: error: ...            the front end refuses the kernel: the kernel is at fault
+    make_ttgir, pass add_pipeline: ...    a stage fails: the compiler is at fault
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+from triton_runner._base.errors import DiagnosticError
+
+# The level of what the front end makes; and what a process is at that runs what was compiled.
+SOURCE, RUNNING = "source", "run"
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """A compilation that failed.
+
+    - `level`: what was being made; SOURCE: the TTIR of the front end.
+    - `add`: the function of Triton that adds the pass, or the function of its bindings that ran.
+    - `how`: the exception's type, the signal's name, or "timeout"; `message`: all that was said.
+    - `is_kernels`: the front end refuses the kernel, at `file`, `line` and `column`.
+    """
+
+    level: str
+    add: str | None
+    how: str
+    message: str
+    kernel: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    is_kernels: bool = False
+
+    @property
+    def stage(self) -> str:
+        """The stage as Triton calls it."""
+        return "the front end" if self.level == SOURCE else f"make_{self.level}"
+
+
+class CompilerError(DiagnosticError):
+    """Triton's own stages failed on an IR. failure: where; request: what they were asked for, as
+    compile_onward() takes it."""
+
+    def __init__(self, failure: Failure, release: str, request: dict):
+        what = request["filename"] or "this IR"
+        first = failure.message.splitlines()[0]
+        who = f"the compiler of Triton {release} fails on {what} for {request['target']}"
+        message = f"{who} in {failure.stage}: {first}"
+        super().__init__(f"error: {message}", message=message)
+        self.triton_runner_failure = failure
+        self.request = request
+
+
+def noted(level: str, kernel: str, error: Exception, add: str | None = None) -> None:
+    """Leaves with an exception of a stage where the compiler was; the innermost stage counts."""
+    if not hasattr(error, "triton_runner_failure"):
+        message = str(error).strip() or type(error).__name__
+        error.triton_runner_failure = Failure(level, add, type(error).__name__, message, kernel)
+
+
+def failure_of(error: BaseException) -> Failure | None:
+    """Why a kernel was not compiled, if an exception, or one that caused it, says so."""
+    refused = _refusal(error)
+    if refused is not None:
+        return refused
+    for one in _chain(error):
+        if (failure := getattr(one, "triton_runner_failure", None)) is not None:
+            return failure
+        if _is_of_front_end(one):  # not of the kernel: what was made of it does not verify, for example
+            message = str(one).strip() or type(one).__name__
+            return Failure(SOURCE, None, type(one).__name__, message, getattr(_kernel(error), "__name__", ""))
+    return None
+
+
+def _is_of_front_end(error: BaseException) -> bool:
+    """Whether an exception comes out of the front end, which makes the IR."""
+    from triton.compiler.compiler import ASTSource
+
+    frames = error.__traceback__
+    while frames is not None:
+        if frames.tb_frame.f_code is ASTSource.make_ir.__code__:
+            return True
+        frames = frames.tb_next
+    return False
+
+
+def _chain(error: BaseException | None):
+    """An exception and those that caused it, the outermost first."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _refusal(error: BaseException) -> Failure | None:
+    """The innermost error of Triton's front end, at its place in the file."""
+    from triton.compiler.errors import CompilationError
+
+    refusals = [one for one in _chain(error) if isinstance(one, CompilationError)]
+    if not refusals:
+        return None
+    innermost = refusals[-1]
+    cause = innermost.__cause__ or innermost.__context__
+    said = getattr(innermost, "error_message", None) or (str(cause) if cause else "") or str(innermost)
+    kernel = _kernel(error)
+    function = _function_of(kernel, getattr(innermost, "src", None))
+    name = getattr(kernel, "__name__", "")
+    how = type(innermost).__name__
+    return Failure(SOURCE, None, how, said.strip(), name, *_place(function, innermost), is_kernels=True)
+
+
+def _kernel(error: BaseException):
+    """The JIT function that was being compiled, as the frames of the traceback know it."""
+    from triton.runtime.jit import JITFunction
+
+    found = None
+    for one in _chain(error):
+        frames = one.__traceback__
+        while frames is not None:
+            known = frames.tb_frame.f_locals
+            for value in (known.get("self"), getattr(known.get("src"), "fn", None)):
+                found = value if isinstance(value, JITFunction) else found
+            frames = frames.tb_next
+    return found
+
+
+def _function_of(kernel, source: str | None):
+    """The JIT function of a source: the kernel, or one that it calls."""
+    from triton.runtime.jit import JITFunction
+
+    waiting, seen = [kernel], set()
+    while waiting:
+        function = waiting.pop(0)
+        if not isinstance(function, JITFunction) or id(function) in seen:
+            continue
+        seen.add(id(function))
+        if function.src == source:
+            return function
+        names = function.fn.__globals__
+        used = {name for code in _codes(function.fn.__code__) for name in code.co_names}
+        values = [names[name] for name in used if name in names]
+        modules = [value for value in values if inspect.ismodule(value)]
+        waiting += values + [vars(module).get(name) for module in modules for name in used]
+    return None
+
+
+def _codes(code):
+    """A code object and those within it."""
+    yield code
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            yield from _codes(constant)
+
+
+def _place(function, error) -> tuple[str, int, int]:
+    """The file, line and column of an error's node, which counts them from the function's "def"."""
+    node = getattr(error, "node", None)
+    if function is None or not hasattr(node, "lineno"):
+        return "", 0, 0
+    try:
+        lines, first = inspect.getsourcelines(function.fn)
+    except OSError:  # the source is gone
+        return "", 0, 0
+    define = next((i for i, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
+    indent = len(lines[define]) - len(lines[define].lstrip())
+    file = function.fn.__code__.co_filename
+    return file, first + define + node.lineno - 1, node.col_offset + indent + 1

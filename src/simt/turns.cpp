@@ -1,0 +1,135 @@
+// Of the paths that are ready the one with the largest Path::turn runs, of those that wait the one with the smallest
+// Path::since.
+#include "turns.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+#include "divergence.h"
+#include "sass/handlers.h"
+
+namespace triton_runner::simt {
+namespace {
+
+uint32_t lanes_of(const Path& path, uint32_t warp) {
+  const uint32_t first = warp * 32;
+  if (first < path.first || first >= path.first + path.count) return 0;
+  return mask_bits(path.full ? nullptr : path.mask.data(), first - path.first);
+}
+
+uint32_t alive_of(const Cta& cta, uint32_t warp) { return mask_bits(cta.alive.data(), warp * 32); }
+
+bool runs_before(const Path& a, const Path& b) {
+  return std::tuple(b.penalty, a.runs, a.turn, b.pc) > std::tuple(a.penalty, b.runs, b.turn, a.pc);
+}
+
+// The threads that the path waits for in BSYNC, of one warp; all of them elsewhere.
+uint32_t missing(const Cta& cta, const Path& path) {
+  const uint32_t warp = path.first / 32, own = lanes_of(path, warp);
+  if (path.state != PathState::kWarpSync || path.pc->run != meet_region || path.count != 32) return ~own;
+  const auto* members = reinterpret_cast<const uint32_t*>(cta.regs + path.pc->a);
+  uint32_t here = 0;
+  for (const auto& other : cta.paths)
+    if (other->state == PathState::kWarpSync && other->pc == path.pc) here |= lanes_of(*other, warp);
+  return members[path.first + static_cast<uint32_t>(std::countr_zero(own))] & alive_of(cta, warp) & ~here;
+}
+
+// A path of the threads of `lanes`, a bit a lane, of the warp that begins at thread `first` of x.
+Path& path_of(Exec& x, uint32_t first, uint32_t lanes, const Instr* pc) {
+  std::vector<int8_t> mask(x.count);
+  for (uint32_t rest = lanes; rest; rest &= rest - 1)
+    mask[first + static_cast<uint32_t>(std::countr_zero(rest))] = -1;
+  Path& path = add_path(x, mask.data(), pc);
+  path.turn = ++x.cta->turns;
+  return path;
+}
+
+}  // namespace
+
+bool share_warp(const Path& a, const Path& b) {
+  for (uint32_t w = std::max(a.first, b.first) / 32; w < std::min(a.first + a.count, b.first + b.count) / 32;
+       ++w)
+    if (lanes_of(a, w) && lanes_of(b, w)) return true;
+  return false;
+}
+
+bool is_parted(const Cta& cta, const Path& path) {
+  if (path.full) return false;
+  for (uint32_t w = path.first / 32; w < (path.first + path.count) / 32; ++w)
+    if (const uint32_t lanes = lanes_of(path, w); lanes != 0 && (alive_of(cta, w) & ~lanes) != 0) return true;
+  return false;
+}
+
+uint32_t yielded(const Cta& cta, uint32_t thread) {
+  uint32_t lanes = 0;
+  for (const auto& path : cta.paths)
+    if (path->state == PathState::kYield) lanes |= lanes_of(*path, thread / 32);
+  return lanes;
+}
+
+void part_warps(Exec& x, const Instr* target) {
+  const int8_t* own = x.path_mask();
+  const Instr* next = x.pc;
+  std::vector<int8_t> jump(x.count), gone(x.mask, x.mask + x.count);
+  bool any = false;
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    const uint32_t all = mask_bits(own, w), on = warp_bits(x, w), off = all & ~on;
+    if (on == 0 || off == 0) {
+      std::copy_n(x.mask + w, 32, &jump[w]);
+      any = any || on != 0;
+      continue;
+    }
+    std::fill_n(&gone[w], 32, 0);
+    for (uint32_t rest = all; rest; rest &= rest - 1)
+      gone[w + static_cast<uint32_t>(std::countr_zero(rest))] = -1;
+    if (std::popcount(on) < std::popcount(off)) {
+      path_of(x, w, off, next);
+      path_of(x, w, on, target);
+    } else {
+      path_of(x, w, on, target);
+      path_of(x, w, off, next);
+    }
+  }
+  if (any) add_path(x, jump.data(), target);
+  x.mask = gone.data();
+  keep_others(x);
+  x.mask = nullptr;
+}
+
+void yield_turn(Exec& x, const Operands&) {
+  if (x.count != 32 || !x.mask || !is_parted(*x.cta, *x.path)) return;
+  x.path->state = PathState::kYield;
+  x.path->since = ++x.cta->turns;
+  x.leave();
+}
+
+void give_turns(Cta& cta, bool (*is_ready)(const Cta&, const Path&)) {
+  const uint32_t warps = cta.code->threads / 32;
+  std::vector<Path*> first(warps);
+  for (auto& path : cta.paths) {
+    path->has_turn = false;
+    if (!is_ready(cta, *path)) continue;
+    for (uint32_t w = path->first / 32; w < (path->first + path->count) / 32; ++w)
+      if (lanes_of(*path, w) && (!first[w] || runs_before(*path, *first[w]))) first[w] = path.get();
+  }
+  for (auto& path : cta.paths) {  // where nobody of a warp is ready: who waits longest
+    const bool waits = path->state == PathState::kYield || path->state == PathState::kWarpSync;
+    Path*& best = first[path->first / 32];
+    if (!waits || path->frozen || path->count != 32 || (best && is_ready(cta, *best))) continue;
+    if (path->state == PathState::kWarpSync && (missing(cta, *path) & ~yielded(cta, path->first)) != 0)
+      continue;
+    if (!best || path->since < best->since) best = path.get();
+  }
+  for (auto& path : cta.paths) {
+    bool all = false;
+    for (uint32_t w = path->first / 32; w < (path->first + path->count) / 32; ++w)
+      if (lanes_of(*path, w)) {
+        all = first[w] == path.get();
+        if (!all) break;
+      }
+    path->has_turn = all;
+  }
+}
+
+}  // namespace triton_runner::simt
