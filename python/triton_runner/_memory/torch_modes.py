@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 
@@ -53,3 +54,34 @@ def skip_untraced() -> None:
         return frames.skip_code(code)
     actions = frames._FrameAction
     frames.set_code_exec_strategy(code, frames._FrameExecStrategy(actions.SKIP, actions.DEFAULT))
+
+
+@contextlib.contextmanager
+def hidden_from_compile(mode):
+    """What torch.compile makes in the block runs without the mode. Nothing of Dynamo is loaded before a
+    program asks for it."""
+    import torch
+
+    own = torch.compile
+
+    def compile(*args, **kwargs):
+        from torch._dynamo import eval_frame
+
+        context = eval_frame._TorchDynamoContext
+        init = context.__init__
+
+        def __init__(self, *args, **kwargs):
+            init(self, *args, **kwargs)
+            self.enter_exit_hooks.append(lambda: pop(mode))
+
+        context.__init__ = __init__
+        try:
+            return own(*args, **kwargs)
+        finally:
+            context.__init__ = init
+
+    torch.compile = compile
+    try:
+        yield
+    finally:
+        torch.compile = own
