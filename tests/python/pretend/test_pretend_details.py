@@ -73,6 +73,28 @@ subprocess.run("true", shell=True)
 """
 
 
+COMPILED = """
+import torch
+
+def scaled(x):
+    return x.transpose(-1, -2) * 2.0
+
+x = torch.rand(64, 64, device="cuda")
+for options in ({}, {"fullgraph": True}):
+    torch._dynamo.reset()
+    assert torch.equal(torch.compile(scaled, **options)(x), scaled(x))
+print("compiled")
+"""
+
+
+@pytest.mark.timeout(600)
+def test_torch_compile_is_not_in_the_way_of_uninit(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(COMPILED)
+    done = warm.cli("run", "--device", "cpu", "--pretend-cuda", "--check", "uninit", str(script))
+    assert done.returncode == 0 and "compiled" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("text, said", [(GENERATORS, "generators"), (AUTOCAST, "autocast")])
 @pytest.mark.parametrize("check", ["", "uninit"])
 def test_as_on_a_gpu(tmp_path, text, said, check):
