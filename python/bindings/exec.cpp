@@ -1,6 +1,7 @@
 // The executor seam in Python: _core.Kernel, its options, and the op table.
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/substitution.h>
+#include <triton_runner/exec/undo.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
 #include <triton_runner/num/types.h>
@@ -16,6 +17,48 @@ namespace triton_runner::python {
 namespace {
 
 using exec::Kernel;
+
+using Extent = std::pair<uint64_t, uint64_t>;  // address, bytes
+
+// Neighbours as one.
+std::vector<Extent> changed_parts(const exec::UndoLog& log) {
+  std::vector<Extent> parts;
+  for (std::span<std::byte> part : log.changed(0)) {
+    const auto address = reinterpret_cast<uint64_t>(part.data());
+    if (!parts.empty() && parts.back().first + parts.back().second == address)
+      parts.back().second += part.size();
+    else
+      parts.emplace_back(address, part.size());
+  }
+  return parts;
+}
+
+void init_undo_log(nb::module_& m) {
+  nb::class_<exec::UndoLog>(m, "UndoLog",
+                            "What is written to blocks of memory, (address, bytes), from now on until end().")
+      .def(
+          "__init__",
+          [](exec::UndoLog* log, const std::vector<Extent>& blocks) {
+            std::vector<exec::Allocation> memory;
+            for (const auto& [address, bytes] : blocks) memory.push_back({address, bytes, ""});
+            new (log) exec::UndoLog;
+            log->begin(memory);
+          },
+          "blocks"_a)
+      .def("changed", &changed_parts,
+           "(address, bytes) of the pages that are not as they were in the beginning, in order.")
+      .def(
+          "read",
+          [](const exec::UndoLog& log, uint64_t address, uint64_t bytes) {
+            nb::bytes out(nullptr, bytes);
+            log.read(0, address, {reinterpret_cast<std::byte*>(PyBytes_AsString(out.ptr())), bytes});
+            return out;
+          },
+          "address"_a, "bytes"_a, "What was there in the beginning.")
+      .def(
+          "put_back", [](exec::UndoLog& log) { log.put_back(0); }, "Makes all of it as it was then.")
+      .def("end", &exec::UndoLog::end);
+}
 
 void init_options(nb::module_& m) {
   nb::enum_<exec::Check>(m, "Check", nb::is_arithmetic(), "What a launch on the CPU looks for, as bits.")
@@ -184,6 +227,7 @@ void init_settings(nb::module_& m) {
 
 void init_exec(nb::module_& m) {
   init_options(m);
+  init_undo_log(m);
   init_kernel(m);
   init_artifact_code(m);
   init_launcher(m);

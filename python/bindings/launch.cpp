@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "debugger.h"
 #include "recorder.h"
@@ -21,23 +22,29 @@ namespace {
 
 // While a kernel runs, nobody executes Python, so Python's own handler for Ctrl-C would only note the signal.
 // Ours raises the stop tokens of all running launches and then calls the handler that was there.
+//
+// LLVM, which compiles between launches, installs a handler over ours: it puts ours back and raises the signal
+// once more. When that raises ours again while we call LLVM's, we call the one that was there at first.
 
 struct Launch {
   std::atomic<bool> used{false};
   exec::StopToken stop;
 };
 std::array<Launch, 64> launches;
-struct sigaction previous_action;
+struct sigaction first_action, previous_action;
+std::atomic<int> interrupts_under_way{0};
 std::mutex install_mutex;
 
 void on_interrupt(int signal, siginfo_t* info, void* context) {
   for (Launch& launch : launches)
     if (launch.used.load(std::memory_order_acquire)) launch.stop.request_stop();
-  if (previous_action.sa_flags & SA_SIGINFO) {
-    previous_action.sa_sigaction(signal, info, context);
-  } else if (previous_action.sa_handler != SIG_IGN && previous_action.sa_handler != SIG_DFL) {
-    previous_action.sa_handler(signal);
+  const struct sigaction& next = interrupts_under_way.fetch_add(1) == 0 ? previous_action : first_action;
+  if (next.sa_flags & SA_SIGINFO) {
+    next.sa_sigaction(signal, info, context);
+  } else if (next.sa_handler != SIG_IGN && next.sa_handler != SIG_DFL) {
+    next.sa_handler(signal);
   }
+  interrupts_under_way.fetch_sub(1);
 }
 
 void install_interrupt_handler() {
@@ -47,6 +54,8 @@ void install_interrupt_handler() {
   if (!(current.sa_flags & SA_SIGINFO) && (current.sa_handler == SIG_IGN || current.sa_handler == SIG_DFL))
     return;
   std::lock_guard lock(install_mutex);
+  static bool is_first = true;
+  if (std::exchange(is_first, false)) first_action = current;
   previous_action = current;
   struct sigaction ours = {};
   ours.sa_sigaction = on_interrupt;

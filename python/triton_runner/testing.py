@@ -89,8 +89,9 @@ def assert_close(x, y, atol=None, rtol=None, err_msg=""):
 
 def dims(**declared):
     """Decorator: declares what a function takes, for `triton-runner verify --shapes`. `M=(0, 5000)` or
-    `N=[64, 128]` is a size, `x="f16|f32[M, 2 * N] contiguous in 0..1"` a tensor argument, `n="M * N"` a
-    number that follows. Arguments of which it says nothing are as in the calls that the program makes."""
+    `N=[64, 128]` is a size, `x="f16|f32[M, 2 * N] contiguous in 0..1"` a tensor argument, `y="inout"` says
+    that the function is meant to write to it, `n="M * N"` is a number that follows. Arguments of which it
+    says nothing are as in the calls that the program makes."""
 
     def mark(function):
         function.triton_runner_dims = declared

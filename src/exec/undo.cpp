@@ -30,6 +30,12 @@ struct alignas(64) UndoLog::Saved {
       i += part;
     }
   }
+  bool is_same(uint64_t from, const std::byte* now, uint64_t count) {
+    if (!is_filled) return std::memcmp(now, data() + from, count) == 0;
+    for (uint64_t i = 0; i < count; i += sizeof word)
+      if (std::memcmp(now + i, &word, sizeof word) != 0) return false;
+    return true;
+  }
   void put_back() {
     auto* to = reinterpret_cast<uint64_t*>(address);
     if (is_filled)
@@ -55,15 +61,16 @@ uint64_t page_bytes() {
 std::array<std::atomic<UndoLog*>, 16> logs;
 struct sigaction before;
 std::mutex installing;
+std::atomic_flag handling;  // threads of one launch fault at the same time
 
 void on_segv(int number, siginfo_t* info, void* context) {
   const int saved_errno = errno;
-  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
-  for (auto& slot : logs)
-    if (UndoLog* log = slot.load(); log && log->on_fault(address)) {
-      errno = saved_errno;
-      return;
-    }
+  while (handling.test_and_set(std::memory_order_acquire)) {
+  }
+  const bool may_go_on = UndoLog::on_fault(reinterpret_cast<uint64_t>(info->si_addr));
+  handling.clear(std::memory_order_release);
+  errno = saved_errno;
+  if (may_go_on) return;
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(number);
   ::signal(number, SIG_DFL);  // it faults again, and that ends the process
@@ -93,6 +100,8 @@ bool let_write(uint64_t address, uint64_t bytes, bool on) {
   return ::mprotect(host(address), bytes, on ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
 }
 
+std::vector<std::byte> edge_of(uint64_t begin, uint64_t end) { return {host(begin), host(end)}; }
+
 }  // namespace
 
 UndoLog::UndoLog() = default;
@@ -112,7 +121,7 @@ void UndoLog::begin(std::span<const Allocation> memory) {
     for (++i; i < parts.size() && parts[i].first <= last; ++i) last = std::max(last, parts[i].second);
     add(first, last);
   }
-  const auto free = std::find_if(logs.begin(), logs.end(), [this](auto& slot) {
+  is_told_ = std::any_of(logs.begin(), logs.end(), [this](auto& slot) {
     UndoLog* none = nullptr;
     return slot.compare_exchange_strong(none, this);
   });
@@ -122,22 +131,57 @@ void UndoLog::begin(std::span<const Allocation> memory) {
   block_ = 0;
   next_ = end_ = nullptr;
   add_mark();
-  if (free == logs.end()) {  // nobody would be told: all of it is saved
-    for (size_t r = 0; r < regions_.size(); ++r)
-      for (size_t c = 0; c < regions_[r].open.size(); ++c) open_chunk(r, c);
-    return;
-  }
-  install();
+  if (is_told_) install();
   protect();
 }
 
-void UndoLog::add(uint64_t begin, uint64_t end) {
+UndoLog::Region& UndoLog::add(uint64_t begin, uint64_t end) {
   const uint64_t page = page_bytes();
   Region r{begin, end, (begin + page - 1) / page * page, end / page * page, kChunk, {}};
   if (r.last < r.first) r.first = r.last = end;
   while (r.chunk * kMostChunks < r.last - r.first) r.chunk *= 2;
   r.open.assign((r.last - r.first + r.chunk - 1) / r.chunk, 1);
-  regions_.push_back(std::move(r));
+  const auto after = std::upper_bound(regions_.begin(), regions_.end(), begin,
+                                      [](uint64_t a, const Region& other) { return a < other.begin; });
+  return *regions_.insert(after, std::move(r));
+}
+
+// The parts of [begin, end) that no region holds.
+std::vector<std::pair<uint64_t, uint64_t>> UndoLog::outside(uint64_t begin, uint64_t end) const {
+  std::vector<std::pair<uint64_t, uint64_t>> parts;
+  for (const Region& r : regions_) {
+    if (r.end <= begin || r.begin >= end) continue;
+    if (begin < r.begin) parts.emplace_back(begin, r.begin);
+    begin = r.end;
+  }
+  if (begin < end) parts.emplace_back(begin, end);
+  return parts;
+}
+
+void UndoLog::include(const Allocation& memory) {
+  if (!memory.writable) return;
+  for (const auto& [begin, end] : outside(memory.address, memory.address + memory.bytes)) {
+    const Region& r = add(begin, end);
+    const auto at = &r - regions_.data();
+    free_.insert(free_.begin() + at, nullptr);
+    for (Mark& mark : marks_) {
+      mark.has.insert(mark.has.begin() + at, std::vector<uint8_t>(r.open.size()));
+      mark.edges.insert(mark.edges.begin() + 2 * at, {edge_of(r.begin, std::min(r.first, r.end)),
+                                                      edge_of(std::max(r.last, r.begin), r.end)});
+    }
+  }
+  protect();
+}
+
+UndoLog* UndoLog::holding(std::span<const Allocation> memory) {
+  const auto is_inside = [](const UndoLog& log, const Allocation& a) {
+    return !a.writable || log.outside(a.address, a.address + a.bytes).empty();
+  };
+  for (auto& slot : logs)
+    if (UndoLog* log = slot.load();
+        log && std::all_of(memory.begin(), memory.end(), [&](auto& a) { return is_inside(*log, a); }))
+      return log;
+  return nullptr;
 }
 
 // Chunks that were written to are closed again.
@@ -152,10 +196,23 @@ void UndoLog::protect() {
       const size_t from = c;
       for (; c < r.open.size() && r.open[c]; ++c) r.open[c] = 0;
       const uint64_t at = r.first + from * r.chunk;
-      if (!let_write(at, std::min(r.last, r.first + c * r.chunk) - at, false))
-        for (size_t k = from; k < c; ++k) open_chunk(region, k);  // the system does not: it is saved at once
+      if (!is_told_ || !let_write(at, std::min(r.last, r.first + c * r.chunk) - at, false))
+        for (size_t k = from; k < c; ++k)
+          open_chunk(region, k);  // writes will not be seen: it is saved at once
     }
   }
+}
+
+// Lets writes through to the chunks that are closed, or closes them where another log has let writes through.
+void UndoLog::let_closed(bool write) const {
+  for (const Region& r : regions_)
+    for (size_t c = 0; c < r.open.size();) {
+      const size_t from = c;
+      while (c < r.open.size() && !r.open[c]) ++c;
+      const uint64_t at = r.first + from * r.chunk;
+      if (c > from) let_write(at, std::min(r.last, r.first + c * r.chunk) - at, write);
+      while (c < r.open.size() && r.open[c]) ++c;
+    }
 }
 
 UndoLog::Saved* UndoLog::allocate(size_t region, bool filled) {
@@ -229,27 +286,54 @@ bool UndoLog::open_chunk(size_t region, size_t c) {
   return let_write(at, bytes, true);
 }
 
+// What one log opens is saved in all of them: a chunk of one may reach into several of another.
 bool UndoLog::on_fault(uint64_t address) {
-  if (regions_.empty() || address < regions_.front().begin) return false;
-  const size_t region = region_of(address);
-  Region& r = regions_[region];
-  if (address < r.first || address >= r.last) return false;
-  const size_t chunk = (address - r.first) / r.chunk;
-  return !r.open[chunk] && open_chunk(region, chunk);
+  uint64_t low = address, high = address + 1;
+  bool is_known = false;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (auto& slot : logs)
+      if (UndoLog* log = slot.load()) grows |= log->open_around(low, high, is_known);
+  }
+  return is_known;
+}
+
+// Opens the chunks that share a byte with [low, high), which grows by them. Whether any was closed. is_known: becomes
+// true if writes go through to one of them.
+bool UndoLog::open_around(uint64_t& low, uint64_t& high, bool& is_known) {
+  bool grows = false;
+  for (size_t region = 0; region < regions_.size(); ++region) {
+    Region& r = regions_[region];
+    if (r.first >= high || r.last <= low || r.open.empty()) continue;
+    const size_t first = (std::max(low, r.first) - r.first) / r.chunk;
+    const size_t last = (std::min(high, r.last) - 1 - r.first) / r.chunk;
+    for (size_t c = first; c <= last; ++c) {
+      const uint64_t at = r.first + c * r.chunk, bytes = std::min(r.chunk, r.last - at);
+      if (r.open[c]) {  // another thread was here first, or another log closed it again
+        is_known |= let_write(at, bytes, true);
+        continue;
+      }
+      if (!open_chunk(region, c)) continue;
+      is_known = grows = true;
+      low = std::min(low, at);
+      high = std::max(high, at + bytes);
+    }
+  }
+  return grows;
 }
 
 void UndoLog::add_mark() {
   Mark& mark = marks_.emplace_back();
   for (const Region& r : regions_) {
     mark.has.emplace_back(r.open.size());
-    mark.edges.emplace_back(host(r.begin), host(std::min(r.first, r.end)));
-    mark.edges.emplace_back(host(std::max(r.last, r.begin)), host(r.end));
+    mark.edges.push_back(edge_of(r.begin, std::min(r.first, r.end)));
+    mark.edges.push_back(edge_of(std::max(r.last, r.begin), r.end));
   }
 }
 
 size_t UndoLog::mark() {
-  protect();
   add_mark();
+  protect();
   return marks_.size() - 1;
 }
 
@@ -281,13 +365,13 @@ void UndoLog::put_back(size_t mark) {
   protect();
 }
 
-void UndoLog::read_first(uint64_t address, std::span<std::byte> out) const {
+void UndoLog::read(size_t mark, uint64_t address, std::span<std::byte> out) const {
   std::memcpy(out.data(), host(address), out.size());
   const auto put = [&](uint64_t at, const std::byte* data, uint64_t bytes) {
     const uint64_t low = std::max(at, address), high = std::min(at + bytes, address + out.size());
     if (low < high) std::memcpy(out.data() + (low - address), data + (low - at), high - low);
   };
-  for (size_t m = marks_.size(); m-- > 0;) {
+  for (size_t m = marks_.size(); m-- > mark;) {
     for (Saved* s = marks_[m].saved; s; s = s->next) {
       const uint64_t low = std::max(s->address, address);
       const uint64_t high = std::min(s->address + s->bytes, address + out.size());
@@ -299,6 +383,31 @@ void UndoLog::read_first(uint64_t address, std::span<std::byte> out) const {
       put(regions_[i].end - tail.size(), tail.data(), tail.size());
     }
   }
+}
+
+std::vector<std::span<std::byte>> UndoLog::changed(size_t mark) const {
+  std::vector<std::vector<Saved*>> saved;  // at the mark, by region and chunk
+  for (const Region& r : regions_) saved.emplace_back(r.open.size());
+  for (size_t m = marks_.size(); m-- > mark;)
+    for (Saved* s = marks_[m].saved; s; s = s->next) {
+      const size_t region = region_of(s->address);
+      saved[region][(s->address - regions_[region].first) / regions_[region].chunk] = s;
+    }
+  std::vector<std::span<std::byte>> parts;
+  const auto compare_edge = [&](uint64_t at, const std::vector<std::byte>& then) {
+    if (!then.empty() && std::memcmp(host(at), then.data(), then.size()) != 0)
+      parts.emplace_back(host(at), then.size());
+  };
+  const uint64_t page = page_bytes();
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    const Region& r = regions_[i];
+    compare_edge(r.begin, marks_[mark].edges[2 * i]);
+    for (Saved* s : saved[i])
+      for (uint64_t at = 0; s && at < s->bytes; at += page)
+        if (!s->is_same(at, host(s->address + at), page)) parts.emplace_back(host(s->address + at), page);
+    compare_edge(std::max(r.last, r.begin), marks_[mark].edges[2 * i + 1]);
+  }
+  return parts;
 }
 
 void UndoLog::merge(size_t mark) {
@@ -325,14 +434,9 @@ void UndoLog::end() {
     UndoLog* ours = this;
     slot.compare_exchange_strong(ours, nullptr);
   }
-  for (const Region& r : regions_)
-    for (size_t c = 0; c < r.open.size();) {  // those that are closed
-      const size_t from = c;
-      while (c < r.open.size() && !r.open[c]) ++c;
-      const uint64_t at = r.first + from * r.chunk;
-      if (c > from) let_write(at, std::min(r.last, r.first + c * r.chunk) - at, true);
-      while (c < r.open.size() && r.open[c]) ++c;
-    }
+  let_closed(true);
+  for (auto& slot : logs)
+    if (UndoLog* other = slot.load()) other->let_closed(false);
   while (kept_bytes() > kMostKept) {
     ::munmap(blocks_.back().data, blocks_.back().bytes);
     blocks_.pop_back();

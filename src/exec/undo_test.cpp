@@ -3,6 +3,7 @@
 
 #include <triton_runner/exec/undo.h>
 
+#include <thread>
 #include <vector>
 
 using namespace triton_runner::exec;
@@ -62,7 +63,7 @@ TEST(merged_marks_and_the_first) {
   *block.at(5000) = 6;
   *block.at(2) = 6;
   std::vector<std::byte> first(90001);
-  log.read_first(reinterpret_cast<uint64_t>(block.at(1)), first);
+  log.read(0, reinterpret_cast<uint64_t>(block.at(1)), first);
   for (std::byte byte : first) CHECK_EQ(static_cast<int>(byte), 1);
   log.end();
   *block.at(5000) = 7;
@@ -78,7 +79,7 @@ TEST(what_is_one_word_again_and_again_takes_no_memory) {
   *block.at(500000) = 2;
   CHECK_EQ(log.saved_bytes(), uint64_t{0});
   std::vector<std::byte> first(600000);
-  log.read_first(reinterpret_cast<uint64_t>(block.at(1)), first);
+  log.read(0, reinterpret_cast<uint64_t>(block.at(1)), first);
   for (std::byte byte : first) CHECK_EQ(static_cast<int>(byte), 1);
   log.put_back(0);
   for (uint8_t byte : block.bytes) CHECK_EQ(int{byte}, 1);
@@ -93,4 +94,95 @@ TEST(what_is_not_written_is_not_copied) {
   CHECK_EQ(log.saved_bytes(), uint64_t{0});
   *block.at(500000) = 2;
   CHECK(log.saved_bytes() > 0 && log.saved_bytes() <= 64 << 10);
+}
+
+TEST(the_pages_that_changed) {
+  Block block;
+  UndoLog log;
+  const Allocation memory[] = {block.allocation()};
+  log.begin(memory);
+  *block.at(70000) = 1;  // written, and what it was
+  CHECK(log.changed(0).empty());
+  *block.at(0) = 2;
+  *block.at(400000) = 2;
+  const size_t mark = log.mark();
+  *block.at(400000) = 1;
+  *block.at(kBytes - 11) = 2;
+  const auto first = log.changed(0), later = log.changed(mark);
+  CHECK_EQ(first.size(), size_t{2});  // the ends of the block: 400000 is what it was
+  CHECK_EQ(later.size(), size_t{2});
+  CHECK(first[0].data() == reinterpret_cast<std::byte*>(block.at(0)));
+  CHECK(later[0].data() <= reinterpret_cast<std::byte*>(block.at(400000)));
+  CHECK(later[0].size() <= size_t{4096});
+  std::vector<std::byte> then(1);
+  log.read(mark, reinterpret_cast<uint64_t>(block.at(400000)), then);
+  CHECK_EQ(static_cast<int>(then[0]), 2);
+  log.read(0, reinterpret_cast<uint64_t>(block.at(400000)), then);
+  CHECK_EQ(static_cast<int>(then[0]), 1);
+}
+
+TEST(memory_that_a_launch_meets_later) {
+  Block block, met;
+  UndoLog log;
+  const Allocation memory[] = {block.allocation()};
+  log.begin(memory);
+  log.mark();
+  Allocation all = met.allocation();
+  all.bytes /= 2;
+  log.include(all);
+  all.bytes *= 2;
+  log.include(all);  // and the other half
+  log.include(block.allocation());
+  *met.at(5000) = 2;
+  *met.at(900000) = 2;
+  *block.at(5000) = 2;
+  CHECK_EQ(log.changed(1).size(), size_t{3});
+  log.put_back(0);
+  for (uint8_t byte : met.bytes) CHECK_EQ(int{byte}, 1);
+  for (uint8_t byte : block.bytes) CHECK_EQ(int{byte}, 1);
+}
+
+TEST(logs_of_the_same_memory) {
+  Block block;
+  UndoLog outer, inner;
+  const Allocation memory[] = {block.allocation()};
+  Allocation part = block.allocation();
+  part.address += 20000;  // its chunks begin elsewhere
+  part.bytes -= 40000;
+  outer.begin(memory);
+  CHECK(UndoLog::holding(memory) == &outer);
+  *block.at(30000) = 2;
+  inner.begin({&part, 1});
+  *block.at(30000) = 3;
+  *block.at(300000) = 3;
+  inner.put_back(0);
+  CHECK_EQ(int{*block.at(30000)}, 2);
+  CHECK_EQ(int{*block.at(300000)}, 1);
+  *block.at(300000) = 4;
+  inner.end();
+  *block.at(360000) = 5;  // in a chunk of the inner log that was open, and of the outer
+  *block.at(700000) = 5;
+  CHECK_EQ(outer.changed(0).size(), size_t{4});
+  outer.put_back(0);
+  for (uint8_t byte : block.bytes) CHECK_EQ(int{byte}, 1);
+  outer.end();
+  CHECK(!UndoLog::holding(memory));
+}
+
+TEST(threads_that_write_at_the_same_time) {
+  Block block;
+  UndoLog log;
+  const Allocation memory[] = {block.allocation()};
+  for (int round = 0; round < 20; ++round) {
+    log.begin(memory);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        for (size_t i = t; i < kBytes - 10; i += 64 + t) *block.at(i) = 2;
+      });
+    for (std::thread& t : threads) t.join();
+    log.put_back(0);
+    log.end();
+    for (uint8_t byte : block.bytes) CHECK_EQ(int{byte}, 1);
+  }
 }

@@ -7,18 +7,20 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Fault:
     """kinds: what `verify --shapes` may call it; edits: (old, new) of the subject's text; without: also found
-    without a reference."""
+    without a reference; dims, vary: as --dims and --vary take them."""
 
     name: str
     subject: str
     edits: tuple
     kinds: tuple
     without: bool = False
+    dims: tuple = ()
+    vary: tuple = ()
 
 
-def fault(name: str, subject: str, *edits, kinds: str, without: bool = False) -> Fault:
+def fault(name: str, subject: str, *edits, kinds: str, **more) -> Fault:
     return Fault(
-        name, subject, tuple(zip(edits[::2], edits[1::2], strict=True)), tuple(kinds.split()), without
+        name, subject, tuple(zip(edits[::2], edits[1::2], strict=True)), tuple(kinds.split()), **more
     )
 
 
@@ -145,5 +147,83 @@ FAULTS = (
           "tl.store(out + tl.program_id(0) * columns + at, sums, at < columns)\n"
           "        tl.store(x + tl.program_id(0) * row + at * column, sums, (at < columns) & (start > 0))",
           kinds="writes", without=False),
+    # functions as public libraries have them: strides of several dimensions, storage, 32 bits, tails
+    fault("rows are flattened by one stride", "rms_norm",
+          "batch * x_batch + token * x_token", "row * x_token", kinds="result oob"),
+    fault("the residual has the strides of x", "add_rms_norm_",
+          "residual.stride(0), D", "x.stride(0), D", kinds="result oob"),
+    fault("only x is written to", "add_rms_norm_",
+          "    tl.store(residual + row * residual_row + at, value, inside)\n", "",
+          " and torch.allclose(y, total, atol=1e-4)", "", kinds="result"),
+    fault("tokens and heads lie in order", "rotary", "*x.stride()[:3]", "tokens * heads * D, heads * D, D",
+          kinds="result oob"),
+    fault("the angle is that of the token", "rotary", "tl.load(positions + token) * angle_row",
+          "(token + 0 * tl.load(positions)) * angle_row", kinds="result oob"),
+    fault("angles that are not in order", "rotary",
+          "positions, cos, sin = positions.contiguous(), cos.contiguous(), sin.contiguous()", "pass",
+          "cos.stride(0)", "D // 2", kinds="result oob"),
+    fault("rows of logits in 32 bits", "cross_entropy", "tl.program_id(0).to(tl.int64)", "tl.program_id(0)",
+          kinds="overflow oob", without=True, vary=("huge",)),
+    fault("a label that does not count is a row's last", "cross_entropy", "if label == -100:",
+          "if label == -101:",
+          "    labels[3] = -100\n", "", kinds="result oob", without=True,
+          dims=("labels=i64[M] in 0..N or -100",)),
+    fault("columns beyond the row are zeros", "cross_entropy", 'other=float("-inf")', "other=0.0",
+          kinds="result"),
+    fault("a loaded index in 32 bits", "gather_rows", "tl.load(index + row).to(tl.int64)",
+          "tl.load(index + row)",
+          kinds="overflow oob", without=True, vary=("huge",)),
+    fault("a declared table, an index in 32 bits", "gather_rows",
+          "tl.load(index + row).to(tl.int64)", "tl.load(index + row)",
+          kinds="overflow oob", without=True,
+          dims=("V=1..3000000", "N=1..4096", "table=float[V, N]", "index=i32[M] in 0..V")),
+    fault("the cache has the rows of the source", "scatter_rows_",
+          "source, cache.stride(0)", "source, source.stride(0)", kinds="result oob"),
+    fault("a slot of -1 is written to", "scatter_rows_", "if slot < 0:", "if slot < -1:", "49, -1, 0",
+          "49, 8, 0",
+          kinds="oob", without=True, dims=("slots=in 0..M or -1 distinct",)),
+    fault("experts beyond the last one", "route", 'inside, other=float("-inf")).to', "inside, other=0.0).to",
+          "share = tl.where(inside, share, -1.0)", "pass", kinds="result"),
+    fault("the columns of the logits lie in order", "route", "*logits.stride(), count",
+          "logits.stride(0), 1, count", kinds="result oob"),
+    fault("time is the innermost dimension", "causal_conv", "+ time * xt", "+ time", kinds="result oob"),
+    fault("a row of another channel", "causal_conv", "here = (time >= 0) & (time < times)",
+          "here = time < times",
+          kinds="result oob"),
+    fault("values have the strides of keys", "attention", "*v.stride()", "*k.stride()", kinds="result oob"),
+    fault("batches and heads are one dimension", "attention", "key = tl.load(k + batch * kb + head * kh",
+          "key = tl.load(k + tl.program_id(1) * kh", kinds="result oob"),
+    fault("keys beyond the last one", "attention", "(n[None, :] <= m[:, None]) & (n[None, :] < times)",
+          "(n[None, :] <= m[:, None]) | (n[None, :] >= times)", kinds="result"),
+    fault("the storage begins with the tensor", "quantize",
+          "    x = x if x.stride(1) == 1 else x.contiguous()\n",
+          "    x = x if x.stride(1) == 1 else x.contiguous()\n"
+          "    x = torch.as_strided(x, x.shape, x.stride(), 0)\n", kinds="result"),
+    fault("the largest of positive numbers", "quantize", "tl.max(tl.abs(value), 0)", "tl.max(value, 0)",
+          "x = torch.randn(", "x = torch.rand(", kinds="result"),
+    fault("segments of 32 bits", "segment_sum", ".to(tl.int64), tl.load", ", tl.load",
+          "segment + 1).to(tl.int64)", "segment + 1)", kinds="overflow oob", without=True,
+          dims=("T=1..3000000", "N=1..4096", "x=float[T, N]")),
+    fault("a segment of rows of the shape", "segment_sum", "x.stride(0), columns", "columns, columns",
+          kinds="result"),
+    fault("the second half begins after the row", "swiglu", "(half + at) * column_stride", "half + at",
+          kinds="result oob"),
+    fault("a grid of whole blocks", "swiglu", "triton.cdiv(columns // 2, 64)", "max(columns // 128, 1)",
+          kinds="unwritten result", without=True),
+    fault("batches that lie one after the other", "swap_last", "rows, columns, *x.stride()",
+          "rows, columns, rows * columns, *x.stride()[1:]", kinds="result oob"),
+    fault("rows and columns of the mask", "swap_last", "(r[:, None] < rows) & (c[None, :] < columns)",
+          "(r[:, None] < columns) & (c[None, :] < rows)", "torch.randn(3, 32, 48,", "torch.randn(3, 32, 32,",
+          kinds="oob unwritten result", without=True),
+    fault("scales have the strides of the weights", "dequantize", "*scales.stride(), rows",
+          "*q.stride(), rows",
+          kinds="result oob"),
+    fault("heads that lie one after the other", "heads_mean", "head * xh", "head * times * D",
+          kinds="result oob"),
+    fault("times and heads change places", "heads_mean", "head * xh + time * xt", "head * xt + time * xh",
+          "x = torch.randn(2, 3, 5, 24", "x = torch.ones(2, 4, 4, 24", kinds="result oob"),
+    fault("the rest of a permutation", "invert", "(triton.cdiv(order.shape[0], 64),)",
+          "(order.shape[0] // 40,)",
+          kinds="unwritten result", without=True),
 )  # fmt: skip
 ILLUSION = FAULTS[:10]

@@ -41,11 +41,11 @@ def planted(fault: faults.Fault, folder: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def judged(path: pathlib.Path, function: str, cases: int, reference: str = "", dims: tuple = ()) -> dict:
+def judged(path: pathlib.Path, function: str, cases: int, reference="", dims=(), vary=()) -> dict:
     """What `verify --shapes` says, as its JSON has it; in this process, which has all that it loads."""
     from triton_runner._shapes import shapes
 
-    options = shapes.Options(reference, dims, most=cases, pretend_cuda=True)
+    options = shapes.Options(reference, dims, vary, most=cases, pretend_cuda=True)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         found = shapes.verify_shapes(f"{path}:{function}", (), options)
     return json.loads(json.dumps(found.to_dict()))
@@ -56,7 +56,7 @@ def find(fault: faults.Fault, with_reference: bool, cases: int) -> list:
     with tempfile.TemporaryDirectory() as name:
         path = planted(fault, pathlib.Path(name))
         reference = f"{path}:reference" if with_reference else ""
-        found = judged(path, fault.subject, cases, reference)
+        found = judged(path, fault.subject, cases, reference, fault.dims, fault.vary)
     said = [one for one in found["faults"] if one["fault"]["kind"] in fault.kinds]
     kind = said[0]["fault"]["kind"] if said else ",".join(one["fault"]["kind"] for one in found["faults"])
     smallest = said[0]["case"] if said else ""

@@ -25,21 +25,35 @@ from triton_runner._launch.launchers import Call, axes_of, unseen
 from triton_runner._launch.native import inherit
 from triton_runner._memory.arguments import Arguments
 from triton_runner._memory.arrays import ArrayArgument
+from triton_runner._memory.contents import Arrays, Contents, Pair
 from triton_runner._pipeline import stages
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Outcome:
-    """One run: what it left in the blocks of the arguments, and in the arguments by name; the trap that
-    stopped it, or None; its seconds; the kernel as it ran."""
+    """One run: what it left in the memory of the arguments; the trap that stopped it, or None; its seconds;
+    the kernel as it ran."""
 
     level: str
     how: str
-    blocks: list
-    arrays: dict
+    contents: Contents
     trap: KernelTrap | None
     seconds: float
     kernel: ArtifactKernel
+
+    @functools.cached_property
+    def arrays(self) -> Mapping:
+        """The arguments by name. They are made when somebody asks for one, which is to be before the program
+        goes on."""
+        return Arrays(self.contents)
+
+    def pairs(self, other: Outcome) -> dict[str, Pair]:
+        """The arguments by name as this run and another of the launch left them."""
+        return {name: self.contents.pair(name, other.contents) for name in self.contents.views}
+
+    def differing(self, other: Outcome) -> list[str]:
+        """The arguments in which bits differ."""
+        return [name for name, pair in self.pairs(other).items() if not pair.is_same()]
 
 
 @dataclasses.dataclass(eq=False)
@@ -118,16 +132,14 @@ class Relaunch:
         with unseen(), _settings.using(**{**fixed, **changed}):
             kernel = self.kernel(level)
             trap, started = None, time.perf_counter()
-            try:
+            with self.arguments.kept() as now:
                 try:
                     self._launch(kernel, self.arguments, record)
                 except KernelTrap as error:
                     trap = error
                 seconds = time.perf_counter() - started
-                blocks = self.arguments.taken()
-            finally:
-                self.arguments.put_back()
-        return self._ended(level, how, blocks, trap, seconds, kernel)
+                contents = now()
+        return Outcome(level, how, contents, trap, seconds, kernel)
 
     def _run_on_gpu(self, level: str, device: str, how: str, record) -> Outcome:
         """With copies of the contents there, in memory of the driver's: torch may have none, or pretend."""
@@ -139,16 +151,13 @@ class Relaunch:
             gpu_driver.driver().synchronize(gpu_driver.current_stream())
             seconds = time.perf_counter() - started
         level = binary_level(gpu_driver.current_target())
-        return self._ended(level, how, there.taken(), None, seconds, kernel)
+        return Outcome(level, how, self.arguments.as_in(there), None, seconds, kernel)
 
     def _launch(self, kernel: ArtifactKernel, arguments: Arguments, record) -> None:
         def go():
             kernel.launch(self.grid, arguments.named)
 
         record(kernel, self.grid, arguments.named, go, self.kernel) if record else go()
-
-    def _ended(self, level: str, how: str, blocks: list, trap, seconds: float, kernel) -> Outcome:
-        return Outcome(level, how, blocks, self.arguments.arrays(blocks), trap, seconds, kernel)
 
     def recompiled(self, **options) -> Relaunch:
         """The same launch, its PTX compiled from its TTGIR with other options (enable_fp_fusion=False)."""
@@ -166,8 +175,8 @@ def called(order=None, timing=None, checks=None, perturb=None, **settings) -> st
     return ", ".join(f"{word} {value}" for word, value in words.items() if value) or "plain"
 
 
-def of_call(call: Call, keep: bool = True) -> Relaunch:
-    """A launch that is about to run. keep: with what its arguments hold now."""
+def of_call(call: Call) -> Relaunch:
+    """A launch that is about to run."""
     compiled, entry = compiled_of(call.kernel), compiled_of(call.kernel).entry
 
     def metadata() -> dict:
@@ -179,6 +188,5 @@ def of_call(call: Call, keep: bool = True) -> Relaunch:
     own = [(name, value.base if isinstance(value, ArrayArgument) else value) for name, value in call.named]
     return Relaunch(
         compiled.name, compiled.target, compiled.asm, metadata, entry, axes_of(call.grid),
-        Arguments(own, keep),
-        compiled.block, compiled.cluster,
+        Arguments(own), compiled.block, compiled.cluster,
     )  # fmt: skip

@@ -11,16 +11,17 @@ import contextlib
 from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._launch.launchers import Call, observing
 from triton_runner._lockstep import where
+from triton_runner._memory.contents import Contents
 from triton_runner._settings import devices
 
 
-def as_cubin(launch: Relaunch) -> list:
-    """Runs a launch as a cubin on this machine's GPU, or else on the CPU; returns the memory of its arguments
-    afterwards."""
+def as_cubin(launch: Relaunch) -> Contents:
+    """Runs a launch as a cubin on this machine's GPU, or else on the CPU; returns what the memory of its
+    arguments holds afterwards."""
     run = launch.run("cubin", device="cuda" if devices.gpu() == "cuda" else "cpu")
     if run.trap is not None:
         raise run.trap
-    return run.blocks
+    return run.contents
 
 
 runner = as_cubin  # tests put another in its place
@@ -35,7 +36,7 @@ def machine(partings: list | None = None):
         there = of_call(call)
         if partings == [] and (place := where.parting(there)) is not None:
             partings.extend(place.lines())
-        there.arguments.put_back((runner(there), there.arguments.state()[1]))
+        there.arguments.put_back(runner(there))
 
     with observing(see):
         yield

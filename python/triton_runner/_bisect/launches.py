@@ -21,7 +21,7 @@ def install(kept_number: int | None = None) -> None:
 
     def watch(call: launchers.Call, go) -> None:
         number = len(seen)
-        arguments = Arguments(_arrays(call), keep=False)
+        arguments = Arguments(_arrays(call))
         seen.append(Seen(call.name, list(call.grid), {}))
         before = _fingerprints(arguments)
         go()

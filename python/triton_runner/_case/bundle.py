@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from triton_runner._artifact.compiled_kernel import Compiled, compiled_of
-from triton_runner._artifact.relaunch import Relaunch
+from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import levels_of
 from triton_runner._base.typed import as_json
@@ -19,25 +19,27 @@ from triton_runner._compiler import portable
 from triton_runner._compiler.passes import Trace
 from triton_runner._compiler.passes import passes as passes_of
 from triton_runner._launch.launchers import Call, constants_of, signature
-from triton_runner._memory.difference import tolerance
+from triton_runner._memory.contents import Arrays, Pair
+from triton_runner._memory.difference import difference, tolerance
 from triton_runner._memory.files import DTYPES
 from triton_runner._worker.job import find_backend, jsonable
 
 MAX_BYTES = 64 << 20  # of stored arguments
 _REPRO = Path(__file__).with_name("repro.py")
+_EXPECTED = "expected.safetensors"
 
 
 def files_of(
     call: Call, launch: Relaunch, *, trap: KernelTrap | None = None, verdict: Judged | None = None,
     passes: bool = True, report: bool = True, max_bytes: int = MAX_BYTES, level: str = "",
 ) -> dict:  # fmt: skip
-    """The files of a case by name. launch: as it was before it ran; trap: what stopped it."""
+    """The files of a case by name, without what is expected of it. launch: it was watched() while it ran;
+    trap: what stopped it."""
     notes: list[str] = []
     compiled = compiled_of(call.kernel)
     texts = _texts(compiled, notes)
     blocks, arrays, memory = tensors.taken(launch.arguments, max_bytes)
     notes += memory
-    expected = _expected(launch, max_bytes, notes) if trap is None else {}
     about = {
         "schema": case.SCHEMA, "kernel": launch.name, "grid": list(launch.grid), "target": launch.target,
         "level": level or compiled.level, "entry": launch.entry,
@@ -49,7 +51,7 @@ def files_of(
     }  # fmt: skip
     files = {
         "arguments.safetensors": tensors.packed(arrays),
-        "expected.safetensors": tensors.packed(expected),
+        _EXPECTED: tensors.packed({}),
         **{f"artifacts/{launch.name}.{at}": text for at, text in texts.items()},
         f"artifacts/{launch.name}.json": json.dumps(launch.metadata, indent=2),
     }
@@ -74,9 +76,27 @@ def _repro() -> str:
     return text
 
 
-def write(path, call: Call, launch: Relaunch, **options) -> None:
-    """Writes a launch as a case."""
-    archive.write(path, files_of(call, launch, **options))
+def write(path, call: Call, launch: Relaunch, **options) -> str:
+    """Writes a launch as a case, and runs what was written: what that gives is what is expected of it.
+    Returns how the case differs from the launch; "": it does what the launch did."""
+    files = files_of(call, launch, **options)
+    archive.write(path, files)
+    about = json.loads(files["case.json"])
+    odd = ""
+    try:
+        written = case.open_case(path)
+        run = written.run(next(iter(written.subject.levels), ""))
+        trap = options.get("trap")
+        odd = _unlike(trap, run) if trap or run.trap else _otherwise(written, run, launch)
+        if trap is None and run.trap is None:
+            left = options.get("max_bytes", MAX_BYTES)
+            files[_EXPECTED] = tensors.packed(_expected(run, left, about["notes"]))
+    except DiagnosticError as error:
+        about["notes"].append(f"the case was not run, and nothing is expected of it: {error.message}")
+    if odd:
+        about["notes"].append(odd)
+    archive.write(path, {**files, "case.json": json.dumps(about, indent=2)})
+    return odd
 
 
 def _listed(value):
@@ -98,27 +118,42 @@ def _texts(compiled: Compiled, notes: list) -> dict:
     return files
 
 
-def _expected(launch: Relaunch, max_bytes: int, notes: list) -> dict:
-    """What the arguments hold after a run of the highest level on the CPU, the reference of repro.py: those
-    that it changes."""
-    level = launch.levels[0]
-    try:
-        run = launch.run(level)
-    except DiagnosticError as error:
-        notes.append(f"nothing is expected of the launch: {level} does not run here: {error.message}")
-        return {}
-    if run.trap:
-        notes.append(f"nothing is expected of the launch: {level} stops: {str(run.trap).splitlines()[0]}")
-        return {}
-    before, outputs = launch.arguments.arrays(launch.arguments.saved), {}
-    for name, array in run.arrays.items():
-        if array.tobytes() != before[name].tobytes():
-            max_bytes -= array.nbytes
-            if max_bytes < 0:
-                notes.append(f"what is expected of '{name}' is left out: {array.nbytes:,} bytes")
-                continue
-            outputs[name] = array
+def _expected(run: Outcome, max_bytes: int, notes: list) -> dict:
+    """The arguments that the highest level changes on the CPU, the reference of repro.py."""
+    outputs = {}
+    for name in run.contents.hashes:
+        array = run.arrays[name]
+        max_bytes -= array.nbytes
+        if max_bytes < 0:
+            notes.append(f"what is expected of '{name}' is left out: {array.nbytes:,} bytes")
+            continue
+        outputs[name] = array
     return outputs
+
+
+def _unlike(trap: KernelTrap | None, run: Outcome) -> str:
+    """How the run of a case ends unlike its launch, where one of them stopped."""
+    stop = str(run.trap).splitlines()[0] if run.trap else ""
+    if trap is None:
+        return f"the launch ran to its end, and the case stops at {run.level}: {stop}"
+    if run.trap is None:
+        return f"the launch stopped, and the case runs to its end at {run.level}"
+    if (trap.kind, trap.file, trap.line) == (run.trap.kind, run.trap.file, run.trap.line):
+        return ""
+    return f"the case stops elsewhere at {run.level}: {stop}"
+
+
+def _otherwise(written: case.Case, run: Outcome, launch: Relaunch) -> str:
+    """How the memory that the launch left differs from what the run of its case leaves."""
+    if tensors.drawn(written.about["blocks"]):
+        return ""  # it ran with other numbers
+    left, odd = launch.arguments.now(), []
+    for name, view in run.contents.views.items():
+        pair = Pair.of_arrays(run.arrays[name], Arrays(left)[name])
+        allowed = tolerance(view.dtype)
+        differences = [difference(x, y, allowed) for _, x, y in pair.differing()]
+        odd += [f"'{name}': {differs}" for differs in differences if differs]
+    return f"the launch left something else than {run.level} gives: {'; '.join(odd)}" if odd else ""
 
 
 def _python(call: Call, about: dict, notes: list) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy
@@ -14,6 +15,7 @@ from triton_runner._base.paths import make_folder
 from triton_runner._case import bundle, judge
 from triton_runner._case.results import Judged
 from triton_runner._launch.launchers import Call, axes_of, observing
+from triton_runner._memory.contents import Arrays, Pair
 
 _WORDS = ("trap", "nan", "wrong")
 
@@ -23,23 +25,24 @@ class Seen:
     """A launch that has run, as `when=` of capture() is asked about it.
 
     - `name`, `grid`: the kernel and the programs; `number`: its number among the launches seen, from 0.
-    - `before`, `after`: what its arrays held, by name, as NumPy arrays.
+    - `before`, `after`: mappings of what its arrays held, by name, as NumPy arrays.
     - `trap`: the KernelTrap that stopped it, or None.
     """
 
     name: str
     grid: tuple
     number: int
-    before: dict
-    after: dict
+    before: Mapping
+    after: Mapping
     trap: KernelTrap | None
+    _pairs: dict[str, Pair] = dataclasses.field(default_factory=dict, repr=False)
 
     def nan(self) -> bool:
         """Whether it left a NaN where none was."""
         return any(
-            _nans(array) > _nans(self.before[name])
-            for name, array in self.after.items()
-            if array.dtype.kind in "fV"
+            sum(_nans(y) - _nans(x) for _, x, y in pair.differing()) > 0
+            for pair in self._pairs.values()
+            if pair.dtype.kind in "fV"
         )
 
 
@@ -78,6 +81,7 @@ class capture:
         self._options = {"max_bytes": max_bytes, "passes": passes, "report": report}
         self._verify = verify
         self._number, self._known = 0, set()
+        self.warns = True  # of a case that does not do what its launch did
 
     def __enter__(self) -> capture:
         make_folder(self.folder)
@@ -99,13 +103,15 @@ class capture:
             return go()
         verdict = judge.judge(launch) if self._verify or self._when == "wrong" else None
         trap = None
-        try:
-            go()
-        except KernelTrap as error:
-            trap = error
-        held = launch.arguments
-        before, after = held.arrays(held.saved), held.arrays()
-        if self._wanted(Seen(call.name, axes_of(call.grid), number, before, after, trap), verdict):
+        with launch.arguments.watched():
+            try:
+                go()
+            except KernelTrap as error:
+                trap = error
+        before, after = launch.arguments.first, launch.arguments.now()
+        pairs = {name: before.pair(name, after) for name in before.views}
+        seen = Seen(call.name, axes_of(call.grid), number, Arrays(before), Arrays(after), trap, pairs)
+        if self._wanted(seen, verdict):
             self._write(call, launch, trap, verdict)
         if trap is not None:
             raise trap
@@ -125,16 +131,14 @@ class capture:
         return bool(self._when(seen))
 
     def _write(self, call: Call, launch: Relaunch, trap, verdict) -> None:
-        """The case, from the contents of before, and after it what the launch left."""
-        after = launch.arguments.state()
         path = self.folder / f"{_plain(call.name)}-{len(self.cases)}.trcase"
         try:
-            bundle.write(path, call, launch, trap=trap, verdict=verdict, **self._options)
+            odd = bundle.write(path, call, launch, trap=trap, verdict=verdict, **self._options)
             self.cases.append(str(path))
+            if odd and self.warns:
+                warn(f"{path}: {odd}")
         except DiagnosticError as error:
             warn(f"{path} is not written: {error.message}")
-        finally:
-            launch.arguments.put_back(after)
 
 
 def _plain(name: str) -> str:

@@ -96,6 +96,7 @@ class Program(asked.Watching):
         """The row, drift or wrong where its outputs differ from those of the first one without a fault; and
         that configuration."""
         if first is None:
+            judging.hold()
             return row, (row, judging)
         known, reference = first
         differences = judging.compared_with(reference)

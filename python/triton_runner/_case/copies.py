@@ -43,10 +43,10 @@ def why_not(launch) -> str:
         return "there is no TTGIR of this kernel"
 
 
-def findings(launch, say=lambda text: None, is_rounding=lambda name, a, b: False) -> list[Finding]:
+def findings(launch, say=lambda text: None, is_rounding=lambda name, pair: False) -> list[Finding]:
     """Findings of verify() about copies that differ: one for each value (or exchange) in which a difference
     begins, at most four. A finding is a fault if it matters which copy is used (_Effect), else a warning.
-    is_rounding(name, a, b): whether rounding explains the difference of an output between two runs.
+    is_rounding(name, pair): whether rounding explains the difference of an output between two runs.
 
     Returns none if why_not() gives a reason or the launch stops at PTX. Raises DiagnosticError if the kernel
     cannot be compiled again.
@@ -254,17 +254,17 @@ class _Effect:
 def _effect(watched: _Watched, plain, say, is_rounding) -> _Effect:
     """Runs the launch with all copies set to the first holder's and to the last holder's."""
     launch, limit = watched.launch, max(60.0, _ENDLESS * plain.seconds)
-    arrays = [plain.arrays]
+    runs = [plain]
     for which in ("first", "last"):
         say(f"{launch.name}: ptx, every copy as the {which} holder has it")
         run = watched.run(f"copies {which}", which, timeout=limit)
         if run.trap:
             return _Effect({}, f"with the {which} holder's copies the launch stops: {run.trap}")
-        arrays.append(run.arrays)
+        runs.append(run)
     outputs: dict = {}
     reasons = []
-    for name, own in arrays[0].items():
-        first, last = arrays[1][name], arrays[2][name]
+    for name in dict.fromkeys(name for run in runs[1:] for name in plain.differing(run)):
+        own, first, last = (run.arrays[name] for run in runs)
         pairs = [difference(a, b) for a, b in ((own, first), (own, last), (first, last))]
         differs = pairs[0].where | pairs[1].where | pairs[2].where
         if not differs.any():
@@ -273,7 +273,7 @@ def _effect(watched: _Watched, plain, say, is_rounding) -> _Effect:
         outputs[name] = {"elements": int(differs.sum()), "of": int(differs.size), "max_error": error}
         if split := _split(first, own):
             reasons.append(f"'{name}' holds one value several times, and not alike: {split}")
-        elif not all(is_rounding(name, own, other) for other in (first, last)):
+        elif not all(is_rounding(name, plain.pairs(run)[name]) for run in runs[1:]):
             reasons.append(f"'{name}' differs by more than rounding explains")
     return _Effect(outputs, why=" and ".join(reasons))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
+from collections.abc import Mapping
 
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
@@ -21,12 +22,19 @@ from triton_runner._case.results import Bits, Judged, NotRun, Ran
 from triton_runner._compiler import failures
 from triton_runner._lockstep import lockstep
 from triton_runner._memory import difference as distance
+from triton_runner._memory.contents import Pair
 from triton_runner._pipeline import stages
 from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
 # PTX does not say what they look at.
 _MLIR_ONLY = {"nanload", "hints"}
+# The checks that report a kind of trap.
+_REPORTS = {
+    "not a number": ("nan", "inf", "nanload"), "uninitialized value": ("uninit",), "data race": ("race",),
+    "division by zero": ("zerodiv",), "false hint": ("hints",), "integer overflow": ("overflow",),
+    "hazard": ("hazard",),
+}  # fmt: skip
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
 _ROUNDINGS = (range(1, 4), range(4, 12))  # seeds of perturbed runs: more where the first do not explain it
@@ -104,16 +112,22 @@ class Judging:
 
     def _written(self) -> list[str]:
         """The arguments that hold something else after a run."""
-        first = self.launch.arguments.arrays(self.launch.arguments.saved)
-        runs = [*self.plain.values()]
-        return [n for n, a in first.items() if any(run.arrays[n].tobytes() != a.tobytes() for run in runs)]
+        return list(dict.fromkeys(name for run in self.plain.values() for name in run.contents.hashes))
 
     # --- runs
+
+    @property
+    def _least(self) -> int:
+        """How many runs there are if nothing is found."""
+        return sum(2 + len(_SEEDS) + (level != "ttir") * len(_TIMINGS) for level in self.levels)
 
     def run(self, level: str, how: str = "", **settings) -> Outcome | None:
         """Runs the launch and records the run. None: it cannot be run in this way."""
         how = how or called(**settings)
-        self.say(f"{self.launch.name}: {level or 'on the GPU'}, {how}")
+        number = len(self.runs) + 1
+        self.say(
+            f"{self.launch.name}: run {number} of {max(number, self._least)}: {level or 'on the GPU'}, {how}"
+        )
         try:
             run = self.launch.run(level, how, **{"checks": "", **settings})
         except DiagnosticError as error:
@@ -123,7 +137,8 @@ class Judging:
         return run
 
     def cannot(self, level: str, how: str, error) -> None:
-        why = "\n".join(failures.explained(error)) if isinstance(error, DiagnosticError) else str(error)
+        told = failures.explained(error) if isinstance(error, DiagnosticError) else []
+        why = "\n".join(told) or getattr(error, "message", "") or str(error)
         self.not_run.append(NotRun(level, how, why))
 
     def ended(self, level: str, **settings) -> Outcome | None:
@@ -133,6 +148,16 @@ class Judging:
             return run
         self.findings.trap("trap", run)
         return None
+
+    def _grades(self, level: str, how: str) -> bool:
+        """Whether experiments that say how much a finding matters can still change the verdict. Those that
+        are left out are named in it."""
+        if self.findings.strict or not self.findings.is_decided():
+            return True
+        left_out = NotRun(level, how, "the launch is wrong already; --strict makes all experiments")
+        if left_out not in self.not_run:
+            self.not_run.append(left_out)
+        return False
 
     def slowest(self, level: str) -> float:
         """The seconds of the slowest run at a level so far."""
@@ -159,37 +184,49 @@ class Judging:
                     if not difference.bits_equal:
                         _, _, levels = changed.setdefault(difference.argument, (difference, run.how, []))
                         levels += [level] * (level not in levels)
-                self.noise.add(plain.arrays, run.arrays)
+                self._add_noise(plain, run)
         lines = atomics.lines(self.launch) if changed else []
         for difference, how, levels in changed.values():
             self.findings.order(difference, levels, how, lines)
 
     def all_checks(self) -> None:
-        """Runs all checks at once. If that stops, runs each check alone, because a report ends a run."""
+        """Runs all checks at once. A report ends a run: its check runs alone, and the others go on
+        together."""
         for level in self.plain:
-            chosen = [check for check in self.checks if looks(check, level)]
-            run = self.run(level, checks=",".join(chosen)) if chosen else None
-            if run is not None and run.trap is not None:
-                for check in chosen:
-                    self._one_check(level, check)
+            chosen, alone = [check for check in self.checks if looks(check, level)], set()
+            while left := [check for check in chosen if check not in alone]:
+                run = self.run(level, checks=",".join(left))
+                if run is None or run.trap is None:
+                    break
+                alone.update(_REPORTS.get(run.trap.kind, ()) if len(left) > 1 else left)
+                if not alone.intersection(left):
+                    alone.update(left)
+            # First those that decide the verdict.
+            for check in sorted(
+                alone.intersection(chosen), key=lambda c: (c in reach.CHECKS, chosen.index(c))
+            ):
+                self._one_check(level, check)
         self.findings.settle([level for level in self.plain if level != "cubin"])
 
     def _one_check(self, level: str, check: str) -> None:
+        why = ""
         if check in reach.CHECKS:
-            for report in reach.reports(self, level, check):
-                self.findings.report(check, level, report)
-            return
+            if self._grades(level, f"what depends on the values that {check} reports"):
+                for report in reach.reports(self, level, check):
+                    self.findings.report(check, level, report)
+                return
+            why = f"whether an output depends on it was not tried{severity.DECIDED}"
         run = self.run(level, checks=check)
         if run is None or run.trap is None:
             return
         if check == "race" and level == "ptx" and copies.explains(self.launch, run.trap):
             return  # what copies.findings() reports
         is_compilers = level == "ptx" and MISSING_FENCE in run.trap.message and "ttgir" in self.plain
-        self.findings.trap(check, run, _COMPILERS_FENCE if is_compilers else "")
+        self.findings.trap(check, run, _COMPILERS_FENCE if is_compilers else why)
 
     def copies_of_values(self) -> None:
         """Compares the copies of one element that different threads hold."""
-        if "race" not in self.checks or "ptx" not in self.plain:
+        if "race" not in self.checks or "ptx" not in self.plain or not self._grades("ptx", "copies"):
             return
         try:
             for finding in copies.findings(self.launch, self.say, self._is_rounding):
@@ -226,6 +263,7 @@ class Judging:
     # --- between levels
 
     def between_levels(self) -> None:
+        is_decided = self.findings.is_decided() and not self.findings.strict
         for above, level in itertools.pairwise(self.plain):
             a, b = self.plain[above], self.plain[level]
             exact = {above, level} == set(MLIR)
@@ -237,7 +275,7 @@ class Judging:
                 a = hardware
                 differences = _differences(self.noise, a, b, exact)
             unusual = {one.argument for one in differences if not one.agrees}
-            while not all(one.agrees for one in differences) and self._perturb():
+            while not all(one.agrees for one in differences) and not is_decided and self._perturb():
                 differences = _differences(self.noise, a, b, exact)
             for one in differences:
                 self.bits.append(dataclasses.replace(one, levels=[above, level]))
@@ -245,7 +283,11 @@ class Judging:
                     self.findings.tail(one, b)
                 elif not one.agrees:
                     message = f"{level} gives another result than {above}"
-                    if self.findings.difference("levels", one, b, message):
+                    is_new = self.findings.difference("levels", one, b, message)
+                    if is_new and is_decided:
+                        self._grades(level, "how far rounding moves it, and where it begins")
+                        self.findings.ungraded("whether rounding explains it was not tried")
+                    elif is_new:
                         self._diverged(above, level)
                 elif one.argument in unusual and not self.findings.is_ordered(one.argument):
                     message = f"{level} gives another result than {above}, as far as rounding moves it,"
@@ -257,15 +299,12 @@ class Judging:
         if not self.launch.target.startswith("cuda:"):
             return above
         run = self.run("ttgir", numerics="hardware")
-        if run is None or run.trap or run.arrays.keys() != below.arrays.keys():
-            return above
-        same = all(array.tobytes() == below.arrays[name].tobytes() for name, array in run.arrays.items())
-        return run if same else above
+        return above if run is None or run.trap or run.differing(below) else run
 
     def _rounded(self, exact: Outcome, hardware: Outcome) -> None:
         """Notes the outputs that the hardware rounds further from the exact ones than rounding in f32 can."""
         product = rounding.product_of_fp8(self.launch.texts["ttgir"])
-        for one in self._beside(exact.arrays, hardware):
+        for one in self._beside({name: exact.arrays[name] for name in exact.differing(hardware)}, hardware):
             if not one.agrees:
                 size = distance.difference(exact.arrays[one.argument], hardware.arrays[one.argument]).size
                 advice = rounding.ADVICE if product is not None else ""
@@ -286,16 +325,18 @@ class Judging:
         a, b = other.plain[level], self.plain[level]
         return self._beside(a.arrays, b) if a.arrays.keys() == b.arrays.keys() else []
 
-    def _beside(self, arrays: dict, run: Outcome) -> list[Bits]:
+    def _beside(self, arrays: Mapping, run: Outcome) -> list[Bits]:
         """How arguments that should hold `arrays` differ from those after a run."""
-
-        def differences() -> list[Bits]:
-            return [self.noise.compare(name, x, run.arrays[name], False) for name, x in arrays.items()]
-
-        found = differences()
+        pairs = {name: Pair.of_arrays(array, run.arrays[name]) for name, array in arrays.items()}
+        found = _compared(self.noise, pairs, False)
         while not all(one.agrees for one in found) and self._perturb():
-            found = differences()
+            found = _compared(self.noise, pairs, False)
         return found
+
+    def hold(self) -> None:
+        """Makes the outputs, for compared_with(): the memory of the launch is about to change."""
+        for run in self.plain.values():
+            dict(run.arrays)
 
     def _is_tail(self, name: str, above: Outcome) -> bool:
         """Whether PTX agrees with the level above if TMA stores end at the end of the tensor."""
@@ -304,12 +345,16 @@ class Judging:
         run = self.run("ptx", "stores of TMA that end with the tensor", exact_tails=True)
         if run is None or run.trap:
             return False
-        return self.noise.compare(name, above.arrays[name], run.arrays[name], False).agrees
+        return self.noise.compare(name, above.pairs(run)[name], False).agrees
 
-    def _is_rounding(self, name: str, x, y) -> bool:
-        while not (explained := self.noise.is_rounding(name, x, y)) and self._perturb():
+    def _is_rounding(self, name: str, pair: Pair) -> bool:
+        while not (explained := self.noise.is_rounding(name, pair)) and self._perturb():
             pass
         return explained
+
+    def _add_noise(self, plain: Outcome, run: Outcome) -> None:
+        for name, pair in plain.pairs(run).items():
+            self.noise.add(name, pair)
 
     def _perturb(self) -> bool:
         """Makes a few more runs with other roundings. False: none are left."""
@@ -319,7 +364,7 @@ class Judging:
         for seed in _ROUNDINGS[self._perturbed]:
             run = self.run(level, perturb=seed)
             if run is not None and run.trap is None:
-                self.noise.add(self.plain[level].arrays, run.arrays)
+                self._add_noise(self.plain[level], run)
         self._perturbed += 1
         return True
 
@@ -340,7 +385,11 @@ class Judging:
 
 def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits]:
     """The differences of each argument between two runs."""
-    return [noise.compare(name, x, b.arrays[name], exact) for name, x in a.arrays.items()]
+    return _compared(noise, a.pairs(b), exact)
+
+
+def _compared(noise: Noise, pairs: dict[str, Pair], exact: bool) -> list[Bits]:
+    return [noise.compare(name, pair, exact) for name, pair in pairs.items()]
 
 
 def judge(

@@ -9,33 +9,58 @@ experiments show. If no experiment can be run, the tolerances of the element typ
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import ml_dtypes
 import numpy
 
 from triton_runner._case.results import Bits
+from triton_runner._memory.contents import Pair
 from triton_runner._memory.difference import Difference, difference, tolerance
 from triton_runner._memory.files import kind_of
 
 _FACTOR = 4.0  # an unperturbed run may differ by this many times the largest movement
 _JUMP = 32.0  # an element that moves by this many times the usual movement was decided differently
 _TINY = 1e-37  # below it GPUs may flush to 0
+_SAMPLE = 1 << 16  # movements of a part, from which the usual one is estimated
 
 
-@dataclasses.dataclass
 class Movement:
     """The largest change that the experiments made to each element of one output (1 for changed elements that
-    are not numbers)."""
+    are not numbers), by the parts in which something changed."""
 
-    change: numpy.ndarray
+    def __init__(self, is_float: bool):
+        self._is_float = is_float
+        self.changes: dict[tuple, numpy.ndarray] = {}  # by the index of a part's first element
 
-    @property
-    def jumps(self) -> numpy.ndarray:
+    def add(self, start: tuple, change: numpy.ndarray) -> None:
+        known, change = self.changes.get(start), change.astype(_kept(change))
+        self.changes[start] = change if known is None else numpy.maximum(change, known)
+        self.__dict__.pop("_usual", None)
+        self.__dict__.pop("of_all", None)
+
+    @functools.cached_property
+    def _usual(self) -> float:
+        moved = [_sample(c[numpy.isfinite(c) & (c > 0)]) for c in self.changes.values()]
+        moved = numpy.concatenate(moved) if moved else numpy.zeros(0)
+        return float(numpy.quantile(moved, 0.9)) if moved.size else 0.0
+
+    def jumps(self, change: numpy.ndarray) -> numpy.ndarray:
         """The elements that jumped, because something was decided differently: a comparison, a rounding to an
         integer, or the slot that an atomic assigns."""
-        moved = self.change[numpy.isfinite(self.change) & (self.change > 0)]
-        usual = float(numpy.quantile(moved, 0.9)) if moved.size else 0.0
-        return self.change > _JUMP * usual if usual else ~numpy.isfinite(self.change)
+        if not self._is_float:
+            return change > 0
+        return change > _JUMP * self._usual if self._usual else ~numpy.isfinite(change)
+
+    @functools.cached_property
+    def of_all(self) -> tuple[float, int]:
+        """(the largest change of those that did not jump, how many jumped)."""
+        widest, jumped = 0.0, 0
+        for change in self.changes.values():
+            jumps = self.jumps(change)
+            widest = max(widest, float(numpy.max(change, initial=0.0, where=~jumps)))
+            jumped += int(jumps.sum())
+        return widest, jumped
 
 
 class Noise:
@@ -44,61 +69,101 @@ class Noise:
     def __init__(self):
         self._movements: dict[str, Movement] = {}
 
-    def add(self, base: dict, other: dict) -> None:
-        """Adds another run of the same text. base: the usual outputs; other: those of the run."""
-        for name, array in base.items():
-            change = _change(difference(array, other[name]))
-            movement = self._movements.get(name)
-            self._movements[name] = Movement(
-                change if movement is None else numpy.maximum(change, movement.change)
-            )
+    def add(self, name: str, pair: Pair) -> None:
+        """Adds an output of another run of the same text. pair: as it usually is, and as that run left it."""
+        movement = self._movements.setdefault(name, Movement(_is_float(pair)))
+        for start, x, y in pair.differing():
+            movement.add(start, _change(difference(x, y)))
 
-    def is_rounding(self, name: str, x: numpy.ndarray, y: numpy.ndarray) -> bool:
+    def is_rounding(self, name: str, pair: Pair) -> bool:
         """Whether rounding alone, without other decisions, explains the difference of an output in two
         runs."""
-        distance = difference(x, y)
-        return bool((_change(distance) <= self._allowed(name, distance, False, decisions=False)[0]).all())
+        room = self._room(name, pair, False, decisions=False)
+        return all((_change(difference(x, y)) <= room.of(start, x)).all() for start, x, y in pair.differing())
 
-    def compare(self, name: str, x: numpy.ndarray, y: numpy.ndarray, exact: bool) -> Bits:
+    def compare(self, name: str, pair: Pair, exact: bool) -> Bits:
         """Compares an output of two runs. exact: both runs add in the same order, so that the tolerances of
         types do not apply."""
-        if x.tobytes() == y.tobytes():
+        elements = beyond = 0
+        largest = widest = 0.0
+        first: dict[bool, tuple] = {}  # (index, both numbers), by whether it is beyond what is allowed
+        room = None
+        for start, x, y in pair.differing():
+            room = room or self._room(name, pair, exact)
+            found = difference(x, y)
+            change, allowed = _change(found), room.of(start, x)
+            outside = found.where & ~(change <= allowed)
+            elements, beyond = elements + found.elements, beyond + int(outside.sum())
+            largest = max(largest, float(numpy.max(change, initial=0.0, where=found.where)))
+            widest = max(widest, float(numpy.max(allowed, initial=0.0, where=numpy.isfinite(allowed))))
+            for is_beyond, where in ((False, found.where), (True, outside)):
+                one = dataclasses.replace(found, where=where)
+                if one and (is_beyond not in first or _at(start, one) < first[is_beyond][0]):
+                    first[is_beyond] = _at(start, one), [number(n) for n in one.numbers]
+        if room is None:
             return Bits(name, True, True, 0)
-        found = difference(x, y)
-        change = _change(found)
-        allowed, spare = self._allowed(name, found, exact)
-        beyond = found.where & ~(change <= allowed)
-        agrees = int(beyond.sum()) <= spare
-        shown = found if agrees or not beyond.any() else dataclasses.replace(found, where=beyond)
-        finite = allowed[numpy.isfinite(allowed)]
-        return Bits(
-            name, False, agrees, found.elements, found.of,
-            number(float(numpy.max(change, initial=0, where=found.where))), float(finite.max(initial=0.0)),
-            list(shown.element), [number(n) for n in shown.numbers] if shown else None,
-        )  # fmt: skip
+        agrees = beyond <= room.spare
+        element, numbers = first.get(bool(beyond) and not agrees) or ((), None)
+        return Bits(name, False, agrees, elements, pair.size, number(largest), widest, list(element), numbers)
 
-    def _allowed(
-        self, name: str, found: Difference, exact: bool, decisions: bool = True
-    ) -> tuple[numpy.ndarray, int]:
-        """(allowed difference of each element, number of elements that may differ by more). decisions:
-        whether elements that were decided differently in an experiment may differ."""
-        x = found.want
-        is_float = x.dtype.kind not in "iub"
-        room = numpy.zeros(x.shape)
-        if is_float and not exact:
-            room = room + tolerance(kind_of(x.dtype)) * found.largest + _step(x)
+    def _room(self, name: str, pair: Pair, exact: bool, decisions: bool = True) -> _Room:
         movement = self._movements.get(name)
-        if movement is None:
-            return room, 0
-        jumps = movement.jumps if is_float else movement.change > 0
-        steady = movement.change[~jumps]
-        widest = float(steady.max()) if steady.size else 0.0
-        if is_float and widest:
-            room = numpy.maximum(room, _FACTOR * widest + _step(x) + _TINY)
-        if not decisions:
-            return room, 0
+        relative = 0.0
+        if _is_float(pair) and not exact and (relative := tolerance(kind_of(pair.dtype))):
+            relative *= max(map(_largest, pair.whole()), default=0.0)
+        return _Room(movement, _is_float(pair), not exact, relative, decisions)
+
+
+class _Room:
+    """How far the elements of an output may differ. decisions: whether those that were decided differently in
+    an experiment may differ by any amount; spare: how many others may differ by more."""
+
+    def __init__(
+        self, movement: Movement | None, is_float: bool, steps: bool, relative: float, decisions: bool
+    ):
+        self._movement, self._is_float, self._steps, self._relative = movement, is_float, steps, relative
+        self._decisions = decisions
+        self._widest, jumped = movement.of_all if movement is not None else (0.0, 0)
         # What was decided otherwise here may be so elsewhere, and about as often.
-        return numpy.where(jumps, numpy.inf, room), 2 * int(jumps.sum())
+        self.spare = 2 * jumped if decisions else 0
+
+    def of(self, start: tuple, x: numpy.ndarray) -> numpy.ndarray:
+        """The difference that each element of a part may have."""
+        room = numpy.zeros(x.shape)
+        if self._is_float and self._steps:
+            room = room + self._relative + _step(x)
+        if self._is_float and self._widest:
+            room = numpy.maximum(room, _FACTOR * self._widest + _step(x) + _TINY)
+        change = self._movement.changes.get(start) if self._movement is not None else None
+        if change is None or not self._decisions:
+            return room
+        return numpy.where(self._movement.jumps(change), numpy.inf, room)
+
+
+def _is_float(pair: Pair) -> bool:
+    return pair.dtype.kind not in "iub"
+
+
+def _kept(change: numpy.ndarray) -> type:
+    """The type in which a movement is kept: half the room is enough for what is compared after a factor."""
+    small = numpy.isinf(change) | (change < 3e38) & ((change > 1e-37) | (change == 0))
+    return numpy.float32 if small.all() else numpy.float64
+
+
+def _sample(values: numpy.ndarray) -> numpy.ndarray:
+    """Values for a quantile: all, or every so many."""
+    return values[:: values.size // _SAMPLE + 1]
+
+
+def _largest(x: numpy.ndarray) -> float:
+    """The largest finite magnitude."""
+    magnitudes = numpy.abs(x.astype(numpy.float64))
+    return float(numpy.max(magnitudes, initial=0.0, where=numpy.isfinite(magnitudes)))
+
+
+def _at(start: tuple, found: Difference) -> tuple:
+    """The index of the first element of a part that differs, in the whole output."""
+    return tuple(a + b for a, b in zip(start, found.element, strict=True))
 
 
 def _change(difference: Difference) -> numpy.ndarray:

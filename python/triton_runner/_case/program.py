@@ -14,10 +14,12 @@ from triton_runner import _settings
 from triton_runner._case import comparisons, overlap, severity, unwritten
 from triton_runner._case.results import Judged, Left
 from triton_runner._case.verdict import Judge, Program, Verdict
+from triton_runner._compiler import failures
 from triton_runner._launch import launchers
 from triton_runner._launch.launchers import Call, axes_of, observing
 from triton_runner._memory import uninit
 from triton_runner._memory.tracking import track_empty
+from triton_runner._pipeline import stages
 from triton_runner._pretend import running
 
 # Functions that launch a kernel only to time it, by module: autotuners choose by that, and the launch with
@@ -118,10 +120,12 @@ class Judging:
         report errors that the engines do not know. Its own launches run in a fixed order too, because later
         launches use their results."""
         with (
-            tracking(self._how.checks), self._comparisons.watching(), observing(self._see),
+            stages.apart(), tracking(self._how.checks), self._comparisons.watching(), observing(self._see),
             _settings.using(threads=1),
         ):  # fmt: skip
-            ended = running.ended(program, list(arguments), is_module, pretend_cuda)
+            ended = running.ended(
+                program, list(arguments), is_module, pretend_cuda, explained=failures.explained
+            )
             found = uninit.finish()
         self._selection.judged = unwritten.added(self._selection.judged, found, self._how.strict)
         return self.verdict(Program(program, ended))

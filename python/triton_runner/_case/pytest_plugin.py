@@ -21,8 +21,10 @@ from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.typed import as_json, of_json
 from triton_runner._case import ci_checks, comparisons, judge, program, unwritten
 from triton_runner._case.results import Judged
+from triton_runner._compiler import failures
 from triton_runner._launch.launchers import observing
 from triton_runner._memory import uninit
+from triton_runner._pipeline import stages
 from triton_runner._pretend import running
 from triton_runner._settings import devices
 from triton_runner._worker import llvm_passes
@@ -162,6 +164,7 @@ class Plugin:
         if file := self._options.triton_sarif:
             check_output(file)
         self._held.enter_context(program.tracking(self._checks))
+        self._held.enter_context(stages.apart())
         running.prepare(self._options.triton_pretend_cuda)
         self._held.enter_context(observing(self._see))
 
@@ -245,6 +248,8 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item, call):
         report = yield
+        if report.failed and call.excinfo and (lines := failures.explained(call.excinfo.value)):
+            report.longrepr = "\n".join(lines)  # a kernel was not compiled: no traceback says more
         if call.when == "teardown" and self._test is not None:
             setattr(report, _KEY, as_json(self._test.seen()))
             self._test = None

@@ -75,5 +75,5 @@ class _Experiment:
 def _effect(plain, run, number: float) -> str:
     if run.trap is not None:
         return f"with {number:g} in its place the launch ends in a trap: {run.trap.kind}"
-    names = [n for n, a in plain.arrays.items() if a.tobytes() != run.arrays[n].tobytes()]
+    names = run.differing(plain)
     return f"with {number:g} in its place {', '.join(map(repr, names))} holds something else" if names else ""

@@ -5,7 +5,6 @@ The JSON of these is a format of its own (SCHEMA, doc/reference/cases.md)."""
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 
 from triton_runner._artifact.relaunch import Outcome
 from triton_runner._base.levels import LEVELS, levels_of
@@ -94,7 +93,7 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
-    """A run. outputs: a hash of each argument."""
+    """A run. outputs: a hash of each argument that it changed."""
 
     level: str
     how: str
@@ -104,8 +103,8 @@ class Ran:
 
     @classmethod
     def of(cls, run: Outcome) -> Ran:
-        hashes = {n: hashlib.sha256(a.tobytes()).hexdigest()[:16] for n, a in run.arrays.items()}
-        return cls(run.level, run.how, round(run.seconds, 4), hashes, str(run.trap) if run.trap else None)
+        hashes, trap = run.contents.hashes, str(run.trap) if run.trap else None
+        return cls(run.level, run.how, round(run.seconds, 4), hashes, trap)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,7 @@ from triton_runner._case.results import NONDETERMINISTIC, Bits, Finding
 _MAY_BE_MEANT = {"inf", "nanload", "hints"}
 # A program may want these in its outputs, if its own check of them passes.
 _MAY_BE_WANTED = {"nan", "zerodiv"}
+DECIDED = ", as the launch is wrong already"
 _PLACE = ("file", "line", "column", "op", "program", "element", "iterations", "argument", "place", "notes")
 
 
@@ -22,11 +23,19 @@ class Findings(list):
 
     def __init__(self, strict: bool):
         super().__init__()
-        self._strict = strict
+        self.strict = strict
         self._reports: dict[tuple, tuple] = {}  # (its number, its reports by level), until settle()
 
+    def is_decided(self) -> bool:
+        """Whether the launch is wrong whatever else is found: also where the program's own check passes."""
+        unsettled = {number for number, _ in self._reports.values()}
+        return any(
+            finding.is_fault and finding.check not in _MAY_BE_WANTED and number not in unsettled
+            for number, finding in enumerate(self)
+        )
+
     def add(self, finding: Finding) -> None:
-        if self._strict and finding.kind != NONDETERMINISTIC:
+        if self.strict and finding.kind != NONDETERMINISTIC:
             finding = dataclasses.replace(finding, severity="fault")
         self.append(finding)
 
@@ -84,7 +93,7 @@ class Findings(list):
             else:
                 self[number] = self[number].saying(reached.why, reaches=reached.why)
                 continue
-            self[number] = self[number].warned(why, self._strict)
+            self[number] = self[number].warned(why, self.strict)
         self._reports.clear()
 
     # --- differences
@@ -100,6 +109,10 @@ class Findings(list):
                 lines=lines, file=lines[0]["file"], line=lines[0]["line"],
             )  # fmt: skip
         self.add(finding)
+
+    def ungraded(self, why: str) -> None:
+        """Makes the last finding a warning, of which nothing more was found out."""
+        self[-1] = self[-1].warned(why + DECIDED)
 
     def is_ordered(self, argument: str) -> bool:
         """Whether the order of atomics decides an argument."""
@@ -131,7 +144,7 @@ class Findings(list):
         why = (
             "TMA writes whole chunks of 16 bytes (triton#11583); with stores that end there the levels agree"
         )
-        self[-1] = self[-1].warned(why, self._strict)
+        self[-1] = self[-1].warned(why, self.strict)
 
     def cost(self, cost) -> None:
         """Adds what the launch is sure to lose time to: a warning, with `strict` too, because it is right."""

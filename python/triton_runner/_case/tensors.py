@@ -4,14 +4,17 @@ generator with the hash of the original bytes."""
 from __future__ import annotations
 
 import hashlib
+import math
 
 import numpy
 
 from triton_runner._base.errors import fail
 from triton_runner._memory.arguments import Arguments, View, aligned
+from triton_runner._memory.difference import same_bits
 from triton_runner._memory.files import DTYPES, from_safetensors, numpy_named, to_safetensors
 
 _ALIGNMENT = 64
+_PIECE = 1 << 20  # elements
 
 
 def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, numpy.ndarray], list[str]]:
@@ -21,19 +24,19 @@ def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, n
     small ones first; the rest is drawn again with the mean and deviation of what was there.
     """
     described, stored, notes = [], {}, []
-    left = max_bytes
-    order = sorted(range(len(arguments.saved)), key=lambda i: arguments.saved[i].nbytes)
+    left, first = max_bytes, arguments.first
+    order = sorted(range(len(first.base)), key=lambda i: first.base[i].nbytes)
     by_number: dict[int, dict] = {}
     for number in order:
-        data = arguments.saved[number]
+        data = first.block(number)
         name, view = next(pair for pair in arguments.views.items() if pair[1].block == number)
         block = {
             "bytes": int(data.nbytes),
             "align": arguments.address(number) % _ALIGNMENT,
-            "sha256": hashlib.sha256(data.tobytes()).hexdigest(),
+            "sha256": hashlib.sha256(data).hexdigest(),
         }
         typed = _typed(data, view)
-        if data.nbytes and (typed == typed[:1]).all() and typed[:1].tobytes() * len(typed) == data.tobytes():
+        if data.nbytes and same_bits(typed, typed[:1]).all():
             block["generator"] = {"kind": "repeat", "hex": typed[:1].tobytes().hex()}
         elif data.nbytes <= left:
             left -= data.nbytes
@@ -46,7 +49,7 @@ def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, n
                 "are drawn again"
             )
         by_number[number] = block
-    described = [by_number[number] for number in range(len(arguments.saved))]
+    described = [by_number[number] for number in range(len(first.base))]
     return described, stored, notes
 
 
@@ -58,10 +61,21 @@ def _typed(data: numpy.ndarray, view: View) -> numpy.ndarray:
 def _drawn(typed: numpy.ndarray, view: View) -> dict:
     if typed.dtype.kind in "iub":
         return {"kind": "integers", "dtype": view.dtype, "low": int(typed.min()), "high": int(typed.max())}
-    finite = typed.astype("float64")
-    finite = finite[numpy.isfinite(finite)]
-    mean, deviation = (float(finite.mean()), float(finite.std())) if finite.size else (0.0, 0.0)
+    count, mean, squares = 0, 0.0, 0.0  # squares: of the distances from the mean
+    for at in range(0, typed.size, _PIECE):
+        finite = typed[at : at + _PIECE].astype("float64")
+        finite = finite[numpy.isfinite(finite)]
+        if finite.size:
+            step, total = float(finite.mean()) - mean, count + finite.size
+            squares += float(finite.var()) * finite.size + step * step * count * finite.size / total
+            mean, count = mean + step * finite.size / total, total
+    deviation = math.sqrt(squares / count) if count else 0.0
     return {"kind": "normal", "dtype": view.dtype, "mean": mean, "deviation": deviation}
+
+
+def drawn(blocks: list[dict]) -> bool:
+    """Whether numbers of the arguments are drawn again, of a case with these blocks."""
+    return any(block.get("generator", {}).get("kind") not in (None, "repeat") for block in blocks)
 
 
 def made(blocks: list[dict], arrays: dict, limit: int) -> list[numpy.ndarray]:

@@ -52,7 +52,7 @@ class Program:
     def failed(self) -> bool:
         """Whether it ended by itself with another status than 0."""
         stopped = self.ended.how == "killed" and self.ended.message not in _CRASHES
-        return bool(self.ended.status) and self.ended.how != "interrupted" and not stopped
+        return bool(self.ended.status) and self.ended.how not in ("interrupted", "uncompiled") and not stopped
 
     @property
     def is_expectation(self) -> bool:
@@ -69,6 +69,10 @@ class Program:
             first = (it.message or "").strip().partition("\n")[0]
             what = "assertion failed" if it.error == "AssertionError" else f"own {it.error} ended it"
             return [f"the program's {what}{place}{': ' + first if first else ''}", *shown]
+        if it.how == "uncompiled":
+            return [f"cannot be judged: {it.message}"]
+        if it.how == "refused":
+            return [f"{it.message}{place}", *shown]
         if it.how == "exited" and it.status:
             return [f"the program itself ended with status {it.status}{place}", *shown]
         if it.how == "left":
@@ -109,8 +113,8 @@ class Verdict:
         verdicts = [judgement.verdict for judgement in judged]
         if self.left.unfinished or (program is not None and program.ended.status and not program.failed):
             verdicts.append("unknown")
-        elif program is not None and program.failed and judged:  # without a launch no kernel was at fault
-            verdicts.append("wrong")
+        elif program is not None and program.failed and (judged or program.ended.how == "refused"):
+            verdicts.append("wrong")  # else, without a launch, no kernel was at fault
         self.verdict = worst(verdicts)
         self.compared = min((one.compared for one in judged), key=COMPARED.index, default="none")
 

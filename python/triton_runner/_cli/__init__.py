@@ -2,7 +2,7 @@
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
 assemble, map, report, profile, tune.
 
-Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
+Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input, 130 when it was interrupted.
 """
 
 from __future__ import annotations
@@ -84,6 +84,9 @@ class _Group(help.Group):
             place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             click.echo(f"error: {place}{error.strerror or error}", err=True)
             context.exit(2)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            context.exit(130)
         context.exit(int(status or 0))
 
 
@@ -206,6 +209,7 @@ def _fault_status() -> int:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program, arguments, **settings):
     """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
+    from triton_runner._compiler import failures
     from triton_runner._pretend import running
 
     if ghost and not pretend_cuda:
@@ -220,7 +224,9 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
-    status = running.run_program(program, list(arguments), is_module, pretend_cuda, traceback, look)
+    status = running.run_program(
+        program, list(arguments), is_module, pretend_cuda, traceback, look, explained=failures.explained
+    )
     return _fault_status() or status
 
 

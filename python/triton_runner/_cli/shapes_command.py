@@ -20,7 +20,7 @@ _OPTIONS = (
         default="",
         help="FILE:FUNCTION that does what the kernel does; with --shapes: that gives the same.",
     ),
-    click.option("--dims", multiple=True, help="With --shapes: M=0..5000, N=64,128, 'x=f32[M, N]'."),
+    click.option("--dims", multiple=True, help="With --shapes: M=0..5000, N=64,128, 'x=f32[M, N]', x=inout."),
     click.option("--vary", default="", help="With --shapes: of sizes,layouts,values,dtypes,huge."),
     click.option(
         "--cases",

@@ -174,6 +174,26 @@ class Options:
     @debugger.setter
     def debugger(self, arg: probe.Debugger | None, /) -> None: ...
 
+class UndoLog:
+    """
+    What is written to blocks of memory, (address, bytes), from now on until end().
+    """
+
+    def __init__(self, blocks: Sequence[tuple[int, int]]) -> None: ...
+
+    def changed(self) -> list[tuple[int, int]]:
+        """
+        (address, bytes) of the pages that are not as they were in the beginning, in order.
+        """
+
+    def read(self, address: int, bytes: int) -> bytes:
+        """What was there in the beginning."""
+
+    def put_back(self) -> None:
+        """Makes all of it as it was then."""
+
+    def end(self) -> None: ...
+
 class Param:
     """
     A parameter of a kernel: name, kind and type as the artifact spells them.

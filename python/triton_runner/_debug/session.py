@@ -417,7 +417,7 @@ class Session(Back, Focus):
         if self.kernel and self.kernel != call.name:
             self.passed.append(call.name)
             return go()
-        again = relaunch.of_call(call, keep=False)
+        again = relaunch.of_call(call)
         self.launches.append(call.name)
         constants = launchers.constants_of(getattr(call.kernel, "src", None))
         self.constants = {name: getattr(value, "value", value) for name, value in constants.items()}

@@ -46,10 +46,8 @@ def _run_case(case) -> int:
     if level not in case.subject.levels:
         raise fail(f"{case.path} has no level {level}", f"its levels: {', '.join(case.subject.levels)}")
     kernel = case.subject.kernel(level)
-    try:
+    with case.subject.arguments.kept():
         kernel.launch(case.grid, case.subject.arguments.named)
-    finally:
-        case.subject.arguments.put_back()
     return 0
 
 

@@ -24,7 +24,7 @@ class Copies:
     """A launch's arguments, and copies of them, of which the plain kernel makes what it does."""
 
     def __init__(self, named: list):
-        self.own = Arguments([pair for pair in named if has_memory(pair[1])], keep=False)
+        self.own = Arguments([pair for pair in named if has_memory(pair[1])])
         self.taken = 0 < self.own.nbytes <= _COMPARED
         self._copies = self.own.copied() if self.taken else self.own
         self.named = dict(named) | dict(self._copies.named)

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy
 
-from triton_runner._artifact.relaunch import Relaunch
+from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR, ON_CPU, is_above
 from triton_runner._dump.dumping import dumping
@@ -240,7 +240,7 @@ class _Run:
     launch: Relaunch
     settings: dict
     dump: Dump | None = None
-    outputs: dict = dataclasses.field(default_factory=dict)
+    outcome: Outcome | None = None
     error: str | None = None
     text: str = ""
     flow: Flow | None = None
@@ -251,8 +251,14 @@ class _Run:
         """The kernel as it ran."""
         outcome = self.launch.run(self.level, self.name, device=self.device, record=record, **self.settings)
         self.error = str(outcome.trap).splitlines()[0] if outcome.trap else None
-        self.outputs = outcome.arrays
+        self.outcome = outcome
         return outcome.kernel
+
+    def differing(self, other: _Run) -> list[tuple]:
+        """(name, its array, the other's) of the arguments in which bits differ after two runs."""
+        a, b = self.outcome, other.outcome
+        names = a.differing(b) if a is not None and b is not None else ()
+        return [(name, a.arrays[name], b.arrays[name]) for name in names]
 
 
 def _recorded(run: _Run, before: list[_Run], plan: list, wanted: dict) -> _Run:
@@ -288,8 +294,8 @@ def _outputs(want: _Run, got: _Run, tolerance, than: str = "", exact: bool | Non
     both runs add in the same order."""
     exact = _exact(want, got) if exact is None else exact
     pairs = []
-    for name, array in want.outputs.items():
-        differs = difference(array, got.outputs[name], _allowed(kind_of(array.dtype), tolerance, exact))
+    for name, array, other in want.differing(got):
+        differs = difference(array, other, _allowed(kind_of(array.dtype), tolerance, exact))
         if differs:
             text = f"{differs}{than}, by at most {differs.max_error:.6g}"
             pairs.append(_output(got, name, text, differs.elements, differs.max_error))
@@ -345,7 +351,7 @@ def _compare(a, b, tolerance):
             break
     found.sort(key=lambda f: f[:3])
     if (by_place or b.level == "cubin") and found and a.flow is not None:
-        changed = b.error is not None or any(difference(x, b.outputs[n]) for n, x in a.outputs.items())
+        changed = b.error is not None or any(difference(x, y) for _, x, y in a.differing(b))
         found = _that_matter(found, a.flow, {v.name for group, _ in pairs for v in group}, changed)
     differences = [
         Divergence((a.name, va), (b.name, vb), i, *difference)

@@ -6,18 +6,22 @@ it shared.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import ctypes
 import dataclasses
+import functools
 import sys
+import weakref
 from collections.abc import Callable
 
 import numpy
 
 from triton_runner import _core
 from triton_runner._base.errors import fail
-from triton_runner._memory import registry, uninit
+from triton_runner._memory import contents, registry, uninit
 from triton_runner._memory.arrays import ArrayArgument, bytes_of
+from triton_runner._memory.contents import Contents, Pages
 from triton_runner._memory.files import DTYPES, kind_of, numpy_named
 from triton_runner._memory.ghost_memory import ghost_at
 
@@ -121,25 +125,103 @@ def has_memory(value) -> bool:
     return hasattr(value, "untyped_storage") or isinstance(value, (numpy.ndarray, ArrayArgument))
 
 
-class Arguments:
-    """The arguments of a launch, (name, value), and the blocks of memory that they lie in.
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Block:
+    """Memory that arguments lie in. owner: what keeps it alive."""
 
-    state() says what is in them, put_back() makes it so again; `first` is that of the beginning, where `keep`
-    is true. copied() gives the same arguments in memory of their own.
+    address: int
+    size: int
+    writable: bool
+    owner: object
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        return self.address, self.size
+
+    @property
+    def is_on_gpu(self) -> bool:
+        return getattr(getattr(self.owner, "device", None), "type", "cpu") != "cpu"  # NumPy's is a text
+
+    @property
+    def is_logged(self) -> bool:
+        """Whether a launch on the CPU can change it."""
+        return self.writable and not self.is_on_gpu
+
+    def holds(self, address: int) -> bool:
+        return self.address <= address < self.address + max(self.size, 1)
+
+    def overlaps(self, other: _Block) -> bool:
+        return self.holds(other.address) or other.holds(self.address)
+
+    def joined(self, other: _Block) -> _Block:
+        start = min(self.address, other.address)
+        end = max(self.address + self.size, other.address + other.size)
+        whole = [block.owner for block in (self, other) if block.extent == (start, end - start)]
+        owner = whole[0] if whole else [self.owner, other.owner]
+        return _Block(start, end - start, self.writable or other.writable, owner)
+
+    def bytes(self) -> numpy.ndarray:
+        """In place; of a GPU's a copy."""
+        return _bytes_on(self.owner) if self.is_on_gpu else _bytes_at(self.address, self.size)
+
+    def write(self, pages: Pages) -> None:
+        """Puts these bytes into it."""
+        if not pages.parts or not (self.writable or self.is_on_gpu):
+            return
+        if not self.is_on_gpu:
+            here = _bytes_at(self.address, self.size)
+            for start, data in pages.parts:
+                if not numpy.array_equal(part := here[start : start + data.nbytes], data):
+                    part[:] = data
+            return
+        data = pages.read(self.bytes(), 0, self.size)
+        if isinstance(self.owner, _core.device.Memory):
+            self.owner.write(data.tobytes())
+        else:
+            import torch
+
+            bytes_of(self.owner).copy_(torch.from_numpy(data))
+
+
+class Arguments:
+    """The arguments of a launch, (name, value), and the blocks of memory that they lie in. Blocks do not
+    overlap: arguments that share a byte share a block.
+
+    What the memory holds now is what it held at first, unless a launch was watched() or keep() was told first
+    contents. Inside of kept() a launch may change it.
     """
 
-    def __init__(self, named: list, keep: bool = True):
+    def __init__(self, named: list):
         self.named = list(named)
-        self.views: dict[str, View] = {}
-        self._blocks: list[tuple] = []  # (address, bytes, whether it can be written, owner)
-        for name, value in self.named:
-            array = value.base if is_descriptor(value) else value
-            if is_array(array):
-                self.views[name] = self._view(name, array)
-        self.first = self.state() if keep else ([], {})
+        self._blocks: list[_Block] = []
+        arrays = {name: value.base if is_descriptor(value) else value for name, value in self.named}
+        places = {name: (array, self._add(name, array)) for name, array in arrays.items() if is_array(array)}
+        order = [start for _, start in places.values()]
+        self._blocks.sort(key=lambda block: next(i for i, start in enumerate(order) if block.holds(start)))
+        self.views = {name: self._view(name, *place) for name, place in places.items()}
+        self._held: Contents | None = None  # what the blocks held at first, if that is not in place
+        self._known: weakref.WeakSet[Contents] = weakref.WeakSet()
 
-    def _view(self, name: str, value) -> View:
-        address, dtype = _address(value), _dtype(name, value)
+    def _add(self, name: str, value) -> int:
+        """Adds the memory of an argument to the blocks. Gives where it begins."""
+        start, size, writable, owner = _block_of(name, value, _address(value))
+        if ghost_at(start) is not None:
+            raise fail(
+                f"argument '{name}' is a ghost of {size / 2**30:,.1f} GiB, which cannot be kept and put back",
+                "what runs a launch several times needs real tensors; a launch under checks takes ghosts",
+            )
+        block = _Block(start, size, writable, owner)
+        apart = []
+        for other in self._blocks:
+            if other.overlaps(block):
+                block = other.joined(block)
+            else:
+                apart.append(other)
+        self._blocks = [*apart, block]
+        return start
+
+    def _view(self, name: str, value, start: int) -> View:
+        number = self._number(start)
         shape = tuple(int(n) for n in getattr(value, "shape", ()))
         if not shape:
             strides = ()
@@ -149,64 +231,138 @@ class Arguments:
             strides = tuple(n // value.itemsize for n in value.strides)
         else:
             strides = _dense(shape)
-        start, size, writable, owner = _block_of(name, value, address)
-        if ghost_at(start) is not None:
-            raise fail(
-                f"argument '{name}' is a ghost of {size / 2**30:,.1f} GiB, which cannot be kept and put back",
-                "what runs a launch several times needs real tensors; a launch under checks takes ghosts",
-            )
-        for number, (block, length, *_) in enumerate(self._blocks):
-            if block <= start and start + size <= block + length:
-                return View(number, address - block, dtype, shape, strides)
-        self._blocks.append((start, size, writable, owner))
-        return View(len(self._blocks) - 1, address - start, dtype, shape, strides)
+        offset = _address(value) - self._blocks[number].address
+        return View(number, offset, _dtype(name, value), shape, strides)
+
+    def _number(self, address: int) -> int:
+        """Of the block that holds an address."""
+        return next(i for i, block in enumerate(self._blocks) if block.holds(address))
+
+    @property
+    def first(self) -> Contents:
+        """What the blocks held at first."""
+        return self._held or self._contents([Pages() for _ in self._blocks])
 
     @property
     def saved(self) -> list[numpy.ndarray]:
         """The bytes of the blocks as they were at first."""
-        return self.first[0]
+        return self.first.blocks()
 
     @property
     def nbytes(self) -> int:
-        return sum(size for _, size, *_ in self._blocks)
+        return sum(block.size for block in self._blocks)
 
     def address(self, block: int) -> int:
         """Where a block lies."""
-        return self._blocks[block][0]
+        return self._blocks[block].address
 
-    def keep(self, first_of: Callable) -> None:
-        """What the blocks held at first: first_of(address, nbytes)."""
-        blocks = [first_of(address, size) for address, size, *_ in self._blocks]
-        self.first = ([numpy.frombuffer(data, numpy.uint8) for data in blocks], {})
+    def _contents(self, pages: list[Pages], undefined=None) -> Contents:
+        return Contents(self.views, self._base, pages, undefined)
+
+    @functools.cached_property
+    def _base(self) -> list[numpy.ndarray]:
+        """The bytes of the blocks in place; of those on a GPU as they were at first."""
+        return [block.bytes() for block in self._blocks]
+
+    def now(self) -> Contents:
+        """What the blocks hold now; that holds as long as nobody changes them."""
+        pages = [Pages([(0, block.bytes())] if block.is_on_gpu else []) for block in self._blocks]
+        return self._contents(pages)
 
     def live(self) -> list[numpy.ndarray]:
         """The bytes of the blocks in place; of a GPU's copies of them."""
-        return [
-            _bytes_on(owner) if _is_device(owner) else _bytes_at(address, size)
-            for address, size, _, owner in self._blocks
-        ]
+        return [block.bytes() for block in self._blocks]
 
     def taken(self) -> list[numpy.ndarray]:
         """The bytes of the blocks as they are now."""
         return [data.copy() for data in self.live()]
 
-    def state(self) -> tuple:
-        """What the blocks hold now, and what of torch.empty's memory nobody has written yet."""
-        return self.taken(), uninit.snapshot()
+    def state(self) -> Contents:
+        """What the blocks hold now, and what of torch.empty's memory nobody has written yet: for put_back(),
+        whatever happens to them."""
+        return self._contents([Pages([(0, data)]) for data in self.taken()], uninit.snapshot())
 
-    def put_back(self, state: tuple | None = None) -> None:
-        """Makes a state() so again; that of the beginning."""
-        blocks, undefined = state or self.first
-        for (address, size, writable, owner), data in zip(self._blocks, blocks, strict=True):
-            if isinstance(owner, _core.device.Memory):
-                owner.write(data.tobytes())
-            elif _is_device(owner):
-                import torch
+    def put_back(self, contents: Contents | None = None) -> None:
+        """Makes contents so again; those of the beginning."""
+        contents = contents or self.first
+        for block, pages in zip(self._blocks, contents.pages, strict=True):
+            block.write(pages)
+        if contents.undefined is not None:
+            uninit.put_back(contents.undefined)
 
-                bytes_of(owner).copy_(torch.from_numpy(data))
-            elif writable and not numpy.array_equal(here := _bytes_at(address, size), data):
-                here[:] = data
-        uninit.put_back(undefined)
+    def keep(self, first_of: Callable) -> None:
+        """What the blocks held at first: first_of(address, nbytes)."""
+        held = [first_of(block.address, block.size) for block in self._blocks]
+        self._held = self._contents([Pages([(0, numpy.frombuffer(data, numpy.uint8))]) for data in held])
+
+    @contextlib.contextmanager
+    def kept(self):
+        """What runs inside begins with the first contents, and may change them. Gives a function of what they
+        are then; that holds as long as nobody else changes them. They are put back in the end."""
+        assert self._held is None, "the memory holds something else than at first"
+        undefined = uninit.snapshot()
+        with self._log() as log:
+            try:
+                yield lambda: self._seen(self._changed(log), self.live())
+            finally:
+                log.put_back()
+                for block, base in zip(self._blocks, self._base, strict=True):
+                    if block.is_on_gpu and not numpy.array_equal(base, block.bytes()):
+                        block.write(Pages([(0, base)]))
+                uninit.put_back(undefined)
+
+    @contextlib.contextmanager
+    def watched(self):
+        """What runs inside is the program's own launch: `first` is still what was there before, and
+        put_back() undoes it."""
+        undefined, base = uninit.snapshot(), self._base
+        with self._log() as log:
+            try:
+                yield
+            finally:
+                pages: list[Pages] = []
+                for block, held, ranges in zip(self._blocks, base, self._changed(log), strict=True):
+                    read = [(at, log.read(block.address + at, size)) for at, size in ranges]
+                    first = [(at, numpy.frombuffer(data, numpy.uint8)) for at, data in read]
+                    pages.append(Pages([(0, held)] if block.is_on_gpu else first))
+                self._held = self._contents(pages, undefined)
+
+    @contextlib.contextmanager
+    def _log(self):
+        """A log of what launches on the CPU write to the memory."""
+        log = _core.UndoLog([block.extent for block in self._blocks if block.is_logged])
+        try:
+            yield log
+        finally:
+            log.end()
+
+    def _changed(self, log) -> list[list[tuple[int, int]]]:
+        """(offset, bytes) of what has changed, by block."""
+        by_block: list[list] = [[] for _ in self._blocks]
+        for address, size in log.changed():
+            number = self._number(address)
+            contents.add(by_block[number], address - self._blocks[number].address, size)
+        for number, block in enumerate(self._blocks):
+            if block.is_on_gpu:
+                by_block[number] = contents.changed(self._base[number], block.bytes())
+        return by_block
+
+    def _seen(self, ranges: list, blocks: list[numpy.ndarray]) -> Contents:
+        """What the blocks hold in these ranges; elsewhere it is what is in place."""
+        known = [other.pages for other in self._known]
+        pages = [
+            contents.taken(data, parts, [each[number] for each in known])
+            for number, (data, parts) in enumerate(zip(blocks, ranges, strict=True))
+        ]
+        seen = self._contents(pages)
+        self._known.add(seen)
+        return seen
+
+    def as_in(self, copies: Arguments) -> Contents:
+        """What copied() arguments hold now, as contents of these."""
+        blocks = copies.live()
+        ranges = [contents.changed(base, data) for base, data in zip(self._base, blocks, strict=True)]
+        return self._seen(ranges, blocks)
 
     def arrays(self, blocks: list[numpy.ndarray] | None = None) -> dict[str, numpy.ndarray]:
         """The arguments' elements in the bytes of the blocks, by name; as they are now."""
@@ -215,7 +371,7 @@ class Arguments:
 
     def is_on(self, device: str) -> bool:
         """Whether all of it lies on a device."""
-        return all(_is_device(owner) == (device != "cpu") for *_, owner in self._blocks)
+        return all(block.is_on_gpu == (device != "cpu") for block in self._blocks)
 
     def copied(
         self, device: str = "", allocate: Callable | None = None, alignment: int = 0, first: bool = False
@@ -225,8 +381,9 @@ class Arguments:
         or lie in what allocate(nbytes) gives. The addresses of blocks are multiples of `alignment`, where one
         is given."""
         held = self.saved if first else self.live()
-        blocks = [aligned(data, alignment) if alignment else data.copy() for data in held]
-        on_gpu = any(_is_device(owner) for *_, owner in self._blocks) if not device else device != "cpu"
+        if allocate is None:
+            held = [aligned(data, alignment) if alignment else data.copy() for data in held]
+        on_gpu = any(block.is_on_gpu for block in self._blocks) if not device else device != "cpu"
         tensors: dict = {}  # of the blocks, or memory on a GPU
 
         def value_of(name: str, value):
@@ -236,16 +393,16 @@ class Arguments:
             whole = value.base if is_descriptor(value) else value
             if allocate is not None:
                 if view.block not in tensors:
-                    tensors[view.block] = allocate(blocks[view.block].nbytes)
-                    tensors[view.block].write(blocks[view.block].tobytes())
+                    tensors[view.block] = allocate(held[view.block].nbytes)
+                    tensors[view.block].write(held[view.block].tobytes())
                 moved = view.of_memory(tensors[view.block])
             elif not on_gpu and not hasattr(whole, "untyped_storage"):
-                moved = view.passed(blocks[view.block])
+                moved = view.passed(held[view.block])
             else:
                 import torch
 
                 if view.block not in tensors:
-                    tensors[view.block] = torch.from_numpy(blocks[view.block])
+                    tensors[view.block] = torch.from_numpy(held[view.block])
                     if on_gpu:  # as torch calls AMD's devices too
                         tensors[view.block] = tensors[view.block].to("cuda")
                 moved = view.of_tensor(tensors[view.block])
@@ -255,7 +412,7 @@ class Arguments:
             object.__setattr__(value, "base", moved)
             return value
 
-        return Arguments([(name, value_of(name, value)) for name, value in self.named], keep=False)
+        return Arguments([(name, value_of(name, value)) for name, value in self.named])
 
 
 def _address(value) -> int:
@@ -268,10 +425,6 @@ def _dtype(name: str, value) -> str:
         return ours
     text = text.removeprefix("torch.") or "no type"
     raise fail(f"argument '{name}' has elements of {text}", f"types: {', '.join(DTYPES)}")
-
-
-def _is_device(owner) -> bool:
-    return getattr(getattr(owner, "device", None), "type", "cpu") != "cpu"  # NumPy's is a text
 
 
 def _bytes_on(owner) -> numpy.ndarray:

@@ -18,7 +18,7 @@ import numpy
 
 from triton_runner._base.errors import fail
 
-_SMALLEST_PERIOD = 1 << 20  # elements after which the function of the index repeats itself, at least
+SMALLEST_PERIOD = 1 << 20  # elements after which the function of the index repeats itself, at least
 _MOST_MAPS = 16384  # of the 65,530 that Linux allows a process
 _FLAGS = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0x4000)
 _FIXED = 0x10
@@ -51,7 +51,7 @@ class Ghost:
         self.count = math.prod(self.shape)
         self.nbytes = max(self.count * dtype.itemsize, 1)
         most = -(-self.nbytes // (_MOST_MAPS * dtype.itemsize))
-        self.period = 1 << max(most - 1, _SMALLEST_PERIOD - 1).bit_length()
+        self.period = 1 << max(most - 1, SMALLEST_PERIOD - 1).bit_length()
         self.address = _map(0, self.nbytes, mmap.MAP_ANONYMOUS)
         weakref.finalize(self, _libc().munmap, self.address, self.nbytes)
         if callable(fill) or fill != 0:

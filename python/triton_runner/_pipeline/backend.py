@@ -14,6 +14,7 @@ from triton_runner import _core
 from triton_runner._base.levels import MLIR
 from triton_runner._pipeline import plans
 from triton_runner._pipeline.dumps import print_later_stages
+from triton_runner._pipeline.stages import tried
 from triton_runner._pipeline.targets import target_name
 
 # The stages of the Triton and the Gluon front end above the levels that the CPU executes.
@@ -44,6 +45,10 @@ def _stopped(base):
             level = self.runner_level if self.runner_level in stages else "ttgir"
             names = list(stages)
             later = {name: stages.pop(name) for name in names[names.index(level) + 1 :]}
+            language = "gluon" if _GLUON_ENTRY in names else "triton"
+            if planned is None:
+                for above, name in zip([names[0], *names], list(stages), strict=False):
+                    stages[name] = tried(name, above, stages[name], target_name(self.target), language)
             last = stages[level]
 
             def finish(source, metadata):
@@ -53,7 +58,6 @@ def _stopped(base):
                 if level in MLIR:  # the stages below write it themselves
                     metadata["name"] = _core.kernel_names(str(module), f"<{level}>")[0]
                 metadata["triton_runner_level"] = level
-                language = "gluon" if _GLUON_ENTRY in names else "triton"
                 metadata["triton_runner_language"] = language
                 if level in MLIR:
                     name = f"{metadata['name']}.{level}"

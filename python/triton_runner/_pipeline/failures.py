@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError, source_line
 
 # The level of what the front end makes; and what a process is at that runs what was compiled.
 SOURCE, RUNNING = "source", "run"
+_SHOWN = 8  # lines of what a compiler said
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +39,10 @@ class Failure:
     is_kernels: bool = False
 
     @property
+    def first_line(self) -> str:
+        return self.message.splitlines()[0]
+
+    @property
     def stage(self) -> str:
         """The stage as Triton calls it."""
         return "the front end" if self.level == SOURCE else f"make_{self.level}"
@@ -46,34 +52,66 @@ class CompilerError(DiagnosticError):
     """Triton's own stages failed on an IR. failure: where; request: what they were asked for, as
     compile_onward() takes it."""
 
-    def __init__(self, failure: Failure, release: str, request: dict):
-        what = request["filename"] or "this IR"
-        first = failure.message.splitlines()[0]
-        who = f"the compiler of Triton {release} fails on {what} for {request['target']}"
-        message = f"{who} in {failure.stage}: {first}"
+    def __init__(self, failure: Failure, request: dict):
+        message = headline(failure, request["target"])
         super().__init__(f"error: {message}", message=message)
         self.triton_runner_failure = failure
-        self.request = request
+        self.triton_runner_request = request
 
 
-def noted(level: str, kernel: str, error: Exception, add: str | None = None) -> None:
-    """Leaves with an exception of a stage where the compiler was; the innermost stage counts."""
+def headline(failure: Failure, target: str = "") -> str:
+    """A failure in a line."""
+    import triton
+
+    release, what = (
+        f"Triton {triton.__version__}",
+        f"kernel '{failure.kernel}'" if failure.kernel else "this IR",
+    )
+    if failure.is_kernels:
+        return f"the front end of {release} refuses {what}: {failure.first_line}"
+    where = f"{what} for {target}" if target else what
+    return f"the compiler of {release} fails on {where} in {failure.stage}: {failure.first_line}"
+
+
+def lines(failure: Failure) -> list[str]:
+    """What a person is told of a failure that ended a program: a line, and then the line of the kernel with a
+    caret, or what the compiler said."""
+    if failure.is_kernels:
+        shown = source_line(failure.file, failure.line, failure.column) if failure.line else []
+        return [headline(failure), *shown, *failure.message.splitlines()[1:]]
+    return [headline(failure), *(f"  {line}" for line in failure.message.splitlines()[1:_SHOWN])]
+
+
+def request_of(error: BaseException) -> dict | None:
+    """What the stages were asked for that failed, as compile_onward() takes it; None where nobody kept it."""
+    requests = (getattr(one, "triton_runner_request", None) for one in _chain(error))
+    return next(filter(None, requests), None)
+
+
+def noted(
+    level: str, kernel: str, error: Exception, add: str | None = None, request: dict | None = None
+) -> None:
+    """Leaves with an exception of a stage where the compiler was, and what it was asked for; the innermost
+    stage counts."""
     if not hasattr(error, "triton_runner_failure"):
         message = str(error).strip() or type(error).__name__
         error.triton_runner_failure = Failure(level, add, type(error).__name__, message, kernel)
+        error.triton_runner_request = request
 
 
 def failure_of(error: BaseException) -> Failure | None:
     """Why a kernel was not compiled, if an exception, or one that caused it, says so."""
+    if "triton" not in sys.modules:
+        return None
     refused = _refusal(error)
     if refused is not None:
         return refused
     for one in _chain(error):
         if (failure := getattr(one, "triton_runner_failure", None)) is not None:
-            return failure
+            return failure if failure.kernel else dataclasses.replace(failure, kernel=_kernel_name(error))
         if _is_of_front_end(one):  # not of the kernel: what was made of it does not verify, for example
             message = str(one).strip() or type(one).__name__
-            return Failure(SOURCE, None, type(one).__name__, message, getattr(_kernel(error), "__name__", ""))
+            return Failure(SOURCE, None, type(one).__name__, message, _kernel_name(error))
     return None
 
 
@@ -110,9 +148,13 @@ def _refusal(error: BaseException) -> Failure | None:
     said = getattr(innermost, "error_message", None) or (str(cause) if cause else "") or str(innermost)
     kernel = _kernel(error)
     function = _function_of(kernel, getattr(innermost, "src", None))
-    name = getattr(kernel, "__name__", "")
+    name = _kernel_name(error)
     how = type(innermost).__name__
     return Failure(SOURCE, None, how, said.strip(), name, *_place(function, innermost), is_kernels=True)
+
+
+def _kernel_name(error: BaseException) -> str:
+    return getattr(_kernel(error), "__name__", "")
 
 
 def _kernel(error: BaseException):

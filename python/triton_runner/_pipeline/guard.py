@@ -23,6 +23,10 @@ class Apart:
     told: object
     written: str
 
+    @property
+    def is_done(self) -> bool:
+        return not self.died and self.error is None
+
 
 def in_child(step) -> Apart:
     """Runs step(tell) in a forked child. What it tells and returns is pickled."""

@@ -74,12 +74,10 @@ def apart():
 
 def _compiled(request: dict, asked: dict) -> dict:
     """The answer of job.run(). asked: the request as it can be repeated elsewhere."""
-    import triton
-
     reached, how, written = request["level"], "", ""
     if _is_apart[0]:
         ended = in_child(lambda tell: job.run(request, tell))
-        if not ended.died and ended.error is None:
+        if ended.is_done:
             sys.stderr.write(ended.written)
             return ended.result
         error, how, written = ended.error, ended.died, ended.written
@@ -97,13 +95,44 @@ def _compiled(request: dict, asked: dict) -> dict:
         if isinstance(error, job.NotAssembled):
             failures.noted(reached, request["filename"], refused)
         raise refused from None
-    message = (
-        written.strip() or (str(error).strip() if error else f"it died of {how}") or type(error).__name__
-    )
-    how = how or type(error).__name__
     kept = {name: value for name, value in asked.items() if name not in ("attempt", "hint", "inline")}
-    failure = failures.Failure(reached, None, how, message, request["filename"])
-    raise failures.CompilerError(failure, triton.__version__, kept) from error
+    raise _failed(reached, request["filename"], error, how, written, kept) from error
+
+
+def _failed(level: str, kernel: str, error, died: str, written: str, request: dict) -> failures.CompilerError:
+    """The error of a stage that raised an exception, or of which a signal ended the child."""
+    said = str(error).strip() or type(error).__name__ if error else f"it died of {died}"
+    message = written.strip() or said
+    failure = failures.Failure(level, None, died or type(error).__name__, message, kernel)
+    return failures.CompilerError(failure, request)
+
+
+def tried(level: str, above: str, stage, target: str, language: str):
+    """A stage of a program's own compilation: in apart() it runs in a child first, which may crash. What it
+    was asked for is left with an exception that it raises. above: the level of what it is given; itself, of
+    the first."""
+
+    def run(source, metadata):
+        ended = in_child(lambda tell: stage(source, dict(metadata)) and None) if _is_apart[0] else None
+        if ended is None or ended.is_done:
+            try:
+                return stage(source, metadata)
+            except Exception as error:
+                failures.noted(level, metadata.get("name", ""), error)
+                raise
+        request = {
+            "text": str(source), "level": above, "to": level, "target": target, "language": language,
+            "metadata": job.jsonable(metadata), "filename": metadata.get("name", ""), "walk": above == level,
+        }  # fmt: skip
+        if ended.died:
+            raise _failed(level, request["filename"], None, ended.died, ended.written, request)
+        try:
+            return stage(source, metadata)
+        except Exception as error:
+            failures.noted(level, request["filename"], error, request=request)
+            raise
+
+    return run
 
 
 def compile_onward(

@@ -26,6 +26,7 @@ from triton_runner._base.errors import (
     with_source,
 )
 from triton_runner._base.paths import check_program
+from triton_runner._pipeline.failures import failure_of
 from triton_runner._settings import devices
 
 _held = contextlib.ExitStack()  # what stays for the rest of the process
@@ -35,9 +36,10 @@ atexit.register(_held.close)  # while torch is whole
 @dataclasses.dataclass(frozen=True)
 class Ended:
     """How a program ended. how: "returned" from its last line, "exited" by sys.exit(), "raised" an exception,
-    or "interrupted" by Ctrl-C; of a process that another one watches (_cli/watched.py) also "left" by
-    os._exit() or for another program, or "killed" by a signal. error, message: of an exception; file, line:
-    where the program raised it or called sys.exit()."""
+    "refused" (the front end does not take a kernel), "uncompiled" (the compiler fails on one), or
+    "interrupted" by Ctrl-C; of a process that another one watches (_cli/watched.py) also "left" by os._exit()
+    or for another program, or "killed" by a signal. error, message: of an exception; file, line: where the
+    program raised it or called sys.exit(), or the line of the kernel."""
 
     status: int
     how: str = "returned"
@@ -49,18 +51,20 @@ class Ended:
 
 def run_program(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(),
+    look=(), raises: tuple = (), explained=lambda error: [],
 ) -> int:  # fmt: skip
     """Runs a script or module as __main__ and returns its exit status: ended(), for who asks no more."""
-    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look).status
+    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look, raises, explained).status
 
 
 def ended(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(),
+    look=(), raises: tuple = (), explained=lambda error: [],
 ) -> Ended:  # fmt: skip
     """Runs a script or module as __main__. A fault of a kernel is shown with its line and the line that
-    launched it; whole_traceback: as python shows an exception. look: notes for a kernel's trap."""
+    launched it, and a kernel that was not compiled with the lines of explained(error); whole_traceback: as
+    python shows an exception. look: notes for a kernel's trap. raises: exceptions of the program that the
+    caller handles."""
     if not is_module:
         check_program(program)
     prepare(pretend_cuda)
@@ -78,16 +82,23 @@ def ended(
             return Ended((stop.code or 0) & 255, "exited", **at)
         print(stop.code, file=sys.stderr)
         return Ended(1, "exited", message=str(stop.code), **at)
+    except raises:
+        raise
     except BaseException as error:  # printed as python prints it, without our own frames
-        return _raised(error, pretend_cuda, whole_traceback, look)
+        return _raised(error, pretend_cuda, whole_traceback, look, explained(error))
     return Ended(0)
 
 
-def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, look) -> Ended:
-    """Shows an exception that ended the program."""
+def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, look, lines) -> Ended:
+    """Shows an exception that ended the program. lines: why a kernel was not compiled, if it says that."""
     frames = _of_program(error.__traceback__)
     error = _of_number_as_grid(error) or error
-    if isinstance(error, (KernelTrap, DiagnosticError)) and not whole_traceback:
+    if lines and not whole_traceback:
+        failure = failure_of(error)
+        place = f"{failure.file}:{failure.line}:{failure.column}: " if failure.line else ""
+        notes = (f"note: {note}" for note in _called_at(frames))
+        print(f"{place}error: {lines[0]}", *lines[1:], *notes, sep="\n", file=sys.stderr)
+    elif isinstance(error, (KernelTrap, DiagnosticError)) and not whole_traceback:
         notes = look if isinstance(error, KernelTrap) else ()
         print(with_source(error, *_called_at(frames), *notes), file=sys.stderr)
     else:
@@ -100,6 +111,11 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
     at = _place(frames)
     if isinstance(error, KeyboardInterrupt):
         return Ended(130, "interrupted", **at)
+    if lines:
+        failure = failure_of(error)
+        how = "refused" if failure.is_kernels else "uncompiled"
+        at = {"file": failure.file, "line": failure.line} if failure.line else at
+        return Ended(1, how, failure.how, lines[0], **at)
     return Ended(1, "raised", type(error).__name__, str(error), **at)
 
 

@@ -13,42 +13,16 @@ import numpy
 from triton_runner import _settings
 from triton_runner._base.errors import DiagnosticError, KernelTrap, package_folders
 from triton_runner._memory import tracking, uninit_torch
-from triton_runner._memory.arguments import host
-from triton_runner._memory.difference import same_bits
 from triton_runner._shapes import compared, inputs
-from triton_runner._shapes.cases import Case
+from triton_runner._shapes.cases import Case, Tried
 from triton_runner._shapes.domain import Domain
 from triton_runner._shapes.launching import UNJUDGED, Launching, Watch, tuned
+from triton_runner._shapes.ran import Ran, paired, perform, same
 from triton_runner._shapes.results import Called, Fault
 
 REFUSALS = (ValueError, AssertionError, TypeError, RuntimeError)
 _PERTURBED = (1, 2, 3)
 _ELSEWHERE = 8  # sets of tensors that are held while others are made
-
-
-@dataclasses.dataclass
-class Ran:
-    """A call that ended: what it returned, its arguments, the contents of these before and after."""
-
-    made: inputs.Made
-    returned: object
-    before: dict
-    after: dict
-
-    @property
-    def written(self) -> list[str]:
-        """The arguments that it changed."""
-        return [path for path, array in self.before.items() if not _same(array, self.after[path])]
-
-    @functools.cached_property
-    def results(self) -> dict:
-        """What it gave: what it returned, else the arguments that it changed."""
-        values = compared.arrays(compared.results(self.returned))
-        return values or {f"argument {path!r}": self.after[path] for path in self.written}
-
-
-def _same(a: numpy.ndarray, b: numpy.ndarray) -> bool:
-    return bool(same_bits(a, b).all()) if a.size else True
 
 
 @dataclasses.dataclass
@@ -79,31 +53,40 @@ class Calling:
     def __init__(self, function, reference, domains: list[Domain], seed: int, launching: Launching):
         self.function, self.reference = function, reference
         self.domains, self.seed, self.launching = domains, seed, launching
-        self.written: set[str] = set()  # by calls so far
+        self.tried = Tried()
         self.may_leave = False
         self.is_usual = True
+        name = getattr(function, "__name__", "")
+        self._may_write = name.endswith("_") and not name.endswith("__")  # add_(), as torch names it
+
+    def inout(self, case: Case) -> list[str]:
+        """The arguments that the function is meant to write to, as far as somebody says so."""
+        tensors = self.domains[case.form].tensors().items()
+        return [path for path, tensor in tensors if tensor.inout or self._may_write]
 
     def outcome(self, case: Case) -> Outcome:
         started = time.perf_counter()
         outcome = self._huge(case) if case.huge else self._outcome(case)
         outcome.seconds = time.perf_counter() - started
+        if outcome.state not in ("right", "wrong"):
+            self.tried.unjudged.add(str(case))
         return outcome
 
     def _outcome(self, case: Case) -> Outcome:
-        domain = self.domains[case.form]
         want = None
         if self.reference is not None:
             try:
-                want = self._ran(self.reference, self._made(case))
+                want = perform(self.reference, self._made(case))
             except Exception as error:
                 return Outcome("outside", f"the reference refuses it: {_first_line(error)}")
+            self.tried.written_by_reference |= {*want.written}
         outcome = self._run(case)
         if outcome.ran is None:
             return outcome
-        self.written |= {*outcome.ran.written}
+        self.tried.written |= {*outcome.ran.written}
         faults = [*outcome.watch.faults, *outcome.faults]
         if want is not None and not outcome.faults:
-            faults += self._compared(case, domain, want, outcome.ran)
+            faults += self._compared(case, want, outcome.ran)
         if case.repeated:
             faults += self._repeated(case, outcome)
         outcome.faults = faults
@@ -114,17 +97,12 @@ class Calling:
     def _made(self, case: Case, **options) -> inputs.Made:
         return inputs.made(self.domains[case.form], case, self.seed, **options)
 
-    def _ran(self, function, made: inputs.Made) -> Ran:
-        before = _contents(made)
-        returned = function(*made.positional, **made.named)
-        return Ran(made, returned, before, _contents(made))
-
     def _run(self, case: Case) -> Outcome:
         """The call itself, its launches watched."""
         made = self._made(case)
         with self.launching.watching(case) as watch, _poisoned():
             try:
-                ran = self._ran(self.function, made)
+                ran = perform(self.function, made)
             except Exception as error:
                 return self._ended(error, watch, case)
             left = _unwritten(ran.returned)
@@ -137,6 +115,8 @@ class Calling:
 
     def _ended(self, error: Exception, watch: Watch, case: Case) -> Outcome:
         """What an exception means: a refusal, a fault, or nothing that can be judged."""
+        if isinstance(error, KernelTrap) and error.kind == "interrupted":
+            raise KeyboardInterrupt from None
         text = f"{type(error).__name__}: {_first_line(error)}"
         if isinstance(error, KernelTrap) and error.kind in UNJUDGED and not watch.faults:
             return Outcome("not judged", text, [], watch)
@@ -165,22 +145,34 @@ class Calling:
 
     # --- comparisons
 
-    def _compared(self, case: Case, domain: Domain, want: Ran, got: Ran) -> list[Fault]:
-        faults = []
-        wanted, gotten = dict(want.results), dict(got.results)
-        odd = [path for path in got.written if path not in want.written]
-        if compared.results(got.returned) and odd and compared.results(want.returned):
+    def _compared(self, case: Case, want: Ran, got: Ran) -> list[Fault]:
+        faults, inout = [], self.inout(case)
+        odd = [path for path in got.written if path not in want.written and path not in inout]
+        if got.returns and odd and want.returns:
             faults.append(
-                Fault("writes", f"it writes to its argument {odd[0]!r}, and the reference does not")
+                Fault(
+                    "writes",
+                    f"it writes to its argument {odd[0]!r}, and the reference does not; if it is meant to, "
+                    f"say so: --dims '{odd[0].partition('[')[0]}=inout'",
+                )
             )
-        opinions = compared.Opinions(
-            self._kinds(case, domain),
-            functools.cache(lambda: self._exact(case)), functools.cache(lambda: self._moved(case)),
-            self.launching.narrow,
-        )  # fmt: skip
-        if text := compared.compare(wanted, gotten, opinions):
+        if text := self._differ(case, want, got, functools.partial(self._moved, case)):
             faults.append(Fault("result", text))
         return faults
+
+    def _differ(self, case: Case, want: Ran, got: Ran, moved=list, again: int = 0) -> str:
+        """How what two calls gave differs; "": it does not."""
+        pairs = paired(want, got, self.inout(case), self.tried)
+        if isinstance(pairs, str):
+            return pairs
+        opinions = compared.Opinions(
+            self._kinds(case, self.domains[case.form]),
+            functools.cache(lambda: self._exact(case, again)),
+            functools.cache(lambda: [_named(one, pairs) for one in moved()]),
+            self.launching.narrow and not again,
+        )
+        wanted = {theirs: want.everything[theirs] for theirs, _ in pairs}
+        return compared.compare(wanted, _named(got, pairs), opinions)
 
     def _kinds(self, case: Case, domain: Domain) -> set:
         kinds = {case.dtype(tensor) for tensor in domain.tensors().values()}
@@ -191,30 +183,30 @@ class Calling:
         if self.reference is None:
             return None
         try:
-            return self._ran(self.reference, self._made(case, exact=True, again=again)).results
+            return perform(self.reference, self._made(case, exact=True, again=again)).everything
         except Exception:  # whatever the reference raises of types that it does not know
             return None
 
-    def _moved(self, case: Case) -> list[dict]:
+    def _moved(self, case: Case) -> list[Ran]:
         if self.launching.narrow:
             return []
         runs = []
         for seed in _PERTURBED:
             with _settings.using(perturb=seed, threads=1), _tuned(case), _poisoned():
                 try:
-                    runs.append(self._ran(self.function, self._made(case)).results)
+                    runs.append(perform(self.function, self._made(case)))
                 except (KernelTrap, *REFUSALS):
                     return []
         return runs
 
     def reference_ran(self, case: Case) -> Ran:
-        return self._ran(self.reference, self._made(case))
+        return perform(self.reference, self._made(case))
 
     def without_kernels(self, case: Case) -> dict | None:
         """The results where launches do nothing; None where the function does not get to its end."""
         with self.launching.watching(case, skip=True), _poisoned():
             try:
-                return self._ran(self.function, self._made(case)).results
+                return perform(self.function, self._made(case)).results
             except Exception:  # it finds out that nothing was computed
                 return None
 
@@ -229,25 +221,22 @@ class Calling:
         kept = compared.arrays(compared.results(first.ran.returned))
         with _settings.using(threads=1), _tuned(case), _poisoned():
             try:
-                fresh = self._ran(self.reference or self.function, other).results
-                same = first.ran.made
-                _put(same.tensors, self._made(case, again=1).tensors)
-                again = self._ran(self.function, same).results
+                fresh = perform(self.reference or self.function, other)
+                reused = first.ran.made
+                _put(reused.tensors, self._made(case, again=1).tensors)
+                again = perform(self.function, reused)
             except Exception:  # the first call went well: what differs is judged by its results alone
                 return []
         now = compared.arrays(compared.results(first.ran.returned))
         faults = []
-        opinions = compared.Opinions(
-            self._kinds(case, self.domains[case.form]), lambda: self._exact(case, again=1), lambda: []
-        )
-        if text := compared.compare(fresh, again, opinions):
+        if text := self._differ(case, fresh, again, again=1):
             if self.reference is None:
                 text = text.replace("the reference", "a first call")
             faults.append(
                 Fault("repeat", f"called again with other numbers in the same tensors, it is wrong: {text}")
             )
-        changed = [path for path, array in kept.items() if not _same(array, now[path])]
-        if changed and not shared(first.ran):
+        changed = [path for path, array in kept.items() if not same(array, now[path])]
+        if changed and not first.ran.shared:
             faults.append(Fault("repeat", f"a later call changes {changed[0]} of an earlier one"))
         return faults
 
@@ -270,26 +259,13 @@ class Calling:
         return Outcome("wrong" if watch.faults else "right", "", watch.faults, watch)
 
 
-def shared(ran: Ran) -> list[str]:
-    """The arguments whose memory is in the results."""
-    starts = {}
-    for path, tensor in ran.made.tensors.items():
-        if hasattr(tensor, "untyped_storage"):
-            starts[tensor.untyped_storage().data_ptr()] = path
-    found = []
-    for value in compared.results(ran.returned).values():
-        if hasattr(value, "untyped_storage") and value.numel():
-            path = starts.get(value.untyped_storage().data_ptr())
-            found += [path] if path is not None else []
-    return found
+def _named(ran: Ran, pairs: list) -> dict:
+    """What a call of the function gave, by the paths of the reference's."""
+    return {theirs: ran.everything[ours] for theirs, ours in pairs if ours in ran.everything}
 
 
 def _tuned(case: Case):
     return tuned(case.config)
-
-
-def _contents(made: inputs.Made) -> dict:
-    return {path: numpy.array(host(tensor)) for path, tensor in made.tensors.items()}
 
 
 def _put(tensors: dict, others: dict) -> None:

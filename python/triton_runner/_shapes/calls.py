@@ -22,8 +22,9 @@ _KEPT = 1 << 16  # elements of integers that are kept as they were
 
 @dataclasses.dataclass(frozen=True)
 class SeenTensor:
-    """A tensor argument. low, high: of its elements; is_sorted: integers that start at 0 and never fall, as
-    offsets do; data: the integers."""
+    """A tensor argument. low, high: of its elements; data: the integers; order: what these are, by the words
+    of `Values`, "" where they are in no order that a function may rest on; other: the one negative integer
+    among others that are not, None if there is none or several."""
 
     shape: tuple
     strides: tuple
@@ -33,7 +34,8 @@ class SeenTensor:
     grad: bool
     low: float = dataclasses.field(repr=False)
     high: float = dataclasses.field(repr=False)
-    is_sorted: bool = False
+    order: str = ""
+    other: int | None = None
     data: object = dataclasses.field(default=None, repr=False, compare=False)
 
 
@@ -141,10 +143,34 @@ def _seen_tensor(value):
 def _described(array, shape, strides, dtype, device, library, grad) -> SeenTensor:
     is_whole = array.dtype.kind in "iu"
     some = array[numpy.isfinite(array)] if array.dtype.kind == "f" else array
+    other = _other(array) if is_whole else None
+    some = some[some != other] if other is not None else some
     low, high = (
         (float(some.min()), float(some.max())) if some.size and array.dtype.kind != "b" else (0.0, 1.0)
     )
-    in_order = is_whole and array.size > 1 and array.ndim == 1 and array[0] == 0
-    in_order = in_order and bool((numpy.diff(array) >= 0).all())
     data = array.copy() if is_whole and array.size <= _KEPT else None
-    return SeenTensor(tuple(shape), strides, dtype, device, library, grad, low, high, bool(in_order), data)
+    order = _order(data, other) if data is not None else ""
+    return SeenTensor(tuple(shape), strides, dtype, device, library, grad, low, high, order, other, data)
+
+
+def _other(array) -> int | None:
+    """The one negative integer, where all others are not negative."""
+    below = numpy.unique(array[array < 0]) if array.size else array
+    return int(below[0]) if below.size == 1 and bool((array >= 0).any()) else None
+
+
+def _order(array, other: int | None) -> str:
+    if array.ndim == 0 or array.size < 2:
+        return ""
+    if array.ndim == 1 and array[0] == 0 and other is None:
+        steps = numpy.diff(array)
+        if (steps == 1).all():
+            return "counting"
+        if (steps >= 0).all():
+            return "offsets"
+    counted = array if other is None else array[array != other]
+    if numpy.unique(counted).size == counted.size > 1:
+        return "distinct"
+    rows = numpy.sort(array.reshape(-1, array.shape[-1]), 1)
+    is_distinct = array.shape[-1] > 1 and bool((numpy.diff(rows, axis=1) != 0).all())
+    return "distinct in rows" if is_distinct and other is None else ""

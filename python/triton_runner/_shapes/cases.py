@@ -8,12 +8,12 @@ import itertools
 import random
 
 from triton_runner._shapes.domain import Domain, Size, Tensor, expression
+from triton_runner._shapes.layouts import layouts_of
 
 FAMILIES = ("sizes", "layouts", "values", "dtypes", "huge")
-LAYOUTS = ("misaligned", "strided", "padded", "transposed", "expanded")
 VALUES = ("with NaN", "with infinities", "all positive", "all zero", "of wide range", "all equal")
 MOST_ELEMENTS = 1 << 20  # of a tensor
-_TURNS = ("sizes", "layouts", "sizes", "values", "sizes", "layouts", "sizes", "dtypes")
+_TURNS = ("sizes", "layouts", "sizes", "values", "layouts", "sizes", "dtypes", "layouts", "sizes")
 _LONG = 70_001  # of a vector
 _HUGE = 1 << 31  # elements from which on 32 bits are too few
 
@@ -47,11 +47,20 @@ class Case:
         return ", ".join(words) or "as the program calls it"
 
 
-def cases(domains: list[Domain], families, seed: int, written: set):
-    """All cases, without end where sizes vary. written: paths of tensors that the function writes, whose
-    elements may not share memory; it is looked at as cases are drawn."""
+@dataclasses.dataclass
+class Tried:
+    """What the calls so far have shown, which is looked at as cases are drawn. written: paths of tensors that
+    the function changed; unjudged: texts of cases of which nothing is known, as they were refused, say."""
+
+    written: set = dataclasses.field(default_factory=set)
+    written_by_reference: set = dataclasses.field(default_factory=set)
+    unjudged: set = dataclasses.field(default_factory=set)
+
+
+def cases(domains: list[Domain], families, seed: int, tried: Tried):
+    """All cases, without end where sizes vary."""
     known: set[str] = set()
-    of_forms = [_of_form(domain, number, families, seed, written) for number, domain in enumerate(domains)]
+    of_forms = [_of_form(domain, number, families, seed, tried) for number, domain in enumerate(domains)]
     while of_forms:
         for drawing in [*of_forms]:
             case = next(drawing, None)
@@ -62,20 +71,20 @@ def cases(domains: list[Domain], families, seed: int, written: set):
                 yield case
 
 
-def _of_form(domain: Domain, form: int, families, seed: int, written: set):
+def _of_form(domain: Domain, form: int, families, seed: int, tried: Tried):
     usual = Case(domain.usual, form=form)
     yield usual
     yield dataclasses.replace(usual, repeated=True)
     streams = {
         "sizes": _sizes(domain, usual) if domain.sizes and not domain.frozen else iter(()),
-        "layouts": _layouts(domain, usual, written),
+        "layouts": _layouts(domain, usual, tried),
         "values": _values(domain, usual),
         "dtypes": _dtypes(domain, usual),
     }
     streams = {name: stream for name, stream in streams.items() if name in families}
     if "huge" in families and not domain.frozen:
         yield from _huge(domain, usual)
-    mixing = _mixed(domain, usual, families, random.Random(f"{seed} {form}"), written)
+    mixing = _mixed(domain, usual, families, random.Random(f"{seed} {form}"), tried)
     for number in itertools.count():
         name = _TURNS[number % len(_TURNS)]
         case = next(streams[name], None) if name in streams else None
@@ -149,35 +158,31 @@ def _possible(domain: Domain, usual: Case, changed: dict):
         yield dataclasses.replace(usual, sizes=sizes)
 
 
-def _layouts(domain: Domain, usual: Case, written: set):
-    """All tensors in one way, and then each alone, as a function may refuse one of them."""
-    for layout in LAYOUTS:
-        those = {
-            path: layout
-            for path, tensor in domain.tensors().items()
-            if _takes(domain, usual, path, tensor, layout, written)
-        }
-        if those:
-            yield dataclasses.replace(usual, layouts=those)
-    for layout in LAYOUTS:
-        for path, tensor in domain.tensors().items():
-            if _takes(domain, usual, path, tensor, layout, written):
-                yield dataclasses.replace(usual, layouts={path: layout})
+def _layouts(domain: Domain, usual: Case, tried: Tried):
+    """Each layout of each tensor. The tensors take different ones in a call, so that strides of one that are
+    used for another show. What nothing is known of then, as the function refuses one of them, is tried alone;
+    in the end each is, so that a fault of one hides no other."""
+    possible = _possible_layouts(domain, usual, tried)
+    count = max(map(len, possible.values()), default=0)
+    unknown = {(path, layout) for path, those in possible.items() for layout in those}
+    for number in range(count):
+        those = {path: its[(number + at) % len(its)] for at, (path, its) in enumerate(possible.items())}
+        case = dataclasses.replace(usual, layouts=those)
+        yield case
+        if str(case) not in tried.unjudged:
+            unknown -= those.items()
+    alone = [(path, its[n]) for n in range(count) for path, its in possible.items() if n < len(its)]
+    for path, layout in sorted(alone, key=lambda one: one not in unknown):
+        yield dataclasses.replace(usual, layouts={path: layout})
 
 
-def _takes(domain: Domain, case: Case, path: str, tensor: Tensor, layout: str, written: set) -> bool:
-    """Whether a tensor may lie in that way, and would lie otherwise than usual."""
-    shape = tensor.shape(case.sizes)
-    several = [n for n in shape if n > 1]
-    if tensor.library == "numpy" or 0 in shape or not shape:
-        return False
-    if layout == "misaligned":
-        return not tensor.aligned
-    if tensor.contiguous:
-        return False
-    if layout == "expanded":
-        return bool(several) and path not in written and not tensor.spread and tensor.values.kept is None
-    return len(several) >= (1 if layout == "strided" else 2)
+def _possible_layouts(domain: Domain, case: Case, tried: Tried) -> dict[str, list[str]]:
+    """The layouts of each tensor that may have another than the usual one."""
+    found = {
+        path: layouts_of(tensor, tensor.shape(case.sizes), tensor.inout or path in tried.written)
+        for path, tensor in domain.tensors().items()
+    }
+    return {path: layouts for path, layouts in found.items() if layouts}
 
 
 def _values(domain: Domain, usual: Case):
@@ -202,7 +207,7 @@ def _dtypes(domain: Domain, usual: Case):
         for kind in kinds[1:]:
             case = dataclasses.replace(usual, dtypes={group: kind})
             yield case
-            if "all positive" and not kind.startswith(("i", "u")):
+            if not kind.startswith(("i", "u")):
                 yield dataclasses.replace(case, values="all positive")
 
 
@@ -237,7 +242,7 @@ def _count(tensor: Tensor, sizes: dict) -> int:
     return count
 
 
-def _mixed(domain: Domain, usual: Case, families, chance: random.Random, written: set):
+def _mixed(domain: Domain, usual: Case, families, chance: random.Random, tried: Tried):
     """Sizes, layouts, types and values drawn together; it ends where nothing new comes."""
     fresh, known = 0, set()
     groups = {tensor.group: tensor.dtypes for tensor in domain.tensors().values()}
@@ -248,10 +253,10 @@ def _mixed(domain: Domain, usual: Case, families, chance: random.Random, written
             case = next(_possible(domain, case, drawn), None)
         if case is not None and "layouts" in families and chance.random() < 0.5:
             layouts = {
-                path: layout for path, tensor in domain.tensors().items()
+                path: chance.choice(layouts)
+                for path, layouts in _possible_layouts(domain, case, tried).items()
                 if chance.random() < 0.4
-                and _takes(domain, case, path, tensor, layout := chance.choice(LAYOUTS), written)
-            }  # fmt: skip
+            }
             case = dataclasses.replace(case, layouts=layouts)
         if case is not None and "dtypes" in families and chance.random() < 0.3 and groups:
             group = chance.choice([*groups])

@@ -15,6 +15,7 @@ import numpy
 
 from triton_runner._case.noise import Noise
 from triton_runner._memory.arguments import host
+from triton_runner._memory.contents import Pair
 from triton_runner._memory.difference import difference, tolerance
 from triton_runner._memory.files import kind_of
 
@@ -77,12 +78,7 @@ def _rank(kind: str) -> int:
 
 
 def compare(want: dict, got: dict, opinions: Opinions) -> str:
-    """How results differ; "": they do not."""
-    if len(want) == len(got) and want.keys() != got.keys():
-        got = dict(zip(want, got.values(), strict=True))  # tuples and lists, dicts of other keys
-    missing = [path for path in want if path not in got]
-    if missing:
-        return f"the reference gives {len(want)} results, and the function {len(got)}"
+    """How results differ, by the paths of those that are wanted; "": they do not."""
     for path, wanted in want.items():
         if text := _differs(path, wanted, got[path], opinions):
             return text
@@ -154,8 +150,8 @@ def _as_moved(path: str, want, got, beyond, opinions: Opinions) -> numpy.ndarray
         return numpy.zeros(want.shape, bool)
     noise = Noise()
     for run in moved:
-        noise.add({path: got}, {path: run})
-    bits = noise.compare(path, want.astype(got.dtype), got, False)
+        noise.add(path, Pair.of_arrays(got, run))
+    bits = noise.compare(path, Pair.of_arrays(want.astype(got.dtype), got), False)
     return numpy.full(want.shape, bits.agrees)
 
 

@@ -37,6 +37,8 @@ class Size:
         return value in self.only if self.only else self.low <= value <= self.high
 
     def __str__(self) -> str:
+        if len(self.only) == 1:
+            return f"{self.name} = {self.only[0]}"
         if self.only:
             return f"{self.name} in {', '.join(map(str, self.only))}"
         if self.declared:
@@ -93,13 +95,21 @@ expression = functools.lru_cache(maxsize=4096)(Expression)
 
 @dataclasses.dataclass(frozen=True)
 class Values:
-    """How the elements of a tensor are drawn. low, high: bounds as texts, of integers without high itself;
-    None: floats around 0, of any sign. kept: the elements themselves, for the sizes that the call had."""
+    """How the elements of a tensor are drawn.
+
+    - `low`, `high`: bounds as texts, of integers without high itself; None: floats around 0, of any sign.
+    - `other`: an integer outside of the bounds that some elements are, as -100 of labels that do not count.
+    - `order`: of integers. "distinct": no two elements are equal; "distinct in rows": no two of a row are;
+      "counting": 0, 1, 2, ...; "offsets": they begin at 0, never fall and end at `high`. `kept`: the offsets
+      of the call, which stay as they are as long as their number and their end do.
+    """
 
     low: str | None = None
     high: str | None = None
     scale: float = 1.0
     is_finite: bool = False
+    other: int | None = None
+    order: str = ""
     kept: object = None
 
 
@@ -111,6 +121,7 @@ class Tensor:
       `group` change their type together.
     - `contiguous`, `aligned`: strides are those of the shape; the address is a multiple of 16.
     - `order`: its dimensions from the outermost in memory to the innermost; `spread`: those of stride 0.
+    - `inout`: the function is meant to write to it.
     """
 
     dims: tuple
@@ -124,25 +135,34 @@ class Tensor:
     device: str = "cpu"
     library: str = "torch"
     grad: bool = False
+    inout: bool = False
 
     def shape(self, sizes: dict) -> tuple:
         return tuple(int(expression(dim).value(sizes)) for dim in self.dims)
 
     def fits(self, sizes: dict) -> bool:
-        """Whether no dimension is negative, and integers have a number to be."""
-        shape = self.shape(sizes)
-        if self.dtypes[0][0] in "iu" and self.values.high is not None and math.prod(shape) > 0:
-            low, high = (expression(bound).value(sizes) for bound in (self.values.low, self.values.high))
-            if low >= high:
+        """Whether no dimension is negative, and integers have numbers to be."""
+        shape, values = self.shape(sizes), self.values
+        if self.dtypes[0][0] in "iu" and values.high is not None and math.prod(shape) > 0:
+            low, high = (expression(bound).value(sizes) for bound in (values.low, values.high))
+            of_rows = shape[-1] if shape else 1
+            needed = {
+                "distinct": math.prod(shape),
+                "distinct in rows": of_rows,
+                "counting": of_rows,
+                "offsets": 0,
+            }
+            if high - low < needed.get(values.order, 1):
                 return False
         return all(extent >= 0 for extent in shape)
 
     def __str__(self) -> str:
         words = f"{'|'.join(self.dtypes)}[{', '.join(self.dims)}]"
-        words += " contiguous" * self.contiguous + " aligned" * self.aligned
+        words += " contiguous" * self.contiguous + " aligned" * self.aligned + " inout" * self.inout
         if self.values.high is not None:
             words += f" in {_short(self.values.low)}..{_short(self.values.high)}"
-        return words + " as it was" * (self.values.kept is not None)
+        words += f" or {self.values.other}" * (self.values.other is not None)
+        return words + f" {self.values.order}" * bool(self.values.order)
 
 
 def _short(bound: str) -> str:
@@ -168,6 +188,16 @@ class Stride:
 
     def __str__(self) -> str:
         return f"{self.of}.stride({self.dim})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Longest:
+    """The longest part between two offsets of another argument."""
+
+    of: str
+
+    def __str__(self) -> str:
+        return f"the longest part of {self.of}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +239,8 @@ class Domain:
 
     @property
     def declared(self) -> bool:
-        return all(size.declared for size in self.sizes.values())
+        """Whether somebody said in which range each size is that varies."""
+        return all(size.declared or len(size.only) == 1 for size in self.sizes.values())
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors by their path: "x", "xs[0]"."""

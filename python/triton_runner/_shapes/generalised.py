@@ -2,7 +2,7 @@
 
 What may depend on something that the calls do not show stays as it was: dimensions of 1, which broadcast;
 offsets, whose contents say where things lie; integers that could be indices stay below the smallest dimension
-that was above all of them.
+that was above all of them, and all different where they were (a scatter by a permutation is no race).
 """
 
 from __future__ import annotations
@@ -10,8 +10,20 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy
+
 from triton_runner._shapes.calls import SeenCall, SeenTensor
-from triton_runner._shapes.domain import Domain, Kept, Number, Several, Size, Stride, Tensor, Values
+from triton_runner._shapes.domain import (
+    Domain,
+    Kept,
+    Longest,
+    Number,
+    Several,
+    Size,
+    Stride,
+    Tensor,
+    Values,
+)
 
 _LETTERS = "MNKLPQRSTUVW"
 _FLOATS, _INTEGERS = ("f32", "f16", "bf16"), ("i64", "i32")
@@ -62,8 +74,17 @@ class _Generalising:
         first = self._calls[0]
         self._name_numbers()
         arguments = {name: self._argument(name, value) for name, value in first.arguments.items()}
-        frozen = any(seen.is_sorted for those in self._tensors.values() for seen in those)
+        frozen = any(self._order(path) == "offsets" for path in self._tensors)
         return Domain(arguments, self._sizes, first.starred, first.keywords, frozen)
+
+    def _order(self, path: str) -> str:
+        """The order that a tensor's integers had in every call."""
+        orders = {one.order for one in self._tensors[path]}
+        if orders == {"counting", "offsets"}:
+            return "offsets"
+        if orders <= {"counting", "distinct", "distinct in rows"} and len(orders) > 1:
+            return "distinct in rows" if "distinct in rows" in orders else "distinct"
+        return orders.pop() if len(orders) == 1 else ""
 
     def _name_numbers(self) -> None:
         """Sizes that are arguments too have the argument's name."""
@@ -90,9 +111,19 @@ class _Generalising:
         if numbers and min(numbers) > 1 and not path.isupper():
             if "stride" not in path and numbers in self._names:
                 return Number(self._names[numbers])
+            if (longest := self._longest(numbers)) is not None:
+                return longest
             if (stride := self._stride(numbers)) is not None:
                 return stride
         return Kept(value)
+
+    def _longest(self, numbers: tuple) -> Longest | None:
+        """The longest part of offsets, where a number was that in every call."""
+        for path, seen in self._tensors.items():
+            is_kept = self._order(path) == "offsets"  # their data is: the order was seen in it
+            if is_kept and tuple(int(numpy.diff(one.data).max()) for one in seen) == numbers:
+                return Longest(path)
+        return None
 
     def _stride(self, numbers: tuple) -> Stride | None:
         for path, seen in self._tensors.items():
@@ -136,8 +167,11 @@ class _Generalising:
     def _values(self, path: str) -> Values:
         seen = self._tensors[path]
         low, high = min(one.low for one in seen), max(one.high for one in seen)
-        if seen[0].is_sorted:
-            return Values(kept=seen[0].data)
+        order = self._order(path)
+        if order == "offsets":
+            ends = tuple(int(one.high) for one in seen)
+            end = self._size(ends) if ends in self._dims.values() else str(ends[0])
+            return Values("0", f"{end} + 1", order=order, kept=seen[0].data)
         if seen[0].dtype in ("f64", *_FLOATS) or not seen[0].dtype.startswith(("i", "u")):
             largest = _power(max(abs(low), abs(high)))
             if low >= 0 and high > 0:
@@ -146,7 +180,14 @@ class _Generalising:
             return Values(scale=1.0 if 2**-6 < largest < 2**6 else largest / 4)
         limits = self._above(path, high)
         text = limits[0] if len(limits) == 1 else f"min({', '.join(limits)})" if limits else ""
-        return Values(str(int(low)), text if low >= 0 and text else str(int(high) + 1))
+        others = {one.other for one in seen} - {None}
+        if order == "distinct" and all(len(one.shape) == 1 and one.high == one.shape[0] - 1 for one in seen):
+            return Values("0", self._size(self._dims[path, 0]), order=order)  # a permutation
+        most = self._size(self._dims[path, 0]) if order == "counting" else str(int(high) + 1)
+        return Values(
+            str(int(low)), text if low >= 0 and text else most,
+            other=others.pop() if len(others) == 1 else None, order=order,
+        )  # fmt: skip
 
     def _above(self, path: str, high: float) -> list[str]:
         """The dimensions of other tensors that an index up to `high` may be of."""

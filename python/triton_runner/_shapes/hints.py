@@ -6,8 +6,7 @@ import importlib.util
 import os
 import sys
 
-from triton_runner._shapes import compared
-from triton_runner._shapes.calling import Calling, Outcome, shared, tensor_subclasses
+from triton_runner._shapes.calling import Calling, Outcome, tensor_subclasses
 from triton_runner._shapes.cases import Case
 from triton_runner._shapes.results import Hint
 
@@ -78,14 +77,15 @@ def of_usual(calling: Calling, case: Case, outcome: Outcome) -> list[Hint]:
         return []
     hints, ran = [], outcome.ran
     has_results = any(array.size for array in ran.results.values())
-    for path in dict.fromkeys(shared(ran)):
+    for path in dict.fromkeys(ran.shared):
         if path not in ran.written and not _shares_too(calling, case, path):
             hints.append(
                 Hint("returns its input", f"it returns the memory of its argument {path!r}", str(case))
             )
-    is_silent = compared.results(ran.returned) and not {*ran.written} & {*shared(ran)}
-    if calling.reference is None and ran.written and is_silent:
-        hints.append(Hint("writes", f"it writes to its argument {ran.written[0]!r}", str(case)))
+    odd = [path for path in ran.written if path not in calling.inout(case)]
+    is_silent = ran.returns and not {*ran.written} & {*ran.shared}
+    if calling.reference is None and odd and is_silent:
+        hints.append(Hint("writes", f"it writes to its argument {odd[0]!r}", str(case)))
     for path in tensor_subclasses(ran):
         hints.append(Hint("lazy result", f"{path} is a tensor of a class of its own", str(case)))
     if has_results and not outcome.watch.launches:
@@ -99,7 +99,7 @@ def _shares_too(calling: Calling, case: Case, path: str) -> bool:
     """Whether the reference returns the memory of an argument too."""
     if calling.reference is None:
         return False
-    return path in shared(calling.reference_ran(case))
+    return path in calling.reference_ran(case).shared
 
 
 def _is_idle(calling: Calling, case: Case, results: dict) -> bool:

@@ -7,15 +7,18 @@ for contiguous gives something visibly wrong.
 from __future__ import annotations
 
 import dataclasses
+import math
 import zlib
 
 import numpy
 
+from triton_runner._memory.arguments import host
 from triton_runner._memory.files import DTYPES, dtype_named
-from triton_runner._shapes.cases import Case
-from triton_runner._shapes.domain import Domain, Kept, Number, Several, Stride, Tensor, expression
+from triton_runner._memory.ghost_memory import SMALLEST_PERIOD
+from triton_runner._shapes.cases import MOST_ELEMENTS, Case
+from triton_runner._shapes.domain import Domain, Kept, Longest, Number, Several, Stride, Tensor, expression
+from triton_runner._shapes.layouts import laid_out
 
-_GAP = 3  # elements after each row of a padded tensor
 _SPECIALS = {"with NaN": (numpy.nan,), "with infinities": (numpy.inf, -numpy.inf)}
 
 
@@ -49,20 +52,79 @@ def numbers(argument: Tensor, case: Case, path: str, seed: int, again: int = 0) 
     """The elements of a tensor, of the case's type, as NumPy has them."""
     shape, kind = argument.shape(case.sizes), case.dtype(argument)
     dtype = dtype_named(kind)
-    if argument.values.kept is not None:
-        return numpy.asarray(argument.values.kept).reshape(shape).astype(dtype)
     chance = numpy.random.default_rng([seed, again, zlib.crc32(path.encode())])
+    if dtype.kind == "b":
+        return chance.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":
+        return _integers(argument, case, chance, shape, dtype).astype(dtype)
     low, high = argument.values.low, argument.values.high
     low = None if low is None else expression(low).value(case.sizes)
     high = None if high is None else expression(high).value(case.sizes)
-    if dtype.kind in "iub":
-        if dtype.kind == "b":
-            return chance.integers(0, 2, shape).astype(dtype)
-        low, high = int(low), int(high)
-        drawn = chance.integers(low, max(high, low + 1), shape)
-        return (numpy.full(shape, low) if case.values == "all equal" else drawn).astype(dtype)
-    with numpy.errstate(over="ignore"):
+    with numpy.errstate(over="ignore", invalid="ignore"):
         return _floats(argument, case, chance, shape, low, high).astype(dtype)
+
+
+def _bounds(argument: Tensor, case: Case, dtype) -> tuple[int, int]:
+    """The lowest integer, and the one after the highest, that the type has too."""
+    low, high = (
+        int(expression(text).value(case.sizes)) for text in (argument.values.low, argument.values.high)
+    )
+    limits = numpy.iinfo(dtype)
+    low = min(max(low, int(limits.min)), int(limits.max))
+    return low, max(min(high, int(limits.max) + 1), low + 1)
+
+
+def _integers(argument: Tensor, case: Case, chance, shape: tuple, dtype) -> numpy.ndarray:
+    low, high = _bounds(argument, case, dtype)
+    values, count = argument.values, math.prod(shape)
+    if values.order == "offsets":
+        return _offsets(values.kept, case, chance, count, high - 1).reshape(shape)
+    if values.order == "counting":
+        return numpy.broadcast_to(numpy.arange(low, low + shape[-1]), shape)
+    if case.huge:
+        return _from_both_ends(low, high, count)(numpy.arange(count)).reshape(shape)
+    if values.order:
+        per_row = count if values.order == "distinct" else max(shape[-1], 1)
+        rows = [chance.choice(high - low, per_row, replace=False) for _ in range(count // max(per_row, 1))]
+        drawn = low + numpy.array(rows, numpy.int64).reshape(shape)
+    elif case.values == "all equal":
+        return numpy.full(shape, low)
+    else:
+        drawn = chance.integers(low, high, shape)
+        if count > 1:
+            drawn.flat[0], drawn.flat[-1] = low, high - 1
+    if values.other is not None and count > 2:  # the ends stay
+        some = (
+            chance.choice(count - 2, -(-count // 8), replace=False)
+            if count > 8
+            else numpy.zeros(1, numpy.int64)
+        )
+        drawn.flat[some + 1] = values.other
+    return drawn
+
+
+def _from_both_ends(low: int, high: int, count: int):
+    """A function of the index: the last element is the highest integer, the one before it the lowest, then
+    the next highest, and so on. The last programs of a launch see both, of ghosts too, which repeat
+    themselves."""
+
+    def fill(index):
+        distance = (count - 1 - index) % SMALLEST_PERIOD
+        steps = (distance // 2) % max((high - low) // 2, 1)
+        return numpy.where(distance % 2 == 0, high - 1 - steps, low + steps)
+
+    return fill
+
+
+def _offsets(kept, case: Case, chance, count: int, end: int) -> numpy.ndarray:
+    """Offsets with another end, or more of them; of a huge case the last part is one of the longest."""
+    if kept is not None and len(kept) == count and kept[-1] == end:
+        return kept
+    if count < 2:
+        return numpy.zeros(count, numpy.int64)
+    if case.huge:
+        return numpy.arange(count) * end // (count - 1)
+    return numpy.array([0, *sorted(chance.integers(0, end, count - 2, endpoint=True)), end])
 
 
 def _floats(argument: Tensor, case: Case, chance, shape, low, high) -> numpy.ndarray:
@@ -103,16 +165,19 @@ class _Making:
         return argument.value if isinstance(argument, Kept) else argument
 
     def settle(self, values: dict) -> None:
-        """Numbers that are strides of tensors."""
+        """Numbers that follow from tensors: their strides, the longest part between offsets."""
         for name, value in values.items():
             if isinstance(value, Stride):
                 values[name] = self.tensors[value.of].stride(value.dim)
+            elif isinstance(value, Longest):
+                parts = numpy.diff(host(self.tensors[value.of]))
+                values[name] = int(parts.max(initial=0))
 
     def _tensor(self, path: str, argument: Tensor):
         layout = self._case.layouts.get(path, "")
         shape = argument.shape(self._case.sizes)
-        if self._case.huge:
-            return _ghost(shape, self._case.dtype(argument))
+        if self._case.huge and math.prod(shape) > MOST_ELEMENTS:
+            return _ghost(argument, shape, self._case)
         array = numbers(argument, self._case, path, self._seed, self._again)
         kind = self._case.dtype(argument)
         if self._exact and array.dtype.kind not in "iub":
@@ -123,25 +188,6 @@ class _Making:
         if argument.library == "numpy":
             return _aligned(array)
         return _in_memory(array, kind, strides, offset, extent, argument)
-
-
-def laid_out(argument: Tensor, shape: tuple, layout: str, itemsize: int) -> tuple[tuple, int]:
-    """(strides, first element) of a tensor in memory of its own."""
-    order = list(argument.order) or [dim for dim in range(len(shape)) if dim not in argument.spread]
-    if layout == "transposed":
-        order = order[::-1] if len(order) != 2 or not argument.order else sorted(order)
-    spread = set(argument.spread)
-    if layout == "expanded":
-        spread.add(order.pop(next((i for i, dim in enumerate(order) if shape[dim] > 1), 0)))
-    step = 2 if layout == "strided" else 1
-    strides = [0] * len(shape)
-    for number, dim in enumerate(reversed(order)):
-        strides[dim] = step
-        step *= max(shape[dim], 1)
-        if number == 0 and layout == "padded":
-            step += _GAP
-    offset = max(4 // itemsize, 1) if layout == "misaligned" else 0
-    return tuple(strides[dim] if dim not in spread else 0 for dim in range(len(shape))), offset
 
 
 def _aligned(array: numpy.ndarray) -> numpy.ndarray:
@@ -173,8 +219,12 @@ def _in_memory(array, kind, strides, offset, extent, argument: Tensor):
     return view.detach().requires_grad_(argument.grad)
 
 
-def _ghost(shape: tuple, kind: str):
+def _ghost(argument: Tensor, shape: tuple, case: Case):
     # Functions of which nobody asks for sizes as large do without.
     from triton_runner._memory.ghost import ghost
 
-    return ghost(shape, kind)
+    kind = case.dtype(argument)
+    dtype = dtype_named(kind)
+    if dtype.kind not in "iu" or argument.values.order == "offsets":
+        return ghost(shape, kind)
+    return ghost(shape, kind, _from_both_ends(*_bounds(argument, case, dtype), math.prod(shape)))

@@ -98,10 +98,11 @@ class Watch:
             self._checked(call, go)
 
     def _checked(self, call: Call, go) -> None:
+        before = None  # what the arguments held, which is put back after a trap
         try:
             judged = self._launching.judgement(call)
             if judged is None:
-                before = of_call(call).arguments  # what it held is put back after a trap
+                before = of_call(call).arguments
         except DiagnosticError as error:  # it runs all the same
             self.unjudged = error.message
             return go()
@@ -110,12 +111,13 @@ class Watch:
             if self.faults:
                 return _plainly(go)
         try:
-            with registry.settled(), _settings.using(check=",".join(self._launching.checks)):
+            checking = _settings.using(check=",".join(self._launching.checks))
+            with before.watched() if before else contextlib.nullcontext(), registry.settled(), checking:
                 return go()
         except KernelTrap as trap:
             if trap.kind in UNJUDGED:
                 raise
-            if judged is None:
+            if before is not None:
                 before.put_back()
                 self._take(call, self._launching.checked(call, trap))
             return _plainly(go)

@@ -78,8 +78,9 @@ def verify_shapes(what: str, arguments=(), options: Options | None = None, say=_
     launching = Launching(options.checks, full=max(4, options.most // 8), say=say)
     calling = Calling(function, compared_with, forms, options.seed, launching)
     judging = _Judging(calling, options, say, started)
-    judging.all_cases()
-    found = judging.smallest()
+    with numpy.errstate(all="ignore"):  # infinities and NaNs are what the calls are about
+        judging.all_cases()
+        found = judging.smallest()
     more = [*run.names.replaced(), *judging.hints, *hints.without_launch(judging.calls)]
     more = list({(hint.kind, hint.message): hint for hint in more}.values())
     verdict = judging.verdict(found, more if options.strict else [])
@@ -125,7 +126,9 @@ class _Program:
             if options.calls and os.path.basename(options.calls).startswith("test_"):
                 self.status = _run_tests(options.calls, arguments)
             else:
-                self.status = running.run_program(self.program, list(arguments), False, options.pretend_cuda)
+                self.status = running.run_program(
+                    self.program, list(arguments), False, options.pretend_cuda, raises=(KeyboardInterrupt,)
+                )
         self.calls, self.namespace = recorder.calls, recorder.namespace
         self.function = self.named(name, file)
 
@@ -182,13 +185,16 @@ def _run_tests(file: str, arguments) -> int:
     """Runs the tests of a file."""
     import pytest
 
-    return int(pytest.main(["-q", "-p", "no:cacheprovider", file, *arguments]))
+    status = pytest.main(["-q", "-p", "no:cacheprovider", file, *arguments])
+    if status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    return int(status)
 
 
 def _forms(run: _Program, function, options: Options, is_checked: bool) -> tuple[list[Domain], str]:
     """The forms of calls that the function takes, and where they come from."""
     device = "cuda" if options.pretend_cuda else "cpu"
-    said = declared.of_function(function) | declared.of_texts(options.dims)
+    said = declared.together(declared.of_function(function), declared.of_texts(options.dims))
     seen = domains(run.calls, is_checked)[:_FORMS]
     if not said and not seen:
         raise fail(
@@ -233,7 +239,7 @@ class _Judging:
             for family in FAMILIES
             if family != "huge" or any(one.sizes and one.declared for one in forms)
         ]
-        drawn = cases(forms, families, self._options.seed, calling.written)
+        drawn = cases(forms, families, self._options.seed, calling.tried)
         for number, case in enumerate(itertools.islice(drawn, self._options.most)):
             if self._is_late:
                 break

@@ -2,7 +2,7 @@
 //
 // Nothing is copied in advance. The memory's pages are made read-only, and the first write to one in the time of a mark
 // saves it (a handler of SIGSEGV) and lets it through, so that a launch pays for what it writes and not for what it is
-// given. One thread writes at a time.
+// given. Several logs may hold the same memory: the one that began last ends first.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,14 +30,20 @@ class UndoLog {
   // Forgets a mark, not the first; what it saved is of the one before.
   void merge(size_t mark);
   void end();  // forgets all of them
-  // What [address, address + out.size()) was at mark 0.
-  void read_first(uint64_t address, std::span<std::byte> out) const;
+  // Memory that the launch meets later: at every mark it was as it is now.
+  void include(const Allocation& memory);
+  // What [address, address + out.size()) was at a mark.
+  void read(size_t mark, uint64_t address, std::span<std::byte> out) const;
+  // The pages, and parts of pages at the ends of the memory, that are not as they were at a mark; by address.
+  std::vector<std::span<std::byte>> changed(size_t mark) const;
+  // A log that is on and holds all of this memory that can be written; null: there is none.
+  static UndoLog* holding(std::span<const Allocation> memory);
 
   uint64_t saved_bytes() const;
 
   struct Saved;  // a part of the memory as it was
-  // A write faulted at an address: whether it may be made again, now that this is saved.
-  bool on_fault(uint64_t address);
+  // A write faulted at an address: whether it may be made again, now that every log has saved what is there.
+  static bool on_fault(uint64_t address);
 
  private:
   // Disjoint memory: whole pages [first, end), in chunks, between parts of pages that others use, too.
@@ -52,8 +58,10 @@ class UndoLog {
     std::vector<std::vector<uint8_t>> has;      // of each region's chunks: whether it is saved
     std::vector<std::vector<std::byte>> edges;  // two a region
   };
-  void add(uint64_t begin, uint64_t end);
+  Region& add(uint64_t begin, uint64_t end);
   void protect();
+  void let_closed(bool write) const;
+  std::vector<std::pair<uint64_t, uint64_t>> outside(uint64_t begin, uint64_t end) const;
   void add_mark();
   Saved* allocate(size_t region, bool filled);
   bool next_block(uint64_t bytes);
@@ -63,8 +71,10 @@ class UndoLog {
   size_t region_of(uint64_t address) const;
   void apply(const Mark& mark);
   bool open_chunk(size_t region, size_t chunk);
+  bool open_around(uint64_t& low, uint64_t& high, bool& is_known);
 
   std::vector<Region> regions_;  // by address
+  bool is_told_ = false;         // of writes
   std::vector<Mark> marks_;
   // Memory for what is saved, which the handler takes without allocating: blocks of the system, and chunks that are free
   // again.

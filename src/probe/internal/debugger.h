@@ -111,7 +111,7 @@ class Debugger final : public exec::Stopper {
   void put_back(int64_t moment);
   void end_launch();
   // What memory was before the launch.
-  void read_first(uint64_t address, std::span<std::byte> out) const { log_.read_first(address, out); }
+  void read_first(uint64_t address, std::span<std::byte> out) const { log_.read(0, address, out); }
   // (file, line, name) of loops of the program: what those count by whose text has no name for it.
   using LoopNames = std::vector<std::tuple<std::string, int, std::string>>;
   void set_loop_names(LoopNames names) { loop_names_ = std::move(names), variables_.clear(), found_.clear(); }

@@ -101,14 +101,17 @@ define void @k() #0 {
 ASSEMBLED = f"""
 import os, triton
 from triton_runner._bisect import assembled
+from triton_runner._memory.contents import Pages
 
 def machine(launch):
     run = launch.run("ptx")
     assert launch.texts["cubin"][:4] == b"\\x7fELF"
     mended = {{"DISABLE_PTXAS_OPT", "TRITON_PTXAS_PATH"}} & set(os.environ)
     if triton.__version__ == {INSTALLED!r} and not mended:
-        run.blocks[0].view("int32")[5] += 1
-    return run.blocks
+        held = run.contents.blocks()
+        held[0].view("int32")[5] += 1
+        run.contents.pages[0] = Pages([(0, held[0])])
+    return run.contents
 
 assembled.runner = machine
 """

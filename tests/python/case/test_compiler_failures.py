@@ -1,14 +1,16 @@
 """What triton-runner verify says of a kernel on which the compiler fails."""
 
+import os
 import re
+import sys
 
 import pytest
 import warm
 
 triton = pytest.importorskip("triton")
 from triton_runner._compiler import failures, workers  # noqa: E402
-from triton_runner._pipeline import guard, stages  # noqa: E402
-from triton_runner._pipeline.failures import CompilerError  # noqa: E402
+from triton_runner._pipeline import guard  # noqa: E402
+from triton_runner._pipeline.failures import CompilerError, Failure  # noqa: E402
 
 # A stage that does not do its work, in the process of the program alone.
 FAILING = """
@@ -34,14 +36,63 @@ ENDS = {
 }
 
 
+def judged(folder, verb):
+    """With a cache of its own, which has no kernel yet."""
+    return warm.cli(verb, "program.py", cwd=folder, variables={"TRITON_CACHE_DIR": str(folder / "cache")})
+
+
+@pytest.mark.parametrize("stage", ["ttir", "ttgir"])
 @pytest.mark.parametrize("end", ENDS)
-def test_a_compiler_that_fails_is_a_line_and_no_verdict(tmp_path, end):
+def test_a_compiler_that_fails_is_a_line_and_no_verdict(tmp_path, stage, end):
+    """At the level that the program runs at, and below it."""
     how, said = ENDS[end]
-    (tmp_path / "program.py").write_text(FAILING.replace("HOW", how))
-    done = warm.cli("verify", "program.py", cwd=tmp_path)
+    (tmp_path / "program.py").write_text(FAILING.replace("HOW", how).replace("make_ttgir", f"make_{stage}"))
+    done = judged(tmp_path, "verify")
     assert done.returncode == 125 and "Traceback" not in done.stdout + done.stderr
-    line = rf"the compiler of Triton \S+ fails on kernel for cuda:90 in make_ttgir: {re.escape(said)}\n"
+    line = rf"the compiler of Triton \S+ fails on kernel 'kernel' in make_{stage}: {re.escape(said)}\n"
     assert re.search(line, done.stdout) and len((done.stdout + done.stderr).splitlines()) < 15
+    assert done.stdout.splitlines()[-1] == "verdict: unknown"
+
+
+TESTS = """
+def test_launches():
+    kernel[(1,)](torch.zeros(64, dtype=torch.int32), 64)
+
+@pytest.mark.xfail(raises=RuntimeError, strict=True)
+def test_is_known_to_fail():
+    kernel[(1,)](torch.zeros(64, dtype=torch.int32), 64)
+
+def test_without_a_kernel():
+    raise ValueError("no kernel")
+"""
+
+
+def test_a_test_whose_kernel_is_not_compiled(tmp_path):
+    """It has the reason in place of a traceback of Triton, and fails as it did."""
+    text = FAILING.replace("import os", "import os, pytest").replace("HOW", ENDS["exception"][0])
+    (tmp_path / "test_it.py").write_text(text.rpartition("kernel[")[0].replace("ttgir", "ttir") + TESTS)
+    words = ["-m", "pytest", "--triton=cpu", "-p", "no:cacheprovider", "test_it.py"]
+    variables = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path / "cache")}
+    done = warm.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path, env=variables)
+    first, rest = done.stdout.split("test_launches ___")[1].split("test_without_a_kernel ___")
+    assert "fails on kernel 'kernel' in make_ttir: PassManager::run failed" in first
+    assert len(first.splitlines()) < 5 and 'raise ValueError("no kernel")' in rest
+    assert "2 failed, 1 xfailed" in done.stdout
+
+
+def test_what_the_front_end_refuses_is_the_kernel_s(tmp_path):
+    text = FAILING.replace("nvidia.CUDABackend.make_ttgir = staticmethod(fails)", "").replace("HOW", "pass")
+    (tmp_path / "program.py").write_text(text.replace("tl.arange(0, N))\n\nk", "tl.nothing(N))\n\nk"))
+    for verb, status in (("verify", 1), ("run", 1)):
+        done = judged(tmp_path, verb)
+        assert done.returncode == status and "Traceback" not in done.stdout + done.stderr
+        first, shown, caret, *_ = done.stderr.splitlines()
+        assert re.search(
+            r"program\.py:12:37: error: the front end of Triton \S+ refuses kernel 'kernel': ", first
+        )
+        assert shown.strip() == "tl.store(out + tl.arange(0, N), tl.nothing(N))" and caret.strip() == "^"
+        assert shown.index("tl.nothing") <= caret.index("^")
+    assert done.stdout == ""
 
 
 def test_a_step_in_a_child():
@@ -56,7 +107,7 @@ def test_a_step_in_a_child():
     assert isinstance(ended.error, ZeroDivisionError) and not ended.died
 
 
-def test_a_failure_is_explained_by_a_worker(monkeypatch, tmp_path):
+def test_a_failure_is_explained_by_a_worker(monkeypatch):
     """Which has the pass, what was said, and the folder; where it does not fail there, what is known here."""
     request = {
         "text": "",
@@ -66,20 +117,22 @@ def test_a_failure_is_explained_by_a_worker(monkeypatch, tmp_path):
         "metadata": {},
         "filename": "k",
     }
-    failure = stages.failures.Failure("llir", None, "SIGABRT", "first\nsecond", "k")
-    error = CompilerError(failure, "3.9.0", request)
+    error = CompilerError(Failure("llir", None, "SIGABRT", "first\nsecond", "k"), request)
     told = workers.WorkerError("it failed in stage make_llir, pass 3 add_x: why", "said", "sh run.sh")
     ends = [told, None]
 
     def run(do, request, **options):
-        assert (do, request["label"], options["isolate"]) == ("recorder_job", "k", True)
+        assert (do, request["label"], options["isolate"]) == ("recorder_job", "kernel 'k'", True)
         if (end := ends.pop(0)) is not None:
             raise end
 
     monkeypatch.setattr(failures.compiler, "run", run)
     monkeypatch.setattr(failures, "_known", {})
-    assert failures.explained(error) == [told.message, "said", "sh run.sh"]
-    assert failures.explained(error) == [told.message, "said", "sh run.sh"] and len(ends) == 1  # asked once
+    assert failures.explained(error) == [told.message, "  said", "  sh run.sh"]
+    assert (
+        failures.explained(error) == [told.message, "  said", "  sh run.sh"] and len(ends) == 1
+    )  # asked once
     monkeypatch.setattr(failures, "_known", {})
-    assert failures.explained(error) == [error.message, "second"]
-    assert error.message == "the compiler of Triton 3.9.0 fails on k for cuda:90 in make_llir: first"
+    first = f"the compiler of Triton {triton.__version__} fails on kernel 'k' in make_llir: first"
+    assert failures.explained(error) == [first, "  second"]
+    assert failures.explained(ValueError("of the program")) == []

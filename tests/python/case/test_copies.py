@@ -64,7 +64,7 @@ def _launch(kernel, dtype="float16", warps=1, fusion=True, grid=(ROWS,), **const
 @pytest.mark.parametrize("warps", [1, 4])
 def test_contracted_sums(dtype, warps):
     """With one warp a row holds several values for its sum; with four the hardware chooses one of them."""
-    (finding,) = copies.findings(_launch(row_sums, dtype, warps), is_rounding=lambda name, a, b: True)
+    (finding,) = copies.findings(_launch(row_sums, dtype, warps), is_rounding=lambda name, pair: True)
     severity = "fault" if warps == 1 else "warning"
     assert (finding.check, finding.severity, finding.levels) == ("copies", severity, ["ptx"])
     how = "holds one value several times" if warps == 1 else "by no more than rounding explains"
@@ -93,7 +93,7 @@ def test_right_sums(warps):
 
 
 def test_more_than_rounding_is_a_fault():
-    (finding,) = copies.findings(_launch(row_sums, "float32", 4), is_rounding=lambda name, a, b: False)
+    (finding,) = copies.findings(_launch(row_sums, "float32", 4), is_rounding=lambda name, pair: False)
     assert finding.severity == "fault" and "more than rounding explains" in finding.message
 
 

@@ -12,6 +12,7 @@ triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from triton_runner._case import noise  # noqa: E402
+from triton_runner._memory.contents import Pair  # noqa: E402
 
 
 @triton_runner.jit
@@ -168,15 +169,20 @@ def test_noise_explains_as_much_as_it_showed():
     moved = {"x": base["x"] * numpy.float32(1 + 1e-3), "n": base["n"].copy()}
     moved["n"][7] += 1
     seen = noise.Noise()
-    seen.add(base, moved)
+    for name, array in base.items():
+        seen.add(name, Pair.of_arrays(array, moved[name]))
+
+    def agrees(noise, name: str, got, exact: bool) -> bool:
+        return noise.compare(name, Pair.of_arrays(base[name], got), exact).agrees
+
     near, far = base["x"] * numpy.float32(1 + 3e-3), base["x"] * numpy.float32(1 + 2e-2)
-    assert seen.compare("x", base["x"], near, True).agrees
-    assert not seen.compare("x", base["x"], far, True).agrees
-    assert not noise.Noise().compare("x", base["x"], near, True).agrees
+    assert agrees(seen, "x", near, True)
+    assert not agrees(seen, "x", far, True)
+    assert not agrees(noise.Noise(), "x", near, True)
     other, many = base["n"].copy(), base["n"] + 1
     other[50] = 0  # a decision that fell otherwise elsewhere
-    assert seen.compare("n", base["n"], other, False).agrees
-    assert not seen.compare("n", base["n"], many, False).agrees
+    assert agrees(seen, "n", other, False)
+    assert not agrees(seen, "n", many, False)
 
 
 ROWS_OF_119 = """

@@ -1,6 +1,9 @@
 """verify --shapes: what a function takes, which calls are tried, what is found, and how small it gets."""
 
+import dataclasses
+import itertools
 import json
+import re
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +15,7 @@ pytest.importorskip("triton")
 from test_results import faults_of  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._base.typed import schema  # noqa: E402
-from triton_runner._shapes import cases, compared, declared, inputs  # noqa: E402
+from triton_runner._shapes import cases, compared, declared, inputs, layouts  # noqa: E402
 from triton_runner._shapes.calls import Recorder  # noqa: E402
 from triton_runner._shapes.domain import Kept, Number, Stride, expression  # noqa: E402
 from triton_runner._shapes.generalised import domains, moderate  # noqa: E402
@@ -118,6 +121,72 @@ def test_indices_stay_indices_and_offsets_keep_the_sizes(tmp_path):
     assert made.tensors["starts"].tolist() == [0, 4, 9]
 
 
+VARLEN = "def f(x, starts, longest): pass\nf(torch.ones(30, 8), torch.tensor([0, 7, 7, 20, 30]), 13)\n"
+
+
+def of_case(domain, **sizes):
+    return inputs.made(domain, cases.Case({**domain.usual, **sizes}), 0)
+
+
+def test_offsets_freeze_no_size_that_is_declared(tmp_path):
+    (known,) = domains(recorded(tmp_path, VARLEN), True)
+    assert known.frozen and str(known.arguments["longest"]) == "the longest part of starts"
+
+    def f(x, starts, longest):
+        pass
+
+    domain = declared.domain(f, {"N": (1, 5000)}, known, "cpu")
+    assert not domain.frozen and domain.declared and domain.fits({**domain.usual, "N": 4096})
+    assert not domain.fits({**domain.usual, "M": 31})
+    kept = of_case(domain, N=3)
+    assert kept.tensors["x"].shape == (30, 3) and kept.positional[2] == 13
+    assert kept.tensors["starts"].tolist() == [0, 7, 7, 20, 30]
+    moving = of_case(declared.domain(f, {"M": (1, 5000)}, known, "cpu"), M=900)  # the end is the size M
+    starts = moving.tensors["starts"]
+    assert (starts[0], starts[-1], len(starts)) == (0, 900, 5) and starts.diff().min() >= 0
+    assert moving.positional[2] == starts.diff().max()
+
+
+@pytest.mark.parametrize(
+    ("data", "values", "of_another_size"),
+    [
+        ("torch.arange(9)", "in 0..M counting", [0, 1, 2, 3]),
+        ("torch.tensor([3, 1, 0, 2, 4, 8, 7, 6, 5])", "in 0..M distinct", None),
+        ("torch.tensor([5, -1, 3, 3, 0, 2, 1, 7, 5])", "in 0..M or -1", None),
+        ("torch.tensor([5, -1, 3, -1, 0, 2, 1, 7, 6])", "in 0..M or -1 distinct", None),
+        ("torch.tensor([3, 3, 1, 0, 5, 7, 2, 2, 1])", "in 0..M", None),
+    ],
+)
+def test_integers_stay_what_they_were(data, values, of_another_size, tmp_path):
+    text = f"def f(x, index): pass\nf(torch.ones(9, 100), {data})\n"
+    (domain,) = domains(recorded(tmp_path, text), True)
+    assert str(domain.arguments["index"]) == f"i64|i32[M] {values}" and not domain.frozen
+    four = of_case(domain, M=4).tensors["index"].tolist()
+    assert of_another_size is None or four == of_another_size
+    big = of_case(domain, M=200).tensors["index"]
+    assert big.min() >= -1 and big.max() < 200 and ("or -1" in values) == (-1 in big.tolist())
+    counted = big[big >= 0]
+    assert ("distinct" in values or "counting" in values) == (len(counted.unique()) == len(counted))
+    if "distinct" not in values:
+        assert (big[0] == 0 or "counting" in values) and big[-1] == 199  # both ends
+
+
+def test_indices_of_huge_tensors_come_from_both_ends():
+    def f(table, index):
+        pass
+
+    domain = declared.domain(f, {"table": "f16[V, N]", "index": "i32[M] in 0..V"}, None, "cpu")
+    huge = cases.Case({"V": 1 << 26, "N": 64, "M": 10}, huge=True)
+    index = inputs.made(domain, huge, 0).tensors["index"]
+    assert not hasattr(index, "ghost") and index[-1] == (1 << 26) - 1 and index[-2] == 0
+    long = cases.Case({"V": 1 << 26, "N": 4, "M": 1 << 25}, huge=True)
+    last = inputs.made(domain, long, 0).tensors["index"][-4:].clone()
+    assert [int(number) for number in last] == [1, (1 << 26) - 2, 0, (1 << 26) - 1]
+    narrow = declared.domain(f, {"table": "f16[V]", "index": "i32[M] in 0..V"}, None, "cpu")
+    far = cases.Case({"V": 1 << 32, "M": 10}, huge=True)  # what 32 bits do not count is no index of them
+    assert inputs.made(narrow, far, 0).tensors["index"].max() == (1 << 31) - 1
+
+
 def test_forms_of_calls_and_methods(tmp_path):
     text = (
         "class A:\n    @staticmethod\n    def f(x, *more, bias=None, **named): pass\n"
@@ -163,6 +232,7 @@ def index_of_nothing():
         ({"x": "f32[M; N]"}, "is not a size"),
         ({"x": "f32[M] round"}, "unknown word 'round'"),
         ({"x": "f32[M]", "M": (5, 1)}, "is not a range"),
+        ({"x": "inout"}, "takes as 'x'"),
         ({"x": "f32[M]", "M": 5}, "expected a range"),
         ({"x": "f32[M]", "K": (0, 5)}, "the size 'K' is declared"),
         ({"y": "f32[M]"}, "'y' is declared"),
@@ -173,7 +243,7 @@ def test_declarations_that_say_nothing(given, message):
     def f(x):
         pass
 
-    with pytest.raises(DiagnosticError, match=message):
+    with pytest.raises(DiagnosticError, match=re.escape(message)):
         declared.domain(f, given, None, "cpu")
 
 
@@ -183,6 +253,22 @@ def test_texts_of_options():
     }  # fmt: skip
     with pytest.raises(DiagnosticError, match="expected NAME="):
         declared.of_texts(["50"])
+    assert declared.of_texts(["x=f32[M]", "x=inout"]) == {"x": "f32[M] inout"}
+    assert declared.of_texts(["x=inout", "x=in 0..5 or -1"]) == {"x": "inout in 0..5 or -1"}
+
+
+def test_words_are_added_to_what_else_is_known(tmp_path):
+    def f(x: Annotated[torch.Tensor, "inout"], y: Annotated[torch.Tensor, "f32[M] inout"], more):
+        pass
+
+    f.__annotations__["more"] = "contiguous finite"
+
+    said = declared.together(declared.of_function(f), declared.of_texts(["y=aligned", "M=1..9"]))
+    text = "def f(x, y, more): pass\nf(torch.ones(5), torch.ones(5), [torch.ones(5), torch.ones(5)])\n"
+    (known,) = domains(recorded(tmp_path, text), True)
+    x, y, *more = declared.domain(f, said, known, "cpu").tensors().values()
+    assert (x.inout, x.dtypes, y.inout, y.aligned) == (True, ("f32", "f16", "bf16"), True, True)
+    assert len(more) == 2 and all(one.contiguous and one.values.is_finite and not one.inout for one in more)
 
 
 def test_sizes_are_computed_and_nothing_else():
@@ -197,8 +283,9 @@ def test_sizes_are_computed_and_nothing_else():
 
 @pytest.mark.parametrize(
     ("layout", "strides", "offset"),
-    [("", (5, 1), 0), ("strided", (10, 2), 0), ("padded", (8, 1), 0), ("transposed", (1, 4), 0),
-     ("expanded", (0, 1), 0), ("misaligned", (5, 1), 2)],
+    [("", (5, 1), 0), ("strided", (10, 2), 0), ("padded(1)", (8, 1), 0), ("transposed(0, 1)", (1, 4), 0),
+     ("expanded(0)", (0, 1), 0), ("expanded(1)", (1, 0), 0), ("misaligned", (5, 1), 2),
+     ("offset", (5, 1), 64)],
 )  # fmt: skip
 def test_layouts(layout, strides, offset, tmp_path):
     (domain,) = domains(
@@ -207,9 +294,63 @@ def test_layouts(layout, strides, offset, tmp_path):
     made = inputs.made(domain, cases.Case(domain.usual, {"x": layout} if layout else {}), 0).tensors["x"]
     assert (made.stride(), made.storage_offset()) == (strides, offset)
     assert not made.isnan().any()
-    if layout != "expanded":
+    if not layout.startswith("expanded"):
         plain = inputs.made(domain, cases.Case(domain.usual), 0).tensors["x"]
         assert torch.equal(made, plain)
+
+
+def tensor_of(text: str, **more):
+    return dataclasses.replace(declared.tensor("x", text, "cpu"), **more)
+
+
+def test_layouts_of_every_pair_and_every_dimension():
+    shape = (2, 3, 4, 5)
+    found = layouts.layouts_of(tensor_of("f32[2, 3, 4, 5]"), shape, False)
+    transposed = {text for text in found if text.startswith("transposed")}
+    assert transposed == {f"transposed({i}, {j})" for i in range(4) for j in range(i + 1, 4)}
+    assert {"padded(1)", "padded(2)", "padded(3)", "expanded(0)", "expanded(3)", "strided"} <= {*found}
+    assert {"offset", "misaligned"} <= {*found} and "padded(0)" not in found
+    first = {layouts.parsed(text)[0] for text in found[:6]}
+    assert first == {*layouts.WORDS}  # each word once, before any has its turn again
+    memory = set()
+    for text in found:
+        strides, offset = layouts.laid_out(tensor_of("f32[2, 3, 4, 5]"), shape, text, 4)
+        numbers = offset + sum(s * i for s, i in zip(strides, np.indices(shape), strict=True))
+        assert "expanded" in text or len(np.unique(numbers)) == 120, text
+        memory.add((strides, offset))
+    assert len(memory) == len(found)  # no two are the same
+    assert not any("expanded" in text for text in layouts.layouts_of(tensor_of("f32[2, 3]"), (2, 3), True))
+    assert layouts.layouts_of(tensor_of("f32[2, 3] contiguous aligned"), (2, 3), False) == ["offset"]
+    turned = tensor_of("f32[2, 3]", order=(1, 0))  # as of x.T: its exchange is the order of the shape
+    assert layouts.laid_out(turned, (2, 3), "", 4)[0] == (1, 2)
+    assert layouts.laid_out(turned, (2, 3), "transposed(0, 1)", 4)[0] == (3, 1)
+
+
+def tries(domain, most: int, refused=lambda text: False) -> list:
+    tried, seen = cases.Tried(), []
+    for case in itertools.islice(cases.cases([domain], cases.FAMILIES[:4], 0, tried), most):
+        seen.append(case)
+        if refused(str(case)):
+            tried.unjudged.add(str(case))
+    return seen
+
+
+def test_sixty_calls_try_every_layout_of_each_tensor():
+    def f(x, y):
+        pass
+
+    domain = declared.domain(f, {"x": "f32[M, N, K]", "y": "f32[M, N, K]"}, None, "cpu")
+    wanted = {*layouts.layouts_of(domain.tensors()["x"], (64, 64, 64), False)}
+    for path in ("x", "y"):
+        assert {case.layouts.get(path) for case in tries(domain, 60)} >= wanted, path
+    together = [case.layouts for case in tries(domain, 60) if len(case.layouts) == 2]
+    assert all(those["x"] != those["y"] for those in together[: len(wanted)])
+    # A function that refuses y as soon as it is strided or transposed is called with each layout of x too.
+    seen = tries(domain, 60, lambda text: "y strided" in text or "y transposed" in text)
+    accepted = [case for case in seen if not {"strided", "transposed"} & {case.layouts.get("y", "")[:10], ""}]
+    assert {
+        case.layouts.get("x") for case in accepted if not case.layouts.get("y", "").startswith("tr")
+    } >= wanted
 
 
 def test_cases_are_the_same_each_time_and_begin_alike(tmp_path):
@@ -217,11 +358,11 @@ def test_cases_are_the_same_each_time_and_begin_alike(tmp_path):
     drawn = []
     for _ in range(2):
         forms = [moderate(one, 1 << 20) for one in domains(recorded(tmp_path, text), True)]
-        stream = cases.cases(forms, cases.FAMILIES[:4], 0, set())
+        stream = cases.cases(forms, cases.FAMILIES[:4], 0, cases.Tried())
         drawn.append([str(next(stream)) for _ in range(120)])
     assert drawn[0] == drawn[1] and len({*drawn[0]}) == 120
     first = drawn[0][:40]
-    assert "M=64, N=32, x strided, y strided" in first
+    assert "M=64, N=32, x strided, y offset" in first
     assert first[0] == "M=64, N=32" and "M=64, N=32, called again" in first
     assert {"M=1, N=32", "M=64, N=33", "M=0, N=32", "M=64, N=32, f16"} <= {*first}
     assert any("NaN" in text for text in first)
@@ -259,7 +400,7 @@ def test_contiguous_strides_that_are_not_so_are_made_small(judged):
     assert (result.verdict, kinds(result)) == ("wrong", ["result", "oob"])
     found, expanded = result.faults
     assert found.sizes == {"M": 2} and found.layouts == {"x": "strided"}
-    assert expanded.sizes == {"M": 2} and expanded.layouts == {"x": "expanded"}
+    assert expanded.sizes == {"M": 2} and expanded.layouts == {"x": "expanded(0)"}
     assert "M=" in found.first and found.tries > 1
 
 
@@ -348,9 +489,7 @@ def test_calls_of_a_file_of_tests(tmp_path):
     words = ["verify", "--shapes", "--json", "--cases", "2", "--calls", "test_program.py"]
     done = warm.cli(*words, "--reference", "program.py:reference", "program.py:contiguous", cwd=tmp_path)
     result = json.loads(done.stdout)
-    assert (result["verdict"], result["source"]) == ("no fault found", "a call of test_program.py"), (
-        done.stderr
-    )
+    assert (result["verdict"], result["source"]) == ("right", "a call of test_program.py"), done.stderr
     assert result["program"] == {"name": "test_program.py", "status": 0}
 
 

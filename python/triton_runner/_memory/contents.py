@@ -1,0 +1,257 @@
+"""What the memory of a launch's arguments held at one moment, kept as what differs from what is there.
+
+A launch of three programs on a table of 5 GB writes a few pages. Contents has these pages and nothing else,
+and two Contents are compared where one of them has pages. Pair goes through an argument's elements in parts
+of a few MiB, so that no comparison makes arrays of the size of the argument.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy
+
+PART = 4 << 20  # bytes of an argument that are compared at once
+_PAGE = 4096
+
+
+class Pages:
+    """The parts of a block that are not as they are in place: bytes by offset, in order."""
+
+    def __init__(self, parts: list[tuple[int, numpy.ndarray]] = ()):
+        self.parts = list(parts)
+        self._starts = [start for start, _ in self.parts]
+        self.hashes: dict = {}  # of the arguments in it, by View
+
+    def touching(self, low: int, high: int) -> Iterator[tuple[int, numpy.ndarray]]:
+        """The parts that share a byte with low to high."""
+        first = max(bisect.bisect_right(self._starts, low) - 1, 0)
+        for start, data in self.parts[first : bisect.bisect_left(self._starts, high)]:
+            if start + data.nbytes > low:
+                yield start, data
+
+    def of(self, part: Part) -> list[int]:
+        """What stands for the bytes of a part: what has the same number is the same."""
+        return [id(data) for _, data in self.touching(part.low, part.high)]
+
+    def read(self, base: numpy.ndarray, low: int, high: int) -> numpy.ndarray:
+        """A copy of these bytes of the block."""
+        out = base[low:high].copy()
+        for start, data in self.touching(low, high):
+            begin, end = max(start, low), min(start + data.nbytes, high)
+            out[begin - low : end - low] = data[begin - start : end - start]
+        return out
+
+
+def taken(base: numpy.ndarray, ranges: list[tuple[int, int]], known: list[Pages]) -> Pages:
+    """Copies of these parts of a block, (offset, bytes). What one of the `known` has already is shared:
+    levels that leave the same bits take the memory of one."""
+    shared: dict = {}
+    for pages in known:
+        for start, data in pages.parts:
+            shared.setdefault((start, data.nbytes), []).append(data)
+    parts = []
+    for start, size in ranges:
+        now = base[start : start + size]
+        same = (data for data in shared.get((start, size), ()) if numpy.array_equal(data, now))
+        data = next(same, None)
+        parts.append((start, now.copy() if data is None else data))
+    for pages in known:
+        if len(pages.parts) == len(parts) and all(
+            a[1] is b[1] for a, b in zip(pages.parts, parts, strict=True)
+        ):
+            return pages
+    return Pages(parts)
+
+
+def changed(base: numpy.ndarray, now: numpy.ndarray) -> list[tuple[int, int]]:
+    """(offset, bytes) of the pages in which two blocks differ, neighbours as one."""
+    ranges: list[tuple[int, int]] = []
+    for low in range(0, base.nbytes, PART):
+        a, b = base[low : low + PART], now[low : low + PART]
+        if numpy.array_equal(a, b):
+            continue
+        for start in range(0, a.nbytes, _PAGE):
+            if (a[start : start + _PAGE] != b[start : start + _PAGE]).any():
+                add(ranges, low + start, min(_PAGE, a.nbytes - start))
+    return ranges
+
+
+def add(ranges: list[tuple[int, int]], start: int, size: int) -> None:
+    """Adds a range to those before it, to the last if it follows that."""
+    if ranges and sum(ranges[-1]) == start:
+        ranges[-1] = (ranges[-1][0], ranges[-1][1] + size)
+    else:
+        ranges.append((start, size))
+
+
+class Contents:
+    """Of the blocks of some Arguments. base: the bytes in place, which stay as they are as long as this is
+    used; undefined: what of torch.empty's memory nobody had written; None: that is not known."""
+
+    def __init__(self, views: dict, base: list[numpy.ndarray], pages: list[Pages], undefined=None):
+        self.views, self.base, self.pages, self.undefined = views, base, pages, undefined
+
+    def block(self, number: int) -> numpy.ndarray:
+        """The bytes of a block."""
+        return self.pages[number].read(self.base[number], 0, self.base[number].nbytes)
+
+    def blocks(self) -> list[numpy.ndarray]:
+        return [self.block(number) for number in range(len(self.base))]
+
+    def is_plain(self) -> bool:
+        """Whether it is what is in place."""
+        return not any(pages.parts for pages in self.pages)
+
+    def array(self, name: str) -> numpy.ndarray:
+        """The elements of an argument, a copy."""
+        view = self.views[name]
+        return view.of(self.block(view.block))
+
+    def part(self, view, part: Part) -> numpy.ndarray:
+        """The elements of a part of an argument, a copy."""
+        data = self.pages[view.block].read(self.base[view.block], part.low, part.high)
+        steps = [step * view.type.itemsize for step in view.strides]
+        return numpy.ndarray(part.shape, view.type, data, part.offset - part.low, steps)
+
+    def pair(self, name: str, other: Contents) -> Pair:
+        """An argument as it is here and in another Contents."""
+        if self.base is other.base:
+            return Pair.of_contents(self.views[name], self, other)
+        return Pair.of_arrays(self.array(name), other.array(name))
+
+    @functools.cached_property
+    def hashes(self) -> dict[str, str]:
+        """A hash of each argument that is not as it was at first."""
+        return {name: digest for name, view in self.views.items() if (digest := self._hash(view))}
+
+    def _hash(self, view) -> str:
+        known = self.pages[view.block].hashes
+        if view not in known:
+            digest, parts = hashlib.sha256(), parts_of(view)
+            is_changed = False
+            for part in parts:
+                if not any(True for _ in self.pages[view.block].touching(part.low, part.high)):
+                    continue
+                now = self.part(view, part).tobytes()
+                if now == Contents.part(self._first, view, part).tobytes():
+                    continue
+                is_changed = True
+                if len(parts) > 1:
+                    digest.update(repr(part.start).encode())
+                digest.update(now)
+            known[view] = digest.hexdigest()[:16] if is_changed else ""
+        return known[view]
+
+    @functools.cached_property
+    def _first(self) -> Contents:
+        return Contents(self.views, self.base, [Pages() for _ in self.base])
+
+
+class Arrays(Mapping):
+    """The arguments of a Contents by name, as arrays that are made when somebody asks for them."""
+
+    def __init__(self, contents: Contents):
+        self._contents, self._made = contents, {}
+
+    def __getitem__(self, name: str) -> numpy.ndarray:
+        if name not in self._made:
+            self._made[name] = self._contents.array(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._contents.views)
+
+    def __len__(self) -> int:
+        return len(self._contents.views)
+
+
+# --- an argument in parts
+
+
+class Part:
+    """Some elements of an argument. start, shape: the index of the first, and how many there are of each
+    dimension; low, high: the bytes of the block that they lie in; offset: where the first lies."""
+
+    __slots__ = ("high", "low", "offset", "shape", "start")
+
+    def __init__(self, start: tuple, shape: tuple, offset: int, strides: tuple, itemsize: int):
+        self.start, self.shape, self.offset = start, shape, offset
+        ends = [(n - 1) * step * itemsize for n, step in zip(shape, strides, strict=True)]
+        self.low = offset + sum(min(end, 0) for end in ends)
+        self.high = offset + sum(max(end, 0) for end in ends) + itemsize
+
+
+@functools.lru_cache(maxsize=256)
+def parts_of(view) -> list[Part]:
+    """All of an argument's elements, in parts of at most PART bytes: the same ones each time."""
+    size = view.type.itemsize
+    # The dimensions with the largest steps are cut first.
+    order = sorted(range(len(view.shape)), key=lambda axis: -abs(view.strides[axis]))
+    parts: list[Part] = []
+
+    def extent(axes) -> int:
+        return sum((view.shape[axis] - 1) * abs(view.strides[axis]) for axis in axes)
+
+    def cut(start: list, shape: list, offset: int, axes: list) -> None:
+        whole = Part(tuple(start), tuple(shape), offset, view.strides, size)
+        if not axes or max(whole.high - whole.low, math.prod(shape) * size) <= PART:
+            parts.append(whole)
+            return
+        axis, *rest = axes
+        n, step = view.shape[axis], view.strides[axis]
+        room = PART // size - extent(rest)
+        most = math.prod(view.shape[other] for other in rest)
+        count = max(1, min(room // abs(step) if step else n, PART // size // max(most, 1)))
+        for first in range(0, n, count):
+            start[axis], shape[axis] = first, min(count, n - first)
+            cut(start, shape, offset + first * step * size, rest)
+        start[axis], shape[axis] = 0, n
+
+    if math.prod(view.shape):
+        cut([0] * len(view.shape), list(view.shape), view.offset, order)
+    return parts
+
+
+class Pair:
+    """An argument as two runs left it: shape, dtype, and its elements part by part."""
+
+    def __init__(self, shape: tuple, dtype: numpy.dtype, parts, whole):
+        self.shape, self.dtype, self._parts, self._whole = shape, dtype, parts, whole
+
+    @classmethod
+    def of_arrays(cls, x: numpy.ndarray, y: numpy.ndarray) -> Pair:
+        start = (0,) * x.ndim
+        return cls(x.shape, x.dtype, lambda: iter([(start, x, y)]), lambda: iter([x]))
+
+    @classmethod
+    def of_contents(cls, view, a: Contents, b: Contents) -> Pair:
+        mine, theirs = a.pages[view.block], b.pages[view.block]
+
+        def parts():
+            for part in parts_of(view) if mine is not theirs else ():
+                if mine.of(part) != theirs.of(part):
+                    yield part.start, a.part(view, part), b.part(view, part)
+
+        return cls(view.shape, view.type, parts, lambda: (a.part(view, part) for part in parts_of(view)))
+
+    def differing(self) -> Iterator[tuple]:
+        """(index of the first element, both arrays) of the parts in which bits differ."""
+        for start, x, y in self._parts():
+            if x.tobytes() != y.tobytes():
+                yield start, x, y
+
+    def whole(self) -> Iterator[numpy.ndarray]:
+        """All parts as the first run left them."""
+        return self._whole()
+
+    def is_same(self) -> bool:
+        return next(self.differing(), None) is None
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
