@@ -193,7 +193,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
       });
     return true;
   }
-  if (!(race_ || uninit_)) return true;
+  if (!(race_ || uninit_ || unwritten_.any())) return true;
   const Source& source = source_of(in);
   const Source::Access kind = source.access;
   if (source.stores) flush(x);
@@ -205,8 +205,8 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
         if (!reads_undefined(x, in, lane, "it reads " + byte_text(*first) + ", which was never written",
                              reinterpret_cast<std::byte*>(address), bytes))
           return false;
-    if (write) unwritten_.write(address, bytes);
   }
+  if (write) unwritten_.write(address, bytes);
   if (!race_ || kind == Source::Access::kObject) return true;
   if (write && kind == Source::Access::kPlain) {
     const auto* at = reinterpret_cast<const std::byte*>(address);
