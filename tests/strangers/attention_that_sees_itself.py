@@ -2,11 +2,11 @@
 leaves out are -inf, and exp(-inf) is 0: no check has anything to say.
 
     $ verify FILE
-    status 0
-    never nan at
+    status  0
+    never  nan at
     $ run --device cpu --check nan,inf FILE
-    status 0
-    never not a number
+    status  0
+    never  not a number
 """
 
 import torch

@@ -2,15 +2,15 @@
 -inf - -inf is not a number. That row of the result is NaN, and nothing in the program compares the result.
 
     $ verify FILE
-    status 1
-    says nan at ttir
-    says verdict: wrong
+    status  1
+    says  nan at ttir
+    says  verdict: wrong
     $ verify --strict FILE
-    status 1
-    says verdict: wrong
+    status  1
+    says  verdict: wrong
     $ run --device cpu --check nan,inf FILE
-    status 1
-    says not a number in arith.subf
+    status  1
+    says  not a number in arith.subf
 """
 
 import torch

@@ -2,12 +2,12 @@
 half of its f32, cut off and not rounded. The program expects what a GPU gets.
 
     $ verify FILE
-    status 0
-    never verdict: wrong
+    status  0
+    never  verdict: wrong
     $ run --device cpu --level ttgir FILE
-    status 0
+    status  0
     $ run --device cpu --level ptx FILE
-    status 0
+    status  0
 """
 
 import numpy

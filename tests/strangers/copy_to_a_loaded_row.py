@@ -2,12 +2,12 @@
 bits where there are many rows.
 
     $ verify --shapes --cases 4 --vary huge FILE:gathered
-    status 1
-    says fault, overflow
-    says copy_to_a_loaded_row.py:24:13
+    status  1
+    says  fault, overflow
+    says  copy_to_a_loaded_row.py:24:13
     $ verify --shapes --cases 4 --vary huge FILE:gathered_in_64_bits
-    status 0
-    says verdict: no fault found
+    status  0
+    says  verdict: no fault found
 """
 
 import torch

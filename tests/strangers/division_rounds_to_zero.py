@@ -1,11 +1,11 @@
 """triton#955: // rounds to zero in a kernel, where Python rounds down; the program's own check fails.
 
-    $ verify FILE down
-    status 1
-    says verdict: wrong
-    $ verify FILE zero
-    status 0
-    says verdict: right
+$ verify FILE down
+status  1
+says  verdict: wrong
+$ verify FILE zero
+status  0
+says  verdict: right
 """
 
 import sys

@@ -3,11 +3,11 @@
 no address overflows.
 
     $ run --device cpu --level ptx --check overflow FILE
-    status 0
-    never overflow
+    status  0
+    never  overflow
     $ verify FILE
-    status 0
-    never overflow at
+    status  0
+    never  overflow at
 """
 
 import torch

@@ -2,12 +2,12 @@
 for one element a row reads past it.
 
     $ verify --shapes --cases 8 --vary layouts --reference FILE:reference FILE:scaled
-    status 1
-    says out of bounds
-    says scale expanded(0)
+    status  1
+    says  out of bounds
+    says  scale expanded(0)
     $ verify --shapes --cases 8 --vary layouts --reference FILE:reference FILE:scaled_by_strides
-    status 0
-    says verdict: right
+    status  0
+    says  verdict: right
 """
 
 import torch

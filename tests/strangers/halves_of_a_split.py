@@ -2,8 +2,8 @@
 right.
 
     $ verify FILE
-    status 0
-    says verdict: right
+    status  0
+    says  verdict: right
 """
 
 import torch

@@ -2,15 +2,15 @@
 LLVM leaves it undefined, and a GPU gives the lowest integer.
 
     $ run --device cpu --check zerodiv FILE
-    status 1
-    says integer overflow in arith.divsi
-    says the quotient does not fit into 32 bits
+    status  1
+    says  integer overflow in arith.divsi
+    says  the quotient does not fit into 32 bits
     $ run --device cpu --level ptx --check zerodiv FILE
-    status 1
-    says the quotient does not fit into 32 bits: -2147483648 / -1
+    status  1
+    says  the quotient does not fit into 32 bits: -2147483648 / -1
     $ verify FILE
-    status 1
-    says zerodiv at ttir, ttgir, ptx
+    status  1
+    says  zerodiv at ttir, ttgir, ptx
 """
 
 import torch

@@ -2,12 +2,12 @@
 too late, so that the address is wrong, at each level.
 
     $ run --device cpu --level ttir --check overflow FILE
-    status 1
-    says integer overflow
+    status  1
+    says  integer overflow
     $ run --device cpu --level ptx --check overflow FILE
-    status 1
-    says integer overflow
-    says which does not fit into 32 bits
+    status  1
+    says  integer overflow
+    says  which does not fit into 32 bits
 """
 
 import torch

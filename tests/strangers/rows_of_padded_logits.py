@@ -2,12 +2,12 @@
 and written at other rows.
 
     $ verify --shapes --cases 6 --vary layouts --reference FILE:reference FILE:keep_largest_
-    status 1
-    says fault, result
-    says x padded(1)
+    status  1
+    says  fault, result
+    says  x padded(1)
     $ verify --shapes --cases 6 --vary layouts --reference FILE:reference FILE:keep_largest_by_strides_
-    status 0
-    says verdict: right
+    status  0
+    says  verdict: right
 """
 
 import torch

@@ -1,15 +1,15 @@
 """triton#558: sums at indices that repeat themselves need atomics, and a permutation does not.
 
-    $ verify FILE atomics
-    status 0
-    says verdict: right
-    $ verify FILE permutation
-    status 0
-    says verdict: right
-    $ verify FILE repeated
-    status 1
-    says race
-    never verdict: right
+$ verify FILE atomics
+status  0
+says  verdict: right
+$ verify FILE permutation
+status  0
+says  verdict: right
+$ verify FILE repeated
+status  1
+says  race
+never  verdict: right
 """
 
 import sys

@@ -3,16 +3,16 @@ what was written is used.
 
 $ verify FILE
 
-status 0
+status  0
 
-says warning, uninit at ttir: kernel 'put': cache: 384 of 512 elements were never written
+says  warning, uninit at ttir: kernel 'put': cache: 384 of 512 elements were never written
 
-never fault, uninit
+never  fault, uninit
 
-never verdict: wrong
+never  verdict: wrong
 $ run --device cpu --check uninit FILE
 
-status 0
+status  0
 """
 
 import torch

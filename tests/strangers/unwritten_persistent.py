@@ -3,23 +3,23 @@ program sums them up.
 
 $ verify FILE
 
-status 1
+status  1
 
-says uninit at ttir: kernel 'double': y: 904 of 5,000 elements were never written, the first is 1024
+says  uninit at ttir: kernel 'double': y: 904 of 5,000 elements were never written, the first is 1024
 
-says they are read by item() at
+says  they are read by item() at
 
-says verdict: wrong
+says  verdict: wrong
 $ run --device cpu --check uninit FILE
 
-status 1
+status  1
 
-says y: 904 of 5,000 elements were never written, the first is 1024; they are read by item() at
+says  y: 904 of 5,000 elements were never written, the first is 1024; they are read by item() at
 $ run --device cpu FILE
 
-status 0
+status  0
 
-never never written
+never  never written
 """
 
 import torch

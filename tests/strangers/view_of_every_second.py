@@ -1,10 +1,10 @@
 """triton#10336: a mask of another tensor's length lets a kernel read past a view of every second element.
 
-    $ verify FILE
-    status 1
-    says out of bounds in tt.load
-    says bins
-    never verdict: right
+$ verify FILE
+status  1
+says  out of bounds in tt.load
+says  bins
+never  verdict: right
 """
 
 import torch

@@ -2,21 +2,21 @@
 A tl.debug_barrier makes it right.
 
     $ run --level ttgir --check race FILE
-    status 1
-    says data race in tt.store
-    says no barrier orders the two warps
-    says tl.debug_barrier() between the two orders them
+    status  1
+    says  data race in tt.store
+    says  no barrier orders the two warps
+    says  tl.debug_barrier() between the two orders them
     $ run --level ttgir --check race FILE barrier
-    status 0
-    never race
+    status  0
+    never  race
     $ verify --level ptx FILE
-    status 1
-    says fault, race at
-    says another order of its warps gives another result
-    never atomics
+    status  1
+    says  fault, race at
+    says  another order of its warps gives another result
+    never  atomics
     $ verify FILE barrier
-    never race
-    never wrong
+    never  race
+    never  wrong
 """
 
 import sys
