@@ -33,7 +33,7 @@ SIMT_LAYERS = (
     ("code", "source simd tables code arguments spaces"),
     ("state", "block matrix/tensor_memory exec refuse operand_data"),
     ("checks", "check count trace access"),
-    ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
+    ("lanes", "divergence turns address redux warp move cluster barrier control memory atomic observe"),
     ("operations", "matrix async snapshot stop_machine stop"),
     ("front ends", "ptx sass"),
     ("launch", "run kernel"),

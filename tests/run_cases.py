@@ -2,15 +2,16 @@
 """Run the golden cases of tests/cases and those that tests/golden/make.py makes in build/golden: print what
 differs, or with --update write what came out as expected into the former.
 
-A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
-Those of the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile
-engine without fused instructions and with a probe that looks at every value, and must print the same bytes.
-PTX cases whose kernels end well run as machine code too, where Triton's ptxas assembles them for sm_90, or
-for what they name from sm_89 on: those that may not print the same are listed in
-tests/cases/ptx/machine_code.txt, each with its reason.
-With --one-way each runs in one of these ways, in turn.
-With --checks they run under checks instead, and must print what they always print; those that checks rightly
-report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
+A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim. Those of
+the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile engine
+without fused instructions and with a probe that looks at every value, and must print the same bytes. PTX
+cases whose kernels end well run as machine code too, where Triton's ptxas assembles them for sm_90, or for
+what they name from sm_89 on: those that may not print the same are listed in
+tests/cases/ptx/machine_code.txt, each with its reason. With --one-way each runs in one of these ways, in
+turn. With --checks they run under checks instead, and must print what they always print; those that checks
+rightly report something in are listed in tests/cases/check/reported.txt, each with the kind of fault. With
+--pairs the cases that a check reports something in run under each check alone, under each pair of checks and
+under all at once: what several report is what one of them reports alone, and nothing is lost.
 """
 
 import argparse
@@ -33,6 +34,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "cases"
 SEPARATOR = "// ---- expected"
 ISAS = ("avx2", "portable")
+CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow")
 
 
 def name_of(path: pathlib.Path) -> str:
@@ -137,11 +139,52 @@ def run_checked(tool: str, paths: list[pathlib.Path], checks: str, jobs: int, ti
     return failed
 
 
+def report_of(output: str) -> str:
+    """What checks say, without the arguments, which hold what was stored until then; "": nothing."""
+    return output.partition("\narg")[0] + "\n" if output.startswith("kernel '") else ""
+
+
+def under_pairs(tool: str, path: pathlib.Path, timeout: float) -> tuple[int, list[str]]:
+    """How often a case ran under checks, and what several of them report that none reports alone."""
+    level = path.suffix[1:]
+    checks = [c for c in CHECKS if level != "ptx" or c not in ("nanload", "hints")]
+
+    def report(*several: str) -> str:
+        return report_of(output_of([tool, "--checks", ",".join(several), str(path)], timeout))
+
+    alone = {c: report(c) for c in checks}
+    if not any(alone.values()):
+        return len(checks), []
+    wrong, sets = [], [*itertools.combinations(checks, 2), tuple(checks)]
+    for several in sets:
+        expected = {alone[c] for c in several if alone[c]} or {""}
+        if (said := report(*several)) not in expected:
+            wrong.append(f"under {','.join(several)}:\n{said}alone:\n{''.join(sorted(expected))}")
+    return len(checks) + len(sets), wrong
+
+
+def run_pairs(tool: str, paths: list[pathlib.Path], jobs: int, timeout: float) -> int:
+    """Runs the cases that choose checks themselves under all pairs of checks. The number that went wrong."""
+    texts = {path: path.read_text() for path in paths}
+    chosen = [p for p in paths if "\n// checks:" in texts[p] and "// substitute" not in texts[p]]
+    failed = runs = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = pool.map(lambda path: under_pairs(tool, path, timeout), chosen)
+        for path, (count, wrong) in zip(chosen, results, strict=True):
+            runs += count
+            failed += bool(wrong)
+            for text in wrong:
+                print(f"FAILED {name_of(path)} {text}")
+    print(f"pairs of checks, {runs} runs: {len(chosen) - failed} passed, {failed} failed")
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", default=str(ROOT / "build" / "release" / "tests" / "tools" / "case_tool"))
     parser.add_argument("--update", action="store_true", help="write the output as the expected one")
     parser.add_argument("--checks", help="run the tile cases under these checks: oob,nan,uninit,race")
+    parser.add_argument("--pairs", action="store_true", help="run under pairs of checks what checks report")
     parser.add_argument(
         "--isa",
         action="append",
@@ -164,6 +207,9 @@ def main() -> int:
     paths = [p for root in (CASES, make.INTO) for p in sorted(root.rglob("*.*"))]
     paths = [p for p in paths if p.is_file() and p.suffix in (".ttir", ".ttgir", ".ptx")]
     paths = [p for p in paths if not options.parts or any(part in str(p) for part in options.parts)]
+    if options.pairs:
+        failed += run_pairs(options.tool, paths, options.jobs, options.timeout)
+        return min(failed, 1)
     if options.checks:
         failed += run_checked(options.tool, paths, options.checks, options.jobs, options.timeout)
         return min(failed, 1)

@@ -1,5 +1,8 @@
 // The executor seam in Python: _core.Kernel, its options, and the op table.
+#include <bit>
+
 #include <triton_runner/base/try.h>
+#include <triton_runner/exec/scalar.h>
 #include <triton_runner/exec/substitution.h>
 #include <triton_runner/exec/undo.h>
 #include <triton_runner/ir/module.h>
@@ -199,6 +202,18 @@ void init_loading(nb::module_& m) {
       "text"_a, "filename"_a = "", "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
 }
 
+void init_scalars(nb::module_& m) {
+  m.def(
+      "float_bits",
+      [](const std::string& type, double value) {
+        const auto known = num::parse_type(type);
+        if (!known || !num::is_float(*known)) raise(base::failure("'" + type + "' is not a type of floats"));
+        return exec::float_bits(*known, std::bit_cast<uint64_t>(value));
+      },
+      "type"_a, "value"_a,
+      "The bits that a launch passes for a number to a parameter of that type, as Triton's launchers do.");
+}
+
 // What holds for the whole process.
 void init_settings(nb::module_& m) {
   m.def(
@@ -234,6 +249,7 @@ void init_exec(nb::module_& m) {
   init_dispatch(m);
   init_call(m);
   init_loading(m);
+  init_scalars(m);
   init_settings(m);
 }
 

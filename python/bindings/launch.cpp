@@ -178,25 +178,34 @@ namespace {
 
 std::atomic<bool> tracking{false};  // triton_runner/_memory/uninit.py knows of memory that was never written
 
-// The launch's memory with marks where it was never written.
-std::vector<exec::Allocation> with_undefined(std::span<const exec::Allocation> memory) {
+// No check has this bit. It makes a launch run where checks see what is stored, which clears marks of memory that was never written.
+constexpr uint32_t kNoteWrites = 1u << 31;
+
+// The launch's memory with marks where it was never written; empty: all of it was, or nobody wants to know.
+// noted: to be told when the launch has ended.
+std::vector<exec::Allocation> with_undefined(const exec::Kernel& kernel,
+                                             std::span<const exec::Argument> arguments,
+                                             std::span<const exec::Allocation> memory, bool looks,
+                                             nb::object& noted) {
+  nb::list pointers;  // (name, address)
+  const std::vector<exec::Param>& params = kernel.params();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const exec::Argument& a = arguments[i];
+    const std::string name = i < params.size() ? params[i].name : "";
+    if (a.kind == exec::ParamKind::kPointer) pointers.append(nb::make_tuple(name, a.bits));
+    if (a.descriptor) pointers.append(nb::make_tuple(name, a.descriptor->address));
+  }
+  noted = nb::module_::import_("triton_runner._memory.uninit")
+              .attr("begin")(kernel.name(), kernel.level(), pointers, looks);
+  if (noted.is_none()) return {};
   std::vector<exec::Allocation> marked(memory.begin(), memory.end());
-  for (nb::handle block : nb::module_::import_("triton_runner._memory.uninit").attr("blocks")()) {
+  for (nb::handle block : noted.attr("blocks")()) {
     const auto address = nb::cast<uint64_t>(block[0]), bytes = nb::cast<uint64_t>(block[1]);
     for (exec::Allocation& a : marked)
       if (a.address >= address && a.address - address <= bytes && a.bytes <= bytes - (a.address - address))
         a.undefined = reinterpret_cast<uint8_t*>(nb::cast<uint64_t>(block[2]) + (a.address - address));
   }
   return marked;
-}
-
-void forget_undefined(std::span<const exec::Argument> arguments) {
-  nb::list addresses;
-  for (const exec::Argument& a : arguments) {
-    if (a.kind == exec::ParamKind::kPointer) addresses.append(a.bits);
-    if (a.descriptor) addresses.append(a.descriptor->address);
-  }
-  nb::module_::import_("triton_runner._memory.uninit").attr("forget")(addresses);
 }
 
 // What kernels print goes where Python's print() does. A stdout that cannot be written to is no fault of the
@@ -271,12 +280,13 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   launch_options.resolve = resolve_in_python;
   launch_options.whole = std::move(whole);
   std::vector<exec::Allocation> marked;
+  nb::object noted = nb::none();
   if (tracking.load(std::memory_order_relaxed)) [[unlikely]] {
-    if (options.checks & exec::kCheckUninitialized) {
-      marked = with_undefined(memory);
+    marked =
+        with_undefined(kernel, arguments, memory, (options.checks & exec::kCheckUninitialized) != 0, noted);
+    if (!marked.empty()) {
       memory = marked;
-    } else {
-      forget_undefined(arguments);
+      launch_options.checks |= kNoteWrites;
     }
   }
   DebuggerObject* debugger = options.debugger.get();
@@ -304,6 +314,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
     nb::gil_scoped_release no_gil;
     result = kernel.launch(launch_options, arguments, memory);
   }
+  if (!noted.is_none()) noted.attr("ended")();
   if (options.report_faults) hand_over(faults.take());
   if (debugger) debugger->end();
   if (!result) return;

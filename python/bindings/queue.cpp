@@ -2,10 +2,10 @@
 // between.
 #include "queue.h"
 
+#include <triton_runner/exec/scalar.h>
 #include <triton_runner/launch/turns.h>
 
 #include <bit>
-#include <cmath>
 
 #include "dispatch.h"
 #include "dlpack.h"
@@ -35,12 +35,6 @@ bool reaches(launch::GpuKernel& kernel, uint64_t& address) {
   return true;
 }
 
-// Whether a double is an f16 of the same bits for us and Triton: 65520 would be rounded to infinity, which is refused.
-bool is_in_half(uint64_t bits) {
-  const double value = std::abs(std::bit_cast<double>(bits));
-  return value < 65520 || std::isinf(value);
-}
-
 // What a value is to a parameter; false: Triton's launcher says what it makes of it.
 bool fits(const Launcher::Word& param, Mark mark, uint64_t& bits, launch::GpuKernel& kernel) {
   switch (param.kind) {
@@ -56,7 +50,7 @@ bool fits(const Launcher::Word& param, Mark mark, uint64_t& bits, launch::GpuKer
     case exec::ParamKind::kFloat:
       if (mark == Mark::kInteger)
         bits = std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(bits)));
-      return (mark == Mark::kReal || mark == Mark::kInteger) && (!param.is_half || is_in_half(bits));
+      return (mark == Mark::kReal || mark == Mark::kInteger) && (!param.is_half || exec::fits_half(bits));
     case exec::ParamKind::kTensorDesc:
       return false;
   }

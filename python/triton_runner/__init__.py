@@ -24,7 +24,7 @@ _NAMES = {
     "debug": "_debug.session",
     "dumps": "_dump.session",  # what launches with dump_value= or dl.dump recorded, since the last call
     # context manager: check="uninit" knows the tensors of torch.empty until they are written
-    "track_empty": "_memory.uninit",
+    "track_empty": "_memory.tracking",
     "faults": "_memory.fault_log",  # the accesses out of bounds that launches with oob="report" went on after
     # a number in the place of what checks report, for using(substitute=); its places
     "Substitution": "_memory.substitution",

@@ -35,7 +35,7 @@ from ._memory.fault_log import faults as faults
 from ._memory.ghost import ghost as ghost
 from ._memory.registry import register_memory as register_memory
 from ._memory.substitution import Substitution as Substitution
-from ._memory.uninit import track_empty as track_empty
+from ._memory.tracking import track_empty as track_empty
 from ._profile.profiling import profile as profile
 from ._reduce.reduce import reduce as reduce
 from ._see.layout import layout as layout

@@ -2,6 +2,8 @@
 #include <bit>
 #include <cstdio>
 
+#include <triton_runner/exec/scalar.h>
+
 #include "kernel.h"
 
 namespace triton_runner::deploy {
@@ -32,12 +34,8 @@ std::string Value::str() const {
 namespace {
 
 bool fits_bits(const exec::Param& param, const Value& value) {
-  if (param.bits >= 64) return true;
-  if (value.is_unsigned() && value.bits() >> 63) return false;
-  const int64_t number = static_cast<int64_t>(value.bits());
-  const int64_t low = -(int64_t{1} << (param.bits - 1));
-  // As Triton takes them: the unsigned range of an i8 or i16 is another type there, but the same bits here.
-  return number >= low && number < int64_t{1} << param.bits;
+  if (param.bits < 64 && value.is_unsigned() && value.bits() >> 63) return false;
+  return exec::takes(param, value.bits());
 }
 
 std::string misfit_of_memory(const exec::Param& param, const Value& value, const Device& device) {

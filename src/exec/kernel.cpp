@@ -2,6 +2,7 @@
 #include <triton_runner/base/look_up.h>
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/numbers.h>
+#include <triton_runner/exec/scalar.h>
 
 namespace triton_runner::exec {
 namespace {
@@ -46,14 +47,7 @@ base::Status check_arguments(const Kernel& kernel, std::span<const Argument> arg
     if (args[i].kind != p.kind)
       return bad_argument(kernel, i,
                           std::string("expected ") + kind_name(p.kind) + ", got " + kind_name(args[i].kind));
-    if (p.kind == ParamKind::kInteger && p.bits < 64) {
-      int64_t v = static_cast<int64_t>(args[i].bits);
-      int64_t low = -(int64_t{1} << (p.bits - 1)), high = (int64_t{1} << p.bits) - 1;
-      if (v < low || v > high)
-        return bad_argument(kernel, i,
-                            std::to_string(v) + " does not fit into " + std::to_string(p.bits) + " bits (" +
-                                std::to_string(low) + " .. " + std::to_string(high) + ")");
-    }
+    if (!takes(p, args[i].bits)) return bad_argument(kernel, i, misfit(p, args[i].bits));
     if (p.kind == ParamKind::kTensorDesc) {
       if (!args[i].descriptor) return bad_argument(kernel, i, "the tensor descriptor is empty");
       const TensorDesc& d = *args[i].descriptor;

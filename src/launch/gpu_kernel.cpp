@@ -88,7 +88,7 @@ class Loaded final : public GpuKernel {
     plan_ = TRY(make_plan(spec_));
     takes_words_ = spec_.global_scratch.bytes_per_block == 0 && spec_.profile_scratch.bytes_per_block == 0 &&
                    plan_.entries.size() <= kMaxWords;
-    for (const PlanEntry& entry : plan_.entries) takes_words_ &= is_word(entry.form);
+    for (const PlanEntry& entry : plan_.entries) takes_words_ &= is_word(entry);
     return base::success();
   }
 
@@ -100,7 +100,7 @@ class Loaded final : public GpuKernel {
     void* params[kMaxWords + 2];
     size_t n = 0;
     for (; n < bits.size(); n++) {
-      words[n] = word_of(plan_.entries[n].form, bits[n]);
+      words[n] = word_of(plan_.entries[n], bits[n]);
       params[n] = &words[n];
     }
     uint64_t null = 0;  // scratch memory of which the kernel needs none
@@ -201,11 +201,7 @@ class Loaded final : public GpuKernel {
     for (size_t i = 0; i < args.size(); i++) {
       const exec::Param& param = spec_.params[i];
       if (args[i].kind != param.kind) return false;
-      if (param.kind == exec::ParamKind::kInteger && param.bits < 64) {
-        int64_t value = static_cast<int64_t>(args[i].bits);
-        if (value < -(int64_t{1} << (param.bits - 1)) || value >= (int64_t{1} << (param.bits - 1)))
-          return false;
-      }
+      if (!exec::takes(param, args[i].bits)) return false;
     }
     return true;
   }

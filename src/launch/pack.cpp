@@ -1,22 +1,19 @@
 // Packing of arguments into a launch's parameter buffer.
 #include "pack.h"
 
-#include <bit>
 #include <cstring>
 
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/tensor_map.h>
-#include <triton_runner/num/types.h>
 
 namespace triton_runner::launch {
 namespace {
 
 // Floats are given as doubles; the parameter has the kernel's type.
-Form form_of(const exec::Param& param) {
-  if (param.type == "nvTmaDesc") return Form::kMapBytes;
-  if (param.kind != exec::ParamKind::kFloat || param.bits == 64) return Form::kWord;
-  if (param.bits == 32) return Form::kF32;
-  return param.type.find("bf16") != std::string::npos ? Form::kBF16 : Form::kF16;
+PlanEntry entry_of(const exec::Param& param) {
+  if (param.type == "nvTmaDesc") return {Form::kMapBytes};
+  if (param.kind != exec::ParamKind::kFloat) return {Form::kWord};
+  return {Form::kFloat, exec::float_type(param)};
 }
 
 // The host's numbers for element types are the device's but for three (Triton numbers them as the PTX
@@ -49,10 +46,10 @@ base::Result<Plan> make_plan(const GpuKernelSpec& spec) {
                              std::to_string(spec.descriptors.size()) + " of its metadata's tensordesc_meta");
       plan.entries.push_back(spec.descriptors.empty()
                                  ? PlanEntry{Form::kPieces}
-                                 : PlanEntry{Form::kTensorMap, static_cast<int>(descriptors)});
+                                 : PlanEntry{Form::kTensorMap, {}, static_cast<int>(descriptors)});
       descriptors++;
     } else {
-      plan.entries.push_back({form_of(param)});
+      plan.entries.push_back(entry_of(param));
     }
   }
   if (!spec.descriptors.empty() && descriptors != spec.descriptors.size())
@@ -62,20 +59,6 @@ base::Result<Plan> make_plan(const GpuKernelSpec& spec) {
   return plan;
 }
 
-uint64_t word_of(Form form, uint64_t bits) {
-  const double real = std::bit_cast<double>(bits);
-  switch (form) {
-    case Form::kF32:
-      return std::bit_cast<uint32_t>(static_cast<float>(real));
-    case Form::kF16:
-      return num::from_double(real, num::Type::kF16);
-    case Form::kBF16:  // Triton's launchers cut the f32 off
-      return std::bit_cast<uint32_t>(static_cast<float>(real)) >> 16;
-    default:
-      return bits;
-  }
-}
-
 base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<const exec::Argument> args) {
   for (size_t i = 0; i < args.size(); i++) {
     const exec::Argument& arg = args[i];
@@ -83,10 +66,8 @@ base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<co
     if (!has_room(1, 8)) return base::failure("the arguments exceed what a launch can pass");
     switch (entry.form) {
       case Form::kWord:
-      case Form::kF16:
-      case Form::kBF16:
-      case Form::kF32:
-        add(word_of(entry.form, arg.bits));
+      case Form::kFloat:
+        add(word_of(entry, arg.bits));
         break;
       case Form::kMapBytes:
         if (arg.bits == 0)

@@ -4,16 +4,18 @@
 #include <span>
 #include <vector>
 
+#include <triton_runner/exec/scalar.h>
 #include <triton_runner/launch/gpu_kernel.h>
 
 namespace triton_runner::launch {
 
 // kMapBytes: a tensor map that the caller has made, 128 bytes on the host ("nvTmaDesc" of Triton 3.2
 // and 3.3).
-enum class Form : uint8_t { kWord, kF16, kBF16, kF32, kTensorMap, kPieces, kMapBytes };
+enum class Form : uint8_t { kWord, kFloat, kTensorMap, kPieces, kMapBytes };
 
 struct PlanEntry {
   Form form;
+  num::Type type{};     // of a float
   int descriptor = -1;  // index into Plan::descriptors
   int rank = 0;         // of a descriptor in pieces, 0: as the argument has it
 };
@@ -27,9 +29,11 @@ struct Plan {
 
 base::Result<Plan> make_plan(const GpuKernelSpec& spec);
 
-// Whether a value of this form is one word, and that word: floats are given as doubles.
-inline bool is_word(Form form) { return form <= Form::kF32; }
-uint64_t word_of(Form form, uint64_t bits);
+// Whether a value is one word, and that word: floats are given as doubles.
+inline bool is_word(const PlanEntry& entry) { return entry.form <= Form::kFloat; }
+inline uint64_t word_of(const PlanEntry& entry, uint64_t bits) {
+  return entry.form == Form::kFloat ? exec::float_bits(entry.type, bits) : bits;
+}
 
 class Packed {
  public:

@@ -2,6 +2,7 @@
 #include <triton_runner/machine/exact.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <fstream>
 
@@ -38,7 +39,7 @@ int64_t wraps(Wide value, const Integer& out) {
              : static_cast<int64_t>(times);
 }
 
-// Of quotients and the like: computed only where something is missing, as their result is right elsewhere.
+// Of shifts, minima and the like: computed only where something is missing, as their result is right elsewhere.
 template <class F>
 int64_t computed(const Operation& o, F f) {
   if (none_wrapped(o)) return 0;
@@ -49,7 +50,7 @@ int64_t computed(const Operation& o, F f) {
 template <class F>
 int64_t divided(const Operation& o, F f) {
   if (o.in[1].as_unsigned() == 0 || (o.in[1].wraps != kLost && exact(o.in[1]) == 0)) return 0;
-  return computed(o, f);
+  return any_lost(o) ? kLost : wraps(f(exact(o.in[0]), exact(o.in[1])), o.out);
 }
 
 Wide floor_quotient(Wide a, Wide b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -113,13 +114,58 @@ CombineFn combine_of(ExactFn rule) {
 
 }  // namespace
 
+__int128 surplus_of(uint64_t constant, uint32_t width) {
+  constexpr int kOnes = 8;  // a negative number without its upper bits begins with so many
+  const uint64_t bits = width == 64 ? constant : constant & ((uint64_t{1} << width) - 1);
+  const int length = std::bit_width(bits);
+  if (length >= static_cast<int>(width) || length < static_cast<int>(width) / 2) return 0;
+  return std::countl_one(bits << (64 - length)) >= kOnes ? Wide{1} << length : 0;
+}
+
+namespace {
+
+Wide scaled(Wide surplus, Wide by) {
+  Wide out;
+  return __builtin_mul_overflow(surplus, by, &out) ? 0 : out;
+}
+
+Wide surplus_by(ExactFn rule, const Operation& o) {
+  const Integer& a = o.in[0];
+  if (rule == exact_extend) return a.surplus;
+  if (rule == exact_neg) return -a.surplus;
+  if (o.in.size() < 2) return 0;
+  const Integer& b = o.in[1];
+  if (rule == exact_add) return a.surplus + b.surplus;
+  if (rule == exact_sub) return a.surplus - b.surplus;
+  if (rule == exact_shl)
+    return b.as_unsigned() < o.out.width ? scaled(a.surplus, Wide{1} << b.as_unsigned()) : 0;
+  if (rule == exact_mul && a.surplus == 0) return scaled(b.surplus, exact(a));
+  return rule == exact_mul && b.surplus == 0 ? scaled(a.surplus, exact(b)) : 0;
+}
+
+}  // namespace
+
+Integer with_rule(ExactFn rule, const Operation& o) {
+  Integer out = o.out;
+  out.wraps = rule(o);
+  if (out.wraps == kLost) return out;
+  out.surplus = surplus_by(rule, o);
+  const Wide times = out.surplus >> out.width;
+  if (out.surplus == 0 || times << out.width != out.surplus) return out;
+  return {out.bits, out.width, wraps(exact(out) - out.surplus, out)};
+}
+
+bool makes(ExactFn rule) {
+  constexpr ExactFn kMake[] = {exact_add, exact_sub,  exact_mul,       exact_shl,
+                               exact_neg, exact_divs, exact_floordivs, exact_ceildivs};
+  return std::ranges::find(kMake, rule) != std::end(kMake);
+}
+
 bool combines(ExactFn rule) { return combine_of(rule) != nullptr; }
 
 Integer combined(ExactFn rule, const Integer& a, const Integer& b) {
   const Integer both[] = {a, b};
-  Integer out{combine_of(rule)(a, b), b.width, 0};
-  out.wraps = rule({both, out});
-  return out;
+  return with_rule(rule, {both, {combine_of(rule)(a, b), b.width}});
 }
 
 int64_t exact_add(const Operation& o) {

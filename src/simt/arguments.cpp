@@ -8,6 +8,7 @@
 
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/memory.h>
+#include <triton_runner/exec/scalar.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/num/types.h>
 
@@ -17,11 +18,6 @@ namespace {
 using exec::Argument;
 using exec::Param;
 using exec::ParamKind;
-
-bool fits(uint64_t bits, int width) {
-  auto v = static_cast<int64_t>(bits);
-  return width >= 64 || (v >= -(int64_t{1} << (width - 1)) && v < int64_t{1} << width);
-}
 
 }  // namespace
 
@@ -96,11 +92,8 @@ base::Status ArgumentPlan::place_all(bool with_shapes) {
       }
     } else if (bytes == exec::kTensorMapBytes) {
       entry.form = Form::kMapBytes;
-    } else if (p.kind == ParamKind::kFloat && !from_text_) {
-      entry.form = p.bits == 32                               ? Form::kF32
-                   : p.bits == 64                             ? Form::kWord
-                   : p.type.find("bf16") != std::string::npos ? Form::kBF16
-                                                              : Form::kF16;
+    } else if (p.kind == ParamKind::kFloat) {
+      entry.form = Form::kFloat;
     }
     next += entry.count;
     entries_.push_back(entry);
@@ -154,11 +147,10 @@ base::Result<Argument> ArgumentPlan::accepted(size_t i, const Argument& arg) con
   if (arg.kind == ParamKind::kTensorDesc) return wrong();
   if (from_text_ && entry.form == Form::kWord && arg.kind != p.kind) {
     Argument out = arg;
-    const double value = std::bit_cast<double>(arg.bits);
     const uint32_t bytes = places_[entry.place].bytes;
     if (arg.kind == ParamKind::kFloat) {
       if (p.kind == ParamKind::kPointer) return wrong();
-      if (bytes == 4) out.bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+      if (bytes == 4) out.bits = exec::float_bits(num::Type::kF32, arg.bits);
       if (bytes < 4)
         return bad(i, "the text does not say which float of " + std::to_string(8 * bytes) + " bits it is");
       return out;
@@ -168,17 +160,7 @@ base::Result<Argument> ArgumentPlan::accepted(size_t i, const Argument& arg) con
     return out;
   }
   if (arg.kind != p.kind) return wrong();
-  if (from_text_ && p.kind == ParamKind::kFloat) {
-    const double value = std::bit_cast<double>(arg.bits);
-    Argument out = arg;
-    if (p.bits == 32) out.bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-    if (p.bits == 16)
-      out.bits = num::from_double(value, p.type == ".bf16" ? num::Type::kBF16 : num::Type::kF16);
-    return out;
-  }
-  if (p.kind == ParamKind::kInteger && !fits(arg.bits, p.bits))
-    return bad(i, std::to_string(static_cast<int64_t>(arg.bits)) + " does not fit into " +
-                      std::to_string(p.bits) + " bits");
+  if (!exec::takes(p, arg.bits)) return bad(i, exec::misfit(p, arg.bits));
   return arg;
 }
 
@@ -247,20 +229,13 @@ base::Result<PackedArguments> ArgumentPlan::pack(std::span<const Argument> args,
   for (size_t i = 0; i < args.size(); ++i) {
     auto arg = TRY(accepted(i, args[i]));
     const Entry& entry = entries_[i];
-    const double value = std::bit_cast<double>(arg.bits);
     base::Status done = base::success();
     switch (entry.form) {
       case Form::kWord:
         done = put(out, entry.place, arg.bits);
         break;
-      case Form::kF32:
-        done = put(out, entry.place, std::bit_cast<uint32_t>(static_cast<float>(value)));
-        break;
-      case Form::kF16:
-        done = put(out, entry.place, num::from_double(value, num::Type::kF16));
-        break;
-      case Form::kBF16:  // Triton's launchers cut the f32 off
-        done = put(out, entry.place, std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);
+      case Form::kFloat:
+        done = put(out, entry.place, exec::float_bits(exec::float_type(params_[i]), arg.bits));
         break;
       case Form::kMap:
         if (arg.descriptor) {

@@ -34,7 +34,7 @@ class ArgumentPlan {
   base::Result<PackedArguments> pack(std::span<const exec::Argument> args, int64_t blocks) const;
 
  private:
-  enum class Form : uint8_t { kWord, kF16, kBF16, kF32, kMap, kPieces, kMapBytes };
+  enum class Form : uint8_t { kWord, kFloat, kMap, kPieces, kMapBytes };
   struct Entry {
     Form form;
     size_t place;      // the text's parameter that it begins at

@@ -47,9 +47,10 @@ struct Path {
   uint64_t turn = 0;        // of the paths of a warp that are ready the largest runs (turns.h)
   uint64_t since =
       0;  // kYield, and BSYNC: its place among those that wait, the smallest goes on first; 0: none
-  bool runs = false;      // no other path of its warp has run since it did
-  bool has_turn = false;  // as the scheduler found last
-  bool frozen = false;    // it gets no turn: a debugger's wish
+  uint32_t members = kNoRegister;  // kWarpSync in BSYNC: the place of the threads that it waits for
+  bool runs = false;               // no other path of its warp has run since it did
+  bool has_turn = false;           // as the scheduler found last
+  bool frozen = false;             // it gets no turn: a debugger's wish
 };
 
 // bar.sync / barrier.cta: 16 a block.

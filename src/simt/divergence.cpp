@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "check/check.h"
-#include "turns.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -22,6 +21,7 @@ Path& fresh_path(Cta& cta) {
     s.state = PathState::kReady;
     s.penalty = 0;
     s.turn = s.since = 0;
+    s.members = kNoRegister;
     s.runs = s.has_turn = s.frozen = false;
   }
   return *cta.paths.back();
@@ -198,6 +198,7 @@ bool Exec::converged(const Instr& in, uint32_t members) {
 bool Exec::converged_by(const Instr& in, uint32_t place) {
   if (!mask) return true;
   const auto* members = reinterpret_cast<const uint32_t*>(regs + place);
+  path->members = place;
   return gather_wanted(*this, in, [&](uint32_t thread) { return members[thread] & ~yielded(*cta, thread); });
 }
 

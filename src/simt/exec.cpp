@@ -117,12 +117,17 @@ exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string 
 
 void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane, uint64_t address,
                 uint32_t bytes, std::vector<std::string> notes) {
-  Launch& l = *worker->launch;
   pc = nullptr;
   leave();
-  if (l.stops(*cta->cluster)) return;
-  l.record(made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes)),
-           cta->cluster->number);
+  if (worker->launch->stops(*cta->cluster)) return;
+  trap(made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes)));
+}
+
+void Exec::trap(exec::Trap made) {
+  pc = nullptr;
+  leave();
+  Launch& l = *worker->launch;
+  if (!l.stops(*cta->cluster)) l.record(std::move(made), cta->cluster->number);
 }
 
 void Exec::warn(const Operands& in, exec::TrapKind kind, std::string by, std::string message, uint32_t lane,

@@ -1,5 +1,6 @@
 // The launch, its workers, and the Exec that a handler sees.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -22,6 +23,9 @@ class Counting;
 
 constexpr int32_t kFuel = 1024;  // backward jumps between looks at the clock
 
+struct Doubt;
+class OtherOrder;
+
 struct Launch : machine::Grid {
   const Code* code = nullptr;
   std::vector<std::byte> params;  // of the entry, param_bytes
@@ -36,6 +40,9 @@ struct Launch : machine::Grid {
   // Of a launch without a trap: what Trap::warning is for, the first of the lowest program.
   std::optional<std::pair<int64_t, exec::Trap>> warning;
   std::mutex print_mutex;
+  // Of check="race": what an experiment has to tell, and the launch that is one.
+  std::vector<Doubt>* doubts = nullptr;
+  OtherOrder* other_order = nullptr;
 };
 
 // One thread of ours.
@@ -112,6 +119,8 @@ struct Exec : Lanes {
   void trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane = kNoRegister,
             uint64_t address = 0, uint32_t bytes = 0, std::vector<std::string> notes = {});
 
+  void trap(exec::Trap made);
+
   // Notes a fault of which `by` keeps the results right on a GPU (Trap::warning); the launch goes on.
   void warn(const Operands& in, exec::TrapKind kind, std::string by, std::string message, uint32_t lane,
             uint64_t address, uint32_t bytes, std::vector<std::string> notes);
@@ -154,6 +163,35 @@ inline uint32_t mask_bits(const int8_t* mask, uint32_t first) {
   return bits;
 }
 inline uint32_t warp_bits(const Lanes& x, uint32_t first) { return mask_bits(x.mask, first); }
+
+// The threads of a warp, a bit a lane: those that are on a path, and those that have not ended.
+inline uint32_t lanes_of(const Path& path, uint32_t warp) {
+  const uint32_t first = warp * 32;
+  if (first < path.first || first >= path.first + path.count) return 0;
+  return mask_bits(path.full ? nullptr : path.mask.data(), first - path.first);
+}
+inline uint32_t alive_of(const Cta& cta, uint32_t warp) { return mask_bits(cta.alive.data(), warp * 32); }
+// Whether the two have threads of one warp.
+inline bool share_warp(const Path& a, const Path& b) {
+  for (uint32_t w = std::max(a.first, b.first) / 32; w < std::min(a.first + a.count, b.first + b.count) / 32;
+       ++w)
+    if (lanes_of(a, w) && lanes_of(b, w)) return true;
+  return false;
+}
+// Threads of the warp of `thread` that have given their turn away (turns.h), a bit a lane.
+inline uint32_t yielded(const Cta& cta, uint32_t thread) {
+  uint32_t lanes = 0;
+  for (const auto& path : cta.paths)
+    if (path->state == PathState::kYield) lanes |= lanes_of(*path, thread / 32);
+  return lanes;
+}
+// Whether threads of the path's warps that live are on other paths.
+inline bool is_parted(const Cta& cta, const Path& path) {
+  if (path.full) return false;
+  for (uint32_t w = path.first / 32; w < (path.first + path.count) / 32; ++w)
+    if (const uint32_t lanes = lanes_of(path, w); lanes != 0 && (alive_of(cta, w) & ~lanes) != 0) return true;
+  return false;
+}
 
 // Calls f(lane) for each lane that is on, until f returns false: in ascending order, or in a pseudo-random one
 // where the launch is shuffled.

@@ -5,14 +5,42 @@
 
 #include <algorithm>
 
+#include <cstring>
+
+#include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/exec/timing.h>
+#include <triton_runner/exec/undo.h>
 
+#include "check/doubts.h"
 #include "matrix/mma.h"
 #include "run.h"
 
 namespace triton_runner::simt {
 namespace {
+
+class MemoryCopy {
+ public:
+  explicit MemoryCopy(std::span<const exec::Allocation> memory) {
+    for (const exec::Allocation& a : memory) {
+      const auto* at = reinterpret_cast<const std::byte*>(a.address);
+      kept_.push_back({a.address, {at, at + a.bytes}});
+    }
+  }
+  bool is_there() const {
+    return std::ranges::all_of(kept_, [](const auto& kept) {
+      return std::memcmp(reinterpret_cast<const void*>(kept.first), kept.second.data(), kept.second.size()) ==
+             0;
+    });
+  }
+  void put_back() const {
+    for (const auto& [address, bytes] : kept_)
+      std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+  }
+
+ private:
+  std::vector<std::pair<uint64_t, std::vector<std::byte>>> kept_;
+};
 
 class SimtKernel final : public exec::Kernel {
  public:
@@ -65,26 +93,46 @@ class SimtKernel final : public exec::Kernel {
     auto* stopper = dynamic_cast<exec::Stopper*>(options.observer);
     if (stopper && !*observed) return {};  // it is not to run
     const Code& code = *observed ? **observed : code_;
-    Launch launch;
-    launch.code = &code;
-    launch.plan = &plan_;
-    for (size_t d = 0; d < 3; ++d)
-      launch.blocks[d] = static_cast<uint32_t>(options.grid[d]) * code_.cluster[d];
-    const int64_t blocks = int64_t{launch.blocks[0]} * launch.blocks[1] * launch.blocks[2];
+    const int64_t blocks =
+        exec::programs_of(options) * code_.cluster[0] * code_.cluster[1] * code_.cluster[2];
     auto packed = plan_.pack(args, blocks);
     if (!packed) return exec::LaunchError{packed.error(), {}};
-    launch.params = std::move(packed->bytes);
-    launch.params.resize(std::max<size_t>(launch.params.size(), code_.param_bytes));
-    if (code_.begin_parameters) code_.begin_parameters(code_, launch.blocks, launch.params.data());
     auto shared = shared_bytes(options);
     if (!shared) return exec::LaunchError{shared.error(), {}};
-    launch.shared_bytes = *shared;
     std::vector<exec::Allocation> all(allocations.begin(), allocations.end());
     for (const exec::Allocation& a : packed->memory) all.push_back(a);
     for (exec::Allocation& a : all)
       if (code.whole_words && !a.undefined) a.bytes += -(a.address + a.bytes) % 4;
     for (const Code::Global& g : code.globals)
       all.push_back({g.address, g.size, "variable '" + g.name + "'", g.writable});
+    packed->bytes.resize(std::max<size_t>(packed->bytes.size(), code_.param_bytes));
+    const Given given{code, packed->bytes, *shared, all};
+    if (!(options.checks & exec::kCheckRace) || stopper) return run(options, given, nullptr, nullptr);
+    return run_with_doubts(options, given);
+  }
+
+  // What a launch is of, whatever its options.
+  struct Given {
+    const Code& code;
+    std::vector<std::byte> params;
+    uint32_t shared_bytes;
+    std::vector<exec::Allocation> memory;
+  };
+
+  exec::LaunchResult run(const exec::LaunchOptions& options, const Given& given, std::vector<Doubt>* doubts,
+                         OtherOrder* other_order) const {
+    const Code& code = given.code;
+    Launch launch;
+    launch.code = &code;
+    launch.plan = &plan_;
+    launch.doubts = doubts;
+    launch.other_order = other_order;
+    for (size_t d = 0; d < 3; ++d)
+      launch.blocks[d] = static_cast<uint32_t>(options.grid[d]) * code_.cluster[d];
+    launch.params = given.params;
+    if (code_.begin_parameters) code_.begin_parameters(code_, launch.blocks, launch.params.data());
+    launch.shared_bytes = given.shared_bytes;
+    std::vector<exec::Allocation> all = given.memory;
     if (!launch.params.empty())
       all.push_back({reinterpret_cast<uint64_t>(launch.params.data()), launch.params.size(),
                      "the parameters of the kernel", false});
@@ -97,7 +145,7 @@ class SimtKernel final : public exec::Kernel {
     launch.keeps_state |= launch.checked;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (launch.checked || launch.shuffle) workers = 1;
-    if (stopper) workers = 1;
+    if (dynamic_cast<exec::Stopper*>(options.observer)) workers = 1;
     try {
       run_grid(launch, workers);
     } catch (const std::bad_alloc&) {
@@ -106,6 +154,44 @@ class SimtKernel final : public exec::Kernel {
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     if (launch.warning) return exec::LaunchError{{}, std::move(launch.warning->second)};
     return {};
+  }
+
+  // The launch, and an experiment for each pair of instructions that may race.
+  exec::LaunchResult run_with_doubts(const exec::LaunchOptions& options, const Given& given) const {
+    std::vector<Doubt> doubts;
+    std::vector<exec::Allocation> writable;
+    for (const exec::Allocation& a : given.memory)
+      if (a.writable && a.bytes) writable.push_back(a);
+    exec::UndoLog before;
+    before.begin(writable);
+    bool all_is_kept = true;
+    exec::LaunchOptions first = options;
+    if (options.resolve)
+      first.resolve = [&](uint64_t address) {
+        std::optional<exec::Allocation> found = options.resolve(address);
+        all_is_kept &= !found || !found->writable;
+        return found;
+      };
+    exec::LaunchResult result = run(first, given, &doubts, nullptr);
+    const bool is_warning = result && result->trap && !result->trap->warning.empty();
+    if ((result && !is_warning) || doubts.empty() || !all_is_kept) return result;
+    exec::LaunchOptions again = options;
+    again.checks = exec::kCheckRace;
+    again.observer = again.printer = nullptr;
+    exec::Faults faults;
+    if (options.faults) again.faults = &faults;
+    const MemoryCopy after(writable);
+    for (Doubt& doubt : doubts) {
+      before.put_back(0);
+      OtherOrder order(doubt);
+      exec::LaunchResult other = run(again, given, nullptr, &order);
+      const bool was_stopped = other && (!other->trap || other->trap->kind == exec::TrapKind::kInterrupted);
+      const bool differs = other || !after.is_there();
+      after.put_back();
+      if (was_stopped) break;
+      if (differs) return exec::LaunchError{{}, std::move(doubt.trap)};
+    }
+    return result;
   }
 
   exec::LaunchError refused(const std::string& why, std::vector<std::string> notes = {}) const {

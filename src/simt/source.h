@@ -18,18 +18,21 @@ struct Part {
   uint32_t of = 0;                           // the line of the PTX; 0: a function that the assembler added
   std::vector<std::vector<uint32_t>> reads;  // of each operand, the places of its registers
   std::vector<uint32_t> writes;              // of 32 bits
-  bool takes_divisor = false;                // what it reads divides integers
-  bool moves = false;                        // it gives one of its operands
-  bool calls = false;                        // such a function
+  // Registers of the warp, UR and UP: their places and bytes.
+  std::vector<std::pair<uint32_t, uint32_t>> uniform_reads, uniform_writes;
+  bool takes_divisor = false;  // what it reads divides integers
+  bool moves = false;          // it gives one of its operands
+  bool calls = false;          // such a function
 };
 
 // Arithmetic of integers on registers d, a, b, c. check="overflow" asks by how much the result is not exact.
 struct Exact {
-  machine::ExactFn rule = nullptr;  // null: not followed, and taken for exact
-  machine::ExactFn then = nullptr;  // of the result of the first two operands, and the third
-  std::array<uint8_t, 3> widths{};  // bits
-  uint8_t width = 0;                // of the result
-  int predicate = 0;                // of a comparison
+  machine::ExactFn rule = nullptr;    // null: not followed, and taken for exact
+  machine::ExactFn then = nullptr;    // of the result of the first two operands, and the third
+  std::array<uint8_t, 3> widths{};    // bits
+  uint8_t width = 0;                  // of the result
+  std::array<__int128, 3> surplus{};  // of operands that are constants (machine::Integer)
+  int predicate = 0;                  // of a comparison
   bool jumps = false;
   // Numbers that go through shared memory or to another thread, and what the rule makes of all those of a warp.
   enum class Moves : uint8_t { kNothing, kLoad, kStore, kShuffle, kCombine } moves = Moves::kNothing;

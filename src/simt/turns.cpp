@@ -7,18 +7,9 @@
 #include <tuple>
 
 #include "divergence.h"
-#include "sass/handlers.h"
 
 namespace triton_runner::simt {
 namespace {
-
-uint32_t lanes_of(const Path& path, uint32_t warp) {
-  const uint32_t first = warp * 32;
-  if (first < path.first || first >= path.first + path.count) return 0;
-  return mask_bits(path.full ? nullptr : path.mask.data(), first - path.first);
-}
-
-uint32_t alive_of(const Cta& cta, uint32_t warp) { return mask_bits(cta.alive.data(), warp * 32); }
 
 bool runs_before(const Path& a, const Path& b) {
   return std::tuple(b.penalty, a.runs, a.turn, b.pc) > std::tuple(a.penalty, b.runs, b.turn, a.pc);
@@ -27,8 +18,8 @@ bool runs_before(const Path& a, const Path& b) {
 // The threads that the path waits for in BSYNC, of one warp; all of them elsewhere.
 uint32_t missing(const Cta& cta, const Path& path) {
   const uint32_t warp = path.first / 32, own = lanes_of(path, warp);
-  if (path.state != PathState::kWarpSync || path.pc->run != meet_region || path.count != 32) return ~own;
-  const auto* members = reinterpret_cast<const uint32_t*>(cta.regs + path.pc->a);
+  if (path.state != PathState::kWarpSync || path.members == kNoRegister || path.count != 32) return ~own;
+  const auto* members = reinterpret_cast<const uint32_t*>(cta.regs + path.members);
   uint32_t here = 0;
   for (const auto& other : cta.paths)
     if (other->state == PathState::kWarpSync && other->pc == path.pc) here |= lanes_of(*other, warp);
@@ -46,27 +37,6 @@ Path& path_of(Exec& x, uint32_t first, uint32_t lanes, const Instr* pc) {
 }
 
 }  // namespace
-
-bool share_warp(const Path& a, const Path& b) {
-  for (uint32_t w = std::max(a.first, b.first) / 32; w < std::min(a.first + a.count, b.first + b.count) / 32;
-       ++w)
-    if (lanes_of(a, w) && lanes_of(b, w)) return true;
-  return false;
-}
-
-bool is_parted(const Cta& cta, const Path& path) {
-  if (path.full) return false;
-  for (uint32_t w = path.first / 32; w < (path.first + path.count) / 32; ++w)
-    if (const uint32_t lanes = lanes_of(path, w); lanes != 0 && (alive_of(cta, w) & ~lanes) != 0) return true;
-  return false;
-}
-
-uint32_t yielded(const Cta& cta, uint32_t thread) {
-  uint32_t lanes = 0;
-  for (const auto& path : cta.paths)
-    if (path->state == PathState::kYield) lanes |= lanes_of(*path, thread / 32);
-  return lanes;
-}
 
 void part_warps(Exec& x, const Instr* target) {
   const int8_t* own = x.path_mask();

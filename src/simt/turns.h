@@ -18,12 +18,6 @@ namespace triton_runner::simt {
 void part_warps(Exec& x, const Instr* target);
 // YIELD: the path waits until the other paths of its warp had their turns.
 void yield_turn(Exec& x, const Operands& in);
-// Threads of the warp of `thread` that have given their turn away: a bit a lane.
-uint32_t yielded(const Cta& cta, uint32_t thread);
-// Whether threads of the path's warps that live are on other paths.
-bool is_parted(const Cta& cta, const Path& path);
-// Whether the two have threads of one warp.
-bool share_warp(const Path& a, const Path& b);
 // Marks the paths whose turn it is (Path::has_turn), of those for which is_ready() holds or which wait for the paths of their
 // own warp.
 void give_turns(Cta& cta, bool (*is_ready)(const Cta&, const Path&));

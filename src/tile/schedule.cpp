@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <triton_runner/exec/pool.h>
+#include <triton_runner/exec/scalar.h>
 #include <triton_runner/machine/grid_worker.h>
 #include <triton_runner/num/dot.h>
 
@@ -164,8 +165,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
                       ty.element == num::Type::kI1 ? (a.bits & 1) : num::sign_extend(a.bits, ty.element));
         break;
       case exec::ParamKind::kFloat:
-        t.set_uniform(slot,
-                      static_cast<int64_t>(num::from_double(std::bit_cast<double>(a.bits), ty.element)));
+        t.set_uniform(slot, static_cast<int64_t>(exec::float_bits(ty.element, a.bits)));
         break;
       case exec::ParamKind::kTensorDesc:
         set_tensor_desc(t, slot, *a.descriptor);

@@ -2,6 +2,7 @@
 
     python tests/gpu/paths.py run FOLDER [--seeds 0 400]     on a GPU of sm_90: FOLDER/paths.json
     python tests/gpu/paths.py check FILE [--ids 0 100]       machine code on the CPU beside it, by thread
+    python tests/gpu/paths.py races FILE                     what check="race" says of the machine code
     python tests/gpu/paths.py keep FILE [COUNT]              the smallest that agree: tests/sass/paths.json.xz
 
 A place that a thread comes to reads a counter in shared memory and puts it back one larger, without atomics:
@@ -13,6 +14,7 @@ import argparse
 import base64
 import collections
 import concurrent.futures
+import itertools
 import json
 import lzma
 import random
@@ -198,9 +200,9 @@ def entries(log: np.ndarray) -> list[list[int]]:
     return [[int(entry) for entry in thread if entry] for thread in log]
 
 
-def on_the_cpu(row: dict) -> list[list[int]]:
-    """The logs of a row's launch, as the machine code leaves them here."""
-    from triton_runner import _core
+def on_the_cpu(row: dict, check: str = "") -> list[list[int]]:
+    """The logs of a row's launch, as the machine code leaves them here. check: as the keyword."""
+    from triton_runner import _core, _settings
     from triton_runner._base import tools
 
     cubin = base64.b64decode(row["cubin"])
@@ -208,13 +210,14 @@ def on_the_cpu(row: dict) -> list[list[int]]:
     kernel = _core.load_cubin(cubin, tools.listing(cubin), "k.sass", "", [], options)
     log = np.zeros((row["lanes"], ENTRIES), np.uint32)
     arguments = (log, np.uint32(row["number"]))
-    kernel.launch((1, 1, 1), [(p.name, value) for p, value in zip(kernel.params, arguments, strict=True)])
+    named = [(p.name, value) for p, value in zip(kernel.params, arguments, strict=True)]
+    kernel.launch((1, 1, 1), named, _settings.Settings(check=check).core_options)
     return entries(log)
 
 
-def log_or_error(row: dict) -> list[list[int]] | str:
+def log_or_error(row: dict, check: str = "") -> list[list[int]] | str:
     try:
-        return on_the_cpu(row)
+        return on_the_cpu(row, check)
     except Exception as error:  # a deadlock is a difference, too
         return str(error)[:300]
 
@@ -253,7 +256,7 @@ def check(rows: list[dict], shown: int = 8) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("command", choices=("run", "check", "keep"))
+    parser.add_argument("command", choices=("run", "check", "races", "keep"))
     parser.add_argument("path", type=Path)
     parser.add_argument("count", nargs="?", type=int, default=40)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 400))
@@ -265,6 +268,14 @@ def main() -> int:
     rows = json.loads(options.path.read_text())[slice(*options.ids)]
     if options.command == "check":
         return 1 if check(rows) else 0
+    if options.command == "races":
+        with concurrent.futures.ProcessPoolExecutor() as pool:
+            said = list(pool.map(log_or_error, rows, itertools.repeat("race")))
+        for row, text in zip(rows, said, strict=True):
+            if isinstance(text, str):
+                print(f"seed {row['seed']}, -O{row['opt']}: {text}")
+        print(f"{len(rows)} launches, {sum(isinstance(text, str) for text in said)} of them reported")
+        return 0
     rows = [row for row, got in compared(rows) if got == row["log"]]
     rows.sort(key=lambda row: len({entry & 0xFFFF for thread in row["log"] for entry in thread}))
     rows = rows[:: max(1, len(rows) // options.count)]

@@ -96,6 +96,9 @@ def extrema():
                 "selp.b32 %1, 1, 0, p1; selp.b32 %2, 1, 0, p2;"
             ).replace("TYPE", t)
             yield one(f"which.{op}.{t}", "b32 b32 b32", f"{t}x2 {t}x2", f"{op}.{t}x2 %0, %3, %4; {says}")
+            unread = says.replace("%0", "r1").replace("%1", "%0").replace("%2", "%1").replace("%3", "%2")
+            text = f"{op}.{t}x2 r1, %2, %3; {unread}"
+            yield one(f"which.unread.{op}.{t}", "b32 b32", f"{t}x2 {t}x2", text)
             text = f"mov.b32 r1, 0x40004; {op}.{t}x2 %0, %3, r1; {says}"
             yield one(f"which.number.{op}.{t}", "b32 b32 b32", f"{t}x2", text)
         for t in (*SIGNS, "s64", "u64"):

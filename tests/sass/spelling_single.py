@@ -243,7 +243,7 @@ def order_of_threads():
             "b32",
             f"and.b64 d1, %s, -128; st.global.b32 [%s], %1; {text}; ld.global.b32 %0, [%s];",
         )
-    names = "tid.x tid.y ntid.x ctaid.x ctaid.y nctaid.x laneid warpid nwarpid lanemask_eq lanemask_lt lanemask_le lanemask_gt lanemask_ge"
+    names = "tid.x tid.y ntid.x ctaid.x ctaid.y nctaid.x laneid warpid lanemask_eq lanemask_lt lanemask_le lanemask_gt lanemask_ge"
     names += " clusterid.x nclusterid.x cluster_ctaid.x cluster_nctaid.x cluster_ctarank cluster_nctarank dynamic_smem_size total_smem_size"
     for name in names.split():
         yield one(f"special.{name}", "b32", "b32", f"mov.u32 r1, %{name}; xor.b32 %0, r1, %1;")

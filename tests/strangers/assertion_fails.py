@@ -2,15 +2,15 @@
 computes what the kernel says, which is not what the program expects.
 
     $ verify FILE
-    status 1
-    says total, grid (4, 1, 1), cuda:90: no fault found
-    says the program's assertion failed at
-    says assertion_fails.py:30: the sum of 1024 ones is 1024.0
-    says assert result.item() == 1024
-    says every level gives the same, and no check finds a fault
-    says the kernel, and not the compiler, computes what the program does not expect
-    says verdict: wrong
-    never : right
+    status  1
+    says  total, grid (4, 1, 1), cuda:90: no fault found
+    says  the program's assertion failed at
+    says  assertion_fails.py:30: the sum of 1024 ones is 1024.0
+    says  assert result.item() == 1024
+    says  every level gives the same, and no check finds a fault
+    says  the kernel, and not the compiler, computes what the program does not expect
+    says  verdict: wrong
+    never  : right
 """
 
 import torch

@@ -2,10 +2,10 @@
 twice, which is a race: the launches that only time take no place of that one.
 
     $ verify --launches 1 FILE
-    status 1
-    says launches by which an autotuner chooses
-    says fault, race at
-    says verdict: wrong
+    status  1
+    says  launches by which an autotuner chooses
+    says  fault, race at
+    says  verdict: wrong
 """
 
 import torch

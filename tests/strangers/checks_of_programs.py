@@ -1,66 +1,66 @@
 """Ways in which programs check a result, each in a process of its own, and ways in which they do not.
 
-    $ verify FILE allclose
-    status 0
-    says the result was compared by the program: assert at
-    says verdict: right
-    $ verify FILE scalar
-    status 0
-    says the result was compared by the program: assert at
-    $ verify FILE helper
-    status 0
-    says the program: assert at
-    $ verify FILE exit
-    status 0
-    says the program: exit at
-    $ verify FILE numpy
-    status 0
-    says the program: assert_allclose at
-    $ verify FILE raises
-    status 0
-    says the program: raise at
-    $ verify FILE elements
-    status 0
-    says the program: assert at
-    $ verify FILE tutorial
-    status 0
-    says the program: allclose at
-    $ verify FILE printed
-    status 0
-    says verdict: no fault found
-    $ verify FILE shape
-    status 0
-    says verdict: no fault found
-    $ verify FILE before
-    status 0
-    says verdict: no fault found
-    $ verify FILE inputs
-    status 0
-    says verdict: no fault found
-    $ verify FILE swallowed
-    status 0
-    says verdict: no fault found
-    $ verify FILE finite
-    status 0
-    says verdict: no fault found
-    $ verify FILE mismatch
-    status 0
-    says allclose at
-    says gave False, and nothing came of it
-    says verdict: no fault found
-    $ verify FILE failures
-    status 0
-    says the program: exit at
-    $ verify FILE gradient
-    status 0
-    says the program: assert at
-    $ verify FILE never
-    status 0
-    says verdict: no fault found
-    $ verify FILE other
-    status 0
-    says nothing here compares the result of halve
-    says verdict: no fault found
+$ verify FILE allclose
+status  0
+says  the result was compared by the program: assert at
+says  verdict: right
+$ verify FILE scalar
+status  0
+says  the result was compared by the program: assert at
+$ verify FILE helper
+status  0
+says  the program: assert at
+$ verify FILE exit
+status  0
+says  the program: exit at
+$ verify FILE numpy
+status  0
+says  the program: assert_allclose at
+$ verify FILE raises
+status  0
+says  the program: raise at
+$ verify FILE elements
+status  0
+says  the program: assert at
+$ verify FILE tutorial
+status  0
+says  the program: allclose at
+$ verify FILE printed
+status  0
+says  verdict: no fault found
+$ verify FILE shape
+status  0
+says  verdict: no fault found
+$ verify FILE before
+status  0
+says  verdict: no fault found
+$ verify FILE inputs
+status  0
+says  verdict: no fault found
+$ verify FILE swallowed
+status  0
+says  verdict: no fault found
+$ verify FILE finite
+status  0
+says  verdict: no fault found
+$ verify FILE mismatch
+status  0
+says  allclose at
+says  gave False, and nothing came of it
+says  verdict: no fault found
+$ verify FILE failures
+status  0
+says  the program: exit at
+$ verify FILE gradient
+status  0
+says  the program: assert at
+$ verify FILE never
+status  0
+says  verdict: no fault found
+$ verify FILE other
+status  0
+says  nothing here compares the result of halve
+says  verdict: no fault found
 """
 
 import sys

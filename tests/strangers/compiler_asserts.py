@@ -2,13 +2,13 @@
 no verdict on the kernel, and no traceback.
 
     $ verify FILE
-    status 125
-    says fails on kernel 'twice' in make_ttgir: Pipeline.cpp:7: Assertion `stages > 0' failed.
-    says verdict: unknown
-    never Traceback
+    status  125
+    says  fails on kernel 'twice' in make_ttgir: Pipeline.cpp:7: Assertion `stages > 0' failed.
+    says  verdict: unknown
+    never  Traceback
     $ verify --json FILE
-    status 125
-    says "verdict": "unknown"
+    status  125
+    says  "verdict": "unknown"
 """
 
 import os

@@ -2,65 +2,65 @@
 another program, by Ctrl-C. What they print is no verdict.
 
     $ verify FILE first
-    status 125
-    says the program left this process with status 0
-    says no kernel was launched
-    says verdict: no launch
+    status  125
+    says  the program left this process with status 0
+    says  no kernel was launched
+    says  verdict: no launch
     $ verify --json FILE first
-    status 125
-    says "verdict": "no launch"
+    status  125
+    says  "verdict": "no launch"
     $ verify FILE exec
-    status 125
-    says verdict: no launch
+    status  125
+    says  verdict: no launch
     $ verify FILE abort
-    status 125
-    says the program was killed by SIGABRT
-    says verdict: no launch
+    status  125
+    says  the program was killed by SIGABRT
+    says  verdict: no launch
     $ verify FILE after
-    status 0
-    says the program left this process with status 0
-    says the result was compared by the program: assert at
-    says verdict: right
+    status  0
+    says  the program left this process with status 0
+    says  the result was compared by the program: assert at
+    says  verdict: right
     $ verify FILE fails
-    status 1
-    says the program left this process with status 3
-    says verdict: wrong
+    status  1
+    says  the program left this process with status 3
+    says  verdict: wrong
     $ verify FILE segfault
-    status 1
-    says the program was killed by SIGSEGV
-    says verdict: wrong
+    status  1
+    says  the program was killed by SIGSEGV
+    says  verdict: wrong
     $ verify FILE killed
-    status 125
-    says the program was killed by SIGKILL
-    says verdict: unknown
+    status  125
+    says  the program was killed by SIGKILL
+    says  verdict: unknown
     $ verify FILE at_exit
-    status 0
-    says verdict: right
+    status  0
+    says  verdict: right
     $ verify FILE child
-    status 0
-    says verdict: right
-    never left this process
+    status  0
+    says  verdict: right
+    never  left this process
     $ verify FILE launching_child
-    status 0
-    says not judged: 1 launch in processes that the program started
-    says verdict: right
+    status  0
+    says  not judged: 1 launch in processes that the program started
+    says  verdict: right
     $ verify FILE thread
-    status 0
-    says verdict: right
+    status  0
+    says  verdict: right
     $ verify FILE interrupted
-    status 130
-    says the program was interrupted
-    never verdict: right
+    status  130
+    says  the program was interrupted
+    never  verdict: right
     $ verify --json FILE killed
-    status 125
-    says "verdict": "unknown"
+    status  125
+    says  "verdict": "unknown"
     $ verify --shapes FILE:doubled first
-    status 125
-    says ended this process by itself, with status 0
-    says verdict: unknown
+    status  125
+    says  ended this process by itself, with status 0
+    says  verdict: unknown
     $ verify --shapes --json FILE:doubled first
-    status 125
-    says "verdict": "unknown"
+    status  125
+    says  "verdict": "unknown"
 """
 
 import atexit

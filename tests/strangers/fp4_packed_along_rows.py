@@ -2,11 +2,11 @@
 that the product moves rows of B about and is exact.
 
 $ run --device cpu --target cuda:100 --level ttgir FILE
-status 0
-says four of four
+status  0
+says  four of four
 $ run --device cpu --target cuda:100 --level ptx FILE
-status 0
-says four of four
+status  0
+says  four of four
 """
 
 import torch

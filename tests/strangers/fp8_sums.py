@@ -2,13 +2,13 @@
 and the result is 1 % off.
 
     $ verify --target cuda:89 FILE
-    status 0
-    says the target's tensor cores sum fp8 in fewer bits: 'c' is off by up to 1.5 % of its largest element
-    says max_num_imprecise_acc
-    never verdict: wrong
+    status  0
+    says  the target's tensor cores sum fp8 in fewer bits: 'c' is off by up to 1.5 % of its largest element
+    says  max_num_imprecise_acc
+    never  verdict: wrong
     $ verify --target cuda:80 FILE
-    status 0
-    never sum fp8 in fewer bits
+    status  0
+    never  sum fp8 in fewer bits
 """
 
 import torch

@@ -2,14 +2,14 @@
 function gives, and a program that makes no other.
 
     $ verify FILE
-    status 0
-    says add: 2 launches of no programs, which Triton leaves out
-    says verdict: right
+    status  0
+    says  add: 2 launches of no programs, which Triton leaves out
+    says  verdict: right
     $ verify FILE none
-    status 125
-    says add: 1 launch of no programs
-    says no kernel was launched
-    says verdict: no launch
+    status  125
+    says  add: 1 launch of no programs
+    says  no kernel was launched
+    says  verdict: no launch
 """
 
 import sys

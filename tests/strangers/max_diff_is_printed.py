@@ -2,16 +2,16 @@
 result, and checks nothing (the habit of many reports: "max diff 75.1").
 
     $ verify FILE
-    status 0
-    says nothing here compares the result: compare it by an assertion in the program, or by --reference
-    says verdict: no fault found
-    never right
+    status  0
+    says  nothing here compares the result: compare it by an assertion in the program, or by --reference
+    says  verdict: no fault found
+    never  right
     $ verify --strict FILE
-    status 125
+    status  125
     $ verify --reference FILE:product FILE
-    status 1
-    says fault, reference at
-    says verdict: wrong
+    status  1
+    says  fault, reference at
+    says  verdict: wrong
 """
 
 import torch

@@ -2,15 +2,15 @@
 result nothing says that the NaN is meant. With one that expects it, it is.
 
     $ verify FILE
-    status 1
-    says fault, nan at
-    says verdict: wrong
+    status  1
+    says  fault, nan at
+    says  verdict: wrong
     $ verify FILE before
-    status 1
+    status  1
     $ verify FILE after
-    status 0
-    says the program's own check passes (assert_close at
-    says verdict: right
+    status  0
+    says  the program's own check passes (assert_close at
+    says  verdict: right
 """
 
 import sys

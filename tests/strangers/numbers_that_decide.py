@@ -1,8 +1,8 @@
 """A kernel that goes past its array for one of the numbers that its launches differ in, with equal shapes.
 
 $ verify FILE
-status 1
-says fault, oob at
+status  1
+says  fault, oob at
 """
 
 import torch

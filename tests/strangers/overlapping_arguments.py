@@ -2,9 +2,9 @@
 array twice. The first launch has the same shapes and is right.
 
     $ verify FILE
-    status 1
-    says fault, race at
-    says verdict: wrong
+    status  1
+    says  fault, race at
+    says  verdict: wrong
 """
 
 import torch

@@ -2,15 +2,15 @@
 no traceback of Triton.
 
     $ verify FILE
-    status 1
-    says refused_by_the_front_end.py:23:12: error: the front end of Triton
-    says return x.transposed
-    says verdict: wrong
-    never Traceback
+    status  1
+    says  refused_by_the_front_end.py:23:12: error: the front end of Triton
+    says  return x.transposed
+    says  verdict: wrong
+    never  Traceback
     $ run FILE
-    status 1
-    says refused_by_the_front_end.py:23:12: error: the front end of Triton
-    never Traceback
+    status  1
+    says  refused_by_the_front_end.py:23:12: error: the front end of Triton
+    never  Traceback
 """
 
 import torch

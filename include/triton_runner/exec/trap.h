@@ -46,8 +46,8 @@ struct Trap {
   std::string place;     // in elements from there: "x_ptr + 4096"
   std::vector<std::string> notes;
   // Empty: a fault, which ends the launch. Else what keeps the program's results right on a GPU: "ptxas", which
-  // repairs it, or "hardware", whose surplus stays in the allocation's own padding. Such a trap is the result
-  // of a launch that ran to its end without a fault.
+  // repairs it, or "hardware", whose surplus stays in the allocation's own padding; or "assembler", where only
+  // the machine code is at fault. Such a trap is the result of a launch that ran to its end without a fault.
   std::string warning{};
   // kernel 'k': out of bounds in tt.load at file.py:12:3, program (1, 0, 0), element [7]: ...
   std::string str() const;

@@ -11,7 +11,7 @@ import numpy
 from triton_runner import _settings
 from triton_runner._artifact.loading import load
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._memory.files import dtype_named, is_array_file, load_array, save_array
+from triton_runner._memory.files import dtype_named, is_array_file, load_array, number_of, save_array
 from triton_runner._memory.ghost_memory import Ghost, ghost_at
 from triton_runner._settings import devices
 from triton_runner._worker import elements
@@ -69,7 +69,7 @@ def parse_argument(text: str):
     dtype = dtype_named(kind)
     try:
         if isinstance(number, int) or dtype.kind in "fV":
-            return dtype.type(number)
+            return number_of(dtype, number)
     except OverflowError:
         pass
     raise fail(f"--arg {text!r}: {value} is not a value of type {kind}")

@@ -13,7 +13,7 @@ import re
 import numpy
 
 from triton_runner._base.errors import fail
-from triton_runner._memory.files import dtype_named
+from triton_runner._memory.files import dtype_named, number_of
 from triton_runner._worker import elements
 
 BYTES = 1 << 18  # of an array behind a pointer of which nothing is known
@@ -75,7 +75,7 @@ def _argument(text: str):
         return _contents(match[3].strip(), dtype, int(numpy.prod(shape))).reshape(shape)
     if elements.find(kind) and value:
         dtype = dtype_named(kind)
-        return dtype.type(float(value) if dtype.kind in "fV" else int(value, 0))
+        return number_of(dtype, float(value) if dtype.kind in "fV" else int(value, 0))
     raise fail(f"arg: {text!r} is not an array or a number of a kind that is known here")
 
 

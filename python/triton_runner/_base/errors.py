@@ -87,7 +87,7 @@ class KernelTrap(RuntimeError):
       + 4096".
     - `notes`: more positions, such as the other access of a race.
     - `warning`: "" for a fault. Otherwise it names what keeps the results right on a GPU, "ptxas" or
-      "hardware", and the launch has run to its end.
+      "hardware", or what alone is at fault, "assembler". The launch has run to its end.
     """
 
     __module__ = "triton_runner"

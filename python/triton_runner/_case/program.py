@@ -11,13 +11,14 @@ import os
 import sys
 
 from triton_runner import _settings
-from triton_runner._case import comparisons, overlap, severity
+from triton_runner._case import comparisons, overlap, severity, unwritten
 from triton_runner._case.results import Judged, Left
 from triton_runner._case.verdict import Judge, Program, Verdict
 from triton_runner._compiler import failures
 from triton_runner._launch import launchers
 from triton_runner._launch.launchers import Call, axes_of, observing
-from triton_runner._memory.uninit import track_empty
+from triton_runner._memory import uninit
+from triton_runner._memory.tracking import track_empty
 from triton_runner._pipeline import stages
 from triton_runner._pretend import running
 
@@ -131,6 +132,8 @@ class Judging:
             ended = running.ended(
                 program, list(arguments), is_module, pretend_cuda, explained=failures.explained
             )
+            found = uninit.finish()
+        self._selection.judged = unwritten.added(self._selection.judged, found, self._how.strict)
         return self.verdict(Program(program, ended))
 
     def verdict(self, program: Program) -> Verdict:
@@ -156,7 +159,8 @@ class Judging:
         if os.getpid() != self._process:
             self._elsewhere[0] = min(self._elsewhere[0] + 1, 255)
             return go()
-        number = self._selection.see(call)
+        with uninit.paused():
+            number = self._selection.see(call)
         go()
         if number is not None:
             follow(self._comparisons, self._selection.judged[number], call, number)

@@ -20,11 +20,12 @@ from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.errors import DiagnosticError, fail, source_line
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.typed import as_json, of_json
-from triton_runner._case import ci_checks, comparisons, judge, program
+from triton_runner._case import ci_checks, comparisons, judge, program, unwritten
 from triton_runner._case.results import Judged
 from triton_runner._compiler import failures
 from triton_runner._launch import launchers
 from triton_runner._launch.launchers import observing
+from triton_runner._memory import uninit
 from triton_runner._pipeline import stages
 from triton_runner._pretend import running
 from triton_runner._settings import devices
@@ -83,7 +84,8 @@ class _Test:
 
     def _judged(self, call) -> int | None:
         try:
-            return self.selection.see(call)
+            with uninit.paused():
+                return self.selection.see(call)
         except Exception as error:  # whatever a compiler raises: the test's own launch will tell
             lines = str(error).strip().splitlines() or [""]
             self.unjudged.append(Unjudged(call.name, f"{type(error).__name__}: {lines[0]}"))
@@ -95,6 +97,12 @@ class _Test:
 
     def judged(self) -> list[Judged]:
         return self.selection.judged if self.selection else []
+
+    def ended(self, strict: bool) -> None:
+        """A phase of it ended: what its launches left unwritten is known."""
+        found = uninit.finish(ends=False)
+        if self.selection:
+            self.selection.judged = unwritten.added(self.selection.judged, found, strict)
 
     def passed(self) -> None:
         """Its own checks passed, which says of what they compared what values may be meant."""
@@ -257,10 +265,13 @@ class Plugin:
         except pytest.skip.Exception:
             raise
         except BaseException:
+            if test is not None:
+                test.ended(self._options.triton_strict)
             if test is not None and (faults := test.news()):
                 item.add_report_section(when, "kernels", faults)
             raise
         if test is not None:
+            test.ended(self._options.triton_strict)
             test.passed()
             if faults := test.news():
                 pytest.fail(faults, pytrace=False)

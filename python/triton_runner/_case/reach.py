@@ -35,7 +35,9 @@ def reports(judge, level: str, check: str) -> list[Report]:
     effects = [finding.effect for finding in whole if finding.effect]
     if len(places) == 1 or not effects:
         return [Report(place, bool(effects), "".join(effects[:1])) for place in places.values()]
-    return [_alone(judge, level, check, place, number) for number, place in enumerate(places.values())]
+    return [
+        _of_several(judge, level, check, place, number, whole) for number, place in enumerate(places.values())
+    ]
 
 
 def _undefined(judge, level: str) -> list[Report]:
@@ -48,28 +50,45 @@ def _undefined(judge, level: str) -> list[Report]:
     return [Report(run.trap, any(effects), next(filter(None, effects), ""))]
 
 
-def _alone(judge, level: str, check: str, place, number: int) -> Report:
+def _of_several(judge, level: str, check: str, place, number: int, whole: list[_Experiment]) -> Report:
+    """Whether one of several places reaches something. It is tried alone, and then together with all others
+    beside the others without it: two NaNs that reach one output hide each other, because either of them makes
+    it NaN. whole: the experiments with all places."""
     if number >= _MOST:
         return Report(place, True, "it was not tried alone, as there are so many places")
     for one in NUMBERS:
         experiment = _Experiment(judge, level, check, one, at=(place.location,))
         if experiment.effect:
             return Report(place, True, experiment.effect)
+    others = {found.location for experiment in whole for found in experiment.places} - {place.location}
+    for together in whole if others else ():
+        if together.run is None or together.run.trap is not None:
+            continue
+        without = _Experiment(
+            judge, level, check, together.number, tuple(sorted(others)), beside=together.run
+        )
+        if without.effect:
+            return Report(place, True, f"where the other reports have {together.number:g}, {without.effect}")
     return Report(place, False, "")
 
 
 class _Experiment:
     """One run with a number in place of the values that a check reports. places: where it was put; effect:
-    how this changed the launch, or ""."""
+    how this run differs from the plain one, or from the run `beside` which has the number in one place more;
+    "" where it does not."""
 
-    def __init__(self, judge, level: str, check: str, number: float, at: tuple = ()):
+    def __init__(self, judge, level: str, check: str, number: float, at: tuple = (), beside=None):
+        self.number = number
         substitution = Substitution(number, at=at)
-        plain = judge.plain[level]
-        how = f"check {check}, {number:g} in place of what it reports" + (f" at {at[0]}" if at else "")
+        how = f"check {check}, {number:g} in place of what it reports" + (
+            f" at {', '.join(at)}" if at else ""
+        )
         limit = max(_LEAST_SECONDS, _PATIENCE * judge.slowest(level))
         self.run = judge.run(level, how, checks=check, substitute=substitution, timeout=limit)
         self.places = substitution.places
-        self.effect = "" if self.run is None else _effect(plain, self.run, number)
+        self.effect = ""
+        if self.run is not None:
+            self.effect = _effect(beside or judge.plain[level], self.run, number)
 
 
 def _effect(plain, run, number: float) -> str:

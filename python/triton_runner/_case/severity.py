@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner._artifact.relaunch import Outcome
+from triton_runner._base.levels import MLIR
 from triton_runner._base.typed import as_json
 from triton_runner._case.results import NONDETERMINISTIC, Bits, Finding
 
@@ -98,9 +99,14 @@ class Findings(list):
 
     # --- differences
 
-    def order(self, bits: Bits, levels: list[str], how: str, lines: list[dict]) -> None:
+    def order(self, bits: Bits, levels: list[str], how: str, programs: int, lines: list[dict]) -> None:
         """Another order gives another result. With atomics it is nondeterministic, without them a race."""
-        message = "another order of the programs and of their atomics gives another result"
+        of_each = ["warps"] * (not set(levels) <= set(MLIR)) + ["atomics"] * bool(lines)
+        if programs == 1:  # where nothing else has an order, the elements of a store have
+            turns = f"its {' and '.join(of_each or ['elements'])}"
+        else:
+            turns = "the programs" + (f" and of their {' and '.join(of_each)}" if of_each else "")
+        message = f"another order of {turns} gives another result"
         finding = _of_difference("order", bits, levels, how, message)
         if lines:
             where = ", ".join(f"{line['op']} at {line['file']}:{line['line']}" for line in lines)

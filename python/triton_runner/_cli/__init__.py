@@ -177,12 +177,15 @@ def _apply_settings(**given) -> None:
 
 def _fault_status() -> int:
     """Shows what launches noted and went on after; 1 if there was anything."""
-    from triton_runner._memory import fault_log
+    from triton_runner._memory import fault_log, uninit
 
     summary = fault_log.summary()
     if summary:
         click.echo(summary, err=True)
-    return int(bool(summary))
+    left = uninit.finish()
+    for it in left:
+        click.echo(f"[triton-runner] {'uninit' if it.used else 'warning'}: {it}", err=True)
+    return int(bool(summary) or any(it.used for it in left))
 
 
 @main.command(

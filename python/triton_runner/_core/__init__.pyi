@@ -316,6 +316,11 @@ def kernel_names(text: str, filename: str = '') -> list[str]:
     The kernels (public functions) of a TTIR or TTGIR module, in its order.
     """
 
+def float_bits(type: str, value: float) -> int:
+    """
+    The bits that a launch passes for a number to a parameter of that type, as Triton's launchers do.
+    """
+
 def isa() -> str:
     """
     The best instruction set of this machine that the engine has kernels for.

@@ -32,6 +32,15 @@ def dtype_named(name: str):
     return numpy_named(row.numpy)
 
 
+def number_of(dtype, number):
+    """A number as a launch passes it for a parameter of that type, in the type of NumPy or ml_dtypes."""
+    if dtype.kind not in "fV" or dtype.itemsize == 1:
+        return dtype.type(number)
+    from triton_runner._core import float_bits
+
+    return numpy.array(float_bits(kind_of(dtype), float(number)), f"u{dtype.itemsize}").view(dtype)[()]
+
+
 def kind_of(dtype) -> str:
     """The element type of an array as the IR has it: "f16" of NumPy's or torch's float16, Triton's fp16."""
     row = elements.find(str(dtype))

@@ -15,7 +15,7 @@ import weakref
 from triton_runner._base.errors import fail
 
 
-class _Blocks:
+class Blocks:
     """Blocks of memory that do not overlap, by address."""
 
     def __init__(self):
@@ -38,6 +38,9 @@ class _Blocks:
             self.drop(first)
             last -= 1
 
+    def __len__(self) -> int:
+        return len(self._blocks)
+
     def get(self, start: int):
         return self._blocks.get(start)
 
@@ -54,8 +57,8 @@ class _Blocks:
         self._blocks.clear()
 
 
-_registered = _Blocks()  # (bytes, label)
-_met = _Blocks()  # (bytes, label, weak reference to the storage or array): what the last walks came by
+_registered = Blocks()  # (bytes, label)
+_met = Blocks()  # (bytes, label, weak reference to the storage or array): what the last walks came by
 
 
 # What around() said last by address, as long as it holds: a launch asks for each argument again.
@@ -79,7 +82,7 @@ def register_memory(ptr: int, nbytes: int, label: str = "") -> None:
         _registered.put(ptr, (nbytes, label or f"registered memory at {ptr:#x}"))
 
 
-def _extent(owner):
+def extent(owner):
     """(start, bytes) of a storage of PyTorch or an array of NumPy, as it is now."""
     if callable(owner.nbytes):
         return owner.data_ptr(), owner.nbytes()
@@ -123,7 +126,7 @@ def _meet(value) -> None:
         return
     if owner is None:
         return
-    start, size = _extent(owner)
+    start, size = extent(owner)
     block = _met.get(start)
     if size and (block is None or block[0] <= size or block[2]() is None):
         _met.put(start, (size, label, weakref.ref(owner)))
@@ -134,7 +137,7 @@ def _known(address: int):
     while (block := _met.before(address)) is not None:
         start, (size, label, reference) = block
         owner = reference()
-        if owner is not None and _extent(owner) == (start, size):
+        if owner is not None and extent(owner) == (start, size):
             if address >= start + size:
                 return None
             writable = not hasattr(owner, "flags") or owner.flags.writeable
@@ -237,7 +240,7 @@ def around(value, address: int):
     if recent is not None:
         reference, *block = recent
         owner = reference()
-        if owner is not None and _extent(owner) == (block[0], block[1]):
+        if owner is not None and extent(owner) == (block[0], block[1]):
             return *block, owner
     block = _in_blocks(address)
     if block is None:

@@ -1,12 +1,14 @@
-"""Function modes of torch that torch.compile must not see: it would trace them, and cannot."""
+"""What torch.compile must not see: it would trace it, and cannot."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import sys
 
 
 def pop(mode):
-    """Leaves a mode wherever it stands on torch's stack; returns what enters it again."""
+    """Leaves a function mode wherever it stands on torch's stack; returns what enters it again."""
     import torch
     from torch.overrides import _get_current_function_mode_stack as stack
 
@@ -21,6 +23,37 @@ def pop(mode):
 
     exchange([active for active in stack() if active is not mode])
     return lambda: exchange([mode, *stack()])
+
+
+_disabled: dict = {}  # functions, as torch._dynamo.disable() gives them
+
+
+def untraced(function):
+    """The function, which Dynamo runs without looking at it. Nothing of Dynamo is loaded before a program
+    asks for it."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
+        if disable is None:
+            return function(*args, **kwargs)
+        if (own := _disabled.get(function)) is None:
+            own = _disabled[function] = disable(function)
+        return own(*args, **kwargs)
+
+    return call
+
+
+def skip_untraced() -> None:
+    """Has Dynamo run what untraced() gives as it is."""
+    import torch
+
+    code = untraced(skip_untraced).__code__  # the same for all of them
+    frames = torch._C._dynamo.eval_frame
+    if hasattr(frames, "skip_code"):  # of an older torch
+        return frames.skip_code(code)
+    actions = frames._FrameAction
+    frames.set_code_exec_strategy(code, frames._FrameExecStrategy(actions.SKIP, actions.DEFAULT))
 
 
 @contextlib.contextmanager

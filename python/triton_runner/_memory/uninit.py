@@ -1,128 +1,384 @@
-"""Tensors of torch.empty, until something writes to them: what check="uninit" knows about global memory."""
+"""Memory that nothing has written yet: what check="uninit" knows about global memory beside the kernels' own.
+
+A block is the storage of a torch.empty, or an array of np.empty. It is filled with numbers that nobody writes
+by chance, and has a mark for each byte that was not written. Launches clear the marks of what they store
+(exec::kNoteWrites), torch's ops what they write (uninit_torch.py). Whoever else writes, NumPy or C that has
+an address, changes the numbers: then the whole block counts as written.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
+import sys
 import weakref
 
-from triton_runner import _core
-from triton_runner._memory import torch_modes
-from triton_runner._memory.registry import storage_of
+import numpy
 
-_blocks: dict[int, _Block] = {}
+from triton_runner import _core
+from triton_runner._base.errors import package_folders
+from triton_runner._memory.registry import Blocks, extent
+from triton_runner._memory.torch_modes import untraced
+
+MOST = 256 << 20  # bytes of a block: larger ones are not followed, as filling them would take their memory
+# Launches whose stores are noted although no check looks: these take several times as long.
+_NOTED_MOST = 1000
+# Negative, finite and tiny in every floating-point type; far from what integers count, and no ASCII.
+_FILL = (0xA0 | numpy.random.default_rng(20).integers(0, 32, 1 << 20)).astype(numpy.uint8)
+
+_blocks = Blocks()  # (bytes, _Block)
+_found: list[Unwritten] = []
+_dead: list[Unwritten] = []
+_handed: list[
+    tuple
+] = []  # (block, how, elements(), owner): what NumPy got of a block, until finish() looks again
+_tracking: list = []  # of each track_empty() that is open, the byte that it fills with
+_paused = 0
+_noted = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Unwritten:
+    """An argument of which a kernel left elements as they were. used: what read them, or "" where nothing
+    did; file and line: where that is, or else where the kernel was launched."""
+
+    kernel: str
+    level: str
+    argument: str
+    elements: int
+    of: int
+    first: int | list[int]
+    used: str
+    file: str
+    line: int
+
+    @property
+    def message(self) -> str:
+        verb = "element was" if self.of == 1 else "elements were"
+        count = f"{self.elements:,} of {self.of:,}"
+        return f"{self.argument}: {count} {verb} never written, the first is {self.first}"
+
+    def __str__(self) -> str:
+        place = f" at {self.file}:{self.line}" if self.file else ""
+        what = f"they are read by {self.used}{place}" if self.used else f"launched{place}"
+        return f"kernel '{self.kernel}': {self.message}; {what}"
 
 
 class _Block:
-    """A storage that torch.empty made. `undefined` has one byte a byte of it, which launches clear where they
-    write."""
+    """A block of memory: its owner, a storage or an array, the elements that it was made of (shape, steps and
+    offset in bytes), and its marks. source: where undefined elements came from, when an op has copied them
+    here."""
 
-    def __init__(self, tensor, storage):
-        self.address = storage.data_ptr()
-        self.nbytes = storage.nbytes()
-        self.tensor = weakref.ref(tensor)
-        self.version = tensor._version
-        self.undefined = None
+    def __init__(self, owner, shape, steps, itemsize: int, offset: int = 0, marks=None, source=None):
+        self.address, self.nbytes = extent(owner)
+        self.owner = weakref.ref(owner, self._died)
+        self.shape, self.steps, self.itemsize, self.offset = tuple(shape), tuple(steps), itemsize, offset
+        self.marks = numpy.ones(self.nbytes, numpy.uint8) if marks is None else marks
+        self.source = source
+        self.writer: Unwritten | None = None  # the last launch that wrote to it; its counts are not known yet
+        self.given: Unwritten | None = None  # the last launch that got it
+        self.counts = (
+            0,
+            0,
+            0,
+        )  # elements that nobody wrote, of how many, and the first, when they were last asked for
+        self.is_used = self.is_handed = False
+        self.held = None if source is None else self.bytes().copy()
 
-    def unwritten(self) -> bool:
-        """Whether no torch op wrote to it: they count in the version that a tensor and its views share."""
-        tensor = self.tensor()
-        return tensor is not None and tensor._version == self.version
+    def bytes(self) -> numpy.ndarray:
+        return numpy.frombuffer((ctypes.c_uint8 * self.nbytes).from_address(self.address), numpy.uint8)
 
-    def marks(self) -> int:
-        if self.undefined is None:
-            self.undefined = (ctypes.c_uint8 * self.nbytes)()
-            ctypes.memset(self.undefined, 1, self.nbytes)
-        return ctypes.addressof(self.undefined)
+    def fill(self, start: int = 0, byte: int | None = None) -> None:
+        """Puts the numbers there by which it is known whether somebody has written."""
+        here = self.bytes()
+        if byte is not None:
+            here[start:] = byte
+            self.held = here.copy()
+            return
+        for at in range(start, self.nbytes, _FILL.size):
+            here[at : at + _FILL.size] = _FILL[: min(_FILL.size, self.nbytes - at)]
+
+    def is_there(self) -> bool:
+        owner = self.owner()
+        return owner is not None and extent(owner) == (self.address, self.nbytes)
+
+    def is_intact(self) -> bool:
+        """Whether what is marked still holds what it was filled with."""
+        if not self.is_there():
+            return False
+        here = self.bytes()
+        for at in range(0, self.nbytes, _FILL.size):
+            part = here[at : at + _FILL.size]
+            want = _FILL[: part.size] if self.held is None else self.held[at : at + part.size]
+            if ((part != want) & (self.marks[at : at + part.size] != 0)).any():
+                return False
+        return True
+
+    def hold(self) -> None:
+        """What is there now is what marked bytes hold."""
+        self.held = self.bytes().copy()
+
+    def elements(self, shape=None, steps=(), itemsize: int = 0, offset: int = 0) -> numpy.ndarray:
+        """Which elements of a view are not written: of the one that it was made as."""
+        if shape is None:
+            shape, steps, itemsize, offset = self.shape, self.steps, self.itemsize, self.offset
+        size = (*shape, itemsize)
+        return numpy.ndarray(size, numpy.uint8, self.marks, offset, (*steps, 1)).any(-1)
+
+    def set(self, flags, shape, steps, itemsize: int, offset: int) -> None:
+        """Marks the elements of a view, as flags say."""
+        view = numpy.ndarray((*shape, itemsize), numpy.uint8, self.marks, offset, (*steps, 1))
+        view[...] = numpy.asarray(flags)[..., None]
+
+    def count(self) -> int:
+        """How many elements nobody has written, which `counts` keeps."""
+        where = numpy.asarray(self.elements())
+        if where.any():
+            first = [int(i) for i in numpy.argwhere(where)[0]] or [0]
+            self.counts = (int(where.sum()), int(where.size), first[0] if len(first) == 1 else first)
+        return int(where.sum())
+
+    def described(self, used: str = "") -> Unwritten | None:
+        """What is to be said of it; None: no kernel had it, or all was written."""
+        root = self.source or self
+        by = root.writer or (root.given if used else None)
+        if by is None or (root is self and not self.count()):
+            return None
+        elements, of, first = root.counts
+        place = user_frame() if used else (by.file, by.line)
+        return dataclasses.replace(
+            by, elements=elements, of=of, first=first, used=used, file=place[0], line=place[1]
+        )
+
+    @untraced
+    def _died(self, _) -> None:
+        if (known := _blocks.get(self.address)) is not None and known[1] is self:
+            _blocks.drop(self.address)
+        if self.writer and not (self.is_used or self.is_handed or self.source) and (it := self.described()):
+            _dead.append(it)
 
 
-def _record(tensor) -> None:
-    if tensor.is_inference() or tensor.numel() == 0:
+def user_frame() -> tuple[str, int]:
+    """The line of the program that is running: neither ours nor Triton's nor torch's."""
+    own = (*package_folders(), *_torch_folder(), "<")
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(own):
+        frame = frame.f_back
+    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
+
+
+def _torch_folder() -> tuple:
+    torch = sys.modules.get("torch")
+    return (torch.__path__[0],) if torch is not None else ()
+
+
+# --- blocks
+
+
+def is_tracking() -> bool:
+    return bool(_tracking)
+
+
+def is_known() -> bool:
+    """Whether there is any block."""
+    return len(_blocks) > 0
+
+
+def add(owner, shape, steps, itemsize: int, offset: int = 0) -> None:
+    """A storage or an array that was just made, and holds nothing."""
+    start, size = extent(owner)
+    _blocks.drop_within(start, start + size)
+    if not 0 < size < MOST:
         return
-    if (storage := storage_of(tensor)) is not None:
-        _blocks[storage.data_ptr()] = _Block(tensor, storage)
+    block = _Block(owner, shape, steps, itemsize, offset)
+    block.fill(byte=_tracking[-1] if _tracking else None)
+    _blocks.put(start, (size, block))
 
 
-def _forget(tensor) -> None:
-    with contextlib.suppress(AttributeError, RuntimeError, NotImplementedError):
-        _blocks.pop(tensor.untyped_storage().data_ptr(), None)
+def add_copied(owner, source: _Block) -> _Block:
+    """The block of a storage into which undefined elements of another come; it is written but for these."""
+    start, size = extent(owner)
+    block = find(start)
+    if block is None:
+        root = source.source or source
+        if root is source:
+            root.count()
+        block = _Block(owner, (), (), 1, 0, numpy.zeros(size, numpy.uint8), root)
+        _blocks.put(start, (size, block))
+    return block
 
 
-def blocks() -> list:
-    """(address, bytes, address of the marks) of the storages that nothing wrote to yet: asked by launches."""
-    import torch
+def add_grown(owner, before: int, known, shape, steps, itemsize: int, offset: int) -> None:
+    """A storage that resize_() has made larger than `before` bytes, which had the marks `known`, if it had
+    any."""
+    start, size = extent(owner)
+    _blocks.drop_within(start, start + size)
+    if not before < size < MOST:
+        return
+    marks = numpy.ones(size, numpy.uint8)
+    marks[:before] = 0 if known is None else known
+    block = _Block(owner, shape, steps, itemsize, offset, marks)
+    block.fill(before)
+    block.hold()
+    _blocks.put(start, (size, block))
 
-    with torch._C.DisableTorchFunction():
-        for address, block in list(_blocks.items()):
-            if not block.unwritten():
-                del _blocks[address]
-    return [(block.address, block.nbytes, block.marks()) for block in _blocks.values()]
+
+def find(address: int) -> _Block | None:
+    """The block that holds an address."""
+    found = _blocks.before(address)
+    if found is None or address >= found[0] + found[1][0]:
+        return None
+    block = found[1][1]
+    if not block.is_there():
+        _blocks.drop(found[0])
+        return None
+    return block
 
 
-def forget(addresses) -> None:
-    """A launch that does not look may have written to the storages of its arguments."""
-    for address in addresses:
-        for block in list(_blocks.values()):
-            if block.address <= address < block.address + block.nbytes:
-                del _blocks[block.address]
+def forget(block: _Block) -> None:
+    """Somebody that nobody saw has written: all of it counts as written."""
+    _blocks.drop(block.address)
+    block.writer = block.given = None
+
+
+def settled(block: _Block) -> _Block | None:
+    """The block, unless somebody that nobody saw has written to it."""
+    if block.is_intact():
+        return block
+    forget(block)
+    return None
+
+
+# --- launches
+
+
+class _Launch:
+    """A launch whose stores are noted in the marks of blocks."""
+
+    def __init__(self, blocks: list[tuple]):
+        self._noted = blocks  # (block, the launch as its writer, marks before)
+
+    def blocks(self) -> list[tuple]:
+        return [(block.address, block.nbytes, block.marks.ctypes.data) for block, _, _ in self._noted]
+
+    @untraced
+    def ended(self) -> None:
+        for block, by, before in self._noted:
+            left = numpy.count_nonzero(block.marks)
+            block.given = by
+            if left < before:
+                block.writer = by
+            if not left:
+                _blocks.drop(block.address)
+
+
+@untraced
+def begin(kernel: str, level: str, pointers: list[tuple], looks: bool) -> _Launch | None:
+    """A launch begins, with (parameter, address) of what it gets; looks: check="uninit" is on. None: none of
+    its stores are to be noted."""
+    global _noted
+    if _paused and not looks:
+        return None
+    blocks: dict[int, tuple] = {}
+    for name, address in pointers:
+        block = find(address)
+        if block is None or block.address in blocks or settled(block) is None:
+            continue
+        by = Unwritten(kernel, level, name, 0, 0, 0, "", *user_frame())
+        blocks[block.address] = (block, by, numpy.count_nonzero(block.marks))
+    if not blocks:
+        return None
+    if not looks and (_noted := _noted + 1) > _NOTED_MOST:
+        for block, *_ in blocks.values():
+            forget(block)
+        return None
+    return _Launch([*blocks.values()])
+
+
+@contextlib.contextmanager
+def paused():
+    """Launches inside are made by those who judge, and are undone."""
+    global _paused
+    _paused += 1
+    try:
+        yield
+    finally:
+        _paused -= 1
 
 
 def snapshot() -> dict:
     """What is known now, for put_back()."""
-    return {at: (block, block.undefined and bytes(block.undefined)) for at, block in _blocks.items()}
+    return {at: (block, block.marks.copy(), block.writer, block.given) for at, (_, block) in _blocks.items()}
 
 
 def put_back(undefined: dict) -> None:
     """Makes what was never written when the snapshot was taken so again: its launch is to be repeated."""
     _blocks.clear()
-    for address, (block, marks) in undefined.items():
-        _blocks[address] = block
-        if block.undefined is not None:
-            ctypes.memset(block.undefined, 1, block.nbytes)
-            if marks is not None:
-                ctypes.memmove(block.undefined, marks, block.nbytes)
+    for address, (block, marks, writer, given) in undefined.items():
+        if block.owner() is not None:
+            _blocks.put(address, (block.nbytes, block))
+            block.marks[:] = marks
+            block.writer, block.given = writer, given
 
 
-def _mode():
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    makes = {
-        torch.empty,
-        torch.empty_like,
-        torch.empty_strided,
-        torch.empty_permuted,
-        torch.Tensor.new_empty,
-        torch.Tensor.new_empty_strided,
-    }
-    # From here on somebody else may write, and torch does not count it.
-    lets_go = {torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.__dlpack__, torch.Tensor.data.__get__}
-
-    class Mode(TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            result = function(*args, **(kwargs or {}))
-            if function in makes:
-                _record(result)
-            elif function in lets_go:
-                _forget(args[0])
-            return result
-
-    return Mode()
+# --- what is found
 
 
-class track_empty:
-    """Inside the block, launches with check="uninit" treat the memory of torch.empty, empty_like,
-    empty_strided, empty_permuted and new_empty as uninitialised, byte by byte, until a kernel or a torch op
-    writes it. `triton-runner run --check=uninit` does this for the whole program."""
+def use(block: _Block, how: str) -> None:
+    """Elements that nothing wrote were read."""
+    root = block.source or block
+    if root.is_used or _paused:
+        return
+    if (it := block.described(how)) is not None:
+        root.is_used = True
+        _found.append(it)
 
-    def __enter__(self):
-        mode = _mode()
-        self._left = contextlib.ExitStack()
-        self._left.enter_context(mode)
-        self._left.enter_context(torch_modes.hidden_from_compile(mode))
-        _core.set_tracking(True)
-        return self
 
-    def __exit__(self, *error):
-        self._left.close()
+def hand_out(block: _Block, how: str, elements) -> None:
+    """A host's array shares memory with a block, of which elements() are not written: unless the host writes
+    them, it reads them."""
+    root = block.source or block
+    root.is_handed = True
+    if not _paused and (it := block.described(how)) is not None:
+        _handed.append((block, it, elements, block.owner()))
+
+
+def finish(ends: bool = True) -> list[Unwritten]:
+    """What was found since the last call: elements that were read, and those that were left. ends: no launch
+    comes after it, so that blocks that still live are looked at too."""
+    for block, it, elements, _ in _handed:
+        root = block.source or block
+        if not root.is_used and block.is_intact() and elements().any():
+            root.is_used = True
+            _found.append(it)
+    _handed.clear()
+    for _, (_, block) in _blocks.items() if ends else ():
+        if block.writer and not (block.is_used or block.source) and block.is_intact():
+            if (it := block.described()) is not None:
+                _dead.append(it)
+            block.writer = None
+    found = [*_found, *_dead]
+    _found.clear()
+    _dead.clear()
+    return found
+
+
+def opened(byte: int | None) -> bool:
+    """track_empty() begins; whether it is the only one that is open."""
+    global _noted
+    _tracking.append(byte)
+    if len(_tracking) > 1:
         return False
+    _noted = 0
+    _core.set_tracking(True)
+    return True
+
+
+def closed() -> None:
+    """The last track_empty() that began ends."""
+    _tracking.pop()
+    if not _tracking:
+        _core.set_tracking(False)
+        _blocks.clear()
+        _handed.clear()

@@ -233,7 +233,6 @@ def install() -> None:
     cuda._is_in_bad_fork = torch._C._cuda_isInBadFork
     cuda._get_device_properties = _properties
     cuda._CudaDeviceProperties = _CudaDeviceProperties
-    cuda.default_generators = (torch.default_generator,)
     cuda.nvtx._nvtx = _Ranges()
     cuda.graphs._cuda_isCurrentStreamCapturing = torch._C._cuda_isCurrentStreamCapturing
     pools = "beginAllocateToPool beginAllocateCurrentThreadToPool endAllocateToPool releasePool"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import struct
 
 import torch
 
@@ -120,7 +121,94 @@ class Generator(metaclass=_GeneratorType):
     """torch.Generator, on the CPU whichever device is asked for."""
 
     def __new__(cls, device="cpu"):
-        return _own_generator("cpu")
+        return _own_generator("cpu") if torch.device(device).type == "cpu" else CudaGenerator()
+
+
+_states: dict = {}  # (seed, offset): the state of a generator of the CPU; of this process
+_STATES_MOST = 10_000
+
+
+class CudaGenerator(_own_generator):
+    """A generator of CUDA's: its state is 16 bytes, a seed and an offset. The numbers are those of a
+    generator of the CPU, whose own state is kept under these two. of: that generator, where it is another
+    one."""
+
+    def __new__(cls, of=None):
+        return _own_generator.__new__(cls, "cpu")
+
+    def __init__(self, of=None):
+        self.real = of if of is not None else super()
+
+    @property
+    def device(self):
+        return CUDA
+
+    def initial_seed(self):
+        return self.real.initial_seed()
+
+    def manual_seed(self, seed):
+        self.real.manual_seed(seed)
+        return self
+
+    def seed(self):
+        return self.real.seed()
+
+    def get_offset(self):
+        """0 as long as nothing was drawn; then a multiple of 4, a larger one for each state that somebody
+        asks for."""
+        state, seed = self.real.get_state(), self.initial_seed()
+        if torch.equal(state, _own_generator("cpu").manual_seed(seed).get_state()):
+            return 0
+        known = [at for (of, at), it in _states.items() if of == seed and torch.equal(it, state)]
+        if known:
+            return known[0]
+        offset = 4 + max((at for _, at in _states), default=0)
+        if len(_states) >= _STATES_MOST:
+            del _states[next(iter(_states))]
+        _states[seed, offset] = state
+        return offset
+
+    def set_offset(self, offset):
+        """One that this process has not given begins a sequence of its own."""
+        seed = self.initial_seed()
+        if (state := _states.get((seed, offset))) is not None:
+            self.real.set_state(state)
+        else:
+            self.real.manual_seed(seed)
+            if offset:  # the seed stays, and other numbers come
+                state = self.real.get_state()
+                self.real.set_state(_drawn(state, offset))
+
+    def get_state(self):
+        pair = self.initial_seed() & (2**64 - 1), self.get_offset()
+        state = torch.frombuffer(bytearray(struct.pack("<2Q", *pair)), dtype=torch.uint8)
+        state.untyped_storage().runner_device = "cpu"
+        return state
+
+    def set_state(self, state):
+        data = bytes(state.tolist())
+        if len(data) not in (8, 16):
+            raise RuntimeError("RNG state is wrong size")
+        seed, offset = struct.unpack("<2Q", data.ljust(16, b"\0"))
+        self.manual_seed(seed)
+        self.set_offset(offset)
+        return self
+
+
+def _drawn(state, offset: int):
+    """The state of a generator of the CPU after it has given a few numbers, as many as an offset says."""
+    generator = _own_generator("cpu")
+    generator.set_state(state)
+    torch.rand(1 + offset % (1 << 20), generator=generator)
+    return generator.get_state()
+
+
+def on_cpu(kwargs: dict) -> dict:
+    """Keywords for torch's own functions: the generator that CUDA's default one stands for."""
+    generator = kwargs.get("generator")
+    if isinstance(generator, CudaGenerator) and isinstance(generator.real, _own_generator):
+        return {**kwargs, "generator": generator.real}
+    return kwargs
 
 
 class MemPool:
@@ -181,6 +269,7 @@ def install() -> None:
     cuda.MemPool = cuda.memory.MemPool = MemPool
     torch._C._cuda_CUDAAllocator_AllocatorState = type("_cuda_CUDAAllocator_AllocatorState", (), {})
     torch.Generator = Generator
+    cuda.default_generators = (CudaGenerator(torch.default_generator),)
     _profile_on_cpu()
     for name in OLD_TYPES:
         setattr(cuda, name, _old_type(name))

@@ -3,12 +3,15 @@ device."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import dataclasses
 import functools
 import importlib.util
 import multiprocessing.spawn
 import os
 import runpy
+import subprocess
 import sys
 import traceback
 
@@ -25,6 +28,9 @@ from triton_runner._base.errors import (
 from triton_runner._base.paths import check_program
 from triton_runner._pipeline.failures import failure_of
 from triton_runner._settings import devices
+
+_held = contextlib.ExitStack()  # what stays for the rest of the process
+atexit.register(_held.close)  # while torch is whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,6 +142,7 @@ def prepare(pretend_cuda: bool) -> None:
         )
     _prepare(pretend_cuda)
     _prepare_spawned(pretend_cuda)
+    _tell_of_others()
 
 
 def _of_number_as_grid(error: BaseException) -> DiagnosticError | None:
@@ -161,9 +168,9 @@ def _prepare(pretend_cuda: bool) -> None:
 
         quick_install.install()
     if "uninit" in _settings.current().check.split(",") and importlib.util.find_spec("torch") is not None:
-        from triton_runner._memory.uninit import track_empty  # with torch
+        from triton_runner._memory.tracking import track_empty  # with torch
 
-        track_empty().__enter__()
+        _held.enter_context(track_empty())
 
 
 class _Prepared:
@@ -186,6 +193,32 @@ def _prepare_spawned(pretend_cuda: bool) -> None:
         return {**own(name), "triton_runner": _Prepared(pretend_cuda)}
 
     multiprocessing.spawn.get_preparation_data = get_preparation_data
+
+
+@functools.cache
+def _tell_of_others() -> None:
+    """Says once that a Python which the program starts runs by itself. multiprocessing's are prepared."""
+    told = []
+
+    def hook(event: str, arguments: tuple) -> None:
+        if event != "subprocess.Popen" or told:
+            return
+        name = arguments[0] if isinstance(arguments[0], (str, os.PathLike)) else arguments[1][0]
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename == subprocess.__file__:
+            frame = frame.f_back
+        by = frame.f_code.co_filename if frame is not None else ""
+        is_python = os.path.basename(os.fsdecode(name)).startswith(("python", "torchrun"))
+        if not is_python or by.startswith(package_folders()) or "_inductor" in by:
+            return
+        told.append(name)
+        what = (
+            f"triton-runner: the program starts another Python ({by}:{frame.f_lineno}), which runs without us"
+        )
+        why = "its kernels run elsewhere, unchecked; put `triton-runner run` before its script"
+        print(f"{what}: {why}", file=sys.stderr)
+
+    sys.addaudithook(hook)
 
 
 def _called_at(frames) -> list[str]:

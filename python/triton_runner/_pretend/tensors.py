@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
 from triton_runner._memory import torch_modes
-from triton_runner._pretend import making
+from triton_runner._pretend import making, objects
 from triton_runner._pretend.lowlevel import CUDA
 
 _CPU = torch.device("cpu")
@@ -185,12 +185,18 @@ def _tensors_in(values):
             yield from (item for item in value if isinstance(item, torch.Tensor))
 
 
+def _is_tracing() -> bool:
+    """Whether torch.compile is at work: a dispatch mode that is not ours is on."""
+    top = torch._C._len_torch_dispatch_stack() - 1
+    return top >= 0 and not getattr(torch._C._get_dispatch_stack_at(top), "watches_memory", False)
+
+
 class _Marking(TorchFunctionMode):
     """Marks what torch's functions make on the CPU, and what they compute from such tensors alone."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if torch._C._len_torch_dispatch_stack():  # torch.compile at work
+        kwargs = objects.on_cpu(kwargs or {})
+        if _is_tracing():
             return function(*args, **kwargs)
         if function in _constructors:
             return _construct(function, args, kwargs)
@@ -253,13 +259,15 @@ def pop_mode():
 
 
 def _autocast_both() -> None:
-    """torch.autocast("cuda") is the CPU's autocast too, which is the one that its tensors meet."""
+    """torch.autocast("cuda") is the CPU's autocast too, which is the one that its tensors meet. That one is
+    for types of 16 bits where Python asks for it, and casts to any type."""
     autocast = torch.amp.autocast_mode.autocast
     enter, leave = autocast.__enter__, autocast.__exit__
 
     def __enter__(self):
         if self.device == "cuda":
-            self._on_cpu = autocast("cpu", self.fast_dtype, self._enabled, self._cache_enabled)
+            self._on_cpu = autocast("cpu", torch.bfloat16, self._enabled, self._cache_enabled)
+            self._on_cpu.fast_dtype = self.fast_dtype
             enter(self._on_cpu)
         return enter(self)
 

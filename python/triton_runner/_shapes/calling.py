@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
 import functools
 import time
@@ -13,7 +12,7 @@ import numpy
 
 from triton_runner import _settings
 from triton_runner._base.errors import DiagnosticError, KernelTrap, package_folders
-from triton_runner._memory import uninit
+from triton_runner._memory import tracking, uninit_torch
 from triton_runner._shapes import compared, inputs
 from triton_runner._shapes.cases import Case, Tried
 from triton_runner._shapes.domain import Domain
@@ -297,51 +296,22 @@ def _is_in_launch(error: BaseException) -> bool:
     return any(frame.filename.startswith(folders) and frame.name == "run" for frame in frames)
 
 
-@contextlib.contextmanager
 def _poisoned():
     """Memory of torch.empty is full of NaN (-1 of integers), and known until something writes to it."""
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    makes = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty}
-
-    class Poison(TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            result = function(*args, **(kwargs or {}))
-            if function in makes and isinstance(result, torch.Tensor) and type(result) is torch.Tensor:
-                storage = result.untyped_storage()
-                ctypes.memset(storage.data_ptr(), 0xFF, storage.nbytes())
-            return result
-
-    with uninit.track_empty(), Poison() as mode:
-        yield mode
+    return tracking.track_empty(byte=0xFF)
 
 
 def _unwritten(returned) -> str:
     """What of the results nothing ever wrote to; "" where all was written."""
-    blocks = uninit.blocks()
     for path, value in compared.results(returned).items():
-        if not hasattr(value, "untyped_storage") or not value.numel():
-            continue
-        start = value.untyped_storage().data_ptr()
-        for address, nbytes, marks in blocks:
-            if address == start:
-                marked = numpy.frombuffer((ctypes.c_uint8 * nbytes).from_address(marks), numpy.uint8)
-                where = _elements(value, marked)
-                if where.any():
-                    first = [int(i) for i in numpy.argwhere(where)[0]]
-                    return (
-                        f"{path}: {int(where.sum())} of {where.size} elements are never written, the first "
-                        f"is element {first}"
-                    )
+        if hasattr(value, "untyped_storage") and (view := uninit_torch.view_of(value)) is not None:
+            where = view.undefined
+            first = [int(i) for i in numpy.argwhere(where)[0]]
+            return (
+                f"{path}: {int(where.sum())} of {where.size} elements are never written, the first "
+                f"is element {first}"
+            )
     return ""
-
-
-def _elements(value, marked: numpy.ndarray) -> numpy.ndarray:
-    """Of each element of a tensor whether its first byte is marked."""
-    size = value.element_size()
-    steps = [step * size for step in value.stride()]
-    return numpy.ndarray(tuple(value.shape), numpy.uint8, marked, value.storage_offset() * size, steps) != 0
 
 
 @contextlib.contextmanager

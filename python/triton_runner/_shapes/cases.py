@@ -212,27 +212,34 @@ def _dtypes(domain: Domain, usual: Case):
 
 
 def _huge(domain: Domain, usual: Case):
-    """Sizes at which a tensor has more elements than 32 bits count, one size after the other."""
+    """Sizes at which a tensor has more elements than 32 bits count: of one size after the other, and those of
+    all that are declared at once."""
+    small = {name: min(value, 64) for name, value in usual.sizes.items()}
     for name, size in domain.sizes.items():
         for tensor in domain.tensors().values():
-            sizes = {
-                other: min(value, 64) if other != name else value for other, value in usual.sizes.items()
-            }
-            sizes = sizes if domain.fits(sizes) else dict(usual.sizes)
-            one, two = ({**sizes, name: n} for n in (sizes[name], sizes[name] + 1))
-            if not domain.fits(two) and not domain.fits(one):
-                continue
-            grows = _count(tensor, two) - _count(tensor, one)
-            if grows <= 0:
-                continue
-            sizes[name] = min(_HUGE // grows + 4097, size.high)
+            sizes = small if domain.fits({**small, name: usual.sizes[name]}) else usual.sizes
+            sizes = {**sizes, name: _reaching(tensor, sizes, size)}
             if domain.fits(sizes) and _count(tensor, sizes) > _HUGE:
                 yield dataclasses.replace(usual, sizes=sizes, huge=True)
                 break
-    if len(domain.sizes) > 1 and all(size.declared for size in domain.sizes.values()):
-        sizes = {name: size.high for name, size in domain.sizes.items()}
-        if domain.fits(sizes) and domain.elements(sizes) > _HUGE:
+    declared = {name: size.high for name, size in domain.sizes.items() if size.declared}
+    for others in (small, usual.sizes):
+        sizes = {**others, **declared}
+        if len(declared) > 1 and domain.fits(sizes) and domain.elements(sizes) > _HUGE:
             yield dataclasses.replace(usual, sizes=sizes, huge=True)
+            return
+
+
+def _reaching(tensor: Tensor, sizes: dict, size: Size) -> int:
+    """The value of a size from which on a tensor has so many elements, and a few thousand more."""
+    low, high = size.usual, size.high
+    while low < high:
+        middle = (low + high) // 2
+        if _count(tensor, {**sizes, size.name: middle}) > _HUGE:
+            high = middle
+        else:
+            low = middle + 1
+    return min(low + 4096, size.high)
 
 
 def _count(tensor: Tensor, sizes: dict) -> int:

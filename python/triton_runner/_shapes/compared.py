@@ -138,7 +138,8 @@ def _as_near(path: str, want, got, kind: str, opinions: Opinions) -> numpy.ndarr
     room = max(tolerance(kind) * ours.largest, _AS_NEAR * float(finite.max(initial=0.0)))
     limit = float(numpy.finfo(numpy.float32).max) if kind in ("f32", "tf32", "bf16") else 65504.0
     with numpy.errstate(invalid="ignore"):
-        overflowed = (numpy.abs(exact) > limit) & ~numpy.isnan(got.astype(numpy.float64))
+        beyond = numpy.isfinite(exact) & (numpy.abs(exact) > limit)
+        overflowed = beyond & ~numpy.isnan(got.astype(numpy.float64))
     return (ours.error <= room) | (overflowed & (kind != "f64"))
 
 

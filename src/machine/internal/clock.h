@@ -15,8 +15,9 @@ namespace triton_runner::machine {
 class Times {
  public:
   uint32_t of(uint32_t agent) const {
-    if (agent < seen_.size() && seen_[agent].first == agent)
-      return seen_[agent].second;  // of few, all are there
+    if (seen_.empty() || agent < seen_[0].first) return 0;
+    const uint32_t near = agent - seen_[0].first;  // agents that meet have numbers in a row
+    if (near < seen_.size() && seen_[near].first == agent) return seen_[near].second;
     auto it = std::lower_bound(seen_.begin(), seen_.end(), agent,
                                [](const auto& entry, uint32_t a) { return entry.first < a; });
     return it != seen_.end() && it->first == agent ? it->second : 0;
@@ -30,7 +31,7 @@ class Times {
       seen_.insert(it, {agent, time});
   }
   void see(const Times& other) {
-    if (other.seen_.empty()) return;
+    if (includes(other)) return;
     std::vector<std::pair<uint32_t, uint32_t>> both;
     both.reserve(seen_.size() + other.seen_.size());
     auto a = seen_.cbegin();
@@ -49,6 +50,15 @@ class Times {
   }
 
  private:
+  bool includes(const Times& other) const {
+    auto a = seen_.begin();
+    for (const auto& [agent, time] : other.seen_) {
+      while (a != seen_.end() && a->first < agent) ++a;
+      if (a == seen_.end() || a->first != agent || a->second < time) return false;
+    }
+    return true;
+  }
+
   std::vector<std::pair<uint32_t, uint32_t>> seen_;  // sorted
 };
 

@@ -21,6 +21,10 @@ struct Integer {
   uint64_t bits = 0;  // those above `width` do not count
   uint32_t width = 32;
   int64_t wraps = 0;
+  // LLVM drops the upper bits of a constant that a later shift drops anyway: of (x - 1) << 8 in 64 bits it makes
+  // (x + 0xffffffffffffff) << 8. So the value that was meant may be less by this much, which it is once the surplus is a
+  // multiple of 2^width.
+  __int128 surplus = 0;
 
   int64_t as_signed() const;
   uint64_t as_unsigned() const;
@@ -35,6 +39,13 @@ struct Operation {
 // The wraps of the result.
 using ExactFn = int64_t (*)(const Operation&);
 
+// The surplus of a constant: 2^56 of 0xffffffffffffff in 64 bits, which may have been -1.
+__int128 surplus_of(uint64_t constant, uint32_t width);
+// The result of a rule: its bits and width are given, its wraps and surplus computed.
+Integer with_rule(ExactFn rule, const Operation& o);
+
+// Whether a result may be too large although the operands are exact.
+bool makes(ExactFn rule);
 // Whether reductions by this rule are followed, and one step of such a one on two numbers of one width.
 bool combines(ExactFn rule);
 Integer combined(ExactFn rule, const Integer& a, const Integer& b);

@@ -25,13 +25,19 @@ struct Cell {
   // Record `mine` accesses it; `changes`: what is written differs from what is there. unordered(record): nothing
   // orders it before `mine`. Gives the record that it races with, or 0.
   uint32_t touch(uint32_t mine, Act act, bool changes, const auto& unordered, const auto& act_of) {
+    return touch(mine, act, changes, unordered, act_of, unordered);
+  }
+  // Some of those that made one access together may be ordered and others not: unordered() if nothing orders any of them, and
+  // uncovered() unless something orders all.
+  uint32_t touch(uint32_t mine, Act act, bool changes, const auto& unordered, const auto& act_of,
+                 const auto& uncovered) {
     const bool atomic = act == Act::kAtomic || act == Act::kAtomicRead;
     if (!atomic)
       for (uint32_t a : atomics)
         if (unordered(a) && (act == Act::kRead ? act_of(a) == Act::kAtomic : changes)) return a;
     if (unordered(changer) && (act != Act::kWrite || changes)) return changer;
     if (act == Act::kRead) {
-      add_reader(mine, unordered);
+      add_reader(mine, uncovered);
       return 0;
     }
     if (changes) {
@@ -40,7 +46,7 @@ struct Cell {
         if (unordered(r)) return r;
     }
     if (atomic) {
-      remember(atomics, mine, unordered);
+      remember(atomics, mine, uncovered);
       return 0;
     }
     writer = mine;

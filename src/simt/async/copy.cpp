@@ -97,7 +97,7 @@ PTX_INLINE void make(const CpAsync::Copy& c) {
 void tell(Exec& x, const CpAsync::Batch& batch, const CpAsync::Copy& c) {
   if (!x.worker->checks) return;
   x.worker->checks->copied(x, *batch.in, *x.cta, static_cast<uint32_t>(c.to - x.cta->shared), c.bytes,
-                           c.thread);
+                           c.thread, c.reading);
 }
 
 }  // namespace
@@ -219,6 +219,7 @@ bool check(Exec& x, const Operands& in, const CopyPlan& plan, uint32_t i, CpAsyn
     return refuse(x, in, exec::TrapKind::kMisaligned,
                   "the global address is not aligned to " + std::to_string(bytes) + " bytes", i, from, bytes);
   c.from = x.global(in, i, from, c.from_bytes, false);
+  if (x.worker->checks) c.reading = x.worker->checks->reading();
   return c.from != nullptr;
 }
 

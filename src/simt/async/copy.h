@@ -19,6 +19,7 @@ class CpAsync : public CopiedPart<CpAsync> {
     const std::byte* from;
     uint16_t thread;
     uint8_t bytes, from_bytes;  // what `from` does not have is filled with zeros
+    uint32_t reading = 0;       // Checks::reading
   };
   // Copies of one instruction by threads that are in the same group.
   struct Batch {

@@ -10,6 +10,7 @@ namespace triton_runner::simt {
 bool Delivery::add(Exec& x, uint32_t address, uint32_t barrier, uint32_t bytes, uint32_t counted,
                    std::optional<uint32_t> blocks, bool pair) {
   bytes_ = bytes, counted_ = counted;
+  if (x.worker->checks) reading_ = x.worker->checks->reading();
   auto add = [&](uint32_t to, uint32_t signal) {
     std::byte* at = x.shared(*instr, lane_, to, bytes, true);
     if (!at || !mbarrier_valid(x, *instr, lane_, signal)) return false;
@@ -43,7 +44,7 @@ void Delivery::complete(Cluster&) {
   for (const Place& place : to_) {
     write(place.at - place.offset, place.offset);
     if (Checks* checks = x.worker->checks; checks && place.cta)
-      checks->landed(x, *instr, *place.cta, place.offset, bytes_, place.barrier);
+      checks->landed(x, *instr, *place.cta, place.offset, bytes_, place.barrier, reading_);
     if (!mbarrier_complete_tx(x, *instr, thread_, place.barrier, counted_)) return;
   }
 }

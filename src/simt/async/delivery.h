@@ -30,7 +30,7 @@ class Delivery : public AsyncOp {
     const Cta* cta;
     uint32_t offset, barrier;
   };
-  uint32_t lane_, thread_, bytes_ = 0, counted_ = 0;
+  uint32_t lane_, thread_, bytes_ = 0, counted_ = 0, reading_ = 0;
   std::vector<Place> to_;
 };
 

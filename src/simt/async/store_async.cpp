@@ -41,7 +41,7 @@ struct Stores : AsyncOp {
       if (x.worker->checks) {
         const Cta& owner = *cta->cluster->cta_of(one.barrier);
         x.worker->checks->landed(x, *instr, owner, static_cast<uint32_t>(one.at - owner.shared),
-                                 plan->bytes(), one.barrier);
+                                 plan->bytes(), one.barrier, 0);
       }
       if (!mbarrier_complete_tx(x, *instr, one.lane, one.barrier, plan->bytes())) return;
     }

@@ -20,22 +20,11 @@ namespace {
 
 using Kind = Source::Access;
 
-const Source& source_of(const Operands& in) {
-  static constexpr Source kNone;
-  const Source* source = instr_of(in).source;
-  return source ? *source : kNone;
-}
-
 Kind kind_of(const Operands& in) { return source_of(in).access; }
 bool is_store(const Operands& in) { return source_of(in).stores; }
 bool is_reduction(const Operands& in) { return source_of(in).reduces; }
 bool is_tensor_core(const Operands& in) { return source_of(in).in_turn; }
 bool by_async_proxy(const Operands& in) { return source_of(in).by_async_proxy; }
-
-// Whether an access uses the old contents of memory: loads and atomics do, but not volatile or releasing stores.
-bool reads_memory(const Operands& in, bool write) {
-  return !write || (kind_of(in) == Kind::kAtomic && !is_store(in));
-}
 
 Act act_of(bool atomic, bool write) {
   if (atomic) return write ? Act::kAtomic : Act::kAtomicRead;
@@ -43,6 +32,11 @@ Act act_of(bool atomic, bool write) {
 }
 
 }  // namespace
+
+// Whether an access uses the old contents of memory: loads and atomics do, but not volatile or releasing stores.
+bool Checks::reads_memory(const Operands& in, bool write) {
+  return !write || (kind_of(in) == Kind::kAtomic && !is_store(in));
+}
 
 std::string place_text(const Code& code, const Operands& in) {
   const Source* source = instr_of(in).source;
@@ -55,7 +49,7 @@ std::string place_text(const Code& code, const Operands& in) {
 Checks::Checks(const Launch& launch)
     : launch_(launch),
       uninit_(launch.options->checks & exec::kCheckUninitialized),
-      race_(launch.options->checks & exec::kCheckRace),
+      race_((launch.options->checks & exec::kCheckRace) && !launch.other_order),
       nan_(launch.options->checks & (exec::kCheckNan | exec::kCheckInf)),
       inf_(launch.options->checks & exec::kCheckInf),
       zero_division_(launch.options->checks & exec::kCheckZeroDivision),
@@ -68,10 +62,11 @@ void Checks::begin(const Cluster& cluster) {
   auto& state = states_[&cluster];
   state = std::make_unique<State>();
   State& s = *state;
-  s.block.id = static_cast<uint32_t>(cluster.number);
+  s.cluster = cluster.number;
+  s.first_id = agents_;
   s.warps = launch_.code->threads / 32;
   s.all_warps = s.warps * static_cast<uint32_t>(cluster.ctas.size());
-  for (uint32_t a = 0; a < s.all_warps + 2; a++) s.new_agent();
+  for (uint32_t a = 0; a < s.all_warps + 2; a++) s.agents.push_back({agents_++});
   s.tensor.resize(cluster.ctas.size());
   for (const auto& cta : cluster.ctas) s.cells.emplace_back(race_ || uninit_ ? cta->shared_bytes : 0);
   for (auto& cells : s.cells)  // what the system has in shared memory is not the kernel's to write
@@ -83,6 +78,12 @@ void Checks::begin(const Cluster& cluster) {
 
 Checks::State& Checks::of(const Exec& x) { return *states_[x.cta->cluster]; }
 
+machine::Agent& Checks::copier(State& s, uint32_t barrier) {
+  const auto [it, fresh] = s.copiers.try_emplace(barrier, static_cast<uint32_t>(s.agents.size()));
+  if (fresh) s.agents.push_back({agents_++});
+  return s.agents[it->second];
+}
+
 uint32_t Checks::record(std::vector<Record>& records, const machine::Agent& agent, Act act,
                         const Operands& in, uint32_t thread, uint64_t serial) {
   const Record& last = records.back();
@@ -93,25 +94,22 @@ uint32_t Checks::record(std::vector<Record>& records, const machine::Agent& agen
 }
 
 bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
-                  const std::string& what, bool between_blocks) {
-  const std::string who = between_blocks                ? "block " + std::to_string(other.agent)
-                          : other.thread == kNoRegister ? std::string("an asynchronous copy")
-                                                        : "thread " + std::to_string(other.thread);
-  x.trap(
-      in, exec::TrapKind::kRace,
-      std::string(write ? "it writes " : "it reads ") + what + ", which " + who +
-          (other.writes() ? " wrote" : " read") +
-          (between_blocks ? ": no atomics order the two blocks, so that the result depends on which is first"
-                          : ": no barrier orders the two, so that the result depends on which is first"),
-      lane, 0, 0, {"the other access is " + place_text(*launch_.code, *other.in)});
+                  const std::string& what) {
+  const std::string who = other.thread == kNoRegister ? std::string("an asynchronous copy")
+                                                      : "thread " + std::to_string(other.thread);
+  x.trap(in, exec::TrapKind::kRace,
+         std::string(write ? "it writes " : "it reads ") + what + ", which " + who +
+             (other.writes() ? " wrote" : " read") +
+             ": no barrier orders the two, so that the result depends on which is first",
+         lane, 0, 0, {"the other access is " + place_text(*launch_.code, *other.in)});
   return false;
 }
 
 bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write,
-                       bool copy_writes, Place where) {
+                       bool copy_writes, const std::string& place) {
   const std::string what = source_of(*copy.in).multiplies ? "product" : "copy";
   x.trap(in, exec::TrapKind::kRace,
-         std::string(write ? "it writes " : "it reads ") + where.text() + ", which a " + what +
+         std::string(write ? "it writes " : "it reads ") + place + ", which a " + what +
              (copy_writes ? " that no thread has waited for may still write"
                           : " that no thread has waited for may still read"),
          lane, 0, 0, {"the " + what + " is " + place_text(*launch_.code, *copy.in)});
@@ -133,17 +131,17 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
   const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
   const bool in_turn = is_tensor_core(in);  // the tensor core performs its operations in order
   if (cell.copy_in && !reductions && !(in_turn && is_tensor_core(*s.records[cell.copy_in].in)))
-    return in_flight(x, in, lane, s.records[cell.copy_in], me.writes(), true, where);
+    return in_flight(x, in, lane, s.records[cell.copy_in], me.writes(), true, where.text());
   if (me.writes() && cell.copy_out && !(in_turn && is_tensor_core(*s.records[cell.copy_out].in)))
-    return in_flight(x, in, lane, s.records[cell.copy_out], true, false, where);
+    return in_flight(x, in, lane, s.records[cell.copy_out], true, false, where.text());
   const bool stores = is_store(in);
   if (changes && stores && s.records[cell.writer].serial == serial_ &&
-      s.records[cell.writer].thread != me.thread && s.agents[me.agent].is_after(s.records[cell.writer]))
+      s.records[cell.writer].thread != me.thread && s.by_id(me.agent).is_after(s.records[cell.writer]))
     return collision(x, in, lane, s.records[cell.writer], where.text());
-  const bool stored_too = !me.writes() && (cell.again >> me.agent % 64 & 1);
+  const bool stored_too = !me.writes() && (cell.again >> (me.agent - s.first_id) % 64 & 1);
   const auto unordered = [&](uint32_t number) {
     const Record& other = s.records[number];
-    if (number == 0 || s.agents[me.agent].is_after(other)) return false;
+    if (number == 0 || s.by_id(me.agent).is_after(other)) return false;
     if (in_turn && other.agent == s.tensor_core().id) return false;
     if (stored_too && number == cell.changer) return false;
     // Writes of one instruction by several warps (stmatrix) are not distinguished, and store the same value.
@@ -151,7 +149,7 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
   };
   const uint32_t other =
       cell.touch(mine, me.act, changes, unordered, [&](uint32_t r) { return s.records[r].act; });
-  if (other) return race(x, in, lane, s.records[other], me.writes(), where.text(), false);
+  if (other) return race(x, in, lane, s.records[other], me.writes(), where.text());
   if (changes) cell.again = 0;
   return true;
 }
@@ -219,12 +217,6 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   return true;
 }
 
-std::string Checks::byte_text(uint64_t address) const {
-  const exec::Allocation* a = launch_.memory->find(address, 1);
-  if (!a) return "address " + hex(address);
-  return "byte " + std::to_string(address - a->address) + " of " + a->label;
-}
-
 // Whether the values that two lanes store are f32 numbers that differ by rounding only. Such are the copies of a sum in
 // the lanes of a reduction, if LLVM contracts a product into the addition of one lane and not of the other.
 static bool differ_by_rounding(const std::byte* a, const std::byte* b, uint32_t bytes) {
@@ -251,7 +243,7 @@ void Checks::flush(Exec& x) {
   for (const Written& w : written) {
     const uint32_t thread = x.first + w.lane;
     if (!w.owner) {
-      const uint32_t mine = record(global_records_, s.block, Act::kWrite, *w.in, thread, serial_);
+      const uint32_t mine = global_record(x, s, Act::kWrite, *w.in, w.lane, 1);
       if (!touch_global(x, s, *w.in, w.lane, mine, w.address, w.bytes, w.before.data())) return;
       continue;
     }
@@ -265,7 +257,7 @@ void Checks::flush(Exec& x) {
           now[i] == w.before[i] || (s.records[cells[i].writer].serial == serial_ && is_store(*w.in) &&
                                     differ_by_rounding(now, w.before.data(), w.bytes));
       const bool changes = !same || cells[i].copy_in || cells[i].copy_out;
-      if (!changes) cells[i].again |= uint64_t{1} << s.records[mine].agent % 64;
+      if (!changes) cells[i].again |= uint64_t{1} << (s.records[mine].agent - s.first_id) % 64;
       if (!touch(x, s, *w.in, w.lane, cells[i], mine, changes,
                  Place{w.owner->shared_base | static_cast<uint32_t>(w.address + i)}))
         return;
@@ -273,73 +265,14 @@ void Checks::flush(Exec& x) {
   }
 }
 
-// `before`: the contents before a store; null for a load, or an atomic, which counts as a change.
-bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine,
-                          uint64_t address, uint32_t bytes, const std::byte* before) {
-  const Record me = global_records_[mine];
-  const auto unordered = [&](uint32_t r) { return r != 0 && !s.block.is_after(global_records_[r]); };
-  const Record *race_with = nullptr, *collides_with = nullptr;
-  uint64_t where = 0;
-  global_.each(address, bytes, [&](machine::Cell& cell, uint64_t at, uint64_t size) {
-    if (race_with || collides_with) return;
-    where = std::max(at, address);
-    bool changes = me.act == Act::kAtomic;
-    if (before) {
-      const uint64_t end = std::min(at + size, address + bytes);
-      const auto* now = reinterpret_cast<const std::byte*>(where);
-      const auto* differs = std::mismatch(now, now + (end - where), before + (where - address)).first;
-      changes = differs != now + (end - where);
-      if (changes) where = reinterpret_cast<uint64_t>(differs);
-    }
-    const Record& last = global_records_[cell.writer];
-    if (changes && is_store(in) && last.serial == serial_ && last.thread != me.thread)
-      collides_with = &last;
-    else if (const uint32_t other = cell.touch(mine, me.act, changes, unordered,
-                                               [&](uint32_t r) { return global_records_[r].act; }))
-      race_with = &global_records_[other];
-  });
-  if (collides_with) return collision(x, in, lane, *collides_with, byte_text(where));
-  return !race_with || race(x, in, lane, *race_with, me.writes(), byte_text(where), true);
-}
-
-bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
-                    bool write) {
-  if (!x.path || !(race_ || uninit_)) return true;
-  if (is_store(in)) flush(x);
-  if (launch_.stops(*x.cta->cluster)) return false;
-  State& s = of(x);
-  const Kind kind = kind_of(in);
-  if (uninit_) {
-    if (reads_memory(in, write))
-      if (const auto first = unwritten_.first(address, bytes))
-        if (!reads_undefined(x, in, lane, "it reads " + byte_text(*first) + ", which was never written",
-                             reinterpret_cast<std::byte*>(address), bytes))
-          return false;
-    if (write) unwritten_.write(address, bytes);
-  }
-  if (!race_ || kind == Kind::kObject) return true;
-  if (write && kind == Kind::kPlain) {
-    const auto* at = reinterpret_cast<const std::byte*>(address);
-    written_.push_back({&in, lane, nullptr, address, bytes, {at, at + bytes}});
-    return true;
-  }
-  // Later atomics at this address are ordered after what this block did so far.
-  machine::Clock* released = kind == Kind::kAtomic ? &released_[address] : nullptr;
-  if (released) s.block.seen.see(*released);
-  // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
-  const Act act = act_of(released || is_reduction(in), write);
-  const uint32_t mine = record(global_records_, s.block, act, in, 0, serial_);
-  if (!touch_global(x, s, in, lane, mine, address, bytes, nullptr)) return false;
-  if (released) s.block.release(*released);
-  return true;
-}
-
 void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
-                    uint32_t thread) {
+                    uint32_t thread, uint32_t reading) {
   if (overflow_) forget(x, to, offset, bytes);
   if (!(race_ || uninit_)) return;
   State& s = of(x);
-  const uint32_t mine = record(s.records, s.agent(*x.cta, thread), Act::kWrite, in, thread, 0);
+  const machine::Agent& warp = s.agent(*x.cta, thread);
+  if (reading) global_records_[reading].time = warp.time;
+  const uint32_t mine = record(s.records, warp, Act::kWrite, in, thread, 0);
   Cell* cells = s.cells[to.rank].data() + offset;
   for (uint32_t i = 0; i < bytes; i++) {
     Cell& cell = cells[i];
@@ -351,11 +284,16 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
 }
 
 void Checks::landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
-                    uint32_t barrier) {
+                    uint32_t barrier, uint32_t reading) {
   if (overflow_) forget(x, to, offset, bytes);
   if (!(race_ || uninit_)) return;
   State& s = of(x);
-  const uint32_t mine = record(s.records, s.copier(barrier), Act::kWrite, in, kNoRegister, 0);
+  const machine::Agent& engine = copier(s, barrier);
+  if (reading) {
+    Record& read = global_records_[reading];
+    read.agent = engine.id, read.time = engine.time, read.warps = 1;
+  }
+  const uint32_t mine = record(s.records, engine, Act::kWrite, in, kNoRegister, 0);
   Cell* cells = s.cells[to.rank].data() + offset;
   for (uint32_t i = 0; i < bytes; i++) settle(cells[i], mine);
 }
@@ -371,8 +309,8 @@ void Checks::release(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
   machine::Clock& into = s.barriers[barrier];
   if (lane == kNoRegister) return s.tensor_core().release(into);  // tcgen05.commit
-  if (!x.path && s.copiers.contains(barrier)) s.copier(barrier).release(into);
-  s.agent(*x.cta, x.first + lane).release(into);
+  if (!x.path && s.copiers.contains(barrier)) copier(s, barrier).release(into);
+  s.release(s.agent(*x.cta, x.first + lane), into);
 }
 
 void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
@@ -382,10 +320,12 @@ void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
 
 void Checks::before(Exec& x, const Instr& in) {
   ++serial_;
+  if (race_) of(x).begin_instruction();
   if (nan_ || zero_division_) part_before(x, in);
   if (nan_) nan_before(x, in);
   if (zero_division_) division_before(x, in);
   if (overflow_) overflow_before(x, in);
+  if (race_) uniform_before(x, in);
   const Source::Meets meets = source_of(in).meets;
   if (race_ && source_of(in).fences_proxy) proxy_fence(x);
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterWaits) return;
@@ -395,12 +335,12 @@ void Checks::before(Exec& x, const Instr& in) {
     if (!on) continue;
     machine::Agent& agent = s.agent(*x.cta, x.first + w);
     if (meets == Source::Meets::kClusterArrives) {
-      agent.release(s.cluster[x.cta->cluster->barrier.phase & 1]);
+      s.release(agent, s.met[x.cta->cluster->barrier.phase & 1]);
       continue;
     }
     const uint32_t barrier = x.reg<uint32_t>(in.a)[lane] & 15;
     State::Named& named = s.named[16 * x.cta->rank + barrier];
-    agent.release(named.known);
+    s.release(agent, named.known);
     named.arrived.push_back(agent.id);
   }
 }
@@ -423,12 +363,14 @@ void Checks::give_back() {
 
 void Checks::after(Exec& x, const Instr& in) {
   give_back();
+  flush_reads(x, in);
   flush(x);
   if (part_uses(x, in)) return;
   if (nan_) nan_after(x, in);
   if (zero_division_) division_after(x, in);
   if (overflow_) overflow_after(x, in);
   if (nan_ || zero_division_) part_after(x, in);
+  if (race_) uniform_after(x, in);
   const Source::Meets meets = source_of(in).meets;
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterArrives) return;
   State& s = of(x);
@@ -438,7 +380,7 @@ void Checks::after(Exec& x, const Instr& in) {
       const uint32_t on = warp_bits(x, w), lane = w + static_cast<uint32_t>(std::countr_zero(on));
       if (!on) continue;
       const uint64_t phase = x.cta->cluster_tickets[x.first + lane] - 1;
-      s.agent(*x.cta, x.first + w).seen.see(s.cluster[phase & 1]);
+      s.agent(*x.cta, x.first + w).seen.see(s.met[phase & 1]);
     }
     return;
   }
@@ -446,7 +388,7 @@ void Checks::after(Exec& x, const Instr& in) {
   for (uint32_t b = 0; b < 16; b++) {
     State::Named& named = s.named[16 * x.cta->rank + b];
     if (named.arrived.empty() || x.cta->barriers[b].arrived != 0) continue;
-    for (uint32_t agent : named.arrived) s.agents[agent].seen.see(named.known);
+    for (uint32_t agent : named.arrived) s.by_id(agent).seen.see(named.known);
     named.arrived.clear();
   }
 }

@@ -2,7 +2,7 @@
 //
 // A checked launch runs on one worker and examines every access, one thread at a time (Exec::shared and
 // Exec::global call here). A launch without checks has no Checks. A warp counts as one agent, whose threads are
-// ordered. Barriers, mbarriers and cluster barriers order warps (by vector clocks); atomics order blocks. A copy
+// ordered. Barriers, mbarriers and cluster barriers order warps (by vector clocks), and so do atomics. A copy
 // or product in flight is represented by the bytes that it has yet to write or read. The async proxy
 // may only read data for which a fence has been executed (proxy.cpp).
 #pragma once
@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <triton_runner/machine/badness.h>
 #include <triton_runner/machine/history.h>
 #include <triton_runner/machine/unwritten.h>
 
@@ -37,10 +38,14 @@ class Checks {
   bool shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset, uint32_t bytes,
               bool write);
   bool global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
+  // What the copy that was just issued reads of global memory, for those who tell of its end; 0: nothing.
+  uint32_t reading() const;
   // An asynchronous copy has written bytes of shared memory. copied(): for `thread` of x's block, whose warp waits
   // for it (cp.async). landed(): by the copy engine, which signals the mbarrier at a shared address.
-  void copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t thread);
-  void landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t barrier);
+  void copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t thread,
+              uint32_t reading);
+  void landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t barrier,
+              uint32_t reading);
   // read_out(): a bulk store has finished reading its source; returns its sequence number. saw_reads(): thread
   // `lane` has waited for all bulk stores up to the sequence number `time`.
   uint32_t read_out(Exec& x, const Operands& in, const Cta& from, uint32_t offset, uint32_t bytes);
@@ -86,13 +91,14 @@ class Checks {
   // The NaN check. nan_before() keeps the operands, because the result may overwrite one of them.
   void nan_before(const Exec& x, const Instr& in);
   void nan_after(Exec& x, const Instr& in);
-  bool bad(double value) const;
+  machine::Badness badness(double value) const;
   // The same of machine code (parts.cpp): before and after each instruction, once the operands are looked at. part_uses():
   // it reads a marked number of another instruction of the program (a trap).
   struct Mark {
     const Instr* maker = nullptr;
     std::string message;
     exec::TrapKind kind = exec::TrapKind::kNan;
+    machine::Badness badness = machine::Badness::kNotANumber;
     num::Type type{};
   };
   void part_before(const Exec& x, const Instr& in);
@@ -100,21 +106,27 @@ class Checks {
   void part_after(const Exec& x, const Instr& in);
   void part_writes(const Exec& x, const Instr& in, uint32_t lane, const Mark* mark);  // null: not marked
   const Mark* mark_of(const Exec& x, State& s, std::span<const uint32_t> places, uint32_t lane) const;
-  bool holds_bad(const Exec& x, std::span<const uint32_t> places, num::Type type, uint32_t lane) const;
+  machine::Badness worst_of(const Exec& x, std::span<const uint32_t> places, num::Type type,
+                            uint32_t lane) const;
   // The instruction, or the call of the function that the assembler has put it into.
   const Instr* maker_of(const Exec& x, const Instr& in, uint32_t lane);
   // Records a report in an experiment with substituted values; false if this is not such a launch.
   bool substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapKind kind,
                    const std::string& message);
   void put_number(std::byte* at, uint32_t bytes);
+  // Races for a warp's uniform registers, at machine code (uniform.cpp).
+  void uniform_before(Exec& x, const Instr& in);
+  void uniform_after(const Exec& x, const Instr& in);
   // The check of integer divisions by zero. The result may overwrite the divisor.
   void division_before(const Exec& x, const Instr& in);
   void division_after(Exec& x, const Instr& in);
 
-  // The check of integers that overflow (overflow.cpp). What an integer of a thread lacks, and where that was made.
+  // The check of integers that overflow (overflow.cpp). What an integer of a thread lacks, and where that was made; and
+  // its surplus (machine::Integer).
   struct Missing {
-    int64_t wraps;
-    uint32_t origin;
+    int64_t wraps = 0;
+    __int128 surplus = 0;
+    uint32_t origin = 0;
   };
   struct Origin {
     const Instr* in;
@@ -139,6 +151,9 @@ class Checks {
   // `from`: of the operand that lacks something already; none: `what` says what made it.
   uint32_t origin_of(State& s, const Instr& in, uint32_t thread, std::optional<uint32_t> from,
                      const std::string& what);
+  // The result of an instruction that a rule is known of, and what it was made of.
+  void put_result(const Exec& x, State& s, const Instr& in, uint32_t lane, const machine::Integer& out,
+                  std::span<const machine::Integer> of);
   // Traps where `place` lacks something in a thread that is on.
   bool exact_where(Exec& x, const Instr& in, uint32_t place, const char* what);
 
@@ -149,8 +164,21 @@ class Checks {
   // Checks an access to one byte. `changes`: it writes a value that differs from the old one.
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);
+  machine::Agent& copier(State& s, uint32_t barrier);
+  // ---- global memory (global.cpp)
+  static bool reads_memory(const Operands& in, bool write);
+  uint32_t global_record(const Exec& x, State& s, machine::Act act, const Operands& in, uint32_t lane,
+                         uint32_t warps);
   bool touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint64_t address,
                     uint32_t bytes, const std::byte* before);
+  exec::Trap global_race(const Exec& x, State& s, const Operands& in, uint32_t lane, const Record& me,
+                         const Record& other, const std::string& what) const;
+  // Which of the warps of an access are not ordered with an earlier one, a bit each; and of the earlier one.
+  std::pair<uint32_t, uint32_t> unordered_warps(State& s, const Record& me, const Record& other) const;
+  // Some of them are, of a read and a write: the cell's bytes go into an experiment.
+  void doubt(const Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint32_t other,
+             uint64_t at, uint64_t bytes);
+  void flush_reads(Exec& x, const Operands& in);
   Cell* cells_of(State& s, const Range& range);
   static void settle(Cell& cell, uint32_t mine);              // copy `mine` has written the byte
   static void has_read(State& s, Cell& cell, uint32_t mine);  // copy `mine` has read the byte
@@ -166,11 +194,11 @@ class Checks {
   void flush(Exec& x);
   std::string byte_text(uint64_t address) const;
   bool race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
-            const std::string& what, bool between_blocks);
+            const std::string& what);
   // Traps: two threads of one instruction store different values to one place.
   bool collision(Exec& x, const Operands& in, uint32_t lane, const Record& other, const std::string& what);
   bool in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write, bool copy_writes,
-                 Place where);
+                 const std::string& what);
 
   // A store whose value is examined after the instruction.
   struct Written {
@@ -191,20 +219,24 @@ class Checks {
   struct Operand3 {
     double values[3];
     uint32_t n = 0;
-    bool bad = false;
+    machine::Badness worst{};
   };
   std::vector<Operand3> operands_;  // of the current instruction, by lane and element
   bool arithmetic_ = false;
-  struct Inherited {  // what the operands of a lane are marked with, and whether others of them are bad, too
+  struct Inherited {  // what the operands of a lane are marked with, and how bad the other operands are
     Mark mark;
     uint32_t first = 0;  // 32 bits of what is marked
-    bool from_outside = false;
+    machine::Badness outside{};
   };
   std::unordered_map<uint32_t, Inherited> inherited_;  // of the current instruction, by lane
   std::optional<std::pair<uint32_t, Mark>> used_;      // a mark that the program's next instruction reads
   const void* marked_at_ = nullptr;                    // the instruction whose results nan_after() has marked
-  std::vector<uint32_t> divided_;                      // lanes with a divisor of 0
-  int64_t dividend_ = 0;                               // of the first of them
+  struct Division {
+    uint32_t lane;
+    exec::TrapKind kind;
+    std::string message;
+  };
+  std::vector<Division> divided_;  // of the current instruction, those without a quotient
   // For LaunchOptions::substitution: whether a number is substituted at the last recorded place, and the memory
   // in which numbers are substituted during the current instruction.
   bool replaces_here_ = false;
@@ -216,9 +248,18 @@ class Checks {
   void give_back();
   std::unordered_map<const Cluster*, std::unique_ptr<State>> states_;
   std::vector<Written> written_;
+  // What threads have read of global memory, which is examined after the instruction, too.
+  struct Read {
+    uint64_t address;
+    uint32_t bytes, lane, warps;
+    auto operator<=>(const Read&) const = default;
+  };
+  std::vector<Read> reads_;
   uint64_t serial_ = 0;  // counts instructions
-  // For global memory, whose agents are clusters.
+  uint32_t agents_ = 0;  // of all clusters
+  // Of global memory.
   std::vector<Record> global_records_;
+  uint32_t reading_ = 0;
   machine::History global_;
   const machine::Unwritten unwritten_;
   std::unordered_map<uint64_t, machine::Clock> released_;  // by address of an atomic

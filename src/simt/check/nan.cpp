@@ -1,5 +1,6 @@
-// check="nan" and "inf": the first floating-point instruction whose result is a NaN (an infinity) where none
-// of its operands is one. check="zerodiv": the first div or rem of integers whose divisor is 0.
+// check="nan" and "inf": the first floating-point instruction whose result is worse than its operands (machine/badness.h).
+// check="zerodiv": the first div or rem of integers whose quotient is not defined: the divisor is 0, or the lowest integer is
+// divided by -1.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +12,8 @@
 #include "check/check.h"
 
 namespace triton_runner::simt {
+
+using machine::Badness;
 
 namespace {
 
@@ -30,7 +33,7 @@ std::string text_of(double value) {
 
 }  // namespace
 
-bool Checks::bad(double value) const { return std::isnan(value) || (inf_ && std::isinf(value)); }
+Badness Checks::badness(double value) const { return machine::badness(value, inf_); }
 
 void Checks::nan_before(const Exec& x, const Instr& in) {
   arithmetic_ = is(in, Source::Numbers::kFloats) && in.d != kNoRegister;
@@ -43,9 +46,10 @@ void Checks::nan_before(const Exec& x, const Instr& in) {
       for (uint32_t place : {in.a, in.b, in.c}) {
         if (place == kNoRegister) continue;
         o.values[o.n++] = value_at(x, place, e, i, k);
-        o.bad |= bad(o.values[o.n - 1]);
+        o.worst = std::max(o.worst, badness(o.values[o.n - 1]));
       }
-      if (e.part && e.part->reads.empty()) o.bad = false;  // MUFU.RSQ of the text's -QNAN makes one
+      if (e.part && e.part->reads.empty())
+        o.worst = Badness::kFine;  // MUFU.RSQ of the text's -QNAN makes one
     }
 }
 
@@ -61,14 +65,18 @@ void Checks::nan_after(Exec& x, const Instr& in) {
     for (uint32_t k = 0; x.on(i) && k < e.elements; k++) {
       const Operand3& o = operands_[i * e.elements + k];
       const double result = value_at(x, in.d, e, i, k);
-      if (!bad(result)) continue;
-      if (is_step && !inherited->second.from_outside) part_writes(x, in, i, &inherited->second.mark);
-      if (o.bad || is_step) continue;
-      std::string message =
-          std::string("the result is ") + (std::isnan(result) ? "NaN" : "infinite") + ", and no operand is: ";
+      const Badness own = badness(result);
+      if (own == Badness::kFine) continue;
+      if (is_step && own <= inherited->second.mark.badness) {
+        if (own > inherited->second.outside) part_writes(x, in, i, &inherited->second.mark);
+        continue;
+      }
+      if (own <= o.worst) continue;
+      std::string message = std::string("the result is ") +
+                            (own == Badness::kNotANumber ? "NaN" : "infinite") + ", and no operand is: ";
       for (uint32_t n = 0; n < o.n; n++) message += (n ? ", " : "") + text_of(o.values[n]);
       if (e.part) {
-        const Mark mark{maker_of(x, in, i), std::move(message), exec::TrapKind::kNan, e.type};
+        const Mark mark{maker_of(x, in, i), std::move(message), exec::TrapKind::kNan, own, e.type};
         part_writes(x, in, i, &mark);
         continue;
       }
@@ -89,22 +97,27 @@ void Checks::division_before(const Exec& x, const Instr& in) {
   auto bits = [&](uint32_t place, uint32_t lane) {
     return num::load_bits(x.regs + place + num::size_of(type) * (x.first + lane), type);
   };
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i) || bits(in.b, i) != 0) continue;
-    divided_.push_back(i);
-    if (divided_.size() > 1) continue;
-    const uint64_t a = bits(in.a, i);
-    dividend_ = in.source->is_signed ? num::sign_extend(a, type) : static_cast<int64_t>(a);
+  const auto width = static_cast<uint32_t>(8 * num::size_of(type));
+  for (uint32_t i : x.lanes()) {
+    const uint64_t a = bits(in.a, i), b = bits(in.b, i);
+    const bool overflows =
+        in.source->is_signed && num::sign_extend(b, type) == -1 && a == uint64_t{1} << (width - 1);
+    if (b != 0 && !overflows) continue;
+    const std::string dividend =
+        in.source->is_signed ? std::to_string(num::sign_extend(a, type)) : std::to_string(a);
+    if (overflows)
+      divided_.push_back(
+          {i, exec::TrapKind::kOverflow,
+           "the quotient does not fit into " + std::to_string(width) + " bits: " + dividend + " / -1"});
+    else
+      divided_.push_back({i, exec::TrapKind::kDivisionByZero, "the divisor is 0: " + dividend + " / 0"});
   }
 }
 
 void Checks::division_after(Exec& x, const Instr& in) {
-  if (divided_.empty()) return;
-  const num::Type type = in.source->type;
-  std::string message = "the divisor is 0: " + std::to_string(dividend_) + " / 0";
-  for (const uint32_t lane : divided_) {
-    if (!substituted(x, in, lane, exec::TrapKind::kDivisionByZero, message))
-      return x.trap(in, exec::TrapKind::kDivisionByZero, std::move(message), lane);
+  for (const auto& [lane, kind, message] : divided_) {
+    const num::Type type = in.source->type;
+    if (!substituted(x, in, lane, kind, message)) return x.trap(in, kind, message, lane);
     if (replaces_here_ && in.d != kNoRegister)
       num::store_bits(x.regs + in.d + num::size_of(type) * (x.first + lane), type,
                       static_cast<uint64_t>(static_cast<int64_t>(launch_.options->substitution->number)));

@@ -28,17 +28,12 @@ uint64_t bits_at(const Exec& x, uint32_t place, uint32_t width, uint32_t lane) {
   return width == 1 ? bits & 1 : bits;
 }
 
-// Sums, products and shifts: their results may be too large although their operands are exact.
-bool makes(const Exact& e) {
-  return e.then || e.rule == machine::exact_add || e.rule == machine::exact_sub ||
-         e.rule == machine::exact_mul || e.rule == machine::exact_shl || e.rule == machine::exact_neg;
-}
-
 }  // namespace
 
 Integer Checks::integer(const Exec& x, State& s, uint32_t place, uint32_t width, uint32_t lane) const {
   Integer out{bits_at(x, place, width, lane), width, 0};
-  if (const Missing* missing = s.missing_of(x, place, lane)) out.wraps = missing->wraps;
+  if (const Missing* missing = s.missing_of(x, place, lane))
+    out.wraps = missing->wraps, out.surplus = missing->surplus;
   return out;
 }
 
@@ -46,7 +41,7 @@ bool Checks::exact_where(Exec& x, const Instr& in, uint32_t place, const char* w
   State& s = of(x);
   for (uint32_t i : x.lanes()) {
     const Missing* missing = s.missing_of(x, place, i);
-    if (!missing) continue;
+    if (!missing || missing->wraps == 0) continue;
     std::vector<std::string> notes;
     std::string path;
     for (const Origin* o = &s.origins[missing->origin];; o = &s.origins[o->from]) {
@@ -94,13 +89,16 @@ void Checks::overflow_before(Exec& x, const Instr& in) {
       if (!exact_where(x, in, place, "the address")) return;
   const Exact& e = exact_of(in);
   if (e.moves != Exact::Moves::kNothing && !e.rule) return moves_before(x, in, e);
-  if (!e.rule || in.a == kNoRegister || in.d == kNoRegister || (s.missing.empty() && !makes(e))) return;
+  const bool may_lack = e.then || machine::makes(e.rule) || e.surplus != std::array<__int128, 3>{};
+  if (!e.rule || in.a == kNoRegister || in.d == kNoRegister || (s.missing.empty() && !may_lack)) return;
   const uint32_t places[] = {in.a, in.b, in.c};
   integers_.resize(size_t{x.count} * 3);
   for (uint32_t i : x.lanes())
     for (uint32_t k = 0; k < 3; k++)
-      if (places[k] != kNoRegister && e.widths[k])
-        integers_[size_t{i} * 3 + k] = integer(x, s, places[k], e.widths[k], i);
+      if (places[k] != kNoRegister && e.widths[k]) {
+        Integer& operand = integers_[size_t{i} * 3 + k] = integer(x, s, places[k], e.widths[k], i);
+        if (e.surplus[k] != 0) operand.surplus = e.surplus[k];
+      }
 }
 
 static uint64_t shared_place(uint32_t rank, uint32_t offset) { return uint64_t{rank} << 32 | offset; }
@@ -197,7 +195,7 @@ void Checks::combines_after(Exec& x, const Instr& in, const Exact& e) {
     }
     if (all && all->wraps != 0)
       results[i] = Missing{
-          all->wraps,
+          all->wraps, 0,
           origin_of(s, in, x.first + i, from, "the numbers of a warp give " + machine::overflow_text(*all))};
   }
   put_missing(x, s, in.d, results);
@@ -214,32 +212,39 @@ void Checks::overflow_after(Exec& x, const Instr& in) {
     return;
   }
   const Exact& e = exact_of(in);
-  const size_t arity = e.then ? 2 : in.c != kNoRegister ? 3 : in.b != kNoRegister ? 2 : 1;
+  const size_t arity = in.c != kNoRegister ? 3 : in.b != kNoRegister ? 2 : 1;
   for (uint32_t i : x.lanes()) {
-    const std::span<const Integer> in3(&integers_[size_t{i} * 3], 3);
-    Integer out{bits_at(x, in.d, e.width, i), e.width, 0};
+    const std::span<const Integer> of(&integers_[size_t{i} * 3], e.then ? 3 : arity);
+    Integer out{bits_at(x, in.d, e.width, i), e.width};
     if (e.then) {  // the product by itself, of which the sum is
-      const uint64_t product = out.bits - in3[2].bits;
-      const Integer first{product, e.width, e.rule({in3.first(2), {product, e.width, 0}, 0})};
-      out.wraps = e.then({std::array{first, in3[2]}, out, 0});
+      const Integer product = machine::with_rule(e.rule, {of.first(2), {out.bits - of[2].bits, e.width}});
+      out = machine::with_rule(e.then, {std::array{product, of[2]}, out});
     } else {
-      out.wraps = e.rule({in3.first(arity), out, e.predicate});
+      out = machine::with_rule(e.rule, {of, out, e.predicate});
     }
-    if (out.wraps == 0) {
-      if (!s.missing.empty()) s.missing.erase({x.cta->rank, in.d, x.first + i});
-      continue;
-    }
+    put_result(x, s, in, i, out, of);
+  }
+}
+
+void Checks::put_result(const Exec& x, State& s, const Instr& in, uint32_t lane, const Integer& out,
+                        std::span<const Integer> of) {
+  if (out.wraps == 0 && out.surplus == 0) {
+    if (!s.missing.empty()) s.missing.erase({x.cta->rank, in.d, x.first + lane});
+    return;
+  }
+  Missing missing{out.wraps, out.surplus};
+  if (out.wraps != 0) {
     const uint32_t places[] = {in.a, in.b, in.c};
     std::optional<uint32_t> from;
     std::string what;
-    for (size_t k = 0; k < (e.then ? 3 : arity); k++) {
-      what += (k ? " and " : "") + std::to_string(in3[k].as_signed());
-      if (const Missing* found = from ? nullptr : s.missing_of(x, places[k], i)) from = found->origin;
+    for (size_t k = 0; k < of.size(); k++) {
+      what += (k ? " and " : "") + std::to_string(of[k].as_signed());
+      const Missing* found = from ? nullptr : s.missing_of(x, places[k], lane);
+      if (found && found->wraps != 0) from = found->origin;
     }
-    const Missing missing{out.wraps,
-                          origin_of(s, in, x.first + i, from, what + " give " + machine::overflow_text(out))};
-    put_missing(x, s, in.d, i, &missing);
+    missing.origin = origin_of(s, in, x.first + lane, from, what + " give " + machine::overflow_text(out));
   }
+  put_missing(x, s, in.d, lane, &missing);
 }
 
 uint32_t Checks::origin_of(State& s, const Instr& in, uint32_t thread, std::optional<uint32_t> from,

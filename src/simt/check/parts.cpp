@@ -1,22 +1,28 @@
 // NaNs and divisions by zero of machine code. A number between two parts of an instruction (Part) is not the program's: it is
 // marked where it is computed, the mark follows it through the parts of the same instruction, and what reads it elsewhere
 // reports it. So what the assembler computes before it knows whether it is needed is not reported.
+#include <algorithm>
+
 #include <triton_runner/num/types.h>
 
 #include "check/state.h"
 
 namespace triton_runner::simt {
 
-bool Checks::holds_bad(const Exec& x, std::span<const uint32_t> places, num::Type type, uint32_t lane) const {
+using machine::Badness;
+
+Badness Checks::worst_of(const Exec& x, std::span<const uint32_t> places, num::Type type,
+                         uint32_t lane) const {
   const size_t size = num::size_of(type);
   std::vector<std::byte> bytes;
   for (const uint32_t place : places) {
     const std::byte* at = x.regs + place + size_t{4} * (x.first + lane);
     bytes.insert(bytes.end(), at, at + 4);
   }
+  Badness worst = Badness::kFine;
   for (size_t at = 0; at + size <= bytes.size(); at += size)
-    if (bad(num::to_double(num::load_bits(bytes.data() + at, type), type))) return true;
-  return false;
+    worst = std::max(worst, badness(num::to_double(num::load_bits(bytes.data() + at, type), type)));
+  return worst;
 }
 
 const Checks::Mark* Checks::mark_of(const Exec& x, State& s, std::span<const uint32_t> places,
@@ -60,7 +66,8 @@ void Checks::part_before(const Exec& x, const Instr& in) {
       inherited.mark = *mark;
       inherited.first = x.reg<uint32_t>(places.front())[i];
       for (const auto& other : part.reads)
-        inherited.from_outside |= !mark_of(x, s, other, i) && holds_bad(x, other, mark->type, i);
+        if (!mark_of(x, s, other, i))
+          inherited.outside = std::max(inherited.outside, worst_of(x, other, mark->type, i));
     }
   }
 }
@@ -99,7 +106,7 @@ void Checks::part_after(const Exec& x, const Instr& in) {
       part_writes(x, in, i, part.moves && !is_same ? nullptr : &inherited->mark);
     else if (in.source->at != marked_at_)
       part_writes(x, in, i,
-                  inherited && !inherited->from_outside && holds_bad(x, part.writes, inherited->mark.type, i)
+                  inherited && worst_of(x, part.writes, inherited->mark.type, i) > inherited->outside
                       ? &inherited->mark
                       : nullptr);
   }

@@ -27,7 +27,7 @@ Checks::Cell* Checks::cells_of(State& s, const Range& range) {
 bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell,
                     const machine::Agent& agent, bool write, Place where) {
   const Record& other = s.records[cell.changer];
-  if (!cell.changer || other.agent >= s.all_warps || agent.is_fenced_after(other)) return true;
+  if (!cell.changer || !s.is_warp(other.agent) || agent.is_fenced_after(other)) return true;
   x.trap(in, exec::TrapKind::kRace,
          std::string(write ? "it writes " : "it reads ") + where.text() +
              " through the async proxy, which thread " + std::to_string(other.thread) +
@@ -39,7 +39,11 @@ bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const 
 void Checks::proxy_fence(Exec& x) {
   State& s = of(x);
   for (uint32_t w = 0; w < x.count; w += 32)
-    if (warp_bits(x, w)) s.agent(*x.cta, x.first + w).fence();
+    if (warp_bits(x, w)) {
+      machine::Agent& warp = s.agent(*x.cta, x.first + w);
+      warp.fence();
+      s.time = std::max(s.time, warp.time);
+    }
 }
 
 bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
@@ -51,7 +55,7 @@ bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
   op.record = static_cast<uint32_t>(s.records.size());
   for (machine::Act act : {machine::Act::kRead, machine::Act::kWrite})
     s.records.push_back({{agent.id, agent.time, act}, &in, thread});
-  agent.release(op.known);
+  s.release(agent, op.known);
   for (const Range& r : op.ranges) {
     Cell* cells = cells_of(s, r);
     const uint32_t base = r.tensor ? 0 : r.owner->shared_base;
@@ -85,7 +89,7 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
     for (uint32_t i = 0; i < r.count; i++) cells[i].defined = true;
   }
   if (op.record == 0) return;
-  machine::Agent& agent = waited ? s.agents[op.agent] : s.tensor_core();
+  machine::Agent& agent = waited ? s.by_id(op.agent) : s.tensor_core();
   // Who waits for the tensor core also knows what came before the issue, as the copies of its operands.
   if (!waited) agent.seen.see(op.known);
   for (const Range& r : op.ranges) {
@@ -107,7 +111,7 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
 }
 
 void Checks::has_read(State& s, Cell& cell, uint32_t mine) {
-  const machine::Agent& agent = s.agents[s.records[mine].agent];
+  const machine::Agent& agent = s.by_id(s.records[mine].agent);
   cell.add_reader(mine, [&](uint32_t r) { return r != 0 && !agent.is_after(s.records[r]); });
 }
 

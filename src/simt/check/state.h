@@ -15,6 +15,11 @@ struct Checks::Record : machine::Record {
   const Operands* in = nullptr;
   uint32_t thread = 0;
   uint64_t serial = 0;  // of the instruction; 0 for a copy or product in flight
+  // Of global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; the cluster;
+  // and how often the warp has come to the instruction.
+  uint32_t warps = 1;
+  int64_t cluster = 0;
+  uint32_t times = 0;
   bool writes() const { return act == machine::Act::kWrite || act == machine::Act::kAtomic; }
 };
 
@@ -25,15 +30,23 @@ struct Checks::Cell : machine::Cell {
   bool defined = false;
 };
 
+// The time of a copy from global memory until somebody has waited for it.
+inline constexpr uint32_t kUnderWay = ~uint32_t{0};
+
 struct Checks::State {
-  machine::Agent block;  // the whole cluster, for global memory
+  int64_t cluster = 0;  // its number in the grid
+  // No two clusters have agents with the same ids: global memory is one for all. The time of warps is that of the cluster, so
+  // that one record can be of several warps.
+  uint32_t first_id = 0, time = 1;
+  bool published = false;  // an atomic of this instruction has; what comes after it is of a later time
   // The warps of all blocks; the engine that reads the sources of bulk stores, which signal no barrier; and the
   // tensor core. Then one agent per mbarrier whose copies it tracks, in the order in which they are first seen:
   // copies land in any order, so a wait for one barrier says nothing about the copies of another.
   std::vector<machine::Agent> agents;
-  uint32_t warps = 0;                     // of a block
-  uint32_t all_warps = 0;                 // of all blocks
-  std::vector<std::vector<Cell>> cells;   // by block
+  std::unordered_map<const Operands*, std::vector<uint32_t>> times;  // that each warp came to an access
+  uint32_t warps = 0;                                                // of a block
+  uint32_t all_warps = 0;                                            // of all blocks
+  std::vector<std::vector<Cell>> cells;                              // by block
   std::vector<std::vector<Cell>> tensor;  // tensor memory, by block; empty until it is accessed
   std::vector<Record> records;
   struct Named {
@@ -45,6 +58,12 @@ struct Checks::State {
   std::unordered_map<uint32_t, uint32_t> copiers;  // agents, by mbarrier
   // NaNs that may be a step of one instruction of the program, by block, place of the register and thread.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Mark> marks;
+  // A uniform register of a warp that has parted (block, place, warp): what each lane's own path has written to it.
+  struct Uniform {
+    std::array<uint32_t, 32> own{};
+    const Instr* writer = nullptr;
+  };
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Uniform> uniform;
   using Thread = std::pair<uint32_t, uint32_t>;  // its block and number
   std::map<Thread, const Instr*> callers;
   std::map<std::pair<Thread, uint32_t>, Mark> divisions;                // by zero, by line of the PTX
@@ -59,20 +78,38 @@ struct Checks::State {
   };
   std::map<uint64_t, Stored> stored;  // of integers in shared memory, by shared_place()
   std::vector<Origin> origins;
-  machine::Clock cluster[2];  // of the cluster's barrier, by parity of the phase: warps differ by at most one
+  machine::Clock met[2];  // of the cluster's barrier, by parity of the phase: warps differ by at most one
 
-  machine::Agent& new_agent() {
-    agents.push_back({static_cast<uint32_t>(agents.size())});
-    return agents.back();
-  }
   machine::Agent& reader() { return agents[all_warps]; }
   machine::Agent& tensor_core() { return agents[all_warps + 1]; }
-  machine::Agent& agent(const Cta& cta, uint32_t thread) { return agents[cta.rank * warps + thread / 32]; }
-  machine::Agent& copier(uint32_t barrier) {
-    const auto [it, fresh] = copiers.try_emplace(barrier, static_cast<uint32_t>(agents.size()));
-    return fresh ? new_agent() : agents[it->second];
+  machine::Agent& by_id(uint32_t id) { return agents[id - first_id]; }  // no copier
+  bool is_warp(uint32_t id) const { return id - first_id < all_warps; }
+  machine::Agent& agent(const Cta& cta, uint32_t thread) {
+    machine::Agent& warp = agents[cta.rank * warps + thread / 32];
+    warp.time = time;
+    return warp;
+  }
+  uint32_t come(const Operands& in, const machine::Agent& warp) {
+    std::vector<uint32_t>& of = times[&in];
+    if (of.empty()) of.resize(all_warps);
+    return ++of[warp.id - first_id];
+  }
+  void begin_instruction() {
+    time += published;
+    published = false;
+  }
+  void release(machine::Agent& warp, machine::Clock& into) {
+    warp.release(into);
+    time = std::max(time, warp.time);
   }
 };
+
+// What is known of an access; of one of the engine's own nothing.
+inline const Source& source_of(const Operands& in) {
+  static constexpr Source kNone;
+  const Source* source = instr_of(in).source;
+  return source ? *source : kNone;
+}
 
 // The op and location of an access: "ld.shared.b32 at k.py:7:5 (k.ptx:26:3)".
 std::string place_text(const Code& code, const Operands& in);

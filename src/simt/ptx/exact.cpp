@@ -87,9 +87,7 @@ Exact::Moves moves_of(const ptx::Instruction& in) {
   }
 }
 
-}  // namespace
-
-Exact exact_of(const ptx::Instruction& in) {
+Exact without_constants(const ptx::Instruction& in) {
   Exact e;
   e.jumps = in.does(ptx::Effect::kJumps);
   e.moves = moves_of(in);
@@ -117,6 +115,16 @@ Exact exact_of(const ptx::Instruction& in) {
     e.predicate = *predicate;
     e.width = 1;
   }
+  return e;
+}
+
+}  // namespace
+
+Exact exact_of(const ptx::Instruction& in) {
+  Exact e = without_constants(in);
+  for (size_t i = 0; e.rule && i < e.surplus.size() && i + 1 < in.operands.size(); ++i)
+    if (const ptx::Operand& o = in.operands[i + 1]; o.kind == ptx::OperandKind::kInteger)
+      e.surplus[i] = m::surplus_of(static_cast<uint64_t>(o.integer), e.widths[i]);
   return e;
 }
 

@@ -86,6 +86,8 @@ bool lower_update(SassLowering& l, std::string_view space, std::optional<size_t>
                      SassLowering::offset_text(where) + "], " + list(values);
   if (swap) line += ", " + list({wide(l, a + 2, type.bytes)});
   l.ptx(line, places);
+  // A generic one says whether it was made: code makes it by a loop where it was not, as in shared memory. Here it always is.
+  if (d == 1) l.copy(l.predicate_result(0), l.constant(0xff, 1), 1);
   if (!reads) return true;
   if (type.bytes == 8) l.give_pair(*d, results[0]);
   if (type.bytes == 16) {
@@ -106,15 +108,24 @@ bool lower_count(SassLowering& l) {
   return l.ptx("red.shared.add.u32 [%r0" + SassLowering::offset_text(*l.slot(1)) + "], 1", {at});
 }
 
-// A swap that says whether it was made: 1 or 0.
-bool lower_try_swap(SassLowering& l) {
-  const uint32_t at = l.address(*l.slot(1), false), old = l.temporary(4), done = l.temporary(1);
+// A swap that says whether it was made: a predicate, or 1 or 0 in as many bits as it swaps. The address is operand a.
+bool lower_try_swap(SassLowering& l, const std::string& space, size_t d, size_t a) {
+  const bool generic = space.empty(), wide64 = l.has("64");
+  const std::string bits = wide64 ? "b64" : "b32", r = wide64 ? "%d" : "%r";
+  const uint32_t at = l.address(*l.slot(a), generic), bytes = wide64 ? 8 : 4;
   if (at == kNoRegister) return false;
-  const uint32_t expected = l.raw(2), value = l.raw(3);
-  l.ptx("atom.shared.cas.b32 %r0, [%r1" + SassLowering::offset_text(*l.slot(1)) + "], %r2, %r3",
+  const uint32_t expected = wide(l, a + 1, bytes), value = wide(l, a + 2, bytes), old = l.temporary(bytes),
+                 done = l.temporary(1);
+  l.ptx("atom" + space + ".cas." + bits + " " + r + "0, [" + (generic ? "%d1" : "%r1") +
+            SassLowering::offset_text(*l.slot(a)) + "], " + r + "2, " + r + "3",
         {old, at, expected, value});
-  l.ptx("setp.eq.u32 %p0, %r1, %r2", {done, old, expected});
-  return l.ptx("selp.b32 %r0, 1, 0, %p1", {l.result(0), done});
+  l.ptx("setp.eq." + bits + " %p0, " + r + "1, " + r + "2", {done, old, expected});
+  const sass::OperandKind kind = l.slot(d)->kind;
+  if (kind == sass::OperandKind::kPredicate || kind == sass::OperandKind::kUniformPredicate)
+    return l.copy(l.predicate_result(d), done, 1);
+  if (!wide64) return l.ptx("selp.b32 %r0, 1, 0, %p1", {l.result(d), done});
+  l.ptx("selp.b64 %d0, 1, 0, %p1", {old, done});
+  return l.give_pair(d, old);
 }
 
 }  // namespace
@@ -125,7 +136,8 @@ bool lower_atomics(SassLowering& l) {
       {[](SassLowering& l) { return lower_update(l, "", 1, 2); }, {kATOM}},
       {[](SassLowering& l) { return lower_update(l, ".global", 1, 2); }, {kATOMG}},
       {[](SassLowering& l) { return lower_update(l, ".shared", 0, 1); }, {kATOMS}},
-      {lower_try_swap, {kATOMS_CAST}},
+      {[](SassLowering& l) { return lower_try_swap(l, "", 1, 2); }, {kATOM_CAST}},
+      {[](SassLowering& l) { return lower_try_swap(l, ".shared", 0, 1); }, {kATOMS_CAST}},
       {lower_count, {kATOMS_POPC}},
       {[](SassLowering& l) { return lower_update(l, "", std::nullopt, 0); }, {kRED}},
       {[](SassLowering& l) { return lower_update(l, ".global", std::nullopt, 0); }, {kREDG}}};

@@ -47,7 +47,8 @@ uint32_t part(SassLowering& l, size_t k, As as = As::kInteger) {
   else if (!o.selector.starts_with("H0"))
     return l.raw(k);
   const uint32_t out = l.temporary(4);
-  l.ptx("shr.u32 %r0, %r1, " + std::to_string(shift), {out, l.reg(o.index)});
+  l.ptx("shr.u32 %r0, %r1, " + std::to_string(shift),
+        {out, l.reg(o.index, o.kind == sass::OperandKind::kUniform)});
   return out;
 }
 
@@ -227,6 +228,14 @@ bool lower_function(SassLowering& l) {
                      : l.has("TANH") ? "tanh"
                                      : nullptr;
   if (!name) return false;
+  for (const char* pair : {"F16x2", "BF16x2"}) {
+    if (!l.has(pair)) continue;
+    uint32_t both = l.raw(1);
+    if (l.slot(1)->absolute) l.ptx("and.b32 %r0, %r1, 0x7fff7fff", {l.result(0), both}), both = l.result(0);
+    if (l.slot(1)->minus) l.ptx("xor.b32 %r0, %r1, 0x80008000", {l.result(0), both}), both = l.result(0);
+    const char* ftz = pair[0] == 'B' && l.has("EX2") ? ".ftz." : ".";
+    return l.ptx(name + std::string(".approx") + ftz + lower_case(pair) + " %r0, %r1", {l.result(0), both});
+  }
   const bool flushes = type != "f16" && !l.has("TANH");
   const uint32_t a = source(l, 1, type), d = type == "f32" ? l.result(0) : l.temporary(2);
   l.ptx(name + std::string(".approx") + (flushes ? ".ftz." : ".") + type + place(type, 0) + "," +

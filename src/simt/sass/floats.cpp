@@ -114,8 +114,8 @@ bool lower_floats(SassLowering& l) {
     case sass::Opcode::kFMNMX3: {  // of two, then with the third
       const sass::Operand& p = *l.slot(4);
       if (p.index != sass::kTrue) return false;
-      const std::string line =
-          std::string(p.inverted ? "max" : "min") + (l.has("FTZ") ? ".ftz" : "") + ".f32 %r0, %r1, %r2";
+      const std::string line = std::string(p.inverted ? "max" : "min") + (l.has("FTZ") ? ".ftz" : "") +
+                               (l.has("NAN") ? ".NaN" : "") + ".f32 %r0, %r1, %r2";
       const uint32_t first = l.temporary(4);
       l.ptx(line, {first, operand(1), operand(2)});
       return l.ptx(line, {l.result(0), first, operand(3)});

@@ -23,6 +23,11 @@ uint32_t halves(SassLowering& l, size_t k, bool plain = false) {
   };
   if (o.index == sass::kZero && o.kind != sass::OperandKind::kConstant)
     return l.constant(o.minus && !plain ? 0x80008000u : 0, 4);
+  if (o.selector == "F32") {  // rounded here: what it is added to is zero
+    const uint32_t half = l.temporary(2);
+    l.ptx(std::string("cvt.rn.") + (l.has("BF16_V2") ? "bf16" : "f16") + ".f32 %h0, %r1", {half, at});
+    l.ptx("mov.b32 %r0, {%h1, %h1}", {at = l.temporary(4), half});
+  }
   if (o.selector == "H0_H0") step("prmt.b32 %r0, %r1, %r1, 0x1010");
   if (o.selector == "H1_H1") step("prmt.b32 %r0, %r1, %r1, 0x3232");
   if (o.absolute && !plain) step("and.b32 %r0, %r1, 0x7fff7fff");
@@ -55,6 +60,8 @@ std::string suffixes(const SassLowering& l) {
 bool lower_half_sum(SassLowering& l, const std::string& name, size_t count) {
   const std::vector<size_t> at = operand_slots(l, 1, l.in().operands.size());
   if (at.size() != count) return false;
+  for (size_t k : at)
+    if (l.slot(k)->selector == "F32" && (name != "add" || l.slot(at[0])->index != sass::kZero)) return false;
   if (count == 2) {
     return l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2",
                  {l.result(0), halves(l, at[0]), halves(l, at[1])});
@@ -72,7 +79,7 @@ bool lower_half_to_f32(SassLowering& l) {
     l.ptx("cvt.f32.f16 %r0, %h1", {terms[k] = l.temporary(4), half});
   }
   const sass::Operand& a = *l.slot(1);
-  if (a.index == sass::kZero && a.minus && a.kind == sass::OperandKind::kRegister)
+  if (a.index == sass::kZero && a.minus && a.kind == sass::OperandKind::kRegister && !l.has("SAT"))
     return l.copy(l.result(0), terms[1], 4);
   return l.ptx("add" + suffixes(l) + ".f32 %r0, %r1, %r2", {l.result(0), terms[0], terms[1]});
 }

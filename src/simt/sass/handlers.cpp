@@ -155,6 +155,7 @@ void meet_region(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
   if (!x.converged_by(instr_of(in), in.a)) return;
   x.path->since = 0;
+  x.path->members = kNoRegister;
   if (!x.mask) return;
   uint32_t* members = l.reg<uint32_t>(in.a);
   for (uint32_t w = 0; w < l.count; w += 32) {

@@ -136,13 +136,14 @@ bool lower_imad_high(SassLowering& l) {
   return l.ptx("cvt.u32.u64 %r0, %d1", {l.result(0), wide});
 }
 
-// d <- (a << s) + b, or b - (a << s); of HI the upper half of {c, a} << s, c being a's sign for SX32.
+// d <- (a << s) + b, or b - (a << s); of HI the upper half of {c, a} << s, c being a's sign for SX32. A minus before a is
+// that of the whole shifted value, also of HI, as an H200 has it.
 template <bool high, bool sign>
 bool lower_lea(SassLowering& l) {
   const size_t shift = high && !sign ? 5 : 4;
   const std::string by = decimal(l.slot(shift)->integer & 31);
   const bool subtract = l.slot(2)->minus;  // the shifted value, with the carry of the subtraction
-  if (l.slot(2)->inverted || (subtract && (high || l.has("X")))) return false;
+  if (l.slot(2)->inverted || (subtract && (sign || l.has("X")))) return false;
   const uint32_t a = l.raw(2), shifted = l.temporary(4);
   if (!high) {
     l.ptx("shl.b32 %r0, %r1, " + by, {shifted, a});
@@ -324,19 +325,24 @@ std::string extremum_type(const SassLowering& l) {
   return ".s32";
 }
 std::string extremum_rest(const SassLowering& l) {
+  for (const char* bytes : {"U8x4", "S8x4"})
+    if (l.has(bytes)) {
+      const std::string type = bytes[0] == 'U' ? ".u32" : ".s32";
+      return "4" + type + type + type + " %r0, %r1, %r2, %r1";
+    }
   return (l.has("RELU") ? ".relu" : "") + extremum_type(l) + " %r0, %r1, %r2";
 }
 
 // The predicates of a pair say of its lower and of its upper half whether it is a's. Those of whole numbers are read by
 // nothing that was seen.
 bool lower_extremum(SassLowering& l) {
-  const std::string rest = extremum_rest(l);
+  const std::string rest = extremum_rest(l), v = l.has("U8x4") || l.has("S8x4") ? "v" : "";
   const size_t first = l.shape() == 1 ? 3 : 1;
   const bool says_which = first == 3 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue);
   const bool pairs = l.has("S16x2") || l.has("U16x2");
   if (says_which && (!pairs || l.has("RELU"))) return false;
   const uint32_t a = l.word(first), b = l.word(first + 1);
-  if (!says_which) return l.choose(first + 2, "min" + rest, "max" + rest, a, b);
+  if (!says_which) return l.choose(first + 2, v + "min" + rest, v + "max" + rest, a, b);
   const uint32_t before = l.temporary(4), changed = l.temporary(4), half = l.temporary(4);
   l.copy(before, a, 4);  // the result may be the same register
   l.choose(first + 2, "min" + rest, "max" + rest, a, b);
@@ -380,7 +386,7 @@ bool lower_dot(SassLowering& l) {
 
 // d = a + b + c of pairs, or two of them: slots from `first` on.
 bool lower_wide_sum(SassLowering& l, size_t first, size_t count) {
-  if (first > 1 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
+  if (first > 2 && (l.slot(1)->index != sass::kTrue || l.slot(2)->index != sass::kTrue)) return false;
   uint32_t so_far = kNoRegister;
   for (size_t k = first; k < first + count; ++k) {
     if (is_zero(*l.slot(k))) continue;
@@ -410,56 +416,82 @@ bool lower_extend(SassLowering& l) {
 
 bool lower_viadd(SassLowering& l) {
   if (l.has("ISAT") != l.has("S32")) return false;
+  if (l.has("U8x4"))  // each byte by itself
+    return l.ptx(std::string(l.slot(2)->minus ? "vsub4" : "vadd4") + ".u32.u32.u32 %r0, %r1, %r2, %r1",
+                 {l.result(0), l.word(1), l.raw(2)});
   return lower_plain(l, l.has("16x2") ? "add.u16x2" : l.has("ISAT") ? "add.sat.s32" : "add.s32", 2);
 }
 
 bool lower_brev(SassLowering& l) { return lower_plain(l, "brev.b32", 1); }
 bool lower_popc(SassLowering& l) { return lower_plain(l, "popc.b32", 1); }
 bool lower_iabs(SassLowering& l) { return lower_plain(l, "abs.s32", 1); }
-bool lower_iadd_64(SassLowering& l) { return lower_wide_sum(l, 1, 2); }
+// d = a + b of pairs, with carries in and out: -b is ~b + 1, whose carry is that of the subtraction.
+bool lower_iadd_64(SassLowering& l) {
+  const uint32_t carry_out = carry_result(l, 1);
+  if (!l.has("X") && carry_out == kNoRegister) return lower_wide_sum(l, 2, 2);
+  const sass::Operand& last = *l.slot(3);
+  const bool in_register =
+      last.kind == sass::OperandKind::kRegister || last.kind == sass::OperandKind::kUniform;
+  if (l.slot(2)->minus || (last.minus && (l.has("X") || !in_register))) return false;
+  const uint32_t a = l.wide(2), d = l.temporary(8);
+  uint32_t b = last.minus ? l.temporary(8) : l.wide(3);
+  if (a == kNoRegister || b == kNoRegister) return false;
+  if (last.minus)
+    l.ptx("not.b64 %d0, %d1",
+          {b, last.index == sass::kZero ? l.constant(0, 8)
+                                        : l.pair_from(last.index, last.kind == sass::OperandKind::kUniform)});
+  l.copy(l.carry(), l.has("X") ? l.predicate(4) : l.constant(last.minus ? 0xff : 0, 1), 1);
+  l.ptx("addc.cc.u64 %d0, %d1, %d2", {d, a, b});
+  if (carry_out != kNoRegister) l.copy(carry_out, l.carry(), 1);
+  return l.give_pair(0, d);
+}
+
 bool lower_iadd3_64(SassLowering& l) { return lower_wide_sum(l, l.shape() == 1 ? 3 : 1, 3); }
 
-// Sums of differences: of whole numbers, of bytes.
+// Differences: of whole numbers, added to the third operand; of bytes, each by itself, or (ACC) added up with the third.
 bool lower_vabsdiff(SassLowering& l) {
-  const char* line = l.opcode() == sass::Opcode::kVABSDIFF4 ? "vabsdiff4.u32.u32.u32.add"
-                     : l.has("U32")                         ? "sad.u32"
-                                                            : "sad.s32";
-  return l.ptx(std::string(line) + " %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
+  std::string line = l.has("U32") ? "sad.u32" : "sad.s32";
+  if (l.opcode() == sass::Opcode::kVABSDIFF4) {
+    line = l.has("U8") ? "vabsdiff4.u32.u32.u32" : "vabsdiff4.u32.s32.s32";
+    if (l.has("ACC")) line += ".add";
+  }
+  return l.ptx(line + " %r0, %r1, %r2, %r3", {l.result(0), l.word(1), l.word(2), l.word(3)});
 }
 
 }  // namespace
 
 bool lower_integer(SassLowering& l) {
   using enum sass::Opcode;
-  static constexpr SassRow kRows[] = {{lower_mask, {kBMSK, kUBMSK}},
-                                      {lower_brev, {kBREV, kUBREV}},
-                                      {lower_find, {kFLO, kUFLO}},
-                                      {lower_iabs, {kIABS}},
-                                      {lower_iadd3, {kIADD3, kUIADD3}},
-                                      {lower_imad, {kIMAD, kUIMAD}},
-                                      {lower_dot, {kIDP}},
-                                      {lower_imad_high, {kIMAD_HI, kUIMAD_HI}},
-                                      {lower_imad_wide, {kIMAD_WIDE, kUIMAD_WIDE}},
-                                      {lower_extremum, {kIMNMX, kUVIMNMX, kVIMNMX}},
-                                      {lower_isetp, {kISETP, kUISETP}},
-                                      {lower_lea<false, false>, {kLEA, kULEA}},
-                                      {lower_lea<true, false>, {kLEA_HI, kULEA_HI}},
-                                      {lower_lea<true, true>, {kLEA_HI_SX32, kULEA_HI_SX32}},
-                                      {lower_lop3, {kLOP3, kULOP3}},
-                                      {lower_plop3, {kPLOP3, kUPLOP3}},
-                                      {lower_popc, {kPOPC, kUPOPC}},
-                                      {lower_prmt, {kPRMT, kUPRMT}},
-                                      {lower_extend, {kSGXT, kUSGXT}},
-                                      {lower_shf, {kSHF, kUSHF}},
-                                      {lower_viadd, {kVIADD}},
-                                      {lower_iadd3_64, {kUIADD3_64}},
-                                      {lower_iadd_64, {kIADD_64}},
-                                      {lower_iadd, {kIADD}},
-                                      {lower_wide_extremum, {kIMNMX_S64, kIMNMX_U64}},
-                                      {lower_wide_setp, {kISETP_S64, kISETP_U64, kUISETP_S64, kUISETP_U64}},
-                                      {lower_vabsdiff, {kVABSDIFF, kVABSDIFF4}},
-                                      {lower_sum_extremum, {kVIADDMNMX}},
-                                      {lower_extremum_of_three, {kVIMNMX3}}};
+  static constexpr SassRow kRows[] = {
+      {lower_mask, {kBMSK, kUBMSK}},
+      {lower_brev, {kBREV, kUBREV}},
+      {lower_find, {kFLO, kUFLO}},
+      {lower_iabs, {kIABS}},
+      {lower_iadd3, {kIADD3, kUIADD3}},
+      {lower_imad, {kIMAD, kUIMAD}},
+      {lower_dot, {kIDP}},
+      {lower_imad_high, {kIMAD_HI, kUIMAD_HI}},
+      {lower_imad_wide, {kIMAD_WIDE, kUIMAD_WIDE}},
+      {lower_extremum, {kIMNMX, kUVIMNMX, kVIMNMX}},
+      {lower_isetp, {kISETP, kUISETP}},
+      {lower_lea<false, false>, {kLEA, kULEA}},
+      {lower_lea<true, false>, {kLEA_HI, kULEA_HI}},
+      {lower_lea<true, true>, {kLEA_HI_SX32, kULEA_HI_SX32}},
+      {lower_lop3, {kLOP3, kULOP3}},
+      {lower_plop3, {kPLOP3, kUPLOP3}},
+      {lower_popc, {kPOPC, kUPOPC}},
+      {lower_prmt, {kPRMT, kUPRMT}},
+      {lower_extend, {kSGXT, kUSGXT}},
+      {lower_shf, {kSHF, kUSHF}},
+      {lower_viadd, {kVIADD}},
+      {lower_iadd3_64, {kUIADD3_64}},
+      {lower_iadd_64, {kIADD_64, kIADD_64_X}},
+      {lower_iadd, {kIADD}},
+      {lower_wide_extremum, {kIMNMX_S64, kIMNMX_U64, kUIMNMX_S64, kUIMNMX_U64}},
+      {lower_wide_setp, {kISETP_S64, kISETP_U64, kUISETP_S64, kUISETP_U64}},
+      {lower_vabsdiff, {kVABSDIFF, kVABSDIFF4}},
+      {lower_sum_extremum, {kVIADDMNMX}},
+      {lower_extremum_of_three, {kVIMNMX3}}};
   return lower_by(l, kRows);
 }
 

@@ -44,8 +44,12 @@ bool lower_space_query(SassLowering& l) {
                       : l.has("D") ? "shared::cluster"
                       : l.has("L") ? "local"
                                    : nullptr;
-  const uint32_t at = l.address(where, true);
-  if (at == kNoRegister || !space || where.integer || l.slot(1)->index != sass::kZero) return false;
+  uint32_t at = l.address(where, true);
+  if (at == kNoRegister || !space || l.slot(1)->index != sass::kZero) return false;
+  if (where.integer) {
+    const uint32_t start = at;
+    l.ptx("add.s64 %d0, %d1, " + std::to_string(where.integer), {at = l.temporary(8), start});
+  }
   return l.ptx(std::string("isspacep.") + space + " %p0, %d1", {l.predicate_result(0), at});
 }
 

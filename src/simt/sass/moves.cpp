@@ -5,18 +5,34 @@
 namespace triton_runner::simt {
 namespace {
 
+// Predicates as bits of a register, and back. UP2UR.B3 puts them into the uppermost byte of what the third operand holds,
+// and UR2UP UPR, UR4.B3 takes all of them from there.
 bool lower_predicate_bits(SassLowering& l, bool pack) {
   const size_t name = pack ? 1 : 0, mask = pack ? 3 : 2;
-  const bool uniform = l.slot(name)->selector == "UPR";
+  const bool uniform = l.slot(name)->selector == "UPR", has_mask = l.opcode() != sass::Opcode::kUR2UP;
   if (l.slot(name)->selector != "PR" && !uniform) return false;
-  const sass::Operand& m = *l.slot(mask);
-  if (m.kind != sass::OperandKind::kInteger) return false;
+  const sass::Operand& from = *l.slot(pack ? 2 : 1);
+  uint64_t chosen = 0x7f;
+  if (has_mask) {
+    if (l.slot(mask)->kind != sass::OperandKind::kInteger) return false;
+    chosen = static_cast<uint64_t>(l.slot(mask)->integer);
+  }
   PredicateBits bits;
-  bits.mask = static_cast<uint32_t>(m.integer) & 0x7f;
-  if (bits.mask != static_cast<uint64_t>(m.integer)) return false;
+  bits.mask = chosen & 0x7f;
+  const std::string_view in = pack ? std::string_view(l.has("B1")   ? "B1"
+                                                      : l.has("B2") ? "B2"
+                                                      : l.has("B3") ? "B3"
+                                                                    : "")
+                                   : from.selector;
+  if (bits.mask != (in.empty() ? chosen : chosen & ~uint64_t{0x80}) || (!in.empty() && in[0] != 'B'))
+    return false;
+  const uint32_t shift = in.empty() ? 0 : 8 * static_cast<uint32_t>(in[1] - '0');
   for (uint32_t p = 0; p < 7; ++p) bits.places[p] = bits.mask >> p & 1 ? l.pred(p, uniform) : kNoRegister;
-  const uint32_t a = l.word(pack ? 2 : 1), d = pack ? l.result(0) : kNoRegister;
-  return l.emit(pack ? sums().pack_predicates : sums().unpack_predicates, {.d = d, .a = a}, bits);
+  uint32_t a = from.selector.empty() ? l.word(pack ? 2 : 1) : l.reg(from.index, uniform);
+  const uint32_t moved = shift ? l.temporary(4) : a, d = pack ? l.result(0) : kNoRegister;
+  if (shift) l.ptx("shf.r.wrap.b32 %r0, %r1, %r1, " + std::to_string(shift), {moved, a});
+  l.emit(pack ? sums().pack_predicates : sums().unpack_predicates, {.d = d, .a = moved}, bits);
+  return !pack || !shift || l.ptx("shf.l.wrap.b32 %r0, %r1, %r1, " + std::to_string(shift), {d, d});
 }
 
 // At an address of a register: looked up by each thread.
@@ -115,6 +131,7 @@ bool lower_moves(SassLowering& l) {
     case sass::Opcode::kUP2UR:
       return lower_predicate_bits(l, true);
     case sass::Opcode::kR2P:
+    case sass::Opcode::kUR2UP:
       return lower_predicate_bits(l, false);
     case sass::Opcode::kR2UR: {
       const size_t k = l.shape();  // 1: a predicate, too: it is not this thread's value

@@ -47,6 +47,15 @@ Part SassLowering::part() {
     };
     add(o, wide && !matched_.written[k] ? 2 : std::max<uint32_t>(1, matched_.registers[k]));
     for (const sass::Operand& p : o.parts) add(p, p.selector == "64" ? 2 : 1);
+    auto& uniform = matched_.written[k] ? out.uniform_writes : out.uniform_reads;
+    auto add_uniform = [&](const sass::Operand& r, uint32_t count) {
+      if (r.kind == sass::OperandKind::kUniformPredicate && r.index != sass::kTrue)
+        uniform.emplace_back(pred(r.index, true), 1);
+      for (uint32_t i = 0; r.kind == sass::OperandKind::kUniform && r.index != sass::kZero && i < count; ++i)
+        uniform.emplace_back(reg(r.index + i, true), 4);
+    };
+    add_uniform(o, std::max<uint32_t>(1, matched_.registers[k]));
+    for (const sass::Operand& p : o.parts) add_uniform(p, p.selector == "64" ? 2 : 1);
     // A divisor that is a parameter.
     if (o.kind == sass::OperandKind::kConstant && out.takes_divisor) places.push_back(bank(o, 4));
     if (places.empty()) continue;
@@ -55,6 +64,8 @@ Part SassLowering::part() {
     else
       out.reads.push_back(std::move(places));
   }
+  if (in_->guard && in_->guard->kind == sass::OperandKind::kUniformPredicate)
+    out.uniform_reads.emplace_back(pred(in_->guard->index, true), 1);
   return out;
 }
 

@@ -183,7 +183,8 @@ uint32_t SassLowering::pair(size_t k, As as) {
     return constant(in_->words[0] >> 32 << 32, 8);  // the upper half stands in the encoding
   if (o.kind == sass::OperandKind::kRegister || o.kind == sass::OperandKind::kUniform) {
     const bool uniform = o.kind == sass::OperandKind::kUniform;
-    if (o.index == sass::kZero) return constant(is_float && o.minus ? kSign : 0, 8);
+    if (o.index == sass::kZero)
+      return constant(is_float && o.minus ? kSign : o.inverted ? ~uint64_t{0} : 0, 8);
     place = pair_from(o.index, uniform);
   } else if (o.kind == sass::OperandKind::kConstant) {
     place = bank(o, 8);

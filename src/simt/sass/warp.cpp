@@ -136,7 +136,7 @@ bool lower_warp(SassLowering& l) {
       {[](SassLowering& l) { return l.emit<cluster_wait>(); }, {kUCGABAR_WAIT}},
       {lower_vote<false>, {kVOTE}},
       {lower_vote<true>, {kVOTEU}},
-      {kNothing, {kCCTL, kCGAERRBAR, kERRBAR, kMEMBAR, kNANOSLEEP}}};
+      {kNothing, {kCCTL, kCGAERRBAR, kERRBAR, kMEMBAR, kNANOSLEEP, kPMTRIG}}};
   return lower_by(l, kRows);
 }
 

@@ -68,7 +68,8 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options, cons
                                       (options.checks & exec::kCheckNanLoad) != 0);
   zero_division_ = (options.checks & exec::kCheckZeroDivision) != 0;
   quiet_ = !(options.checks & exec::kCheckUninitialized);
-  if (!quiet_ || nan_ || zero_division_ || (options.checks & exec::kCheckHints))
+  const bool notes_writes = machine::Unwritten(memory).any();
+  if (!quiet_ || nan_ || zero_division_ || (options.checks & exec::kCheckHints) || notes_writes)
     uninit_ = std::make_unique<UninitCheck>(code, memory);
   substitutes_ = options.substitution != nullptr;
   if (options.perturb) perturbation_ = std::make_unique<Perturbation>(code, *options.perturb);
@@ -108,7 +109,7 @@ bool Checks::after(Task& t, const Instr& in) {
   }
   if (nan_ && !nan_->after(t, in, *uninit_)) return false;
   if (hints_ && !hints_->after(t, in, *uninit_)) return false;
-  if (zero_division_ && !divisors_are_not_zero(t, in, *uninit_)) return false;
+  if (zero_division_ && !quotients_are_defined(t, in, *uninit_)) return false;
   if (race_ && !race_->after(t, in)) return false;
   if (perturbation_) perturbation_->after(t, in);
   return true;
@@ -117,6 +118,7 @@ bool Checks::after(Task& t, const Instr& in) {
 bool Checks::block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
                    int64_t element, int64_t size, const std::byte* data) {
   if (race_ && !race_->block(t, in, kind, address, bytes, element, size, data)) return false;
+  if (uninit_ && quiet_ && kind != AccessKind::kLoad) uninit_->block_noted(address, bytes);
   if (!uninit_ || quiet_) return true;
   if (kind == AccessKind::kLoad) {
     uninit_->block_loaded(address, bytes, element, size);

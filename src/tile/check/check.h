@@ -81,7 +81,7 @@ class Checks {
   std::unique_ptr<NanCheck> nan_;
   std::unique_ptr<UninitCheck> uninit_;
   bool quiet_ = false;          // uninit_ only tells others which values are undefined
-  bool zero_division_ = false;  // integers divided by 0
+  bool zero_division_ = false;  // integer divisions without a quotient
   std::unique_ptr<RaceCheck> race_;
   std::unique_ptr<HintCheck> hints_;
   std::unique_ptr<OverflowCheck> overflow_;

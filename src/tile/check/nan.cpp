@@ -11,6 +11,8 @@
 #include "check/uninit.h"
 
 namespace triton_runner::tile {
+using machine::Badness;
+
 namespace {
 
 enum class Role : uint8_t { kCompute, kElementwise, kLoad, kSkip };
@@ -27,9 +29,8 @@ Role role_of(const ir::Op& op) {
 
 }  // namespace
 
-bool NanCheck::is_bad(const void* element, num::Type type) const {
-  const double x = num::to_double(num::load_bits(element, type), type);
-  return std::isnan(x) || (infinities_ && std::isinf(x));
+Badness NanCheck::badness(const void* element, num::Type type) const {
+  return machine::badness(num::to_double(num::load_bits(element, type), type), infinities_);
 }
 
 int64_t NanCheck::first_bad(const void* data, int64_t n, num::Type type) const {
@@ -56,17 +57,49 @@ int64_t NanCheck::first_bad(const void* data, int64_t n, num::Type type) const {
       return scan(uint64_t{}, 0x7ff0000000000000);
     default:
       for (int64_t i = 0; i < n; ++i)
-        if (is_bad(static_cast<const std::byte*>(data) + i * num::size_of(type), type)) return i;
+        if (badness(static_cast<const std::byte*>(data) + i * num::size_of(type), type) != Badness::kFine)
+          return i;
       return -1;
   }
 }
 
-bool NanCheck::any_bad(Task& t, Slot s) const {
+Badness NanCheck::worst(Task& t, Slot s) const {
   const TileType& type = t.type(s);
-  if (!t.has_elements(s) || !num::is_float(type.element)) return false;
-  if (t.is_uniform(s)) return is_bad(&t.value(s).bits, type.element);
+  if (!t.has_elements(s) || !num::is_float(type.element)) return Badness::kFine;
+  if (t.is_uniform(s)) return badness(&t.value(s).bits, type.element);
   const Look look(t, s);
-  return first_bad(look.data(), type.n, type.element) >= 0;
+  Badness worst = Badness::kFine;
+  const int64_t first = first_bad(look.data(), type.n, type.element);
+  for (int64_t e = first; first >= 0 && e < type.n && worst != Badness::kNotANumber; ++e)
+    worst = std::max(worst, badness(look.data() + e * type.size, type.element));
+  return worst;
+}
+
+std::vector<int64_t> NanCheck::made(Task& t, const Instr& in, Slot result, bool same_index, Badness least,
+                                    const UninitCheck& undefined) const {
+  const TileType& type = t.type(result);
+  const Lanes unknown = undefined.lanes(t, result);
+  const Look look(t, result);
+  Badness of_all = Badness::kFine;
+  std::deque<Look> looks;
+  std::vector<std::pair<const std::byte*, num::Type>> operands;
+  for (const Slot o : in.operands()) {
+    const num::Type element = t.type(o).element;
+    if (!same_index)
+      of_all = std::max(of_all, worst(t, o));
+    else if (num::is_float(element))
+      operands.emplace_back(looks.emplace_back(t, o).data(), element);
+  }
+  std::vector<int64_t> made;
+  for (int64_t e = 0; e < type.n; ++e) {
+    const Badness own = badness(look.data() + e * type.size, type.element);
+    if (own < least || unknown.bad(e)) continue;
+    Badness before = of_all;
+    for (const auto& [data, element] : operands)
+      before = std::max(before, badness(data + e * num::size_of(element), element));
+    if (own > before) made.push_back(e);
+  }
+  return made;
 }
 
 bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
@@ -74,35 +107,13 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
   if (role == Role::kSkip || (role == Role::kLoad && !loads_)) return true;
   for (const Slot s : in.results()) {
     const TileType& type = t.type(s);
-    if (!any_bad(t, s)) continue;
-    const Lanes unknown = undefined.lanes(t, s);
-    const Look result(t, s);
-    const std::byte* out = result.data();
+    // Of what loads bring in, infinities are not reported.
+    const Badness least = role == Role::kLoad ? Badness::kNotANumber : Badness::kInfinite;
+    if (worst(t, s) < least) continue;
     const bool by_element = role == Role::kElementwise &&
                             std::ranges::all_of(in.operands(), [&](Slot o) { return t.type(o).n == type.n; });
-    if (!by_element) {
-      const bool inherited = std::ranges::any_of(in.operands(), [&](Slot o) { return any_bad(t, o); });
-      std::vector<int64_t> made;
-      for (int64_t e = 0; e < type.n && !inherited; ++e)
-        if (is_bad(out + e * type.size, type.element) && !unknown.bad(e)) made.push_back(e);
-      if (!made.empty() && !report(t, in, s, made, false)) return false;
-      continue;
-    }
-    std::deque<Look> looks;
-    std::vector<const std::byte*> operands;
-    for (const Slot o : in.operands())
-      operands.push_back(num::is_float(t.type(o).element) ? looks.emplace_back(t, o).data() : nullptr);
-    std::vector<int64_t> made;
-    for (int64_t e = 0; e < type.n; ++e) {
-      if (!is_bad(out + e * type.size, type.element) || unknown.bad(e)) continue;
-      bool inherited = false;
-      for (uint32_t i = 0; i < in.num_operands; ++i) {
-        const TileType& from = t.type(in.operand(i));
-        if (operands[i]) inherited |= is_bad(operands[i] + e * from.size, from.element);
-      }
-      if (!inherited) made.push_back(e);
-    }
-    if (!made.empty() && !report(t, in, s, made, true)) return false;
+    const std::vector<int64_t> elements = made(t, in, s, by_element, least, undefined);
+    if (!elements.empty() && !report(t, in, s, elements, by_element)) return false;
   }
   return true;
 }
@@ -120,11 +131,12 @@ exec::Trap NanCheck::described(Task& t, const Instr& in, Slot result, int64_t el
   const Look look(t, result);
   const std::byte* bad = look.data() + element * type.size;
   const std::string what = element_text(bad, type.element);
-  std::string message = "the result is " + (what == "nan" ? "NaN" : what);
+  const bool is_nan = badness(bad, type.element) == Badness::kNotANumber;
+  std::string message = "the result is " + (is_nan ? "NaN" : what);
   if (role_of(*in.op) == Role::kLoad) {
     message += ", as it is in memory";
   } else {
-    message += infinities_ ? ", and its operands are finite" : ", and no operand is";
+    message += is_nan ? ", and no operand is" : ", and its operands are finite";
     std::string values;
     for (uint32_t i = 0; i < in.num_operands; ++i) {
       if (!same_index || !t.has_elements(in.operand(i))) continue;

@@ -136,8 +136,7 @@ OverflowCheck::Known OverflowCheck::known_of(const Instr& in) {
   if (meant_.at(location_of(*in.op, *code.module))) return known;
   known.rule = rule;
   known.folds = applied != nullptr;
-  known.makes = rule == &machine::exact_add || rule == &machine::exact_sub || rule == &machine::exact_mul ||
-                rule == &machine::exact_shl;
+  known.makes = machine::makes(rule);
   if (rule == &machine::exact_compare)
     known.predicate = static_cast<int>(in.op->enum_attr<ir::CmpI>("predicate"));
   return known;

@@ -1,6 +1,7 @@
 // Global memory: what programs read and write, and the atomics that order them.
 #include "check/race.h"
 
+#include <bit>
 #include <cstring>
 
 #include <triton_runner/exec/numbers.h>
@@ -19,7 +20,7 @@ bool releases(MemSemantic s) { return s == MemSemantic::kRelease || s == MemSema
 }  // namespace
 
 RaceCheck::RaceCheck(const CheckedCode& code, const exec::Memory& memory)
-    : code_(code), memory_(memory), records_(1), threads_(1) {
+    : code_(code), memory_(memory), records_(1), threads_(1), warps_(code), masks_(code.code.instrs.size()) {
   for (const Instr& in : code.code.instrs) {
     accesses_.push_back(in.op ? any_access_of(in) : Access{});
     Access& a = accesses_.back();
@@ -55,26 +56,34 @@ RaceCheck::TaskState& RaceCheck::state(Task& t) {
 
 RaceCheck::Thread RaceCheck::new_thread(const Task& t, const Instr* beside) {
   Thread made;
-  made.id = static_cast<uint32_t>(threads_.size());
+  made.id = made.task = static_cast<uint32_t>(threads_.size());
   threads_.push_back({t.program->id, static_cast<int>(t.program->number_of(t)), beside});
+  if (beside && beside->op) threads_.back().iterations = t.iterations(*beside);
   return made;
 }
 
-uint32_t RaceCheck::record(Thread& thread, const Instr& in, Act act) {
+uint32_t RaceCheck::record(Thread& thread, const Instr& in, Act act, WarpMask warps) {
   if (thread.recorded != thread.time) thread.records.clear();
   thread.recorded = thread.time;
-  uint32_t& known = thread.records[{&in, act}];
+  uint32_t& known = thread.records[{&in, act, warps}];
   if (!known) {
     known = static_cast<uint32_t>(records_.size());
-    records_.push_back({{thread.id, thread.time, act}, &in});
+    records_.push_back({{thread.id, thread.time, act}, &in, warps});
   }
   return known;
 }
 
+// One warp's accesses come in their order, those of several where they have met in between.
+bool RaceCheck::is_ordered(const Thread& thread, WarpMask warps, const Record& before) const {
+  if (before.agent != thread.task || !warps || !before.warps) return thread.is_after(before);
+  return before.time <= thread.met || (warps == before.warps && std::has_single_bit(warps));
+}
+
 uint32_t RaceCheck::touch(machine::Cell& cell, const Thread& thread, uint32_t mine, Act act,
                           bool changes) const {
+  const WarpMask warps = records_[mine].warps;
   return cell.touch(
-      mine, act, changes, [&](uint32_t r) { return r != 0 && !thread.is_after(records_[r]); },
+      mine, act, changes, [&](uint32_t r) { return r != 0 && !is_ordered(thread, warps, records_[r]); },
       [&](uint32_t r) { return records_[r].act; });
 }
 
@@ -96,7 +105,8 @@ bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t 
   if (!other) return true;
   const int64_t step = type.size ? type.size : 1;
   element += static_cast<int64_t>(std::max(where, address) - address) / step;
-  return report(t, in, act, other, global_text(std::max(where, address), step), type.index_of(element));
+  return report(t, in, act, other, global_text(std::max(where, address), step), type.index_of(element),
+                records_[mine].warps);
 }
 
 std::string RaceCheck::global_text(uint64_t address, int64_t size) const {
@@ -107,24 +117,42 @@ std::string RaceCheck::global_text(uint64_t address, int64_t size) const {
 }
 
 bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const std::string& what,
-                       std::vector<int64_t> element) {
+                       std::vector<int64_t> element, WarpMask warps) {
   static const char* const kNow[] = {"reads ", "writes ", "updates ", "looks at "};
   static const char* const kThen[] = {"read", "wrote", "updated atomically", "read atomically"};
   const Record& r = records_[number];
   const Who& who = threads_[r.agent];
+  const bool near = who.program == t.program->id;
+  const bool in_flight = who.beside && r.act == Act::kRead && r.in->op->does(ir::Effect::kLoads);
+  const bool between_warps = warps && r.warps && r.agent == state(t).thread.id;
+  const auto warp_of = [](WarpMask of,
+                          WarpMask but) {  // one of them, another one than that of the other access
+    const WarpMask some = of & ~but ? of & ~but : of;
+    return std::to_string(std::countr_zero(some));
+  };
   std::string other;
   if (who.beside) {
     other = "an asynchronous " + std::string(r.in->op->name);
+  } else if (between_warps) {
+    other = "warp " + warp_of(r.warps, warps & -warps);
   } else {
     other = "program (" + exec::numbers_text(who.program) + ")";
-    if (who.program == t.program->id)
-      other = who.task ? "partition " + std::to_string(who.task) : "the default partition";
+    if (near) other = who.task ? "partition " + std::to_string(who.task) : "the default partition";
   }
   const int a = static_cast<int>(act), b = static_cast<int>(r.act);
-  std::string message = "it " + std::string(kNow[a]) + what + ", which " + other + " " + kThen[b];
+  std::string message;
+  if (between_warps) message = "in warp " + warp_of(warps, r.warps & -r.warps) + " ";
+  message += "it " + std::string(kNow[a]) + what + ", which " + other + " ";
+  message += in_flight ? "that nothing has waited for may still read" : kThen[b];
   message += act == Act::kWrite && r.act == Act::kWrite && !who.beside ? " with another value" : "";
-  message += ": nothing orders the two, so that the result depends on which is first";
-  std::vector<std::string> notes{"the other access is " + place_text(*r.in->op, *t.code)};
+  if (between_warps) message += ": no barrier orders the two warps of the program, so that ";
+  if (!between_warps && !in_flight) message += ": nothing orders the two, so that ";
+  if (!in_flight) message += "the result depends on which is first";
+  std::string place = place_text(*r.in->op, *t.code);
+  if (in_flight && !who.iterations.empty())
+    place += ", issued in iteration (" + exec::numbers_text(who.iterations) + ")";
+  std::vector<std::string> notes{(in_flight ? "the copy is " : "the other access is ") + place};
+  if (between_warps) notes.push_back("tl.debug_barrier() between the two orders them");
   return trap_with_notes(t, in, exec::TrapKind::kRace, std::move(message), std::move(element),
                          std::move(notes));
 }
@@ -138,8 +166,10 @@ bool RaceCheck::block(Task& t, const Instr& in, AccessKind kind, uint64_t addres
   const Act act = kind == AccessKind::kLoad    ? Act::kRead
                   : kind == AccessKind::kStore ? Act::kWrite
                                                : Act::kAtomic;
-  Thread& thread = state(t).thread;
-  return global(t, in, thread, record(thread, in, act), act, address, bytes, data, element, flat);
+  TaskState& s = state(t);
+  Thread& thread = s.issues == &in ? s.issued : s.thread;
+  const WarpMask warps = warps_.are_known() ? 1 : 0;  // one thread asks for all of it
+  return global(t, in, thread, record(thread, in, act, warps), act, address, bytes, data, element, flat);
 }
 
 // Elements of one store that go to the same address with different values.
@@ -171,7 +201,37 @@ bool RaceCheck::twice(Task& t, const Instr& in, const Access& a) {
   return true;
 }
 
-bool RaceCheck::access(Task& t, const Instr& in, const Access& a) {
+// The records of an instruction by element.
+class RaceCheck::WarpRecords {
+ public:
+  WarpRecords(RaceCheck& check, const Instr& in, Thread& thread, Act act)
+      : check_(check), in_(in), thread_(thread), act_(act) {
+    if (!check.warps_.are_known()) return;
+    auto& known = check.masks_[&in - check.code_.code.instrs.data()];
+    if (!known) known = check.warps_.of(in);
+    masks_ = &*known;
+  }
+  // 0: no warp makes the access, or its copy goes nowhere.
+  uint32_t of(int64_t element) const {
+    if (masks_ && masks_->empty()) return 0;
+    const WarpMask mask = masks_ ? (*masks_)[masks_->size() == 1 ? 0 : static_cast<size_t>(element)] : 0;
+    if (last_ && mask == mask_) return last_;
+    mask_ = mask;
+    if (mask == 0 && masks_ && masks_->size() > 1) return last_ = 0;
+    return last_ = check_.record(thread_, in_, act_, mask);
+  }
+
+ private:
+  RaceCheck& check_;
+  const Instr& in_;
+  Thread& thread_;
+  const Act act_;
+  const std::vector<WarpMask>* masks_ = nullptr;
+  mutable WarpMask mask_ = 0;
+  mutable uint32_t last_ = 0;
+};
+
+bool RaceCheck::access(Task& t, const Instr& in, const Access& a, Thread& thread) {
   const bool store = a.kind == AccessKind::kStore;
   if (store && !twice(t, in, a)) return false;
   const TileType& type = t.type(store ? static_cast<Slot>(a.value) : in.result());
@@ -179,12 +239,12 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a) {
   if (!store && in.op->int_attr("isVolatile", 0) != 0) return true;
   const auto* data = store ? t.dense<std::byte>(static_cast<Slot>(a.value)) : nullptr;
   const Act act = store ? Act::kWrite : Act::kRead;
-  Thread& thread = state(t).thread;
-  const uint32_t mine = record(thread, in, act);
+  const WarpRecords records(*this, in, thread, act);
   return each_address(t, a, type, [&](int64_t i, uint64_t address) {
     if (!t.worker->memory.readable(address, type.size)) return true;  // the op itself traps
-    return global(t, in, thread, mine, act, address, type.size, data ? data + i * type.size : nullptr, i,
-                  type);
+    const uint32_t mine = records.of(i);
+    return !mine || global(t, in, thread, mine, act, address, type.size,
+                           data ? data + i * type.size : nullptr, i, type);
   });
 }
 
@@ -209,12 +269,12 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
       return true;
     });
   const Act act = looks ? Act::kAtomicRead : Act::kAtomic;
-  const uint32_t mine = record(thread, in, act);
+  const WarpRecords records(*this, in, thread, act);
   bool released = false;
   const bool ok = each_address(t, a, type, [&](int64_t i, uint64_t address) {
     const bool fails = expected && std::memcmp(old + i * type.size, expected + i * type.size, type.size) != 0;
     if (fails) return true;
-    if (!global(t, in, thread, mine, act, address, type.size, nullptr, i, type)) return false;
+    if (!global(t, in, thread, records.of(i), act, address, type.size, nullptr, i, type)) return false;
     if (!wide || looks || !releases(semantic)) return true;
     thread.publish(released_[address]);
     return released = true;
@@ -225,14 +285,24 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
 
 bool RaceCheck::before(Task& t, const Instr& in) {
   const Access& a = accesses_[&in - t.code->instrs.data()];
-  if ((a.kind == AccessKind::kLoad || a.kind == AccessKind::kStore) && !access(t, in, a)) return false;
+  if (warps_.are_known() && warps_.meet_before(in)) meet(state(t));
+  const bool plain = a.kind == AccessKind::kLoad || a.kind == AccessKind::kStore;
+  if (plain && !in.op->does(ir::Effect::kAsync) && !access(t, in, a, state(t).thread)) return false;
   return shared_before(t, in);
 }
 
 bool RaceCheck::after(Task& t, const Instr& in) {
   const Access& a = accesses_[&in - t.code->instrs.data()];
   if ((a.kind == AccessKind::kAtomic || a.kind == AccessKind::kPoll) && !atomics(t, in, a)) return false;
-  return shared_after(t, in);
+  if (!shared_after(t, in)) return false;
+  state(t).issues = nullptr;
+  if (warps_.are_known() && warps_.meet_after(in)) meet(state(t));
+  return true;
+}
+
+void RaceCheck::meet(TaskState& s) {
+  s.thread.meet();
+  s.ranges.clear();
 }
 
 }  // namespace triton_runner::tile

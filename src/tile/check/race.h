@@ -7,11 +7,14 @@
 // is found whichever of them comes first.
 #pragma once
 #include <map>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
 
 #include <triton_runner/machine/history.h>
 
 #include "check/check.h"
+#include "check/warps.h"
 #include "machine/memdesc.h"
 #include "ops/access.h"
 #include "rules.h"
@@ -24,8 +27,11 @@ class RaceCheck {
   using Clock = machine::Clock;
   // A task, or a copy or product that runs by itself.
   struct Thread : RaceThread, machine::Agent {
-    std::map<std::pair<const Instr*, Act>, uint32_t> records;  // made at `recorded`
+    std::map<std::tuple<const Instr*, Act, WarpMask>, uint32_t> records;  // made at `recorded`
     uint32_t recorded = 0;
+    uint32_t task = 0;  // its own id, or that of the task beside which it runs
+    uint32_t met = 0;   // what was done until then, all warps of the task know
+    void meet() { met = time++; }
   };
   RaceCheck(const CheckedCode& code, const exec::Memory& memory);
   ~RaceCheck();
@@ -40,38 +46,44 @@ class RaceCheck {
   friend class RaceRule;
   struct Record : machine::Record {
     const Instr* in = nullptr;
+    WarpMask warps = 0;
   };
   struct Who {
     std::array<int64_t, 3> program;
-    int task;             // 0: the program itself, else a partition of it
-    const Instr* beside;  // the copy or product that runs by itself; null: a task
+    int task;                              // 0: the program itself, else a partition of it
+    const Instr* beside;                   // the copy or product that runs by itself; null: a task
+    std::vector<int64_t> iterations = {};  // of the loops around it
   };
   struct TaskState;
+  class WarpRecords;
   struct ProgramRace;
 
   static ProgramRace& of(const Program& program);
   TaskState& state(Task& t);
   Thread new_thread(const Task& t, const Instr* beside);
+  static void meet(TaskState& s);
   Thread beside(Task& t, const Instr& in);  // runs by itself from here on
-  uint32_t record(Thread& thread, const Instr& in, Act act);
+  uint32_t record(Thread& thread, const Instr& in, Act act, WarpMask warps = 0);
   bool fenced(uint32_t record, const Thread& thread) const;
   bool fenced_later(uint32_t record, Task& t);
 
   // machine::Cell::touch by the thread.
   uint32_t touch(machine::Cell& cell, const Thread& thread, uint32_t mine, Act act, bool changes) const;
-  bool access(Task& t, const Instr& in, const Access& a);
+  bool is_ordered(const Thread& thread, WarpMask warps, const Record& before) const;
+  bool access(Task& t, const Instr& in, const Access& a, Thread& thread);
   bool twice(Task& t, const Instr& in, const Access& a);
   bool atomics(Task& t, const Instr& in, const Access& a);
   bool global(Task& t, const Instr& in, const Thread& thread, uint32_t mine, Act act, uint64_t address,
               uint64_t bytes, const std::byte* data, int64_t element, const TileType& type);
   bool report(Task& t, const Instr& in, Act act, uint32_t other, const std::string& what,
-              std::vector<int64_t> element);
+              std::vector<int64_t> element, WarpMask warps = 0);
   std::string global_text(uint64_t address, int64_t size) const;
 
   // ---- shared memory
   bool shared_before(Task& t, const Instr& in);
   bool shared_after(Task& t, const Instr& in);
   void own_work_ended(Task& t, const Instr& in);
+  static void shared_hazard(TaskState& s, const std::vector<std::byte>& marks, bool writes);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
               const ir::Value& value, Act act);
@@ -90,6 +102,8 @@ class RaceCheck {
   std::vector<Record> records_;                               // 0: before the launch
   std::vector<Who> threads_;
   std::vector<Access> accesses_;  // by instruction
+  const Warps warps_;
+  std::vector<std::optional<std::vector<WarpMask>>> masks_;  // of those, once they are asked for
 };
 
 }  // namespace triton_runner::tile

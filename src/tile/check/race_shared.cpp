@@ -27,7 +27,9 @@ auto ended(machine::Clock& seen) {
 
 RaceCheck::Thread RaceCheck::beside(Task& t, const Instr& in) {
   Thread made = new_thread(t, &in);
-  state(t).thread.release(made.seen);
+  Thread& task = state(t).thread;
+  made.task = task.id, made.met = task.met;
+  task.release(made.seen);
   return made;
 }
 
@@ -58,6 +60,7 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
   const auto arena = static_cast<uint64_t>(t.code->shared_bytes);
   std::vector<std::byte> marks(arena), ones(plan.bytes(), std::byte{1});
   plan.write(marks.data(), d, ones.data());
+  if (warps_.are_known() && &thread == &state(t).thread) shared_hazard(state(t), marks, act == Act::kWrite);
   const uint32_t mine = record(thread, in, act);
   const bool by_proxy = act == Act::kRead && threads_[thread.id].beside && !plan.in_tensor_memory();
   uint32_t other = 0, unfenced = 0;
@@ -99,6 +102,20 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
                              "that and the write of it",
                          std::move(index),
                          {"the other access is " + place_text(*records_[unfenced].in->op, *t.code)});
+}
+
+// Where a task's own accesses to shared memory depend on each other, its warps meet: compilers see to that.
+void RaceCheck::shared_hazard(TaskState& s, const std::vector<std::byte>& marks, bool writes) {
+  const auto is_marked = [](std::byte b) { return b != std::byte{0}; };
+  const auto first = std::find_if(marks.begin(), marks.end(), is_marked);
+  const auto last = std::find_if(marks.rbegin(), marks.rend(), is_marked);
+  const TaskState::Range mine{static_cast<uint64_t>(first - marks.begin()),
+                              static_cast<uint64_t>(marks.rend() - last), writes};
+  const bool meets = std::any_of(s.ranges.begin(), s.ranges.end(), [&](const TaskState::Range& r) {
+    return (r.writes || writes) && r.begin < mine.end && mine.begin < r.end;
+  });
+  if (meets) meet(s);
+  s.ranges.push_back(mine);
 }
 
 // What a task wrote itself, or has had copied by cp.async, the async proxy knows behind a fence.
@@ -164,11 +181,13 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     if (buffers.empty() || accesses_[&in - t.code->instrs.data()].kind == AccessKind::kNone) return true;
     Thread copy = beside(t, in);
     state(t).begun.issue(copy.id, Queue::kCopies);
-    return buffer(t, in, copy, buffers[0], Act::kWrite);
+    const Access& a = accesses_[&in - t.code->instrs.data()];
+    return access(t, in, a, copy) && buffer(t, in, copy, buffers[0], Act::kWrite);
   }
   if (does.all(kAsync | kBufferWrites) && !does.any(kTensorCore)) {  // its barrier counts the bytes
     if (!is_on(t, in, "pred")) return true;
     Thread copy = beside(t, in);
+    state(t).issues = &in, state(t).issued = copy;
     const MemoryOperand* to = code_.buffer_of(in, "result");
     const int barrier = Lowering::operand_index(*in.op, "barrier");
     for (Program* block : blocks_reached(t, in)) {

@@ -15,6 +15,15 @@ struct RaceCheck::TaskState {
   Thread thread;
   // Threads beside the task that it has not waited for: cp.async, wgmma, TMA stores.
   machine::AsyncQueue<uint32_t> begun;  // agents are its queues
+  // The copy that the instruction issues, while it runs.
+  const Instr* issues = nullptr;
+  Thread issued;
+  // The task's accesses to shared memory since its warps met.
+  struct Range {
+    uint64_t begin, end;
+    bool writes;
+  };
+  std::vector<Range> ranges;
 };
 
 struct RaceCheck::ProgramRace : ProgramState {

@@ -1,4 +1,5 @@
-// Divisors of arith's divisions and remainders, and 0 to a negative power.
+// Divisions and remainders of arith whose quotient is not defined: by 0, and of the lowest integer by -1. 0 to a negative
+// power.
 #include "check/zero_division.h"
 
 #include "check/substitute.h"
@@ -6,30 +7,46 @@
 
 namespace triton_runner::tile {
 
-bool divisors_are_not_zero(Task& t, const Instr& in, const UninitCheck& undefined) {
+namespace {
+
+bool is_signed(ir::OpKind kind) {
+  using enum ir::OpKind;
+  return kind == kDivSI || kind == kRemSI || kind == kCeilDivSI || kind == kFloorDivSI;
+}
+
+}  // namespace
+
+bool quotients_are_defined(Task& t, const Instr& in, const UninitCheck& undefined) {
   if (!in.op->does(ir::Effect::kDivides)) return true;
   const bool power = in.op->kind == ir::OpKind::kIPowI;  // the first divides 1, where the second is below 0
   const Slot first = in.operand(0), second = in.operand(1);
   const TileType& type = t.type(in.result());
   const Look left(t, first), right(t, second);
-  auto base = [&](int64_t i) { return num::load_bits(left.data() + i * type.size, type.element); };
-  auto by = [&](int64_t i) {
-    return num::sign_extend(num::load_bits(right.data() + i * type.size, type.element), type.element);
+  auto number = [&](const Look& look, int64_t i) {
+    return num::sign_extend(num::load_bits(look.data() + i * type.size, type.element), type.element);
   };
-  const Slot divisor = power ? first : second;
-  const Lanes unknown = undefined.lanes(t, divisor);
-  std::vector<int64_t> zeros;
+  const bool may_overflow = is_signed(in.op->kind);
+  const int64_t lowest = INT64_MIN >> (64 - 8 * type.size);
+  const Lanes of_first = undefined.lanes(t, first), of_second = undefined.lanes(t, second);
+  std::vector<int64_t> elements;
   for (int64_t i = 0; i < type.n; ++i) {
-    const bool zero = power ? base(i) == 0 && by(i) < 0 : by(i) == 0;
-    if (zero && !unknown.bad(i)) zeros.push_back(i);
+    const int64_t base = number(left, i), by = number(right, i);
+    const bool zero = power ? base == 0 && by < 0 : by == 0;
+    const bool overflows =
+        may_overflow && by == -1 && base == lowest && !of_first.bad(i) && !of_second.bad(i);
+    if (overflows || (zero && !(power ? of_first : of_second).bad(i))) elements.push_back(i);
   }
-  if (zeros.empty()) return true;
-  const int64_t i = zeros[0];
-  const std::string what = power ? "0 to the power of " + std::to_string(by(i)) : "the divisor is 0";
+  if (elements.empty()) return true;
+  const int64_t i = elements[0], by = number(right, i);
+  const bool overflows = by == -1 && !power;
+  const std::string what = power ? "0 to the power of " + std::to_string(by)
+                           : overflows
+                               ? "the quotient does not fit into " + std::to_string(8 * type.size) + " bits"
+                               : "the divisor is 0";
   const exec::Trap trap = t.made_trap(
-      in, exec::TrapKind::kDivisionByZero,
+      in, overflows ? exec::TrapKind::kOverflow : exec::TrapKind::kDivisionByZero,
       what + ": " + operand_text(t, in, 0, i) + ", " + operand_text(t, in, 1, i), type.index_of(i));
-  if (substituted(t, in, in.result(), zeros, [&] { return trap; })) return true;
+  if (substituted(t, in, in.result(), elements, [&] { return trap; })) return true;
   return t.record(in, trap);
 }
 

@@ -1,5 +1,5 @@
-// check="zerodiv": integers that are divided by 0. GPUs do not trap there, and neither do we: what comes out
-// is a number that hardly anybody wants.
+// check="zerodiv": integer divisions that have no quotient: by 0, and of the lowest integer by -1. GPUs do not trap there, and
+// neither do the engines: the result is a number that hardly any program wants, and LLVM leaves it undefined.
 #pragma once
 #include "check/check.h"
 
@@ -7,7 +7,7 @@ namespace triton_runner::tile {
 
 class UninitCheck;
 
-// After an instruction ran; false: a divisor is 0 that is not one of `undefined`, and that is a trap now.
-bool divisors_are_not_zero(Task& t, const Instr& in, const UninitCheck& undefined);
+// After an instruction ran. False, and a trap: a quotient is not defined, and its operands are not among `undefined`.
+bool quotients_are_defined(Task& t, const Instr& in, const UninitCheck& undefined);
 
 }  // namespace triton_runner::tile

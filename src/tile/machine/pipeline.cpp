@@ -86,7 +86,7 @@ void lower_clock64(Lowering& l, const ir::Op& op) { l.emit<run_clock>(op); }
 
 // A tile is computed as a whole, not warp by warp: the number is known where there is one warp only.
 void lower_warp_id(Lowering& l, const ir::Op& op) {
-  const int64_t warps = warps_around(l, op);
+  const int64_t warps = warps_around(l.code(), op);
   if (warps != 1)
     return l.error(op,
                    "the warp's number differs between the " + std::to_string(warps) +

@@ -78,14 +78,14 @@ bool is_copy(const layout::Basis& basis) {
   return std::ranges::all_of(basis, [](int32_t at) { return at == 0; });
 }
 
-int64_t warps_around(Lowering& l, const ir::Op& op) {
+int64_t warps_around(const CodeHeader& code, const ir::Op& op) {
   const auto partition = partition_around(op);
   if (partition && partition->index > 0) {
     const ir::Attr* warps = partition->specialize->attr("partitionNumWarps");
     if (warps && partition->index - 1 < warps->raw.size())
       return static_cast<int64_t>(warps->raw[partition->index - 1]);
   }
-  return l.code().num_warps;
+  return code.num_warps;
 }
 
 bool in_partition(const ir::Op& op) { return partition_around(op).has_value(); }

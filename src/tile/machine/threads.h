@@ -30,7 +30,7 @@ std::span<const layout::Basis> bases_of(const layout::LinearLayout& layout, std:
 bool is_copy(const layout::Basis& basis);
 
 // Warps that run the op: those of the partition around it, else the program's.
-int64_t warps_around(Lowering& l, const ir::Op& op);
+int64_t warps_around(const CodeHeader& code, const ir::Op& op);
 // Whether the op stands in a region of ttg.warp_specialize.
 bool in_partition(const ir::Op& op);
 

@@ -272,6 +272,18 @@ def block_of_a_descriptor(x, lengths, out, a, b):
     tl.store(out + r, rows.load([a * b]))
 
 
+@triton.jit
+def ends_of_chunks(x, lengths, out, a, b):
+    """LLVM shifts (i - 1) in 64 bits and leaves out the upper bits of -1, which the shift drops."""
+    r = tl.arange(0, BLOCK)
+    first = tl.program_id(0) + a * b
+    rows = tl.zeros((BLOCK,), tl.int32)
+    for i in range(4):
+        last = tl.minimum((i.to(tl.int64) + 1) * 16, 64) - 1
+        rows += tl.load(x + (first + last) * BLOCK + r)
+    tl.store(out + r, rows)
+
+
 # Kernel, arguments with which it overflows, arguments with which it does not.
 FAULTS = [
     (row_times_stride, (65536, 65536), (2, 8)),
@@ -313,6 +325,7 @@ FAULTS = [
     (pointer_twice, (65536, 65536), (2, 8)),
     (descriptor, (65536, 65536), (2, 8)),
     (block_of_a_descriptor, (65536, 65536), (2, 8)),
+    (ends_of_chunks, (65536, 65537), (2, 4)),
 ]
 
 
@@ -406,4 +419,4 @@ MEANT = [
         hash_table, generator, random_rows, dropout, in_range, there_and_back, checksum, running_checksum,
         sum_and_back, off_where_too_large, complement, product_of_zero,
     )
-]  # fmt: skip
+] + [(ends_of_chunks, (2, 4)), (ends_of_chunks, (0, 4))]  # fmt: skip

@@ -181,8 +181,10 @@ def _without_fences(program: Program, kernel, grid, arguments, options) -> dict:
     return {"ptx_src": text, "metadata_json": compiled.metadata}
 
 
-def answer(program: Program, level: str, old: str = "", new: str = "", unfenced: bool = False) -> str:
-    """What check="race" says of the program: the report with its lines, or "" for none."""
+def answer(
+    program: Program, level: str, old: str = "", new: str = "", unfenced: bool = False, checks: str = CHECKS
+) -> str:
+    """What the checks say of the program: the report with its lines, or "" for none."""
     import triton_runner
 
     with tempfile.TemporaryDirectory() as folder:
@@ -193,7 +195,7 @@ def answer(program: Program, level: str, old: str = "", new: str = "", unfenced:
             options = {**options, **_without_fences(program, kernel, grid, arguments, options)}
             kernel, grid, arguments, _ = program.launch(module)
         try:
-            with triton_runner.using(target=program.target, level=level, check=CHECKS, timeout=60):
+            with triton_runner.using(target=program.target, level=level, check=checks, timeout=60):
                 kernel[grid](*arguments, **options)
         except triton_runner.KernelTrap as trap:
             return plain(str(trap), folder, source_of(program, old, new).splitlines())

@@ -171,6 +171,21 @@ def test_integers_stay_what_they_were(data, values, of_another_size, tmp_path):
         assert (big[0] == 0 or "counting" in values) and big[-1] == 199  # both ends
 
 
+def test_huge_cases_of_squares_and_of_several_ranges():
+    def f(x, index):
+        pass
+
+    def first(*texts):
+        domain = declared.domain(f, declared.of_texts(texts), None, "cpu")
+        return [case.sizes for case in tries(domain, 9, families=("huge",)) if case.huge]
+
+    (square,) = first("x=f32[M, 16 * M]", "index=i32[N]")[:1]
+    assert 2**31 < 16 * square["M"] ** 2 < 2**33
+    both = first("V=1..3000000", "N=1..4096", "x=f32[V, N]", "index=i32[M] in 0..V")[-1]
+    assert both == {"V": 3000000, "N": 4096, "M": 64}
+    assert first("V=1..3000", "N=1..4096", "x=f32[V, N]", "index=i32[8] in 0..V") == []
+
+
 def test_indices_of_huge_tensors_come_from_both_ends():
     def f(table, index):
         pass
@@ -326,9 +341,9 @@ def test_layouts_of_every_pair_and_every_dimension():
     assert layouts.laid_out(turned, (2, 3), "transposed(0, 1)", 4)[0] == (3, 1)
 
 
-def tries(domain, most: int, refused=lambda text: False) -> list:
+def tries(domain, most: int, refused=lambda text: False, families=cases.FAMILIES[:4]) -> list:
     tried, seen = cases.Tried(), []
-    for case in itertools.islice(cases.cases([domain], cases.FAMILIES[:4], 0, tried), most):
+    for case in itertools.islice(cases.cases([domain], families, 0, tried), most):
         seen.append(case)
         if refused(str(case)):
             tried.unjudged.add(str(case))
@@ -376,6 +391,11 @@ def test_comparison_by_the_table_then_by_opinions():
     assert "element [1] is 1.5 and should be 1" in compared.compare({"r": want}, {"r": far}, opinions)
     exact = compared.Opinions({"f32"}, lambda: {"r": np.float64([1000, 1.4, 2])}, lambda: [])
     assert compared.compare({"r": want}, {"r": far}, exact) == ""
+    masked = np.float32([-np.inf, 1e30])  # what is to be infinite is no overflow
+    infinite = compared.Opinions({"f32"}, lambda: {"r": masked.astype(np.float64)}, list)
+    text = compared.compare({"r": masked}, {"r": np.float32([0, 1e30])}, infinite)
+    assert "element [0] is 0 and should be -inf" in text
+    assert compared.compare({"r": masked}, {"r": masked}, infinite) == ""
     moved = compared.Opinions({"f32"}, lambda: None, lambda: [{"r": far + np.float32([0, 0.4, 0])}])
     assert compared.compare({"r": want}, {"r": far}, moved) == ""
     assert "the shape (3,)" in compared.compare({"r": want[:2]}, {"r": want}, opinions)

@@ -1,0 +1,269 @@
+// The race check of global memory, of which the agents are the warps of all blocks.
+//
+// Copies from it are under way from where they are issued to where somebody has waited for them. Several warps may read
+// the same bytes in one instruction, as where a layout holds an element in several of them: that is one access of all
+// of them.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <triton_runner/base/text.h>
+
+#include "check/doubts.h"
+#include "check/state.h"
+
+namespace triton_runner::simt {
+
+using machine::Act;
+
+namespace {
+
+// Those that are set, as numbers.
+template <class F>
+void each_set(uint32_t bits, F f) {
+  for (; bits; bits &= bits - 1) f(static_cast<uint32_t>(std::countr_zero(bits)));
+}
+
+std::string ordinal(uint32_t n) {
+  const char* end = n % 100 / 10 == 1 ? "th"
+                    : n % 10 == 1     ? "st"
+                    : n % 10 == 2     ? "nd"
+                    : n % 10 == 3     ? "rd"
+                                      : "th";
+  return std::to_string(n) + end;
+}
+
+}  // namespace
+
+std::string Checks::byte_text(uint64_t address) const {
+  const exec::Allocation* a = launch_.memory->find(address, 1);
+  if (!a) return "address " + base::hex(address);
+  return "byte " + std::to_string(address - a->address) + " of " + a->label;
+}
+
+uint32_t Checks::reading() const {
+  return reading_ && global_records_[reading_].serial == serial_ ? reading_ : 0;
+}
+
+// An access by lane `lane`, or by `warps`, a bit each from its own warp on.
+uint32_t Checks::global_record(const Exec& x, State& s, Act act, const Operands& in, uint32_t lane,
+                               uint32_t warps) {
+  const uint32_t thread = x.first + lane;
+  const machine::Agent& warp = s.agent(*x.cta, thread);
+  const Record& last = global_records_.back();
+  const bool each_thread = act == Act::kWrite;  // which may collide with others of its warp
+  if (last.agent != warp.id || last.serial != serial_ || last.in != &in || last.act != act ||
+      last.warps != warps || (last.time != warp.time && last.time != kUnderWay) ||
+      (each_thread && last.thread != thread)) {
+    uint32_t times = last.times;
+    if (last.agent != warp.id || last.serial != serial_) times = s.come(in, warp);
+    global_records_.push_back({{warp.id, warp.time, act}, &in, thread, serial_, warps, s.cluster, times});
+  }
+  return static_cast<uint32_t>(global_records_.size() - 1);
+}
+
+std::pair<uint32_t, uint32_t> Checks::unordered_warps(State& s, const Record& me, const Record& other) const {
+  uint32_t mine = 0, others = 0;
+  each_set(me.warps, [&](uint32_t a) {
+    const machine::Agent& warp = s.by_id(me.agent + a);
+    each_set(other.warps, [&](uint32_t b) {
+      if (other.time != kUnderWay && warp.is_after({other.agent + b, other.time, other.act})) return;
+      mine |= 1u << a, others |= 1u << b;
+    });
+  });
+  return {mine, others};
+}
+
+// `before`: the contents before a store; null for a load, or an atomic, which counts as a change.
+bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine,
+                          uint64_t address, uint32_t bytes, const std::byte* before) {
+  const Record me = global_records_[mine];
+  const auto is_doubtful = [&](uint32_t number) {
+    if (number == 0) return false;
+    const Record& other = global_records_[number];
+    const auto [a, b] = unordered_warps(s, me, other);
+    return a != 0 && (a != me.warps || b != other.warps);
+  };
+  const auto uncovered = [&](uint32_t number) {
+    return number != 0 && unordered_warps(s, me, global_records_[number]).first != 0;
+  };
+  const auto unordered = [&](uint32_t number) { return uncovered(number) && !is_doubtful(number); };
+  uint32_t race_with = 0, collides_with = 0;
+  uint64_t where = 0;
+  global_.each(address, bytes, [&](machine::Cell& cell, uint64_t at, uint64_t size) {
+    if (race_with || collides_with) return;
+    where = std::max(at, address);
+    const uint64_t end = std::min(at + size, address + bytes), begin = where;
+    bool changes = me.act == Act::kAtomic;
+    if (before) {
+      const auto* now = reinterpret_cast<const std::byte*>(where);
+      const auto* differs = std::mismatch(now, now + (end - where), before + (where - address)).first;
+      changes = differs != now + (end - where);
+      if (changes) where = reinterpret_cast<uint64_t>(differs);
+    }
+    const Record& last = global_records_[cell.writer];
+    if (changes && source_of(in).stores && last.serial == serial_ && last.thread != me.thread) {
+      collides_with = cell.writer;
+      return;
+    }
+    if (me.act == Act::kRead)
+      for (const uint32_t writer : {cell.changer, cell.atomics[0], cell.atomics[1]})
+        if (is_doubtful(writer) && global_records_[writer].writes())
+          doubt(x, s, in, lane, mine, writer, begin, end - begin);
+    if (me.act == Act::kWrite && changes)
+      for (const uint32_t reader : cell.readers)
+        if (is_doubtful(reader)) doubt(x, s, in, lane, mine, reader, begin, end - begin);
+    race_with = cell.touch(
+        mine, me.act, changes, unordered, [&](uint32_t r) { return global_records_[r].act; }, uncovered);
+  });
+  if (collides_with) return collision(x, in, lane, global_records_[collides_with], byte_text(where));
+  if (!race_with) return true;
+  x.trap(global_race(x, s, in, lane, me, global_records_[race_with], byte_text(where)));
+  return false;
+}
+
+void Checks::doubt(const Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint32_t other,
+                   uint64_t at, uint64_t bytes) {
+  constexpr size_t kEnough = size_t{1} << 16;
+  const Record &me = global_records_[mine], &then = global_records_[other];
+  if (then.cluster != s.cluster) return;
+  const Record &reader = me.act == Act::kRead ? me : then, &writer = me.act == Act::kRead ? then : me;
+  std::vector<Doubt>* doubts = x.worker->launch->doubts;
+  if (!doubts) return;
+  auto known = std::find_if(doubts->begin(), doubts->end(),
+                            [&](const Doubt& d) { return d.reader == reader.in && d.writer == writer.in; });
+  if (known == doubts->end())
+    known = doubts->insert(known,
+                           {reader.in, writer.in, global_race(x, s, in, lane, me, then, byte_text(at)), {}});
+  if (known->reads.size() == kEnough) return;
+  const auto [a, b] = unordered_warps(s, me, then);
+  const uint32_t first = (reader.agent - s.first_id) % s.warps, warps = &reader == &me ? a : b;
+  DoubtfulRead read{reader.serial,
+                    at,
+                    static_cast<uint32_t>(bytes),
+                    warps << first,
+                    s.cluster,
+                    (reader.agent - s.first_id) / s.warps,
+                    &reader == &me ? writer.serial : 0,
+                    {}};
+  if (!read.written) std::memcpy(read.value.data(), reinterpret_cast<const void*>(at), bytes);
+  known->reads.push_back(read);
+}
+
+exec::Trap Checks::global_race(const Exec& x, State& s, const Operands& in, uint32_t lane, const Record& me,
+                               const Record& other, const std::string& what) const {
+  std::vector<std::string> notes;
+  std::string message = std::string(me.writes() ? "it writes " : "it reads ") + what + ", which ";
+  if (other.time == kUnderWay) {
+    message += "a copy that no thread has waited for may still read";
+    notes.push_back("the copy is " + place_text(*launch_.code, *other.in) + ", the " + ordinal(other.times) +
+                    " time that its warp came there; the store is the " + ordinal(me.times) +
+                    " time of its warp");
+  } else {
+    const bool near = other.cluster == s.cluster;
+    const auto first = static_cast<uint32_t>(std::countr_zero(unordered_warps(s, me, other).second));
+    if (!near)
+      message += "block " + std::to_string(other.cluster);
+    else  // the warps of a read have one record
+      message += other.writes() ? "thread " + std::to_string(other.thread)
+                                : "warp " + std::to_string(other.thread / 32 + first);
+    message += std::string(other.writes() ? " wrote" : " read") +
+               (near ? ": no barrier orders the two" : ": no atomics order the two blocks");
+    message += ", so that the result depends on which is first";
+    notes.push_back("the other access is " + place_text(*launch_.code, *other.in));
+  }
+  const auto ahead = static_cast<uint32_t>(std::countr_zero(unordered_warps(s, me, other).first));
+  if (ahead != 0)
+    lane = ((x.first + lane) / 32 + ahead) * 32 - x.first;  // of the first warp that nothing orders
+  return x.made_trap(in, exec::TrapKind::kRace, std::move(message), lane, 0, 0, std::move(notes));
+}
+
+bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
+                    bool write) {
+  if (!x.path) return true;
+  if (OtherOrder* other = x.worker->launch->other_order) {
+    give_back();
+    if (write) other->writes(serial_, address, bytes);
+    auto* at = reinterpret_cast<std::byte*>(address);
+    if (!write && source_of(in).access == Source::Access::kPlain)
+      other->reads(serial_, *x.cta, (x.first + lane) / 32, address, bytes, [&](const DoubtfulRead& r) {
+        std::byte* place = at + (r.address - address);
+        borrowed_.push_back({place, {place, place + r.bytes}});
+        std::memcpy(place, r.value.data(), r.bytes);
+      });
+    return true;
+  }
+  if (!(race_ || uninit_ || unwritten_.any())) return true;
+  const Source& source = source_of(in);
+  const Source::Access kind = source.access;
+  if (source.stores) flush(x);
+  if (launch_.stops(*x.cta->cluster)) return false;
+  State& s = of(x);
+  if (uninit_) {
+    if (reads_memory(in, write))
+      if (const auto first = unwritten_.first(address, bytes))
+        if (!reads_undefined(x, in, lane, "it reads " + byte_text(*first) + ", which was never written",
+                             reinterpret_cast<std::byte*>(address), bytes))
+          return false;
+  }
+  if (write) unwritten_.write(address, bytes);
+  if (!race_ || kind == Source::Access::kObject) return true;
+  if (write && kind == Source::Access::kPlain) {
+    const auto* at = reinterpret_cast<const std::byte*>(address);
+    written_.push_back({&in, lane, nullptr, address, bytes, {at, at + bytes}});
+    return true;
+  }
+  if (kind == Source::Access::kPlain) {
+    reads_.push_back({address, bytes, lane, 1});
+    return true;
+  }
+  // Later atomics at this address are ordered after what this warp did so far.
+  machine::Clock* released = kind == Source::Access::kAtomic ? &released_[address] : nullptr;
+  machine::Agent& warp = s.agent(*x.cta, x.first + lane);
+  if (released) warp.seen.see(*released);
+  // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
+  const bool atomic = released || source.reduces;
+  const Act act = atomic ? (write ? Act::kAtomic : Act::kAtomicRead) : write ? Act::kWrite : Act::kRead;
+  const uint32_t mine = global_record(x, s, act, in, lane, 1);
+  if (!touch_global(x, s, in, lane, mine, address, bytes, nullptr)) return false;
+  if (released) {
+    warp.publish(*released);
+    s.published = true;
+  } else if (!write) {
+    global_records_[mine].time = kUnderWay;
+    reading_ = mine;
+  }
+  return true;
+}
+
+// Those of an instruction, each place once.
+void Checks::flush_reads(Exec& x, const Operands& in) {
+  if (reads_.empty()) return;
+  std::vector<Read> reads;
+  reads.swap(reads_);
+  if (launch_.stops(*x.cta->cluster)) return;
+  State& s = of(x);
+  const bool rises = std::adjacent_find(reads.begin(), reads.end(), [](const Read& a, const Read& b) {
+                       return a.address >= b.address;
+                     }) == reads.end();
+  if (!rises) {
+    std::sort(reads.begin(), reads.end());
+    size_t n = 0;
+    for (const Read& r : reads) {
+      Read& last = reads[n ? n - 1 : 0];
+      if (n && last.address == r.address && last.bytes == r.bytes)
+        last.warps |= 1u << ((x.first + r.lane) / 32 - (x.first + last.lane) / 32);
+      else
+        reads[n++] = r;
+    }
+    reads.resize(n);
+  }
+  for (const Read& r : reads) {
+    const uint32_t mine = global_record(x, s, Act::kRead, in, r.lane, r.warps);
+    if (!touch_global(x, s, in, r.lane, mine, r.address, r.bytes, nullptr)) return;
+  }
+  reads.clear();
+  reads_.swap(reads);  // its memory, for the next instruction
+}
+
+}  // namespace triton_runner::simt

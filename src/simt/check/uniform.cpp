@@ -1,0 +1,67 @@
+// Uniform registers of a parted warp. A warp has one uniform datapath: where two groups of its threads write the same register,
+// what either reads afterwards depends on which of them ran last, and that is the hardware's choice (turns.h).
+//
+//   loop: UIADD3 UR4, UR4, -0x1     lanes 0 to 4 come here first, lanes 5 to 31 when those have left the loop
+//
+// While a warp has parted, each lane's own value is kept beside the register: the one that it would have if its path alone had
+// written it. A read of another value is reported, as a warning: the PTX has no such register, so the program is not at fault.
+#include "check/state.h"
+
+namespace triton_runner::simt {
+namespace {
+
+uint32_t value_at(const Exec& x, uint32_t place, uint32_t bytes, uint32_t lane) {
+  return bytes == 4 ? x.reg<uint32_t>(place)[lane] : static_cast<uint32_t>(x.reg<int8_t>(place)[lane] != 0);
+}
+
+const Part* part_of(const Exec& x, const Instr& in) {
+  return x.code().warp_turns && in.source ? in.source->part : nullptr;
+}
+
+}  // namespace
+
+void Checks::uniform_before(Exec& x, const Instr& in) {
+  const Part* part = part_of(x, in);
+  if (!part) return;
+  State& s = of(x);
+  if (!s.uniform.empty())
+    for (const auto& [place, bytes] : part->uniform_reads)
+      for (uint32_t i : x.lanes()) {
+        auto found = s.uniform.find({x.cta->rank, place, (x.first + i) / 32});
+        if (found == s.uniform.end() || found->second.own[i % 32] == value_at(x, place, bytes, i)) continue;
+        x.warn(in, exec::TrapKind::kRace, "assembler",
+               "it reads a uniform register that another group of the warp's threads has written: the "
+               "machine code leaves "
+               "open which group runs first",
+               i, 0, 0, {"the other access is " + place_text(x.code(), *found->second.writer)});
+        return;
+      }
+  if (!x.mask || !is_parted(*x.cta, *x.path)) return;
+  for (const auto& [place, bytes] : part->uniform_writes)
+    for (uint32_t w = 0; w < x.count; w += 32) {
+      if (warp_bits(x, w) == 0) continue;
+      auto [entry, is_new] = s.uniform.try_emplace({x.cta->rank, place, (x.first + w) / 32});
+      for (uint32_t i = 0; is_new && i < 32; ++i) entry->second.own[i] = value_at(x, place, bytes, w + i);
+    }
+}
+
+void Checks::uniform_after(const Exec& x, const Instr& in) {
+  const Part* part = part_of(x, in);
+  State& s = of(x);
+  if (!part || s.uniform.empty() || !x.path) return;
+  const bool parted = x.mask && is_parted(*x.cta, *x.path);
+  for (const auto& [place, bytes] : part->uniform_writes)
+    for (uint32_t w = 0; w < x.count; w += 32) {
+      auto found = s.uniform.find({x.cta->rank, place, (x.first + w) / 32});
+      if (found == s.uniform.end() || warp_bits(x, w) == 0) continue;
+      if (!parted) {
+        s.uniform.erase(found);
+        continue;
+      }
+      found->second.writer = &in;
+      for (uint32_t i = w; i < w + 32; ++i)
+        if (x.on(i)) found->second.own[i - w] = value_at(x, place, bytes, i);
+    }
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,485 @@
+"""Programs that write to a part of torch.empty: RIGHT ones never use the rest, and WRONG ones do. Each is a
+function without arguments (test_unwritten.py)."""
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+import triton_runner
+
+RIGHT, WRONG = {}, {}
+
+
+def right(function):
+    RIGHT[function.__name__] = function
+
+
+def wrong(function):
+    WRONG[function.__name__] = function
+
+
+@triton.jit
+def copy(x, y, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at, at < n), at < n)
+
+
+@triton.jit
+def rows(x, y, m, n, x_stride, y_stride, M: tl.constexpr, N: tl.constexpr):
+    i = tl.program_id(0) * M + tl.arange(0, M)[:, None]
+    j = tl.arange(0, N)[None, :]
+    inside = (i < m) & (j < n)
+    tl.store(y + i * y_stride + j, tl.load(x + i * x_stride + j, inside), inside)
+
+
+@triton.jit
+def persistent(x, y, n, step, B: tl.constexpr):
+    for block in range(tl.program_id(0), tl.cdiv(n, B), step):
+        at = block * B + tl.arange(0, B)
+        tl.store(y + at, 2 * tl.load(x + at, at < n), at < n)
+
+
+@triton.jit
+def put(x, slots, cache, n: tl.constexpr):
+    """Row i of x goes to the row slots[i] of the cache."""
+    slot = tl.load(slots + tl.program_id(0))
+    at = tl.arange(0, n)
+    tl.store(cache + slot * n + at, tl.load(x + tl.program_id(0) * n + at), slot >= 0)
+
+
+@triton.jit
+def take(cache, slots, y, n: tl.constexpr):
+    at = tl.arange(0, n)
+    tl.store(y + tl.program_id(0) * n + at, tl.load(cache + tl.load(slots + tl.program_id(0)) * n + at))
+
+
+@triton.jit
+def transposed(x, y, m, n, M: tl.constexpr, N: tl.constexpr):
+    i, j = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    inside = (i < m) & (j < n)
+    tl.store(y + i * m + j, tl.load(x + i * n + j, inside), inside & (j < m))  # should be y + j * m + i
+
+
+@triton.jit
+def split(x, parts, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(parts + tl.program_id(0), tl.sum(tl.load(x + at, at < n, 0.0), 0))
+
+
+@triton.jit
+def last_adds(x, parts, lock, y, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(parts + tl.program_id(0), tl.sum(tl.load(x + at, at < n, 0.0), 0))
+    if tl.atomic_add(lock, 1) == tl.num_programs(0) - 1:
+        total = 0.0
+        for part in range(tl.num_programs(0)):
+            total += tl.load(parts + part)
+        tl.store(y, total)
+
+
+@triton.jit
+def compact(x, y, count, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    keep = (tl.load(x + at, at < n, 0.0) > 0) & (at < n)
+    place = tl.cumsum(keep.to(tl.int32), 0) - 1
+    tl.store(y + place, tl.load(x + at, at < n, 0.0), keep)
+    tl.store(count, tl.sum(keep.to(tl.int32), 0))
+
+
+def copied(size, n, dtype=torch.float32):
+    """`size` elements of which a kernel wrote the first n."""
+    x, y = torch.ones(n).to(dtype), torch.empty(size, dtype=dtype)
+    copy[(triton.cdiv(n, 32),)](x, y, n, B=32)
+    return y
+
+
+# --- right
+
+
+@right
+def everything_is_written():
+    float(copied(100, 100).sum())
+
+
+@right
+def only_the_beginning_is_read():
+    y = copied(120, 100)
+    return float(y[:100].sum()), y[:100].tolist(), str(y[:100]), y[:100].numpy().sum()
+
+
+@right
+def torch_fills_the_tail():
+    y = copied(120, 100)
+    y[100:] = 0
+    float(y.sum())
+
+
+@right
+def numpy_fills_the_tail():
+    y = copied(120, 100)
+    y.numpy()[100:] = 0
+    float(y.sum())
+
+
+@right
+def another_kernel_fills_the_tail():
+    y = copied(120, 100)
+    copy[(1,)](torch.ones(20), y[100:], 20, B=32)
+    float(y.sum())
+
+
+@right
+def c_fills_the_tail():
+    import ctypes
+
+    y = copied(120, 100)
+    ctypes.memset(y.data_ptr() + 400, 0, 80)
+    float(y.sum())
+
+
+@right
+def dlpack_fills_the_tail():
+    y = copied(120, 100)
+    np.from_dlpack(y.detach())  # read-only there
+    torch.from_dlpack(y)[100:] = 1
+    float(y.sum())
+
+
+@right
+def where_leaves_the_tail_out():
+    y, inside = copied(120, 100), torch.arange(120) < 100
+    return float(torch.where(inside, y, 0).max()), float(y.masked_fill(~inside, 0).sum())
+
+
+@right
+def a_mask_multiplies_the_tail_by_zero():
+    y = copied(120, 100)
+    float((y * (torch.arange(120) < 100)).sum())
+
+
+@right
+def a_mask_is_filled_in_place():
+    y = copied(120, 100)
+    y.masked_fill_(torch.arange(120) >= 100, 0)
+    float(y.sum())
+
+
+@right
+def a_clone_is_sliced():
+    float(copied(120, 100).clone()[:100].max())
+
+
+@right
+def a_padded_batch_goes_through_layers():
+    y = copied(120, 100).view(12, 10)
+    y = torch.softmax(torch.relu(y @ torch.ones(10, 4)), -1)
+    float(torch.layer_norm(y, (4,))[:10].sum())
+
+
+@right
+def a_concatenation_is_sliced():
+    y = torch.cat([copied(120, 100), torch.zeros(5)])
+    return float(y[:100].sum()), float(y[120:].sum())
+
+
+@right
+def written_elements_are_gathered():
+    y, index = copied(120, 100), torch.tensor([3, 99, 50])
+    return (
+        float(y[index].sum()),
+        float(torch.gather(y, 0, index).sum()),
+        float(y.index_select(0, index).sum()),
+    )
+
+
+@right
+def ragged_rows():
+    lengths = [7, 30, 16]
+    y = torch.empty(3, 32)
+    for row, n in enumerate(lengths):
+        copy[(1,)](torch.ones(n), y[row], n, B=32)
+    return [float(y[row, :n].sum()) for row, n in enumerate(lengths)]
+
+
+@right
+def a_nested_mask_of_ragged_rows():
+    y = torch.empty(3, 32)
+    copy[(1,)](torch.ones(7), y[1], 7, B=32)
+    mask = torch.zeros(3, 32, dtype=torch.bool)
+    mask[1, :7] = True
+    return float(y[mask].sum()), y.masked_select(mask).tolist()
+
+
+@right
+def a_padded_row_length():
+    y = torch.empty(5, 16)[:, :10]
+    rows[(2,)](torch.ones(5, 10), y, 5, 10, 10, 16, M=4, N=16)
+    return float(y.sum()), str(y), float(y.contiguous().max())
+
+
+@right
+def a_kv_cache():
+    cache = torch.empty(2, 64, 8)
+    for step in range(3):
+        rows[(1,)](torch.ones(1, 8), cache[0, step], 1, 8, 8, 8, M=1, N=8)
+    float(cache[0, :3].sum())
+
+
+@right
+def a_paged_cache():
+    cache, slots = torch.empty(16, 8), torch.tensor([3, 9, -1, 12])
+    put[(4,)](torch.ones(4, 8), slots, cache, n=8)
+    y, read = torch.empty(2, 8), torch.tensor([9, 3])
+    take[(2,)](cache, read, y, n=8)
+    return float(y.sum()), float(cache[slots[slots >= 0]].sum())
+
+
+@right
+def a_scatter_into_zeros():
+    y = torch.zeros(16, 8)
+    put[(3,)](torch.ones(3, 8), torch.tensor([1, 5, 7]), y, n=8)
+    float(y.sum())
+
+
+@right
+def torch_scatters_and_a_kernel_does_the_rest():
+    y = torch.empty(100)
+    y.index_put_((torch.arange(50),), torch.ones(50))
+    copy[(2,)](torch.ones(50), y[50:], 50, B=32)
+    float(y.sum())
+
+
+@right
+def scatter_and_index_copy():
+    y = torch.empty(8)
+    y.scatter_(0, torch.arange(4), torch.ones(4))
+    y.index_copy_(0, torch.arange(4, 6), torch.ones(2))
+    copy[(1,)](torch.ones(2), y[6:], 2, B=2)
+    float(y.sum())
+
+
+@right
+def a_workspace_that_is_larger_than_needed():
+    parts = torch.empty(64)
+    split[(4,)](torch.ones(100), parts, 100, B=32)
+    float(parts[:4].sum())
+
+
+@right
+def split_k_with_a_lock():
+    parts, lock, y = torch.empty(64), torch.zeros(1, dtype=torch.int32), torch.empty(1)
+    last_adds[(4,)](torch.ones(100), parts, lock, y, 100, B=32)
+    float(y)
+
+
+@right
+def a_result_whose_length_the_kernel_says():
+    y, count = torch.empty(64), torch.empty(1, dtype=torch.int32)
+    compact[(1,)](torch.linspace(-1, 1, 50), y, count, 50, B=64)
+    return y[: int(count)].tolist()
+
+
+@right
+def torch_writes_to_its_out():
+    y = torch.empty(10)
+    torch.add(torch.ones(10), 1, out=y)
+    z = torch.empty(0)
+    torch.mul(y, 2, out=z)
+    copy[(1,)](z, y, 5, B=8)
+    float(y.sum() + z.sum())
+
+
+@right
+def parameters_are_initialised():
+    layer = torch.nn.Linear(8, 8)
+    copy[(2,)](torch.ones(64), layer.weight.detach(), 40, B=32)
+    float(layer(torch.ones(2, 8)).detach().sum())
+
+
+@right
+def a_copy_into_something_larger():
+    z = torch.zeros(200)
+    z[:120].copy_(copied(120, 100))
+    return float(z[:100].sum()), float(z[120:].sum())
+
+
+@right
+def arithmetic_in_place_before_a_slice():
+    y = copied(120, 100)
+    y.mul_(2).add_(1)
+    float(y[:100].sum())
+
+
+@right
+def another_storage_takes_its_place():
+    y = copied(120, 100)
+    y.set_(torch.ones(120))
+    float(y.sum())
+
+
+@right
+def resized_and_filled():
+    y = copied(100, 100)
+    y.resize_(120)
+    y[100:] = 0
+    float(y.sum())
+
+
+@right
+def a_program_that_does_nothing():
+    torch.empty(100), torch.empty_like(torch.ones(3)), torch.ones(3).new_empty(4)
+
+
+@right
+def nobody_launches_anything():
+    float(torch.empty(5).sum())  # no kernel had it
+
+
+copy_arrays = triton_runner.jit(copy.fn)  # Triton's own take no arrays
+
+
+@right
+def an_array_of_numpy():
+    y = np.empty(120, np.float32)
+    copy_arrays[(4,)](np.ones(100, np.float32), y, 100, B=32)
+    y[:100].sum()
+
+
+@right
+def an_operator_of_the_program():
+    y = copied(120, 100)
+    _fill_tail(y)
+    float(y.sum())
+
+
+@torch.library.custom_op("unwritten::fill_tail", mutates_args={"y"})
+def _fill_tail(y: torch.Tensor) -> None:
+    y[100:] = 0
+
+
+# --- wrong
+
+
+@wrong
+def a_persistent_step_that_is_one_too_long():
+    y = torch.empty(200)
+    persistent[(3,)](torch.ones(200), y, 200, 4, B=16)
+    print(float(y.sum()))
+
+
+@wrong
+def a_tail_that_is_missing():
+    y = torch.empty(100)
+    copy[(100 // 32,)](torch.ones(100), y, 100, B=32)
+    torch.testing.assert_close(y, torch.ones(100), atol=1e30, rtol=0)
+
+
+@wrong
+def a_grid_that_is_too_small():
+    y = torch.empty(8, 16)
+    rows[(1,)](torch.ones(8, 16), y, 8, 16, 16, 16, M=4, N=16)
+    torch.allclose(y, torch.ones(8, 16))
+
+
+@wrong
+def a_mask_that_is_too_small():
+    y = torch.empty(100)
+    copy[(4,)](torch.ones(100), y, 99, B=32)
+    (y - 1).abs().max().item()
+
+
+@wrong
+def a_transposed_result():
+    y = torch.empty(8, 5)
+    transposed[(1,)](torch.ones(5, 8), y, 5, 8, M=8, N=8)
+    y.tolist()
+
+
+@wrong
+def a_last_column():
+    y = torch.empty(4, 10)
+    rows[(1,)](torch.ones(4, 10), y, 4, 9, 10, 10, M=4, N=16)
+    str(y)
+
+
+@wrong
+def bytes_of_int8():
+    y = copied(100, 96, torch.int8)
+    int(y.to(torch.int32).sum())
+
+
+@wrong
+def halves_of_bf16():
+    y = copied(100, 96, torch.bfloat16)
+    float(y.float().mean())
+
+
+@wrong
+def a_view_with_an_offset():
+    y = torch.empty(130)[30:]
+    copy[(3,)](torch.ones(96), y, 96, B=32)
+    y.numpy()
+
+
+@wrong
+def only_the_written_part_was_filled():
+    y = copied(120, 100)
+    y[110:] = 0
+    float(y.sum())
+
+
+@wrong
+def a_copy_is_read():
+    z = torch.zeros(200)
+    z[:120] = copied(120, 100)
+    float(z.sum())
+
+
+@wrong
+def a_product_is_read():
+    (torch.ones(4, 12) @ copied(120, 100).view(12, 10)).tolist()
+
+
+@wrong
+def a_row_that_no_slot_names():
+    cache = torch.empty(4, 8)
+    put[(3,)](torch.ones(3, 8), torch.tensor([0, 1, 1]), cache, n=8)
+    float(cache[:3].sum())
+
+
+@wrong
+def an_old_constructor():
+    y = torch.Tensor(120)
+    copy[(4,)](torch.ones(100), y, 100, B=32)
+    float(y.sum())
+
+
+@wrong
+def what_resize_added():
+    y = torch.ones(50)
+    y.resize_(120)
+    copy[(4,)](torch.ones(100), y, 100, B=32)
+    float(y.sum())
+
+
+@wrong
+def an_array_that_shares_memory():
+    np.asarray(copied(120, 100)).sum()
+
+
+@wrong
+def nothing_is_written():
+    y = torch.empty(100)
+    copy[(4,)](torch.ones(100), y, 0, B=32)
+    float(y[0])
+
+
+@wrong
+def elements_are_counted():
+    copied(120, 100).nonzero()
+
+
+@wrong
+def a_comparison_decides():
+    if (copied(120, 100)[90:] > 0).all():
+        pass
