@@ -61,6 +61,8 @@ struct Checks::State {
   // A uniform register of a warp that has parted (block, place, warp): what each lane's own path has written to it.
   struct Uniform {
     std::array<uint32_t, 32> own{};
+    uint32_t writers = 0;  // a bit a lane
+    bool several = false;  // groups without a common thread wrote to it
     const Instr* writer = nullptr;
   };
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Uniform> uniform;

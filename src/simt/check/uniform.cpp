@@ -5,6 +5,7 @@
 //
 // While a warp has parted, each lane's own value is kept beside the register: the one that it would have if its path alone had
 // written it. A read of another value is reported, as a warning: the PTX has no such register, so the program is not at fault.
+// Once the groups have met again, what a single one of them wrote is no choice any more.
 #include "check/state.h"
 
 namespace triton_runner::simt {
@@ -29,6 +30,7 @@ void Checks::uniform_before(Exec& x, const Instr& in) {
       for (uint32_t i : x.lanes()) {
         auto found = s.uniform.find({x.cta->rank, place, (x.first + i) / 32});
         if (found == s.uniform.end() || found->second.own[i % 32] == value_at(x, place, bytes, i)) continue;
+        if (!found->second.several && !is_parted(*x.cta, *x.path)) continue;
         x.warn(in, exec::TrapKind::kRace, "assembler",
                "it reads a uniform register that another group of the warp's threads has written: the "
                "machine code leaves "
@@ -59,6 +61,8 @@ void Checks::uniform_after(const Exec& x, const Instr& in) {
         continue;
       }
       found->second.writer = &in;
+      found->second.several |= found->second.writers != 0 && (found->second.writers & warp_bits(x, w)) == 0;
+      found->second.writers |= warp_bits(x, w);
       for (uint32_t i = w; i < w + 32; ++i)
         if (x.on(i)) found->second.own[i - w] = value_at(x, place, bytes, i);
     }
