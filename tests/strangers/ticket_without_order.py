@@ -1,0 +1,29 @@
+"""The same reduction with a relaxed ticket: nothing makes the other programs' sums visible to the last one.
+
+$ verify FILE
+status  1
+says  race
+says  verdict: wrong
+$ run --device cpu --check race FILE
+status  1
+says  data race in tt.load
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def total(x, parts, ticket, out, n, BLOCK: tl.constexpr, PROGRAMS: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(parts + tl.program_id(0), tl.sum(tl.load(x + at, at < n, other=0)))
+    tl.debug_barrier()
+    if tl.atomic_add(ticket, 1, sem="relaxed") == PROGRAMS - 1:
+        tl.store(out, tl.sum(tl.load(parts + tl.arange(0, PROGRAMS))))
+
+
+x = torch.arange(1000, dtype=torch.int32)
+parts, ticket, out = (torch.zeros(n, dtype=torch.int32) for n in (8, 1, 1))
+total[(8,)](x, parts, ticket, out, 1000, BLOCK=128, PROGRAMS=8)
+assert out.item() == x.sum().item()
