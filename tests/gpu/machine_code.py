@@ -107,8 +107,9 @@ class Comparison:
         if theirs.trap:
             return {"state": "trap", "why": f"{self.against}: {text_of(theirs.trap)}"}
         before = launch.arguments.saved
-        written = sum(int((a != b).sum()) for a, b in zip(before, theirs.blocks, strict=True))
-        differ = sum(int((a != b).sum()) for a, b in zip(ours.blocks, theirs.blocks, strict=True))
+        written = sum(int((a != b).sum()) for a, b in zip(before, theirs.contents.blocks(), strict=True))
+        both = zip(ours.contents.blocks(), theirs.contents.blocks(), strict=True)
+        differ = sum(int((a != b).sum()) for a, b in both)
         row = {"state": "differ" if differ else "equal", "bytes": written, "differ": differ}
         return {**row, **self.explained(launch, ours, theirs)} if differ else row
 

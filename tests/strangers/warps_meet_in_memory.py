@@ -15,6 +15,7 @@ A tl.debug_barrier makes it right.
     says  another order of its warps gives another result
     never  atomics
     $ verify FILE barrier
+    status  0
     never  race
     never  wrong
 """

@@ -96,6 +96,14 @@ class Findings(list):
                 continue
             self[number] = self[number].warned(why, self.strict)
         self._reports.clear()
+        # With infinities, and with NaNs that memory brings, NaNs are reported too: once is enough.
+        nans = {(finding.file, finding.line) for finding in self if finding.check == "nan"}
+        self[:] = [
+            finding
+            for finding in self
+            if (finding.check not in ("inf", "nanload") or finding.kind != "not a number")
+            or (finding.file, finding.line) not in nans
+        ]
 
     # --- differences
 

@@ -117,6 +117,14 @@ class Checks {
   // Races for a warp's uniform registers, at machine code (uniform.cpp).
   void uniform_before(Exec& x, const Instr& in);
   void uniform_after(const Exec& x, const Instr& in);
+  void uniform_settle(const Exec& x);
+  struct UniformWrite {
+    uint32_t rank, place, bytes, warp, lanes;
+    const std::byte* regs;
+  };
+  std::vector<UniformWrite> uniform_written_;
+  const Part* uniform_part_ = nullptr;
+  const Path* uniform_path_ = nullptr;
   // The check of integer divisions by zero. The result may overwrite the divisor.
   void division_before(const Exec& x, const Instr& in);
   void division_after(Exec& x, const Instr& in);

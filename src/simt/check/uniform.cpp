@@ -6,6 +6,8 @@
 // While a warp has parted, each lane's own value is kept beside the register: the one that it would have if its path alone had
 // written it. A read of another value is reported, as a warning: the PTX has no such register, so the program is not at fault.
 // Once the groups have met again, what a single one of them wrote is no choice any more.
+#include <cstring>
+
 #include "check/state.h"
 
 namespace triton_runner::simt {
@@ -21,9 +23,29 @@ const Part* part_of(const Exec& x, const Instr& in) {
 
 }  // namespace
 
+// An instruction writes its registers by several of the engine's, so that their values are read when the next one comes.
+void Checks::uniform_settle(const Exec& x) {
+  State& s = of(x);
+  for (const UniformWrite& w : uniform_written_) {
+    auto found = s.uniform.find({w.rank, w.place, w.warp});
+    if (found == s.uniform.end()) continue;
+    const std::byte* at = w.regs + w.place + size_t{w.bytes} * 32 * w.warp;
+    for (uint32_t i = 0; i < 32; ++i) {
+      if (!(w.lanes >> i & 1)) continue;
+      uint32_t value = 0;
+      std::memcpy(&value, at + size_t{w.bytes} * i, w.bytes);
+      found->second.own[i] = w.bytes == 4 ? value : value != 0;
+    }
+  }
+  uniform_written_.clear();
+}
+
 void Checks::uniform_before(Exec& x, const Instr& in) {
   const Part* part = part_of(x, in);
   if (!part) return;
+  if (part != uniform_part_ || x.path != uniform_path_) uniform_settle(x);
+  uniform_part_ = part;
+  uniform_path_ = x.path;
   State& s = of(x);
   if (!s.uniform.empty())
     for (const auto& [place, bytes] : part->uniform_reads)
@@ -31,10 +53,10 @@ void Checks::uniform_before(Exec& x, const Instr& in) {
         auto found = s.uniform.find({x.cta->rank, place, (x.first + i) / 32});
         if (found == s.uniform.end() || found->second.own[i % 32] == value_at(x, place, bytes, i)) continue;
         if (!found->second.several && !is_parted(*x.cta, *x.path)) continue;
+        if (found->second.writers >> (i % 32) & 1 && !found->second.several) continue;
         x.warn(in, exec::TrapKind::kRace, "assembler",
                "it reads a uniform register that another group of the warp's threads has written: the "
-               "machine code leaves "
-               "open which group runs first",
+               "machine code leaves open which group runs first",
                i, 0, 0, {"the other access is " + place_text(x.code(), *found->second.writer)});
         return;
       }
@@ -54,17 +76,18 @@ void Checks::uniform_after(const Exec& x, const Instr& in) {
   const bool parted = x.mask && is_parted(*x.cta, *x.path);
   for (const auto& [place, bytes] : part->uniform_writes)
     for (uint32_t w = 0; w < x.count; w += 32) {
-      auto found = s.uniform.find({x.cta->rank, place, (x.first + w) / 32});
-      if (found == s.uniform.end() || warp_bits(x, w) == 0) continue;
+      const uint32_t on = warp_bits(x, w), warp = (x.first + w) / 32;
+      auto found = s.uniform.find({x.cta->rank, place, warp});
+      if (found == s.uniform.end() || on == 0) continue;
       if (!parted) {
         s.uniform.erase(found);
         continue;
       }
-      found->second.writer = &in;
-      found->second.several |= found->second.writers != 0 && (found->second.writers & warp_bits(x, w)) == 0;
-      found->second.writers |= warp_bits(x, w);
-      for (uint32_t i = w; i < w + 32; ++i)
-        if (x.on(i)) found->second.own[i - w] = value_at(x, place, bytes, i);
+      State::Uniform& u = found->second;
+      u.writer = &in;
+      u.several |= u.writers != 0 && (u.writers & on) == 0;
+      u.writers |= on;
+      uniform_written_.push_back({x.cta->rank, place, bytes, warp, on, x.regs});
     }
 }
 

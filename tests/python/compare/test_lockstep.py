@@ -215,6 +215,7 @@ def test_numpy_arguments_by_name_and_views_keep_their_storage():
 
 def test_the_same_run_without_a_recording_is_compared(monkeypatch):
     from triton_runner._artifact.relaunch import Relaunch
+    from triton_runner._memory.contents import Pages
 
     found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
     assert found.unobserved == [] and found.diverged is None
@@ -224,7 +225,10 @@ def test_the_same_run_without_a_recording_is_compared(monkeypatch):
         outcome = run(launch, level, how, **more)
         if how != "ttgir, not recorded":
             return outcome
-        outcome.arrays["c"][3, 4] += 100
+        number = outcome.contents.views["c"].block
+        block = outcome.contents.block(number)
+        outcome.contents.views["c"].of(block)[3, 4] += 100
+        outcome.contents.pages[number] = Pages([(0, block)])
         trap = "kernel 'matmul': out of bounds in tt.load at x.py:1:2, program (0, 0, 0): far off"
         return dataclasses.replace(outcome, trap=trap)
 

@@ -1,5 +1,6 @@
 """The order of a launch: shuffle= at every level, the bits of one thread, the trap that threads report."""
 
+import dataclasses
 import pathlib
 import threading
 
@@ -13,6 +14,7 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from triton_runner import KernelTrap  # noqa: E402
 from triton_runner._launch import launchers  # noqa: E402
+from triton_runner._memory.contents import Pages  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 LEVELS = ("ttir", "ttgir", "ptx")
@@ -198,7 +200,10 @@ def test_launches_whose_bytes_depend_on_the_order_are_told_from_wrong_ones(monke
         launch = machine_code.assembled_launch(call)
         ours, theirs = launch.run("cubin"), launch.run("cubin", order=12345)
         found.append(machine_code.Comparison("").explained(launch, ours, theirs))
-        theirs.blocks[0][0] ^= 1  # of the counter, which no order changes
+        flipped = theirs.contents.block(0)
+        flipped[0] ^= 1  # of the counter, which no order changes
+        theirs.contents.pages[0] = Pages([(0, flipped)])
+        theirs = dataclasses.replace(theirs)  # whose arrays nobody has asked for
         found.append(machine_code.Comparison("", orders=3).explained(launch, ours, theirs))
         return go()
 
