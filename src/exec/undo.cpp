@@ -73,7 +73,7 @@ void on_segv(int number, siginfo_t* info, void* context) {
   if (may_go_on) return;
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(number);
-  ::signal(number, SIG_DFL);  // it faults again, and that ends the process
+  ::signal(number, SIG_DFL);                // it faults again, and that ends the process
   if (info->si_code <= 0) ::raise(number);  // sent by a process: nothing faults again
 }
 

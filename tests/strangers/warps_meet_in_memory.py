@@ -9,7 +9,7 @@ A tl.debug_barrier makes it right.
     $ run --level ttgir --check race FILE barrier
     status  0
     never  race
-    $ verify --level ptx FILE
+    $ verify FILE
     status  1
     says  fault, race at
     says  another order of its warps gives another result
