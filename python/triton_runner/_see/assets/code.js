@@ -9,11 +9,11 @@ const TOKENS = Object.fromEntries(["python", "ir"].map((language) =>
   [language, new RegExp(`(${STRING[language].source})|(${COMMENT[language].source})|${REST.source}`, "g")]));
 const KINDS = [null, "string", "comment", "name", "number", "type", "word", "op"];
 
-// language: "python" or "ir".
+// language: "python", or a level.
 function coloured(text, language) {
   const out = document.createDocumentFragment();
   let at = 0;
-  for (const match of text.matchAll(TOKENS[language])) {
+  for (const match of text.matchAll(TOKENS[language === "python" ? "python" : "ir"])) {
     const kind = KINDS[match.findIndex((group, i) => i > 0 && group !== undefined)];
     if (match.index > at) out.append(text.slice(at, match.index));
     out.append(element("span", { class: `t-${kind}` }, match[0]));
@@ -87,10 +87,13 @@ class CodeList {
     if (hue != null) mark.style.background = `hsl(${hue} 62% 58%)`;
     const number = element("span", { class: "number" }, String(labelOf ? labelOf(line) : line));
     const heat = heatOf?.(line);
-    if (heat) number.style.background = `hsl(${Math.round(48 - 48 * heat)} 90% 55% / ${(0.12 + 0.6 * heat).toFixed(2)})`;
+    if (heat) {
+      number.classList.add("heat");
+      number.style.setProperty("--heat", heat);
+    }
     row.append(number, mark);
     if (costOf) row.append(element("span", { class: "cost" }, costOf(line)));
-    row.append(element("span", { class: "text" }, coloured(text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text, this.options.language || "ir")));
+    row.append(element("span", { class: "text" }, coloured(text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text, this.options.language)));
     row.style.top = `${at * ROW}px`;
     this.dress(row, line);
     return row;
