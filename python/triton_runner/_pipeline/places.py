@@ -2,9 +2,10 @@
 
     cp a.py b.py; triton-runner run a.py; triton-runner run b.py
 
-Triton's key holds the text of a kernel and the line it begins at, and no path: the second program would get the
-first one's code, whose faults and breakpoints name a.py. A kernel for the CPU has its files in its key, so that
-each copy is compiled once. The kernel's own `cache_key`, and every key of a GPU, stay as Triton makes them.
+Triton's key holds the text of a kernel and the line it begins at, and no path: the second program would get
+the first one's code, whose faults and breakpoints name a.py. A kernel for the CPU has its files in its key,
+so that each copy is compiled once. The kernel's own `cache_key`, and every key of a GPU, stay as Triton makes
+them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _active = threading.local()
 
 
 class _Key:
-    """JITFunction.cache_key, which also notes which functions this one calls: Triton asks for their keys while
-    it makes this one's."""
+    """JITFunction.cache_key, which also notes which functions this one calls: Triton asks for their keys
+    while it makes this one's."""
 
     def __init__(self, own: property):
         self.own = own
@@ -50,8 +51,8 @@ def install() -> None:
 
 
 def digest(source) -> str:
-    """A hash of the file and the first line of every function that a source of Triton's compile() consists of;
-    "" for a source that is no function."""
+    """A hash of the file and the first line of every function that a source of Triton's compile() consists
+    of; "" for a source that is no function."""
     if not hasattr(source, "fn"):
         return ""
     constants = (getattr(source, "constants", None) or {}).values()
