@@ -233,8 +233,8 @@ def conditions(trial: Trial) -> tuple[dict, ...]:
 
 def is_fault(trial: Trial) -> bool:
     """Whether what a condition shows is a fault of the compiler: not copies of one value that differ by
-    rounding (contraction makes them differ, triton#7264), nor a fence that it leaves out, which change nothing
-    at any timing."""
+    rounding (contraction makes them differ, triton#7264), nor a fence that it leaves out, which change
+    nothing at any timing."""
     return trial.verdict == "wrong" and trial.race not in ("copies", "fence")
 
 
