@@ -1,4 +1,4 @@
-"""A comparison as a table: plain lines in a pipe, by rich on a terminal. A row is a Measured (comparison.py)."""
+"""A comparison as a table: plain lines in a pipe, by rich on a terminal. Rows are of comparison.Measured."""
 
 from __future__ import annotations
 
