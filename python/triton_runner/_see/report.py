@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from triton_runner._see.material import gather_all
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = (
-    "data", "code", "diff", "levels", "passes", "launches", "pictures", "values", "ledger", "tables",
-    "profile", "place", "print", "main",
+    "data", "grammar", "code", "diff", "levels", "passes", "launches", "pictures", "values", "ledger",
+    "tables", "profile", "place", "print", "main",
 )  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def page(materials, dumps=(), findings=(), launches=(), tunings=()) -> tuple[str
         raise fail(f"'{names[0]}' has no level that could be shown", *kernels[0].map.notes)
     about = {
         "labels": _labels(materials), "found": [_found(kernel) for kernel in kernels], "launches": launches,
-        "tunings": tunings,
+        "tunings": tunings, "grammars": _grammars(),
     }  # fmt: skip
     return _rendered(kernels, about), kernels
 
@@ -106,6 +107,15 @@ def _labels_of_one_name(materials) -> list[str]:
 def _assets() -> tuple[str, str]:
     scripts = "\n".join((_ASSETS / f"{name}.js").read_text() for name in _SCRIPTS)
     return (_ASSETS / "page.css").read_text(), f'"use strict";\n{scripts}'
+
+
+@functools.cache
+def _grammars() -> dict:
+    """{language: its TextMate grammar}: those of editors, and those of languages that editors know."""
+    paths = [
+        path for name in ("grammars", "page_grammars") for path in (_ASSETS / name).glob("*.tmLanguage.json")
+    ]
+    return {path.name.partition(".")[0]: json.loads(path.read_text()) for path in sorted(paths)}
 
 
 def _rendered(kernels: list[KernelData], about: dict) -> str:

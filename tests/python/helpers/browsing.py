@@ -1,9 +1,14 @@
-"""The page in a browser, headless. It needs playwright and Debian's chromium, which root may install."""
+"""The page in a browser, headless. It needs playwright and Debian's chromium, which root may install.
+
+browser = browsing.browser  # a test module that has this line can ask for `browser`
+"""
 
 import functools
 import os
 import shutil
 import subprocess
+
+import pytest
 
 
 @functools.cache
@@ -16,6 +21,18 @@ def chromium() -> str | None:
         subprocess.run(command, capture_output=True, timeout=600)
         found = shutil.which("chromium")
     return found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="the page is not opened: no playwright")
+    path = chromium()
+    if not path:
+        pytest.skip("the page is not opened: no chromium")
+    with sync_api.sync_playwright() as tool:
+        opened = tool.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
 
 
 class Opened:

@@ -6,12 +6,15 @@ import json
 import re
 import types
 
+import browsing
 import pages
 import pytest
+import textmate
 import warm
 from browsing import Opened
 from triton_runner._see import profiles
 
+browser = browsing.browser
 PROGRAM = """
 import sys, torch, triton, triton.language as tl
 
@@ -368,3 +371,25 @@ def test_findings_of_another_kernel_are_not_shown_as_this_ones(folder):
     (own,) = (launch for launch in launches if launch["kernel"] == "ratio")
     assert shown["profile"]["counters"]["instructions"] == own["counters"]["instructions"]
     assert [note for note in shown["notes"] if "findings and values of double are not shown" in note]
+
+
+def test_colours_are_those_of_the_grammars(shown):
+    """The page finds the parts of lines that the tests of the grammars find (helpers/textmate.py)."""
+    page = shown("one.html").page
+    texts = page.evaluate("Object.fromEntries(page.kernel.levels.map((level) => [level.name, level.text]))")
+    texts["python"] = PROGRAM + 'text = """of\nlines""" + 1\n'
+    texts["ptx"] += "/* a comment\n add.s32 */ add.s32 %r1, %r2, %r3;\n"
+    for language, text in texts.items():
+        grammar, lines = textmate.Grammar(language), text.split("\n")
+        expected = [[list(part) for part in grammar.scopes(line)] for line in lines]
+        found = page.evaluate(
+            """([language, lines]) => {
+              const grammar = grammars[language], opened = grammar.opened(lines);
+              return lines.map((line, i) => grammar.parts(line, opened[i]).parts);
+            }""",
+            [language, lines],
+        )
+        assert found == expected, language
+    row = page.locator("[data-level=ptx] .row", has_text="div.full").first
+    assert "div" in row.locator(".t-op").all_inner_texts()
+    assert row.locator(".t-name").first.inner_text().startswith("%")

@@ -4,6 +4,7 @@ class Page {
   // data: labels of the kernels, launches, tunings. A kernel is unpacked when it is first opened.
   constructor(data) {
     this.data = data;
+    for (const [language, grammar] of Object.entries(data.grammars)) grammars[language] = new Grammar(grammar);
     this.kernels = data.labels.map(() => null);
     this.detail = document.getElementById("detail");
     this.main = document.getElementById("main");

@@ -7,7 +7,7 @@ class Passes {
     this.at = 0;
     this.texts = null; // of each pass its lines, unpacked when the panel is first opened
     this.lit = new Set();
-    this.view = new DiffView("What the pass changed", { isLit: (entry) => this.isLit(entry) });
+    this.view = new DiffView("What the pass changed", { language: "ttgir", isLit: (entry) => this.isLit(entry) });
     this.slider = element("input", {
       type: "range", min: 0, max: kernel.passes.length - 1, value: 0, "aria-label": "Pass",
       oninput: (event) => this.show(Number(event.target.value)),

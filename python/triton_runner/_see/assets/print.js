@@ -2,8 +2,11 @@
 // what the part that is shown holds, if it is not the levels or the passes.
 
 function printed(kernel) {
-  const code = (title, lines, language) => element("section", { class: "printed" }, element("h2", {}, title),
-    element("pre", {}, ...lines.map((line, i) => element("div", {}, element("span", { class: "number" }, String(i + 1)), coloured(line, language)))));
+  const code = (title, lines, language) => {
+    const opened = grammars[language]?.opened(lines);
+    return element("section", { class: "printed" }, element("h2", {}, title), element("pre", {}, ...lines.map((line, i) =>
+      element("div", {}, element("span", { class: "number" }, String(i + 1)), coloured(line, language, opened?.[i])))));
+  };
   return element("div", { id: "printed" },
     ...kernel.files.filter((file) => file.text != null).map((file) => code(file.path, file.text.split("\n"), "python")),
     ...kernel.levels.map((level) => code(`${TITLES[level.name]} of ${kernel.name}`, level.lines, level.name)));

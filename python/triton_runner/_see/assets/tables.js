@@ -129,6 +129,7 @@ class Compare {
   start() {
     const [a, b] = this.kernels.map((kernel) => kernel.levelNamed.get(this.pick.value));
     if (!a || !b) return;
+    this.view.list.options.language = a.name;
     const clean = (level) => level.lines.filter((line, i) => level.rowAt.has(i + 1) || !NOISE[level.name].test(line)).map(tidy);
     const count = tally(this.view.show(clean(a), clean(b)));
     this.counts.textContent = `+${count.added.toLocaleString("en")} −${count.removed.toLocaleString("en")}`;
