@@ -8,10 +8,10 @@ import platform
 import re
 
 from triton_runner import _settings
-from triton_runner._base import environment
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.paths import check_output
 from triton_runner._cli import cache
+from triton_runner._settings import environment
 
 
 def _version(*names: str) -> str:
