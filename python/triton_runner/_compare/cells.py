@@ -18,7 +18,7 @@ from triton_runner._compare import arguments, expression, kernels, store
 from triton_runner._compiler import abilities
 from triton_runner._compiler import compile as compiler
 
-_FORMAT = 2  # of what a stored result holds: a new number makes all stored ones unknown
+_FORMAT = 3  # of what a stored result holds: a new number makes all stored ones unknown
 _LARGEST = 4096  # cells of a comparison
 
 
