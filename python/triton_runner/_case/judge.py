@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
-from triton_runner._base.errors import MISSING_FENCE, DiagnosticError
+from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR, levels_of
 from triton_runner._case import atomics, copies, reach, rounding, severity
 from triton_runner._case.noise import Noise
@@ -223,7 +223,7 @@ class Judging:
             return  # what copies.findings() reports
         if check == "overflow" and level == "ptx" and self._is_exact_above():
             return  # the program does not overflow: LLVM computes its addresses in another way
-        is_compilers = level == "ptx" and MISSING_FENCE in run.trap.message and "ttgir" in self.plain
+        is_compilers = level == "ptx" and run.trap.race == "fence" and "ttgir" in self.plain
         self.findings.trap(check, run, _COMPILERS_FENCE if is_compilers else why)
 
     def _is_exact_above(self) -> bool:

@@ -10,9 +10,9 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
-from triton_runner._cli.ci_options import check_ci, ci_options, of_comparison, write_ci
-from triton_runner._cli.programs import constants
-from triton_runner._settings.options import json_option, print_json, verbs
+from triton_runner._programs.ci import check_ci, ci_options, of_comparison, write_ci
+from triton_runner._programs.options import json_option, print_json, verbs
+from triton_runner._programs.programs import constants
 
 
 @verbs.command("compare")
@@ -67,8 +67,9 @@ def compare_command(
     compiler fails and no cell is compiled.
     """
     from triton_runner._artifact.shell_arguments import parse_argument
+    from triton_runner._base import expression
     from triton_runner._case.case import is_case, open_case
-    from triton_runner._compare import comparison, expression, measure, table
+    from triton_runner._compare import comparison, measure, table
     from triton_runner._profile import timing
     from triton_runner._profile.chips import chip_named
 

@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 
 from triton_runner import _core
-from triton_runner._base import environment
+from triton_runner._base import environment, expression
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ON_CPU, levels_of
-from triton_runner._compare import arguments, expression, kernels, store
+from triton_runner._compare import arguments, kernels, store
 from triton_runner._compiler import abilities
 from triton_runner._compiler import compile as compiler
 

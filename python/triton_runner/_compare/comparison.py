@@ -11,10 +11,11 @@ import os
 import numpy
 
 from triton_runner import _settings
+from triton_runner._base import expression
 from triton_runner._base.errors import fail
 from triton_runner._base.typed import as_json, of_json
 from triton_runner._compare import cells as making
-from triton_runner._compare import expression, measure, run, table
+from triton_runner._compare import measure, run, table
 from triton_runner._compare.cells import Cell, Subject
 from triton_runner._compare.store import Store
 from triton_runner._compiler import versions

@@ -539,7 +539,7 @@ class Session(Back, Focus):
 
     def _event(self, place: int, why: str, hits: list) -> Stopped:
         debugger, at = self._debugger, self._places.all[place]
-        reason, trap = why, None
+        reason, trap, kind = why, None, None
         depth = self._depth
         if why not in ("step", "moment"):
             depth = self.breakpoints.depth(hits, self._places, place)
@@ -548,7 +548,7 @@ class Session(Back, Focus):
         if why == "moment" and self._stop_at_launch:
             reason, self._stop_at_launch = "entry", False
         elif why == "moment" and self._trap and moment == self._trap[0]:
-            reason, trap = "trap", str(self._trap[1])
+            reason, trap, kind = "trap", str(self._trap[1]), self._trap[1].kind
         elif hits:
             reason = "breakpoint" if max(hits) > 0 else "step"
         if self.breakpoints.stopped(hits):
@@ -557,7 +557,7 @@ class Session(Back, Focus):
             reason, self.launches[-1], self._places.level, len(self.launches) - 1, [*debugger.program],
             debugger.task, [*debugger.iterations], at.name, self._places.text(place), at.at, frames,
             moment, place, [number for number in hits if number > 0], [*(debugger.threads or ())], trap,
-            hidden, self._places.pipelined(place, [*debugger.iterations]),
+            kind, hidden, self._places.pipelined(place, [*debugger.iterations]),
         )  # fmt: skip
 
     def _shown(self, place: int, depth: int) -> tuple[list[Frame], int]:

@@ -19,7 +19,8 @@ import warm
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._compare import cells, expression, store, table  # noqa: E402
+from triton_runner._base import expression  # noqa: E402
+from triton_runner._compare import cells, store, table  # noqa: E402
 from triton_runner._compiler.constants import constant  # noqa: E402
 
 KERNEL = """

@@ -11,7 +11,7 @@ from triton_runner import __version__
 from triton_runner._base import ci_files
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.paths import check_output, write_file
-from triton_runner._settings.options import with_options
+from triton_runner._programs.options import with_options
 
 _OPTIONS = (
     click.option("--junit", metavar="FILE", help="Write the result as JUnit XML."),
