@@ -19,7 +19,7 @@ from triton_runner._compiler import abilities
 from triton_runner._compiler import compile as compiler
 from triton_runner._settings import environment
 
-_FORMAT = 2  # of what a stored result holds: a new number makes all stored ones unknown
+_FORMAT = 3  # of what a stored result holds: a new number makes all stored ones unknown
 _LARGEST = 4096  # cells of a comparison
 
 
