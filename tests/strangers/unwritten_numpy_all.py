@@ -8,7 +8,8 @@ tolerance that what happens to be in the memory keeps.
     says  verdict: wrong
     $ run --device cpu --check uninit FILE
     status  1
-    says  y: 8 of 200 elements were never written, the first is 192; they are read by NumPy's logical_and.reduce at
+    says  y: 8 of 200 elements were never written, the first is 192;
+    says  they are read by NumPy's logical_and.reduce at
     $ run --device cpu FILE
     status  0
 """
