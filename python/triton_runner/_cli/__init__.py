@@ -40,8 +40,7 @@ from triton_runner._cli import (  # noqa: F401 (the modules of verbs register th
     tune_command,
     verify_command,
 )
-from triton_runner._settings import messages
-from triton_runner._settings.options import (
+from triton_runner._programs.options import (
     ProgramOrFile,
     check_program,
     check_settings,
@@ -54,6 +53,7 @@ from triton_runner._settings.options import (
     verbs,
     with_options,
 )
+from triton_runner._settings import messages
 from triton_runner.bench import command as bench_command  # noqa: F401 (as those)
 
 _LOOK = "triton_runner.look"  # of a command's context: the note on how to look at a trap

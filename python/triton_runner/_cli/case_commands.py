@@ -11,8 +11,8 @@ import click
 
 from triton_runner._base import commands
 from triton_runner._base.errors import fail
-from triton_runner._cli.programs import program_arguments
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside, verbs
+from triton_runner._programs.options import ProgramOrFile, json_option, print_json, prints_aside, verbs
+from triton_runner._programs.programs import program_arguments
 
 
 @verbs.command("bundle", cls=ProgramOrFile)

@@ -10,8 +10,8 @@ import click
 from triton_runner import _settings
 from triton_runner._base import commands as shell_commands
 from triton_runner._base.levels import LEVELS
-from triton_runner._cli.programs import launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, prints_aside, verbs
+from triton_runner._programs.options import ProgramOrFile, prints_aside, verbs
+from triton_runner._programs.programs import launch_options, program_arguments
 
 _LEVELS = ("ttir", "ttgir", "ptx", "cubin")
 _SAME = ("device", "level", "target", "check", "threads")  # settings that the debugger has or can do without

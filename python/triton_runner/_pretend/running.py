@@ -38,9 +38,9 @@ atexit.register(_held.close)  # while torch is whole
 class Ended:
     """How a program ended. how: "returned" from its last line, "exited" by sys.exit(), "raised" an exception,
     "refused" (the front end does not take a kernel), "uncompiled" (the compiler fails on one), or
-    "interrupted" by Ctrl-C; of a process that another one watches (_cli/watched.py) also "left" by os._exit()
-    or for another program, or "killed" by a signal. error, message: of an exception; file, line: where the
-    program raised it or called sys.exit(), or the line of the kernel."""
+    "interrupted" by Ctrl-C; of a process that another one watches (_programs/watched.py) also "left" by
+    os._exit() or for another program, or "killed" by a signal. error, message: of an exception; file, line:
+    where the program raised it or called sys.exit(), or the line of the kernel."""
 
     status: int
     how: str = "returned"

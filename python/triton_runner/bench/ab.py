@@ -14,8 +14,8 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import LEVELS
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
+from triton_runner._programs.options import pairs
 from triton_runner._settings import devices
-from triton_runner._settings.options import pairs
 from triton_runner._worker import job
 from triton_runner.bench import native
 from triton_runner.bench.peers import Peer
