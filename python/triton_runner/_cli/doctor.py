@@ -9,10 +9,11 @@ import platform
 import re
 
 from triton_runner import _settings
-from triton_runner._base import commands, environment
+from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.paths import check_output, get_file_dir
 from triton_runner._cli import cache
+from triton_runner._settings import environment
 
 
 def _version(*names: str) -> str:

@@ -109,12 +109,12 @@ def lines(comparison, shown=()) -> list[str]:
     return [*out, *below(comparison)]
 
 
-def below(comparison: Comparison) -> list[str]:
+def below(comparison) -> list[str]:
     """What stands below the table: each note once, and all that compilers said which failed."""
     return [*notes_of(comparison), *failures_of(comparison)]
 
 
-def failures_of(comparison: Comparison) -> list[str]:
+def failures_of(comparison) -> list[str]:
     """For each failure of a release what its compiler said, and which cells have it."""
     rows: dict[tuple, list] = {}
     for row in comparison:
