@@ -195,8 +195,7 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     words = [*(name for name, said in options.items() if said), program, *arguments]
     look = debug_command.look(words, settings, quick, ghost, only, release)
     if program.endswith(".trcase"):
-        click.get_current_context().meta[_LOOK] = look
-        return case_commands.run_case(program, release, settings["level"])
+        return case_commands.run_case(program, release, settings["level"], look)
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)

@@ -11,7 +11,7 @@ import os
 import numpy
 
 from triton_runner import _settings
-from triton_runner._base import expression
+from triton_runner._base import commands, expression
 from triton_runner._base.errors import fail
 from triton_runner._base.typed import as_json, of_json
 from triton_runner._compare import cells as making
@@ -305,7 +305,8 @@ def _earlier(path: str) -> dict:
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise fail(f"{path} is not the JSON of triton-runner compare --json: {error!r}") from None
+        made_by = commands.shell("compare", "KERNEL", "--json")
+        raise fail(f"{path} is not what `{made_by}` prints: {error!r}") from None
     return {_place(row): row for row in rows}
 
 

@@ -21,6 +21,7 @@ import threading
 import time
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._compiler import versions
 from triton_runner._pipeline.failures import SOURCE, Failure
@@ -95,7 +96,7 @@ class Worker:
             raise fail(
                 f"Triton {self.version} does not start: {error['type']}: {error['message']}",
                 f"interpreter: {self.python}; folder: {self.folder or 'its own'}",
-                f"to fetch it anew: triton-runner versions remove {self.version}",
+                f"to fetch it anew: {commands.shell('versions', 'remove', self.version)}",
             )
 
     def _receive(self, timeout: float | None) -> dict:
