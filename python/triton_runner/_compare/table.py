@@ -71,8 +71,8 @@ def cells_of(comparison, shown=()) -> tuple[list[str], list]:
     for row in comparison:
         texts = [row.release, row.target, *([config_text(row.config)] if has_config else [])]
         worse = [False] * len(texts)
-        if why := row.gap or row.error:
-            rows.append((texts, worse, f"{'no' if row.gap else 'failed'}: {_first(why)}"))
+        if why := row.gap or row.crash or row.refused or row.error:
+            rows.append((texts, worse, f"{'no' if row.gap else 'failed'}: {_first(str(why))}"))
             continue
         for _, name in figures:
             texts.append(_text(row, name) if name else result_text(row))
@@ -106,7 +106,29 @@ def lines(comparison, shown=()) -> list[str]:
     for texts, note in marked:
         line = " ".join(text.ljust(w) for text, w in zip(texts, widths, strict=False))
         out.append(f"{line} {note}".rstrip() if note else line.rstrip())
-    return [*out, *notes_of(comparison)]
+    return [*out, *below(comparison)]
+
+
+def below(comparison) -> list[str]:
+    """What stands below the table: each note once, and all that compilers said which failed."""
+    return [*notes_of(comparison), *failures_of(comparison)]
+
+
+def failures_of(comparison) -> list[str]:
+    """For each failure of a release what its compiler said, and which cells have it."""
+    rows: dict[tuple, list] = {}
+    for row in comparison:
+        if one := row.crash or row.refused:
+            rows.setdefault((row.release, str(one)), []).append(row)
+    lines = []
+    for same in rows.values():
+        first, more = same[0], f" and {len(same) - 1} more" if len(same) > 1 else ""
+        one = first.crash or first.refused
+        what = first.crash.headline if first.crash else f"the front end refuses the kernel: {one}"
+        lines += ["", f"Triton {first.name}{more}: {what}", *one.lines()]
+    if not comparison.is_judged:
+        lines += ["", "cannot be judged: no cell is compiled"]
+    return lines
 
 
 def notes_of(comparison) -> list[str]:
@@ -132,4 +154,4 @@ def show(comparison, shown=()) -> None:
             *styled, *([Text(note, style="dim" if note.startswith("no") else "red")] if note else [])
         )
     Console().print(table)
-    print("\n".join(notes_of(comparison)))
+    print("\n".join(below(comparison)))

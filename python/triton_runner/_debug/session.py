@@ -59,13 +59,12 @@ class Session(Back, Focus):
     """
 
     def __init__(
-        self, target, level: str = "ttir", kernel: str = "", program=None, check: str = "",
+        self, target, level: str = "", kernel: str = "", program=None, check: str = "",
         start=stage.on_a_thread,
     ):  # fmt: skip
-        """start(run): runs the program somewhere, and returns what has is_alive() and join() of a thread."""
-        if level not in targets.LEVELS:
-            raise fail(f"level {level!r} cannot be debugged", f"levels: {', '.join(targets.LEVELS)}")
-        self.target, self.level, self.kernel = target, level, kernel
+        """level: "" for the target's own. start(run): runs the program somewhere, and returns what has
+        is_alive() and join() of a thread."""
+        self.target, self.level, self.kernel = target, target.level(level), kernel
         self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         self.breakpoints = Breakpoints()
         self.stopped: Stopped | Exited | None = None
@@ -578,7 +577,7 @@ _LAST = ("tt.return", "ret", "exit", "EXIT")
 
 
 def debug(
-    target, *arguments, level: str = "ttir", kernel: str = "", program=None, check: str = "", grid=None,
+    target, *arguments, level: str = "", kernel: str = "", program=None, check: str = "", grid=None,
     pretend_cuda: bool = False,
 ) -> Session:  # fmt: skip
     """Debugs the launches of a program, on the CPU: a Session, which has not started yet.
@@ -586,7 +585,7 @@ def debug(
     - `target`: a function that launches, or the path of a Python program, of a case (*.trcase), or of a
       kernel (x.ttir, x.ptx, ...) with `grid` and its `arguments` in the form of `triton-runner exec`.
     - `level`: what is executed and shown: "ttir" (with the lines and variables of Python), "ttgir", "ptx",
-      "cubin".
+      "cubin". If it is left out: the level of a kernel's file, and else the first that there is.
     - `kernel`: launches of this kernel only. `program`: stops in this program only.
     - `check`: as for using(); what a check reports is a stop, too.
     """

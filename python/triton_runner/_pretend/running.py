@@ -16,6 +16,7 @@ import sys
 import traceback
 
 from triton_runner import _pretend, _settings
+from triton_runner._base import commands
 from triton_runner._base.errors import (
     DiagnosticError,
     KernelTrap,
@@ -215,7 +216,7 @@ def _tell_of_others() -> None:
         what = (
             f"triton-runner: the program starts another Python ({by}:{frame.f_lineno}), which runs without us"
         )
-        why = "its kernels run elsewhere, unchecked; put `triton-runner run` before its script"
+        why = f"its kernels run elsewhere, unchecked; put `{commands.shell('run')}` before its script"
         print(f"{what}: {why}", file=sys.stderr)
 
     sys.addaudithook(hook)
