@@ -115,7 +115,7 @@ def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
         (("verify", "--shapes", "--assembled", "p.py:f"), "--assembled means nothing with --shapes"),
         (("bench", "matmul", "--size", "foo"), "--size foo: expected numbers"),
         (("bench", "matmul", "--rounds", "0"), "0 is not in the range"),
-        (("bench", "matmul", "--plot", "x.foo"), "its name says no kind of picture"),
+        (("bench", "matmul", "--plot", "x.foo"), "says no kind of picture"),
         (
             ("passes", "--time", "--llvm", "--until", "cse", "k.ttir"),
             "keeps no IR: leave out --until, --llvm",
