@@ -53,7 +53,7 @@ def anchors(page: pathlib.Path) -> set[str]:
 
 @pytest.mark.parametrize("page", WRAPPED, ids=name)
 def test_lines_are_short(page):
-    """Of prose: what a command prints, and a row of a table, is one line however long."""
+    """Lines of prose are short; what a command prints, and a row of a table, is one line however long."""
     text = FENCE.sub("", page.read_text())
     long = [line for line in text.splitlines() if len(line) > WIDEST and not line.startswith(("|", "<!--"))]
     assert not long, f"over {WIDEST} characters"
