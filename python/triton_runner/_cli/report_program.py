@@ -14,8 +14,8 @@ from triton_runner._dump.dumping import dumping
 from triton_runner._launch.launchers import Call, axes_of, constants_of, observing
 from triton_runner._memory import fault_log
 from triton_runner._pretend import running
+from triton_runner._programs.options import check_settings
 from triton_runner._see.material import Material, gather
-from triton_runner._settings.options import check_settings
 
 __all__ = ["Program", "is_program", "run"]
 

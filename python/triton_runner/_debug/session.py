@@ -59,13 +59,12 @@ class Session(Back, Focus):
     """
 
     def __init__(
-        self, target, level: str = "ttir", kernel: str = "", program=None, check: str = "",
+        self, target, level: str = "", kernel: str = "", program=None, check: str = "",
         start=stage.on_a_thread,
     ):  # fmt: skip
-        """start(run): runs the program somewhere, and returns what has is_alive() and join() of a thread."""
-        if level not in targets.LEVELS:
-            raise fail(f"level {level!r} cannot be debugged", f"levels: {', '.join(targets.LEVELS)}")
-        self.target, self.level, self.kernel = target, level, kernel
+        """level: "" for the target's own. start(run): runs the program somewhere, and returns what has
+        is_alive() and join() of a thread."""
+        self.target, self.level, self.kernel = target, target.level(level), kernel
         self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         self.breakpoints = Breakpoints()
         self.stopped: Stopped | Exited | None = None
@@ -539,7 +538,7 @@ class Session(Back, Focus):
 
     def _event(self, place: int, why: str, hits: list) -> Stopped:
         debugger, at = self._debugger, self._places.all[place]
-        reason, trap = why, None
+        reason, trap, kind = why, None, None
         depth = self._depth
         if why not in ("step", "moment"):
             depth = self.breakpoints.depth(hits, self._places, place)
@@ -548,7 +547,7 @@ class Session(Back, Focus):
         if why == "moment" and self._stop_at_launch:
             reason, self._stop_at_launch = "entry", False
         elif why == "moment" and self._trap and moment == self._trap[0]:
-            reason, trap = "trap", str(self._trap[1])
+            reason, trap, kind = "trap", str(self._trap[1]), self._trap[1].kind
         elif hits:
             reason = "breakpoint" if max(hits) > 0 else "step"
         if self.breakpoints.stopped(hits):
@@ -557,7 +556,7 @@ class Session(Back, Focus):
             reason, self.launches[-1], self._places.level, len(self.launches) - 1, [*debugger.program],
             debugger.task, [*debugger.iterations], at.name, self._places.text(place), at.at, frames,
             moment, place, [number for number in hits if number > 0], [*(debugger.threads or ())], trap,
-            hidden, self._places.pipelined(place, [*debugger.iterations]),
+            kind, hidden, self._places.pipelined(place, [*debugger.iterations]),
         )  # fmt: skip
 
     def _shown(self, place: int, depth: int) -> tuple[list[Frame], int]:
@@ -578,7 +577,7 @@ _LAST = ("tt.return", "ret", "exit", "EXIT")
 
 
 def debug(
-    target, *arguments, level: str = "ttir", kernel: str = "", program=None, check: str = "", grid=None,
+    target, *arguments, level: str = "", kernel: str = "", program=None, check: str = "", grid=None,
     pretend_cuda: bool = False,
 ) -> Session:  # fmt: skip
     """Debugs the launches of a program, on the CPU: a Session, which has not started yet.
@@ -586,7 +585,7 @@ def debug(
     - `target`: a function that launches, or the path of a Python program, of a case (*.trcase), or of a
       kernel (x.ttir, x.ptx, ...) with `grid` and its `arguments` in the form of `triton-runner exec`.
     - `level`: what is executed and shown: "ttir" (with the lines and variables of Python), "ttgir", "ptx",
-      "cubin".
+      "cubin". If it is left out: the level of a kernel's file, and else the first that there is.
     - `kernel`: launches of this kernel only. `program`: stops in this program only.
     - `check`: as for using(); what a check reports is a stop, too.
     """
