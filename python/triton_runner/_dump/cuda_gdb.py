@@ -89,8 +89,8 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
 
 
 def table() -> dict[str, tuple[bool, int]]:
-    """Of each opcode of machine code: whether it ends straight code, and how many registers it writes where its
-    suffixes say no more. What cuda_gdb_script.py knows of opcodes."""
+    """Of each opcode of machine code: whether it ends straight code, and how many registers it writes where
+    its suffixes say no more. What cuda_gdb_script.py knows of opcodes."""
     result = {}
     for row in _core.sass.opcode_table():
         written = _REGISTERS.search(row["operands"])

@@ -78,8 +78,8 @@ def instructions(counted: Counted, map_: SourceMap | None, kernel: str) -> list[
         ttgir, file, line = places.of(row)
         out.append(
             Instruction(
-                row.address, str(row), row.spelling, row.pipe, row.space, row.access, row.ptx_line, ttgir, file,
-                line, counts.get("executed", 0) / total, counts, row.flops, row.matrix_operations,
+                row.address, str(row), row.spelling, row.pipe, row.space, row.access, row.ptx_line, ttgir,
+                file, line, counts.get("executed", 0) / total, counts, row.flops, row.matrix_operations,
                 row.matrix_type,
                 _collision(counted.collisions.get(i)),
             )
