@@ -26,9 +26,9 @@ ALLOWED = {
     "src/simt/sass/warp.cpp": ({"POPC", "RED"}, MODIFIER),
     "python/bindings/probe_sass.cpp": ({"FADD"}, HELP),
     "python/bindings/sass.cpp": ({"LDG"}, HELP),
+    "python/triton_runner/_base/expression.py": ({"LDG"}, HELP),
     "python/triton_runner/_cli/bisect_command.py": ({"HMMA"}, HELP),
     "python/triton_runner/_cli/compare_command.py": ({"LDL"}, HELP),
-    "python/triton_runner/_compare/expression.py": ({"LDG"}, HELP),
     "python/triton_runner/_compare/measure.py": ({"LDS"}, HELP),
     "python/triton_runner/_debug/session.py": (
         {"BAR", "DEPBAR", "EXIT", "SYNCS"},
