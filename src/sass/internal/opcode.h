@@ -44,7 +44,7 @@ struct TraitInfo {
 };
 std::span<const TraitInfo> trait_table();
 
-// What a row's semantics were seen from.
+// The sources that a row's semantics were seen from.
 enum Shown : uint8_t { kPair = 1, kPaper = 2, kH200 = 4 };
 
 struct Row {

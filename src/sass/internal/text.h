@@ -22,7 +22,7 @@ enum class Opcode : uint16_t;
 enum class Trait : uint32_t;
 struct Row;
 
-// What the assembler tells the hardware of when an instruction may go: bits 105 to 125 of its 128.
+// The assembler tells the hardware when an instruction may go: bits 105 to 125 of its 128.
 struct Control {
   uint8_t stall = 0;          // cycles until the next instruction of the warp
   bool yield = false;         // another warp may go first
