@@ -16,6 +16,7 @@ import re
 import click
 
 from triton_runner import _settings
+from triton_runner._base import interrupts
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._base.levels import EXECUTED
 from triton_runner._cli import (  # noqa: F401 (the modules of verbs register these)
@@ -67,6 +68,10 @@ class _Group(help.Group):
 
     def invoke(self, context):
         messages.without_fusion_notice()
+        with interrupts.watching():
+            self._invoke(context)
+
+    def _invoke(self, context):
         try:
             status = super().invoke(context)
         except DiagnosticError as error:
@@ -87,8 +92,8 @@ class _Group(help.Group):
             click.echo(f"error: {place}{error.strerror or error}", err=True)
             context.exit(2)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            context.exit(130)
+            interrupts.leave()
+            context.exit(interrupts.STATUS)
         context.exit(int(status or 0))
 
 
@@ -199,6 +204,7 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
+    interrupts.gently()
     status = running.run_program(
         program, list(arguments), is_module, pretend_cuda, traceback, look, explained=failures.explained
     )
