@@ -1,6 +1,6 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
-assemble, map, report, profile, tune.
+assemble, map, report, profile, tune, completion.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input, 130 when it was interrupted.
 """
@@ -26,6 +26,7 @@ from triton_runner._cli import (  # noqa: F401 (the modules of verbs register th
     case_commands,
     compare_command,
     compile_command,
+    completion_command,
     configs_command,
     debug_command,
     dev_command,

@@ -21,9 +21,12 @@ from triton_runner._memory import uninit
 _TRIED_MOST = 1 << 24  # elements of a call that is run again: what larger ones give counts as written
 # Methods in C, which call nothing that a subclass sees.
 _METHODS = """argmax argmin argpartition argsort astype choose compress conj cumprod cumsum diagonal dot
-flatten item nonzero repeat round searchsorted take tobytes trace""".split()
-_COMPARE = "equal not_equal less less_equal greater greater_equal isclose allclose isnan isinf isfinite array_equal"
-_COMPARE = {*_COMPARE.split()}
+flatten item nonzero repeat round searchsorted take tobytes trace"""
+# The result depends on the elements even where other numbers give the same.
+_COMPARE = {
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isclose", "allclose", "isnan",
+    "isinf", "isfinite", "array_equal",
+}  # fmt: skip
 _OF_MEMORY = {"may_share_memory", "shares_memory"}  # they read no elements
 
 
@@ -88,7 +91,7 @@ def _method(name: str):
     return method
 
 
-for _name in _METHODS:
+for _name in _METHODS.split():
     setattr(Array, _name, _method(_name))
 for _name in ("__float__", "__int__", "__bool__", "__complex__", "__index__", "__contains__"):
     setattr(Array, _name, _method(_name))
@@ -166,7 +169,7 @@ def _call(function, name: str, args, options):
     others = []
     with contextlib.suppress(RuntimeError, IndexError, TypeError, ValueError), numpy.errstate(all="ignore"):
         for number in range(3):
-            changed_args, changed_options = _with((args, options), lambda one: _other(one, number))
+            changed_args, changed_options = _with((args, options), functools.partial(_other, number))
             others.append(function(*changed_args, **changed_options))
     result = function(*plain_args, **plain_options)
     if len(others) == 3:
@@ -238,7 +241,7 @@ def _with(value, change):
     return change(value) if isinstance(value, numpy.ndarray) else value
 
 
-def _other(array: numpy.ndarray, number: int) -> numpy.ndarray:
+def _other(number: int, array: numpy.ndarray) -> numpy.ndarray:
     """A copy with a number where nobody has written."""
     copy = _plain(array).copy()
     if isinstance(array, Array):
@@ -283,9 +286,9 @@ class _Int(int):
     """The same of integers."""
 
 
-_DUNDERS = """abs add bool ceil complex divmod eq float floor floordiv format ge gt hash index int le lshift lt
-mod mul ne neg or pos pow radd rand rdivmod repr rfloordiv rlshift rmod rmul ror round rpow rrshift rshift rsub
-rtruediv rxor str sub truediv trunc xor and invert""".split()
+_DUNDERS = """abs add bool ceil complex divmod eq float floor floordiv format ge gt hash index int le lshift
+lt mod mul ne neg or pos pow radd rand rdivmod repr rfloordiv rlshift rmod rmul ror round rpow rrshift rshift
+rsub rtruediv rxor str sub truediv trunc xor and invert"""
 
 
 def _used(own):
@@ -298,6 +301,6 @@ def _used(own):
 
 
 for _class in (_Float, _Int):
-    for _name in _DUNDERS:
+    for _name in _DUNDERS.split():
         if own := getattr(_class, f"__{_name}__", None):
             setattr(_class, f"__{_name}__", _used(own))
