@@ -3,9 +3,9 @@
     with interrupts.watching():
         work()
 
-The first signal is a KeyboardInterrupt on the main thread, so that files that were begun are taken back. Who does
-not come back in time (a compiler at work, a thread that is waited for) is ended with the process: a thread, to
-which Python tells each signal at once, sees to that.
+The first signal is a KeyboardInterrupt on the main thread, so that files that were begun are taken back. What
+does not come back in time (a compiler at work, a thread that is waited for) is ended with the process: a
+thread, to which Python tells each signal at once, sees to that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def watching():
     standing = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or standing is not signal.default_int_handler or sys.stdout is not sys.__stdout__:
-        yield  # who set another handler, or ignores the signal, has reasons; or this is a Python program's call
+        yield  # another handler was set, or the signal is ignored, or a Python program calls this
         return
     global _watch
     watch = _watch = _Watch()
@@ -75,8 +75,8 @@ _watch: _Watch | None = None
 
 
 def gently() -> None:
-    """From here on a program runs that may handle Ctrl-C: the process is ended only where its main thread does
-    not hear of the signal in time."""
+    """From here on a program runs that may handle Ctrl-C: the process is ended only where its main thread
+    does not hear of the signal in time."""
     if _watch is not None:
         _watch.gentle = True
 
@@ -101,8 +101,8 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 def leave() -> None:
-    """Ends this process once KeyboardInterrupt has come through; returns where it is somebody else's. Python does
-    not take apart what it has loaded: that alone takes seconds where torch is loaded."""
+    """Ends this process once KeyboardInterrupt has come through; returns where it is somebody else's. Python
+    does not take apart what it has loaded: that alone takes seconds where torch is loaded."""
     if _watch is None:
         say()
         return

@@ -77,6 +77,7 @@ class Session(Back, Focus):
         self._counted: list[int] = []  # breakpoints whose hits are kept up to the next moment,
         self._visits: list[int] = []  # which are these
         self.check = check
+        self.at_work: int | None = None  # the thread that answers a command
         self._events: queue.SimpleQueue = queue.SimpleQueue()
         self._orders: queue.SimpleQueue = queue.SimpleQueue()
         self._start_program, self._thread = start, None
