@@ -1,4 +1,5 @@
-"""Ctrl-C in every verb: it ends at once, by one line and status 130; nothing is half written, no process goes on."""
+"""Ctrl-C in every verb: it ends at once, by one line and status 130; nothing is half written, and no process
+goes on."""
 
 import contextlib
 import os
@@ -19,7 +20,7 @@ from triton_runner._base import interrupts
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Far above what an idle machine needs (GRACE and a little), far below what the work takes.
 SOON = 60.0
-# The verb's own work is replaced by what hears nothing: a function in C, with a child and a file half written.
+# The verb's own work is replaced by what hears nothing: a function in C, a child, and a file half written.
 DEAF = """
 import hashlib, os, signal, subprocess, sys, threading, click
 from triton_runner._base.paths import written_whole
@@ -118,7 +119,8 @@ IMPORTS = "import time\nopen('ready', 'w').close()\ntime.sleep(1000)\n"
 KERNEL = ("-s", "*fp32, i32, 64", "-t", "cuda:90")
 REAL = [
     ("run", "slow.py"), ("verify", "slow.py"), ("verify", "--shapes", "slow.py:call"),
-    ("profile", "slow.py"), ("bundle", "-o", "out.trcase", "slow.py"), ("bisect", "--versions", "3.9.0", "slow.py"),
+    ("profile", "slow.py"), ("bundle", "-o", "out.trcase", "slow.py"),
+    ("bisect", "--versions", "3.9.0", "slow.py"),
     ("experiments", "slow.py"), ("dump", "--save", "out.npz", "slow.py"), ("report", "-o", "out", "slow.py"),
     ("configs", "slow.py"), ("tune", "--chip", "h200", "slow.py"), ("bits", "slow.py"),
     ("compile", "imports.py:spin", *KERNEL, "--save", "out"), ("passes", "imports.py:spin", *KERNEL),
