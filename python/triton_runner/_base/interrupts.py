@@ -53,7 +53,10 @@ class _Watch:
         self.gentle = self.came = self.over = False
         self.read, self.written = socket.socketpair()
         self.written.setblocking(False)
+        # Signals are the main thread's, which may wait for them.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         threading.Thread(target=self._follow, daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def handle(self, number, frame) -> None:
         """On the main thread, between two steps of Python. Those who press twice mean it once."""
