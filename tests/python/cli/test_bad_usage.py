@@ -10,7 +10,7 @@ import warm
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 from triton_runner._cli import main
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 
 FILES = {
     "empty.ttir": b"",
@@ -21,9 +21,7 @@ FILES = {
 }
 GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
 # The words that each verb is asked with; those that take no file are not in it.
-ALONE = (
-    "assemble bits compare configs dump experiments lockstep map profile report resources run verify"
-)
+ALONE = "assemble bits compare configs dump experiments lockstep map profile report resources run verify"
 VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "bisect": ("--versions", versions.installed()),
     "bundle": ("-o", "out.trcase"),
