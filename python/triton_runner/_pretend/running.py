@@ -181,7 +181,7 @@ def _prepare(pretend_cuda: bool) -> None:
 
 
 class _Prepared:
-    """What a process that multiprocessing spawns is sent: reading it calls _prepare()."""
+    """Is sent to each process that multiprocessing spawns: reading it calls _prepare()."""
 
     def __init__(self, pretend_cuda: bool):
         self._pretend_cuda = pretend_cuda
