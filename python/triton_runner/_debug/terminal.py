@@ -13,9 +13,10 @@ import sys
 
 import numpy
 
+from triton_runner._base import interrupts
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.typed import as_json
-from triton_runner._debug import heat, show
+from triton_runner._debug import heat, show, stage
 from triton_runner._debug.results import Exited, Stopped
 from triton_runner._debug.session import Session
 from triton_runner._debug.terminal_machine import MachineCommands, whole
@@ -56,6 +57,7 @@ class Terminal(MachineCommands):
         self.session, self.write, self.as_json, self.recording = session, write, as_json, recording
         self._console = console  # of rich, where lines may have colours
         self.status = 0
+        self.is_typed = False  # by a person, who goes on after Ctrl-C
         self._last = ""
         own = {name: getattr(self, name) for name in dir(self) if name.startswith("do_")}
         self._commands = {name[3:].replace("_", "-"): run for name, run in own.items()}
@@ -90,10 +92,15 @@ class Terminal(MachineCommands):
         if not name:
             return None
         try:
-            run = self._commands[self.named(name)]
-            return run(f"/{style} {rest}" if style else rest.strip())
+            with stage.at_work(self.session):
+                run = self._commands[self.named(name)]
+                return run(f"/{style} {rest}" if style else rest.strip())
         except DiagnosticError as error:
             self._answer({"error": error.message, "notes": error.notes}, str(error).split("\n"))
+        except KeyboardInterrupt:
+            if not self.is_typed:
+                interrupts.end()
+            self._answer({"error": "interrupted"}, ["interrupted"])
         return None
 
     def named(self, name: str) -> str:
@@ -416,6 +423,7 @@ def main(session: Session, commands: list[str], out, as_json: bool, read, record
     with session, recording.written() if recording else contextlib.nullcontext():
         if commands:
             return terminal.run(commands if as_json else echoed(commands, write))
-        is_typed = sys.stdin is not None and sys.stdin.isatty()
-        prompt = PROMPT if is_typed and not as_json else ""
+        terminal.is_typed = True
+        is_shown = sys.stdin is not None and sys.stdin.isatty()
+        prompt = PROMPT if is_shown and not as_json else ""
         return terminal.run(read_lines(prompt, lambda shown: read(shown, session)))

@@ -57,20 +57,19 @@ class Ended:
 
 def run_program(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(), raises: tuple = (), explained=lambda error: [],
+    look=(), explained=lambda error: [],
 ) -> int:  # fmt: skip
     """Runs a script or module as __main__ and returns its exit status: ended(), for who asks no more."""
-    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look, raises, explained).status
+    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look, explained).status
 
 
 def ended(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(), raises: tuple = (), explained=lambda error: [],
+    look=(), explained=lambda error: [],
 ) -> Ended:  # fmt: skip
     """Runs a script or module as __main__. A fault of a kernel is shown with its line and the line that
     launched it, and a kernel that was not compiled with the lines of explained(error); whole_traceback: as
-    python shows an exception. look: notes for a kernel's trap. raises: exceptions of the program that the
-    caller handles."""
+    python shows an exception. look: notes for a kernel's trap. Ctrl-C is the caller's."""
     if not is_module:
         check_program(program)
     prepare(pretend_cuda)
@@ -88,7 +87,9 @@ def ended(
             return Ended((stop.code or 0) & 255, "exited", **at)
         print(stop.code, file=sys.stderr)
         return Ended(1, "exited", message=str(stop.code), **at)
-    except raises:
+    except KeyboardInterrupt:
+        if whole_traceback:
+            traceback.print_exc()
         raise
     except BaseException as error:  # printed as python prints it, without our own frames
         return _raised(error, pretend_cuda, whole_traceback, look, explained(error))
@@ -115,8 +116,6 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
             file=sys.stderr,
         )
     at = _place(frames)
-    if isinstance(error, KeyboardInterrupt):
-        return Ended(130, "interrupted", **at)
     if lines:
         failure = failure_of(error)
         how = "refused" if failure.is_kernels else "uncompiled"
