@@ -81,6 +81,22 @@ def check_settings(level: str = "") -> None:
             pass  # a Triton that does not load is told by who needs it
 
 
+class Output(click.ParamType):
+    """A file or a folder that a command writes, refused before its work where it cannot be written. ending:
+    the one that the file's name has to have."""
+
+    name = "path"
+
+    def __init__(self, is_folder: bool = False, ending: str = ""):
+        self.is_folder, self.ending = is_folder, ending
+
+    def convert(self, value, param, context):
+        if self.ending and not value.endswith(self.ending) and not value.startswith("/dev/"):
+            self.fail(f"{value!r} is written as {self.ending[1:].upper()}: end its name in {self.ending}")
+        check_output(value, self.is_folder)
+        return value
+
+
 class Verbs(click.Group):
     """All verbs. Each says where the first page of help has it: under the title `group`, at this `place`
     there; first: (place, what it is for) among those that people begin with."""
@@ -101,25 +117,6 @@ class Verbs(click.Group):
 
 
 verbs = Verbs()
-
-
-class Output(click.ParamType):
-    """A file or a folder that a command writes, refused before its work where it cannot be written. ending:
-    the one that the file's name has to have."""
-
-    name = "path"
-
-    def __init__(self, is_folder: bool = False, ending: str = ""):
-        self.is_folder, self.ending = is_folder, ending
-
-    def convert(self, value, param, context):
-        if self.ending and not value.endswith(self.ending) and not value.startswith("/dev/"):
-            self.fail(f"{value!r} is written as {self.ending[1:].upper()}: end its name in {self.ending}")
-        check_output(value, self.is_folder)
-        return value
-
-
-verbs = click.Group()  # each module of a verb adds it to these
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 pretend_option = click.option(
     "--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.'
