@@ -170,9 +170,11 @@ class _Block:
             return
         if not self.is_on_gpu:
             here = _bytes_at(self.address, self.size)
-            for start, data in pages.parts:
-                if not numpy.array_equal(part := here[start : start + data.nbytes], data):
-                    part[:] = data
+            for start, data in pages:
+                for at in range(0, data.nbytes, contents.PART):
+                    now, then = here[start + at :][: contents.PART], data[at : at + contents.PART]
+                    if not numpy.array_equal(now := now[: then.size], then):
+                        now[:] = then
             return
         data = pages.read(self.bytes(), 0, self.size)
         if isinstance(self.owner, _core.device.Memory):
