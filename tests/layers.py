@@ -15,14 +15,14 @@ LAYERS = (
     ("pipeline", "_pipeline"),
     ("artifacts", "_artifact"),
     ("subjects", "_compiler _dump _pretend"),
-    ("views", "_compare _jit _lockstep _see language"),
+    ("views", "_compare _jit _lockstep _programs _see language"),
     ("cases", "_case _profile bench gluon"),
     ("searches", "_assemble _bisect _bits _debug _reduce _shapes _tune"),
     ("commands", "_cli triton_runner"),
 )
 FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most
 # Folders all of whose imports in functions have one reason.
-LATE = {"_cli": "a command loads what it runs, which the others do without"}
+LATE = dict.fromkeys(("_cli", "_programs"), "a command loads what it runs, which the others do without")
 
 
 def modules() -> dict[str, pathlib.Path]:

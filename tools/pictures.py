@@ -1,6 +1,7 @@
-"""Take the pictures of README and the guides anew: the page of a kernel in a browser, a heat map, a layout.
+"""Take the pictures of README and the guides anew (the page of a kernel in a browser, a heat map, a layout),
+and draw the icon of the extension.
 
-    python tools/pictures.py            all of them, into doc/guide
+    python tools/pictures.py            all of them, into doc/guide, the icon into editors/vscode
     python tools/pictures.py layout     one; --to FOLDER writes them there
 
 The page needs playwright and a chromium, the others matplotlib.
@@ -15,6 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GUIDE = ROOT / "doc" / "guide"
+EXTENSION = ROOT / "editors" / "vscode"
 COLOURS = 64  # of a picture
 SIGNATURE = (
     "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, fp32, i32:16, i32:16, i32:16, 64, 128, 64, True"
@@ -79,18 +81,36 @@ def layout(folder: pathlib.Path) -> None:
     shrink(folder / "layout.png")
 
 
-PICTURES = {"page": page, "heat_map": heat_map, "layout": layout}
+def icon(folder: pathlib.Path) -> None:
+    """The extension's icon: the elements of a tile as a heat map, and a breakpoint beside a line of them."""
+    from PIL import Image, ImageDraw
+
+    size, cell = 1024, 176  # it is drawn four times as large
+    picture = Image.new("RGBA", (size, size), (0, 0, 0, 0))
+    draw = ImageDraw.Draw(picture)
+    draw.rounded_rectangle((0, 0, size - 1, size - 1), 180, fill=(24, 26, 38, 255))
+    viridis = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+    for row in range(4):
+        for column in range(4):
+            colour = viridis[min((row + column) * 2 // 3, 4)]
+            x, y = 236 + column * cell, 160 + row * cell
+            draw.rounded_rectangle((x, y, x + cell - 24, y + cell - 24), 28, fill=colour)
+    draw.ellipse((72, 352, 192, 472), fill=(229, 57, 53))
+    picture.resize((256, 256), Image.Resampling.LANCZOS).save(folder / "icon.png", optimize=True)
+
+
+PICTURES = {"page": page, "heat_map": heat_map, "layout": layout, "icon": icon}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(PICTURES)}; all of them if left out")
-    parser.add_argument("--to", type=pathlib.Path, default=GUIDE, help="the folder")
+    parser.add_argument("--to", type=pathlib.Path, help="the folder")
     options = parser.parse_args()
     for name in options.names or PICTURES:
         if name not in PICTURES:
             parser.error(f"there is no picture {name!r}: {', '.join(PICTURES)}")
-        PICTURES[name](options.to)
+        PICTURES[name](options.to or (EXTENSION if name == "icon" else GUIDE))
 
 
 if __name__ == "__main__":

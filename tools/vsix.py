@@ -4,11 +4,14 @@ python tools/vsix.py            writes dist/triton-runner-VERSION.vsix
 python tools/vsix.py FOLDER     writes it there instead
 
 A .vsix is a zip: the extension's files, a manifest in XML, and the types of files by their endings. The same
-files give the same bytes. `code --install-extension FILE` installs it.
+files give the same bytes. `code --install-extension FILE` installs it. The repository that the package names
+is the one that this checkout was cloned from, where that is on a server.
 """
 
 import json
 import pathlib
+import re
+import subprocess
 import sys
 import zipfile
 from xml.sax.saxutils import escape, quoteattr
@@ -20,12 +23,15 @@ FILES = {
     "extension/package.json": SOURCE / "package.json",
     "extension/extension.js": SOURCE / "extension.js",
     "extension/README.md": SOURCE / "README.md",
+    "extension/icon.png": SOURCE / "icon.png",
     "extension/LICENSE.txt": ROOT / "LICENSE",
+    **{f"extension/grammars/{path.name}": path for path in sorted((SOURCE / "grammars").glob("*.json"))},
 }
 TYPES = {
     ".json": "application/json",
     ".js": "application/javascript",
     ".md": "text/markdown",
+    ".png": "image/png",
     ".txt": "text/plain",
     ".vsixmanifest": "text/xml",
 }
@@ -51,7 +57,14 @@ def manifest(package: dict) -> str:
         "Microsoft.VisualStudio.Code.Manifest": "extension/package.json",
         "Microsoft.VisualStudio.Services.Content.Details": "extension/README.md",
         "Microsoft.VisualStudio.Services.Content.License": "extension/LICENSE.txt",
+        "Microsoft.VisualStudio.Services.Icons.Default": "extension/icon.png",
     }
+    properties = {"Microsoft.VisualStudio.Code.Engine": package["engines"]["vscode"]}
+    if "repository" in package:
+        properties["Microsoft.VisualStudio.Services.Links.Source"] = package["repository"]["url"]
+    stated = "".join(
+        f'      <Property Id="{name}" Value={quoteattr(value)}/>\n' for name, value in properties.items()
+    )
     rows = "".join(
         f'    <Asset Type="{kind}" Path="{path}" Addressable="true"/>\n' for kind, path in assets.items()
     )
@@ -63,9 +76,9 @@ def manifest(package: dict) -> str:
     <Tags>{escape(",".join(package["keywords"]))}</Tags>
     <Categories>{escape(",".join(package["categories"]))}</Categories>
     <Properties>
-      <Property Id="Microsoft.VisualStudio.Code.Engine" Value={quoteattr(package["engines"]["vscode"])}/>
-    </Properties>
+{stated}    </Properties>
     <License>extension/LICENSE.txt</License>
+    <Icon>extension/icon.png</Icon>
   </Metadata>
   <Installation>
     <InstallationTarget Id="Microsoft.VisualStudio.Code"/>
@@ -77,21 +90,34 @@ def manifest(package: dict) -> str:
 """
 
 
-def write(folder: pathlib.Path) -> pathlib.Path:
-    """Writes the package into a folder, and returns its path."""
+def origin() -> str:
+    """The server's address that this checkout was cloned from; "" where there is none."""
+    command = ["git", "-C", str(ROOT), "config", "--get", "remote.origin.url"]
+    url = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    if match := re.fullmatch(r"git@([\w.-]+):(.+)", url):
+        url = f"https://{match[1]}/{match[2]}"
+    return url if url.startswith("https://") and "@" not in url else ""
+
+
+def write(folder: pathlib.Path, repository: str = "") -> pathlib.Path:
+    """Writes the package into a folder, and returns its path. repository: the address that it names."""
     package = json.loads((SOURCE / "package.json").read_text())
-    contents = {"extension.vsixmanifest": manifest(package), "[Content_Types].xml": content_types()}
-    contents |= {name: path.read_text() for name, path in FILES.items()}
+    if repository:
+        package["repository"] = {"type": "git", "url": repository, "directory": "editors/vscode"}
+    contents = {"extension.vsixmanifest": manifest(package).encode()}
+    contents |= {"[Content_Types].xml": content_types().encode()}
+    contents |= {name: path.read_bytes() for name, path in FILES.items()}
+    contents["extension/package.json"] = (json.dumps(package, indent=2) + "\n").encode()
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{package['name']}-{package['version']}.vsix"
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in contents.items():
+        for name, data in contents.items():
             info = zipfile.ZipInfo(name, _STAMP)
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = 0o644 << 16
-            archive.writestr(info, text)
+            archive.writestr(info, data)
     return out
 
 
 if __name__ == "__main__":
-    print(write(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist")))
+    print(write(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist"), origin()))

@@ -4,7 +4,8 @@
 
 const vscode = require("vscode");
 
-const LANGUAGES = ["python", "mlir", "ptx"];
+// Of the files that F5 starts without a launch.json; "mlir" is what other extensions call TTIR and TTGIR.
+const LANGUAGES = ["python", "ttir", "ttgir", "ptx", "mlir"];
 
 // The Python of a configuration, of the settings, of the Python extension, or the system's.
 async function pythonOf(configuration, folder) {

@@ -52,6 +52,10 @@ nb::dict fields_of(const exec::Trap& trap) {
   nb::dict fields;
   put_location(fields, trap.location);
   fields["kind"] = exec::trap_name(trap.kind);
+  fields["race"] = exec::race_name(trap.race);
+  fields["instruction"] = trap.instruction;
+  fields["artifact_line"] = trap.artifact_line;
+  fields["ptx_line"] = trap.ptx_line;
   fields["kernel"] = trap.kernel;
   fields["op"] = trap.op;
   fields["message"] = trap.message;

@@ -107,6 +107,17 @@ const char* trap_name(TrapKind kind) {
   return base::look_up(kNames, kind).value_or("?");
 }
 
+const char* race_name(Race race) {
+  static constexpr std::pair<Race, const char*> kNames[] = {
+      {Race::kNone, ""},         {Race::kGlobal, "global"},
+      {Race::kShared, "shared"}, {Race::kInFlight, "in flight"},
+      {Race::kCopies, "copies"}, {Race::kFence, "fence"},
+      {Race::kOrder, "order"},
+  };
+  static_assert(std::size(kNames) == static_cast<size_t>(Race::kOrder) + 1);
+  return base::look_up(kNames, race).value_or("?");
+}
+
 std::string Trap::str() const {
   std::string out = "kernel '" + kernel + "': " + trap_name(kind);
   if (!op.empty()) out += " in " + op;

@@ -57,6 +57,7 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
   if (!difference) return late;
   Trap trap;
   trap.kind = TrapKind::kRace;
+  trap.race = Race::kInFlight;
   trap.kernel = kernel.name();
   trap.op = "the whole kernel";
   trap.message = "byte " + std::to_string(difference->second) + " of " + difference->first->label +

@@ -71,11 +71,12 @@ std::string distance_text(const std::string& name, uint64_t base, uint64_t addre
 
 }  // namespace
 
-exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
+exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string message, uint32_t lane,
                            uint64_t address, uint32_t bytes, std::vector<std::string> notes) const {
   const Code& c = code();
   exec::Trap t;
-  t.kind = kind;
+  t.kind = cause.kind;
+  t.race = cause.race;
   t.kernel = c.kernel;
   t.message = std::move(message);
   for (size_t d = 0; d < 3; ++d) t.program[d] = cta->id[d];
@@ -103,24 +104,27 @@ exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string 
   if (source) {
     t.op = std::string(source->name);
     t.location = c.listing->location(*source);
+    t.instruction = c.listing->text(*source);
+    t.artifact_line = t.location.line;
+    t.ptx_line = c.listing->ptx_line(*source);
     if (auto at = c.listing->program_location(*source)) {
-      t.notes.push_back("the instruction is at " + t.location.str() + ": " + c.listing->text(*source));
+      t.notes.push_back("the instruction is at " + t.location.str() + ": " + t.instruction);
       t.location = std::move(*at);
     }
-    if (const uint32_t line = c.listing->ptx_line(*source))
-      t.notes.push_back("'" + c.listing->text(*source) + "' was made from line " + std::to_string(line) +
+    if (t.ptx_line)
+      t.notes.push_back("'" + t.instruction + "' was made from line " + std::to_string(t.ptx_line) +
                         " of the PTX");
   }
   for (std::string& n : notes) t.notes.push_back(std::move(n));
   return t;
 }
 
-void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane, uint64_t address,
+void Exec::trap(const Operands& in, exec::Cause cause, std::string message, uint32_t lane, uint64_t address,
                 uint32_t bytes, std::vector<std::string> notes) {
   pc = nullptr;
   leave();
   if (worker->launch->stops(*cta->cluster)) return;
-  trap(made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes)));
+  trap(made_trap(in, cause, std::move(message), lane, address, bytes, std::move(notes)));
 }
 
 void Exec::trap(exec::Trap made) {
@@ -130,15 +134,15 @@ void Exec::trap(exec::Trap made) {
   if (!l.stops(*cta->cluster)) l.record(std::move(made), cta->cluster->number);
 }
 
-void Exec::warn(const Operands& in, exec::TrapKind kind, std::string by, std::string message, uint32_t lane,
+void Exec::warn(const Operands& in, exec::Cause cause, std::string by, std::string message, uint32_t lane,
                 uint64_t address, uint32_t bytes, std::vector<std::string> notes) {
   auto made = [&] {
-    exec::Trap t = made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes));
+    exec::Trap t = made_trap(in, cause, std::move(message), lane, address, bytes, std::move(notes));
     t.warning = std::move(by);
     return t;
   };
   Launch& l = *worker->launch;
-  if (kind == exec::TrapKind::kOutOfBounds && goes_on())
+  if (cause.kind == exec::TrapKind::kOutOfBounds && goes_on())
     return l.options->faults->note(site(in), program(), 1, made);
   std::lock_guard lock(l.mutex);
   if (!l.warning || program() < l.warning->first) l.warning = {program(), made()};

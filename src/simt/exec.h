@@ -116,13 +116,13 @@ struct Exec : Lanes {
   void retry_later(const Instr& in);
 
   // Ends the launch. `lane` is the thread's index in `first..`; kNoRegister: none in particular.
-  void trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane = kNoRegister,
+  void trap(const Operands& in, exec::Cause cause, std::string message, uint32_t lane = kNoRegister,
             uint64_t address = 0, uint32_t bytes = 0, std::vector<std::string> notes = {});
 
   void trap(exec::Trap made);
 
   // Notes a fault of which `by` keeps the results right on a GPU (Trap::warning); the launch goes on.
-  void warn(const Operands& in, exec::TrapKind kind, std::string by, std::string message, uint32_t lane,
+  void warn(const Operands& in, exec::Cause cause, std::string by, std::string message, uint32_t lane,
             uint64_t address, uint32_t bytes, std::vector<std::string> notes);
 
   // Checked memory. `global` gives the host pointer of [address, address + bytes) or null after a trap that
@@ -137,7 +137,7 @@ struct Exec : Lanes {
   const void* site(const Operands& in) const;  // of the text, for exec::Faults
   int64_t program() const;                     // the block's number in the grid, x fastest
   bool goes_on() const { return launch().options->faults != nullptr; }
-  exec::Trap made_trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
+  exec::Trap made_trap(const Operands& in, exec::Cause cause, std::string message, uint32_t lane,
                        uint64_t address, uint32_t bytes, std::vector<std::string> notes) const;
   // Any of them.
   std::byte* generic(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);

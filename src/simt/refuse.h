@@ -5,8 +5,8 @@
 namespace triton_runner::simt {
 
 template <class... Args>
-bool refuse(Exec& x, const Operands& in, exec::TrapKind kind, std::string message, Args... args) {
-  x.trap(in, kind, std::move(message), args...);
+bool refuse(Exec& x, const Operands& in, exec::Cause cause, std::string message, Args... args) {
+  x.trap(in, cause, std::move(message), args...);
   return false;
 }
 inline bool invalid(Exec& x, const Operands& in, uint32_t lane, std::string message) {

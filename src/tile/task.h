@@ -160,10 +160,10 @@ struct Task {
   }
   const Instr* spun_at = nullptr;  // where the loop begins that last gave up its turn
   // Records the trap (kernel, op, location, program are filled in). Null, and so false.
-  const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message,
+  const Instr* trap(const Instr& in, exec::Cause cause, std::string message,
                     std::vector<int64_t> element = {});
   std::vector<int64_t> iterations(const Instr& in) const;  // of the loops around it, outermost first
-  exec::Trap made_trap(const Instr& in, exec::TrapKind kind, std::string message,
+  exec::Trap made_trap(const Instr& in, exec::Cause cause, std::string message,
                        std::vector<int64_t> element) const;
   const Instr* record(const Instr& in, exec::Trap trap);
   // An access of `bytes` at `address` by element number `index`

@@ -32,6 +32,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 from suite import results  # noqa: E402
 from suite import run as suite  # noqa: E402
 
+GOOD = ("right", "no fault found", "nondeterministic")  # verdicts on launches that are right
 LIMIT = 900  # seconds of CPU time after which a program is ended
 
 # Examples that are scripts without arguments, and show no fault on purpose.
@@ -192,9 +193,7 @@ def failure(outcome: Outcome, known: list[dict]) -> str:
 def blamed(outcome: Outcome, known: list[dict]) -> list[dict]:
     """The launches that are called wrong or unknown, and are no exceptions."""
     return [
-        one
-        for one in outcome.launches
-        if one["verdict"] not in ("right", "nondeterministic") and not excused(outcome, one, known)
+        one for one in outcome.launches if one["verdict"] not in GOOD and not excused(outcome, one, known)
     ]
 
 
@@ -295,7 +294,9 @@ def main() -> int:
             else:
                 parser.error(f"no part {part!r}: programs, examples, tutorials, folder, or a library")
             subjects = [subject for subject in subjects if options.only in subject.name]
-            for outcome in pool.map(lambda subject: judge(subject, options.launches), subjects):
+            tasks = [pool.submit(judge, subject, options.launches) for subject in subjects]
+            for task in concurrent.futures.as_completed(tasks):
+                outcome = task.result()
                 outcomes.append(outcome)
                 write(options.results, outcomes)  # a long run may be ended from outside
                 if text := show(outcome, known):

@@ -29,12 +29,38 @@ enum class TrapKind : uint8_t {
 };
 const char* trap_name(TrapKind kind);  // "out of bounds", ...
 
+// Which kind of data race it is: it decides whose fault a race below the language can be. A kernel of the Triton
+// language has no shared memory and no asynchronous operations: those are of its compiler.
+enum class Race : uint8_t {
+  kNone,
+  kGlobal,    // accesses of global memory that nothing orders: by programs, warps or elements of one store
+  kShared,    // the same in shared or tensor memory
+  kInFlight,  // an asynchronous copy or product that nobody has waited for
+  kCopies,    // the threads that hold copies of one value store different ones
+  kFence,     // the accesses are ordered, and only a fence between threads and the async proxy is missing
+  kOrder,     // threads of a warp share a register, and nothing says which group of them runs first
+};
+const char* race_name(Race race);  // "", "global", ...
+
+// What a trap is of.
+struct Cause {
+  TrapKind kind;
+  Race race = Race::kNone;
+  Cause(TrapKind kind) : kind(kind) {}                     // NOLINT(google-explicit-constructor)
+  Cause(Race race) : kind(TrapKind::kRace), race(race) {}  // NOLINT(google-explicit-constructor)
+};
+
 struct Trap {
   TrapKind kind;
+  Race race = Race::kNone;
   std::string kernel;
   std::string op;           // "tt.load"
   base::Location location;  // the Python source line where known, else the line of the artifact
-  std::string message;      // what happened, in a sentence
+  // At PTX and in machine code: the instruction's text, its line in the listing, and the line of the PTX that
+  // machine code was made from; 0 where it is not known.
+  std::string instruction{};
+  uint32_t artifact_line = 0, ptx_line = 0;
+  std::string message;  // what happened, in a sentence
   std::array<int64_t, 3> program{-1, -1, -1};
   std::vector<int64_t> element;               // index in the tile; empty for scalars
   std::vector<int64_t> iterations;            // of the loops around the op, outermost first

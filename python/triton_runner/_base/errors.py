@@ -9,10 +9,6 @@ import sys
 import sysconfig
 import warnings
 
-# Of a race at PTX: a fence between threads and the async proxy that Triton before 3.7 leaves out. No timing
-# shows it on hardware.
-MISSING_FENCE = "no fence.proxy.async stands between"
-
 
 class DiagnosticError(ValueError):
     """Bad input: the message says what is wrong, where, and what to do next.
@@ -65,9 +61,22 @@ class MissingName(DiagnosticError, AttributeError):
 # What a KernelTrap is given by name, by default.
 _OF_TRAPS = {
     **dict.fromkeys(
-        ("kind", "kernel", "op", "message", "file", "nearest", "argument", "place", "warning"), ""
+        (
+            "kind",
+            "kernel",
+            "op",
+            "message",
+            "file",
+            "nearest",
+            "argument",
+            "place",
+            "warning",
+            "race",
+            "instruction",
+        ),
+        "",
     ),
-    **dict.fromkeys(("line", "column", "address"), 0),
+    **dict.fromkeys(("line", "column", "address", "artifact_line", "ptx_line"), 0),
     **dict.fromkeys(("element", "iterations", "thread"), ()),
     "program": (-1, -1, -1),
     "notes": [],
@@ -85,6 +94,12 @@ class KernelTrap(RuntimeError):
     - `address`, `nearest`: the address of a faulting access, and the nearest tensor.
     - `argument`, `place`: the argument that the address is derived from, and the distance in elements: "x_ptr
       + 4096".
+    - `race`: of a data race, which kind: "global" or "shared" (accesses of that memory which nothing orders),
+      "in flight" (a copy or product that nobody waited for), "copies" (threads hold one value and store
+      different ones), "fence" (the accesses are ordered, and a fence of the async proxy is missing), "order"
+      (of groups of a warp's threads).
+    - `instruction`, `artifact_line`, `ptx_line`: at PTX and in machine code, the instruction, its line in
+      that text, and the line of the PTX that machine code was made from; "" and 0 where they are unknown.
     - `notes`: more positions, such as the other access of a race.
     - `warning`: "" for a fault. Otherwise it names what keeps the results right on a GPU, "ptxas" or
       "hardware", or what alone is at fault, "assembler". The launch has run to its end.

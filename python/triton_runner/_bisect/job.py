@@ -55,7 +55,7 @@ def run(request, note=lambda stage, add=None, kernel=None: None):
         verdict = "unknown" if error.kind in _NOT_THE_KERNELS else "wrong"
         at = error.file or None, error.op or None, error.line or None
         place = trial.Place(*at, list(error.element), error.kernel)
-        why, said = str(error), {"trap": error.kind, "place": place}
+        why, said = str(error), {"trap": error.kind, "race": error.race, "place": place}
     except Exception as error:
         verdict, why, said["failure"] = _of_exception(error)
     kernels = [_described(recorder, plans.keep) for recorder in plans.recorded]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner._base.errors import MISSING_FENCE
 from triton_runner._bisect import classes, stores
 from triton_runner._bisect.evidence import parsed
 from triton_runner._bisect.results import Evidence
@@ -25,9 +24,6 @@ _CHECKED = {"TRITON_RUNNER_TIMING": "late", "TRITON_RUNNER_CHECK": "race"}
 _EAGER = {"TRITON_RUNNER_TIMING": "eager"}
 _SHOWN = 4  # outputs that evidence lists
 _TIMES = 8  # how much more than the orders that were tried another order may change a sum
-# Threads that hold one value and store different ones: contraction makes them differ (triton#7264), and their
-# bits are what drift is.
-_COPIES = "the same instruction puts another value"
 # Before anything is pipelined or exchanged through shared memory, TTGIR says which thread accesses what.
 _COALESCED = {"adds": ["passes.ttgpuir.add_coalesce"], "nth": 1, "stage": "make_ttgir"}
 
@@ -237,14 +233,14 @@ def conditions(trial: Trial) -> tuple[dict, ...]:
 
 def is_fault(trial: Trial) -> bool:
     """Whether what a condition shows is a fault of the compiler: not copies of one value that differ by
-    rounding, nor a fence that it leaves out, which change nothing at any timing."""
-    is_harmless = trial.trap == "data race" and (_COPIES in trial.why or lacks_fence(trial))
-    return trial.verdict == "wrong" and not is_harmless
+    rounding (contraction makes them differ, triton#7264), nor a fence that it leaves out, which change
+    nothing at any timing."""
+    return trial.verdict == "wrong" and trial.race not in ("copies", "fence")
 
 
 def lacks_fence(trial: Trial) -> bool:
     """Whether the check for races misses a proxy fence."""
-    return trial.trap == "data race" and MISSING_FENCE in trial.why
+    return trial.race == "fence"
 
 
 def named(condition: dict) -> dict:

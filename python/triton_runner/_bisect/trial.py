@@ -116,7 +116,7 @@ class Trial:
     - `verdict`: "right", "wrong" or "unknown"; `why`: the reason; `output`: what it printed.
     - `kernels`: those that it compiled; `failure`: why one was not compiled; `launches`: on request.
     - `choices`: the configuration of each autotuned kernel; `files`: imported from the program's folder.
-    - `trap`, `place`: the kind and place of the trap that stopped it.
+    - `trap`, `race`, `place`: the kind of the trap that stopped it, which kind of race, and its place.
     - `partings`: sentences that say where machine code parts from PTX; `measured`: what a measure of the code
       gave.
     """
@@ -129,6 +129,7 @@ class Trial:
     choices: dict = dataclasses.field(default_factory=dict)
     files: list = dataclasses.field(default_factory=list)
     trap: str | None = None
+    race: str = ""
     place: Place | None = None
     partings: list = dataclasses.field(default_factory=list)
     measured: float | None = None

@@ -9,9 +9,11 @@ import shutil
 import time
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 
 _ENTRY = re.compile(r"[A-Za-z0-9_-]{40,}")  # a hash, in the letters of this or that release
+_PLACE = re.compile(r'loc\("([^"\n]+)":\d+:\d+')
 # Fields of the metadata that say nothing about why: they follow from the others.
 _FOLLOWS = ("hash", "name", "shared", "tmem_size", "global_scratch_size", "profile_scratch_size")
 
@@ -29,7 +31,10 @@ def _metadata(path: Path) -> dict | None:
     except (OSError, ValueError):
         return None
     target = metadata.get("target") if isinstance(metadata, dict) else None
-    return metadata if isinstance(target, dict) and {"backend", "arch"} <= target.keys() else None
+    if not isinstance(target, dict) or not {"backend", "arch"} <= target.keys():
+        return None
+    target.pop("places", None)  # a hash of what _files() tells
+    return metadata
 
 
 def entries() -> tuple[str, list]:
@@ -74,7 +79,8 @@ def explain(name: str) -> dict:
             chosen.append((entry, metadata))
     if len(chosen) != 1:
         what = f"{len(chosen)} kernels begin with" if chosen else "no kernel has"
-        raise fail(f"{what} {name!r} in {folder()}", "triton-runner cache ls lists their folders and kernels")
+        advice = f"`{commands.shell('cache', 'ls')}` lists their folders and kernels"
+        raise fail(f"{what} {name!r} in {folder()}", advice)
     entry, metadata = chosen[0]
     files = {f.name: f.stat().st_size for f in sorted(Path(entry["path"]).iterdir()) if f.is_file()}
     others = []
@@ -96,6 +102,8 @@ def _differences(entry: dict, mine: dict, other: dict, theirs: dict) -> dict:
     texts = [_text(item) for item in (entry, other)]
     if texts[0] != texts[1]:
         differences["source"] = ("its TTIR", "another: the kernel, its constants, types or what it calls")
+    elif (files := [_files(item) for item in (entry, other)]) and files[0] != files[1]:
+        differences["file"] = tuple(", ".join(names) for names in files)
     if not differences:
         differences["key"] = ("the same kernel and options", "another environment, Triton or backend")
     return differences
@@ -109,6 +117,12 @@ def _text(entry: dict) -> str | None:
             lines = path.read_text(errors="replace").splitlines()
             return "\n".join(line.partition(" loc(")[0] for line in lines if not line.startswith("#loc"))
     return None
+
+
+def _files(entry: dict) -> list[str]:
+    """The files that the locations of its first level name."""
+    path = Path(entry["path"]) / f"{entry['kernel']}.source"
+    return sorted(set(_PLACE.findall(path.read_text(errors="replace")))) if path.exists() else []
 
 
 def clear() -> tuple[int, int]:

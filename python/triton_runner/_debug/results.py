@@ -27,6 +27,7 @@ class Stopped:
     - `threads`: at PTX and cubin (block in the cluster, first thread, how many), else ().
     - `op`, `text`, `at`: the op or instruction, as its text has it, and its line there.
     - `note`: of a place that is in a pipeline's prologue or epilogue: which iteration it is of.
+    - `trap`, `trap_kind`: of a launch that stands at a fault, all of it and what it is ("out of bounds").
     - `moment`: how many places the launch had come to: the same in each run of it.
     """
 
@@ -46,6 +47,7 @@ class Stopped:
     breakpoints: list[int] = dataclasses.field(default_factory=list)
     threads: list[int] = dataclasses.field(default_factory=list)
     trap: str | None = None
+    trap_kind: str | None = None
     hidden: int = 0  # frames of inlined functions that begin here: a step goes into them
     note: str = ""
     event: str = "stopped"

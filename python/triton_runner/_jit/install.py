@@ -84,10 +84,13 @@ def _make_compile(own):
         from triton.backends.compiler import GPUTarget
 
         if isinstance(target, GPUTarget) and target.backend == "cpu":
-            kernel = own(src, target=cpu_backend.stopped_target(), options=options, **more)
-            return cpu_backend.mark_compiled(kernel)
-        if not isinstance(src, (str, os.PathLike)) or isinstance(target, GPUTarget):
-            return own(src, target=target, options=options, **more)
+            target = cpu_backend.placed(cpu_backend.stopped_target(), src)
+            return cpu_backend.mark_compiled(own(src, target=target, options=options, **more))
+        is_text = isinstance(src, (str, os.PathLike))
+        if target is None and not is_text and devices.resolved_device() == "cpu":
+            target = cpu_backend.stopped_target()
+        if not is_text or isinstance(target, GPUTarget):
+            return own(src, target=cpu_backend.placed(target, src), options=options, **more)
         if devices.resolved_device() != "cpu":
             return own(src, target=target, options=options, **more)
         from triton_runner._artifact import loading  # with the core: not when the package is imported

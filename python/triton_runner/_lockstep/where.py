@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import re
 
 import numpy
 
@@ -84,9 +83,9 @@ def place_of(
             return goes_on(launch, want, got, ended)
         return ended.trap is None and is_better(want, got, ended, argument, element)
 
-    at = _line(of_ptx, "ptx")
+    at = of_ptx.artifact_line if of_ptx else 0
     store = apart.Store(
-        (trap or of_ptx).program, (trap or of_ptx).thread, address, _line(trap, "cubin"), at
+        (trap or of_ptx).program, (trap or of_ptx).thread, address, trap.artifact_line if trap else 0, at
     )  # fmt: skip
     place = _place(trap, ptx) if trap else Place("nothing stores it", at, line_of(ptx, at))
     found = apart.parting(launch, tools.listing(launch.texts["cubin"]), store, run)
@@ -121,12 +120,6 @@ def _toucher(launch: Relaunch, argument: str, element: int, level: str) -> Kerne
         for address, length in pieces:
             if length:
                 register_memory(address, 0)
-
-
-def _line(trap: KernelTrap | None, level: str) -> int:
-    """Of a trap, in the text of a level; 0: it is in none."""
-    match = trap and re.search(rf"<{level}>:(\d+)", "\n".join([trap.location, *trap.notes]))
-    return int(match[1]) if match else 0
 
 
 def _address(launch: Relaunch, argument: str, element: int) -> int:
@@ -181,7 +174,5 @@ def first_difference(want: Outcome, got: Outcome):
 
 def _place(trap: KernelTrap, ptx: str) -> Place:
     """Where a trap of machine code stands."""
-    match = re.search(r"'(.*)' was made from line (\d+) of the PTX", "\n".join(trap.notes))
-    number = int(match[2]) if match else 0
-    text = match[1] if match else trap.op or trap.message
-    return Place(text, number, line_of(ptx, number), trap.location)
+    text = trap.instruction if trap.ptx_line else trap.op or trap.message
+    return Place(text, trap.ptx_line, line_of(ptx, trap.ptx_line), trap.location)

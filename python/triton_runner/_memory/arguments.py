@@ -41,10 +41,14 @@ class View:
     def type(self) -> numpy.dtype:
         return numpy_named(DTYPES[self.dtype][0])
 
+    @property
+    def steps(self) -> tuple:
+        """The strides in bytes."""
+        return tuple(step * self.type.itemsize for step in self.strides)
+
     def of(self, data: numpy.ndarray) -> numpy.ndarray:
         """The elements in the bytes of the block."""
-        steps = [step * self.type.itemsize for step in self.strides]
-        return numpy.ndarray(self.shape, self.type, data, self.offset, steps)
+        return numpy.ndarray(self.shape, self.type, data, self.offset, self.steps)
 
     def passed(self, data: numpy.ndarray):
         """The argument in the bytes of the block, as launches take it."""

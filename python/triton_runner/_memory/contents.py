@@ -171,8 +171,7 @@ class Contents:
     def part(self, view, part: Part) -> numpy.ndarray:
         """The elements of a part of an argument, a copy."""
         data = self.pages[view.block].read(self.base[view.block], part.low, part.high)
-        steps = [step * view.type.itemsize for step in view.strides]
-        return numpy.ndarray(part.shape, view.type, data, part.offset - part.low, steps)
+        return numpy.ndarray(part.shape, view.type, data, part.offset - part.low, view.steps)
 
     def pair(self, name: str, other: Contents) -> Pair:
         """An argument as it is here and in another Contents."""
@@ -241,9 +240,9 @@ class Part:
 
     __slots__ = ("high", "low", "offset", "shape", "start")
 
-    def __init__(self, start: tuple, shape: tuple, offset: int, strides: tuple, itemsize: int):
+    def __init__(self, start: tuple, shape: tuple, offset: int, steps: tuple, itemsize: int):
         self.start, self.shape, self.offset = start, shape, offset
-        ends = [(n - 1) * step * itemsize for n, step in zip(shape, strides, strict=True)]
+        ends = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
         self.low = offset + sum(min(end, 0) for end in ends)
         self.high = offset + sum(max(end, 0) for end in ends) + itemsize
 
@@ -258,25 +257,25 @@ def parts_of(view) -> list[Part]:
     """All of an argument's elements, in parts of at most PART bytes: the same ones each time."""
     size = view.type.itemsize
     # The dimensions with the largest steps are cut first.
-    order = sorted(range(len(view.shape)), key=lambda axis: -abs(view.strides[axis]))
+    order = sorted(range(len(view.shape)), key=lambda axis: -abs(view.steps[axis]))
     parts: list[Part] = []
 
     def extent(axes) -> int:
-        return sum((view.shape[axis] - 1) * abs(view.strides[axis]) for axis in axes)
+        return sum((view.shape[axis] - 1) * abs(view.steps[axis]) for axis in axes)
 
     def cut(start: list, shape: list, offset: int, axes: list) -> None:
-        whole = Part(tuple(start), tuple(shape), offset, view.strides, size)
+        whole = Part(tuple(start), tuple(shape), offset, view.steps, size)
         if not axes or max(whole.high - whole.low, math.prod(shape) * size) <= PART:
             parts.append(whole)
             return
         axis, *rest = axes
-        n, step = view.shape[axis], view.strides[axis]
-        room = PART // size - extent(rest)
+        n, step = view.shape[axis], view.steps[axis]
+        room = PART - extent(rest)
         most = math.prod(view.shape[other] for other in rest)
         count = max(1, min(room // abs(step) if step else n, PART // size // max(most, 1)))
         for first in range(0, n, count):
             start[axis], shape[axis] = first, min(count, n - first)
-            cut(start, shape, offset + first * step * size, rest)
+            cut(start, shape, offset + first * step, rest)
         start[axis], shape[axis] = 0, n
 
     if math.prod(view.shape):
@@ -289,7 +288,7 @@ class _Whole(NamedTuple):
 
     shape: tuple
     type: numpy.dtype
-    strides: tuple
+    steps: tuple
     offset: int = 0
 
 
@@ -303,8 +302,8 @@ class Pair:
 
     @classmethod
     def of_arrays(cls, x: numpy.ndarray, y: numpy.ndarray) -> Pair:
-        strides = numpy.cumprod((1, *x.shape[:0:-1]))[::-1] if x.ndim else ()
-        whole = _Whole(x.shape, x.dtype, tuple(map(int, strides)))
+        steps = numpy.cumprod((x.itemsize, *x.shape[:0:-1]))[::-1] if x.ndim else ()
+        whole = _Whole(x.shape, x.dtype, tuple(map(int, steps)))
         return cls(whole, lambda part: x[(*part.index, ...)], lambda part: y[(*part.index, ...)])
 
     def differing(self) -> Iterator[tuple]:

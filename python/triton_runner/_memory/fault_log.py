@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 
+from triton_runner._base.errors import KernelTrap
 
-@dataclasses.dataclass
-class Fault:
-    """A faulting access of a kernel: the fields of the KernelTrap for its first occurrence, and how often it
+
+class Fault(KernelTrap):
+    """A faulting access of a kernel that went on: the KernelTrap of its first occurrence, and how often it
     occurred (`count`: elements of tiles, threads of PTX) in how many `launches`."""
 
-    text: str
-    kind: str
-    kernel: str
-    op: str
-    message: str
-    file: str
-    line: int
-    column: int
-    program: tuple
-    element: tuple
-    address: int
-    nearest: str
-    argument: str
-    place: str
-    iterations: tuple
-    notes: list
-    warning: str = ""
-    thread: tuple = ()  # of a block, at PTX
-    count: int = 0
-    launches: int = 1
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def location(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}" if self.file else ""
+    def __init__(self, text: str, count: int, **fields):
+        super().__init__(text, **fields)
+        self.text = text
+        self.count = count
+        self.launches = 1
 
 
 _sites: dict[tuple, Fault] = {}

@@ -25,10 +25,6 @@ class Place(NamedTuple):
     def type(self) -> numpy.dtype:
         return numpy.dtype(f"V{self.itemsize}")
 
-    @property
-    def strides(self) -> tuple:
-        return tuple(step // self.itemsize for step in self.steps)
-
 
 class Marks:
     """Of a block at an address. is_written: what all bytes are at first."""

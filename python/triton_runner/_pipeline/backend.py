@@ -34,7 +34,8 @@ def _stopped(base):
         def hash(self):
             if not self.runner_level:
                 return super().hash()
-            return f"triton_runner-{self.runner_level}-{self.target.backend}-{self.target.arch}"
+            places = getattr(self.target, "places", "")
+            return f"triton_runner-{self.runner_level}-{self.target.backend}-{self.target.arch}-{places}"
 
         def add_stages(self, stages, options, *arguments):
             super().add_stages(stages, plans.with_options(options), *arguments)

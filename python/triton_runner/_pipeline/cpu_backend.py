@@ -7,6 +7,7 @@ It stands in Triton's table of backends beside NVIDIA's and AMD's, and compiles 
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 from triton_runner._settings import devices
@@ -38,6 +39,16 @@ def stopped_target():
     kernel.install()
     compile_in_this_process()
     return make_target(*devices.cpu_target())
+
+
+def placed(target, source):
+    """The target for this source of Triton's compile(): one that stops gets a digest of where the source's
+    functions stand."""
+    if not getattr(target, "level", None):
+        return target
+    from triton_runner._pipeline import places  # as in stopped_target()
+
+    return dataclasses.replace(target, places=places.digest(source))
 
 
 def compile_in_this_process() -> None:

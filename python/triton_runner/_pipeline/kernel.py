@@ -17,7 +17,7 @@ from triton_runner._base.markers import without_markers
 from triton_runner._base.releases import installed
 from triton_runner._launch import simt
 from triton_runner._launch.launchers import launcher, signature
-from triton_runner._pipeline import backend
+from triton_runner._pipeline import backend, places
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._pipeline.targets import compiled_for
 
@@ -163,6 +163,7 @@ def install() -> None:
     """Puts our backends and the subclass in Triton's place; once. What is compiled for a GPU behaves as
     before."""
     backend.install()
+    places.install()
     base = triton.compiler.compiler.CompiledKernel
     if hasattr(base, "runner_base"):
         return

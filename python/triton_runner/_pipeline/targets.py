@@ -12,9 +12,11 @@ from triton_runner._worker import job
 
 @dataclasses.dataclass(frozen=True)
 class StoppedTarget(GPUTarget):
-    """A target whose compilation ends at `level`."""
+    """A target whose compilation ends at `level`. places: a digest of where the compiled functions stand, as
+    part of the key of Triton's cache."""
 
     level: str = "ttir"
+    places: str = ""
 
 
 def make_target(target: str, level: str | None = None) -> GPUTarget:

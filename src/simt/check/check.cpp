@@ -95,7 +95,7 @@ bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& othe
                   const std::string& what) {
   const std::string who = other.thread == kNoRegister ? std::string("an asynchronous copy")
                                                       : "thread " + std::to_string(other.thread);
-  x.trap(in, exec::TrapKind::kRace,
+  x.trap(in, exec::Race::kShared,
          std::string(write ? "it writes " : "it reads ") + what + ", which " + who +
              (other.writes() ? " wrote" : " read") +
              ": no barrier orders the two, so that the result depends on which is first",
@@ -106,7 +106,7 @@ bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& othe
 bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write,
                        bool copy_writes, const std::string& place) {
   const std::string what = source_of(*copy.in).multiplies ? "product" : "copy";
-  x.trap(in, exec::TrapKind::kRace,
+  x.trap(in, exec::Race::kInFlight,
          std::string(write ? "it writes " : "it reads ") + place + ", which a " + what +
              (copy_writes ? " that no thread has waited for may still write"
                           : " that no thread has waited for may still read"),
@@ -116,7 +116,7 @@ bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record&
 
 bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record& other,
                        const std::string& what) {
-  return refuse(x, in, exec::TrapKind::kRace,
+  return refuse(x, in, exec::Race::kCopies,
                 "it writes " + what + ", where the same instruction puts another value for thread " +
                     std::to_string(other.thread) + ": which of the two stays is not defined",
                 lane);

@@ -174,7 +174,8 @@ exec::Trap Checks::global_race(const Exec& x, State& s, const Operands& in, uint
   const auto ahead = static_cast<uint32_t>(std::countr_zero(unordered_warps(s, me, other).first));
   if (ahead != 0)
     lane = ((x.first + lane) / 32 + ahead) * 32 - x.first;  // of the first warp that nothing orders
-  return x.made_trap(in, exec::TrapKind::kRace, std::move(message), lane, 0, 0, std::move(notes));
+  return x.made_trap(in, other.time == kUnderWay ? exec::Race::kInFlight : exec::Race::kGlobal,
+                     std::move(message), lane, 0, 0, std::move(notes));
 }
 
 bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,

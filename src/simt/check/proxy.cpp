@@ -28,7 +28,7 @@ bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const 
                     const machine::Agent& agent, bool write, Place where) {
   const Record& other = s.records[cell.changer];
   if (!cell.changer || !s.is_warp(other.agent) || agent.is_fenced_after(other)) return true;
-  x.trap(in, exec::TrapKind::kRace,
+  x.trap(in, exec::Race::kFence,
          std::string(write ? "it writes " : "it reads ") + where.text() +
              " through the async proxy, which thread " + std::to_string(s.records.at(cell.changer).thread) +
              " wrote as threads do: no fence.proxy.async stands between the two",

@@ -54,7 +54,7 @@ void Checks::uniform_before(Exec& x, const Instr& in) {
         if (found == s.uniform.end() || found->second.own[i % 32] == value_at(x, place, bytes, i)) continue;
         const bool wrote_itself = found->second.writers >> (i % 32) & 1;
         if (!found->second.several && (wrote_itself || !is_parted(*x.cta, *x.path))) continue;
-        x.warn(in, exec::TrapKind::kRace, "assembler",
+        x.warn(in, exec::Race::kOrder, "assembler",
                "it reads a uniform register that another group of the warp's threads has written: the "
                "machine code leaves open which group runs first",
                i, 0, 0, {"the other access is " + place_text(x.code(), *found->second.writer)});

@@ -306,13 +306,13 @@ void report_early(Exec& x, const Operands& in, uint32_t lane, const WarpQueue& q
   const std::string message = "it uses registers of a wgmma product that no wait_group covers";
   if (serialized) {
     notes.push_back(kSerializedNote);
-    return x.warn(in, exec::TrapKind::kRace, "ptxas", message, lane, 0, 0, std::move(notes));
+    return x.warn(in, exec::Race::kInFlight, "ptxas", message, lane, 0, 0, std::move(notes));
   }
   notes.push_back(early.hidden
                       ? "ptxas does not repair this, since the wait covers an older product of the same "
                         "registers: on a GPU they may lack this product"
                       : "ptxas is not known to repair this: on a GPU the registers may lack this product");
-  x.trap(in, exec::TrapKind::kRace, message, lane, 0, 0, std::move(notes));
+  x.trap(in, exec::Race::kInFlight, message, lane, 0, 0, std::move(notes));
 }
 
 }  // namespace

@@ -231,12 +231,13 @@ std::string place_text(const ir::Op& op, const Code& code) {
   return std::string(op.name) + " at " + location_of(op, *code.module).str();
 }
 
-const Instr* trap_with_notes(Task& t, const Instr& in, exec::TrapKind kind, std::string message,
+const Instr* trap_with_notes(Task& t, const Instr& in, exec::Cause cause, std::string message,
                              std::vector<int64_t> element, std::vector<std::string> notes) {
-  t.trap(in, kind, std::move(message), std::move(element));
+  t.trap(in, cause, std::move(message), std::move(element));
   Launch& l = *t.worker->launch;
   std::lock_guard lock(l.mutex);
-  if (l.trap && l.trap_number == t.program->number && l.trap->kind == kind) l.trap->notes = std::move(notes);
+  if (l.trap && l.trap_number == t.program->number && l.trap->kind == cause.kind)
+    l.trap->notes = std::move(notes);
   return nullptr;
 }
 

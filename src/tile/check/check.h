@@ -104,7 +104,7 @@ std::string element_text(const void* element, num::Type type);
 std::string iteration_text(Task& t, const Instr& in);
 // "tt.load at kernel.py:12:5"
 std::string place_text(const ir::Op& op, const Code& code);
-const Instr* trap_with_notes(Task& t, const Instr& in, exec::TrapKind kind, std::string message,
+const Instr* trap_with_notes(Task& t, const Instr& in, exec::Cause cause, std::string message,
                              std::vector<int64_t> element, std::vector<std::string> notes);
 
 }  // namespace triton_runner::tile

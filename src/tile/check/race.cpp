@@ -105,8 +105,8 @@ bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t 
   if (!other) return true;
   const int64_t step = type.size ? type.size : 1;
   element += static_cast<int64_t>(std::max(where, address) - address) / step;
-  return report(t, in, act, other, global_text(std::max(where, address), step), type.index_of(element),
-                records_[mine].warps);
+  return report(t, in, exec::Race::kGlobal, act, other, global_text(std::max(where, address), step),
+                type.index_of(element), records_[mine].warps);
 }
 
 std::string RaceCheck::global_text(uint64_t address, int64_t size) const {
@@ -116,14 +116,15 @@ std::string RaceCheck::global_text(uint64_t address, int64_t size) const {
          a->label;
 }
 
-bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const std::string& what,
-                       std::vector<int64_t> element, WarpMask warps) {
+bool RaceCheck::report(Task& t, const Instr& in, exec::Race race, Act act, uint32_t number,
+                       const std::string& what, std::vector<int64_t> element, WarpMask warps) {
   static const char* const kNow[] = {"reads ", "writes ", "updates ", "looks at "};
   static const char* const kThen[] = {"read", "wrote", "updated atomically", "read atomically"};
   const Record& r = records_[number];
   const Who& who = threads_[r.agent];
   const bool near = who.program == t.program->id;
   const bool in_flight = who.beside && r.act == Act::kRead && r.in->op->does(ir::Effect::kLoads);
+  const bool is_async = who.beside || in.op->does(ir::Effect::kAsync);
   const bool between_warps = warps && r.warps && r.agent == state(t).thread.id;
   const auto warp_of = [](WarpMask of,
                           WarpMask but) {  // one of them, another one than that of the other access
@@ -153,8 +154,8 @@ bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const
     place += ", issued in iteration (" + exec::numbers_text(who.iterations) + ")";
   std::vector<std::string> notes{(in_flight ? "the copy is " : "the other access is ") + place};
   if (between_warps) notes.push_back("tl.debug_barrier() between the two orders them");
-  return trap_with_notes(t, in, exec::TrapKind::kRace, std::move(message), std::move(element),
-                         std::move(notes));
+  return trap_with_notes(t, in, is_async ? exec::Race::kInFlight : race, std::move(message),
+                         std::move(element), std::move(notes));
 }
 
 bool RaceCheck::block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
@@ -192,7 +193,7 @@ bool RaceCheck::twice(Task& t, const Instr& in, const Access& a) {
     if (places[k - 1].first != address || !std::memcmp(data + i * type.size, data + j * type.size, type.size))
       continue;
     return trap_with_notes(
-        t, in, exec::TrapKind::kRace,
+        t, in, exec::Race::kGlobal,
         "it writes " + global_text(address, type.size) + ", which element [" +
             exec::numbers_text(type.index_of(j)) +
             "] of the same store writes with another value: which of them stays depends on the order",

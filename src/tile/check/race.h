@@ -76,7 +76,7 @@ class RaceCheck {
   bool atomics(Task& t, const Instr& in, const Access& a);
   bool global(Task& t, const Instr& in, const Thread& thread, uint32_t mine, Act act, uint64_t address,
               uint64_t bytes, const std::byte* data, int64_t element, const TileType& type);
-  bool report(Task& t, const Instr& in, Act act, uint32_t other, const std::string& what,
+  bool report(Task& t, const Instr& in, exec::Race race, Act act, uint32_t other, const std::string& what,
               std::vector<int64_t> element, WarpMask warps = 0);
   std::string global_text(uint64_t address, int64_t size) const;
 

@@ -95,8 +95,8 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
   std::string what = "element [" + exec::numbers_text(index) + "] of %" + std::string(value.name) +
                      (plan.in_tensor_memory() ? " in tensor memory" : " in shared memory");
   if (&block != t.program) what += " of block " + std::to_string(block.rank) + " of the cluster";
-  if (other) return report(t, in, act, other, what, std::move(index));
-  return trap_with_notes(t, in, exec::TrapKind::kRace,
+  if (other) return report(t, in, exec::Race::kShared, act, other, what, std::move(index));
+  return trap_with_notes(t, in, exec::Race::kFence,
                          "it reads " + what +
                              " through the async proxy, and no ttng.fence_async_shared stands between "
                              "that and the write of it",

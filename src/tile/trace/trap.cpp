@@ -10,10 +10,11 @@
 
 namespace triton_runner::tile {
 
-exec::Trap Task::made_trap(const Instr& in, exec::TrapKind kind, std::string message,
+exec::Trap Task::made_trap(const Instr& in, exec::Cause cause, std::string message,
                            std::vector<int64_t> element) const {
   exec::Trap trap;
-  trap.kind = kind;
+  trap.kind = cause.kind;
+  trap.race = cause.race;
   trap.kernel = code->kernel;
   if (in.op) {
     trap.op = std::string(in.op->name);
@@ -23,7 +24,7 @@ exec::Trap Task::made_trap(const Instr& in, exec::TrapKind kind, std::string mes
   trap.program = program->id;
   trap.element = std::move(element);
   // A clock stops a loop anywhere.
-  const bool anywhere = kind == exec::TrapKind::kTimeout || kind == exec::TrapKind::kInterrupted;
+  const bool anywhere = cause.kind == exec::TrapKind::kTimeout || cause.kind == exec::TrapKind::kInterrupted;
   if (!anywhere) trap.iterations = iterations(in);
   return trap;
 }
@@ -41,9 +42,9 @@ const Instr* Task::record(const Instr& in, exec::Trap trap) {
   return stop(Outcome::kTrapped, &in);
 }
 
-const Instr* Task::trap(const Instr& in, exec::TrapKind kind, std::string message,
+const Instr* Task::trap(const Instr& in, exec::Cause cause, std::string message,
                         std::vector<int64_t> element) {
-  return record(in, made_trap(in, kind, std::move(message), std::move(element)));
+  return record(in, made_trap(in, cause, std::move(message), std::move(element)));
 }
 
 exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,

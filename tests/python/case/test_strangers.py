@@ -9,13 +9,17 @@ must say of it. The docstring of a program names its source and then holds comma
 
 import ast
 import dataclasses
+import os
 import pathlib
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 import warm
 
+REWORDED = pathlib.Path(__file__).resolve().parents[1] / "helpers" / "reworded"
 PROGRAMS = pathlib.Path(__file__).resolve().parents[2] / "strangers"
 WORDS = ("status", "says", "never")
 
@@ -68,3 +72,16 @@ def test_what_is_said_of(name, tmp_path):
             assert text in output, f"not said: {text}\n{shown}"
         for text in command.never:
             assert text not in output, f"said: {text}\n{shown}"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "data race" in (PROGRAMS / name).read_text()])
+def test_no_verdict_depends_on_the_words_of_a_trap(name, tmp_path):
+    program = PROGRAMS / name
+    for command in commands_of(program):
+        words = [w.replace("FILE", str(program)).replace("FOLDER", str(tmp_path)) for w in command.words]
+        done = subprocess.run(
+            [sys.executable, "-m", "triton_runner", *words], cwd=tmp_path, capture_output=True, text=True,
+            env=os.environ | {"PYTHONPATH": str(REWORDED)},
+        )  # fmt: skip
+        assert done.returncode == command.status, done.stdout + done.stderr
+        assert "Some words" in done.stdout + done.stderr or command.status == 0, done.stdout

@@ -6,6 +6,7 @@ import io
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import types
@@ -180,3 +181,13 @@ def test_rows_of_the_checklist_name_what_shows_them():
         for path, _, test in (name.partition("::") for name in shown):
             assert (ROOT / path).exists(), f"{path}: {row}"
             assert f"def {test}" in (ROOT / path).read_text() if test else True, f"{test}: {row}"
+
+
+def test_the_commands_of_the_ledger_are_ones():
+    from triton_runner._cli import main
+
+    commands = re.findall(r"`triton-runner (.*?)`", (ROOT / "doc/found.md").read_text())
+    assert len(commands) > 10
+    for command in commands:
+        verb, *words = shlex.split(command)
+        main.get_command(None, verb).make_context(verb, words)

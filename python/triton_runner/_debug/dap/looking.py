@@ -228,11 +228,11 @@ def completions(adapter, arguments) -> dict:
 
 def exception_info(adapter, arguments) -> dict:
     """The trap that the launch ran into, whole."""
-    trap = adapter.standing().trap
+    stopped = adapter.standing()
+    trap = stopped.trap
     if trap is None:
         raise fail("the launch does not stand at a trap")
-    kind = re.match(r"kernel '[^']*': (.*?)(?: in | at |:|$)", trap)
     return {
-        "exceptionId": kind[1] if kind else "trap", "description": trap, "breakMode": "always",
+        "exceptionId": stopped.trap_kind, "description": trap, "breakMode": "always",
         "details": {"message": trap, "typeName": "KernelTrap"},
     }  # fmt: skip

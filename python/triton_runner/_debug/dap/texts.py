@@ -27,10 +27,15 @@ def of_launch(adapter) -> dict:
     if level_of_name(adapter.program) == stopped.level:
         return of_file(adapter.program)
     return {
-        "name": f"{stopped.kernel}.{stopped.level}",
+        "name": _named(stopped.kernel, stopped.level),
         "sourceReference": stopped.launch + 1,
         "origin": "compiled",
     }
+
+
+def _named(kernel: str, level: str) -> str:
+    """What an editor shows as the name of a text, by whose ending it chooses the colours."""
+    return f"{kernel}.{'sass' if level == 'cubin' else level}"
 
 
 def source(adapter, arguments) -> dict:
@@ -45,7 +50,7 @@ def loaded(adapter, arguments) -> dict:
     """The texts of the launches so far, and the file of the kernel that stands."""
     session = adapter.session
     rows = [
-        {"name": f"{name}.{session.level}", "sourceReference": number + 1, "origin": "compiled"}
+        {"name": _named(name, session.level), "sourceReference": number + 1, "origin": "compiled"}
         for number, name in enumerate(session.launches)
     ]
     if adapter.stopped is not None and adapter.session.places.main_file:
