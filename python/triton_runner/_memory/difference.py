@@ -97,8 +97,10 @@ def magnitude(array: numpy.ndarray) -> float:
 
 def of_pair(pair) -> float:
     """The largest error of all elements of a contents.Pair, relative; of what has no number, a large one."""
-    errors = (difference(x, y).error for _, x, y in pair.differing())
-    error = max((numpy.nan_to_num(one, nan=1e300, posinf=1e300).max(initial=0.0) for one in errors), default=0.0)
+    error = 0.0
+    for _, x, y in pair.differing():
+        errors = numpy.nan_to_num(difference(x, y).error, nan=1e300, posinf=1e300)
+        error = max(error, float(errors.max(initial=0.0)))
     return float(error / (max(map(magnitude, pair.whole()), default=0.0) or 1.0))
 
 

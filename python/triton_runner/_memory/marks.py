@@ -69,7 +69,7 @@ class Marks:
         self._bits[first // 8 : (last + 7) // 8] = numpy.packbits(bits, bitorder="little")
 
     def parts(self, place: Place):
-        """(part, of each element of it whether it has bytes that nobody wrote) of the parts with such elements."""
+        """(part, of each of its elements whether it has bytes that nobody wrote), where some have."""
         for part in parts_of(place):
             if self.any(part.low, part.high):
                 yield part, _of_elements(self.flags(part.low, part.high), part, place)

@@ -1,9 +1,9 @@
 """Memory that nothing has written yet: what check="uninit" knows about global memory beside the kernels' own.
 
 A block is the storage of a torch.empty, or an array of np.empty. It is filled with numbers that nobody writes
-by chance, and has a mark for each byte that was not written (marks.py). Launches clear the marks of what they store
-(exec::kNoteWrites), torch's ops what they write (uninit_torch.py). Whoever else writes, NumPy or C that has
-an address, changes the numbers: then the whole block counts as written.
+by chance, and has a mark for each byte that was not written (marks.py). Launches clear the marks of what they
+store (exec::kNoteWrites), torch's ops what they write (uninit_torch.py). Whoever else writes, NumPy or C that
+has an address, changes the numbers: then the whole block counts as written.
 """
 
 from __future__ import annotations
@@ -123,10 +123,6 @@ class _Block:
     def hold(self) -> None:
         """What is there now is what marked bytes hold."""
         self.held = {at: part.copy() for at, part in self._marked()}
-
-    def elements(self, place: Place | None = None) -> numpy.ndarray:
-        """Which elements of a view are not written: of the one that it was made as."""
-        return self.marks.elements(place or self.place)
 
     def count(self) -> int:
         """How many elements nobody has written, which `counts` keeps."""

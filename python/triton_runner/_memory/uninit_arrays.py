@@ -140,7 +140,7 @@ def _undefined(array: numpy.ndarray) -> numpy.ndarray:
     if block is None:
         return numpy.zeros((1,) * array.ndim, bool)
     offset = array.ctypes.data - block.address
-    return block.elements(Place(array.shape, array.strides, array.itemsize, offset))
+    return block.marks.elements(Place(array.shape, array.strides, array.itemsize, offset))
 
 
 def _use(array, how: str) -> None:

@@ -44,7 +44,7 @@ class _View:
         steps = tuple(step * size for step in tensor.stride())
         self.place = Place(tuple(tensor.shape), steps, size, tensor.data_ptr() - block.address)
         self.tensor, self.block = tensor, block
-        self.undefined = block.elements(self.place)
+        self.undefined = block.marks.elements(self.place)
 
     @property
     def any(self) -> bool:

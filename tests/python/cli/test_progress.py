@@ -87,7 +87,7 @@ def test_told_above_a_second_only(monkeypatch):
 
 
 def test_lines_in_a_pipe(monkeypatch):
-    """One after a while, and others later; none where they are not asked for, or go to who collects messages."""
+    """One after a while, and others later; none where nobody asked, or for who collects messages."""
     pipe = io.StringIO()
     monkeypatch.setattr(sys, "stderr", pipe)
     monkeypatch.setattr(progress, "LINES_DELAY", 0.2)
