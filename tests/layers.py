@@ -35,8 +35,8 @@ def modules() -> dict[str, pathlib.Path]:
 
 
 class Module:
-    """What a module imports of the package: [(name, line, whether in a function)], and the private names of
-    other modules that it uses: [(name, line)]."""
+    """The imports of a module from the package: [(name, line, whether in a function)], and the private names
+    of other modules that it uses: [(name, line)]."""
 
     def __init__(self, path: pathlib.Path, known):
         self.imports, self.private = [], []
@@ -114,7 +114,7 @@ def _circle(name: str, read: dict, way: list, done: set) -> list:
 
 
 def check() -> list[str]:
-    """What is wrong, a line each."""
+    """Returns what is wrong, a line each."""
     known = modules()
     read = {name: Module(path, known) for name, path in known.items()}
     flat = [name for name, path in known.items() if path.parent == PACKAGE]

@@ -134,7 +134,7 @@ class Merge {
   const std::string& filename_;
 };
 
-// What a launch on a GPU needs and nobody said.
+// Notes what a launch on a GPU needs and nobody said.
 void note_missing(Description& d) {
   if (d.level == "ttir" || d.level == "ttgir") return;  // compiling them tells
   if (!d.shared) d.missing.push_back("shared");

@@ -15,8 +15,8 @@ namespace {
 constexpr int kSharedWithoutAsking = 48 * 1024;
 constexpr size_t kMaxWords = 256;  // of a launch by words
 
-// What a binary or text for `target` needs of the device: binaries run within a major version, text from its
-// version up.
+// Checks what a binary or text for `target` needs of the device: binaries run within a major version, text
+// from its version up.
 base::Status check_target(const GpuKernelSpec& spec, const device::Properties& device) {
   if (spec.target.empty() || spec.target == device.target) return base::success();
   auto number = [](const std::string& target) { return std::atoi(target.c_str() + target.find(':') + 1); };

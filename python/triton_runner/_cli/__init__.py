@@ -16,6 +16,7 @@ import re
 import click
 
 from triton_runner import _settings
+from triton_runner._base.drawing import check_picture
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._base.levels import EXECUTED
 from triton_runner._cli import (  # noqa: F401 (the modules of verbs register these)
@@ -43,6 +44,7 @@ from triton_runner._cli import (  # noqa: F401 (the modules of verbs register th
     tune_command,
     verify_command,
 )
+from triton_runner._programs import watched
 from triton_runner._programs.options import (
     ProgramOrFile,
     check_program,
@@ -187,6 +189,7 @@ def _fault_status() -> int:
 def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program, arguments, **settings):
     """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
     from triton_runner._compiler import failures
+    from triton_runner._pipeline import stages
     from triton_runner._pretend import running
 
     if ghost and not pretend_cuda:
@@ -200,10 +203,28 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
-    status = running.run_program(
-        program, list(arguments), is_module, pretend_cuda, traceback, look, explained=failures.explained
-    )
+    notes = stages.Notes()
+    if (end := watched.forked()) is not None:
+        return _ended(end, notes)
+    with notes.taken():
+        status = running.run_program(
+            program, list(arguments), is_module, pretend_cuda, traceback, look, explained=failures.explained
+        )
     return _fault_status() or status
+
+
+def _ended(end: watched.End, notes) -> int:
+    """The status of `run` where its program has ended, in a process of its own. A compiler that ended that
+    process is an answer."""
+    from triton_runner._compiler import failures
+    from triton_runner._pretend import running
+
+    error = notes.failure(end.signal) if end.signal in running.CRASHES else None
+    if error is None:
+        return watched.die_of(end)
+    first, *rest = failures.explained(error)
+    click.echo("\n".join([f"error: {first}", *rest]), err=True)
+    return 1
 
 
 @main.command("exec")
@@ -313,6 +334,8 @@ def dump(
     }  # fmt: skip
     if not os.path.isfile(file):
         raise click.UsageError(f"no such file: {file}")
+    if png:
+        check_picture(png)
     stopped = None
     if dump_command.is_program(file):
         with prints_aside(as_json):

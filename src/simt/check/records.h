@@ -18,8 +18,8 @@ struct Record : machine::Record {
   uint32_t thread = 0;  // the first of its warp, or kNoRegister: no thread made it
   const Operands* in = nullptr;
   uint64_t serial = 0;  // of the instruction; 0 for a copy or product in flight
-  // Of global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; how often the
-  // warp has come to the instruction; the cluster.
+  // For global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; how often the
+  // warp has come to the instruction; and the cluster.
   uint32_t warps = 1, times = 0;
   int64_t cluster = 0;
   bool writes() const { return act == machine::Act::kWrite || act == machine::Act::kAtomic; }

@@ -94,7 +94,7 @@ struct Checks::State {
   }
 };
 
-// What is known of an access; of one of the engine's own nothing.
+// The facts that are known of an access; nothing for one of the engine's own.
 inline const Source& source_of(const Operands& in) {
   static constexpr Source kNone;
   const Source* source = instr_of(in).source;

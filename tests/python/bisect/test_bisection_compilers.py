@@ -14,7 +14,7 @@ from triton_runner._bisect import failed  # noqa: E402
 from triton_runner._bisect.trial import Kernel, Trial  # noqa: E402
 from triton_runner._pipeline.failures import Failure  # noqa: E402
 
-# What a pass of make_ttgir does in place of its work, in the release named.
+# A pass of make_ttgir does this in place of its work, in the release named.
 FAILING = """
 import ctypes, os, sys, triton
 from triton_runner._worker import recorder
@@ -138,7 +138,7 @@ def test_what_the_front_end_refuses_is_the_kernel_s(tmp_path, text, line, column
 
 
 def uncompiled(ends: dict) -> failed.Uncompiled:
-    """What is said of releases "a" ... by how each ends: "right", "crash" or "refused"."""
+    """Returns what is said of releases "a" ... by how each ends: "right", "crash" or "refused"."""
     failures = {"crash": Failure("ttgir", "passes.ttgpuir.add_coalesce", "SIGABRT", "it died"),
                 "refused": Failure("source", None, "CompilationError", "no", is_kernels=True)}  # fmt: skip
     judged = {v: Trial("unknown", "no", failure=failures[end]) if end in failures
