@@ -1,5 +1,5 @@
-"""verify takes at most three times what a launch writes and 1.2 times what it only reads, beside the memory that the program
-itself holds: measured as resident memory, in a process of its own, at its peak."""
+"""verify takes at most three times what a launch writes and 1.2 times what it only reads, beside the memory
+that the program itself holds: measured as resident memory, in a process of its own, at its peak."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 MB = 24  # of an array
 SLACK = 40  # MB: what does not grow with the arrays; comparisons by parts, what the race check has open, code
 
-# For each kernel: (MB that it writes, MB that it only reads, by how many MB the largest resident memory grew).
+# For each kernel: MB that it writes, MB that it only reads, and by how many MB the peak grew.
 PROGRAM = """
 import json, os, sys
 os.environ |= {"TRITON_RUNNER_DEVICE": "cpu"}
@@ -89,6 +89,7 @@ def grown(tmp_path_factory) -> dict:
     done = subprocess.run([sys.executable, str(file), str(MB), *KINDS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    print(*rows, sep="\n")
     return {name: figures for name, *figures in rows}
 
 
