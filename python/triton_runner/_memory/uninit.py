@@ -121,7 +121,7 @@ class _Block:
                 yield at, part
 
     def hold(self) -> None:
-        """What is there now is what marked bytes hold."""
+        """Takes the present contents as what marked bytes hold."""
         self.held = {at: part.copy() for at, part in self._marked()}
 
     def count(self) -> int:
@@ -138,7 +138,7 @@ class _Block:
         return count
 
     def described(self, used: str = "") -> Unwritten | None:
-        """What is to be said of it; None: no kernel had it, or all was written."""
+        """Returns the finding on the block. None: no kernel had it, or all was written."""
         root = self.source or self
         by = root.writer or (root.given if used else None)
         if by is None or (root is self and not self.count()):
@@ -306,7 +306,7 @@ def paused():
 
 
 def snapshot() -> dict:
-    """What is known now, for put_back()."""
+    """Returns the present state of all blocks, for put_back()."""
     return {at: (block, block.marks.copy(), block.writer, block.given) for at, (_, block) in _blocks.items()}
 
 

@@ -14,10 +14,11 @@ import pytest
 import triton_runner
 import warm
 from triton_runner import _core
-from triton_runner._assemble import assemblers, inputs, trials
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._compare import measure
+from triton_runner._kernel.cells import measure
+from triton_runner.verbs.assemble import assemblers, inputs
+from triton_runner.verbs.assemble import run as trials
 
 SASS = Path(__file__).resolve().parents[2] / "sass"
 sys.path.append(str(SASS))
@@ -170,6 +171,17 @@ def test_a_fault_of_ptxas(name, made, of, tmp_path, store):
     page = path.with_name(f"{name.replace('_', '-')}.md").read_text()
     shown = run(path, *(word for word in words[:6] if word != "--json")).output
     assert shown.replace(str(path), f"doc/solving_triton_issues/{name}.ptx") in page
+
+
+@pytest.mark.parametrize("name, right", [("lost_predicates", ["12.9"]), ("lost_guard", [])])
+def test_predicates_that_ptxas_loses(name, right, store):
+    """What 13.4 drops and reads nevertheless; a guard that every ptxas leaves out."""
+    path = Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues" / f"{name}.ptx"
+    words = ["--check", "--ptxas", "12.9", "--ptxas", "13.4"]
+    found = {one["ptxas"][:4]: one["state"] for one in json.loads(run(path, *words, "--json").output)}
+    assert found == {ptxas: "equal" if ptxas in right else "different" for ptxas in ("12.9", "13.4")}
+    shown = run(path, *words).output.replace(str(path), f"doc/solving_triton_issues/{name}.ptx")
+    assert shown in path.with_name("lost-predicates.md").read_text()
 
 
 def test_results_are_kept(tmp_path, store, monkeypatch):

@@ -15,7 +15,7 @@ import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from triton_runner._cli.debug_command import debug_command
+from triton_runner.verbs.debug.command import debug_command
 
 HERE = pathlib.Path(__file__).parent
 COMMAND = [sys.executable, "-m", "triton_runner", "debug"]

@@ -11,7 +11,7 @@ import pytest
 import torch
 import triton_runner
 from kernels_for_dumps import add
-from triton_runner._dump import cuda_gdb, cuda_gdb_script, machine_values, session
+from triton_runner._kernel.dumps import cuda_gdb, cuda_gdb_script, machine_values, session
 
 GDB = '''
 """The part of gdb's Python that the script uses: two blocks of four warps whose FADD is stopped behind."""
@@ -247,4 +247,4 @@ def test_no_debugger(monkeypatch):
     ],
 )
 def test_what_an_instruction_writes(text, registers):
-    assert cuda_gdb_script.results(text)[1] == registers
+    assert cuda_gdb_script.results(text, cuda_gdb.table())[1] == registers
