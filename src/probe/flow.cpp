@@ -102,4 +102,42 @@ std::vector<uint32_t> loop_heads(const Flow& flow) {
   return heads;
 }
 
+std::vector<CodeLoop> loops_of(const Flow& flow) {
+  const auto count = static_cast<uint32_t>(flow.steps.size());
+  std::vector<std::vector<uint32_t>> previous(count + 1);
+  for (uint32_t i = 0; i < count; ++i)
+    for (const uint32_t to : flow.steps[i].next) previous[std::min(to, count)].push_back(i);
+  std::vector<CodeLoop> loops;
+  for (const uint32_t head : loop_heads(flow)) {
+    CodeLoop loop{head, {}, {}};
+    std::vector<bool> inside(count);
+    std::vector<uint32_t> open;
+    inside[head] = true;
+    for (const uint32_t latch : previous[head])
+      if (latch >= head) open.push_back(latch);
+    while (!open.empty()) {
+      const uint32_t i = open.back();
+      open.pop_back();
+      if (inside[i]) continue;
+      inside[i] = true;
+      open.insert(open.end(), previous[i].begin(), previous[i].end());
+    }
+    std::map<std::pair<int, std::string_view>, int> copies;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!inside[i]) continue;
+      loop.body.push_back(i);
+      if (flow.steps[i].ptx_line > 0) ++copies[{flow.steps[i].ptx_line, flow.steps[i].opcode}];
+    }
+    for (const uint32_t i : previous[head])
+      if (!inside[i]) loop.before.push_back(i);
+    const auto several =
+        std::count_if(copies.begin(), copies.end(), [](const auto& of) { return of.second > 1; });
+    loop.is_unrolled = 2 * static_cast<size_t>(several) > copies.size();
+    loops.push_back(std::move(loop));
+  }
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const CodeLoop& a, const CodeLoop& b) { return a.body.size() > b.body.size(); });
+  return loops;
+}
+
 }  // namespace triton_runner::probe

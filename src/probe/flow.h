@@ -30,4 +30,14 @@ Flow flow_of(const sass::Module& module, const sass::Function& f);
 // The instructions that a jump comes back to.
 std::vector<uint32_t> loop_heads(const Flow& flow);
 
+// A loop of code: its head, what lies on the ways back to it, and what leads into it from outside.
+struct CodeLoop {
+  uint32_t head;
+  std::vector<uint32_t> body, before;
+  // Most instructions of the PTX are in the body several times: machine code goes round less often than the PTX does.
+  bool is_unrolled = false;
+};
+// The outermost first.
+std::vector<CodeLoop> loops_of(const Flow& flow);
+
 }  // namespace triton_runner::probe

@@ -19,12 +19,12 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import MLIR
 from triton_runner._compiler.of_release import of_release
 from triton_runner._core import probe
-from triton_runner._debug import comparing, machine, names, stage
+from triton_runner._debug import comparing, machine, names, sources, stage
 from triton_runner._debug import target as targets
 from triton_runner._debug.back import Back
 from triton_runner._debug.breakpoints import Breakpoints
 from triton_runner._debug.focus import Focus
-from triton_runner._debug.places import Places
+from triton_runner._debug.places import Places, line_of
 from triton_runner._debug.results import Compared, Exited, Frame, Stopped
 from triton_runner._debug.show import is_within
 from triton_runner._debug.state import State
@@ -65,6 +65,8 @@ class Session(Back, Focus):
         """start(run): runs the program somewhere, and returns what has is_alive() and join() of a thread."""
         if level not in targets.LEVELS:
             raise fail(f"level {level!r} cannot be debugged", f"levels: {', '.join(targets.LEVELS)}")
+        with _settings.using(check=check or None):
+            pass  # a check that there is not is refused here
         self.target, self.level, self.kernel = target, level, kernel
         self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         self.breakpoints = Breakpoints()
@@ -188,7 +190,9 @@ class Session(Back, Focus):
         - `program`: in this one only, -1 for any on an axis; `iteration`: of the innermost loop; `task`.
         - `skip`: so many hits are left out. `temporary`: it goes after its first stop.
         """
-        breakpoint_ = self.breakpoints.add(where, condition, **how)
+        line = line_of(where.strip())
+        note = sources.check_line(*line, self.target.name) if line else ""
+        breakpoint_ = self.breakpoints.add(where, condition, note=note, **how)
         try:  # its condition may name what the kernel that stands does not have
             if self._places is not None and isinstance(self.stopped, Stopped):
                 self.breakpoints.check_names([breakpoint_], self._places, self._has_name)
@@ -239,7 +243,7 @@ class Session(Back, Focus):
         return self._state(self._standing().place, self.threads)
 
     def _state(self, place: int, threads=None) -> State:
-        arguments = dict(self._call[1].arguments.named) if self._call else {}
+        arguments = self._call[1].arguments if self._call else None
         return State(self._debugger, self._places, self.constants, threads, place, self._variables, arguments)
 
     @property
@@ -479,6 +483,8 @@ class Session(Back, Focus):
         debugger.focus(self.focus, self._task)
         debugger.set_variables(self._variables.locate([]) if self._variables else {})
         debugger.set_loop_names(self._places.counted)
+        if level not in MLIR:
+            debugger.set_loops(self._places.loops())
         self.breakpoints.check_names(self.breakpoints.of_places(), self._places, self._has_name)
         self._locate([max(axis, 0) for axis in self.focus])
         self.breakpoints.begin()
