@@ -31,7 +31,7 @@ WARM_ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD
 
 
 def reported(script: str, *words: str, **environment):
-    """What a script of this folder prints as JSON."""
+    """Runs a script of this folder and returns what it prints as JSON."""
     command = [sys.executable, str(HERE / script), *words]
     done = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | environment
@@ -153,7 +153,7 @@ def launch_table(costs: list[dict]) -> list[list[str]]:
 
 
 def failures(results: dict, clock: str) -> list[str]:
-    """What is wrong or slower than wanted."""
+    """Returns what is wrong or slower than wanted."""
     found = []
     for name, base in results["ttir"].items():
         for engine in ("ttir", "ttgir", "ttir-2", "ptx", "ptx-fast"):
@@ -195,7 +195,7 @@ def failures(results: dict, clock: str) -> list[str]:
 
 
 def least(text: str) -> str:
-    """Of "median (minimum)" the minimum, with what stands around both."""
+    """Returns the minimum of "median (minimum)", with the text before and after both."""
     return re.sub(r"[\d.,]+ \(([\d.,]+)\)", r"\1", text)
 
 

@@ -1,4 +1,4 @@
-"""What the checks of a launch cost: CPU time of a launch under each of them, as a multiple of one without.
+"""Measures what the checks of a launch cost: CPU time under each of them, as a multiple of one without.
 
     python benchmark/checks.py
 

@@ -1,5 +1,5 @@
-"""What a breakpoint costs whose condition never holds: CPU time of a launch under it, as a multiple of one
-without a debugger.
+"""Measures what a breakpoint costs whose condition never holds: CPU time of a launch under it, as a multiple
+of one without a debugger.
 
     python benchmark/condition.py [--pairs 7] [--level ttir ...] [--write] [row ...]
 
@@ -26,7 +26,7 @@ LEVELS = ("ttir", "ttgir", "ptx", "cubin")
 
 
 def line_of(text: str, kernel) -> str:
-    """Where the first line of a kernel with a text is."""
+    """Returns the place of the first line of a kernel that contains a text."""
     lines, first = inspect.getsourcelines(kernel.fn)
     return f"kernels.py:{next(i for i, line in enumerate(lines, first) if text in line)}"
 
@@ -108,7 +108,7 @@ def measured(launch: Launch, pairs: int) -> tuple[list, list, list]:
 
 
 def ratio(those: list, base: list) -> str:
-    """Of the least, and in brackets the median of the pairs."""
+    """Returns the ratio of the least times, and in brackets the median of the pairs."""
     pairs = statistics.median(x / y for x, y in zip(those, base, strict=True))
     return f"{min(those) / min(base):.2f} ({pairs:.2f})"
 

@@ -1,4 +1,4 @@
-// What deploy::Kernel::launch costs beside the driver's call: nanoseconds with a driver that does nothing.
+// Measures what deploy::Kernel::launch costs beside the driver's call: nanoseconds, the driver does nothing.
 //
 //   deploy_bench FOLDER     of examples/deploy/add_kernel.py
 //

@@ -1,4 +1,4 @@
-"""What a launch on CPU tensors costs before the kernel's first op: empty kernels of 0, 5 and 19 arguments.
+"""Measures a launch on CPU tensors before the kernel's first op: empty kernels of 0, 5 and 19 arguments.
 
     python benchmark/launch.py [--json] [--quick]
 

@@ -1,4 +1,4 @@
-// What a fuzzed kernel may touch: one array a pointer, side by side, with canaries before, between and after.
+// The memory that a fuzzed kernel may touch: one array a pointer, side by side, with canaries around each.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -30,7 +30,7 @@ class Arrays {
   explicit Arrays(size_t count) : count_(count), words_(count * (kWords + kMargin) + kMargin, kCanary) {
     reset();
   }
-  // What they held at first, at the same addresses.
+  // Sets the arrays to what they held at first, at the same addresses.
   void reset() {
     for (size_t a = 0; a < count_; ++a)
       for (size_t i = 0; i < kWords; ++i) begin(a)[i] = i % 64 * 0x0000000100000001;

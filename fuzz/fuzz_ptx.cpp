@@ -17,7 +17,7 @@ void require(bool holds, const std::string& what) {
   std::abort();
 }
 
-// What the engine relies on: indices that exist, texts that lie in the module.
+// The engine relies on these: indices that exist, texts that lie in the module.
 void check(const ptx::Function& f, const ptx::Operand& operand, size_t text) {
   require(operand.offset <= text, "an operand lies outside of the text");
   if (operand.kind == ptx::OperandKind::kRegister) require(operand.reg < f.registers.size(), "a register");

@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const ir::Region* body : function->regions)
       if (has_large_product(*body)) return 0;
   auto shared = std::make_shared<const ir::Module>(std::move(module).value());
-  // What differs between the two runs is only how they are executed.
+  // The two runs differ only in how they are executed.
   const uint64_t choice = std::hash<std::string_view>()(text);
   const bool portable = choice >> 60 & 1;
   auto kernel = tile::load(shared, "");

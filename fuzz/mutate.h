@@ -24,7 +24,7 @@ inline size_t below(Random& random, size_t n) { return n == 0 ? 0 : random() % n
 // One change to `text`; `other` is another file of the corpus, to take pieces from.
 void mutate(std::string& text, const std::string& other, Random& random);
 
-// Of words, lines and bytes: shapes, element types, constants, encodings, op names; and plain damage.
+// Changes words, lines and bytes: shapes, element types, constants, encodings, op names; and plain damage.
 void mutate_text(std::string& text, const std::string& other, Random& random);
 
 // Through the graph, so that most results are still valid: operands of the right type, ops that are left out,

@@ -86,7 +86,7 @@ def execute(command: list[str], seconds: float) -> tuple[int, str]:
 
 
 def shown(output: str) -> str:
-    """Of a failure: where the sanitizer's report, or the target's own message, begins."""
+    """Returns a failure's output from where the sanitizer's report, or the target's own message, begins."""
     lines = output.splitlines()
     start = next(
         (i for i, line in enumerate(lines) if re.search(r"runtime error|ERROR: |fuzz_\w+: ", line)),

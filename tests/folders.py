@@ -14,7 +14,7 @@ TILE, SIMT, PUBLIC = ROOT / "src" / "tile", ROOT / "src" / "simt", ROOT / "inclu
 TESTS = ROOT / "tests"
 ALONE = {"triton_runner/deploy/tvm_ffi.h"}  # only libraries for TVM-FFI include it
 
-# What the files of a folder may include of the others; the core is the root.
+# The files of a folder may include these of the others; the core is the root.
 MAY_INCLUDE = {
     "": {"trace"},
     "trace": set(),
@@ -51,7 +51,7 @@ SIMT_RANKS = {name: i for i, (_, names) in enumerate(SIMT_LAYERS) for name in na
 
 
 def simt_part(unit: str) -> str:
-    """What SIMT_LAYERS names: a file, or its folder."""
+    """Returns what SIMT_LAYERS names: a file, or its folder."""
     return unit if unit in SIMT_RANKS else unit.split("/")[0]
 
 
@@ -61,7 +61,7 @@ def simt_rank(unit: str) -> int:
 
 
 def check_simt() -> list[str]:
-    """What is wrong within src/simt, a line each."""
+    """Returns what is wrong within src/simt, a line each."""
     wrong, includes = [], {}
     for path in sorted([*SIMT.rglob("*.h"), *SIMT.rglob("*.cpp")]):
         unit = simt_unit(str(path.relative_to(SIMT)))
@@ -113,7 +113,7 @@ def names_given_twice() -> list[str]:
 
 
 def check() -> list[str]:
-    """What is wrong, a line each."""
+    """Returns what is wrong, a line each."""
     known = reached("triton_runner/triton_runner.h", set()) | ALONE
     public = sorted(str(path.relative_to(PUBLIC)) for path in PUBLIC.rglob("*") if path.is_file())
     wrong = [

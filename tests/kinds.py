@@ -43,7 +43,7 @@ def named() -> dict[str, set[str]]:
 
 
 def check() -> list[str]:
-    """What is wrong, a line each."""
+    """Returns what is wrong, a line each."""
     wrong, left = [], dict(REASONS)
     for name, kinds in named().items():
         reasons, _ = left.pop(name, ("", ""))

@@ -15,14 +15,14 @@ LAYERS = (
     ("pipeline", "_pipeline"),
     ("artifacts", "_artifact"),
     ("subjects", "_compiler _dump _pretend"),
-    ("views", "_compare _jit _lockstep _see language"),
+    ("views", "_compare _jit _lockstep _programs _see language"),
     ("cases", "_case _profile bench gluon"),
     ("searches", "_assemble _bisect _bits _debug _reduce _shapes _tune"),
     ("commands", "_cli triton_runner"),
 )
 FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most
 # Folders all of whose imports in functions have one reason.
-LATE = {"_cli": "a command loads what it runs, which the others do without"}
+LATE = dict.fromkeys(("_cli", "_programs"), "a command loads what it runs, which the others do without")
 
 
 def modules() -> dict[str, pathlib.Path]:
@@ -35,8 +35,8 @@ def modules() -> dict[str, pathlib.Path]:
 
 
 class Module:
-    """What a module imports of the package: [(name, line, whether in a function)], and the private names of
-    other modules that it uses: [(name, line)]."""
+    """The imports of a module from the package: [(name, line, whether in a function)], and the private names
+    of other modules that it uses: [(name, line)]."""
 
     def __init__(self, path: pathlib.Path, known):
         self.imports, self.private = [], []
@@ -114,7 +114,7 @@ def _circle(name: str, read: dict, way: list, done: set) -> list:
 
 
 def check() -> list[str]:
-    """What is wrong, a line each."""
+    """Returns what is wrong, a line each."""
     known = modules()
     read = {name: Module(path, known) for name, path in known.items()}
     flat = [name for name, path in known.items() if path.parent == PACKAGE]

@@ -44,7 +44,7 @@ def python_functions(text: str):
 
 
 def check() -> list[str]:
-    """What is wrong, a line each."""
+    """Returns what is wrong, a line each."""
     listed = ["git", "ls-files", "--", "*.cpp", "*.h", "*.py"]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     wrong = []

@@ -179,7 +179,7 @@ PARTS = [
     Part(
         "releases", 420, lambda: [[sys.executable, "tools/releases.py", "test", "--few"]], ("build",), False
     ),
-    # What takes least to compile and run together, the SIMD kernels once: fuzz/run.py builds in that folder.
+    # These take least to compile and run together, the SIMD kernels once: fuzz/run.py builds in that folder.
     Part("asan", 600, lambda: checked(ASAN, "quick", "-O0"), by_default=False),
     Part("ubsan", 900, lambda: checked(UBSAN, "address,undefined"), by_default=False),
     Part("fuzz", 240, fuzz, ("asan",), by_default=False),
@@ -187,7 +187,7 @@ PARTS = [
     Part("tsan-python", 900, tsan_python, by_default=False),
 ]
 
-# What runs beside the parts of every change, in turn.
+# The parts that run beside those of every change, in turn.
 TURNS = [("asan", "fuzz"), ("share", "releases"), ("machine", "tsan")]
 
 

@@ -59,7 +59,7 @@ def tool_of(path: pathlib.Path, text: str) -> str:
 
 
 def output_of(command: list[str], timeout: float) -> str:
-    """What the tool printed; a crash or a time-out is part of it."""
+    """Returns what the tool printed; a crash or a time-out is part of it."""
     done = execute(Case(command[-1], command, folder=ROOT, cpu_limit=timeout))
     if done.status == -signal.SIGKILL and done.seconds >= done.case.wall_limit:
         return "(it hangs)\n"
@@ -140,7 +140,7 @@ def run_checked(tool: str, paths: list[pathlib.Path], checks: str, jobs: int, ti
 
 
 def report_of(output: str) -> str:
-    """What checks say, without the arguments, which hold what was stored until then; "": nothing."""
+    """Returns what checks say, without the arguments, which hold what was stored until then; "": nothing."""
     return output.partition("\narg")[0] + "\n" if output.startswith("kernel '") else ""
 
 

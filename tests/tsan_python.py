@@ -58,7 +58,7 @@ print("launched", failed, triton_runner._core.__file__)
 
 
 def run(arguments: list[str], **environment: str) -> tuple[str, int]:
-    """What it printed, and how many reports are in it. -S: no editable install in the way."""
+    """Returns what it printed, and how many reports are in it. -S: no editable install in the way."""
     runtime = subprocess.run([CXX, "-print-file-name=libtsan.so"], capture_output=True, text=True, check=True)
     options = "halt_on_error=0:exitcode=0:ignore_noninstrumented_modules=1"
     settings = {"LD_PRELOAD": runtime.stdout.strip(), "TSAN_OPTIONS": options, "PYTHONWARNINGS": "ignore"}

@@ -1,4 +1,4 @@
-"""What lint asks of comments: a file opens with its idea, a file that a comment or a page names is there, and
+"""Checks comments for lint: a file opens with its idea, a file that a comment or a page names is there, and
 no line of a paragraph ends long before the others.
 
 A .cpp may leave its opening to the header of the same name. tests/lint.py calls check().
@@ -92,5 +92,5 @@ def ragged() -> list[str]:
 
 
 def check() -> list[str]:
-    """What is wrong, a line each."""
+    """Returns what is wrong, a line each."""
     return without_opening() + names_of_nothing() + ragged()

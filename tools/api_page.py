@@ -94,8 +94,8 @@ def signature(name: str, value) -> str:
     return f"{name}{inspect.Signature(parameters)}"
 
 
-# What is set off already stays. Code: calls of kernels, keywords with what they are set to, names in <>, and
-# names and strings with characters that Markdown would take for its own.
+# Text that is set off already stays. Code: calls of kernels, keywords with what they are set to, names in <>,
+# and names and strings with characters that Markdown would take for its own.
 CODE = re.compile(
     r"(`[^`]*`)|(\w+\[\w+\]\([^)]*\)|\b\w+=(?:\"[^\"]*\"|[^\s,;.:)]*)|\"[^\"\s]*[%*<][^\"\s]*\""
     r"|<\w+>[\w.<>]*|\*[.\w]+|__\w+__)"

@@ -121,7 +121,7 @@ def differing(made, folder, name, levels):
 
 
 def mark(result):
-    """What a cell of the table says."""
+    """Returns what a cell of the table says."""
     if result["gap"]:
         return "no" if result["plain"] and result["worker"] else "**gap is wrong**"
     if result["plain"] and result["worker"]:
@@ -143,7 +143,7 @@ GROUPS = {
 
 
 def first_line(text):
-    """Of a message: files of this machine by their names alone."""
+    """Returns the first line of a message: files of this machine by their names alone."""
     return " ".join(re.sub(r"(?<!\S)/\S+/", "", text.split("\n")[0]).split())[:200]
 
 

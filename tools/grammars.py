@@ -1,25 +1,27 @@
 """Writes the grammars by which editors and the page colour the texts of a kernel: TextMate's format, a file
-for each of ttir, ttgir, llir, ptx and sass.
+for each of ttir, ttgir, llir, ptx and sass, and for the page alone of python, which editors know, and amdgcn.
 
-    python tools/grammars.py            writes python/triton_runner/_see/assets/grammars/*.tmLanguage.json
+    python tools/grammars.py   writes *.tmLanguage.json to grammars and page_grammars of _see/assets
 
     {"match": "%[\\\\w$.#-]+", "name": "variable.other.ttir"}
 
 A grammar is one flat list of patterns: at each position of a line the pattern counts that matches first,
-and of several that match there the first of the list. `captures` names parts of a match. Only PTX has a
-`begin` and `end`, for a comment of several lines. The regular expressions use what Oniguruma, JavaScript and
-Python have alike, and none repeats a repetition, so that a line takes time in proportion to its length. The
-opcodes and the special registers come from the tables of the core: nothing here lists them.
+and of several that match there the first of the list. `captures` names parts of a match. A `begin` and
+`end` are of what may go over several lines: comments of PTX, strings of Python. The regular expressions use
+what Oniguruma, JavaScript and Python have alike, and none repeats a repetition, so that a line takes time
+in proportion to its length. The opcodes and the special registers come from the tables of the core: nothing
+here lists them.
 """
 
 import json
+import keyword
 import pathlib
 import re
 
 from triton_runner._core import ptx
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "python" / "triton_runner" / "_see" / "assets" / "grammars"
+ASSETS = ROOT / "python" / "triton_runner" / "_see" / "assets"
 
 STRING = r'"(?:[^"\\]|\\.)*"?'
 HEX = r"\b0[xX][0-9A-Fa-f]+U?\b"
@@ -179,6 +181,49 @@ def of_sass() -> list[dict]:
     ]
 
 
+def of_python() -> list[dict]:
+    """Python. The words of the language come from its own module."""
+    words_ = words({*keyword.kwlist} - {"True", "False", "None"})
+    triples = [
+        {"begin": rf"\b[rbfuRBFU]{{1,2}}{quotes}|{quotes}", "end": quotes, "name": "string.quoted.triple"}
+        for quotes in ('"""', "'''")
+    ]
+    return [
+        {"match": "#.*$", "name": "comment.line.number-sign"},
+        *triples,
+        {"match": STRING, "name": "string.quoted.double"},
+        {"match": STRING.replace('"', "'"), "name": "string.quoted.single"},
+        {"match": r"^\s*@[\w.]+", "name": "entity.name.function.decorator"},
+        {
+            "match": r"\b(def|class)\s+([A-Za-z_]\w*)",
+            "captures": {"1": {"name": "keyword.other"}, "2": {"name": "entity.name.function"}},
+        },
+        {"match": r"\b(?:True|False|None)\b", "name": "constant.language"},
+        {"match": rf"(?<![\w.])(?:{words_})\b", "name": "keyword.other"},
+        {"match": r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", "name": "support.function.member"},
+        {"match": HEX, "name": "constant.numeric.hex"},
+        {"match": r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?", "name": "constant.numeric"},
+        {"match": r"[A-Za-z_]\w*", "name": "entity.name.symbol"},
+    ]
+
+
+def of_amdgcn() -> list[dict]:
+    """AMD's assembly, as LLVM prints it. An instruction is the first word of a line."""
+    special = r"\b(?:vcc|exec|flat_scratch)(?:_lo|_hi)?\b|\b(?:scc|m0|off|null)\b"
+    return [
+        {"match": r"(?:;|//).*$", "name": "comment.line.semicolon"},
+        {"match": STRING, "name": "string.quoted.double"},
+        {"match": r"^[.$\w@]+(?=:)", "name": "entity.name.label"},
+        {"match": r"^\s*\.\w+", "name": "keyword.other.directive"},
+        {"match": r"^\s+[a-z]\w*", "name": "support.function.opcode"},
+        {"match": r"\b[vsa](?:\d+\b|\[\d+(?::\d+)?\])", "name": "variable.other.register"},
+        {"match": special, "name": "variable.language"},
+        {"match": HEX, "name": "constant.numeric.hex"},
+        {"match": DECIMAL, "name": "constant.numeric"},
+        {"match": r"[.$@A-Za-z_][\w.$@]*", "name": "entity.name.symbol"},
+    ]
+
+
 LANGUAGES = {
     "ttir": ("Triton IR", of_mlir),
     "ttgir": ("TritonGPU IR", of_mlir),
@@ -186,6 +231,8 @@ LANGUAGES = {
     "ptx": ("PTX", of_ptx),
     "sass": ("SASS", of_sass),
 }
+ON_THE_PAGE = {"python": ("Python", of_python), "amdgcn": ("AMD's assembly", of_amdgcn)}
+FOLDERS = {"grammars": LANGUAGES, "page_grammars": ON_THE_PAGE}
 
 
 def suffixed(pattern: dict, language: str) -> dict:
@@ -200,7 +247,7 @@ def suffixed(pattern: dict, language: str) -> dict:
 
 
 def text_of(language: str) -> str:
-    title, patterns = LANGUAGES[language]
+    title, patterns = {**LANGUAGES, **ON_THE_PAGE}[language]
     grammar = {
         "name": title,
         "scopeName": f"source.{language}",
@@ -211,8 +258,9 @@ def text_of(language: str) -> str:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
-    for language in LANGUAGES:
-        path = FOLDER / f"{language}.tmLanguage.json"
-        path.write_text(text_of(language))
-        print(path.relative_to(ROOT))
+    for folder, languages in FOLDERS.items():
+        (ASSETS / folder).mkdir(exist_ok=True)
+        for language in languages:
+            path = ASSETS / folder / f"{language}.tmLanguage.json"
+            path.write_text(text_of(language))
+            print(path.relative_to(ROOT))

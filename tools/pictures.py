@@ -70,7 +70,7 @@ def page(folder: pathlib.Path) -> None:
 
 
 def heat_map(folder: pathlib.Path) -> None:
-    """What examples/dump/find_nan.py records of its weights."""
+    """Draws what examples/dump/find_nan.py records of its weights."""
     command = [sys.executable, "examples/dump/find_nan.py", str(folder.resolve() / "weights.png")]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 

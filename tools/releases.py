@@ -35,7 +35,7 @@ from suite.run import Case, execute  # noqa: E402
 
 NEWEST = versions.newest_patches()
 FEW = [NEWEST[0], NEWEST[(len(NEWEST) - 1) // 2], NEWEST[-1]]
-# What an environment needs beside Triton: the project's own needs, and what 3.0 and 3.1 import undeclared.
+# An environment needs these beside Triton: the project's needs, and what 3.0 and 3.1 import undeclared.
 PACKAGES = ["numpy", "ml_dtypes", "click", "pytest", "filelock", "setuptools"]
 # TLX is a plug-in of one release. Where it cannot be fetched, its tests say so.
 PLUGINS = {"3.8.0": "triton-utlx==3.8.0.post16"}
@@ -136,7 +136,7 @@ def reason_of(skipped):
 
 
 def run_tests(python, options):
-    """What test_release gives, of one process of pytest."""
+    """Returns what test_release gives, of one process of pytest."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
         env = {name: None for name in os.environ if name.startswith(("TRITON", "PYTHON"))}

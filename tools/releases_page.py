@@ -54,7 +54,7 @@ def page() -> str:
 
 
 def texts() -> dict[pathlib.Path, str]:
-    """What each file should be."""
+    """Returns what each file should be."""
     first, last = map(spelled, (min(RELEASES), max(RELEASES)))
     after = spelled((max(RELEASES)[0], max(RELEASES)[1] + 1))
     lines = {

@@ -2,10 +2,9 @@
 
     python tools/slim_wheel.py 3.4.0 OUT [--python 3.12]      OUT/3.4.0/{site,library}.tar.xz
 
-What only profiles or compiles for AMD is left out, libtriton.so is stripped, and so is the ptxas of a wheel
-with --no-ptxas (TRITON_PTXAS_PATH then names another). tests/gpu/releases.sh unpacks them there and runs the
-examples. Needs pip, strip and xz.
-"""
+The parts that only profile or compile for AMD are left out, libtriton.so is stripped, and so is the ptxas of
+a wheel with --no-ptxas (TRITON_PTXAS_PATH then names another). tests/gpu/releases.sh unpacks them there and
+runs the examples. Needs pip, strip and xz."""
 
 import argparse
 import pathlib

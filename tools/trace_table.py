@@ -27,8 +27,8 @@ BINARIES = {"cubin", "hsaco"}
 
 
 def cell(version, target, function, types, constants, attributes, options, times):
-    """What each way of compiling gave: {"differs": levels, "passes", "changed", "seconds": {keep: s}}, or
-    {"error": why}."""
+    """Returns what each way of compiling gave: {"differs": levels, "passes", "changed", "seconds": {keep:
+    s}}, or {"error": why}."""
     levels = compile_table.LEVELS[target.split(":")[0]]
     # hsaco of the older releases needs a linker that few machines have.
     last = levels[-2] if abilities.gap(version, target, levels[-1]) else levels[-1]

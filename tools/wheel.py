@@ -32,7 +32,7 @@ EXPECTED = "[ 1.  2.  3."  # the sums
 
 
 def run(*command, **options) -> str:
-    """What the command printed; its failure ends the program."""
+    """Returns what the command printed; its failure ends the program."""
     words = [str(word) for word in command]
     done = subprocess.run(
         words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, **options
@@ -67,7 +67,7 @@ def try_out(wheel: pathlib.Path) -> None:
         venv.create(home / "venv", with_pip=True)
         bin = home / "venv" / "bin"
         bare = {"PATH": str(bin), "HOME": folder, "LANG": "C.UTF-8"}
-        # What says where packages come from stays.
+        # The settings that say where packages come from stay.
         bare |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
         pip = [bin / "python", "-m", "pip", "--disable-pip-version-check"]
         run(*pip, "install", "--quiet", wheel, env=bare)

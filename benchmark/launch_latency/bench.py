@@ -1,4 +1,4 @@
-"""What a launch costs, by every way to launch: triton-runner bench launch_latency, with its options."""
+"""Measures a launch, by every way to launch: triton-runner bench launch_latency, with its options."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the examples of this folder share."""
+"""The examples of this folder share these functions."""
 
 import os
 import re

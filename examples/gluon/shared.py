@@ -1,5 +1,5 @@
-"""What the Gluon examples share: tensors of whole numbers, whose sums are exact in any order, descriptors,
-and what runs an example at a level and compares."""
+"""The Gluon examples share these: tensors of whole numbers, whose sums are exact in any order, descriptors,
+and a function that runs an example at a level and compares."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""What the kernel of sums.py should do, for `verify --reference` (doc/guide/verify.md)."""
+"""Does in Python what the kernel of sums.py should do, for `verify --reference` (doc/guide/verify.md)."""
 
 
 def sums(x_ptr, total_ptr):

@@ -27,7 +27,7 @@ def test_a_row(row):
 
 
 def test_a_row_far_down():
-    """Of a table with 2^32 elements, of which only the first row is there."""
+    """The table has 2^32 elements, of which only the first row is there."""
     table = torch.randn(64, device=DEVICE)
     out = torch.zeros(64, device=DEVICE)
     copy_row[(1,)](table, out, 65536, 65536, BLOCK=64)

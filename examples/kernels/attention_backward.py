@@ -77,7 +77,7 @@ def run(device, **level):
     scores = xp.exp(hq @ hk.swapaxes(1, 2) * scale) * visible
     total = scores.sum(2, keepdims=True)
     p = scores / total
-    # What the forward pass leaves behind: the output, and log2 of each row's sum.
+    # These the forward pass leaves behind: the output, and log2 of each row's sum.
     out = device.array(np.asarray(p @ hv).astype("float16"))
     lse = device.array(np.asarray(xp.log2(total)[:, :, 0]).astype("float32"))
 

@@ -1,4 +1,4 @@
-"""What every example shares: tensors on the device at hand, the comparison, and the exit status.
+"""All examples share these: tensors on the device at hand, the comparison, and the exit status.
 
 Tensors are torch's where torch is installed (on the GPU if there is one), else NumPy arrays.
 """
@@ -26,7 +26,7 @@ class Array(np.ndarray):
 
 
 class Device:
-    """Where an example's tensors live: `xp` is torch or numpy, `on_gpu` tells where kernels run."""
+    """The place of an example's tensors: `xp` is torch or numpy, `on_gpu` tells where kernels run."""
 
     def __init__(self):
         wanted = os.environ.get("TRITON_RUNNER_DEVICE", "auto")

@@ -151,7 +151,7 @@ class Binder {
     return has(d, "pixel_box_lower_corner") && !d.attr("pixel_box_lower_corner").is_none();
   }
 
-  // Of TTGIR's parameters, whose types say it: a wrong one would have a wrong number of pieces after it.
+  // Checks TTGIR's parameters, whose types say it: a wrong one would have a wrong number of pieces after it.
   void check_mode(const NamedValue& given) {
     const std::string& type = params_[next_].type;
     const bool column = type.starts_with("!ttng.tensordesc_im2col"),
@@ -295,7 +295,7 @@ class Binder {
     return kind + std::to_string(8 * (typestr[2] - '0'));
   }
 
-  // Whatever Triton's launcher takes: an object with data_ptr(). A view with another dtype
+  // Takes whatever Triton's launcher takes: an object with data_ptr(). A view with another dtype
   // (triton.reinterpret) knows the tensor that it is a view of.
   Pointer bare_pointer(const std::string& name, nb::handle v) {
     if (!is_here(v, device_)) wrong_device(name, v);

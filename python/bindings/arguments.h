@@ -15,7 +15,7 @@ struct BoundArguments {
   std::vector<nb::object> keep_alive;
 };
 
-// What is taken as a number. kStrict: numbers in the parameter's range. kTriton: as Triton's launchers,
+// Says what is taken as a number. kStrict: numbers in the parameter's range. kTriton: as Triton's launchers,
 // whatever has __index__ or __float__, tensors of one element too, and True as an address. kWrapping: as
 // those from 3.8 on, which pass the low bits of an integer.
 enum class Conversion { kStrict, kTriton, kWrapping };

@@ -161,7 +161,7 @@ bool stand_in_place(const exec::Kernel& kernel, const std::vector<launch::Value>
   return true;
 }
 
-// Of the values, those that the kernel takes.
+// Returns those of the values that the kernel takes.
 std::vector<NamedValue> settled(exec::Kernel& kernel, std::vector<NamedValue> values,
                                 std::string_view device) {
   const std::vector<launch::Value> given = shapes_of(values);

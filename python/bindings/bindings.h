@@ -1,4 +1,4 @@
-// What the files of the extension share: one init_x() per file, called from core.cpp, and how errors become
+// The files of the extension share these: one init_x() per file, called from core.cpp, and how errors become
 // exceptions. The casters of all types of std that Python gives or gets are here: where one is missing, a call fails
 // at run time.
 #pragma once
@@ -73,7 +73,7 @@ nb::dict dict_of(Pairs&&... pairs) {
   return out;
 }
 
-// What Python gets of a field of a graph's node, by default its value; ir.h wraps nodes.
+// Returns what Python gets of a field of a graph's node, by default its value; ir.h wraps nodes.
 template <class H, class T>
 T given(const H&, T value) {
   return value;

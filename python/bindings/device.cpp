@@ -70,7 +70,7 @@ void init_gpu_kernel(nb::module_& m) {
       .def_prop_ro("warnings", &GpuKernel::warnings);
 }
 
-// What its device is called, as tensors have it: .device.type.
+// The name of a tensor's device, as tensors have it: .device.type.
 struct DeviceName {
   std::string type;
 };

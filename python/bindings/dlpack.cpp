@@ -15,7 +15,7 @@ struct DlExchange {
   int (*current_stream)(int device_type, int32_t device, void** out);
 };
 
-// Of a type of tensors, null where it has no table; found out once a type, under the GIL.
+// The table of a type of tensors, null where it has none; found out once a type, under the GIL.
 const DlExchange* exchange_of(PyTypeObject* type) {
   struct Known {
     PyTypeObject* type;

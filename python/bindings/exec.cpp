@@ -214,7 +214,7 @@ void init_scalars(nb::module_& m) {
       "The bits that a launch passes for a number to a parameter of that type, as Triton's launchers do.");
 }
 
-// What holds for the whole process.
+// These settings hold for the whole process.
 void init_settings(nb::module_& m) {
   m.def(
       "isa",

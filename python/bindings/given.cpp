@@ -142,7 +142,7 @@ void read_integer(PyObject* object, Value& out) {
   PyErr_Clear();
 }
 
-// What is more than its bits: a tuple, a descriptor.
+// Adds a value that is more than its bits: a tuple, a descriptor.
 bool add_other(const KeyRule& rule, PyObject* object, const Given& given, Key& key) {
   if (is_descriptor(object)) return add_descriptor(rule, object, key);
   if (!PyTuple_CheckExact(object) || rule.is_typed) return false;

@@ -1,4 +1,4 @@
-// What the files of _core.ir share: handles of the graph's nodes. A handle is thin: a pointer into the graph
+// The files of _core.ir share these handles of the graph's nodes. A handle is thin: a pointer into the graph
 // and the module that keeps it alive.
 #pragma once
 #include <memory>

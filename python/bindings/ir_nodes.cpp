@@ -115,7 +115,7 @@ void init_attr(nb::module_& m) {
       .def("__repr__", [](const PyAttr& a) { return "<Attr " + ir::text_of(a.node) + ">"; });
 }
 
-// Of the line that a person would look at; 0 or "" where there is none.
+// A field of the line that a person would look at; 0 or "" where there is none.
 template <auto kField>
 constexpr auto of_line = [](const PyLocation& l) {
   static const ir::Location kNowhere{};

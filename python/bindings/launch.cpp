@@ -208,8 +208,8 @@ std::vector<exec::Allocation> with_undefined(const exec::Kernel& kernel,
   return marked;
 }
 
-// What kernels print goes where Python's print() does. A stdout that cannot be written to is no fault of the
-// kernel.
+// Writes what kernels print to where Python's print() writes. A stdout that cannot be written to is no fault
+// of the kernel.
 class Printer final : public exec::Observer {
  public:
   bool wants(const exec::ValueSite&) override { return false; }

@@ -56,8 +56,8 @@ struct Launcher {
   Word word_of(const exec::Param& param, uint32_t from, bool as_triton) const;
 };
 
-// What sees every launch through a launcher before it runs (python/triton_runner/_launch/launchers.py): a function
-// (launcher, arguments) that gives true where it has done the launch itself.
+// The observer sees every launch through a launcher before it runs (python/triton_runner/_launch/launchers.py): a
+// function (launcher, arguments) that gives true where it has done the launch itself.
 bool has_observer();
 
 // None, a function, or a chain of functions (with the list `calls`) that may be empty.

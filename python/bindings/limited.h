@@ -1,4 +1,4 @@
-// What of CPython's API its stable ABI lacks (wheels for 3.12 and later, tools/wheel.py), by what it has.
+// Supplies the parts of CPython's API that its stable ABI lacks (wheels for 3.12 and later, tools/wheel.py).
 #pragma once
 #include <Python.h>
 

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kWhy[] = {"breakpoint", "statement", "step", "moment", "interrupt", "thawed"};
 }
 
-// What the front end says, without the GIL around it; what it raises ends the launch.
+// Asks the front end, without the GIL around it; an exception that it raises ends the launch.
 bool DebuggerObject::ask(const std::function<nb::object()>& front) {
   nb::gil_scoped_acquire gil;
   try {

@@ -38,7 +38,7 @@ nb::object column(std::vector<uint64_t> values) {
   return nb::cast(nb::ndarray<nb::numpy, uint64_t, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-// What finds values by running PTX and machine code.
+// Binds the classes that find values by running PTX and machine code.
 void init_traces(nb::module_& m) {
   nb::class_<probe::RegisterTrace, exec::RegisterObserver>(
       m, "RegisterTrace", "What threads had in registers, in a launch under Options.registers.")

@@ -35,7 +35,7 @@ bool reaches(launch::GpuKernel& kernel, uint64_t& address) {
   return true;
 }
 
-// What a value is to a parameter; false: Triton's launcher says what it makes of it.
+// Sets `bits` to what a value is to a parameter; false: Triton's launcher says what it makes of it.
 bool fits(const Launcher::Word& param, Mark mark, uint64_t& bits, launch::GpuKernel& kernel) {
   switch (param.kind) {
     case exec::ParamKind::kPointer:

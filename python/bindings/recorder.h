@@ -1,4 +1,4 @@
-// What records the launches of a dump, and what they gave.
+// Records the launches of a dump, and the values that they gave.
 #pragma once
 #include <nanobind/ndarray.h>
 

@@ -1,5 +1,5 @@
-// What callers give for parameters, before anything is converted: tuples taken apart, and of each value what
-// decides how it is passed.
+// The values that callers give for parameters, before anything is converted: tuples taken apart, and for each
+// value what decides how it is passed.
 #pragma once
 #include <string>
 #include <utility>

@@ -10,7 +10,7 @@ std::string_view trimmed(std::string_view s) {
   return first == std::string_view::npos ? std::string_view() : s.substr(first, last - first + 1);
 }
 
-// What LLVM writes after a kernel's code: "; codeLenInByte = 1234", "; Occupancy: 8".
+// Reads what LLVM writes after a kernel's code: "; codeLenInByte = 1234", "; Occupancy: 8".
 void read_comments(std::string_view text, Description& k) {
   const size_t from = text.find("\n" + k.name + ":");
   if (from == std::string_view::npos) return;

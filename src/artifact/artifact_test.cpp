@@ -1,4 +1,4 @@
-// What artifacts and their metadata tell, from hand-made ones; and that no broken one does harm.
+// Tests what artifacts and their metadata tell, from hand-made ones; and that no broken one does harm.
 #include <unistd.h>
 
 #include <filesystem>
@@ -423,7 +423,7 @@ TEST(metadata_completes_and_is_contradicted) {
   CHECK_EQ(d.warnings.size(), size_t{2});
   CHECK(has(d.warnings[0], "metadata says cuda:80"));
   CHECK(has(d.warnings[1], "num_warps = 4, its metadata says 8"));
-  // Of a warp-specialised kernel the launch's number is the smaller one.
+  // For a warp-specialised kernel the launch's number is the smaller one.
   CHECK(told(kPtx, "ptx", "", R"({"num_warps": 2, "shared": 0})").warnings.empty());
   CHECK_EQ(*told(kPtx, "ptx", "", R"({"shared": 0, "global_scratch_size": 0})").hidden_pointers, 1);
   CHECK_EQ(*told(kPtx, "ptx", "", R"({"shared": 0, "hash": "c0ffee"})").hidden_pointers, 0);
@@ -514,7 +514,7 @@ TEST(occupancy_is_the_calculators) {
   CHECK_EQ(of("cuda:90", 256, 64, 0), "4x32 registers");
   CHECK_EQ(of("cuda:90", 128, 32, 0), "16x64 warps registers");
   CHECK_EQ(of("cuda:90", 128, 40, 0), "12x48 registers");  // 1,280 registers a warp, 12 warps a side
-  // What an H200's driver says (tests/gpu/check_occupancy.py): the warps of a block share no side's rest.
+  // An H200's driver says these (tests/gpu/check_occupancy.py): the warps of a block share no side's rest.
   CHECK_EQ(of("cuda:90", 32, 254, 0), "8x8 registers");
   CHECK_EQ(of("cuda:90", 96, 32, 0), "21x63 warps registers");
   CHECK_EQ(of("cuda:90", 160, 40, 0), "9x45 registers");

@@ -21,7 +21,7 @@ int threads_of(std::string_view payload) {
   return in.ok() && x > 0 && y > 0 && z > 0 && product <= 4096 ? static_cast<int>(product) : 0;
 }
 
-// What .nv.info says of the functions by the number of their symbol.
+// The facts that .nv.info has of the functions by the number of their symbol.
 struct FunctionInfo {
   std::map<uint32_t, int> registers, frame, stack;
 

@@ -34,16 +34,16 @@ class Merge {
 
   base::Status run(const Json& metadata) {
     if (!metadata.as_object()) return bad("it is not an object");
-    if (auto s = target(metadata); !s) return s;
+    TRY(target(metadata));
     bool is_ir = d_.level == "ttir" || d_.level == "ttgir";
-    if (auto s = number(metadata, "num_warps", d_.num_warps, !is_ir); !s) return s;
-    if (auto s = number(metadata, "num_ctas", d_.num_ctas, !is_ir); !s) return s;
-    if (auto s = number(metadata, "shared", d_.shared, false); !s) return s;
-    if (auto s = number(metadata, "warp_size", d_.threads_per_warp, true); !s) return s;
-    if (auto s = number(metadata, "global_scratch_size", d_.global_scratch_size, false); !s) return s;
-    if (auto s = number(metadata, "global_scratch_align", d_.global_scratch_align, false); !s) return s;
-    if (auto s = number(metadata, "profile_scratch_size", d_.profile_scratch_size, false); !s) return s;
-    if (auto s = number(metadata, "profile_scratch_align", d_.profile_scratch_align, false); !s) return s;
+    TRY(number(metadata, "num_warps", d_.num_warps, !is_ir));
+    TRY(number(metadata, "num_ctas", d_.num_ctas, !is_ir));
+    TRY(number(metadata, "shared", d_.shared, false));
+    TRY(number(metadata, "warp_size", d_.threads_per_warp, true));
+    TRY(number(metadata, "global_scratch_size", d_.global_scratch_size, false));
+    TRY(number(metadata, "global_scratch_align", d_.global_scratch_align, false));
+    TRY(number(metadata, "profile_scratch_size", d_.profile_scratch_size, false));
+    TRY(number(metadata, "profile_scratch_align", d_.profile_scratch_align, false));
     flag(metadata, "launch_cooperative_grid", d_.cooperative);
     flag(metadata, "launch_pdl", d_.pdl);
     if (const Json* version = metadata.get("triton_version"); version && version->as_string())
@@ -92,7 +92,7 @@ class Merge {
     std::string text =
         *backend->as_string() + ":" + (arch->as_int() ? std::to_string(*arch->as_int()) : *arch->as_string());
     if (!d_.threads_per_warp)
-      if (auto s = number(*target, "warp_size", d_.threads_per_warp, false); !s) return s;
+      TRY(number(*target, "warp_size", d_.threads_per_warp, false));
     if (d_.target.empty() || d_.level == "llir") {
       d_.target = text;
     } else if (d_.target != text) {
@@ -134,7 +134,7 @@ class Merge {
   const std::string& filename_;
 };
 
-// What a launch on a GPU needs and nobody said.
+// Notes what a launch on a GPU needs and nobody said.
 void note_missing(Description& d) {
   if (d.level == "ttir" || d.level == "ttgir") return;  // compiling them tells
   if (!d.shared) d.missing.push_back("shared");

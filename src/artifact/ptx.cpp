@@ -1,4 +1,4 @@
-// What a PTX module says of its kernels: target, shared memory, parameters, bounds on threads and clusters.
+// Reads what PTX says of its kernels: target, shared memory, parameters, bounds on threads and clusters.
 #include <triton_runner/base/try.h>
 #include <triton_runner/ptx/module.h>
 
@@ -10,7 +10,7 @@
 namespace triton_runner::artifact {
 namespace {
 
-// What the bodies name: variables, and whether special registers of a cluster.
+// The names in the bodies: variables, and whether special registers of a cluster.
 struct Named {
   std::set<const ptx::Variable*> variables;
   bool clusters = false;
@@ -43,7 +43,7 @@ void add_shared(const ptx::VariableList& variables, Shared* shared) {
   }
 }
 
-// Of .reqntid and the like; none where it is not given.
+// The product of .reqntid and the like; none where it is not given.
 std::optional<int> product(const std::array<uint32_t, 3>& sizes) {
   const uint64_t n = uint64_t{sizes[0]} * sizes[1] * sizes[2];
   return n == 0 ? std::nullopt : std::optional(static_cast<int>(n));

@@ -1,4 +1,4 @@
-// What each kind of artifact tells about the kernels in it: one Description a kernel, in the artifact's
+// Each kind of artifact tells this about the kernels in it: one Description a kernel, in the artifact's
 // order.
 #pragma once
 #include <string>

@@ -18,7 +18,7 @@ struct Device::Code {
   int descriptor_flags = 0;
 
   const std::string& level() const { return description.level; }
-  // What the metadata say of Triton's own buffers and of tensor descriptors.
+  // The metadata's account of Triton's own buffers and of tensor descriptors.
   exec::Scratch global_scratch() const;
   exec::Scratch profile_scratch() const;
   Result<std::vector<exec::DescriptorLayout>> descriptors() const;

@@ -78,7 +78,7 @@ Buffer::~Buffer() {
 
 Status Buffer::write(const void* from) {
   if (driver_) {
-    if (auto s = driver_->synchronize(0); !s) return s;  // allocated in stream order
+    TRY(driver_->synchronize(0));  // allocated in stream order
     return driver_->copy_to_device(reinterpret_cast<uint64_t>(address_), from, bytes_);
   }
   std::memcpy(address_, from, bytes_);
@@ -87,7 +87,7 @@ Status Buffer::write(const void* from) {
 
 Status Buffer::read(void* to) const {
   if (driver_) {
-    if (auto s = driver_->synchronize(0); !s) return s;
+    TRY(driver_->synchronize(0));
     return driver_->copy_to_host(to, reinterpret_cast<uint64_t>(address_), bytes_);
   }
   std::memcpy(to, address_, bytes_);

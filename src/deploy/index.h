@@ -11,7 +11,7 @@
 
 namespace triton_runner::deploy {
 
-// Of the Python function, constexprs included.
+// The entry of a Python function, constexprs included.
 struct Entry {
   struct Variant {
     std::string symbol;                                      // the kernel's name in its code

@@ -17,7 +17,7 @@ struct Kernel::State {
   virtual std::vector<const Variant*> variants() const = 0;
   virtual Result<const Variant*> pick(std::span<const Argument> arguments) = 0;
   virtual Status prepare(const Variant& variant) = 0;
-  // Of a variant that pick() gave, or, where it is null, of the one that it would give.
+  // Launches a variant that pick() gave, or, where it is null, the one that it would give.
   virtual exec::LaunchResult launch(const Variant* variant, Grid grid, std::span<const Argument> arguments,
                                     const LaunchOptions& options) = 0;
   std::string who() const { return "kernel '" + name + "'"; }

@@ -72,7 +72,7 @@ int rank_of(const std::string& target, bool exact_target, const std::string& lev
 // A variant on a device, loaded by its first launch.
 class Candidate : public Variant {
  public:
-  // What a parameter of the kernel is here: one that is passed (param), or one that was compiled in.
+  // A parameter of the kernel as it is here: one that is passed (param), or one that was compiled in.
   struct Need {
     const exec::Param* param = nullptr;
     const Json* constant = nullptr;

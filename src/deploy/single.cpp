@@ -108,7 +108,7 @@ class Single final : public Kernel::State {
     const bool has_name = i < interface_.params.size() && !interface_.params[i].name.empty();
     return has_name ? interface_.params[i].name : "#" + std::to_string(i);
   }
-  // Of a parameter that the artifact names; others follow as they were given.
+  // The place of a parameter that the artifact names; others follow as they were given.
   size_t place_of(const launch::Value& value) const {
     const auto& params = interface_.params;
     return static_cast<size_t>(

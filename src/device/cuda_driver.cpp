@@ -95,7 +95,7 @@ class CudaDriver final : public Driver {
   }
 
   Status use_device(int device) override {
-    if (auto s = initialise(); !s) return s;
+    TRY(initialise());
     std::lock_guard lock(mutex_);
     if (device < 0) return base::failure("device " + std::to_string(device) + " is negative");
     if (contexts_.size() <= static_cast<size_t>(device)) {

@@ -82,7 +82,7 @@ class HipDriver final : public Driver {
   }
 
   Status use_device(int device) override {
-    if (auto s = initialise(); !s) return s;
+    TRY(initialise());
     CALL(hipSetDevice, device);
     return base::success();
   }

@@ -34,7 +34,7 @@ void link(Use& use, Value* value) {
   value->first_use = &use;
 }
 
-// What the parser makes of a text by itself.
+// Returns what the parser makes of a text by itself.
 template <class T>
 base::Result<T> parsed(Module& module, std::string_view text, T (Parser::*parse)()) {
   Parser parser(module.impl());

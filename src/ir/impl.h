@@ -1,4 +1,4 @@
-// What a Module owns: its source, the arena of its graph, and the interning tables.
+// The parts that a Module owns: its source, the arena of its graph, and the interning tables.
 #pragma once
 #include <set>
 #include <string>
@@ -72,7 +72,7 @@ struct Module::Impl {
   const Type* tensor_type(const Type* element, std::span<const int64_t> shape, const Attr* encoding);
   const Type* function_type(const std::vector<const Type*>& params, const std::vector<const Type*>& results);
 
-  // Where a slice of the source lies; nothing for text that is not in it.
+  // The place of a slice of the source; nothing for text that is not in it.
   base::Location location_of(std::string_view slice) const;
   // `slice` with its line, as an error.
   base::Diagnostic error_at(const char* where, std::string message,

@@ -14,7 +14,7 @@ using base::TextMap;
 
 namespace {
 
-// What the columns are written in.
+// Gives the same as locate().
 namespace column {
 #define EFFECT(word, Enumerator, meaning) constexpr Effects word = Effect::k##Enumerator;
 #include <triton_runner/ir/effects.def>

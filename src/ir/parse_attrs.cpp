@@ -261,7 +261,7 @@ void Parser::dialect_body(const char* end, DialectBody& body) {
   }
 }
 
-// What is given by its position reaches up to a comma or brace outside brackets. Null where nothing stands there.
+// An item given by its position reaches up to a comma or brace outside brackets. Null where nothing stands there.
 const Attr* Parser::dialect_item(const char* end) {
   const char* q = p_;
   while (q < end && *q != ',' && *q != '{') {
@@ -316,8 +316,8 @@ const Attr* Parser::parse_dialect_attr() {
     p_ = close;
     return *known;
   }
-  // What the body says by key is kept by key; a spelling that does not come out of that again is kept as
-  // it is.
+  // The parameters that the body says by key are kept by key; a spelling that does not come out of that again
+  // is kept as it is.
   ++p_;
   DialectBody body;
   dialect_body(close - 1, body);
@@ -341,7 +341,7 @@ const Attr* Parser::parse_dialect_attr() {
   return made;
 }
 
-// What was read since `from`, kept as text.
+// The text that was read since `from`, kept as text.
 const Attr* Parser::opaque(const char* from) {
   Attr a{.kind = AttrKind::kOpaque};
   a.text = since(from);

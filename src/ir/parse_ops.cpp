@@ -282,7 +282,7 @@ void Parser::give_operands(const OpState& s, Op* made) {
       ends[g] = at;
     }
   }
-  // Of a text that is taken as it is, what its row has no group for.
+  // In a text that is taken as it is, this places what its row has no group for.
   for (size_t i = 0; i < count; ++i)
     if (operands[i].group >= group_count) place(operands[i]);
   made->operand_uses = uses;

@@ -140,7 +140,7 @@ class Parser::UnknownOp {
     return !p_.failed();
   }
 
-  // What begins here is another op, a block, an alias, or this op's location.
+  // Tells whether another op, a block, an alias, or this op's location begins here.
   bool ends_before(const char* at, bool new_line) {
     const char* word_end = at;
     if (is_letter(*at))

@@ -323,7 +323,7 @@ void Parser::report_undefined(size_t forward_base) {
 
 void Parser::check_type(const Operand& operand, const Type* type, const char* type_at) {
   Value* value = operand.value;
-  // What an unknown op's text says of its results is a guess, which the first use confirms or corrects.
+  // The results in an unknown op's text are a guess, which the first use confirms or corrects.
   const bool is_guess =
       value->defining_op && value->defining_op->kind == OpKind::kUnknown && value->defining_op->skeleton;
   if (value->type == type && !is_guess) return;

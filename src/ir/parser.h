@@ -14,7 +14,7 @@
 
 namespace triton_runner::ir {
 
-// What a character may be part of, by table: these loops are most of the parser's time.
+// The kinds of a character, by table: these loops are most of the parser's time.
 enum CharClass : uint8_t { kSpace = 1, kDigit = 2, kLetter = 4, kWord = 8, kSuffix = 16, kBracket = 32 };
 struct CharTable {
   uint8_t of[256] = {};
@@ -70,7 +70,7 @@ class Parser {
   std::vector<Op*> lone_ops(Block* block, Op* before);
   void set_text(std::string_view text);
   const std::optional<base::Diagnostic>& error() const { return error_; }
-  // What was found before error(), in ops that could be passed over.
+  // The errors that were found before error(), in ops that could be passed over.
   const std::vector<base::Diagnostic>& errors() const { return errors_; }
 
   // ---- what is being built of an op

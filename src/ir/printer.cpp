@@ -414,7 +414,7 @@ void Printer::other_attributes(const Assembly& form, const Op& op, bool keyword)
   if (out.size() != before) space_ = true, punctuation_ = false;
 }
 
-// Of the alternatives in pieces [begin, end) those that the op has.
+// Prints those of the alternatives in pieces [begin, end) that the op has.
 void Printer::any_of(const Assembly& form, size_t begin, size_t end, const Op& op) {
   for (size_t i = begin; i < end; i += 1 + form.pieces[i].length) {
     const size_t last = i + 1 + form.pieces[i].length;

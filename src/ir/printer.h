@@ -16,7 +16,7 @@ class Printer {
 
   std::string whole();  // the module with its alias tables
   void op(const Op& op);
-  // What the hand-written syntaxes build from. put(): texts, values and types, one after the other.
+  // The hand-written syntaxes build from these. put(): texts, values and types, one after the other.
   template <class... Parts>
   void put(const Parts&... parts) {
     (part(parts), ...);

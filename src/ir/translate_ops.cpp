@@ -251,7 +251,7 @@ void Translator::broadcast(Op* op) {
   note("tt.broadcast into another layout", "tt.broadcast and ttg.convert_layout");
 }
 
-// What a loop carries, what an if yields and what a wait hands on has the type of where it comes from.
+// The values that a loop carries, an if yields or a wait hands on have the type of where they come from.
 void Translator::pass_on_types(Op* op) {
   auto take = [](Value& to, const Value* from) {
     if (to.type->kind == TypeKind::kMemDesc) to.type = from->type;

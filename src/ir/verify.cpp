@@ -1,4 +1,4 @@
-// What execution relies on and a text can get wrong although it parses: every use is dominated by its
+// Checks what execution relies on and a text can get wrong although it parses: every use is dominated by its
 // definition, blocks end as their parents expect, and the values that cross an edge have the types of the
 // other side.
 #include <algorithm>
@@ -108,8 +108,8 @@ class Verifier {
     return false;
   }
 
-  // What the op's row says of its operands: as many groups are there as may not be left out; a mask is of i1,
-  // what stands for elements that are masked off is of their type, an mbarrier lies in memory of i64.
+  // Checks what the op's row says of its operands: as many groups are there as may not be left out; a mask is
+  // of i1, what stands for elements that are masked off is of their type, an mbarrier lies in memory of i64.
   void groups(const Op& op) {
     const std::vector<OpSyntax::Group>& groups = op_syntax(op.kind).groups;
     const auto least = static_cast<size_t>(std::count_if(

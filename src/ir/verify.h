@@ -1,4 +1,4 @@
-// What the verifier knows of an op by itself, without what is around it.
+// The verifier knows this of an op by itself, without what is around it.
 #pragma once
 #include <string>
 

@@ -14,7 +14,7 @@ namespace {
 using Shape = std::span<const int64_t>;
 
 bool is_tile(const Type* type) { return type->kind == TypeKind::kTensor; }
-// That of a scalar is empty.
+// The shape of a scalar is empty.
 Shape shape_of(const Type* type) { return is_tile(type) ? type->shape : Shape(); }
 bool same(Shape a, Shape b) { return std::ranges::equal(a, b); }
 std::string spell(const Type* type) { return text_of(type); }
@@ -53,7 +53,7 @@ int64_t axis_of(const Op& op, size_t rank) {
   return axis >= 0 && axis < static_cast<int64_t>(rank) ? axis : -1;
 }
 
-// What a rearrangement has before it and after it.
+// The operands of a rearrangement before it and after it.
 struct Rearranged {
   const Type *from, *to;
   Shape a, b;
@@ -87,7 +87,7 @@ std::string folded(const Op& op, bool keeps_axis) {
   return "";
 }
 
-// What goes through pointers has the type that they point to.
+// A value that goes through pointers has the type that they point to.
 std::string access(const Op& op, const Type* value) {
   const Type* pointer = op.operand(0)->type->scalar();
   if (pointer->kind != TypeKind::kPointer || !pointer->element)

@@ -15,8 +15,8 @@ namespace {
 constexpr int kSharedWithoutAsking = 48 * 1024;
 constexpr size_t kMaxWords = 256;  // of a launch by words
 
-// What a binary or text for `target` needs of the device: binaries run within a major version, text from its
-// version up.
+// Checks what a binary or text for `target` needs of the device: binaries run within a major version, text
+// from its version up.
 base::Status check_target(const GpuKernelSpec& spec, const device::Properties& device) {
   if (spec.target.empty() || spec.target == device.target) return base::success();
   auto number = [](const std::string& target) { return std::atoi(target.c_str() + target.find(':') + 1); };
@@ -62,13 +62,13 @@ class Loaded final : public GpuKernel {
   // Loads the image, or takes a function that is loaded already.
   base::Status prepare(device::Function loaded = 0) {
     properties_ = TRY(driver_.properties(device_));
-    if (auto s = check_target(spec_, properties_); !s) return s;
+    TRY(check_target(spec_, properties_));
     if (spec_.target.empty()) spec_.target = properties_.target;
-    if (auto s = check_shape(); !s) return s;
+    TRY(check_shape());
 
     function_ = loaded;
     if (!loaded)
-      if (auto s = load_image(); !s) return s;
+      TRY(load_image());
     resources_ = TRY(driver_.resources(function_));
 
     const int64_t threads = threads_of(spec_);
@@ -81,10 +81,10 @@ class Loaded final : public GpuKernel {
     config_.cluster = spec_.cluster;
     config_.cooperative = spec_.cooperative;
     config_.pdl = spec_.pdl;
-    if (auto s = set_shared(spec_.shared_bytes); !s) return s;
+    TRY(set_shared(spec_.shared_bytes));
     uint32_t blocks = spec_.cluster[0] * spec_.cluster[1] * spec_.cluster[2];
     if (blocks > 8)
-      if (auto s = driver_.allow_large_clusters(function_); !s) return s;
+      TRY(driver_.allow_large_clusters(function_));
     plan_ = TRY(make_plan(spec_));
     takes_words_ = spec_.global_scratch.bytes_per_block == 0 && spec_.profile_scratch.bytes_per_block == 0 &&
                    plan_.entries.size() <= kMaxWords;

@@ -112,7 +112,7 @@ LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> want
     auto it =
         std::find_if(wanted.begin(), wanted.end(), [&](const OutDim& w) { return w.name == outs[d].name; });
     if (it == wanted.end() || outs[d].size <= it->size) continue;
-    // What reaches beyond the end becomes a second holder of what is there.
+    // A basis that reaches beyond the end becomes a second holder of what is there.
     for (InDim& in : ins) {
       for (size_t bit = 0; bit < in.bases.size();) {
         Basis& basis = in.bases[bit];
@@ -136,7 +136,7 @@ LinearLayout cga_layout(const CgaBases& bases, size_t rank) {
   return {{{"block", bases}}, reached(rank, {&bases})};
 }
 
-// Of a tensor divided among blocks: what each block has.
+// For a tensor divided among blocks: what each block has.
 std::vector<OutDim> share_of(std::span<const int64_t> shape, const LinearLayout& blocks) {
   std::vector<OutDim> share = labelled(shape);
   for (OutDim& out : share) out.size = std::max(1, out.size / blocks.out_size(out.name));

@@ -1,4 +1,4 @@
-// What the text of an encoding may get wrong: the numbers that layouts are built from.
+// Checks what the text of an encoding may get wrong: the numbers that layouts are built from.
 #include <algorithm>
 #include <bit>
 #include <initializer_list>

@@ -147,7 +147,7 @@ uint64_t fused(double x, double y, double z, Type type) {
   Quad product = static_cast<Quad>(x) * y, exact = product + z;
   auto value = static_cast<double>(exact);
   if (!std::isfinite(value) || exact == 0) return from_double(x * y + z, type);
-  // What the sum in Quad lost, as a nudge far below its last place but one that decides ties.
+  // The loss of the sum in Quad, as a nudge far below its last place but one that decides ties.
   Quad back = exact - product, lost = (product - (exact - back)) + (static_cast<Quad>(z) - back);
   uint64_t toward_zero = from_double(value, type, Rounding::kTowardZero);
   uint64_t best = toward_zero;

@@ -26,11 +26,11 @@ std::atomic<Isa>& chosen() {
   return isa;
 }
 
-// What this machine has, asked once: cpuid leaves a virtual machine for its host, which takes microseconds,
-// and some callers ask at each dot.
+// Returns what this machine has, asked once: cpuid leaves a virtual machine for its host, which takes
+// microseconds, and some callers ask at each dot.
 Isa isa_of_machine() {
 #if defined(__x86_64__) && !defined(NUM_PORTABLE)
-  // What __builtin_cpu_supports("f16c") says, which not every compiler knows. Saving its registers is AVX's.
+  // This is __builtin_cpu_supports("f16c"), which not every compiler knows. Saving its registers is AVX's.
   unsigned a, b, c = 0, d;
   const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
   if (!f16c || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::kPortable;

@@ -279,7 +279,7 @@ void MmaColumns::resize(const MmaPlan& plan, int columns) {
 
 namespace {
 
-// Where element x of k goes: halves of converted operands come one after the other.
+// The place where element x of k goes: halves of converted operands come one after the other.
 int place_of(const MmaPlan& plan, int x) {
   const int width = plan.sparse ? 4 : 2;
   return x / width % 2 * (plan.k / 2) + x / (2 * width) * width + x % width;

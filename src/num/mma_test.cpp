@@ -216,7 +216,7 @@ void check(int capability, MmaUnit unit, MmaType a_type, MmaType b_type, MmaSum 
       for (int done = 0; done < k; done += plan.block()) {
         std::vector<Value> row, column;
         for (int at = done; at < std::min(k, done + plan.block()); ++at) {
-          // Of converted operands, elements 0 and 1 of each four come first.
+          // In converted operands, elements 0 and 1 of each four come first.
           const int x = plan.model.converted ? at % (k / 2) / 2 * 4 + at / (k / 2) * 2 + at % 2 : at;
           row.push_back(decode(a_type, a.codes[static_cast<size_t>(i * k + x)]));
           column.push_back(

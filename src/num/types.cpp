@@ -11,7 +11,7 @@ namespace {
 
 enum class Nan : uint8_t { kIeee, kAllOnes, kNegativeZero, kNone };
 
-// What a type is. Floats: [sign] exponent mantissa from the top, largest = bits of the largest finite value.
+// A type's form. Floats: [sign] exponent mantissa from the top, largest = bits of the largest finite value.
 struct Info {
   std::string_view name;
   uint8_t size, width, exponent, mantissa;

@@ -231,7 +231,7 @@ bool Finder::has_order(Mod t) const {
   return bits_type(bits(t)) != t || spec_.comparison <= kCmpNe;
 }
 
-// What set gives where the comparison holds: 1.0, or all bits.
+// Returns what set gives where the comparison holds: 1.0, or all bits.
 int64_t truth_of(Mod type) {
   switch (type) {
     case Mod::kF32:

@@ -44,7 +44,7 @@ const Table& table() {
 }
 #undef TABLE_OF
 
-// What a modifier says, by kind. Those that say what is so anyway (rn, lo, wrap, r) are in none.
+// The meaning of a modifier, by kind. Those that say what is so anyway (rn, lo, wrap, r) are in none.
 template <class Value>
 struct Meaning {
   Mod mod;
@@ -106,7 +106,7 @@ void read(Mod m, Spec& s) {
   s.is_pack |= m == Mod::kPack;
 }
 
-// Of opcodes that compare: lo, hi, ls, hs are comparisons there, and, or, xor what they combine with.
+// For opcodes that compare: lo, hi, ls, hs are comparisons there, and, or, xor what they combine with.
 bool read_comparison(Mod m, Spec& s) {
   if (Comparison c; look_up(kComparisonMods, m, &c)) return s.comparison = c, true;
   return look_up(kCombinations, m, &s.combine);

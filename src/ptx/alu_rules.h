@@ -1,4 +1,4 @@
-// What the modifiers of an ALU instruction say, and the rows of functions to look it up in.
+// Reads what the modifiers of an ALU instruction say, and has the rows of functions to look it up in.
 #pragma once
 #include <array>
 

@@ -73,7 +73,7 @@ Sign operator_at(const char* p) {
   return {};
 }
 
-// What the operators give that integers of both signs and floats have; nothing for the others.
+// The result of the operators that integers of both signs and floats have; nothing for the others.
 template <class T>
 std::optional<bool> compared(Operator op, T x, T y) {
   using enum Operator;

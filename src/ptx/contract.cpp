@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kNone = ~0u;
 
-// What one operation must share with another to be contracted with it.
+// An operation must share this with another to be contracted with it.
 struct Kind {
   Mod type = Mod::kNone;  // kNone: it takes no part
   bool ftz = false;
@@ -61,7 +61,7 @@ bool passes_on(const Instruction& in) {
       in.operands[1].kind != OperandKind::kRegister)
     return false;
   if (in.opcode == Opcode::kMov) return true;
-  // That of .bf16x2 is an instruction of its own, not a sign of another's operand.
+  // The negation of .bf16x2 is an instruction of its own, not a sign of another's operand.
   const Mod type = in.opcode == Opcode::kNeg ? kind_of(in).type : Mod::kNone;
   return type != Mod::kNone && type != Mod::kBf16x2;
 }
@@ -110,7 +110,7 @@ bool can_be_left_out(const Instruction& in) {
   return in.does(Effect::kComputes);
 }
 
-// Of each register the one instruction that writes it; kNone: none or several, or under a guard.
+// For each register the one instruction that writes it; kNone: none or several, or under a guard.
 std::vector<uint32_t> only_writers(const Function& f) {
   std::vector<uint32_t> out(f.registers.size(), kNone);
   std::vector<bool> written(f.registers.size());
@@ -124,7 +124,7 @@ std::vector<uint32_t> only_writers(const Function& f) {
   return out;
 }
 
-// Of each instruction: whether it does nothing but give results that nobody needs; ptxas leaves those out.
+// For each instruction: whether it does nothing but give results that nobody needs; ptxas leaves those out.
 std::vector<bool> dead_instructions(const Function& f) {
   std::vector<uint32_t> reads(f.registers.size());
   std::fill_n(reads.begin(), formal_registers(f).returns_end, 1);
@@ -176,7 +176,7 @@ class ContractionFinder {
   }
 
  private:
-  // Where a product is added: operand `operand` of instruction `sum`.
+  // The place where a product is added: operand `operand` of instruction `sum`.
   struct Use {
     uint32_t sum;
     uint8_t operand;
@@ -191,7 +191,7 @@ class ContractionFinder {
     uint32_t block = 0;
     std::array<uint32_t, 2> operands{kNone, kNone}, versions{};
   };
-  // What a register holds within a block: (-) a product of it.
+  // The content of a register within a block: (-) a product of it.
   struct Value {
     uint32_t product = kNone;
     bool minus = false;
@@ -383,7 +383,7 @@ class ContractionFinder {
   void choose(size_t count) {
     for (auto& [at, sum] : sums_) {
       if (sum.taken >= 0) continue;
-      // Of two that fit, the one with fewer uses; the first of equals.
+      // If two fit, the one with fewer uses is taken, the first of equals.
       size_t least = SIZE_MAX;
       int best = -1;
       for (int k = 0; k < 2; ++k) {

@@ -1,4 +1,4 @@
-// What an instruction reads and writes, and where jumps go.
+// Finds what an instruction reads and writes, and where jumps go.
 #include <triton_runner/ptx/flow.h>
 
 #include <algorithm>

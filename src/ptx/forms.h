@@ -1,4 +1,4 @@
-// What opcodes.def says of an opcode's modifiers and operands, made ready to be asked.
+// The statements of opcodes.def about an opcode's modifiers and operands, made ready to be asked.
 #pragma once
 #include <span>
 #include <string>
@@ -10,8 +10,8 @@ namespace triton_runner::ptx {
 
 struct FormCheck {
   bool ok = true;
-  // Where ok: how many operands the forms take that these modifiers fit; otherwise the modifier that is wrong
-  // (its index), or -1 if one is missing, and what to say of it.
+  // The number of operands that the forms take which these modifiers fit, if ok; otherwise the modifier that
+  // is wrong (its index), or -1 if one is missing, and what to say of it.
   uint32_t least = 0, most = ~0u;
   int wrong = -1;
   std::string message;

@@ -7,7 +7,7 @@
 namespace triton_runner::ptx {
 namespace {
 
-// What may follow the first character of a name. Names that begin with % $ or _ have at least one of these.
+// The bytes after the first one of a name. Names that begin with % $ or _ have at least one of these.
 constexpr std::array<bool, 256> kNameBytes = [] {
   std::array<bool, 256> out{};
   for (int c = '0'; c <= '9'; ++c) out[c] = true;
@@ -44,7 +44,7 @@ void Parser::note_comment() {
   if (text.starts_with("// end inline asm")) in_assembly_ = false;
 }
 
-// What cpp leaves behind: # 12 "file" or #line 12 "file" as a line of its own, with numbers after it.
+// Skips what cpp leaves behind: # 12 "file" or #line 12 "file" as a line of its own, with numbers after it.
 bool Parser::line_directive() {
   const char* q = p_;
   while (q > start_ && (q[-1] == ' ' || q[-1] == '\t')) --q;

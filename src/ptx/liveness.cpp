@@ -62,7 +62,7 @@ std::vector<LiveBlock> blocks_of(const Function& f) {
   return out;
 }
 
-// What is live before an instruction, of what is live after it.
+// Computes what is live before an instruction from what is live after it.
 void step(const Instruction& in, LiveSet& live) {
   const std::vector<uint32_t> results = results_of(in);
   if (in.guard < 0)

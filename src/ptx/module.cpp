@@ -1,4 +1,4 @@
-// What a Module answers, and the two ways to make one.
+// The answers of a Module, and the two ways to make one.
 #include <triton_runner/ptx/module.h>
 
 #include <charconv>

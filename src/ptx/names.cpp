@@ -31,7 +31,7 @@ void Parser::begin_function() {
 }
 
 bool Parser::finish_function(Function& f) {
-  // What no scope could resolve is an error; the first in the text is told of.
+  // A name that no scope could resolve is an error; the first in the text is told of.
   if (!close_scope()) return false;
   if (!pending_.empty()) {
     const auto first = std::ranges::min_element(pending_, {}, &Pending::offset);

@@ -145,7 +145,7 @@ bool Parser::parse_initial_value(std::string& bytes, std::vector<Variable::Reloc
   if (!is_address) {
     if (value.kind == OperandKind::kFloat && element < 4)
       return fail(at, "a value of ." + std::string(text(v.type)) + " is written as its bits");
-    // Of .b32 and .b64, other than operands: a float of either spelling.
+    // For .b32 and .b64, other than operands: a float of either spelling.
     const Mod as = v.type == Mod::kB32 ? Mod::kF32 : v.type == Mod::kB64 ? Mod::kF64 : v.type;
     uint64_t word;
     if (!literal_bits(value, value.kind == OperandKind::kFloat ? as : v.type, &word))

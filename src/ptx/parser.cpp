@@ -182,7 +182,7 @@ bool Parser::parse_parameters(std::span<const Variable>* out) {
     if (copies[i].space == Space::kReg) {
       symbol.kind = SymbolKind::kRegister;
       symbol.type = copies[i].type;
-      // Of a function, not of a .callprototype.
+      // For a function, not for a .callprototype.
       symbol.index = depth() == 1 ? make_register(symbol.name, symbol.type) : ~0u;
     }
     if (copies[i].name != "_" && !declare(symbol)) return false;
@@ -191,7 +191,7 @@ bool Parser::parse_parameters(std::span<const Variable>* out) {
   return true;
 }
 
-// What stands between a signature and its body: .reqntid and the like.
+// Parses what stands between a signature and its body: .reqntid and the like.
 bool Parser::parse_attributes(Function& f) {
   while (true) {
     skip();

@@ -216,7 +216,7 @@ class Parser {
 
   base::TextMap<Global> globals_{64};
 
-  // Of the function being parsed.
+  // The names of the function being parsed.
   Heads name_heads_{64}, family_heads_{16};
   std::vector<Symbol> symbols_, families_;
   std::vector<std::vector<uint32_t>> family_registers_;   // by Symbol::index: number -> register + 1

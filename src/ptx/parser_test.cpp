@@ -255,7 +255,7 @@ TEST(the_table_agrees_with_itself) {
     CHECK(!row.section.empty() && !row.forms.empty() && !row.handler.empty());
     CHECK(row.executed == (row.handler != "UNSUPPORTED"));
     CHECK(row.executed == (row.effects != Effect::kNone));
-    // What the checks, the dumps and the model of ptxas take from arithmetic.
+    // The checks, the dumps and the model of ptxas take this from arithmetic.
     const bool computes = has(row.effects, Effect::kComputes);
     if (row.handler == "alu" || row.handler == "move") CHECK(computes);
     for (Effect e : {Effect::kNumbers, Effect::kDivides, Effect::kCarries, Effect::kMerges})
@@ -275,7 +275,7 @@ TEST(the_table_agrees_with_itself) {
   CHECK_EQ(bits(Special::kClock64), 64);
 }
 
-// Whatever happens to a text, parsing ends in a module or a diagnostic with a place in it.
+// Parsing ends in a module or a diagnostic with a place in it, whatever happens to a text.
 TEST(damaged_texts) {
   const std::string good =
       kHead +

@@ -27,7 +27,7 @@ void cvt_pack(Lanes& x, const Operands& o) {
   }
 }
 
-// What a video instruction is told: Operands::small as video.h says, imm the selectors of a, b (16 bits each)
+// A video instruction is told this: Operands::small as video.h says, imm the selectors of a, b (16 bits each)
 // and the part of d that is written (8 bits: unit, then the lane or a mask).
 enum class Video : uint8_t { kAdd, kSub, kAbsdiff, kMin, kMax, kShl, kShr, kSet, kMad, kAvrg };
 

@@ -1,4 +1,4 @@
-// What an instruction does when it issues: which units it takes, when its result is there.
+// Executes what an instruction does when it issues: which units it takes, when its result is there.
 #include <algorithm>
 
 #include "sm.h"

@@ -113,7 +113,7 @@ double Memory::below(double at, uint64_t line, uint32_t sectors, bool is_first) 
   const double place = static_cast<double>(mixed(line) >> 40) / (1 << 23) - 1;  // -1 to 1
   const double ready = begin + chip_.l2_latency + chip_.l2_spread * place;
   Lines::Line& known = seen_.at(line);
-  // What came since, of this SM and of those that do the same, is as much as L2 holds.
+  // The sectors that came since, of this SM and of those that do the same, are as many as L2 holds.
   if (brought_ - known.seen > chip_.l2_size / active_) known.sectors = 0;
   known.seen = brought_;
   const uint32_t missing = sectors & ~known.sectors;

@@ -7,7 +7,7 @@
 
 namespace triton_runner::replay {
 
-// What is busy until a time; requests come in order.
+// A unit that is busy until a time; requests come in order.
 struct Queue {
   double free = 0, busy = 0;
   double take(double at, double duration) {  // when it begins
@@ -43,10 +43,10 @@ class Memory {
   // When a store is done in L2.
   double store(double at, uint64_t line, uint32_t sectors);
   double update(double at, uint64_t line, uint32_t sectors);
-  // Of a thread's own memory, which stays in L1 as long as it has room.
+  // Accesses a thread's own memory, which stays in L1 as long as it has room.
   double local(double at, uint64_t line, uint32_t sectors, bool stores);
-  // What the other functions take as a line: the same wherever the arguments' memory lies. repeat: of a program that was not
-  // traced, in whose stead another one is replayed again; what programs share keeps its place.
+  // The place that the other functions take as a line: the same wherever the arguments' memory lies. repeat: of a program
+  // that was not traced, in whose stead another one is replayed again; what programs share keeps its place.
   uint64_t place_of(uint64_t line, uint32_t repeat) const;
 
   Queue l1, l2, dram, atomics, shared;

@@ -135,7 +135,7 @@ void Sm::segment(const Warp& warp, Reason reason, double begin, double end) {
     result_.segments.push_back({block, warp.number, reason, warp.instruction, begin, end});
 }
 
-// What the warp did between its latest instruction and this one.
+// Accounts for what the warp did between its latest instruction and this one.
 void Sm::account(Warp& warp, double at) {
   double from = warp.issued;
   for (const auto& [until, reason] : {std::pair{warp.after_stall, warp.stall},

@@ -39,7 +39,7 @@ uint32_t number(std::string_view text) {
   return out;
 }
 
-// What stands after `key` ("line: ") in the fields of a metadata node; empty where it is not there.
+// Returns what stands after `key` ("line: ") in the fields of a metadata node; empty where it is not there.
 std::string_view behind(std::string_view fields, std::string_view key) {
   const size_t at = fields.find(key);
   return at == std::string_view::npos ? std::string_view() : fields.substr(at + key.size());
@@ -136,8 +136,8 @@ void read_llir(std::string_view text, Level& into, Places& places) {
 
 namespace {
 
-// What .file and .loc say in AMD assembly, as LLVM writes it. Call sites are in the comment after .loc only:
-// "; a.py:14:28 @[ a.py:45:31 @[ b.py:3:1 ] ]".
+// Reads what .file and .loc say in AMD assembly, as LLVM writes it. Call sites are in the comment after .loc
+// only: "; a.py:14:28 @[ a.py:45:31 @[ b.py:3:1 ] ]".
 class AmdPlaces {
  public:
   explicit AmdPlaces(Places& places) : places_(places) {}

@@ -192,9 +192,9 @@ base::Status ArgumentPlan::put_map(PackedArguments& out, const Entry& entry,
   size_t at = entry.place + 1;
   if (entry.count == 1) return base::success();
   for (int64_t size : desc.shape)
-    if (auto s = put(out, at++, static_cast<uint64_t>(size)); !s) return s;
+    TRY(put(out, at++, static_cast<uint64_t>(size)));
   for (int64_t stride : desc.strides)
-    if (auto s = put(out, at++, static_cast<uint64_t>(stride)); !s) return s;
+    TRY(put(out, at++, static_cast<uint64_t>(stride)));
   return base::success();
 }
 
@@ -214,7 +214,7 @@ base::Status ArgumentPlan::put_pieces(PackedArguments& out, const Entry& entry,
       for (size_t i = 0; i < entry.flags; ++i) words.push_back(i < 2 && of_desc[i] ? 1 : 0);
   }
   for (uint64_t word : words)
-    if (auto s = put(out, at++, word); !s) return s;
+    TRY(put(out, at++, word));
   return base::success();
 }
 

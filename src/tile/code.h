@@ -83,7 +83,7 @@ struct TileType {
   const ir::Type* ir = nullptr;  // the type it was made from: encoding, memdesc, ...; null where synthesised
 };
 
-// Of the element after it, row-major.
+// Moves to the index of the element after it, row-major.
 inline void next_index(std::span<int64_t> index, std::span<const int64_t> shape) {
   for (size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
 }
@@ -94,7 +94,7 @@ struct LoopInfo {
   Slot counter;     // kUniform: iterations completed
 };
 
-// What the module says of a kernel: the same in all the code that it becomes (plain, observed, checked).
+// The module says this of a kernel: the same in all the code that it becomes (plain, observed, checked).
 struct CodeHeader {
   std::shared_ptr<const ir::Module> module;
   std::string kernel;

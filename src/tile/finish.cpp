@@ -160,8 +160,8 @@ class Finisher {
         if (!(in == b.in)) b.in = std::move(in), changed = true;
       }
     }
-    // What code behind a call reads from outside is never released by either side; nor is anything under a debugger,
-    // which shows and sets what the program is done with.
+    // The slots that code behind a call reads from outside are never released by either side; nor is anything under
+    // a debugger, which shows and sets what the program is done with.
     Bits shared(n);
     for (size_t s = 0; l_.is_dense() && s < n; ++s) shared.set(s);
     for (const auto& o : l_.out_of_line_) {

@@ -1,4 +1,4 @@
-// What a launch may use: steps, bytes of tiles, and how many of them it holds.
+// Tests what a launch may use: steps, bytes of tiles, and how many of them it holds.
 #include "test.h"
 
 #include <triton_runner/tile/tile.h>
@@ -96,7 +96,7 @@ TEST(a_memory_limit_names_the_op) {
   CHECK_EQ(x[512], 3);
 }
 
-// What one program needs is all that many need: each worker keeps the tiles of the program that it runs.
+// Many programs need what one needs: each worker keeps the tiles of the program that it runs.
 TEST(many_programs_hold_the_tiles_of_one_a_worker) {
   auto kernel = load_text(kLarge);
   std::vector<int32_t> x(262144);

@@ -41,7 +41,7 @@ const OpRow kRows[] = {
 #undef OP
 };
 
-// Of an object nothing.
+// Returns nothing for an object.
 std::optional<num::Type> scalar_type(const ir::Type& t) {
   if (t.kind == ir::TypeKind::kPointer) return num::Type::kPointer;
   return num::parse_type(t.number_name());
@@ -380,7 +380,7 @@ void Lowering::scoped(const ir::Region& region, const std::function<void()>& bod
 
 namespace {
 
-// What ttng.map_to_remote_buffer gives.
+// Tells whether it is what ttng.map_to_remote_buffer gives.
 bool is_of_another_block(const ir::Type& type) {
   return type.kind == ir::TypeKind::kMemDesc && type.memory_space &&
          ir::text_of(type.memory_space).ends_with("shared_cluster_memory");

@@ -15,8 +15,8 @@
 // Beside it may stand rules of the op, which the row names in the same way: fold_x says what it gives before a launch, and
 // rules.h has those that the checks ask.
 //
-// What cannot be run is said with l.error(op, "...") (a located diagnostic of tile::load); never a wrong
-// number.
+// A lowering says with l.error(op, "...") what cannot be run (a located diagnostic of tile::load); never a
+// wrong number.
 #pragma once
 #include <deque>
 #include <functional>
@@ -52,7 +52,7 @@ struct Label {
   uint32_t id;
 };
 
-// What fuse.cpp may do with an instruction.
+// fuse.cpp may do one of these with an instruction.
 enum class Fusion : uint8_t {
   kNone,
   kMap,      // data is ElementwiseData: the kernel on every element
@@ -63,9 +63,9 @@ enum class Fusion : uint8_t {
   kSplat,   // one element for all: only beside the reduction that gives it
 };
 
-// Where the elements that a combine function is called with stand in what a probe records of its values. They
-// are [outer, k, inner]; element k of round r is at rounds[r][k] of the middle axis of `shape`, which has
-// `length` steps. No rounds: they are all of `shape`, in its order.
+// The places of the elements that a combine function is called with in what a probe records of its values.
+// They are [outer, k, inner]; element k of round r is at rounds[r][k] of the middle axis of `shape`, which
+// has `length` steps. No rounds: they are all of `shape`, in its order.
 struct Places {
   std::vector<int64_t> shape;
   int64_t outer = 1, length = 1, inner = 1;
@@ -189,7 +189,7 @@ class Lowering {
   void round_as(const Hardware& hardware) { hardware_ = hardware; }
   const Hardware& hardware() const { return hardware_; }
   bool observes(const ir::Region& region) const;  // whether it wants any value in there
-  // What dl.dump left, a tt.print with such a prefix: handed to that observer, and nothing without one.
+  // Marks what dl.dump left, a tt.print with such a prefix: handed to that observer, and nothing without one.
   void mark(const ir::Op& op, std::string_view prefix);
   bool fuses() const { return fuses_; }
   // `op` has been lowered already: the next lower_op of it does nothing.
@@ -265,7 +265,7 @@ class Lowering {
   bool failed_ = false;
 };
 
-// What a row of ops.def names: a handler, and the rules that the op has beside it.
+// A row of ops.def names these: a handler, and the rules that the op has beside it.
 using LowerFn = void (*)(Lowering&, const ir::Op&);
 using FoldFn = std::optional<int64_t> (*)(Folder&, const ir::Op&);
 // In place of `lower` where ops round as the target's instructions do; false: the op is lowered as ever.

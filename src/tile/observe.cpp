@@ -42,7 +42,7 @@ void run_observe(Task& t, const Instr& in, const Observed& o) {
   t.worker->launch->options->observer->on_value(event);
 }
 
-// Of a combine function: the elements that it was called with, at their places.
+// For a combine function: the elements that it was called with, at their places.
 struct ObservedPart {
   exec::ValueSite site;
   const Places* places;

@@ -22,7 +22,7 @@ using machine::Step;
 
 constexpr int kTurns = 64;  // of a program that does more than spin
 
-// What the tiles of one worker may occupy.
+// The bytes that the tiles of one worker may occupy.
 uint64_t tile_limit(const Launch& launch) {
   int64_t asked = launch.options->max_tile_bytes;
   uint64_t all = asked > 0 ? static_cast<uint64_t>(asked) : exec::usable_memory() / 4 * 3;
@@ -53,7 +53,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
     for (auto& p : active_) discard(*p);
   }
 
-  // Of a deadlock that several workers have programs in, the trap of the lowest program stays.
+  // In a deadlock that several workers have programs in, the trap of the lowest program stays.
   void run_all() {
     run();
     if (is_deadlocked()) report_deadlock();

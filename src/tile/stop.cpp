@@ -18,7 +18,7 @@ namespace {
 struct Stop {
   uint32_t place;
   std::vector<const ir::Op*> calls;
-  // Of each value in sight, the nearest first.
+  // For each value in sight, the nearest first.
   std::vector<const void*> values;
   std::vector<Slot> slots;
   std::vector<const MemPlan*> plans;  // of buffers in shared or tensor memory; else null

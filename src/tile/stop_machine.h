@@ -1,4 +1,4 @@
-// What a debugger sees around a task that stands: the other tasks, barriers, copies, buffers.
+// Shows what a debugger sees around a task that stands: the other tasks, barriers, copies, buffers.
 #pragma once
 #include <string>
 #include <vector>

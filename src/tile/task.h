@@ -1,5 +1,5 @@
-// What runs: a task (one thread of control of a program),
-// its program, the worker thread under it, and the launch.
+// The parts of a run: a task (one thread of control of a program), its program, the worker thread under it,
+// and the launch.
 //
 // A handler reads operands and writes results through its Task:
 //
@@ -78,7 +78,7 @@ struct Task {
     return type(s).size > 0 && values[s].form != Form::kNone && values[s].form != Form::kObject;
   }
   bool is_uniform(Slot s) const { return values[s].form == Form::kUniform; }
-  // Of uniform integers (sign-extended; i1 is 0 or 1), pointers, floats (bits). Scalars are always uniform.
+  // Bits of uniform integers (sign-extended; i1 is 0 or 1), pointers, floats. Scalars are always uniform.
   int64_t bits(Slot s) const { return values[s].bits; }
   template <class T>
   const T& object(Slot s) const {

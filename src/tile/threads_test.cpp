@@ -159,7 +159,7 @@ module {
 }
 )";
 
-// What program `pid` does is in x[pid]. 0: nothing. 1: writes far outside. 2: the same after a while. 3: the same
+// x[pid] says what program `pid` does. 0: nothing. 1: writes far outside. 2: the same after a while. 3: the same
 // once x[n] is not 0, which it polls. 4: the same after making x[n] 1. 5: never ends.
 const char* const kFaults = R"(
 module {

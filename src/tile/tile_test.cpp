@@ -1,4 +1,4 @@
-// What goldens cannot reach: threads, time, observers, forks.
+// Tests what goldens cannot reach: threads, time, observers, forks.
 #include "test.h"
 
 #include <triton_runner/tile/tile.h>

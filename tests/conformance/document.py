@@ -38,7 +38,7 @@ def reasons(results: Results) -> dict:
     failed, skipped = collections.defaultdict(list), collections.Counter()
     for test, record in results.tests.items():
         if record["outcome"] in ("failed", "crashed"):
-            # What is not in the list speaks for itself, addresses and all.
+            # A reason that is not in the list speaks for itself, addresses and all.
             failed[record.get("cause") or "not explained: " + record["why"][:200]].append(test)
         if record["outcome"] == "skipped":
             skipped[record["why"] or "no reason given"] += 1

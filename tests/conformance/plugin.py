@@ -91,7 +91,7 @@ def pytest_runtest_protocol(item: pytest.Item):
 
 
 def why_failed(error: pytest.ExceptionInfo, tests: str) -> tuple[str, str]:
-    """What an exception and its causes say, and the last line of the test file that it went through."""
+    """Returns what an exception and its causes say, and the last line of the test file on its way."""
     parts, value = [], error.value
     while value is not None and len(parts) < 3:
         text = re.sub(r"\x1b\[[0-9;]*m", "", str(value))

@@ -38,7 +38,7 @@ def conftest_root(folder: pathlib.Path) -> pathlib.Path:
 
 
 def commit() -> str:
-    """What the working tree is at, for the record of the run."""
+    """Returns what the working tree is at, for the record of the run."""
     git = lambda *words: subprocess.run(  # noqa: E731
         ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.strip()

@@ -1,5 +1,5 @@
-"""What each Triton release prints for the examples' kernels (README.md), packed here, one archive a release,
-and unpacked into build/corpus by whoever reads it.
+"""The output of each Triton release for the examples' kernels (README.md), packed here, one archive a
+release, and unpacked into build/corpus by whoever reads it.
 
     python tests/corpus/corpus.py [VERSION ...]     unpacks, all releases or these
 """

@@ -16,7 +16,7 @@ from triton_runner._compiler import versions
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 RELEASES = versions.newest_patches()
-# Whose corpus has every architecture at every level (the others sm80 and sm90), the last also every kernel.
+# These have every architecture at every level (others sm80 and sm90), the last also every kernel.
 COMPLETE = ["3.3.1", "3.4.0", "3.6.0", "3.9.0"]
 BINARY_LEVELS = ("llir", "ptx", "cubin")
 TUTORIALS = ["vector_add", "softmax", "matmul"]
@@ -50,7 +50,7 @@ class Row(NamedTuple):
         return corpus.folder(self.release) / f"sm{self.compiled_for}"
 
     def options(self) -> dict:
-        """What the kernel's launch takes beside its arguments."""
+        """The options that the kernel's launch takes beside its arguments."""
         return {f"{self.level}_dir": str(self.folder)} if self.compiled_for else {}
 
     def run(self) -> None:

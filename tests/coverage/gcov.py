@@ -1,4 +1,4 @@
-"""What gcov counted, line by line: how often it ran, and which ways out of its conditions were taken."""
+"""Reads gcov's counts, line by line: how often it ran, and which ways out of its conditions were taken."""
 
 import dataclasses
 import json

@@ -141,7 +141,7 @@ class Generator:
         self.let(f"tl.load({pointer} + {self.index(shape, 64)}{mask})", shape, dtype)
 
     def expression(self, a: str, b: str, dtype: str) -> str:
-        """Of two names of this type."""
+        """Returns an expression of two names of this type."""
         if dtype in FLOATS:
             choices = [
                 f"{a} + {b}",
@@ -391,7 +391,7 @@ class Generator:
         return self.kernel()
 
     def kernel(self) -> Kernel:
-        """Of what was written."""
+        """Makes the kernel of what was written."""
         arguments = [f"x{i}" for i in range(len(self.inputs))] + [f"out{i}" for i in range(len(self.outputs))]
         head = f"@triton.jit\ndef kernel({', '.join(arguments)}, trips, delta, limit):"
         source = "\n".join(

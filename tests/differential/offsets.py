@@ -32,7 +32,7 @@ def fits(low: int, high: int, dtype: str) -> bool:
 
 
 def promoted(a: str, b: str) -> str:
-    """What Triton makes of two integer types."""
+    """Returns what Triton makes of two integer types."""
     if a.startswith("u") == b.startswith("u"):
         return max(a, b, key=BITS.get)
     unsigned, signed = (a, b) if a.startswith("u") else (b, a)
@@ -44,7 +44,7 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Offsets(Generator):
-    """What addresses.py builds loads and stores from."""
+    """addresses.py builds loads and stores from these."""
 
     def __init__(self, seed: int, operations: int):
         super().__init__(seed, operations)
@@ -233,7 +233,7 @@ class Offsets(Generator):
     # ---- sums
 
     def add(self, a: Term, b: Term) -> Term:
-        """Of two terms, one of which may be a pointer."""
+        """Adds two terms, one of which may be a pointer."""
         pick = self.random
         if not a.dtype or not b.dtype:
             text = f"{a.text} + {b.text}"

@@ -24,7 +24,7 @@ class Product:
 
     @staticmethod
     def tile(rows: int, cols: int) -> str:
-        """Where the program's tile lies in an output."""
+        """Returns where the program's tile lies in an output."""
         return f"pid * {rows * cols} + tl.arange(0, {rows})[:, None] * {cols} + tl.arange(0, {cols})[None, :]"
 
     def loads(self) -> tuple[list[str], list[str]]:

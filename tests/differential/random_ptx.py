@@ -149,7 +149,7 @@ class Generator:
             value = self.let("r", f"{self.one('min', 'max')}.{s} {{}}, {value}, {self.r()};")
 
     def index(self) -> None:
-        """Of the thread, some of whose bits are known."""
+        """Makes an index of the thread, some of whose bits are known."""
         value = self.let("r", f"and.b32 {{}}, %thread, {self.one('31', '15', '62', '7')};")
         for _ in range(self.random.randint(1, 3)):
             n = self.random.choice((32, 64, 96, 128, 192, 224))
@@ -301,7 +301,7 @@ class Generator:
             self.let("r", f"{kind} {{}}, {self.pick('f')};")
 
     def warp(self) -> None:
-        """What all threads of the warp do together."""
+        """Makes what all threads of the warp do together."""
         a = self.pick("r")
         if self.depth:
             return self.integer()

@@ -51,7 +51,7 @@ KINDS = {
     "operations": generate, "addresses": generate_addresses, "products": generate_product,
     "composed": generate_composed,
 }  # fmt: skip
-# What a dump can name, by level.
+# A dump can name these, by level.
 DEFINED = re.compile(r"^ *(%\w+)(?::\d+)? = (?!.*(?:token|tensor_?desc|async_))", re.M)
 NAMES = {"ttir": DEFINED, "ttgir": DEFINED}
 NAMES["ptx"] = re.compile(r"^\s+[a-z][\w.]*\s+(%(?:r|rd|rs|f|fd|p)\d+), ", re.M)
@@ -89,7 +89,7 @@ def small_numbers(dtype: str, count: int, random: np.random.Generator) -> torch.
 
 @dataclasses.dataclass
 class Outcome:
-    """What a launch left: the arrays, the kind and place of its trap; and its text, for what to look at."""
+    """The outcome of a launch: the arrays, the kind and place of its trap; its text, for what to look at."""
 
     outputs: list[torch.Tensor]
     trap: tuple | None
@@ -165,7 +165,7 @@ def difference(kernel: Kernel, function, target: str, seed: int, levels: list[st
             return f"{outcome.trap or 'no trap'} at {level}"
         if outcome.trap and outcome.trap[0] != outcomes[levels[0]].trap[0]:
             return f"{outcomes[levels[0]].trap} at {levels[0]}, {outcome.trap} at {level}"
-    # What a trapped launch wrote before depends on the order of its stores.
+    # The values that a trapped launch wrote before depend on the order of its stores.
     found = None if kernel.traps else compared(outcomes)
     for level in levels:
         if found or level not in NAMES:
@@ -180,7 +180,7 @@ def difference(kernel: Kernel, function, target: str, seed: int, levels: list[st
 
 
 def examine(seed: int, options: argparse.Namespace) -> tuple[str, str]:
-    """What became of one kernel (agrees, differs, refused), and what there is to say of it."""
+    """Returns what became of one kernel (agrees, differs, refused), and what there is to say of it."""
     kernel = KINDS[options.kind[seed % len(options.kind)]](seed)
     target = options.target[seed % len(options.target)]
     if options.show:
@@ -221,7 +221,7 @@ def alone(seed: int, options: argparse.Namespace) -> tuple[str, str]:
 
 
 def examined(options: argparse.Namespace, end: float) -> Iterator[tuple[str, str]]:
-    """What became of each kernel. Where a process dies, those that were at work run again one by one."""
+    """Yields the end of each kernel. Where a process dies, those that were at work run again one by one."""
     seeds = iter(range(*options.seeds))
     again: list[int] = []
     while first := list(itertools.islice(seeds, 2 * options.jobs)):

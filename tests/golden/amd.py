@@ -299,7 +299,7 @@ def partitioned_memory() -> Cases:
 
 
 def layouts_of_memory() -> Cases:
-    """Where elements lie: a buffer written in one layout and read as the bytes that it is."""
+    """Tests where elements lie: a buffer written in one layout and read as the bytes that it is."""
     rows, cols = 8, 8
     data = [10 * r + c for r in range(rows) for c in range(cols)]
 

@@ -249,7 +249,7 @@ ttng.cluster_barrier {{relaxed = false}}""")
 
 @several
 def not_loaded() -> Cases:
-    """What is refused before anything runs."""
+    """Makes the cases that are refused before anything runs."""
     far = f"""
 %bar = ttg.local_alloc : () -> {BAR}
 ttng.init_barrier %bar, 1 : {BAR}

@@ -177,7 +177,8 @@ def integers() -> Cases:
 
 
 def quotient_and_remainder(sign: str) -> Case:
-    """Of the same two values: LLVM makes the remainder from the quotient, so that by 0 it is the dividend."""
+    """Makes a case of both: LLVM makes the remainder from the same values' quotient: by 0 it is the
+    dividend."""
     kernel = Kernel()
     for width in INTS[1:]:
         codes, element = int_corners(width), f"i{width}"

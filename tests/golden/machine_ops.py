@@ -471,7 +471,7 @@ def tmem_load_reduced(kernel: Kernel) -> None:
 
 
 def refused(name: str, about: str, text: str, at: str, message: str, notes: str = "", gpu=True) -> Case:
-    """What is not run says so where it stands."""
+    """Makes a case that is not run, which says so where it stands."""
     kernel = Kernel(gpu=gpu, layouts=ONE if gpu else "")
     kernel.array("i32", (8,))
     kernel.do(text)

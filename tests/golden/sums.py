@@ -206,7 +206,7 @@ def dots() -> Cases:
 
 
 def dot_starts() -> Case:
-    """Where the sums of a dot start: everything is exact, so NumPy's f64 is the oracle."""
+    """Tests where the sums of a dot start: everything is exact, so NumPy's f64 is the oracle."""
     kernel = Kernel()
     m, n, k = 16, 24, 8
     rng = np.random.default_rng(11)

@@ -108,7 +108,7 @@ class Writer:
         return True
 
     def separator(self) -> None:
-        """What stands between blocks, or only seems to."""
+        """Writes what stands between blocks, or only seems to."""
         rng, register = self.rng, self.letter
         label = f"L{self.labels}"
         self.labels += 1

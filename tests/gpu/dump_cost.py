@@ -1,4 +1,4 @@
-"""What a dump costs on a GPU: a matmul 4096^3 of f16 with and without stores, beside a hand-written tl.store.
+"""Measures a dump on a GPU: a matmul 4096^3 of f16 with and without stores, beside a hand-written tl.store.
 
     python tests/gpu/dump_cost.py
 

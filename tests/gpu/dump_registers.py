@@ -85,7 +85,7 @@ def launches():
     yield "mma.sync", matmul, shape, {"BM": 32, "BN": 32, "BK": 32}, (16,), {"programs": [0, 5]}
     yield "wgmma", matmul, shape, {"BM": 64, "BN": 64, "BK": 32}, (4,), {}
     shape = (random(64, 128, dtype=f16), random(128, 64, dtype=f16), torch.zeros(64, 64, dtype=f16), 64, 128)
-    # What waits for memory is executed as often as it takes: not the same on two machines.
+    # An instruction that waits for memory is executed as often as it takes: not the same on two machines.
     names = ("wgmma.mma_async", "cvt", "ld.param", "mul")
     for specialize in (False, True):
         constexprs = {"BLOCK": 64, "SPECIALIZE": specialize}
@@ -139,8 +139,8 @@ def distances(gpu, cpu) -> dict:
 
 
 def unwritten(values) -> dict:
-    """Of each program the threads that a guarded load of shared memory leaves without a value, as those of a
-    reduction's last step: what they compute from it is nothing in particular."""
+    """Returns for each program the threads that a guarded load of shared memory leaves without a value, as
+    those of a reduction's last step: what they compute from it is nothing in particular."""
     off = {}
     for value in values:
         if value.site.op.startswith("ld.shared") and not value.mask.all():
@@ -150,7 +150,7 @@ def unwritten(values) -> dict:
 
 
 def differing(gpu, cpu, allowed, off) -> str:
-    """What is not the same of a value, or nothing."""
+    """Returns what is not the same of a value, or nothing."""
     if not numpy.array_equal(gpu.programs, cpu.programs):
         return f"{len(gpu.programs)} records, {len(cpu.programs)} on the CPU"
     if not numpy.array_equal(gpu.iterations, cpu.iterations):

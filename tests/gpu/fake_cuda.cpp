@@ -20,7 +20,7 @@ using namespace fake_driver;
 TRITON_RUNNER_CUDA_API(X)
 #undef X
 
-// What Triton's own launchers ask of the library besides.
+// Triton's own launchers ask these of the library besides.
 #define EXPORT extern "C" __attribute__((visibility("default"))) cuda::Error
 EXPORT cuCtxGetLimit(size_t* value, int) { return *value = 0, 0; }
 EXPORT cuCtxSetLimit(int, size_t) { return 0; }

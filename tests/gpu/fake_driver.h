@@ -1,4 +1,4 @@
-// What the drivers of tests/gpu/fake_*.cpp share: settings from the environment, and the log that they write.
+// Drivers of tests/gpu/fake_*.cpp share this: settings from the environment, and the log that they write.
 #pragma once
 #include <cstdio>
 #include <cstdlib>

@@ -75,7 +75,7 @@ def bytes_of(array) -> bytes:
 
 
 def answer(folder: Path, number: int, kind: str, device: str, rounds: int) -> list[str] | str:
-    """What `one` prints of a kernel, or why it does not."""
+    """Returns what `one` prints of a kernel, or why it does not."""
     command = [sys.executable, __file__, "one", str(folder), "--number", str(number), "--kind", kind]
     command += ["--device", device, "--rounds", str(rounds)]
     try:

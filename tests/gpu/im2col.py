@@ -96,12 +96,12 @@ class Case:
         return bits.view(f"float{8 * self.dtype.itemsize}")
 
     def places(self):
-        """Of the column's bytes in shared memory: the swizzle."""
+        """Returns the places of the column's bytes in shared memory: the swizzle."""
         at = np.arange(self.bytes)
         return at ^ (at >> 3 & {0: 0, 32: 0x10, 64: 0x30, 128: 0x70}[self.swizzle])
 
     def rows(self, numbers):
-        """What a column of pixels of the tensor holds; None: one outside of it."""
+        """Returns what a column of pixels of the tensor holds; None: one outside of it."""
         fill = NAN.get(self.type, 0) if self.nan else 0
         rows = np.full((len(numbers), self.channels), fill, self.dtype)
         tensor = self.tensor().reshape(-1, self.shape[-1])

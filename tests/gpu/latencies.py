@@ -177,7 +177,7 @@ def run(folder: Path, jobs: int) -> int:
     return 0
 
 
-# What it says
+# These functions judge the answers.
 
 
 def least_right(pair: dict) -> int:

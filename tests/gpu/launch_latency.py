@@ -1,5 +1,5 @@
-"""What a launch from Python costs beside the driver's own call, and that such launches are right: needs a
-GPU.
+"""Measures what a launch from Python costs beside the driver's own call, and checks that such launches are
+right: needs a GPU.
 
     python tests/gpu/launch_latency.py OUT [--cores 3,5,9]
 

@@ -10,7 +10,7 @@ _LEAST = 1 << 16  # bytes of an array
 
 
 class CudaError(RuntimeError):
-    """What a function of libcuda refuses with, by number too."""
+    """The status that a function of libcuda refuses with, by number too."""
 
     def __init__(self, name: str, status: int, text: str):
         super().__init__(f"{name}: {text}")

@@ -93,7 +93,7 @@ class Comparison:
         return launch.run(self.level, numerics="hardware" if self.level == "ttgir" else None, **how)
 
     def reports(self, launch, ours) -> dict:
-        """What checks say of the machine code and of the PTX."""
+        """Returns what checks say of the machine code and of the PTX."""
         of_ptx = ",".join(check for check in self.checks.split(",") if check != "hazard")
         theirs = launch.run("ptx", checks=of_ptx or None)
         state = {(0, 0): "clean", (1, 1): "both", (1, 0): "alarm", (0, 1): "missed"}
@@ -137,7 +137,7 @@ def assembled_launch(call):
 
 
 def different(ours, theirs) -> dict:
-    """Of each argument's elements, which have other bits."""
+    """Returns for each argument which elements have other bits."""
     from triton_runner._memory.difference import same_bits
 
     return {name: ~same_bits(ours.arrays[name], theirs.arrays[name]) for name in ours.arrays}
@@ -149,7 +149,7 @@ def text_of(error) -> str:
 
 
 def kind_of(row: dict) -> str:
-    """What rows are counted by: the reason without its place and its instruction."""
+    """Returns what rows are counted by: the reason without its place and its instruction."""
     why = re.sub(r"^\S+:\d+:\d+: ", "", row.get("why") or row["kernel"])
     return re.split(r" /\*| \| |, program ", why)[0][:200]
 

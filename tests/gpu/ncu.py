@@ -5,7 +5,7 @@ import io
 
 
 def command(ncu: str, metrics, kernels, *more: str) -> list[str]:
-    """Of these kernels alone: torch's own take most of the time. The card's clocks stay as they are."""
+    """Measures these kernels alone: torch's own take most of the time. The card's clocks stay as they are."""
     return [
         ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
         "--kernel-name-base", "function", "--kernel-name", f"regex:^({'|'.join(sorted(kernels))})$",

@@ -49,7 +49,7 @@ TORCH = {
 
 
 def elements(case) -> list[str]:
-    """What each parameter of the kernel points to; "" of scalars."""
+    """Returns what each parameter of the kernel points to; "" of scalars."""
     head = re.search(r"tt\.func public @\w+\((.*)\) (?:attributes )?\{", case.body)[1]
     return [(re.match(r"!tt\.ptr<([^<>]+)>", p) or ["", ""])[1] for p in re.findall(r"%\w+: ([^%]*)", head)]
 

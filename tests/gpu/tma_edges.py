@@ -1,4 +1,4 @@
-"""Where a tiled TMA copy may begin: each case in a process of its own, since a fault takes the GPU's context.
+"""Finds where a tiled TMA copy may begin: a process for each case, since a fault takes the GPU's context.
 
 python tests/gpu/tma_edges.py        a line a case: load, store: ok or fault (Triton 3.6 or later with Gluon)
 """

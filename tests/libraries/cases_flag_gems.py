@@ -55,7 +55,7 @@ def inputs() -> dict:
     return values
 
 
-# What the library names otherwise than torch.
+# The library names these otherwise than torch.
 OWN = {
     "pow_tensor_tensor": torch.pow,
     "bitwise_and_tensor": torch.bitwise_and,

@@ -1,4 +1,4 @@
-"""What the cases of several libraries share: numbers, and a result with the gradients of its arguments."""
+"""The cases of several libraries share these: numbers, and a result with the gradients of its arguments."""
 
 import torch
 

@@ -65,7 +65,7 @@ def install(name: str) -> pathlib.Path:
 
 
 def environment(name: str) -> dict[str, str]:
-    """What a process that runs a library's cases has in its environment; installs the library."""
+    """Returns what a process that runs a library's cases has in its environment; installs the library."""
     return {
         "TRITON_RUNNER_PROD": "1",
         "PYTHONWARNINGS": "ignore",

@@ -34,13 +34,13 @@ _OF_TRANSFORMERS = [
     "pydantic_core==2.50.5", "shellingham", "truststore", "annotated-types", "h11", "typing-inspection",
     "packaging",
 ]  # fmt: skip
-# Of its files those of single operators.
+# The files of single operators, among its files.
 _OF_LIGER = (
     "rms_norm", "layer_norm", "group_norm", "poly_norm", "dyt", "softmax", "sparsemax", "swiglu", "geglu",
     "relu_squared", "rope", "kl_div", "jsd", "tvd", "cross_entropy", "fused_linear_cross_entropy",
     "embedding", "fused_add_rms_norm", "grpo_loss", "multi_token_attention", "mhc", "attn_res",
 )  # fmt: skip
-# Of each library what its tests import besides, the tests that are run, and why others are not.
+# For each library: what its tests import besides, the tests that are run, and why others are not.
 SUITES = {
     # One file imports examples/, which the sdist does not have.
     "adasplash": (["entmax==1.3"], ["tests"],
@@ -52,7 +52,7 @@ SUITES = {
 }  # fmt: skip
 COLUMNS = ["library", "level", "tests", "passed", "skipped", "failed by themselves", "failed by a finding",
            "launches", "judged", "findings", "seconds"]  # fmt: skip
-# Of a failure: a check's finding, or a fault that stopped the test's own launch.
+# The signs of a failure: a check's finding, or a fault that stopped the test's own launch.
 _FINDING = re.compile(r"Failed: (\S+:\d+:\d+: )?\w+ at |triton_runner\.KernelTrap: ")
 
 
@@ -84,7 +84,7 @@ def extras(name: str) -> pathlib.Path:
 
 
 def run(name: str, level: str, options) -> dict:
-    """What a library's tests gave: counts by column, and a line for each test that did not pass."""
+    """Returns what a library's tests gave: counts by column, and a line for each test that did not pass."""
     folder = unpacked(name)
     environment = libraries.environment(name)
     paths = [environment["PYTHONPATH"], str(extras(name)), str(HERE.parent / "conformance")]

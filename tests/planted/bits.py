@@ -132,7 +132,7 @@ def measured(planted: Planted):
 
 
 def judged(planted: Planted, launch) -> str:
-    """What is wrong; "" where all is right."""
+    """Returns what is wrong; "" where all is right."""
     classes = "".join(row.bits or "-" for row in launch.rows)
     if classes != planted.classes:
         return f"classes {classes}, not {planted.classes}"
@@ -154,7 +154,7 @@ def time_of(row: Planted, launch) -> list:
 
 
 def programs(write: bool) -> int:
-    """What `bits` says of right programs: classes that it parts, and how many of these it explains."""
+    """Tries what `bits` says of right programs: classes that it parts, and how many of these it explains."""
     launches, causes, odd = 0, collections.Counter(), []
     paths = [path for name in FOLDERS for path in sorted((RIGHT / name).glob("*.py"))[:EACH]]
     for path in paths:

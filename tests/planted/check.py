@@ -45,7 +45,7 @@ EDITS = [
     ("arith.cmpi slt", "arith.cmpi ne"),
     ("arith.addf %total", "arith.mulf %total"),
 ]
-# Of the kernel whose pointer is not aligned.
+# The parameters of the kernel whose pointer is not aligned.
 LAYOUT = ("%x: !tt.ptr<f32>", "%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}")
 PROGRAM = """
 import sys
@@ -91,7 +91,7 @@ def plant(fault: dict, folder: Path) -> Path:
 
 
 def found(seed: int, say=lambda text, done=None: None) -> tuple[dict, Found] | None:
-    """What was planted and what bisection says; None if the edit changes nothing that can be judged."""
+    """Returns what was planted and what bisection says; None if the edit changes nothing to judge."""
     fault = draw(seed)
     spliced = others()[-1:] if fault["kernel"] == "shifted" else []
     with tempfile.TemporaryDirectory() as folder:

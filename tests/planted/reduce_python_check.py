@@ -25,7 +25,7 @@ MOST = 15
 STORE = "    tl.store(lse_ptr"
 BOGUS = '    total = tl.inline_asm_elementwise("bogus.f32 $0, $1;", "=f,f", [total], tl.float32, True, 1)\n'
 SUM = (r"arith\.mulf (%\S+, %\S+ : tensor<64xf32>)", r"arith.addf \1")
-# What is mistaken in the text (a part of it), for what, and the oracle.
+# Each fault: the part of the text that is mistaken, for what, and the oracle.
 FAULTS = {
     "a block of keys too many": ("range(first, last, ", "range(first, last + BLOCK_N, ", "trap:oob"),
     "sums of all programs in one place": (

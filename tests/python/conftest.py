@@ -11,7 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# What Inductor keeps names files of the environment that wrote it.
+# Inductor keeps names of files of the environment that wrote them.
 for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"):
     if name not in os.environ:
         os.environ[name] = tempfile.mkdtemp(prefix="triton-runner-tests-")
@@ -34,7 +34,7 @@ LONGEST = [
     "experiments", "reduce", "gluon_scaled", "pretend_cuda", "winners",
 ]  # fmt: skip
 
-# What costs most and covers least: harnesses, benchmarks, installations, pages whose commands take long. They
+# These cost most and cover least: harnesses, benchmarks, installations, pages whose commands take long. They
 # are marked `share` and run every few submissions (tests/run_all.py); what they reach other tests reach too.
 SHARE = [
     "test_conformance", "test_benchmark", "test_bench", "test_isa", "test_sort", "test_torch_compile",

@@ -21,7 +21,7 @@ KERNELS = ["vector_add", "softmax", "matmul"]
 
 @pytest.fixture
 def launched(monkeypatch):
-    """What an example launches, in place of running it: (function, arguments, options)."""
+    """Collects what an example launches, in place of running it: (function, arguments, options)."""
 
     def launches(kernel):
         found = []

@@ -13,7 +13,7 @@ SCRIPTS = [
     script for script in sorted(matrix.EXAMPLES.glob("runner/v*/**/*.py"))
     if matrix.nearest(script.relative_to(matrix.EXAMPLES).parts[1][1:]) == ROWS[0].release
 ]  # fmt: skip
-# What it is called, its level, what starts it.
+# The name of each, its level, what starts it.
 STARTS = [(row.name, row.level, row.run) for row in ROWS]
 for script in SCRIPTS:
     _, version, level, *rest = script.relative_to(matrix.EXAMPLES).parts

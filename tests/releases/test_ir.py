@@ -1,4 +1,4 @@
-"""What this release prints goes through our parser and printers, and what we edit goes through its parser."""
+"""Our parser and printers take what this release prints, and its parser takes what we edit."""
 
 import subprocess
 import sys

@@ -131,7 +131,7 @@ class Parameter(Tensor):
 
 
 class Ranged:
-    """What Triton asks in place of a storage, and a pointer that has neither."""
+    """The object that Triton asks in place of a storage, and a pointer that has neither."""
 
     def __init__(self, address, size, dtype):
         self.address, self.dtype = address, dtype
@@ -144,7 +144,7 @@ class Ranged:
 
 @pytest.fixture
 def tensors(monkeypatch):
-    """Of a torch that is not here: each kind, aligned or not, of storages around 2 GiB."""
+    """Makes tensors of a torch that is not here: each kind, aligned or not, of storages around 2 GiB."""
     torch = types.ModuleType("torch")
     torch.dtype, torch.Tensor = Dtype, Tensor
     monkeypatch.setattr(Tensor, "__module__", "torch")

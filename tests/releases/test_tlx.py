@@ -67,7 +67,7 @@ def test_a_variable_is_dumped(script, target, level, capfd):
 
 
 def test_an_artifact_brings_the_plug_in():
-    """What lowers the ops of TLX in a TTGIR comes with the plug-in, which nothing else imports."""
+    """The plug-in brings what lowers the ops of TLX in a TTGIR; nothing else imports it."""
     script = Path(__file__).resolve().parents[2] / (
         "examples/runner/tlx/v3.8.0/ttgir/sm90/hopper-fa-ws-pipelined-pingpong.py"
     )

@@ -51,7 +51,7 @@ def _without_fences(folder: str, run) -> dict:
 
 
 def answer(program: Program, level: str, edit: str = "", old: str = "", new: str = "") -> str:
-    """What check="race" says of the program: the report with its lines, or "" for none."""
+    """Returns what check="race" says of the program: the report with its lines, or "" for none."""
     source = source_of(program, old, new)
     with tempfile.TemporaryDirectory() as folder:
         run = getattr(module_of(source, folder, "program"), program.launch)

@@ -69,7 +69,7 @@ def run_handed_over(device, **options):
 
 @triton_runner.jit
 def in_one_place(out_ptr, N: tl.constexpr):
-    """What one task stores as integers another loads as floats from the same bytes, behind a barrier at which
+    """Stores in one task integers that another loads as floats from the same bytes, behind a barrier at which
     every thread arrives."""
     words = tlx.local_alloc((N,), tl.int32, 1)
     floats = tlx.local_alloc((N,), tl.float32, 1, reuse=words)

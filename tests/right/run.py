@@ -40,7 +40,7 @@ EXAMPLES = (
     "guide/start.py", "guide/sums.py --atomic", "guide/quotient.py", "python_runner/matmul.py",
     "runner/v3.9.0/*/*.py", "dump/python/**/*.py", "compile/with_inductor.py", "gluon/*.py",
 )  # fmt: skip
-# What a script needs beside the defaults: a line of its own, `# verify: --target cuda:100`.
+# A script says what it needs beside the defaults in a line of its own, `# verify: --target cuda:100`.
 OPTIONS = re.compile(r"^# verify: (.*)$", re.MULTILINE)
 
 
@@ -67,8 +67,8 @@ class Subject:
 
 @dataclasses.dataclass
 class Outcome:
-    """What `verify` said of a subject: its launches as the JSON has them, and how the program itself ended:
-    "" where it ended well."""
+    """The answer of `verify` about a subject: its launches as the JSON has them, and how the program itself
+    ended: "" where it ended well."""
 
     subject: Subject
     launches: list[dict]
@@ -173,7 +173,7 @@ def judge(subject: Subject, launches: int) -> Outcome:
 
 
 def exceptions() -> list[dict]:
-    """What may be called wrong: "part", "kernel", "check", "reason", "page"."""
+    """Returns what may be called wrong: "part", "kernel", "check", "reason", "page"."""
     return json.loads((HERE / "exceptions.json").read_text())
 
 

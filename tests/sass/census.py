@@ -106,7 +106,7 @@ def form(operands: str) -> str:
 
 
 class Count:
-    """Of one assembler and one target: kernels and instructions by opcode, spelling and form."""
+    """The counts of one assembler and one target: kernels and instructions by opcode, spelling and form."""
 
     def __init__(self):
         self.kernels = self.total = self.refused = 0
@@ -169,7 +169,8 @@ class Table:
             self.rows[name.split("_")[0]].append((frozenset(name.split("_")[1:]), words))
 
     def gap(self, spelling: str) -> str:
-        """What the table lacks of a spelling: "" where nothing, an opcode, or an opcode and a modifier."""
+        """Returns what the table lacks of a spelling: "" (nothing), an opcode, or an opcode and a
+        modifier."""
         opcode, *modifiers = spelling.split(".")
         base, *more = opcode.split("_")
         given = {*more, *modifiers}

@@ -53,7 +53,7 @@ def launches(target: str, chosen) -> dict:
 
 
 class Planted(trial.Trial):
-    """Of machine code that is right without the fault: PTX leaves no difference open."""
+    """A trial of machine code that is right without the fault: PTX leaves no difference open."""
 
     def freedom(self, *_) -> str:
         return "different"

@@ -34,7 +34,7 @@ def own(kind: str, number: int = 1) -> str:
 
 
 def container(kind: str, is_result: bool = False) -> str:
-    """What holds a value of a kind: u8 has a register of 16 bits, or as a result of 32."""
+    """Returns what holds a value of a kind: u8 has a register of 16 bits, or as a result of 32."""
     if kind in ("u8", "s8", "b8"):
         return "b32" if is_result else "b16"
     return kind

@@ -128,7 +128,7 @@ def of_rows() -> list[Instruction]:
     """The arithmetic that the table's rows allow, by its text."""
     out: dict[str, Instruction] = {}
     for name, forms, handler, operands in rows():
-        # What reads a carry that nothing set is not defined: spelling_fused.py has whole sums.
+        # The result of reading a carry that nothing set is not defined: spelling_fused.py has whole sums.
         if handler not in ("alu", "move") or operands == "none" or name in ("addc", "subc", "madc"):
             continue
         for slots, counts in forms_of(forms):

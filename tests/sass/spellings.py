@@ -4,11 +4,12 @@
     python tests/sass/spellings.py --ptxas 12.9 --target sm_90a --opt 3 --limit 0 --only "^lea"
     python tests/sass/spellings.py --bin FOLDER ... --seed 7 --limit 3600 --write
 
-What is assembled: the arithmetic of tests/gpu/instruction_table.py, what the rows of PTX's table
-(include/triton_runner/ptx/opcodes.def) allow besides (spelling_rows.py), each operand in each kind (a number, a
-constant, a uniform value, negated, its absolute value, the upper half, under a predicate), other instructions than
-arithmetic (spelling_single.py), and what ptxas fuses (spelling_fused.py); 48 in a kernel, on 1,024 lanes of corner
-values and random ones. Each kernel runs as PTX and as machine code, which have to leave the same words.
+These are assembled: the arithmetic of tests/gpu/instruction_table.py, what the rows of PTX's table
+(include/triton_runner/ptx/opcodes.def) allow besides (spelling_rows.py), each operand in each kind (a number,
+a constant, a uniform value, negated, its absolute value, the upper half, under a predicate), other than
+arithmetic (spelling_single.py), and what ptxas fuses (spelling_fused.py); 48 in a kernel, on 1,024 lanes of
+corner values and random ones. Each kernel runs as PTX and as machine code, which have to leave the same
+words.
 
 How an instruction ends: "equal"; "different", and tried alone as `assemble --check` tries it: "contraction" and
 "order" are no faults, nor is "nan", another NaN in the place of one, nor "folded", an approximation that ptxas
@@ -50,7 +51,7 @@ KEPT = ROOT / "build" / "spellings"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
 OPTS = (0, 1, 3)
 FAULTS = ("different", "no row")
-# What is known by the name of the instruction: faults of ptxas, and where PTX itself is not hardware's yet.
+# Differences known by the name of the instruction: faults of ptxas, and PTX that is not yet hardware's.
 KNOWN = {
     r"^v(add|sub|absdiff|min|max|shl|shr|mad|set)\..*\.(sat|shr7|shr15|min|max)": "PTX's is not hardware's: alu_known.txt",
     r"^(rem|div)\.s\d+ (neg|abs) \d": "neg and abs of the least number are computed in more bits",
@@ -59,7 +60,7 @@ KNOWN = {
     r"^testp\..* @p$": "ptxas leaves out the guard of testp",
     r"^set\.\w+(\.(and|or|xor))?(\.ftz)?\.(f16|bf16|f32)\.": "the bits of what set leaves are taken for 1, not for 1.0",
 }
-# What is still open: how it ends, the name of the instruction, and what is missing.
+# The differences that are still open: how it ends, the name of the instruction, and what is missing.
 OPEN = (
     ("different", r"^isspacep\.const", "PTX says that an address of global memory is one of constants"),
     (
@@ -169,7 +170,7 @@ class Kernel:
             self.ends.setdefault(one.name, (how, why))
 
     def _taken(self, batch: list) -> list:
-        """What the assembler takes of a batch; makes self.cubin."""
+        """Returns what the assembler takes of a batch; makes self.cubin."""
         while batch:
             self.text = text_of(batch, self.target)
             self.cubin, log = assemblers.attempt(self.text, self.assembler, self.target, self.opt)
@@ -289,7 +290,7 @@ class Kernel:
             self._drop([one], *self._alone(one, why, batch))
 
     def _alone(self, one, why: str, batch: list) -> tuple[str, str]:
-        """What a difference is: the instruction alone is tried as `assemble --check` does it."""
+        """Finds what a difference is: the instruction alone is tried as `assemble --check` does it."""
         head, text = head_of([one]), text_of([one], self.target)
         work = trial.work_of(head + text, "k", self.assembler, self.target, self.opt, 1)
         judged = trial.Trial(work).run()

@@ -42,7 +42,7 @@ def prepare() -> None:
 
 
 def build(targets: list[str]) -> str:
-    """What failed; "" where all was built."""
+    """Returns what failed; "" where all was built."""
     commands = [["ninja", "-C", str(BUILD), "-j", str(len(os.sched_getaffinity(0))), *targets]]
     if not (BUILD / "build.ninja").exists():
         python = f"-DPython_EXECUTABLE={sys.executable}"

@@ -42,7 +42,8 @@ def planted(fault: faults.Fault, folder: pathlib.Path) -> pathlib.Path:
 
 
 def judged(path: pathlib.Path, function: str, cases: int, reference="", dims=(), vary=()) -> dict:
-    """What `verify --shapes` says, as its JSON has it; in this process, which has all that it loads."""
+    """Returns the answer of `verify --shapes`, as its JSON has it; in this process, which has all that it
+    loads."""
     from triton_runner._shapes import shapes
 
     options = shapes.Options(reference, dims, vary, most=cases, pretend_cuda=True)

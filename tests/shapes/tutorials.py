@@ -1,4 +1,4 @@
-"""What functions of Triton's tutorials compute, in torch."""
+"""Computes in torch what functions of Triton's tutorials do."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What the harnesses of tests/ and tools/ share: cases in processes of their own, with limits (run.py); what
+"""The harnesses of tests/ and tools/ share these: cases in processes of their own, with limits (run.py); what
 they measured, kept in results/ and shown by doc/measurements (results.py)."""
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""What was measured: results/NAME.json, a run by its key, and the pages of doc/measurements made from them.
+"""Keeps measurements: results/NAME.json, a run by its key, and the pages of doc/measurements made from them.
 
     python tests/suite/results.py          writes the tables of the pages anew
 

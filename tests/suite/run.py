@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def last_line(self) -> str:
-        """Of the errors, else of the output; how it ended where there is neither."""
+        """The last line of the errors, else of the output; how it ended where there is neither."""
         lines = (self.errors.strip() or self.output.strip()).splitlines()
         return lines[-1][:300] if lines else self.how
 

@@ -1,4 +1,4 @@
-"""What Triton's ptxas says of numbers in PTX: writes tests/golden/ptx-constants.txt.
+"""Asks Triton's ptxas about numbers in PTX: writes tests/golden/ptx-constants.txt.
 
     python tests/tools/ptx_constants.py
 

@@ -48,7 +48,7 @@ ARGUMENTS = {
     "10-block-scaled-matmul.py": ["--K_range", "512", "0"],
 }
 
-# What --quick says, in a word or two.
+# The messages of --quick, in a word or two.
 SHORTENED = {
     "benchmarks": "benchmarks",
     "perf_report": "smallest size",
@@ -96,7 +96,7 @@ class Run:
             return self.how_ended
         text = self.output if self.pytest else self.errors
         errors = [line for line in text.splitlines() if re.match(r"(E  +)?[\w.]*(Error|Exception)\b", line)]
-        # Of errors that followed from each other the first; else what was said last.
+        # The first of errors that followed from each other; else what was said last.
         said = errors[:1] or text.splitlines()[-1:] or [f"status {self.status}"]
         return said[0].removeprefix("E").strip()[:200]
 
@@ -108,7 +108,7 @@ class Run:
 
     @property
     def result(self) -> str:
-        """What the script itself found."""
+        """The result that the script itself found."""
         if self.cause:
             return f"**failed**: {self.cause}"
         found = []

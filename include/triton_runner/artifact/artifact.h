@@ -1,7 +1,7 @@
 // The artifact store: a kernel at one level of its compilation, found on disk and described from its metadata
 // file, or from the artifact itself where there is none.
 //
-// What neither tells stays absent and is named in Description::missing; nothing is guessed.
+// Fields that neither source tells stay absent and are named in Description::missing; nothing is guessed.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -43,9 +43,9 @@ struct Description {
   std::optional<int64_t> shared;   // dynamic shared memory in bytes
   std::optional<int64_t> static_shared;
   std::optional<int> n_regs, n_spills, sgprs, vgprs;
-  // Of binaries and of AMD assembly. Bytes of memory of its own that a thread has (CUDA: stack, with what was
-  // spilled; AMD: scratch); bytes of machine code; named barriers; registers of matrix units; waves that fit
-  // a SIMD, as LLVM says.
+  // Binaries and AMD assembly tell these. Bytes of memory of its own that a thread has (CUDA: stack, with
+  // what was spilled; AMD: scratch); bytes of machine code; named barriers; registers of matrix units; waves
+  // that fit a SIMD, as LLVM says.
   std::optional<int64_t> local_bytes, code_bytes;
   std::optional<int> barriers, agprs, sgpr_spills, waves;
   std::vector<std::pair<int, int64_t>> constant_banks;  // number and bytes

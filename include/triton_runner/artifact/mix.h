@@ -11,8 +11,8 @@ namespace triton_runner::artifact {
 // Opcodes with their modifiers ("LDG.E.128", "v_mfma_f32_32x32x8_f16") and counts, the most frequent first.
 using Mix = std::vector<std::pair<std::string, int64_t>>;
 
-// Of a kernel in what `nvdisasm -c` prints of a cubin (is_sass), or in AMD assembly. Empty where the text has
-// no such kernel.
+// The mix of a kernel in what `nvdisasm -c` prints of a cubin (is_sass), or in AMD assembly. Empty where the
+// text has no such kernel.
 Mix instruction_mix(std::string_view text, bool is_sass, std::string_view kernel);
 
 }  // namespace triton_runner::artifact

@@ -18,12 +18,12 @@ struct Occupancy {
   int blocks = 0;      // of the kernel on an SM
   int warps = 0;       // of these blocks
   int most_warps = 0;  // that the SM holds
-  // What allows no further block: "registers", "shared memory", "warps", "blocks".
+  // The resources that allow no further block: "registers", "shared memory", "warps", "blocks".
   std::vector<std::string> limits;
 };
 
-// Of a block of `threads` threads with `registers` registers each and `shared` bytes of shared memory, static
-// and dynamic. Errors: a target without a row (AMD, unknown capabilities); a block that no SM can hold.
+// The occupancy of a block: `threads`, `registers` of each, `shared` bytes of shared memory, static and
+// dynamic. Errors: a target without a row (AMD, unknown capabilities); a block that no SM can hold.
 base::Result<Occupancy> occupancy(std::string_view target, int threads, int registers, int64_t shared);
 
 }  // namespace triton_runner::artifact

@@ -44,7 +44,7 @@ class Diagnostics {
   std::vector<Diagnostic> list_;
 };
 
-// Where in `text` the byte `offset` lies; also the text of that line.
+// The position in `text` of the byte `offset`; also the text of that line.
 Location locate(std::string_view text, size_t offset, std::string_view file);
 std::string_view line_at(std::string_view text, size_t offset);
 

@@ -65,8 +65,8 @@ class Buffer {
 
 enum class ValueClass : uint8_t { kNone, kPointer, kInteger, kFloat, kText, kDescriptor };
 
-// What a launch gives for a parameter: a number, memory, a host-side tensor descriptor, or, to choose among
-// variants, the value of a constexpr. What it refers to has to live until launch() returns.
+// A launch gives one of these for a parameter: a number, memory, a host-side tensor descriptor, or, to choose
+// among variants, the value of a constexpr. What it refers to has to live until launch() returns.
 class Value {
  public:
   Value(std::nullptr_t) {}  // Python's None
@@ -149,7 +149,7 @@ struct LaunchOptions {
   int threads = 0;  // of the CPU; 0: one a core
 };
 
-// What runs kernels: a GPU through its driver, which is opened here, or the engines of the CPU.
+// A device that runs kernels: a GPU through its driver, which is opened here, or the engines of the CPU.
 class Device {
  public:
   // The CUDA device, or the HIP device where there is no CUDA; ordinal -1 is the thread's current one.
@@ -185,7 +185,7 @@ class Variant {
  public:
   const std::string& target() const { return target_; }  // "cuda:90"
   const std::string& level() const { return level_; }    // what is loaded of it: "cubin", "ptx", ...
-  // What was compiled in: constexprs, and arguments that are 1 or None. Null where there is no such name.
+  // A compiled-in value: a constexpr, or an argument that is 1 or None. Null where there is no such name.
   const artifact::Json* constant(std::string_view name) const { return constants_.get(name); }
   // The constant as a number; 0 where there is none.
   int64_t number(std::string_view name) const;

@@ -40,7 +40,7 @@ struct Properties {
   bool clusters = false;
 };
 
-// What the loaded code takes, as Triton's CompiledKernel reports it.
+// The resources that the loaded code takes, as Triton's CompiledKernel reports them.
 struct Resources {
   int n_regs = 0;         // registers a thread
   int n_spills = 0;       // local memory a thread, in 4-byte words
@@ -120,7 +120,7 @@ class Driver {
   virtual Status copy_to_host(void* to, uint64_t from, size_t bytes) = 0;
   virtual Status synchronize(Stream stream) = 0;
 
-  // Where memory lies; nothing where the current device cannot reach the address (a CPU tensor's).
+  // Finds where memory lies; nothing where the current device cannot reach the address (a CPU tensor's).
   virtual Result<std::optional<PointerInfo>> pointer(uint64_t address) = 0;
   virtual Result<TensorMap> encode_tensor_map(const TensorMapSpec& spec) = 0;
 };

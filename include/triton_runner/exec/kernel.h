@@ -42,9 +42,9 @@ struct Allocation {
   uint8_t* undefined = nullptr;
 };
 
-// What a descriptor in im2col mode says besides its tensor N, [D, [H,]] W, C. Outermost first, as all of it.
+// The rest of a descriptor in im2col mode, besides its tensor N, [D, [H,]] W, C. All is outermost first.
 struct Im2col {
-  // Of D, H, W: pixels begin at `lower` at the least and below the tensor's size plus `upper`.
+  // For each of D, H, W: pixels begin at `lower` at the least and below the tensor's size plus `upper`.
   std::vector<int64_t> lower, upper;
   std::vector<int64_t> steps;  // from pixel to pixel, a number a dimension; empty: all 1
 };
@@ -58,7 +58,7 @@ struct TensorDesc {
   std::optional<Im2col> im2col{};
   bool round_to_tf32 = false;  // f32 elements, as they are loaded
 };
-// What is wrong with a descriptor; empty: nothing.
+// Says what is wrong with a descriptor; empty: nothing.
 std::string descriptor_fault(const TensorDesc& desc);
 
 struct Argument {
@@ -67,7 +67,7 @@ struct Argument {
   std::optional<TensorDesc> descriptor;  // for kTensorDesc
 };
 
-// What a launch looks for (doc/reference/checks.md): out of bounds always; each of the others but the surplus
+// The checks of a launch (doc/reference/checks.md): out of bounds always; each of the others but the surplus
 // slows it down.
 enum Check : uint32_t {
   kCheckOutOfBounds = 1,
@@ -115,7 +115,7 @@ struct LaunchOptions {
   Mma mma = Mma::kExact;
   Numerics numerics = Numerics::kExact;
   double timeout_seconds = 0;  // 0: none
-  // What a launch of the tile engine may use. Instructions of all programs together (0: any number), and
+  // The limits of a launch of the tile engine. Instructions of all programs together (0: any number), and
   // bytes of tiles and shared memory, which the worker threads divide equally (0: three quarters of the
   // memory that this process may use). The op that asks for more traps.
   int64_t max_steps = 0;
@@ -145,7 +145,7 @@ struct LaunchOptions {
   std::function<std::optional<Allocation>(uint64_t address)> resolve;
 };
 
-// What went wrong in a launch: a Diagnostic before anything ran, or a Trap of the kernel.
+// Says what went wrong in a launch: a Diagnostic before anything ran, or a Trap of the kernel.
 struct LaunchError {
   std::optional<base::Diagnostic> diagnostic;
   std::optional<Trap> trap;

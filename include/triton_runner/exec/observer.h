@@ -1,4 +1,4 @@
-// What probes implement: an engine hands them every value that they ask for, as it is computed.
+// The interface that probes implement: an engine hands them every value that they ask for, as it is computed.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,8 +16,8 @@ struct ValueSite {
   std::string_view op_name;  // "arith.addf"
   std::string_view value_name;  // "12" of %12, without %; results of a group share it
   uint32_t index;               // which of the op's results, or of the block's arguments
-  // Of pointers: the only parameter of the kernel that they were made from ("x_ptr"; empty: none or several),
-  // and the bytes of what it points to.
+  // For pointers: the only parameter of the kernel that they were made from ("x_ptr"; empty: none or
+  // several), and the bytes of what it points to.
   std::string_view origin{};
   int64_t origin_bytes = 0;
 };
@@ -29,9 +29,9 @@ struct ValueEvent {
   const void* data;                // row-major elements; valid during the call
   std::array<int64_t, 3> program;
   std::span<const int64_t> iterations;  // of the loops around the op, outermost first
-  // Of a marker that dl.dump left (a tt.print whose prefix begins with kMarker; site.op is that tt.print, the
-  // rest of the site is its operand 0):
-  // the prefix, and the scalars that follow.
+  // For a marker that dl.dump left (a tt.print whose prefix begins with kMarker; site.op is
+  // that tt.print, the rest of the site is its operand 0): the prefix, and the scalars that
+  // follow.
   std::string_view marker;
   std::span<const int64_t> arguments;
   // An element each: 0 where there is none. Empty: all are there.

@@ -42,7 +42,7 @@ enum class Race : uint8_t {
 };
 const char* race_name(Race race);  // "", "global", ...
 
-// What a trap is of.
+// The reason of a trap.
 struct Cause {
   TrapKind kind;
   Race race = Race::kNone;

@@ -1,4 +1,4 @@
-// What an op does, as its row of ops.def says: the words of effects.def, and sets of them.
+// The effects of an op, as its row of ops.def gives them: the words of effects.def, and sets of them.
 #pragma once
 #include <cstdint>
 

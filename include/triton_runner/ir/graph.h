@@ -81,7 +81,7 @@ struct Type {
   const Type* scalar() const {
     return kind == TypeKind::kTensor || kind == TypeKind::kMemDesc ? element : this;
   }
-  // Of an integer or float its name without a sign, "i8" of ui8 too; of index "i64"; of others nothing.
+  // The name of an integer or float without a sign, "i8" of ui8 too; "i64" of index; nothing of others.
   std::string_view number_name() const {
     if (kind == TypeKind::kIndex) return "i64";
     if (kind == TypeKind::kInteger) return sign == kSignless ? text : text.substr(1);
@@ -231,7 +231,7 @@ struct Op {
     return static_cast<Enum>(int_attr(key, -1));
   }
   Region* region(uint32_t i = 0) const { return regions[i]; }
-  // Of a WarpGroupDot: whether the program goes on while it is computed. 3.0 and 3.1 have a name for that,
+  // For a WarpGroupDot: whether the program goes on while it is computed. 3.0 and 3.1 have a name for that,
   // the others an attribute.
   bool is_async_dot() const { return int_attr("isAsync", 0) != 0 || name.ends_with(".dot_async"); }
 };

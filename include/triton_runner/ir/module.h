@@ -41,8 +41,8 @@ class Module {
 // tolerantly. On failure the first error is the result, and all of them are in `sink` where one is given.
 base::Result<Module> parse(std::string text, std::string filename = "", base::Diagnostics* sink = nullptr);
 
-// What execution relies on and the parser does not check (operand counts and types, terminators, dominance):
-// located diagnostics into `sink`; true if there is none.
+// Checks what execution relies on and the parser does not check (operand counts and types, terminators,
+// dominance): located diagnostics into `sink`; true if there is none.
 bool verify(const Module& module, base::Diagnostics& sink);
 
 }  // namespace triton_runner::ir

@@ -38,7 +38,7 @@ struct GpuKernelSpec {
   Scratch profile_scratch;
 };
 
-// What exec::Kernel does not say. kernel->launch() returns when the launch is queued on options.stream.
+// Adds what exec::Kernel does not say. kernel->launch() returns when the launch is queued on options.stream.
 class GpuKernel : public exec::Kernel {
  public:
   virtual const device::Resources& resources() const = 0;

@@ -1,4 +1,4 @@
-// What records values on the tile engine: nothing is changed in the program, the engine hands them over.
+// Records values on the tile engine: nothing is changed in the program, the engine hands them over.
 #pragma once
 #include <map>
 #include <memory>
@@ -26,7 +26,7 @@ class Recorder final : public exec::Observer {
   // that is not in the grid.
   base::Status begin(std::shared_ptr<const ir::Module> module, std::string_view kernel,
                      std::string_view level, const std::array<int64_t, 3>& grid);
-  // What was recorded since begin(), in the order of programs.
+  // Hands over what was recorded since begin(), in the order of programs.
   Recording take();
 
   bool wants(const exec::ValueSite& site) override;

@@ -1,4 +1,4 @@
-// What a dump holds: series of records, one series a value that was asked for.
+// The contents of a dump: series of records, one series a value that was asked for.
 //
 // A record is the value's raw bytes at one execution, in its own type and row-major, with the program that it
 // belongs to and the iteration of each loop around it. Nothing is converted on the way.
@@ -14,14 +14,14 @@
 
 namespace triton_runner::probe {
 
-// What is dumped: a value of a kernel at a level.
+// The value that is dumped: a value of a kernel at a level.
 struct Site {
   std::string kernel;
   std::string level;  // "ttir", "ttgir", "ptx", ...
   std::string
       value;  // "%54", "%5#1", "%arg7", "%r7"; "%54@2" where sibling regions or functions share a name
-  // Of values of the IR: the op in the regions around it, "k/scf.for@7.0/arith.mulf@2", and which of its results,
-  // or of the region's arguments.
+  // For values of the IR: the op in the regions around it, "k/scf.for@7.0/arith.mulf@2", and which of its
+  // results, or of the region's arguments.
   std::string path;
   uint32_t result = 0;
   std::string op;        // "arith.addf"; of a loop-carried value the loop's: "scf.for"
@@ -36,7 +36,7 @@ struct Site {
   std::vector<int64_t> shape;  // empty: a scalar
   std::string layout;          // the encoding as the IR writes it, aliases resolved; empty if there is none
   int loops = 0;               // around it: so many iteration numbers a record has
-  // Of pointers made from one parameter of the kernel: its name, the address that was passed, and the bytes
+  // For pointers made from one parameter of the kernel: its name, the address that was passed, and the bytes
   // of what it points to.
   std::string origin;
   uint64_t origin_address = 0;
@@ -57,7 +57,7 @@ struct Series {
   std::vector<std::byte> data;
   std::vector<uint8_t>
       mask;  // an element each: 0 where it was not there (a thread that was off); empty: all were
-  // Of elements that several threads or registers hold: copies with other bits than data has, as {record,
+  // For elements that several threads or registers hold: copies with other bits than data has, as {record,
   // element, block, thread}, and their bytes.
   std::vector<std::array<int64_t, 4>> copies;
   std::vector<std::byte> copy_data;

@@ -12,7 +12,7 @@
 
 namespace triton_runner::probe {
 
-// Of what a selection is made:
+// A selection is one of these:
 //
 //   "%54"  "%5#1"  "%arg7"    a value, by its SSA name; all definitions of a name that has several
 //   "%54@2"  "%54@kernel.py:42"   the second of them in the order of the text, those of a line
@@ -25,7 +25,7 @@ namespace triton_runner::probe {
 // the selector names nothing outside of such functions.
 struct Selector {
   std::string text;
-  // Of a Python variable: the lines that assign it, "kernel.py:42", for releases whose locations have no
+  // For a Python variable: the lines that assign it, "kernel.py:42", for releases whose locations have no
   // names.
   std::vector<std::string> lines;
 };
@@ -55,7 +55,7 @@ bool is_combiner(const ir::Op& op);
 bool is_combined(const ir::Value& value);
 // Whether it has elements that can be recorded: tensors, scalars, pointers, buffers in shared memory.
 bool can_record(const ir::Value& value);
-// What is known of a value before it runs; site.value is the name as the text has it, or the selected one.
+// Returns what is known of a value before it runs; site.value is its name in the text, or the selected one.
 Site site_of(const Selected& selected, std::string_view kernel, std::string_view level);
 Site site_of(const ir::Value& value, std::string_view kernel, std::string_view level);
 

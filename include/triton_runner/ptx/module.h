@@ -107,7 +107,7 @@ struct Operand {
   const Function* function = nullptr;
   std::span<const Operand> parts;
   uint32_t offset = 0;  // in the module's text
-  // Of a register operand of the video instructions: %r1.h10 is unit 'h' and lanes {1, 0}.
+  // The selector of a register operand of the video instructions: %r1.h10 is unit 'h' and lanes {1, 0}.
   struct Selector {
     char unit = 0;       // 'b' bytes, 'h' halves, 0: none
     uint8_t count = 0;   // lanes written

@@ -32,7 +32,7 @@ enum class EffectNumber : uint32_t {
 };
 }  // namespace detail
 
-// What an opcode does: flags of its row, a word of effects.def each.
+// The effects of an opcode: flags of its row, a word of effects.def each.
 enum class Effect : uint32_t {
   kNone = 0,
 #define EFFECT(word, Enumerator, meaning) \

@@ -28,9 +28,9 @@ struct LoadOptions {
   // The rest says how Arguments become the text's parameters, where the caller knows more than the text does.
   // What a launch gives, in order; empty: the text's own parameters, but for the hidden ones.
   std::vector<exec::Param> params;
-  // Of the kTensorDesc parameters, in order. A descriptor with a layout takes a parameter of 128 bytes, and
-  // its shape and strides where the text has parameters for them; one without takes base, shape and strides,
-  // i1 flags, shape and strides.
+  // The layouts of the kTensorDesc parameters, in order. A descriptor with a layout takes a parameter of 128
+  // bytes, and its shape and strides where the text has parameters for them; one without takes base, shape
+  // and strides, i1 flags, shape and strides.
   std::vector<exec::DescriptorLayout> descriptors;
   // Trailing pointers that launches do not give: 0; 1: global scratch; 2: global scratch, profile scratch.
   int hidden_pointers = 0;

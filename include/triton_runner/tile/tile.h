@@ -17,14 +17,14 @@ struct LoadOptions {
   bool fuse = true;
   // Warps of a program where the module does not say it (TTIR); inline assembly may ask. 0: not known.
   int num_warps = 0;
-  // Of launches with Numerics::kHardware: whether products and sums are contracted, as LLVM and ptxas do unless Triton's
+  // Whether launches with Numerics::kHardware contract products and sums, as LLVM and ptxas do unless Triton's
   // enable_fp_fusion is off.
   bool contract = true;
-  // Of the same launches: whether a thread adds its elements of a reduction in pairs, as Triton does since 3.8.
+  // For the same launches: whether a thread adds its part of a reduction in pairs, as Triton does since 3.8.
   bool sums_in_trees = true;
-  // Of the same launches: the PTX of a function of the target's library ("math.tanh", or a symbol such as "__nv_tanhf"),
-  // between operands $1, $2, ... and its result $0 of these types ("f32"). Empty, or an empty text: it is computed as
-  // without kHardware. Called while a launch is prepared.
+  // For the same launches: the PTX of a function of the target's library ("math.tanh", or a symbol such as
+  // "__nv_tanhf"), between operands $1, $2, ... and its result $0 of these types ("f32"). Empty, or an empty text: it is
+  // computed as without kHardware. Called while a launch is prepared.
   std::function<std::string(const std::string& function, const std::vector<std::string>& operands,
                             const std::string& result)>
       library;

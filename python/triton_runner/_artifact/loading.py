@@ -7,7 +7,6 @@ import os
 from triton_runner import _settings
 from triton_runner._artifact.executable import executable
 from triton_runner._artifact.reading import (
-    HOLDERS,
     SOURCE,
     cubin_in,
     describe,
@@ -16,7 +15,7 @@ from triton_runner._artifact.reading import (
     read_kernel,
 )
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import ENDINGS, LEVELS, level_of_name, level_of_text
+from triton_runner._base.levels import ENDINGS, HOLDERS, LEVELS, level_of_name, level_of_text
 from triton_runner._base.metadata import as_path_or_text
 
 

@@ -43,7 +43,6 @@ class Artifact:
         return self.path or f"<{self.level}>"
 
 
-HOLDERS = ("fatbin", "so", "o")  # files that hold cubins, by the ends of their names
 
 
 def no_case(path: str) -> None:

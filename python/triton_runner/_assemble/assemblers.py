@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
-from triton_runner._base import tools
+from triton_runner._base import commands, tools
 from triton_runner._base.errors import fail
 from triton_runner._compiler import versions
 
@@ -62,7 +62,7 @@ def find(text: str) -> Assembler:
     raise fail(
         f"this machine has no ptxas {text}",
         f"it has {', '.join(f'{one.version} ({one.origin})' for one in available) or 'none'}",
-        "`triton-runner versions add` fetches a Triton release, which brings its own",
+        f"`{commands.shell('versions', 'add', 'RELEASE')}` fetches a Triton release, which brings its own",
     )
 
 

@@ -48,6 +48,7 @@ LEVELS = {level.name: level for level in _ROWS}
 # Gluon's IR, before Gluon's passes: a stage of Triton since 3.9, whose text is TTGIR to whoever reads it.
 GLIR = "glir"
 ENDINGS = (*LEVELS, GLIR)  # of the names of files that hold a level
+HOLDERS = ("fatbin", "so", "o")  # of those of files that hold cubins
 ON_CPU = tuple(level.name for level in _ROWS if level.engine)
 EXECUTED = tuple(level.name for level in _ROWS if level.engine and not (level.runs_as or level.when_named))
 MLIR = tuple(level.name for level in _ROWS if level.engine == "tile")

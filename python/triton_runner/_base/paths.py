@@ -9,6 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import level_of_name
 
@@ -33,7 +34,7 @@ def check_program(file: str) -> None:
     if level_of_name(file):
         raise fail(
             f"{file} holds a level of a kernel and is not a Python program",
-            "`triton-runner exec` runs TTIR, TTGIR, PTX and cubins; triton_runner.load() launches any level",
+            f"to run it: `{commands.shell('exec', '--grid', 'GRID', file)}`, or load() in Python",
         )
 
 

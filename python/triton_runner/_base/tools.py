@@ -16,6 +16,7 @@ import subprocess
 import zlib
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.paths import cache_folder, in_a_file, write_file
 
@@ -93,7 +94,7 @@ def disassembly(cubin: bytes, *options: str) -> str:
         "this machine has no nvdisasm, which reads cubins",
         *([f"{paths[0]}: {reason}"] if reason else []),
         "Triton's wheels bring one, those from 3.7 on for every architecture from sm_75 to sm_121: "
-        "`triton-runner versions add 3.9.0` fetches it; NVIDIA's CUDA toolkit has it too",
+        f"`{commands.shell('versions', 'add', '3.9.0')}` fetches it; NVIDIA's CUDA toolkit has it too",
     )  # fmt: skip
 
 

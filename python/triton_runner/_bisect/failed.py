@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner._bisect.results import CompilerFault, Crash, Evidence, NamedPass, Refused
+from triton_runner._bisect.results import CompilerFault, Evidence
 from triton_runner._bisect.runs import Release
 from triton_runner._bisect.trial import Trial
-from triton_runner._compiler import passes_select
+from triton_runner._compiler.crashes import Crash, Refused
 
 _LEVELS = {"source": "ttir"}  # the level of the fault, where the front end is at it
 
@@ -40,10 +40,10 @@ def uncompiled(
     for version in wanted:
         failure = judged[version].failure
         if failure is not None and failure.is_kernels:
-            place = failure.file, failure.line, failure.column
-            refused[version] = Refused(version, failure.kernel, failure.message, *place)
+            refused[version] = Refused.of(version, failure)
         elif failure is not None:
-            crashed[version] = _crash(releases[version], judged[version])
+            release = releases[version]
+            crashed[version] = Crash.of(version, failure, release.reproducer(judged[version]))
     able = [
         v
         for v in wanted
@@ -73,16 +73,6 @@ def _runs(wanted: list[str], failed: dict) -> list[list[str]]:
                 runs.append([])
             runs[-1].append(version)
     return runs
-
-
-def _crash(release: Release, trial: Trial) -> Crash:
-    failure = trial.failure
-    is_pass = failure.add is not None and not failure.add.startswith("llvm.")
-    named = NamedPass(*passes_select.name_of(failure.add), failure.add, 1) if is_pass else None
-    return Crash(
-        release.version, failure.level, failure.stage, named, None if is_pass else failure.add, failure.how,
-        failure.message, failure.kernel, release.reproducer(trial),
-    )  # fmt: skip
 
 
 def _fault(

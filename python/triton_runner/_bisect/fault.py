@@ -12,12 +12,13 @@ import dataclasses
 
 from triton_runner._bisect import assembler, evidence, order
 from triton_runner._bisect.llvm import InsideLlvm
-from triton_runner._bisect.results import MEANS, CompilerFault, NamedPass, Step, short_name
+from triton_runner._bisect.results import MEANS, CompilerFault, Step, short_name
 from triton_runner._bisect.runs import Release
 from triton_runner._bisect.splice import CONVERSION, Splice, first_wrong, steps_of
 from triton_runner._bisect.trial import Trial
 from triton_runner._case import rounding
 from triton_runner._compiler import passes_select
+from triton_runner._compiler.crashes import NamedPass
 from triton_runner._settings import devices
 
 _STAGE = {"ttir": "make_ttir", "ttgir": "make_ttgir", "llir": "make_llir", "ptx": "make_ptx"}

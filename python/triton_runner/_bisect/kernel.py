@@ -20,6 +20,7 @@ import tempfile
 import numpy
 
 from triton_runner._artifact.relaunch import of_call
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import in_a_file
 from triton_runner._bisect import classes
@@ -49,7 +50,8 @@ def oracle(text: str, chip: str = "", target: str = "") -> Oracle:
     if text.split(">")[0].split("<")[0] == "time":
         raise fail(
             f"--oracle {text}: time is measured on a GPU, and bisection compiles for one without using it",
-            "--oracle slower --chip h200 estimates it; `triton-runner compare` times releases where a GPU is",
+            "--oracle slower --chip h200 estimates it; "
+            f"`{commands.shell('compare', 'KERNEL', '--versions', 'all')}` times releases where a GPU is",
         )
     if match := _MEASURE.fullmatch(text):
         kind = "instr" if match["name"] else match[1]

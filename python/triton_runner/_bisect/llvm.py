@@ -10,9 +10,9 @@ Passes that can be switched off are left out as well.
 from __future__ import annotations
 
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._bisect.results import NamedPass
 from triton_runner._bisect.splice import Splice, first_wrong
 from triton_runner._bisect.trial import LlvmPass
+from triton_runner._compiler.crashes import NamedPass
 from triton_runner._pipeline import translation
 
 # The options of DISABLE_LLVM_OPT that switch passes of code generation off.

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shlex
 import shutil
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.paths import make_folder
 from triton_runner._base.typed import as_json
 from triton_runner._bisect.results import CompilerFault, Found, KernelLaunch
@@ -48,7 +48,7 @@ def write(folder: str, program: Program, bisected: Found, case: str = "") -> str
 
 def _write_run(place: Path, program: Program, versions: list[str], case: str) -> None:
     file, _, function = program.name.rpartition(":") if program.launch else (program.name, "", "")
-    command = ["triton-runner", "bisect", "--versions", ",".join(versions), "--target", program.target]
+    command = ["bisect", "--versions", ",".join(versions), "--target", program.target]
     command += ["--pretend-cuda"] if program.pretend_cuda else []
     command += ["--levels", ",".join(program.chosen)] if program.chosen else []
     if case:
@@ -63,8 +63,9 @@ def _write_run(place: Path, program: Program, versions: list[str], case: str) ->
         shutil.copy(oracle, place / Path(oracle).name)
     command += [*program.arguments, *_launch_options(program.launch)]
     (place / "run.sh").write_text(
-        '#!/bin/sh\n# Finds the fault again: pip install triton-runner\ncd "$(dirname "$0")"\n'
-        f'exec {shlex.join(command)} "$@"\n'
+        "#!/bin/sh\n# Finds the fault again. It needs Triton Runner, which is installed by\n"
+        f"#   {commands.install()}    ({commands.WHAT_IS_THERE})\n"
+        f'cd "$(dirname "$0")"\nexec {commands.shell(*command)} "$@"\n'
     )
 
 

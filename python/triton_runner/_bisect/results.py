@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 
-from triton_runner._base.errors import source_line
 from triton_runner._base.typed import FLAT, NULL
 from triton_runner._bisect.classes import Differs
+from triton_runner._compiler.crashes import Crash, NamedPass, Refused
 
 MEANS = ("execution", "leave-out", "splice")
 
@@ -76,16 +76,6 @@ def short_name(add: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class NamedPass:
-    """A pass by its names. add: the function of Triton that adds it; None inside LLVM."""
-
-    name: str
-    argument: str
-    add: str | None
-    nth: int
-
-
-@dataclasses.dataclass(frozen=True)
 class Evidence:
     """Where a result is wrong, or where the engine stopped. said: the last lines that the program printed.
     differs: the difference between an array of a launch and the expected one (`than`)."""
@@ -134,50 +124,6 @@ class Unjudged:
 
 
 @dataclasses.dataclass(frozen=True)
-class Crash:
-    """A release whose compiler fails on a kernel. function: of LLVM's bindings, where that ran and no pass of
-    MLIR; how: the type of the exception, the name of the signal, or "timeout"; reproducer: a folder with a
-    run.sh."""
-
-    version: str
-    level: str
-    stage: str
-    pass_: NamedPass | None
-    function: str | None
-    how: str
-    message: str
-    kernel: str
-    reproducer: str | None = None
-
-    @property
-    def where(self) -> str:
-        """The stage, and the pass or the function in it."""
-        if self.pass_:
-            return f"{self.stage}, pass {self.pass_.name} ({self.pass_.argument})"
-        return f"{self.stage}, {self.function}" if self.function else self.stage
-
-    @property
-    def first_line(self) -> str:
-        return self.message.splitlines()[0]
-
-
-@dataclasses.dataclass(frozen=True)
-class Refused:
-    """A release whose front end refuses the kernel, at a line of it."""
-
-    version: str
-    kernel: str
-    message: str
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
-        return f"{place}error: {self.message.splitlines()[0]}"
-
-
-@dataclasses.dataclass(frozen=True)
 class Releases:
     """The releases by their verdicts. crashed: the compiler fails; refused: its front end refuses the
     kernel."""
@@ -213,8 +159,7 @@ class CompilerFault:
     def headline(self) -> str:
         """The verdict in one line."""
         if self.crash:
-            told = "cannot be judged: " if self.verdict == "unknown" else ""
-            return f"{told}the compiler fails in {self.crash.where}: {self.crash.first_line}"
+            return f"{'cannot be judged: ' * (self.verdict == 'unknown')}{self.crash.headline}"
         if self.refused:
             who = (
                 "the kernel is refused by the front end"
@@ -232,6 +177,10 @@ class CompilerFault:
         if self.pass_:
             return f"{where}, in {self.stage}, pass {self.pass_.name} ({self.pass_.argument})"
         return f"{where}{', in ' + self.stage if self.stage else ''}"
+
+    def said(self) -> list[str]:
+        """What the compiler said of a kernel that it does not compile, or the line with a caret."""
+        return (self.crash or self.refused).lines() if self.crash or self.refused else []
 
 
 _SAID = {
@@ -261,12 +210,10 @@ class Found(CompilerFault):
             f"unknown  {release.version}: {release.why.splitlines()[0]}" for release in self.release.unknown
         ]
         released = self.release
-        lines += [
-            f"crashes  {each.version}: {each.where}: {each.first_line}" for each in released.crashed or ()
-        ]
+        lines += [f"crashes  {each.version}: {each}" for each in released.crashed or ()]
         lines += [f"refused  {each.version}: {each}" for each in released.refused or ()]
         if not self.faults:
-            lines += _told(self)
+            lines += self.said()
             lines += ["", *(f"note: {note}" for note in self.notes)] if self.notes else []
             lines += filter(None, map(str, self.evidence))
         for fault in reversed(self.faults):
@@ -278,25 +225,10 @@ class Found(CompilerFault):
                 names = {"source": "front end's TTIR"}
                 verdicts = (f"{names.get(level, level)} {verdict}" for level, verdict in fault.levels.items())
                 lines.append("  " + ", ".join(verdicts))
-            lines += _told(fault)
+            lines += fault.said()
             lines += [f"  {note}" for note in fault.notes]
             lines += filter(None, map(str, fault.evidence))
             lines += [f"  | {line}" for evidence in fault.evidence for line in evidence.said]
         if self.reproducer:
             lines += ["", f"to see it again: sh {self.reproducer}/run.sh"]
         return "\n".join(lines)
-
-
-def _told(fault: CompilerFault) -> list[str]:
-    """What the compiler said of a kernel that it does not compile: all of it, or the line with a caret."""
-    if fault.refused:
-        return [
-            f"  {line}" for line in source_line(fault.refused.file, fault.refused.line, fault.refused.column)
-        ]
-    if not fault.crash:
-        return []
-    kernel = f"  kernel '{fault.crash.kernel}'" if fault.crash.kernel else "  a kernel"
-    lines = [f"{kernel}, {fault.crash.how} in Triton {fault.crash.version}"]
-    lines += [f"  | {line}" for line in fault.crash.message.splitlines()]
-    again = fault.crash.reproducer
-    return [*lines, *([f"  to see it again: sh {again}/run.sh"] if again else [])]

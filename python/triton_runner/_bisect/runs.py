@@ -223,7 +223,5 @@ def _failed(failure: Failure, answer: dict) -> Trial:
     more than the exception or the signal."""
     output = answer.get("output", "")
     written = output.encode()[answer.get("written") or 0 :].decode(errors="replace")
-    telling = workers.telling_lines([line for line in written.splitlines() if line.strip()])
-    lines = [line for line in dict.fromkeys(telling) if line not in failure.message]
-    message = "\n".join([*lines, failure.message])
+    message = workers.all_said(written, failure.message)
     return Trial("unknown", message, output, failure=dataclasses.replace(failure, message=message))

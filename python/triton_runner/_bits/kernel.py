@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 
 from triton_runner import _settings
 from triton_runner._base.errors import fail
@@ -13,29 +12,8 @@ from triton_runner._bits.compare import Variant
 from triton_runner._bits.results import SCHEMA, Bits
 from triton_runner._bits.variants import Axes
 from triton_runner._case.case import open_case
-from triton_runner._compare import expression
-from triton_runner._memory.arrays import wrap
+from triton_runner._programs.given import Given, launching
 from triton_runner._worker import job
-
-
-@dataclasses.dataclass(frozen=True)
-class Given:
-    """What is launched: "kernel.py:name", its arguments without constexprs, constexprs, a grid (numbers, or a
-    text of expressions over parameters)."""
-
-    kernel: str
-    args: list
-    grid: object
-    constexprs: dict
-
-
-def decorated_of(kernel: str):
-    """The kernel of "kernel.py:name" with its autotuner; None: it is a plain function."""
-    path, _, name = kernel.rpartition(":")
-    try:
-        return job.load_decorated({"file": path, "name": name})
-    except job.Refused as error:
-        raise fail(error.message, *error.notes) from None
 
 
 def compared(given: Given, axes: Axes, level: str, invariant: str, say) -> Bits:
@@ -50,36 +28,6 @@ def compared(given: Given, axes: Axes, level: str, invariant: str, say) -> Bits:
         with comparing.watching():
             launch(**named)
     return comparing.result(0)
-
-
-def launching(given: Given) -> tuple:
-    """(the kernel, its arguments by name, launch(**arguments)) of what is given."""
-    function = decorated_of(given.kernel)
-
-    def launch(**arguments):
-        values = {name: wrap(name, value) for name, value in arguments.items()}
-        function[_grid(given.grid)](**values, **given.constexprs)
-
-    return function, _named(function, given), launch
-
-
-def _named(function, given: Given) -> dict:
-    inner = job.innermost(function)
-    names = [name for name in inner.arg_names if name not in given.constexprs]
-    if len(given.args) > len(names):
-        raise fail(f"{len(given.args)} arguments for {len(names)} parameters: {', '.join(names)}")
-    return dict(zip(names, given.args, strict=False))
-
-
-def _grid(grid):
-    if not isinstance(grid, str):
-        return grid
-
-    def extents(meta: dict) -> tuple:
-        numbers = {name: value for name, value in meta.items() if isinstance(value, (int, float))}
-        return tuple(int(n) for n in expression.grid(grid, numbers))
-
-    return extents
 
 
 def of_case(path: str, axes: Axes, level: str, say) -> Bits:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner._artifact.relaunch import Outcome, Relaunch
+from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._bits import code
 from triton_runner._bits.chain import REDUCTIONS
@@ -98,7 +99,8 @@ def _ordered(x: Side, a: Element, b: Element) -> Origin:
         evidence = "the code is the same, and another order of its programs and atomics decides the value"
     if lines := atomics.lines(x.launch):
         return Origin("atomics", evidence, **lines[0])
-    return Origin(UNEXPLAINED, f"{evidence}; there are no atomics: see `triton-runner verify`")
+    advice = f"there are no atomics: see `{commands.shell('verify', 'PROGRAM')}`"
+    return Origin(UNEXPLAINED, f"{evidence}; {advice}")
 
 
 def _found(x: Side, y: Side, a: Element, b: Element) -> list[Origin]:

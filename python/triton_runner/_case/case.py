@@ -89,9 +89,9 @@ class Case:
             level = self.subject.levels[-1]
         level = level or self.level
         level = "ptx" if level == "llir" else level
-        if level in ("cubin", "hsaco"):
+        if level == "hsaco" or (level == "cubin" and devices.resolved_device() != "cpu"):
             return self.subject.run(device=devices.gpu())
-        if level not in self.subject.levels:
+        if level not in self.subject.levels and level != "cubin":
             raise fail(
                 f"{self.path} has no level {level}",
                 f"its levels: {', '.join(self.subject.levels)}, and cubin on a GPU",

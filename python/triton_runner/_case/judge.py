@@ -13,12 +13,14 @@ import math
 import time
 from collections.abc import Mapping
 
+import numpy
+
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR, levels_of
 from triton_runner._case import atomics, copies, reach, rounding, severity
-from triton_runner._case.noise import Noise
+from triton_runner._case.noise import Noise, is_float
 from triton_runner._case.results import Bits, Judged, NotRun, Ran
 from triton_runner._compiler import failures
 from triton_runner._lockstep import lockstep
@@ -206,7 +208,8 @@ class Judging:
                 alone.intersection(chosen), key=lambda c: (c in reach.CHECKS, chosen.index(c))
             ):
                 self._one_check(level, check)
-        self.findings.settle([level for level in self.plain if level != "cubin"])
+        levels = [level for level in self.plain if level != "cubin"]
+        self.findings.settle(levels, lambda level: _ends_numbers(self.plain[levels[0]], self.plain[level]))
 
     def _one_check(self, level: str, check: str) -> None:
         why = ""
@@ -388,6 +391,16 @@ class Judging:
             return
         if report.diverged is not None:
             self.findings.diverged(report.diverged)
+
+
+def _ends_numbers(above: Outcome, below: Outcome) -> bool:
+    """Whether an output holds a NaN or an infinity after one run, and a number there after another."""
+    return any(
+        (numpy.isfinite(x) & ~numpy.isfinite(y)).any()
+        for pair in above.pairs(below).values()
+        if is_float(pair)
+        for _, x, y in pair.differing()
+    )
 
 
 def _differences(noise: Noise, a: Outcome, b: Outcome, exact: bool) -> list[Bits]:

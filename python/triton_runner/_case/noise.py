@@ -71,7 +71,7 @@ class Noise:
 
     def add(self, name: str, pair: Pair) -> None:
         """Adds an output of another run of the same text. pair: as it usually is, and as that run left it."""
-        movement = self._movements.setdefault(name, Movement(_is_float(pair)))
+        movement = self._movements.setdefault(name, Movement(is_float(pair)))
         for start, x, y in pair.differing():
             movement.add(start, _change(difference(x, y)))
 
@@ -109,9 +109,9 @@ class Noise:
     def _room(self, name: str, pair: Pair, exact: bool, decisions: bool = True) -> _Room:
         movement = self._movements.get(name)
         relative = 0.0
-        if _is_float(pair) and not exact and (relative := tolerance(kind_of(pair.dtype))):
+        if is_float(pair) and not exact and (relative := tolerance(kind_of(pair.dtype))):
             relative *= max(map(_largest, pair.whole()), default=0.0)
-        return _Room(movement, _is_float(pair), not exact, relative, decisions)
+        return _Room(movement, is_float(pair), not exact, relative, decisions)
 
 
 class _Room:
@@ -140,7 +140,8 @@ class _Room:
         return numpy.where(self._movement.jumps(change), numpy.inf, room)
 
 
-def _is_float(pair: Pair) -> bool:
+def is_float(pair: Pair) -> bool:
+    """Whether an argument has numbers that are rounded."""
     return pair.dtype.kind not in "iub"
 
 

@@ -185,7 +185,7 @@ class Judged:
             f"  {bits.argument}: {bits.elements} of {bits.of} elements differ between "
             f"{' and '.join(bits.levels)}, by {bits.max_error:.3g} at most, as sums in another order may"
             for bits in self.bits
-            if not bits.bits_equal and bits.agrees
+            if bits.elements and bits.agrees
         ]
         alike: dict[tuple, list[str]] = {}
         for other in self.not_run:

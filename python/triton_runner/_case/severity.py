@@ -4,6 +4,7 @@ result that only the order of atomics decides."""
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 from triton_runner._artifact.relaunch import Outcome
 from triton_runner._base.levels import MLIR
@@ -74,8 +75,9 @@ class Findings(list):
         if level not in by_level or report.reached:
             by_level[level] = report
 
-    def settle(self, levels: list[str]) -> None:
-        """Decides the severity of each report, after all levels (highest first) have been checked."""
+    def settle(self, levels: list[str], is_in_output: Callable[[str], bool]) -> None:
+        """Decides the severity of each report, after all levels (highest first) have been checked.
+        is_in_output: whether a level leaves a NaN or an infinity in an output, and the highest a number."""
         for number, by_level in self._reports.values():
             check, above = self[number].check, levels[0] not in by_level
             reached = next((report for report in by_level.values() if report.reached), None)
@@ -89,10 +91,13 @@ class Findings(list):
                     f"undefined by the language, and defined by this compiler: {levels[-1]} reads nothing "
                     "that was not written; another release may give something else"
                 )
-            elif above and check != "uninit":
+            elif above and check != "uninit" and not any(map(is_in_output, by_level)):
                 why = f"{levels[0]} does not compute it: it is the compiler's, and the levels are compared"
             else:
-                self[number] = self[number].saying(reached.why, reaches=reached.why)
+                why = reached.why
+                if above and check != "uninit":
+                    why += f"; {levels[0]} leaves a number in it"
+                self[number] = self[number].saying(why, reaches=reached.why)
                 continue
             self[number] = self[number].warned(why, self.strict)
         self._reports.clear()

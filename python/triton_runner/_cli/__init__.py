@@ -1,12 +1,13 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
-assemble, map, report, profile, tune.
+assemble, map, report, profile, tune, completion.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input, 130 when it was interrupted.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import importlib.util
 import os
@@ -14,6 +15,7 @@ import re
 
 import click
 
+from triton_runner import _settings
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._base.levels import EXECUTED
 from triton_runner._cli import (  # noqa: F401 (the modules of verbs register these)
@@ -23,6 +25,7 @@ from triton_runner._cli import (  # noqa: F401 (the modules of verbs register th
     case_commands,
     compare_command,
     compile_command,
+    completion_command,
     configs_command,
     debug_command,
     dev_command,
@@ -40,8 +43,7 @@ from triton_runner._cli import (  # noqa: F401 (the modules of verbs register th
     tune_command,
     verify_command,
 )
-from triton_runner._settings import messages
-from triton_runner._settings.options import (
+from triton_runner._programs.options import (
     ProgramOrFile,
     check_program,
     check_settings,
@@ -54,6 +56,7 @@ from triton_runner._settings.options import (
     verbs,
     with_options,
 )
+from triton_runner._settings import messages
 from triton_runner.bench import command as bench_command  # noqa: F401 (as those)
 
 _LOOK = "triton_runner.look"  # of a command's context: the note on how to look at a trap
@@ -108,41 +111,17 @@ def main():
     """Run Triton kernels from any level of their compilation, on the CPU or a GPU."""
 
 
-_SETTINGS_OPTIONS = (
-    click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."),
-    click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir, ptx or cubin."),
-    click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
-    click.option(
-        "--check",
-        help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, "
-        "overflow, hazard, separated by commas.",
-    ),
-    click.option(
-        "--oob", type=click.Choice(["trap", "report"]),
-        help="Out of bounds: stop there (trap), or report each place once and go on.",
-    ),
-    click.option(
-        "--mma", type=click.Choice(["exact", "fast"]),
-        help="Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
-    ),
-    click.option(
-        "--numerics", type=click.Choice(["exact", "hardware"]),
-        help="How TTGIR rounds: each op by itself (exact), or as the target does (hardware).",
-    ),
-    click.option(
-        "--fmad", type=click.Choice(["auto", "on", "off"]),
-        help="Whether PTX's products and sums are contracted as ptxas does; auto: as metadata say.",
-    ),
-    click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
-    click.option(
-        "--timing",
-        help="When asynchronous copies land: eager (at once), late (when something waits), or the seed of "
-        "pseudo-random places.",
-    ),
-    click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
-    click.option("--programs", type=int, help="Run only the first so many programs of each launch."),
-    click.option("--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."),
-)  # fmt: skip
+def _settings_option(field: dataclasses.Field):
+    row = field.metadata["row"]
+    kind = click.Choice(row.words) if row.words else type(field.default) if row.lowest is not None else None
+    return click.option(f"--{field.name}", type=kind, help=row.says)
+
+
+_SETTINGS_OPTIONS = [
+    _settings_option(field)
+    for field in dataclasses.fields(_settings.Settings)
+    if field.metadata["row"].option
+]
 
 
 def _settings_options(command):
@@ -169,8 +148,6 @@ def _apply_settings(**given) -> None:
     for name, value in given.items():
         if value is not None:
             os.environ[f"TRITON_RUNNER_{name.upper()}"] = str(value)
-    from triton_runner import _settings
-
     _settings.current()
     check_settings(given.get("level") or "")
 
@@ -219,8 +196,7 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     words = [*(name for name, said in options.items() if said), program, *arguments]
     look = debug_command.look(words, settings, quick, ghost, only, release)
     if program.endswith(".trcase"):
-        click.get_current_context().meta[_LOOK] = look
-        return case_commands.run_case(program, release, settings["level"])
+        return case_commands.run_case(program, release, settings["level"], look)
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)

@@ -10,7 +10,7 @@ import click
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import write_file
 from triton_runner._base.progress import telling
-from triton_runner._settings.options import json_option, print_json, print_result, verbs
+from triton_runner._programs.options import json_option, print_json, print_result, verbs
 
 _SHOWN = 40  # trials that are listed where nothing is wrong with them
 

@@ -11,9 +11,9 @@ import click
 
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
-from triton_runner._cli.ci_options import check_ci, ci_options, of_bisection, write_ci
-from triton_runner._cli.programs import constants
-from triton_runner._settings.options import ProgramOrFile, module_option, pretend_option, verbs
+from triton_runner._programs.ci import check_ci, ci_options, of_bisection, write_ci
+from triton_runner._programs.options import ProgramOrFile, module_option, pretend_option, verbs
+from triton_runner._programs.programs import constants
 from triton_runner._worker import job
 
 _STATUS = {"right": 0, "nondeterministic": 0, "unknown": 125}

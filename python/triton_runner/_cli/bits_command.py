@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
-from triton_runner._cli.programs import Program, launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
+from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
+from triton_runner._programs.programs import Program, launch_options, program_arguments
 
 
 @verbs.command("bits", cls=ProgramOrFile)
@@ -150,7 +151,7 @@ def _lines(parting):
         f"{parting.elements} of {parting.of} elements differ, by at most {_number(parting.max_error, 3)}"
     )
     if not parting.is_rounding and parting.origins[0].cause not in ("atomics", "operations", "type"):
-        yield "  more than rounding explains: `triton-runner configs` says which is right"
+        yield f"  more than rounding explains: `{commands.shell('configs', 'PROGRAM')}` says which is right"
     for i, origin in enumerate(parting.origins):
         if origin.op:
             name = f"{origin.variable} = {origin.op}" if origin.variable else origin.op

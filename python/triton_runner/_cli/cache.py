@@ -9,6 +9,7 @@ import shutil
 import time
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 
 _ENTRY = re.compile(r"[A-Za-z0-9_-]{40,}")  # a hash, in the letters of this or that release
@@ -78,7 +79,8 @@ def explain(name: str) -> dict:
             chosen.append((entry, metadata))
     if len(chosen) != 1:
         what = f"{len(chosen)} kernels begin with" if chosen else "no kernel has"
-        raise fail(f"{what} {name!r} in {folder()}", "triton-runner cache ls lists their folders and kernels")
+        advice = f"`{commands.shell('cache', 'ls')}` lists their folders and kernels"
+        raise fail(f"{what} {name!r} in {folder()}", advice)
     entry, metadata = chosen[0]
     files = {f.name: f.stat().st_size for f in sorted(Path(entry["path"]).iterdir()) if f.is_file()}
     others = []

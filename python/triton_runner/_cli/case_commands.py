@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
-from triton_runner._cli.programs import program_arguments
-from triton_runner._settings.options import ProgramOrFile, json_option, print_json, prints_aside, verbs
+from triton_runner._programs.options import ProgramOrFile, json_option, print_json, prints_aside, verbs
+from triton_runner._programs.programs import program_arguments
 
 
 @verbs.command("bundle", cls=ProgramOrFile)
@@ -73,7 +74,7 @@ def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as
         click.echo(f"verdict: {about['verdict']}")
     for note in about["notes"]:
         click.echo(f"note: {note}")
-    click.echo(f"triton-runner run {output}")
+    click.echo(commands.shell("run", output))
 
 
 class _Wanted:
@@ -105,9 +106,9 @@ def lockstep_command(levels, as_json, file):
     return report.diverged is not None or bool(report.outputs)
 
 
-def run_case(file: str, release: str | None, level: str | None) -> int:
+def run_case(file: str, release: str | None, level: str | None, look: list[str]) -> int:
     """`triton-runner run` with a case: runs its texts, or its Python in another release. Returns the
-    status."""
+    status. look: the note on how to look at a trap."""
     from triton_runner._case.case import open_case  # with NumPy
 
     if not os.path.isfile(file):
@@ -118,7 +119,7 @@ def run_case(file: str, release: str | None, level: str | None) -> int:
     run = case.run(level or "")
     click.echo(f"{case.name} ({run.level}), grid {case.grid}: {run.seconds * 1e3:.3f} ms")
     if run.trap:
-        click.echo(str(run.trap))
+        click.echo("\n".join([str(run.trap), *(f"note: {note}" for note in look)]))
         return 1
     differences = case.differences(run)
     for name, text in differences.items():

@@ -10,9 +10,9 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
-from triton_runner._cli.ci_options import check_ci, ci_options, of_comparison, write_ci
-from triton_runner._cli.programs import constants
-from triton_runner._settings.options import json_option, print_json, verbs
+from triton_runner._programs.ci import check_ci, ci_options, of_comparison, write_ci
+from triton_runner._programs.options import json_option, print_json, verbs
+from triton_runner._programs.programs import constants
 
 
 @verbs.command("compare")
@@ -62,11 +62,14 @@ def compare_command(
 
     Registers, spills, shared memory, code, instructions, occupancy, compile time, what the CPU computes, and
     time where there is a GPU. Finished cells are kept: a run that was interrupted goes on, and a second one
-    measures what changed. Exit status: 0, 1 where --fail-if is true or a cell fails, 2 for bad usage.
+    measures what changed. Of a compiler that fails, the stage, the pass, all that it said and a reproducer
+    are shown. Exit status: 0, 1 where --fail-if is true or a cell fails, 2 for bad usage, 125 where a
+    compiler fails and no cell is compiled.
     """
     from triton_runner._artifact.shell_arguments import parse_argument
+    from triton_runner._base import expression
     from triton_runner._case.case import is_case, open_case
-    from triton_runner._compare import comparison, expression, measure, table
+    from triton_runner._compare import comparison, measure, table
     from triton_runner._profile import timing
     from triton_runner._profile.chips import chip_named
 
@@ -106,7 +109,7 @@ def compare_command(
             click.echo(f"--fail-if {text!r}: " + (f"{len(rows)} of {len(result)} cells" if rows else "none"))
             for row, why in rows:
                 click.echo(f"  {row.name}: {why}")
-    status = 1 if failed or any(failing.values()) else 0
+    status = (1 if result.is_judged else 125) if failed or any(failing.values()) else 0
     write_ci(lambda version: of_comparison(result, kernel, failing, status, version), **ci, aside=as_json)
     told_of = f"{result.computed} cells measured, {result.kept} from the store"
     if sys.stderr.isatty():

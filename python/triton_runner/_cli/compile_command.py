@@ -9,9 +9,9 @@ import click
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.paths import read_text, write_file
-from triton_runner._cli.programs import kernel_options
 from triton_runner._compiler import versions
-from triton_runner._settings.options import json_option, print_json, print_result, verbs
+from triton_runner._programs.options import json_option, print_json, print_result, verbs
+from triton_runner._programs.programs import kernel_options
 
 
 @verbs.command("compile")

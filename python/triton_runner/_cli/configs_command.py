@@ -7,8 +7,8 @@ import collections
 import click
 
 from triton_runner._base.progress import telling
-from triton_runner._cli.programs import program_arguments
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
+from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
+from triton_runner._programs.programs import program_arguments
 
 
 class Numbers(click.ParamType):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shlex
 
 import click
 
 from triton_runner import _settings
-from triton_runner._cli.programs import launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, prints_aside, verbs
+from triton_runner._base import commands as shell_commands
+from triton_runner._base.levels import LEVELS
+from triton_runner._programs.options import ProgramOrFile, prints_aside, verbs
+from triton_runner._programs.programs import launch_options, program_arguments
 
 _LEVELS = ("ttir", "ttgir", "ptx", "cubin")
 _SAME = ("device", "level", "target", "check", "threads")  # settings that the debugger has or can do without
@@ -18,8 +19,8 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
 
 @verbs.command("debug", cls=ProgramOrFile)
 @click.option(
-    "--level", type=click.Choice(_LEVELS), default="ttir", show_default=True,
-    help="What is executed and shown.",
+    "--level", type=click.Choice(_LEVELS),
+    help="What is executed and shown; by default the level of a kernel's file, and else ttir.",
 )  # fmt: skip
 @click.option("--kernel", default="", help="Launches of this kernel only.")
 @click.option("--program", "at", help="Stops in this program of the grid only: 3 or 3,0,1; -1 is any.")
@@ -69,7 +70,7 @@ def debug_command(
     lines = script.read().splitlines() if script else []
     with os.fdopen(os.dup(1), "w") as out, _settings.using(target=target), prints_aside(as_json):
         main, recording = MainThread(), Recording(record) if record else None
-        session = Session(what, level, kernel, at or None, check, main.start)
+        session = Session(what, level or "", kernel, at or None, check, main.start)
         with CtrlC(session):
             status = main.serve(
                 lambda: terminal.main(session, [*lines, *commands], out, as_json, main.read, recording)
@@ -87,10 +88,11 @@ def look(words: list[str], settings: dict, *others) -> list[str]:
     """The note that says which command stops at a trap: of a program or file with its arguments, launched
     with these settings. None where the debugger lacks one of them, or another option that was given."""
     level = _settings.current().level or ""
+    level = LEVELS[level].runs_as or level if level else ""
     if any(others) or any(value is not None and name not in _SAME for name, value in settings.items()):
         return []
     if level and level not in _LEVELS:
         return []
     options = {"--level": level, "--target": settings.get("target"), "--check": settings.get("check")}
     shown = [word for name, value in options.items() if value for word in (name, value)]
-    return [f"to look at it: {shlex.join(['triton-runner', 'debug', *shown, *words])}"]
+    return [f"to look at it: {shell_commands.shell('debug', *shown, *words)}"]

@@ -9,6 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 
 
@@ -49,11 +50,12 @@ class Checkout:
 
     def facts(self) -> dict:
         built = sorted((self.root / "python" / "triton" / "_C").glob("libtriton*.so"))
+        build = commands.shell("dev", "build", "--checkout", self.root, "--run")
         return {
             "checkout": str(self.root), "triton": self.version,
             "llvm": self.llvm or "not said: there is no cmake/llvm-hash.txt",
             "build": f"{self.build}{'' if self.build.is_dir() else ' (not there yet)'}",
-            "built": str(built[0]) if built else "no: triton-runner dev build --run",
+            "built": str(built[0]) if built else f"no: {build}",
         }  # fmt: skip
 
 

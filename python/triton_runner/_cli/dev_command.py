@@ -8,7 +8,7 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._cli import dev
-from triton_runner._settings.options import json_option, print_json, verbs
+from triton_runner._programs.options import json_option, print_json, verbs
 
 
 @verbs.command("dev")

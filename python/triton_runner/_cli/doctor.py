@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
 import re
 
 from triton_runner import _settings
-from triton_runner._base import environment
+from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._base.paths import check_output
+from triton_runner._base.paths import check_output, get_file_dir
 from triton_runner._cli import cache
+from triton_runner._settings import environment
 
 
 def _version(*names: str) -> str:
@@ -26,6 +28,9 @@ def _version(*names: str) -> str:
 def facts() -> dict:
     """Versions, devices and settings; "problems" is a dict of what should be looked at."""
     problems = {}
+    runner, reason = installed_runner()
+    if reason:
+        problems["triton-runner"] = reason
     wheels = _owners("triton/")
     if len(wheels) > 1:
         problems["triton"] = (
@@ -60,7 +65,7 @@ def facts() -> dict:
     except DiagnosticError as error:
         problems["cache"] = error.sentence
     return {
-        "triton-runner": _version("triton-runner"),
+        "triton-runner": runner,
         "triton": ", ".join(map(_version, wheels)) or "not installed",
         "torch": _version("torch"),
         "torch pins": torch_pin() or "-",
@@ -78,6 +83,25 @@ def facts() -> dict:
         },
         "problems": problems,
     }
+
+
+def installed_runner() -> tuple[str, str]:
+    """Which of the two packages of this name is installed, and where from; and what is wrong with it, or "".
+    The original project, which the package index has, does not start this command."""
+    here = os.path.dirname(get_file_dir(__file__))
+    try:
+        package = importlib.metadata.distribution(commands.PROGRAM)
+    except importlib.metadata.PackageNotFoundError:
+        return f"not installed: this code is imported from {here}", ""
+    shown = f"{package.version} ({commands.PROGRAM})"
+    starts = {entry.value for entry in package.entry_points if entry.group == "console_scripts"}
+    if f"{__package__}:main" not in starts:
+        return f"{shown}, which is the original project of that name", (
+            f"the package {commands.PROGRAM} {package.version} is another project, and this code is imported "
+            f"from {here}: uninstall that one, then {commands.install()} ({commands.WHAT_IS_THERE})"
+        )
+    origin = json.loads(package.read_text("direct_url.json") or "{}").get("url", "a wheel")
+    return f"{shown}, this project, from {origin.removeprefix('file://')}", ""
 
 
 def _owners(folder: str) -> list[str]:

@@ -7,7 +7,7 @@ import os
 import click
 
 from triton_runner._cli import cache
-from triton_runner._settings.options import json_option, print_json, print_result, verbs
+from triton_runner._programs.options import json_option, print_json, print_result, verbs
 
 _SHOWN = 5  # kernels of one name that explain compares with
 

@@ -6,9 +6,9 @@ import dataclasses
 
 import click
 
-from triton_runner._cli.programs import program_arguments, release_option
 from triton_runner._compiler import versions
-from triton_runner._settings.options import ProgramOrFile, print_json, verbs
+from triton_runner._programs.options import ProgramOrFile, print_json, verbs
+from triton_runner._programs.programs import program_arguments, release_option
 
 
 @verbs.command("experiments", cls=ProgramOrFile)

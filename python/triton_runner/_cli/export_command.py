@@ -10,7 +10,7 @@ import click
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._compiler.constants import constant
-from triton_runner._settings.options import json_option, print_json, verbs
+from triton_runner._programs.options import json_option, print_json, verbs
 
 _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion", "waves_per_eu")
 _FORM = '"*fp32:16, i32:16?; BLOCK=512,1024; num_warps=4"'

@@ -20,7 +20,7 @@ GROUPS = {
     "find": "bisect bits compare configs assemble experiments reduce",
     "carry": "bundle export cache",
     "measure": "bench profile tune",
-    "set up": "doctor env dev",
+    "set up": "doctor env completion dev",
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from triton_runner._base.paths import read_text
+from triton_runner._programs.options import json_option, print_json, verbs
 from triton_runner._see import layout, layout_picture, layout_text
-from triton_runner._settings.options import json_option, print_json, verbs
 
 
 @verbs.command("layout")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from triton_runner._cli.programs import kernel_options, release_option
-from triton_runner._settings.options import json_option, print_result, verbs
+from triton_runner._programs.options import json_option, print_result, verbs
+from triton_runner._programs.programs import kernel_options, release_option
 
 
 @verbs.command("ledger")

@@ -11,7 +11,7 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import level_of_name
-from triton_runner._settings.options import json_option, verbs
+from triton_runner._programs.options import json_option, verbs
 
 _WIDTH = 100  # of the text of a line that is shown
 _MOST = 12  # lines that are shown of a level

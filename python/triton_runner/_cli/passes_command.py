@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from triton_runner._base.paths import write_file
-from triton_runner._cli.programs import constants, kernel_options, release_option
 from triton_runner._compiler import passes_dump
-from triton_runner._settings.options import json_option, pairs, print_json, print_result, verbs
+from triton_runner._programs.options import json_option, pairs, print_json, print_result, verbs
+from triton_runner._programs.programs import constants, kernel_options, release_option
 
 
 @verbs.command("passes")

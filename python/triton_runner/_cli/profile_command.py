@@ -6,8 +6,8 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
-from triton_runner._cli.programs import launch_options, program_arguments
-from triton_runner._settings.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
+from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
+from triton_runner._programs.programs import launch_options, program_arguments
 
 
 @verbs.command("profile", cls=ProgramOrFile)

@@ -7,8 +7,8 @@ import os
 import click
 
 from triton_runner._base.progress import telling
-from triton_runner._cli import programs
-from triton_runner._settings.options import json_option, print_json, verbs
+from triton_runner._programs import programs
+from triton_runner._programs.options import json_option, print_json, verbs
 
 
 @verbs.command("reduce")

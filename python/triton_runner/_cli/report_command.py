@@ -10,7 +10,7 @@ import click
 
 from triton_runner._base.levels import ON_CPU
 from triton_runner._base.paths import write_file
-from triton_runner._settings.options import (
+from triton_runner._programs.options import (
     ProgramOrFile,
     json_option,
     pretend_option,

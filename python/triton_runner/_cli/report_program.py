@@ -14,8 +14,8 @@ from triton_runner._dump.dumping import dumping
 from triton_runner._launch.launchers import Call, axes_of, constants_of, observing
 from triton_runner._memory import fault_log
 from triton_runner._pretend import running
+from triton_runner._programs.options import check_settings
 from triton_runner._see.material import Material, gather
-from triton_runner._settings.options import check_settings
 
 __all__ = ["Program", "is_program", "run"]
 
@@ -57,9 +57,10 @@ class _Observer:
             at = (key,)  # the rest of this kernel's launches
             arguments = ["further launches, with other arguments"]
         row = self.rows.setdefault(
-            at, {"kernel": key, "grid": grid, "arguments": arguments, "count": 0, "trap": ""}
+            at, {"kernel": key, "grid": grid, "arguments": arguments, "count": 0, "trap": "", "faults": []}
         )
         row["count"] += 1
+        before = [fault.launches for fault in fault_log.faults()]
         try:
             go()
         except KernelTrap as trap:
@@ -67,6 +68,7 @@ class _Observer:
             row["trap"] = f"{trap.kind}: {trap.message}"
             raise
         finally:
+            row["faults"] += [text for text in _new_faults(before) if text not in row["faults"]]
             self.keep_last()
         return None
 
@@ -76,6 +78,16 @@ class _Observer:
         for launch in launches:
             self.dumps |= {values.kernel: launch for values in launch}
         launches.clear()
+
+
+def _new_faults(before: list[int]) -> list[str]:
+    """What launches noted and went on after. before: how many launches had had each fault."""
+    counts = [*before, *[0] * (len(faults := fault_log.faults()) - len(before))]
+    return [
+        f"{fault.kind}: {fault.message}"
+        for fault, count in zip(faults, counts, strict=False)
+        if fault.launches != count
+    ]
 
 
 def _text(value) -> str:

@@ -9,9 +9,9 @@ import click
 
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.progress import telling
-from triton_runner._cli import watched
-from triton_runner._cli.ci_options import ci_output
-from triton_runner._settings.options import check_settings, prints_aside, with_options
+from triton_runner._programs import watched
+from triton_runner._programs.ci import ci_output
+from triton_runner._programs.options import check_settings, prints_aside, with_options
 
 _OPTIONS = (
     click.option("--shapes", is_flag=True, help="Judge a function, program.py:fn, in other calls."),

@@ -7,11 +7,12 @@ import dataclasses
 import click
 
 from triton_runner._base.progress import telling
-from triton_runner._cli import shapes_command, watched
-from triton_runner._cli.ci_options import check_ci, ci_options, ci_output
-from triton_runner._cli.programs import Program, program_arguments
+from triton_runner._cli import shapes_command
 from triton_runner._cli.shapes_command import shapes_options
-from triton_runner._settings.options import ProgramOrFile, check_settings, prints_aside, verbs
+from triton_runner._programs import watched
+from triton_runner._programs.ci import check_ci, ci_options, ci_output
+from triton_runner._programs.options import ProgramOrFile, check_settings, prints_aside, verbs
+from triton_runner._programs.programs import Program, program_arguments
 
 
 @verbs.command(

@@ -11,14 +11,15 @@ import os
 from pathlib import Path
 
 from triton_runner import _core
-from triton_runner._base import environment
+from triton_runner._base import expression
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ON_CPU, levels_of
-from triton_runner._compare import arguments, expression, kernels, store
+from triton_runner._compare import arguments, kernels, store
 from triton_runner._compiler import abilities
 from triton_runner._compiler import compile as compiler
+from triton_runner._settings import environment
 
-_FORMAT = 2  # of what a stored result holds: a new number makes all stored ones unknown
+_FORMAT = 3  # of what a stored result holds: a new number makes all stored ones unknown
 _LARGEST = 4096  # cells of a comparison
 
 

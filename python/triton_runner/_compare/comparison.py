@@ -11,13 +11,16 @@ import os
 import numpy
 
 from triton_runner import _settings
+from triton_runner._base import commands, expression
 from triton_runner._base.errors import fail
+from triton_runner._base.typed import as_json, of_json
 from triton_runner._compare import cells as making
-from triton_runner._compare import expression, measure, run, table
+from triton_runner._compare import measure, run, table
 from triton_runner._compare.cells import Cell, Subject
 from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
+from triton_runner._compiler.crashes import Crash, Refused
 from triton_runner._memory.difference import difference
 from triton_runner._settings import devices
 
@@ -29,8 +32,9 @@ class Measured:
     - `release`, `target`, `config`: identify the cell.
     - `figures`: the measured numbers by name; None where one is not available.
     - `mix`, `ptx`: how often each instruction occurs, in the machine code and in the PTX.
-    - `error`: why there are no figures, with `stage` and `pass_name` of the failure; `gap`: why the release
-      cannot compile this cell.
+    - `error`: why there are no figures, with `stage` and `pass_name` of the failure; `crash`: the compiler
+      fails, with its `stage`, `pass`, whole `message` and `reproducer`; `refused`: the front end does not
+      take the kernel, at `file`, `line` and `column`; `gap`: why the release cannot compile this cell.
     - `trap`: the fault that stopped its launch; `unrun`: why it was not launched.
     - `outputs`: type, shape and hash of each array after the launch.
     - `files`: a hash of the text of each level.
@@ -53,6 +57,8 @@ class Measured:
     files: dict
     outputs: list | None
     notes: list = dataclasses.field(default_factory=list)
+    crash: Crash | None = None
+    refused: Refused | None = None
     base: Measured | None = None
     is_base: bool = False
 
@@ -76,17 +82,22 @@ class Measured:
 
     def as_dict(self) -> dict:
         fields = {_SAID.get(name, name): value for name, value in vars(self).items() if name != "is_base"}
-        return fields | {"base": self.base.name if self.base else None}
+        failures = {name: as_json(fields.pop(name)) for name in ("crash", "refused")}
+        failures = {name: one for name, one in failures.items() if one is not None}
+        return fields | failures | {"base": self.base.name if self.base else None}
 
 
+_OPEN = ("notes", "crash", "refused", "base", "is_base")  # what JSON of an earlier run may lack
 _SAID = {"mix": "instructions", "pass_name": "pass"}  # what JSON calls some of them
 
 
 def _of_json(said: dict) -> Measured:
     """The row that as_dict() gave, without its base."""
-    names = [field.name for field in dataclasses.fields(Measured) if field.name not in ("base", "is_base")]
-    found = {name: said[_SAID.get(name, name)] for name in names if name != "notes"}
-    return Measured(**found, notes=said.get("notes", []))  # earlier runs have none
+    names = [field.name for field in dataclasses.fields(Measured) if field.name not in _OPEN]
+    found = {name: said[_SAID.get(name, name)] for name in names}
+    failures = {"crash": of_json(Crash | None, said.get("crash")),
+                "refused": of_json(Refused | None, said.get("refused"))}  # fmt: skip
+    return Measured(**found, notes=said.get("notes", []), **failures)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +130,12 @@ class Comparison:
             except expression.Unknown as error:
                 rows.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
         return rows
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether some cell was compiled, or the front end alone refuses the kernel: what a compiler fails on
+        everywhere cannot be judged."""
+        return any(not row.error and not row.gap for row in self) or not any(row.crash for row in self)
 
     def as_dict(self) -> dict:
         return {
@@ -236,7 +253,8 @@ def _row(cell: Cell, result: measure.Result | None) -> Measured:
     figures = {**dict.fromkeys(measure.FIGURES), **data.figures}
     return Measured(
         cell.release, cell.target, cell.config, figures, data.mix, data.ptx, data.error, cell.gap,
-        data.trap, data.unrun, data.stage, data.pass_, data.files, data.outputs, data.notes,
+        data.trap, data.unrun, data.stage, data.pass_, data.files, data.outputs, data.notes, data.crash,
+        data.refused,
     )  # fmt: skip
 
 
@@ -287,7 +305,8 @@ def _earlier(path: str) -> dict:
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise fail(f"{path} is not the JSON of triton-runner compare --json: {error!r}") from None
+        made_by = commands.shell("compare", "KERNEL", "--json")
+        raise fail(f"{path} is not what `{made_by}` prints: {error!r}") from None
     return {_place(row): row for row in rows}
 
 

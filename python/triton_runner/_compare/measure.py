@@ -14,9 +14,11 @@ from triton_runner._base.errors import DiagnosticError
 from triton_runner._compare import arguments
 from triton_runner._compiler import compile as compiler
 from triton_runner._compiler import workers
+from triton_runner._compiler.crashes import Crash, Refused
 from triton_runner._compiler.resources import resources
 from triton_runner._compiler.workers import WorkerError
 from triton_runner._core import ptx
+from triton_runner._pipeline.failures import Failure
 
 # Of FIGURES those that a counted launch gives.
 COUNTED = ("executed", "sectors", "wavefronts", "conflicts", "spilled")
@@ -59,7 +61,8 @@ class Result:
     - `files`: a hash of the text of each level; `outputs`: [type, shape, bytes] of each array after the
       launch, or the name of the bytes in the store.
     - `trap`: what stopped the launch; `unrun`: why there was none; `error`, `stage`, `pass_`: why no
-      figures; `transient`: another try may give another result.
+      figures; `crash`: the compiler failed there; `refused`: the front end does not take the kernel;
+      `transient`: another try may give another result.
     - `trial`: what a trial of an assembler gave, in place of all this.
     """
 
@@ -74,6 +77,8 @@ class Result:
     error: str | None = None
     stage: str | None = None
     pass_: str | None = None
+    crash: Crash | None = None
+    refused: Refused | None = None
     transient: bool = False
     trial: dict | None = None
 
@@ -146,9 +151,11 @@ def tried(how, cell: dict) -> Result:
 def _measured(cell: dict) -> Result:
     release, request = cell["release"], cell["request"]
     own = worker(release)
-    compilation = compiler.Compilation(
-        compiler.run("job", request, release, cell["timeout"], worker=own), request["target"]
-    )
+    try:
+        answer = compiler.run("job", request, release, cell["timeout"], worker=own)
+    except WorkerError as error:
+        return _uncompiled(error, cell)
+    compilation = compiler.Compilation(answer, request["target"])
     result = _compiled(compilation)
     if cell["launch"] is None:
         return result
@@ -187,6 +194,31 @@ def _measured(cell: dict) -> Result:
         figures = {**result.figures, "milliseconds": answer["milliseconds"]}
         result = dataclasses.replace(result, figures=figures)
     return result
+
+
+def _uncompiled(error: WorkerError, cell: dict) -> Result:
+    """The result of a cell whose compilation failed."""
+    if error.ended == "killed" or error.failure is None:
+        raise error
+    release, late = cell["release"], error.ended == "late"
+    result = Result(error=error.message, stage=error.stage, pass_=error.pass_name, transient=late)
+    if error.failure.is_kernels:
+        return dataclasses.replace(result, refused=Refused.of(release, error.failure))
+    failed = (error.failure, error.reproducer) if late else _seen_again(error, cell)
+    crash = Crash.of(release, *failed)
+    return dataclasses.replace(result, error=f"Triton {release}: {crash.headline}", crash=crash)
+
+
+def _seen_again(error: WorkerError, cell: dict) -> tuple[Failure, str | None]:
+    """The failure and the reproducer of the same compilation, recorded pass by pass: it knows in which pass
+    the compiler was. Those of the first one, where it does not fail then."""
+    release, first = cell["release"], error.failure
+    try:
+        compiler.run("recorder_job", cell["request"], release, cell["timeout"], worker=worker(release))
+    except WorkerError as again:
+        if again.failure is not None and again.failure.level == first.level:
+            return dataclasses.replace(again.failure, how=first.how), again.reproducer
+    return first, error.reproducer
 
 
 def _answer(ask) -> dict:

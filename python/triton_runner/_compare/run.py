@@ -30,8 +30,7 @@ def run(
     for cell in cells:
         if cell.key in results or cell.work is None:
             continue
-        kept = store.get(cell.key)
-        results[cell.key] = kept and of_json(measure.Result, kept)
+        results[cell.key] = kept = _kept(store, cell.key)
         if kept is None:
             open_cells.append(cell)
         else:
@@ -45,6 +44,15 @@ def run(
             results[cell.key] = keep(store, cell.key, result)
             told(cell, False, total)
     return results
+
+
+def _kept(store: Store, key: str) -> measure.Result | None:
+    """The stored result of a cell. A crash whose reproducer is gone by now is to be seen again."""
+    if (kept := store.get(key)) is None:
+        return None
+    result = of_json(measure.Result, kept)
+    is_whole = result.crash is None or os.path.isdir(result.crash.reproducer or "")
+    return result if is_whole else None
 
 
 def keep(store: Store, key: str, result: measure.Result) -> measure.Result:

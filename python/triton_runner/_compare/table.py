@@ -1,14 +1,10 @@
-"""A comparison as a table: plain lines in a pipe, by rich on a terminal."""
+"""A comparison as a table: plain lines in a pipe, by rich on a terminal. Rows are of comparison.Measured."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from triton_runner._compare.cells import config_text
-
-if TYPE_CHECKING:
-    from triton_runner._compare.comparison import Comparison, Measured
 
 # Heading, figure; a column that no row has a value for is left out.
 _COLUMNS = (
@@ -30,7 +26,7 @@ def short(value) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _text(row: Measured, name: str) -> str:
+def _text(row, name: str) -> str:
     value = row.figures[name]
     if value is None:
         return "-"
@@ -43,7 +39,7 @@ def _text(row: Measured, name: str) -> str:
     return short(value)
 
 
-def result_text(row: Measured) -> str:
+def result_text(row) -> str:
     """What a row says of its results."""
     if row.trap:
         return f"trap: {_first(row.trap)}"
@@ -65,7 +61,7 @@ def _first(text: str) -> str:
     return text.removeprefix("error: ").splitlines()[0][:200]
 
 
-def cells_of(comparison: Comparison, shown=()) -> tuple[list[str], list]:
+def cells_of(comparison, shown=()) -> tuple[list[str], list]:
     """The headings, and for each row its texts and which of them are above the base's."""
     figures = [(h, n) for h, n in _COLUMNS if n is None or any(r.figures[n] is not None for r in comparison)]
     figures = [(h, n) for h, n in figures if n or any(result_text(row) != "-" for row in comparison)]
@@ -75,8 +71,8 @@ def cells_of(comparison: Comparison, shown=()) -> tuple[list[str], list]:
     for row in comparison:
         texts = [row.release, row.target, *([config_text(row.config)] if has_config else [])]
         worse = [False] * len(texts)
-        if why := row.gap or row.error:
-            rows.append((texts, worse, f"{'no' if row.gap else 'failed'}: {_first(why)}"))
+        if why := row.gap or row.crash or row.refused or row.error:
+            rows.append((texts, worse, f"{'no' if row.gap else 'failed'}: {_first(str(why))}"))
             continue
         for _, name in figures:
             texts.append(_text(row, name) if name else result_text(row))
@@ -88,14 +84,14 @@ def cells_of(comparison: Comparison, shown=()) -> tuple[list[str], list]:
     return headings, rows
 
 
-def _is_worse(row: Measured, name: str) -> bool:
+def _is_worse(row, name: str) -> bool:
     mine, base = row.figures[name], row.base and row.base.figures[name]
     if mine is None or base is None:
         return False
     return mine > base if name in _WORSE_WHEN_MORE else name == "occupancy" and mine < base
 
 
-def lines(comparison: Comparison, shown=()) -> list[str]:
+def lines(comparison, shown=()) -> list[str]:
     """The table as plain text. A * stands after what is worse than the base's."""
     headings, rows = cells_of(comparison, shown)
     marked = [
@@ -110,16 +106,38 @@ def lines(comparison: Comparison, shown=()) -> list[str]:
     for texts, note in marked:
         line = " ".join(text.ljust(w) for text, w in zip(texts, widths, strict=False))
         out.append(f"{line} {note}".rstrip() if note else line.rstrip())
-    return [*out, *notes_of(comparison)]
+    return [*out, *below(comparison)]
 
 
-def notes_of(comparison: Comparison) -> list[str]:
+def below(comparison) -> list[str]:
+    """What stands below the table: each note once, and all that compilers said which failed."""
+    return [*notes_of(comparison), *failures_of(comparison)]
+
+
+def failures_of(comparison) -> list[str]:
+    """For each failure of a release what its compiler said, and which cells have it."""
+    rows: dict[tuple, list] = {}
+    for row in comparison:
+        if one := row.crash or row.refused:
+            rows.setdefault((row.release, str(one)), []).append(row)
+    lines = []
+    for same in rows.values():
+        first, more = same[0], f" and {len(same) - 1} more" if len(same) > 1 else ""
+        one = first.crash or first.refused
+        what = first.crash.headline if first.crash else f"the front end refuses the kernel: {one}"
+        lines += ["", f"Triton {first.name}{more}: {what}", *one.lines()]
+    if not comparison.is_judged:
+        lines += ["", "cannot be judged: no cell is compiled"]
+    return lines
+
+
+def notes_of(comparison) -> list[str]:
     """Each note once."""
     notes = dict.fromkeys(note for row in comparison for note in row.notes)
     return [f"note: {_first(note)}" for note in notes]
 
 
-def show(comparison: Comparison, shown=()) -> None:
+def show(comparison, shown=()) -> None:
     """Prints the table: in colour where stdout is a terminal."""
     if not sys.stdout.isatty():
         print("\n".join(lines(comparison, shown)))
@@ -136,4 +154,4 @@ def show(comparison: Comparison, shown=()) -> None:
             *styled, *([Text(note, style="dim" if note.startswith("no") else "red")] if note else [])
         )
     Console().print(table)
-    print("\n".join(notes_of(comparison)))
+    print("\n".join(below(comparison)))

@@ -11,6 +11,7 @@ import os
 
 from triton_runner._artifact.entries import open_entry
 from triton_runner._artifact.reading import compile_options
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS, MLIR, levels_of
 from triton_runner._base.paths import read_text
@@ -101,7 +102,7 @@ def unmet(answer: dict, label: str, target: str) -> None:
     if answer["unmet"]:
         raise fail(
             f"pass {answer['unmet'][0]} does not run for {label} and {target}",
-            f"{len(answer['passes'])} passes were seen; `triton-runner passes KERNEL` lists them",
+            f"{len(answer['passes'])} passes were seen; `{commands.shell('passes', 'KERNEL')}` lists them",
         )
 
 

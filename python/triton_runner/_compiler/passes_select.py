@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._compiler.passes_names import NAMES
 
@@ -54,7 +55,7 @@ def selector(pass_) -> dict:
         raise fail(
             f"no pass is called {text!r}",
             *([f"the nearest: {', '.join(near)}"] if near else []),
-            "`triton-runner passes KERNEL` lists those that run; numbers of that list are taken too",
+            f"`{commands.shell('passes', 'KERNEL')}` lists those that run; their numbers are taken too",
         )
     nth = int(match["nth"]) if match["nth"] else None
     return {"adds": adds, "nth": nth, "stage": match["stage"], "said": text}

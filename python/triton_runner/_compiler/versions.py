@@ -18,6 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import cache_folder, make_folder
 from triton_runner._base.releases import RELEASES as ROWS
@@ -188,7 +189,7 @@ def _install(version: str, target: Path) -> str:
     if re.search("Connection(Error|broken)|ConnectTimeout|Max retries|ProxyError|connection broken", reason):
         raise fail(
             f"Triton {version} could not be fetched: the package index did not answer",
-            "releases that are there already need no network: triton-runner versions lists them",
+            f"releases that are there already need no network: `{commands.shell('versions')}` lists them",
         )
     if "No matching distribution" in reason or "no wheels" in reason:
         for minor in (13, 12, 11, 10):

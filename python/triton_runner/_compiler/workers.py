@@ -16,12 +16,15 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._compiler import versions
+from triton_runner._pipeline.failures import SOURCE, Failure
 from triton_runner._worker import child
 
 # What decides how Triton and LLVM compile: sent with each request, as the caller has them then.
@@ -43,11 +46,13 @@ _PASS = re.compile(r"IR Dump Before (\w+)(?: \(([\w-]+)[^)]*\))?")
 
 class WorkerError(DiagnosticError):
     """A worker's request that failed: stage ("ttgir"), pass_name, output (what it wrote), reproducer (a
-    folder), ended ("killed" from outside, "late", or "": another try gives the same)."""
+    folder), ended ("killed" from outside, "late", or "": another try gives the same), failure (where it was,
+    and all that was said; None where the request itself is refused)."""
 
     def __init__(
-        self, message: str, *notes: str, stage=None, pass_name=None, output="", reproducer=None, ended=""
-    ):
+        self, message: str, *notes: str, stage=None, pass_name=None, output="", reproducer=None, ended="",
+        failure: Failure | None = None,
+    ):  # fmt: skip
         text = "\n".join([f"error: {message}", *(f"note: {note}" for note in notes)])
         super().__init__(text, message=message, notes=notes)
         self.stage = stage
@@ -55,6 +60,7 @@ class WorkerError(DiagnosticError):
         self.output = output
         self.reproducer = reproducer
         self.ended = ended
+        self.failure = failure
 
 
 class Worker:
@@ -90,7 +96,7 @@ class Worker:
             raise fail(
                 f"Triton {self.version} does not start: {error['type']}: {error['message']}",
                 f"interpreter: {self.python}; folder: {self.folder or 'its own'}",
-                f"to fetch it anew: triton-runner versions remove {self.version}",
+                f"to fetch it anew: {commands.shell('versions', 'remove', self.version)}",
             )
 
     def _receive(self, timeout: float | None) -> dict:
@@ -213,7 +219,9 @@ def ask(
     if error and answer.keys() & {"output"}:
         why = f"{error['type']}: {error['message']}".strip()
         if error["type"] in _OF_THE_KERNEL:
-            raise WorkerError(f"Triton {version} failed on {what}{at}: {why}", stage=stage, output=output)
+            message = f"Triton {version} failed on {what}{at}: {why}"
+            refusal = _refusal(error, request)
+            raise WorkerError(message, stage=stage, output=output, failure=refusal)
         pass_name = pass_name or _failed_pass(written)
         notes = _error_lines(written)
     elif answer.get("timeout"):
@@ -243,7 +251,43 @@ def ask(
         output=output,
         reproducer=folder,
         ended=_ended(answer),
+        failure=_failure(answer, request, why),
     )
+
+
+def _refusal(error: dict, request: dict) -> Failure:
+    """What the front end says of a kernel, at the line of its file."""
+    functions, kernel = _functions(request)
+    at, place = ("", 0, 0), error.get("place")
+    for function in functions if place else ():
+        source = function["source"]
+        if textwrap.dedent(source).strip() == place["source"].strip():
+            indent = len(source) - len(source.lstrip())
+            at = function["file"], function["line"] + place["line"] - 1, place["column"] + indent + 1
+    message = (place or {}).get("why") or error["message"]
+    return Failure(SOURCE, None, error["type"], message, kernel, *at, is_kernels=True)
+
+
+def _failure(answer: dict, request: dict, why: str) -> Failure:
+    """Where a compiler was that failed, and all that was said."""
+    error, died = answer.get("error"), answer.get("signal")
+    how = error["type"] if error else signal.Signals(died).name if died else "timeout"
+    level = (answer.get("stage") or "").partition(",")[0].removeprefix("make_")
+    said = all_said(answer.get("output", ""), error["message"].strip() if error else why)
+    return Failure(level, answer.get("add"), how, said, _functions(request)[1])
+
+
+def _functions(request: dict) -> tuple[list, str]:
+    """The functions of a request's kernel as portable.py describes them, and the kernel's name."""
+    kernel = request.get("kernel") or {}
+    functions = kernel.get("functions", [])
+    return functions, functions[kernel["entry"]]["name"] if functions else ""
+
+
+def all_said(written: str, message: str) -> str:
+    """The lines in which a compiler says what is wrong, and then a message, which may have some of them."""
+    lines = dict.fromkeys(telling_lines([line for line in written.splitlines() if line.strip()]))
+    return "\n".join([*(line for line in lines if line not in message), message])
 
 
 def _ended(answer: dict) -> str:

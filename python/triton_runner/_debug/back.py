@@ -81,7 +81,7 @@ class Back:
         debugger.search(what, depth, last, further)
 
     def _back_to(self, moment: int) -> Stopped | Exited:
-        self._edits = [edit for edit in self._edits if edit[0] <= moment]
+        self._replays.edits = [edit for edit in self._replays.edits if edit[0] <= moment]
         event = self._run_again(lambda debugger: debugger.go_to(moment), moment)
         self._end_alone()
         return event
@@ -91,15 +91,8 @@ class Back:
         there by an order."""
 
         def again(debugger):
-            self._trap = None
             if stands:
                 debugger.go()  # it notes where it stands
-            if debugger.go_back(start):
-                self._returning = True
-                debugger.set_edits(self._edits)
-                order(debugger)
-                return True
-            self._again, self._start = order, start
-            return False
+            return self._replays.go_back(debugger, start, order)
 
         return self._go(again)

@@ -96,7 +96,7 @@ class Focus:
         here, size = self._standing(), self._debugger.block_threads
         since = max((moment for moment in self._thaws if moment <= here.moment), default=-1)
         out: set = set()
-        for moment, kind, what, _ in self._edits:
+        for moment, kind, what, _ in self._replays.edits:
             at = divmod(what, size) if here.threads else (0, what)
             at = (at[0], at[1] // _WARP) if here.threads else at
             if kind == probe.EditKind.FREEZE and moment >= since:
@@ -114,5 +114,5 @@ class Focus:
         what = block * size + number * _WARP if here.threads else number
         is_there = self._debugger.edit(kind, what, b"")
         if is_there:
-            self._edits.append((here.moment, kind, what, b""))
+            self._replays.edits.append((here.moment, kind, what, b""))
         return is_there

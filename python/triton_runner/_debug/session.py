@@ -1,21 +1,18 @@
 """A session of the debugger: what a test, a terminal or an editor drives.
 
-The program runs on a thread of its own, which waits wherever a launch stands; whoever drives the session
-looks at the values from his own thread meanwhile. A launch runs on one thread and is deterministic, so that
-the count of the places that it has come to says where it stands, in each run: going back is running it again
-up to an earlier count, with its arguments put back.
+The program runs on a thread of its own (driver.py), which waits wherever a launch stands; whoever drives the
+session looks at the values from his own thread meanwhile. Going back is running the launch again up to an
+earlier moment, with its arguments put back (replays.py).
 """
 
 from __future__ import annotations
 
-import contextvars
 import dataclasses
-import queue
 import re
 
 from triton_runner import _settings
 from triton_runner._artifact import relaunch
-from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import MLIR
 from triton_runner._compiler.of_release import of_release
 from triton_runner._core import probe
@@ -23,21 +20,16 @@ from triton_runner._debug import comparing, machine, names, sources, stage
 from triton_runner._debug import target as targets
 from triton_runner._debug.back import Back
 from triton_runner._debug.breakpoints import Breakpoints
+from triton_runner._debug.driver import Driver
 from triton_runner._debug.focus import Focus
 from triton_runner._debug.places import Places, line_of
+from triton_runner._debug.replays import Replays
 from triton_runner._debug.results import Compared, Exited, Frame, Stopped
 from triton_runner._debug.show import is_within
 from triton_runner._debug.state import State
 from triton_runner._debug.variables import Variables
 from triton_runner._dump.axes import program_of
 from triton_runner._launch import launchers
-from triton_runner._memory import uninit
-
-_WAIT = 5.0  # seconds that a program has to end by itself
-
-
-class Ended(SystemExit):
-    """Unwinds the program when the session ends before it."""
 
 
 class Session(Back, Focus):
@@ -59,15 +51,14 @@ class Session(Back, Focus):
     """
 
     def __init__(
-        self, target, level: str = "ttir", kernel: str = "", program=None, check: str = "",
+        self, target, level: str = "", kernel: str = "", program=None, check: str = "",
         start=stage.on_a_thread,
     ):  # fmt: skip
-        """start(run): runs the program somewhere, and returns what has is_alive() and join() of a thread."""
-        if level not in targets.LEVELS:
-            raise fail(f"level {level!r} cannot be debugged", f"levels: {', '.join(targets.LEVELS)}")
+        """level: "" for the target's own. start(run): runs the program somewhere, and returns what has
+        is_alive() and join() of a thread."""
         with _settings.using(check=check or None):
             pass  # a check that there is not is refused here
-        self.target, self.level, self.kernel = target, level, kernel
+        self.target, self.level, self.kernel = target, target.level(level), kernel
         self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         self.breakpoints = Breakpoints()
         self.stopped: Stopped | Exited | None = None
@@ -80,27 +71,16 @@ class Session(Back, Focus):
         self._counted: list[int] = []  # breakpoints whose hits are kept up to the next moment,
         self._visits: list[int] = []  # which are these
         self.check = check
-        self._events: queue.SimpleQueue = queue.SimpleQueue()
-        self._orders: queue.SimpleQueue = queue.SimpleQueue()
-        self._start_program, self._thread = start, None
+        self._driver = Driver(start)
         self._debugger = probe.Debugger(self._begin, self._stop)
+        self._replays = Replays(self._debugger)
         self._places: Places | None = None
-        self._ending = False
-        self._again = None  # called with the debugger when the launch begins again
-        self._start = -1  # the moment that the next run has to begin before; -1: none
-        self._returning = False  # this run goes to where the one before stood: statements do not stop it
-        self._trap: tuple | None = None  # (moment, text) of the trap that this launch ran into
         self._stop_at_launch = False
         self._variables: Variables | None = None  # of Python, where registers stand
         self.constants: dict = {}  # constexprs of the launch, by name
         self._depth = 0  # of the step that is under way
         self._interrupting = False  # somebody waits for a stop: a launch that shows nothing may not notice
-        self._edits: list[tuple] = []  # (moment, number of the value, elements) that this launch was given
         self._thaws, self._alone = [], []
-        self._sparse = False  # this run of it stops at breakpoints alone, and shows nothing there
-        self._arrival: tuple | None = (
-            None  # (reason, breakpoints, their hits) of the stop that it is run again to
-        )
 
     # ---- going on
 
@@ -124,7 +104,7 @@ class Session(Back, Focus):
     def step(self) -> Stopped | Exited:
         """To the next line of Python, into functions of the program's that are called; those of Triton's own
         library are stepped over."""
-        if self._thread is None:
+        if self._driver.thread is None:
             return self.start()
         if isinstance(self.stopped, Stopped) and self.stopped.hidden:
             whole = self._frames(self.stopped.place)
@@ -274,7 +254,9 @@ class Session(Back, Focus):
     def set(self, what: str, value) -> None:
         """Gives "acc" or "acc[3, 5]" another value, with which the launch goes on."""
         moment = self._standing().moment
-        self._edits += [(moment, probe.EditKind.WRITE, *change) for change in self.state.set(what, value)]
+        self._replays.edits += [
+            (moment, probe.EditKind.WRITE, *change) for change in self.state.set(what, value)
+        ]
 
     def compare(self, level: str = "", release: str = "", tolerance: float | None = None) -> Compared:
         """Which values of this program differ, up to here, from those of another level, or of what another
@@ -333,12 +315,7 @@ class Session(Back, Focus):
 
     def close(self) -> None:
         """Ends the program where it stands, and the session."""
-        self._ending = True
-        if self._thread is not None and self._thread.is_alive():
-            self._debugger.interrupt()
-            self._order(lambda debugger: False)
-            self._thread.join(_WAIT)
-        self._debugger.close()
+        self._driver.close(self._debugger)
 
     def __enter__(self):
         return self
@@ -357,35 +334,19 @@ class Session(Back, Focus):
 
     def _go(self, order) -> Stopped | Exited:
         """Hands an order to the thread of the program, and waits for its next event."""
-        if self._ending:
-            raise fail("the session has ended", "begin another")
+        self._driver.check()
         if isinstance(self.stopped, Exited):
             raise fail("the program has ended", "begin another session to run it again")
-        if self._thread is None:
-            context = contextvars.copy_context()
-            self._thread = self._start_program(lambda: context.run(self._run))
-        else:
-            self._order(order)
-        self.stopped, interrupts = None, 0
-        while self.stopped is None:
-            try:
-                self.stopped = self._events.get()
-                self.stops += 1
-            except KeyboardInterrupt:
-                interrupts += 1
-                if interrupts > 1:  # no launch runs that could stop
-                    raise
-                self.interrupt()
+        self.stopped = None
+        self.stopped = self._driver.go(self._run, order, self.interrupt)
+        self.stops += 1
         return self.stopped
-
-    def _order(self, call, is_aside: bool = False) -> None:
-        self._orders.put((call, is_aside))
 
     def aside(self, call) -> bool:
         """Has the program's thread do something while the launch stands. False: none does."""
-        stands = isinstance(self.stopped, Stopped) and not self._ending
+        stands = isinstance(self.stopped, Stopped) and not self._driver.ending
         if stands:
-            self._order(call, is_aside=True)
+            self._driver.order(call, is_aside=True)
         return stands
 
     def _until(self, **where) -> Stopped | Exited:
@@ -415,7 +376,7 @@ class Session(Back, Focus):
             of = dict(zip(self.launches, self.grids, strict=True))
             grids = ", ".join(f"{name} has {' x '.join(map(str, grid))}" for name, grid in of.items())
             status, error = 2, f"no launch had program ({', '.join(map(str, self.focus))}): {grids}"
-        self._events.put(Exited(status, error))
+        self._driver.tell(Exited(status, error))
 
     def _observe(self, call: launchers.Call, go) -> None:
         if self.kernel and self.kernel != call.name:
@@ -431,49 +392,8 @@ class Session(Back, Focus):
             self._variables = Variables(call.kernel, self.level, again, self._debugger.original)
         self.grids.append(again.grid)
         self._texts.append(again.texts)
-        self._trap = self._again = self._arrival = None
-        self._edits, self._thaws, self._alone, undefined = [], [], [], uninit.snapshot()
-        self._debugger.begin_launch()
-        try:
-            self._launches_again(go, undefined)
-        finally:
-            self._debugger.end_launch()
-
-    def _launches_again(self, go, undefined) -> None:
-        """Runs a launch, and runs it again as often as somebody goes back in it."""
-        while True:
-            self._start = -1
-            trap = self._launch(go)
-            if self._ending:
-                raise Ended
-            if self._sparse and trap is not None and self._again is None:
-                self._look_closer(trap)
-            elif self._again is None and trap is not None and self._trap is None:
-                self._trap = (max(self._debugger.moment - 1, 0), trap)
-                self._start = self._trap[0]
-                self._again = lambda debugger: debugger.go_to(self._trap[0])
-            elif self._again is None:
-                if trap is not None:
-                    raise trap
-                return None
-            self._debugger.put_back(self._start)
-            uninit.put_back(undefined)
-
-    def _look_closer(self, trap: KernelTrap) -> None:
-        """A run that shows nothing trapped: it is run again up to there."""
-        if trap.kind == "interrupted":
-            self._arrival = ("interrupt", [], {})
-            self._again = lambda debugger: debugger.go_to_visit(0, trap.program, 0, 1)
-        else:
-            self._again = lambda debugger: debugger.go()
-
-    def _launch(self, go) -> KernelTrap | None:
-        try:
-            with _settings.using(debugger=self._debugger):
-                go()
-        except KernelTrap as trap:
-            return trap
-        return None
+        self._thaws, self._alone = [], []
+        self._replays.run(go, self._driver)
 
     def _begin(self, level: str, kernel: str):
         """The core's call when a launch is about to run."""
@@ -488,60 +408,43 @@ class Session(Back, Focus):
         self.breakpoints.check_names(self.breakpoints.of_places(), self._places, self._has_name)
         self._locate([max(axis, 0) for axis in self.focus])
         self.breakpoints.begin()
-        debugger.set_edits(self._edits)
-        self._sparse = False
-        order, self._again = self._again, None
-        self._returning = order is not None
-        if order is not None:
-            order(debugger)
+        if self._replays.begin_run(debugger):
             return True
         debugger.set_breakpoints(self.breakpoints.of_core(self._places))
         debugger.go()
         if self._stop_at_launch:
             debugger.go_to(0)
         elif not self._interrupting and self.breakpoints.are_conditions():
-            self._sparse = True
+            self._replays.sparse = True
             debugger.set_sparse(True)
-        return not self._ending
+        return not self._driver.ending
 
     def _stop(self, place: int, why: str, hits: list):
         """The core's call where a launch stands. False ends it."""
-        debugger = self._debugger
-        if self._ending:
+        debugger, replays = self._debugger, self._replays
+        if self._driver.ending:
             return False
-        if self._sparse:
-            return self._arrive(debugger, place, why, hits)
-        if why == "statement" and self._returning:
+        if replays.sparse:
+            replays.arrive(debugger, place, why, hits, self.breakpoints)
+            return False
+        if why == "statement" and replays.returning:
             return True
-        self._returning = False
+        replays.returning = False
         hits = self.breakpoints.holding(hits, self._state(place))
         if why == "breakpoint" and not hits:
             return True
         if why == "moment":
             self._visits = [debugger.hits(number) for number in self._counted]
             counts = {}
-            if self._arrival is not None:
-                (why, hits, counts), self._arrival = self._arrival, None
+            if replays.arrival is not None:
+                (why, hits, counts), replays.arrival = replays.arrival, None
                 hits = self.breakpoints.holding(hits, None)
             debugger.set_breakpoints(self.breakpoints.of_core(self._places, counts))
         if why == "thawed":
             self._thaws.append(debugger.moment - 1)
         if why == "interrupt":
-            self._interrupting, self._arrival = False, None
-        self._events.put(self._event(place, why, hits))
-        while True:
-            order, is_aside = self._orders.get()
-            if not is_aside:
-                return order(debugger)
-            order()
-
-    def _arrive(self, debugger, place: int, why: str, hits: list) -> bool:
-        """A run that shows nothing came to a stop: it ends, and is run again up to there."""
-        counts = {b.number: debugger.hits(b.number) for b in self.breakpoints}
-        at = (place, [*debugger.program], debugger.task, debugger.visit)
-        self._arrival = (why, hits, counts)
-        self._again = lambda again: again.go_to_visit(*at)
-        return False
+            self._interrupting, replays.arrival = False, None
+        return self._driver.stand(self._event(place, why, hits), debugger)
 
     def _event(self, place: int, why: str, hits: list) -> Stopped:
         debugger, at = self._debugger, self._places.all[place]
@@ -553,8 +456,8 @@ class Session(Back, Focus):
         moment = debugger.moment - 1
         if why == "moment" and self._stop_at_launch:
             reason, self._stop_at_launch = "entry", False
-        elif why == "moment" and self._trap and moment == self._trap[0]:
-            reason, trap, kind = "trap", str(self._trap[1]), self._trap[1].kind
+        elif why == "moment" and (known := self._replays.trap) and moment == known[0]:
+            reason, trap, kind = "trap", str(known[1]), known[1].kind
         elif hits:
             reason = "breakpoint" if max(hits) > 0 else "step"
         if self.breakpoints.stopped(hits):
@@ -584,7 +487,7 @@ _LAST = ("tt.return", "ret", "exit", "EXIT")
 
 
 def debug(
-    target, *arguments, level: str = "ttir", kernel: str = "", program=None, check: str = "", grid=None,
+    target, *arguments, level: str = "", kernel: str = "", program=None, check: str = "", grid=None,
     pretend_cuda: bool = False,
 ) -> Session:  # fmt: skip
     """Debugs the launches of a program, on the CPU: a Session, which has not started yet.
@@ -592,7 +495,7 @@ def debug(
     - `target`: a function that launches, or the path of a Python program, of a case (*.trcase), or of a
       kernel (x.ttir, x.ptx, ...) with `grid` and its `arguments` in the form of `triton-runner exec`.
     - `level`: what is executed and shown: "ttir" (with the lines and variables of Python), "ttgir", "ptx",
-      "cubin".
+      "cubin". If it is left out: the level of a kernel's file, and else the first that there is.
     - `kernel`: launches of this kernel only. `program`: stops in this program only.
     - `check`: as for using(); what a check reports is a stop, too.
     """

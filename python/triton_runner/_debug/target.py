@@ -8,7 +8,7 @@ from triton_runner import _settings
 from triton_runner._artifact import shell_arguments
 from triton_runner._artifact.loading import load
 from triton_runner._base.errors import KernelTrap, fail
-from triton_runner._base.levels import level_of_name
+from triton_runner._base.levels import HOLDERS, is_above, level_of_name
 from triton_runner._case.case import is_case, open_case
 from triton_runner._pretend import running
 
@@ -16,13 +16,21 @@ LEVELS = ("ttir", "ttgir", "ptx", "cubin")
 
 
 class Target:
-    """Something that launches: run() does, and returns an exit status. level: what it launches at, where that
-    is not the settings' choice."""
+    """Something that launches: run() does, and returns an exit status. levels: those at which it can be
+    debugged, first the one that is taken where nobody names one."""
 
-    level = ""
+    def __init__(self, name: str, run, levels=LEVELS):
+        self.name, self.run, self.levels = name, run, tuple(levels)
 
-    def __init__(self, name: str, run):
-        self.name, self.run = name, run
+    def level(self, named: str) -> str:
+        """The level to debug at. named: what a person asked for, or ""."""
+        if named and named not in LEVELS:
+            raise fail(f"level {named!r} cannot be debugged", f"levels: {', '.join(LEVELS)}")
+        if not self.levels:
+            raise fail(f"{self.name} has no level that can be debugged", f"levels: {', '.join(LEVELS)}")
+        if named and named not in self.levels:
+            raise fail(f"{self.name} has no level {named}", f"its levels: {', '.join(self.levels)}")
+        return named or self.levels[0]
 
 
 def of(what, arguments=(), *, grid=None, kernel: str = "", is_module=False, pretend_cuda=False) -> Target:
@@ -33,25 +41,25 @@ def of(what, arguments=(), *, grid=None, kernel: str = "", is_module=False, pret
     what = os.fspath(what)
     if is_case(what):
         case = open_case(what)
-        return Target(what, lambda: _run_case(case))
-    if not is_module and level_of_name(what):
-        return _of_artifact(what, arguments, grid, kernel)
+        there = {*case.subject.levels, *(["cubin"] if case.target.startswith("cuda") else [])}
+        levels = sorted((x for x in LEVELS if x in there), key=lambda x: x != case.level)
+        return Target(what, lambda: _run_case(case), levels)
+    entry = level_of_name(what) or ("cubin" if what.endswith(tuple(f".{end}" for end in HOLDERS)) else "")
+    if not is_module and entry:
+        return _of_artifact(what, entry, arguments, grid, kernel)
     if not is_module and not os.path.isfile(what):
         raise fail(f"no such file: {what}")
     return Target(what, lambda: running.run_program(what, list(arguments), is_module, pretend_cuda))
 
 
 def _run_case(case) -> int:
-    level = _settings.current().level or case.level
-    if level not in case.subject.levels:
-        raise fail(f"{case.path} has no level {level}", f"its levels: {', '.join(case.subject.levels)}")
-    kernel = case.subject.kernel(level)
+    kernel = case.subject.kernel(_settings.current().level)
     with case.subject.arguments.kept():
         kernel.launch(case.grid, case.subject.arguments.named)
     return 0
 
 
-def _of_artifact(file: str, arguments, grid, name: str) -> Target:
+def _of_artifact(file: str, entry: str, arguments, grid, name: str) -> Target:
     if grid is None:
         raise fail(f"debug {file}: --grid is missing", "as in --grid 4, or --grid 4,2,1")
     values = [shell_arguments.parse_argument(text) for text in arguments]
@@ -62,7 +70,12 @@ def _of_artifact(file: str, arguments, grid, name: str) -> Target:
         load(file, None, "cpu", name=name, target=settings.target, level=settings.level)[axes](*values)
         return 0
 
-    return Target(file, run)
+    return Target(file, run, _levels_from(entry))
+
+
+def _levels_from(entry: str) -> list[str]:
+    """The levels that a file of the level `entry` is compiled to, and its own."""
+    return [level for level in LEVELS if level == entry or is_above(entry, level)]
 
 
 def ended(error: BaseException) -> str:

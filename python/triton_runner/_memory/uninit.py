@@ -30,9 +30,6 @@ _FILL = (0xA0 | numpy.random.default_rng(20).integers(0, 32, 1 << 20)).astype(nu
 _blocks = Blocks()  # (bytes, _Block)
 _found: list[Unwritten] = []
 _dead: list[Unwritten] = []
-_handed: list[
-    tuple
-] = []  # (block, how, elements(), owner): what NumPy got of a block, until finish() looks again
 _tracking: list = []  # of each track_empty() that is open, the byte that it fills with
 _paused = 0
 _noted = 0
@@ -83,7 +80,7 @@ class _Block:
             0,
             0,
         )  # elements that nobody wrote, of how many, and the first, when they were last asked for
-        self.is_used = self.is_handed = False
+        self.is_used = False
         self.held = None if source is None else self.bytes().copy()
 
     def bytes(self) -> numpy.ndarray:
@@ -155,13 +152,13 @@ class _Block:
     def _died(self, _) -> None:
         if (known := _blocks.get(self.address)) is not None and known[1] is self:
             _blocks.drop(self.address)
-        if self.writer and not (self.is_used or self.is_handed or self.source) and (it := self.described()):
+        if self.writer and not (self.is_used or self.source) and (it := self.described()):
             _dead.append(it)
 
 
 def user_frame() -> tuple[str, int]:
-    """The line of the program that is running: neither ours nor Triton's nor torch's."""
-    own = (*package_folders(), *_torch_folder(), "<")
+    """The line of the program that is running: neither ours nor Triton's nor torch's nor NumPy's."""
+    own = (*package_folders(), *_torch_folder(), numpy.__path__[0], "<")
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(own):
         frame = frame.f_back
@@ -335,24 +332,9 @@ def use(block: _Block, how: str) -> None:
         _found.append(it)
 
 
-def hand_out(block: _Block, how: str, elements) -> None:
-    """A host's array shares memory with a block, of which elements() are not written: unless the host writes
-    them, it reads them."""
-    root = block.source or block
-    root.is_handed = True
-    if not _paused and (it := block.described(how)) is not None:
-        _handed.append((block, it, elements, block.owner()))
-
-
 def finish(ends: bool = True) -> list[Unwritten]:
     """What was found since the last call: elements that were read, and those that were left. ends: no launch
     comes after it, so that blocks that still live are looked at too."""
-    for block, it, elements, _ in _handed:
-        root = block.source or block
-        if not root.is_used and block.is_intact() and elements().any():
-            root.is_used = True
-            _found.append(it)
-    _handed.clear()
     for _, (_, block) in _blocks.items() if ends else ():
         if block.writer and not (block.is_used or block.source) and block.is_intact():
             if (it := block.described()) is not None:
@@ -381,4 +363,3 @@ def closed() -> None:
     if not _tracking:
         _core.set_tracking(False)
         _blocks.clear()
-        _handed.clear()

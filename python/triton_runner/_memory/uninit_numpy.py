@@ -10,7 +10,7 @@ import sys
 
 import numpy
 
-from triton_runner._memory import uninit
+from triton_runner._memory import uninit, uninit_arrays
 
 
 def _recorded(own):
@@ -28,10 +28,13 @@ def _recorded(own):
 
 @contextlib.contextmanager
 def followed():
-    """Inside, the arrays of np.empty and np.empty_like are known."""
-    own = {name: getattr(numpy, name) for name in ("empty", "empty_like")}
+    """Inside, the arrays of np.empty and np.empty_like are known, and those that np.asarray makes of a tensor
+    know which elements nobody has written."""
+    makers = dict.fromkeys(("empty", "empty_like"), _recorded)
+    makers |= dict.fromkeys(("array", "asarray", "ascontiguousarray"), uninit_arrays.made_from)
+    own = {name: getattr(numpy, name) for name in makers}
     for name, make in own.items():
-        setattr(numpy, name, _recorded(make))
+        setattr(numpy, name, makers[name](make))
     try:
         yield
     finally:

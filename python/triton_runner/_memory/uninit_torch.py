@@ -16,7 +16,7 @@ import functools
 
 import numpy
 
-from triton_runner._memory import uninit
+from triton_runner._memory import uninit, uninit_arrays
 from triton_runner._memory.registry import storage_of
 from triton_runner._memory.torch_modes import skip_untraced, untraced
 
@@ -41,16 +41,13 @@ class _View:
     def __init__(self, tensor, block):
         size = tensor.element_size()
         steps = tuple(step * size for step in tensor.stride())
-        self.place = (tuple(tensor.shape), steps, size, tensor.storage_offset() * size)
+        self.place = (tuple(tensor.shape), steps, size, tensor.data_ptr() - block.address)
         self.tensor, self.block = tensor, block
         self.undefined = numpy.asarray(block.elements(*self.place))
 
     @property
     def any(self) -> bool:
         return bool(self.undefined.any())
-
-    def now(self) -> numpy.ndarray:
-        return numpy.asarray(self.block.elements(*self.place))
 
     def set(self, flags) -> None:
         self.block.set(flags, *self.place)
@@ -366,31 +363,42 @@ def _resized(func, args, kwargs):
     return result
 
 
-def _hand_out(own, how: str):
-    """A method that gives a tensor's memory to NumPy."""
+def _handed_out(own):
+    """A method that gives a tensor's memory to NumPy: nothing is used yet."""
 
     @untraced
     @functools.wraps(own)
     def give(tensor, *args, **kwargs):
-        if _is_plain(tensor) and (view := view_of(tensor)) is not None:
-            uninit.hand_out(view.block, how, view.now)
-        return own(tensor, *args, **kwargs)
+        array = own(tensor, *args, **kwargs)
+        is_known = _is_plain(tensor) and view_of(tensor) is not None
+        return uninit_arrays.view_of(array) if is_known else array
 
     return give
 
 
-def _shown(own, how: str):
-    """A method that gives a tensor's numbers to Python."""
+def _listed(own):
+    """tolist(), whose numbers that nobody has written say when they are used."""
+
+    @untraced
+    @functools.wraps(own)
+    def give(tensor):
+        values = own(tensor)
+        view = view_of(tensor) if _is_plain(tensor) else None
+        if view is None:
+            return values
+        return uninit_arrays.numbers(values, view.undefined, lambda: uninit.use(view.block, "tolist()"))
+
+    return give
+
+
+def _printed(own):
+    """A method that gives a tensor as text."""
 
     @untraced
     @functools.wraps(own)
     def give(tensor, *args, **kwargs):
-        if (
-            _is_plain(tensor)
-            and (view := view_of(tensor)) is not None
-            and (how != "print" or _is_shown(view))
-        ):
-            uninit.use(view.block, how)
+        if _is_plain(tensor) and (view := view_of(tensor)) is not None and _is_shown(view):
+            uninit.use(view.block, "print")
         return own(tensor, *args, **kwargs)
 
     return give
@@ -415,10 +423,10 @@ def followed():
 
     guards = torch._C._dynamo.guards
     places = [
-        (torch.Tensor, "numpy", lambda own: _hand_out(own, "NumPy")),
-        (torch.Tensor, "__array__", lambda own: _hand_out(own, "NumPy")),
-        (torch.Tensor, "tolist", lambda own: _shown(own, "tolist()")),
-        (torch.Tensor, "__repr__", lambda own: _shown(own, "print")),
+        (torch.Tensor, "numpy", _handed_out),
+        (torch.Tensor, "__array__", _handed_out),
+        (torch.Tensor, "tolist", _listed),
+        (torch.Tensor, "__repr__", _printed),
         *(
             (guards, name, _compiled)
             for name in ("_empty_strided_cpu", "_empty_strided_cuda")

@@ -16,6 +16,7 @@ import sys
 import traceback
 
 from triton_runner import _pretend, _settings
+from triton_runner._base import commands
 from triton_runner._base.errors import (
     DiagnosticError,
     KernelTrap,
@@ -37,9 +38,9 @@ atexit.register(_held.close)  # while torch is whole
 class Ended:
     """How a program ended. how: "returned" from its last line, "exited" by sys.exit(), "raised" an exception,
     "refused" (the front end does not take a kernel), "uncompiled" (the compiler fails on one), or
-    "interrupted" by Ctrl-C; of a process that another one watches (_cli/watched.py) also "left" by os._exit()
-    or for another program, or "killed" by a signal. error, message: of an exception; file, line: where the
-    program raised it or called sys.exit(), or the line of the kernel."""
+    "interrupted" by Ctrl-C; of a process that another one watches (_programs/watched.py) also "left" by
+    os._exit() or for another program, or "killed" by a signal. error, message: of an exception; file, line:
+    where the program raised it or called sys.exit(), or the line of the kernel."""
 
     status: int
     how: str = "returned"
@@ -215,7 +216,7 @@ def _tell_of_others() -> None:
         what = (
             f"triton-runner: the program starts another Python ({by}:{frame.f_lineno}), which runs without us"
         )
-        why = "its kernels run elsewhere, unchecked; put `triton-runner run` before its script"
+        why = f"its kernels run elsewhere, unchecked; put `{commands.shell('run')}` before its script"
         print(f"{what}: {why}", file=sys.stderr)
 
     sys.addaudithook(hook)

@@ -131,7 +131,7 @@ def _line(level, file, number, text, members: list[Instruction], chip: Chip | No
     cycles = bounds.of_instructions(members, chip, deal)
     name = max(cycles, key=cycles.get, default="")
     seconds = cycles.get(name, 0.0) / chip.clock
-    return dataclasses.replace(line, bound_by=name, microseconds=round(seconds * 1e6, 4))
+    return dataclasses.replace(line, bound_by=name, microseconds=float(f"{seconds * 1e6:.4g}"))
 
 
 def total(members: Iterable[Instruction]) -> dict[str, int]:

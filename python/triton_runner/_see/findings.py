@@ -10,6 +10,7 @@ import os
 from triton_runner._base import typed
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.paths import read_json
+from triton_runner._memory.fault_log import Fault
 from triton_runner._see import profiles
 
 
@@ -20,6 +21,8 @@ def each(source) -> list[tuple[str, object]]:
         return [pair for item in source for pair in each(item)]
     if isinstance(source, (str, os.PathLike)):
         return each(read_json(source, "bisect, lockstep, compare and profile write it with --json"))
+    if isinstance(source, Fault):
+        return [(source.kernel, source)]
     if dataclasses.is_dataclass(source) and (hasattr(source, "launches") or hasattr(source, "counters")):
         return each(typed.as_json(source))  # of profile
     if isinstance(source, dict) and "launches" in source:  # of verify, profile

@@ -12,7 +12,7 @@ from triton_runner._base.errors import DiagnosticError
 
 _MOST = 128  # cells of a picture an axis
 _BINS = 40
-_NAN, _INF, _ABSENT = 1, 2, 4  # marks of a cell
+_NAN, _INF, _ABSENT, _MINUS_INF = 1, 2, 4, 8  # marks of a cell
 
 
 def value(values, at, most_cells: int) -> tuple[dict, list[dict]]:
@@ -28,7 +28,8 @@ def value(values, at, most_cells: int) -> tuple[dict, list[dict]]:
     records = [_record(everything[at].reshape(image), ~there[at].reshape(image), steps) for at in kept]
     return {
         "name": values.name, "variable": values.variable, "op": values.op, "level": values.level,
-        "type": values.type, "shape": list(values.shape), "stats": values.stats(),
+        "type": values.type, "shape": list(values.shape),
+        "stats": {**values.stats(), **_count(everything, there)},
         "programs": values.programs[kept].tolist(), "iterations": values.iterations[kept].tolist(),
         "first": kept.index(first), "step": steps, "thinned": max(steps) > 1,
         "rows": math.ceil(image[0] / steps[0]), "columns": math.ceil(image[1] / steps[1]),
@@ -38,14 +39,23 @@ def value(values, at, most_cells: int) -> tuple[dict, list[dict]]:
 
 
 def _record(image, absent, steps) -> dict:
-    """The picture of one record, and its histogram."""
+    """The picture of one record, its histogram, and how many elements are not finite or not there."""
     cells, marks = _thin(image, absent, steps)
     finite = image[numpy.isfinite(image) & ~absent]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     counts = numpy.histogram(finite, _BINS, (low, high if high > low else low + 1))[0] if finite.size else []
     return {
         "low": low, "high": high, "histogram": [int(n) for n in counts],
-        "cells": _packed(cells.astype("<f4")), "marks": _packed(marks),
+        "cells": _packed(cells.astype("<f4")), "marks": _packed(marks), **_count(image, ~absent),
+    }  # fmt: skip
+
+
+def _count(values, there) -> dict:
+    """How many elements have a mark: those that are there, and those that are not."""
+    seen = values[there]
+    return {
+        "nan": int(numpy.isnan(seen).sum()), "inf": int(numpy.isposinf(seen).sum()),
+        "minusInf": int(numpy.isneginf(seen).sum()), "absent": int(values.size - seen.size),
     }  # fmt: skip
 
 
@@ -76,7 +86,9 @@ def _thin(image, absent, steps):
     count = finite.sum(axis=(1, 3))
     cells = numpy.where(finite, blocks, 0.0).sum(axis=(1, 3)) / numpy.maximum(count, 1)
     marks = _NAN * (there & numpy.isnan(blocks)).any(axis=(1, 3))
-    marks = marks + _INF * (there & numpy.isinf(blocks)).any(axis=(1, 3)) + _ABSENT * ~there.any(axis=(1, 3))
+    marks = marks + _INF * (there & numpy.isposinf(blocks)).any(axis=(1, 3))
+    marks = marks + _MINUS_INF * (there & numpy.isneginf(blocks)).any(axis=(1, 3))
+    marks = marks + _ABSENT * ~there.any(axis=(1, 3))
     return cells, marks.astype("u1")
 
 

@@ -4,6 +4,7 @@ line of each level is."""
 from __future__ import annotations
 
 _LISTED = 24  # lines of the table
+_HOT = 16  # an instruction has full heat from this multiple of the coldest one's share
 
 
 def is_profile(source) -> bool:
@@ -15,17 +16,18 @@ def of(findings, map_, addresses) -> dict | None:
     """The first profile among the findings of a kernel; None: there is none. addresses(listing, kernel): the
     lines of a kernel's instructions.
 
-    heat: {level: {line: its part of the hottest line of that level}}, by time where a chip bounds it, else by
-    warp instructions; of Python by the number of the file first.
+    heat: {level: {line: how hot it is, from 0 to 1}}, of Python by the number of the file first; scale:
+    {level: what the heat counts, and its least and greatest share}.
     """
     launch = next((one for one in findings if is_profile(one)), None)
     if launch is None:
         return None
+    heat, scale = _heat(launch, map_, addresses)
     return {
         "grid": launch["grid"], "programs": launch["programs"], "of": launch["of"],
         "isExtrapolated": launch["is_extrapolated"], "chip": launch["chip"], "notes": launch["notes"],
         "counters": {name: n for name, n in launch["counters"].items() if n},
-        "bounds": launch["bounds"], "lines": _lines(launch, map_), "heat": _heat(launch, map_, addresses),
+        "bounds": launch["bounds"], "lines": _lines(launch, map_), "heat": heat, "scale": scale,
         "estimate": _estimate(launch, map_),
     }  # fmt: skip
 
@@ -58,12 +60,14 @@ def _file(path: str, map_) -> int:
     return map_.files.index(path) if path in map_.files else -1
 
 
-def _weight(line: dict) -> float:
-    return line["microseconds"] or line["share"]
+def _weight(line: dict, launch: dict) -> tuple[float, float]:
+    """What lines are sorted by, as the table shows them: the least time on a chip, or else the share."""
+    return (line["microseconds"] or 0 if launch["chip"] else line["share"]), line["share"]
 
 
 def _lines(launch: dict, map_) -> list[dict]:
-    rows = sorted((one for one in launch["lines"] if one["level"] == "python"), key=_weight, reverse=True)
+    rows = [one for one in launch["lines"] if one["level"] == "python"]
+    rows.sort(key=lambda one: _weight(one, launch), reverse=True)
     return [
         {
             "file": _file(one["file"], map_), "line": one["line"], "text": one["text"], "share": one["share"],
@@ -74,24 +78,34 @@ def _lines(launch: dict, map_) -> list[dict]:
     ]  # fmt: skip
 
 
-def _heat(launch: dict, map_, addresses) -> dict:
-    out: dict[str, dict] = {}
+def _heat(launch: dict, map_, addresses) -> tuple[dict, dict]:
+    """Lines are weighed by their least time on a chip, or else by warp instructions; machine code by the
+    cycles of the replay, where there is one."""
+    of = "the least time" if launch["chip"] else "warp instructions"
+    weights: dict[str, dict] = {}
     for one in launch["lines"]:
-        if one["level"] == "python":
-            of_file = out.setdefault("python", {}).setdefault(str(_file(one["file"], map_)), {})
-            of_file[str(one["line"])] = _weight(one)
-        else:
-            out.setdefault(one["level"], {})[str(one["line"])] = _weight(one)
+        line = (_file(one["file"], map_), one["line"]) if one["level"] == "python" else one["line"]
+        weights.setdefault(one["level"], {})[line] = _weight(one, launch)[0]
+    counted = dict.fromkeys(weights, of)
     if sass := map_.levels.get("sass"):
-        lines = addresses(sass.text, launch["kernel"])
-        own = {str(lines[i["address"]]): i["share"] for i in launch["instructions"] if i["address"] in lines}
-        out["sass"] = own
-    python = out.pop("python", {})
-    scaled = {level: _scaled(lines) for level, lines in out.items()}
-    top = max((n for lines in python.values() for n in lines.values()), default=0)
-    return scaled | {"python": {file: _scaled(lines, top) for file, lines in python.items()}}
-
-
-def _scaled(lines: dict, top: float = 0) -> dict:
-    top = top or max(lines.values(), default=0) or 1
-    return {line: round(n / top, 4) for line, n in lines.items() if n}
+        lines, stalls = addresses(sass.text, launch["kernel"]), (launch.get("estimate") or {}).get("stalls")
+        counted["sass"] = "the cycles of the replay" if stalls else "warp instructions"
+        own = weights["sass"] = {}
+        for one in stalls or launch["instructions"]:
+            if (line := lines.get(one["address"])) is not None:
+                own[line] = own.get(line, 0) + one["share"]
+    heat: dict[str, dict] = {}
+    scale = {}
+    for level, lines in weights.items():
+        shares = [n for n in lines.values() if n]
+        if not shares:
+            continue
+        top, total = max(shares), sum(shares)
+        # Instructions that all run equally often are not hot: full heat needs much more than the least.
+        full = max(top, _HOT * min(shares)) if level in ("ptx", "sass") else top
+        heat[level] = {line: round(n / full, 4) for line, n in lines.items() if n}
+        scale[level] = {"of": counted[level], "least": min(shares) / total, "most": top / total}
+    python: dict[str, dict] = {}
+    for (file, line), hot in heat.pop("python", {}).items():
+        python.setdefault(str(file), {})[str(line)] = hot
+    return {**heat, "python": python}, scale

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from triton_runner._see.material import gather_all
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = (
-    "data", "code", "diff", "levels", "passes", "launches", "pictures", "ledger", "tables",
-    "profile", "main",
+    "data", "grammar", "code", "diff", "levels", "passes", "launches", "pictures", "values", "ledger",
+    "tables", "profile", "place", "print", "main",
 )  # fmt: skip
 
 
@@ -47,18 +48,37 @@ def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
 
 def page(materials, dumps=(), findings=(), launches=(), tunings=()) -> tuple[str, list[KernelData]]:
     """The page as HTML, and what it holds of each kernel. Dumped values and findings belong to the kernel
-    that they name, or else to the first. launches, tunings: as program.run() returns them."""
+    that they name, and to the first if they name none. launches, tunings: as program.run() returns them."""
     values = [(value.kernel, value) for dump in dumps for value in dump if len(value)]
     named, names = each(findings), [material.name for material in materials]
 
+    def owner(kernel: str) -> int | None:
+        name = kernel.rpartition(":")[2]  # kernel.py:name
+        return (names.index(name) if name in names else None) if name else 0
+
     def of(number: int, pairs) -> list:
-        owner = [names.index(name) if name in names else 0 for name, _ in pairs]
-        return [thing for (_, thing), at in zip(pairs, owner, strict=True) if at == number]
+        return [thing for name, thing in pairs if owner(name) == number]
 
     kernels = [KernelData(material, of(i, values), of(i, named)) for i, material in enumerate(materials)]
+    others = [name for name, _ in (*named, *values) if owner(name) is None]
+    if others:
+        listed = ", ".join(dict.fromkeys(others))
+        kernels[0].map.notes.append(
+            f"findings and values of {listed} are not shown: the page does not have it"
+        )
     if not any(kernel.main["levels"] for kernel in kernels):
         raise fail(f"'{names[0]}' has no level that could be shown", *kernels[0].map.notes)
-    return _rendered(kernels, _labels(materials), {"launches": launches, "tunings": tunings}), kernels
+    about = {
+        "labels": _labels(materials), "found": [_found(kernel) for kernel in kernels], "launches": launches,
+        "tunings": tunings, "grammars": _grammars(),
+    }  # fmt: skip
+    return _rendered(kernels, about), kernels
+
+
+def _found(kernel: KernelData) -> dict:
+    """How many findings a kernel has: what is wrong, and what is only noted."""
+    kinds = [finding["kind"] for finding in kernel.main["findings"]]
+    return {"wrong": len(kinds) - kinds.count("note"), "notes": kinds.count("note")}
 
 
 def _labels(materials) -> list[str]:
@@ -89,12 +109,21 @@ def _assets() -> tuple[str, str]:
     return (_ASSETS / "page.css").read_text(), f'"use strict";\n{scripts}'
 
 
-def _rendered(kernels: list[KernelData], labels: list[str], program: dict) -> str:
+@functools.cache
+def _grammars() -> dict:
+    """{language: its TextMate grammar}: those of editors, and those of languages that editors know."""
+    paths = [
+        path for name in ("grammars", "page_grammars") for path in (_ASSETS / name).glob("*.tmLanguage.json")
+    ]
+    return {path.name.partition(".")[0]: json.loads(path.read_text()) for path in sorted(paths)}
+
+
+def _rendered(kernels: list[KernelData], about: dict) -> str:
     # jinja2 takes longer to load than the other verbs have to wait for.
     import jinja2
 
     style, script = _assets()
-    blobs = [{"id": "page", "text": packed({"labels": labels, **program})}]
+    blobs = [{"id": "page", "text": packed(about)}]
     for i, kernel in enumerate(kernels):
         for name, data in (("kernel", kernel.main), ("passes", kernel.passes), ("values", kernel.values)):
             if data:

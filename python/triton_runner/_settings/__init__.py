@@ -31,73 +31,154 @@ CHECKS = {
     "overflow": 1024,
 }
 DEFAULT_TARGET = "cuda:90"
-_WORDS = {
-    "oob": ("trap", "report"),
-    "mma": ("exact", "fast"),
-    "numerics": ("exact", "hardware"),
-    "fmad": ("auto", "on", "off"),
-}
-_LOWEST = {"threads": 0, "programs": 0, "timeout": 0, "shared": -1, "shuffle": -1, "perturb": -1}
-# Those that no user sets, and those that no variable of the environment does.
-_INNER = ("strict_grid", "exact_tails", "replace", "recorder", "debugger", "substitute")
-_NO_VARIABLES = (*_INNER, "shared")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What is to be known of a setting: its keywords, option, variable and checks are made of it.
+
+    - `says`: a sentence, for the option and the list of variables.
+    - `words`: what it may be; or `form`, an expression, and `advice` where it is not met; or `lowest`, of a
+      number. `parts`: it is a list with commas, each part of that form.
+    - `keyword`, `option`, `variable`: whether launches, the command line, the environment have it. `code`: it
+      changes what is computed. `inner`: no user sets it.
+    - `core`: (the option of the core, its value from the setting's; None leaves it).
+    """
+
+    says: str = ""
+    words: tuple = ()
+    form: str = ""
+    advice: str = ""
+    lowest: int | None = None
+    parts: bool = False
+    keyword: bool = False
+    option: bool = False
+    variable: bool = True
+    code: bool = False
+    inner: bool = False
+    core: tuple = ()
+
+    def check(self, name: str, value) -> None:
+        """Raises DiagnosticError where it cannot be that."""
+        if self.lowest is not None and (not isinstance(value, (int, float)) or value < self.lowest):
+            raise fail(f"{name} is {value!r}, and should be a number of at least {self.lowest}")
+        for part in value.split(",") if self.parts else [value]:
+            if self.words and part not in self.words:
+                *first, last = (f'"{word}"' for word in self.words)
+                words = f"{name} is {', '.join(first)} or {last}"
+                raise fail(f"unknown {name} {part!r}", self.advice or words)
+            if self.form and not re.fullmatch(self.form, str(part)):
+                raise fail(f"unknown {name} {part!r}", self.advice)
+
+
+def _row(default, says: str = "", **row):
+    return dataclasses.field(default=default, metadata={"row": Row(says, **row)})
+
+
+def _inner(default, core: str = ""):
+    given = (core, lambda value: value) if core else ()
+    return _row(default, variable=False, inner=True, core=given)
+
+
+def _number(name: str, lowest: int):
+    """The core's option of a number; below 0 it is left."""
+    return (name, lambda value: value if lowest >= 0 or value >= 0 else None)
+
+
+def _bits(check: str) -> int:
+    """The checks as the bits of _core.Check."""
+    return sum(CHECKS[c] for c in set(check.split(",")) if c) | CHECKS["oob"] & 1
+
+
+def _place(program: str) -> list[int] | None:
+    return ([int(at) for at in str(program).split(",")] + [0, 0])[:3] if program else None
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What a launch runs on and how. device: one of DEVICES. target: what the CPU compiles for ("cuda:90"),
-    "" for the default. level: what the CPU executes, "" for the default. The rest is how the CPU executes;
-    using() says what each of them does."""
+    """What a launch runs on and how, a row a setting. using() says what each of them does."""
 
-    device: str = "auto"
-    target: str = ""
-    level: str = ""
-    check: str = ""
-    oob: str = "trap"
-    mma: str = "exact"
-    numerics: str = "exact"
-    fmad: str = "auto"
-    threads: int = 0
-    programs: int = 0
-    program: str = ""  # "4,2,0": this program alone
-    timeout: float = 0.0
-    shared: int = -1
-    shuffle: int = -1
-    perturb: int = -1
-    timing: str | int = ""
-    strict_grid: bool = False
-    exact_tails: bool = False  # at PTX TMA stores end with the tensor, not with a chunk of 16 bytes
-    dump: bool = True
-    replace: tuple = ()  # (kernel's name, path or text of what is launched in its place)
-    substitute: object = None  # a Substitution: what checks report gets a number, and the launch goes on
-    recorder: object = None  # a _core.probe.Recorder or RegisterObserver of launches
-    debugger: object = None  # a _core.probe.Debugger of them
+    device: str = _row(
+        "auto", "What kernels run on.", words=DEVICES, advice=f"devices: {', '.join(DEVICES)}",
+        keyword=True, option=True,
+    )  # fmt: skip
+    level: str = _row(
+        "", "The level that the CPU executes: ttir, ttgir, llir, ptx or cubin.",
+        form="|".join(("", "python", *LEVELS)), advice=f"levels: python, {', '.join(LEVELS)}",
+        keyword=True, option=True,
+    )  # fmt: skip
+    target: str = _row(
+        "", 'The architecture to compile for: "cuda:90", "hip:gfx942".', form=r"|cuda:\d+|hip:gfx\w+",
+        advice='a target is "cuda:90" or "hip:gfx942"', keyword=True, option=True,
+    )  # fmt: skip
+    check: str = _row(
+        "",
+        "What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, hazard, "
+        "separated by commas.",
+        form="|".join(("", *CHECKS)), advice=f"checks: {', '.join(CHECKS)}", parts=True,
+        keyword=True, option=True, core=("checks", _bits),
+    )  # fmt: skip
+    oob: str = _row(
+        "trap", "Out of bounds: stop there (trap), or report each place once and go on.",
+        words=("trap", "report"), keyword=True, option=True, core=("report_faults", "report".__eq__),
+    )  # fmt: skip
+    mma: str = _row(
+        "exact", "Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
+        words=("exact", "fast"), keyword=True, option=True, code=True, core=("fast_mma", "fast".__eq__),
+    )  # fmt: skip
+    numerics: str = _row(
+        "exact", "How TTGIR rounds: each op by itself (exact), or as the target does (hardware).",
+        words=("exact", "hardware"), keyword=True, option=True, code=True,
+        core=("hardware", "hardware".__eq__),
+    )  # fmt: skip
+    fmad: str = _row(
+        "auto", "Whether PTX's products and sums are contracted as ptxas does; auto: as metadata say.",
+        words=("auto", "on", "off"), keyword=True, option=True, code=True,
+    )  # fmt: skip
+    shuffle: int = _row(
+        -1, "Run programs in a pseudo-random order from this seed.", lowest=-1, keyword=True, option=True,
+        core=_number("shuffle", -1),
+    )  # fmt: skip
+    timing: str | int = _row(
+        "",
+        "When asynchronous copies land: eager (at once), late (when something waits), or the seed of "
+        "pseudo-random places.",
+        form=r"|eager|late|\d+", advice='timing is "eager", "late" or a seed', keyword=True, option=True,
+        core=("timing", str),
+    )  # fmt: skip
+    threads: int = _row(0, "CPU threads; 0 for all cores.", lowest=0, option=True, core=_number("threads", 0))
+    programs: int = _row(
+        0, "Run only the first so many programs of each launch.", lowest=0, option=True,
+        core=_number("programs", 0),
+    )  # fmt: skip
+    timeout: float = _row(
+        0.0, "Seconds after which a kernel is stopped; 0 for never.", lowest=0, option=True,
+        core=_number("timeout", 0),
+    )  # fmt: skip
+    program: str = _row(
+        "", "Run only this program of each launch: 7, or 7,2,0.", form=r"|\d+(,\d+){0,2}",
+        advice='program is the place of one in the grid: "4" or "4,2,0"', core=("program", _place),
+    )  # fmt: skip
+    shared: int = _row(
+        -1, "Dynamic shared memory in bytes.", lowest=-1, keyword=True, variable=False,
+        core=("shared", lambda value: value),
+    )  # fmt: skip
+    perturb: int = _row(
+        -1, "Move rounded results by a part of their error, from this seed.", lowest=-1, code=True,
+        core=_number("perturb", -1),
+    )  # fmt: skip
+    dump: bool = _row(True, "0 leaves dump statements out.")
+    strict_grid: bool = _inner(False)
+    exact_tails: bool = _inner(False, "exact_tails")  # at PTX TMA stores end with the tensor, not a chunk
+    replace: tuple = _inner(())  # (kernel's name, path or text of what is launched in its place)
+    substitute: object = _inner(None)  # a Substitution: what checks report gets a number, and it goes on
+    recorder: object = _inner(None)  # a _core.probe.Recorder or RegisterObserver of launches
+    debugger: object = _inner(None, "debugger")  # a _core.probe.Debugger of them
 
     def __post_init__(self):
-        if self.device not in DEVICES:
-            raise fail(f"unknown device {self.device!r}", f"devices: {', '.join(DEVICES)}")
-        if self.target and not re.fullmatch(r"cuda:\d+|hip:gfx\w+", self.target):
-            raise fail(f"unknown target {self.target!r}", 'a target is "cuda:90" or "hip:gfx942"')
-        if self.level and self.level not in ("python", *LEVELS):
-            raise fail(f"unknown level {self.level!r}", f"levels: python, {', '.join(LEVELS)}")
-        unknown = [c for c in self.check.split(",") if c and c not in CHECKS]
-        if unknown:
-            raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(CHECKS)}")
-        for name, words in _WORDS.items():
-            if getattr(self, name) not in words:
-                *first, last = (f'"{word}"' for word in words)
-                raise fail(
-                    f"unknown {name} {getattr(self, name)!r}", f"{name} is {', '.join(first)} or {last}"
-                )
-        if not re.fullmatch(r"|eager|late|\d+", str(self.timing)):
-            raise fail(f"unknown timing {self.timing!r}", 'timing is "eager", "late" or a seed')
-        if not re.fullmatch(r"|\d+(,\d+){0,2}", self.program):
-            raise fail(
-                f"unknown program {self.program!r}", 'program is the place of one in the grid: "4" or "4,2,0"'
-            )
-        for name, low in _LOWEST.items():
-            if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
-                raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
+        for name, row in ROWS.items():
+            if not row.inner:
+                row.check(name, getattr(self, name))
 
     def __hash__(self):
         return self._hash
@@ -117,19 +198,11 @@ class Settings:
         from triton_runner import _core
 
         options = _core.Options()
-        for name in ("threads", "programs", "checks", "timeout", "shared", "exact_tails", "debugger"):
-            setattr(options, name, getattr(self, name))
-        for name in ("shuffle", "perturb"):
-            if getattr(self, name) >= 0:
-                setattr(options, name, getattr(self, name))
-        if self.program:
-            options.program = ([int(at) for at in self.program.split(",")] + [0, 0])[:3]
-        options.report_faults = self.oob == "report"
-        options.fast_mma = self.mma == "fast"
-        options.hardware = self.numerics == "hardware"
+        for name, row in ROWS.items():
+            if row.core and (value := row.core[1](getattr(self, name))) is not None:
+                setattr(options, row.core[0], value)
         if self.substitute is not None:
             options.substitution = self.substitute.experiment
-        options.timing = str(self.timing)
         if isinstance(self.recorder, _core.probe.RegisterObserver):
             options.registers = self.recorder
         else:
@@ -139,10 +212,10 @@ class Settings:
     @property
     def checks(self) -> int:
         """The checks as the bits of _core.Check."""
-        return sum(CHECKS[c] for c in set(self.check.split(",")) if c) | CHECKS["oob"] & 1
+        return _bits(self.check)
 
 
-_FIELDS = {field.name for field in dataclasses.fields(Settings)}
+ROWS: dict[str, Row] = {field.name: field.metadata["row"] for field in dataclasses.fields(Settings)}
 
 
 def _of_environment(name: str, default):
@@ -170,7 +243,7 @@ def _limit_isa(isa: str) -> None:
 def _from_environment() -> Settings:
     if isa := os.environ.get("TRITON_RUNNER_ISA", ""):
         _limit_isa(isa)
-    fields = [field for field in dataclasses.fields(Settings) if field.name not in _NO_VARIABLES]
+    fields = [field for field in dataclasses.fields(Settings) if ROWS[field.name].variable]
     return Settings(**{field.name: _of_environment(field.name, field.default) for field in fields})
 
 
@@ -183,7 +256,7 @@ _environment: Settings | None = None
 def shown() -> dict:
     """The settings in force that a user can set."""
     settings = current()
-    return {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name not in _INNER}
+    return {name: getattr(settings, name) for name, row in ROWS.items() if not row.inner}
 
 
 def current() -> Settings:
@@ -245,9 +318,9 @@ class using:
     """
 
     def __init__(self, **settings):
-        unknown = [name for name in settings if name not in _FIELDS]
+        unknown = [name for name in settings if name not in ROWS]
         if unknown:
-            public = ", ".join(sorted(_FIELDS - {"strict_grid", "recorder", "debugger"}))
+            public = ", ".join(sorted({*ROWS} - {"strict_grid", "recorder", "debugger"}))
             raise TypeError(f"using() has no setting {unknown[0]!r}; it has {public}")
         if settings.get("replace") is not None:
             settings["replace"] = tuple((name, os.fspath(text)) for name, text in settings["replace"].items())

@@ -17,9 +17,7 @@ ENTRIES = {
     for form in ("dir", "src")
     if form == "dir" or level.is_text
 }
-SETTINGS = (
-    "device", "target", "level", "check", "oob", "mma", "numerics", "fmad", "shared", "shuffle", "timing",
-)  # fmt: skip
+SETTINGS = tuple(name for name, row in _settings.ROWS.items() if row.keyword)
 DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
 PASSES = ("start_pass", "skip_pass", "ir_after")
 OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, *PASSES, "metadata_json"])

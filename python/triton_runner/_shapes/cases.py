@@ -57,10 +57,13 @@ class Tried:
     unjudged: set = dataclasses.field(default_factory=set)
 
 
-def cases(domains: list[Domain], families, seed: int, tried: Tried):
-    """All cases, without end where sizes vary."""
+def cases(domains: list[Domain], families, seed: int, tried: Tried, is_any_huge: bool = False):
+    """All cases, without end where sizes vary. is_any_huge: sizes whose range nobody declares may be huge
+    too."""
     known: set[str] = set()
-    of_forms = [_of_form(domain, number, families, seed, tried) for number, domain in enumerate(domains)]
+    of_forms = [
+        _of_form(domain, number, families, seed, tried, is_any_huge) for number, domain in enumerate(domains)
+    ]
     while of_forms:
         for drawing in [*of_forms]:
             case = next(drawing, None)
@@ -71,7 +74,7 @@ def cases(domains: list[Domain], families, seed: int, tried: Tried):
                 yield case
 
 
-def _of_form(domain: Domain, form: int, families, seed: int, tried: Tried):
+def _of_form(domain: Domain, form: int, families, seed: int, tried: Tried, is_any_huge: bool):
     usual = Case(domain.usual, form=form)
     yield usual
     yield dataclasses.replace(usual, repeated=True)
@@ -83,7 +86,7 @@ def _of_form(domain: Domain, form: int, families, seed: int, tried: Tried):
     }
     streams = {name: stream for name, stream in streams.items() if name in families}
     if "huge" in families and not domain.frozen:
-        yield from _huge(domain, usual)
+        yield from _huge(domain, usual, is_any_huge)
     mixing = _mixed(domain, usual, families, random.Random(f"{seed} {form}"), tried)
     for number in itertools.count():
         name = _TURNS[number % len(_TURNS)]
@@ -211,11 +214,13 @@ def _dtypes(domain: Domain, usual: Case):
                 yield dataclasses.replace(case, values="all positive")
 
 
-def _huge(domain: Domain, usual: Case):
+def _huge(domain: Domain, usual: Case, is_any: bool):
     """Sizes at which a tensor has more elements than 32 bits count: of one size after the other, and those of
-    all that are declared at once."""
+    all that are declared at once. is_any: also of sizes whose range nobody declares."""
     small = {name: min(value, 64) for name, value in usual.sizes.items()}
     for name, size in domain.sizes.items():
+        if not (size.declared or is_any):
+            continue
         for tensor in domain.tensors().values():
             sizes = small if domain.fits({**small, name: usual.sizes[name]}) else usual.sizes
             sizes = {**sizes, name: _reaching(tensor, sizes, size)}

@@ -234,12 +234,8 @@ class _Judging:
 
     def all_cases(self) -> None:
         calling, forms = self.calling, self.calling.domains
-        families = self._options.vary or [
-            family
-            for family in FAMILIES
-            if family != "huge" or any(one.sizes and one.declared for one in forms)
-        ]
-        drawn = cases(forms, families, self._options.seed, calling.tried)
+        vary = self._options.vary
+        drawn = cases(forms, vary or FAMILIES, self._options.seed, calling.tried, "huge" in vary)
         for number, case in enumerate(itertools.islice(drawn, self._options.most)):
             if self._is_late:
                 break

@@ -85,8 +85,23 @@ def _error(error):
         "message": described(error),
         "notes": list(getattr(error, "notes", [])),
         "refused": any(kind.__name__ == "Refused" for kind in type(error).__mro__),
+        "place": _place(error),
         "traceback": traceback.format_exc(),
     }
+
+
+def _place(error):
+    """Where in a kernel Triton's front end stops, and why: the source of the innermost function, the line and
+    the column in it; None for other errors."""
+    place = None
+    while error is not None:
+        node, source = getattr(error, "node", None), getattr(error, "src", None)
+        inner = error.__cause__ or error.__context__
+        if source and hasattr(node, "lineno"):
+            why = getattr(error, "error_message", None) or str(inner or "") or type(error).__name__
+            place = {"source": source, "line": node.lineno, "column": node.col_offset, "why": why.strip()}
+        error = inner
+    return place
 
 
 def described(error):

@@ -14,8 +14,8 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import LEVELS
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
+from triton_runner._programs.options import pairs
 from triton_runner._settings import devices
-from triton_runner._settings.options import pairs
 from triton_runner._worker import job
 from triton_runner.bench import native
 from triton_runner.bench.peers import Peer
@@ -45,7 +45,10 @@ def sections(pair, benchmarks, grid, args, constexprs, tolerance, sizes, stack, 
     if "release" in kinds:
         raise fail("--ab takes two releases, or two kernels, not one of each")
     if not grid:
-        raise fail("--ab of kernels needs --grid", "and --arg once a parameter, as triton-runner exec")
+        raise fail(
+            "--ab of kernels needs --grid",
+            "and --arg for each parameter, as in --grid 4 --arg f32[64]=iota --arg 64",
+        )
     yield _kernels(pair, grid, args, constexprs, tolerance)
 
 

@@ -12,8 +12,8 @@ import click
 
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
+from triton_runner._programs.options import json_option, print_json, verbs
 from triton_runner._settings import devices
-from triton_runner._settings.options import json_option, print_json, verbs
 from triton_runner.bench.peers import Peer
 
 NAMES = ("launch_latency", "matmul", "attention")

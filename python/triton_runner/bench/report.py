@@ -119,7 +119,7 @@ def check_plot(path: str) -> None:
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
-        raise click.UsageError("--plot needs matplotlib: pip install triton-runner[plot]") from None
+        raise click.UsageError("--plot needs matplotlib: pip install matplotlib") from None
     formats = FigureCanvasBase.get_supported_filetypes()
     if os.path.splitext(path)[1][1:].lower() not in formats:
         raise click.UsageError(f"--plot {path}: its name says no kind of picture: .png, .svg or .pdf")

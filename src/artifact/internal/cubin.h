@@ -1,4 +1,4 @@
-// What running a kernel's machine code takes to know of its cubin, besides the code.
+// Tells what running a kernel's machine code takes to know of its cubin, besides the code.
 #pragma once
 #include <array>
 #include <cstdint>

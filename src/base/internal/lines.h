@@ -10,10 +10,10 @@
 
 namespace triton_runner::base {
 
-// Where the lines of one text begin; found when somebody first asks for a place.
+// The starts of the lines of one text; found when somebody first asks for a place.
 class Lines {
  public:
-  // What locate() gives.
+  // Returns the same as base::locate().
   Location locate(std::string_view text, size_t offset, std::string_view file) const {
     std::call_once(once_, [&] {
       starts_.push_back(0);

@@ -97,7 +97,7 @@ struct HipApi {
 #define X(name, params) hip::Error(*name) params = nullptr;
   TRITON_RUNNER_HIP_API(X)
 #undef X
-  // Of later releases; null where there is none.
+  // Functions of later releases; null where there is none.
   hip::Error (*hipDrvLaunchKernelEx)(const hip::LaunchConfig*, hip::Handle, void**, void**) = nullptr;
   const char* (*hipGetErrorName)(hip::Error) = nullptr;
   const char* (*hipGetErrorString)(hip::Error) = nullptr;

@@ -77,7 +77,7 @@ class Key {
  private:
   static constexpr size_t kMaxBytes = 1024;
 
-  // Of a value that has a type and no more.
+  // Adds a value that has a type and no more.
   void unspecialised(const KeyRule& rule, char type) {
     tag(!rule.is_typed ? type : rule.old && rule.by_value ? '.' : '-');
   }

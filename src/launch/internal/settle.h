@@ -42,7 +42,7 @@ enum class ValueKind : uint8_t {
 
 enum class FloatType : uint8_t { kNone, kF16, kBF16, kF32, kF64 };
 
-// What of a value decides how it is passed; equal ones are passed alike.
+// The part of a value that decides how it is passed; equal ones are passed alike.
 struct ValueShape {
   ValueKind kind = ValueKind::kOther;
   FloatType type = FloatType::kNone;  // of kTyped

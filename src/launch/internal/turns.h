@@ -20,7 +20,7 @@ namespace triton_runner::launch {
 
 class Turns {
  public:
-  // What the threads hold when they come, and between launches.
+  // The lock that the threads hold when they come, and between launches.
   class Lock {
    public:
     virtual void release() = 0;

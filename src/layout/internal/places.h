@@ -5,7 +5,7 @@
 
 namespace triton_runner::layout {
 
-// Of each element in the row-major order of the tensor: the lowest index of each input that holds it.
+// For each element in the row-major order of the tensor: the lowest index of each input that holds it.
 struct Places {
   std::vector<std::string> names;           // register, lane, warp, block; offset, block; row, col, block
   std::vector<std::vector<int32_t>> where;  // one list a name; -1 where nothing holds the element

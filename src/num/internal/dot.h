@@ -20,7 +20,7 @@ struct MatrixView {
   int64_t col_stride;
 };
 
-// What the elements of an f32 product start from, if not from c's own value.
+// The start of the elements of an f32 product, if it is not c's own value.
 struct DotStart {
   const float* value = nullptr;  // all from this one: c is written only
   const float* scale = nullptr;  // row i from c's value times scale[i * scale_step], rounded
@@ -31,7 +31,7 @@ struct DotStart {
 // `ahead`: two blocks of memory that are fetched on the way.
 void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
              DotStart start = {}, const Ahead* ahead = nullptr);
-// What dot_f32 makes of an operand, for those that are used again and again: as contiguous rows.
+// Widens an operand as dot_f32 does, for those that are used again and again: as contiguous rows.
 void widen_matrix(float* out, MatrixView v, int64_t rows, int64_t cols);
 // c is f16 (bits): accumulates in f32 from C's value over the whole of k and rounds once.
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
@@ -40,8 +40,8 @@ void dot_f64(double* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int6
 // a, b i8, signed; wraps modulo 2^32.
 void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
 
-// What multiplies bf16 by other sums than dot_f32's: AVX512_BF16, two products at a time onto an f32, or AMX,
-// tiles of 16 x 32 times 32 x 16 (sums: doc/internals/numerics.md). AMX is the process's once asked about.
+// Units that multiply bf16 by other sums than dot_f32's: AVX512_BF16, two products at a time onto an f32, or
+// AMX, tiles of 16 x 32 times 32 x 16 (doc/internals/numerics.md). AMX is the process's once asked about.
 enum class Bf16Unit : uint8_t { kNone, kPairs, kTiles };
 bool bf16_unit_available(Bf16Unit unit);  // to the current instruction set
 Bf16Unit best_bf16_unit();                // the fastest one, exact sums among them

@@ -1,4 +1,4 @@
-// What a formula is chosen by, besides its types: bare enumerations.
+// A formula is chosen by these, besides its types: bare enumerations.
 #pragma once
 #include <stdint.h>
 

@@ -118,7 +118,7 @@ NUM_INLINE uint32_t encode(float value, const Format& f, uint32_t direction, boo
 struct F16 : Codec<kF16Format> {
   static constexpr uint16_t kExponent = kF16Format.top();
   using Exact = float;  // holds a product of two
-  // Of one value in a loop that vectorises; a signaling NaN stays one.
+  // Widens one value in a loop that vectorises; a signaling NaN stays one.
   static NUM_INLINE float wide(uint16_t h) {
     uint32_t bits = bits_as<uint32_t>(bits_as<float>(static_cast<uint32_t>(h & 0x7fff) << 13) * 0x1p112f);
     bits |= (h & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;

@@ -30,7 +30,7 @@ inline constexpr size_t kMostLinks = 8;
 void map_links(float* out, const float* x, const Link* links, size_t count, int64_t n);
 // The same past the caches: num::finish_past_caches() ends a series of these.
 void map_links_past_caches(float* out, const float* x, const Link* links, size_t count, int64_t n);
-// What the links give added up, as by the ReducePartFn of f32 sums.
+// Adds up what the links give, as by the ReducePartFn of f32 sums.
 void sum_links(float* out, void* state, const float* x, const Link* links, size_t count, int64_t n,
                bool first, bool last);
 

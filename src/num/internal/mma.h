@@ -1,4 +1,4 @@
-// What tensor cores compute: D = A * B + C on raw bits, as each generation of the hardware adds.
+// Computes what tensor cores do: D = A * B + C on raw bits, as each generation of the hardware adds.
 //
 // A tensor core is not a chain of IEEE operations. It takes a block of products and the accumulator, aligns them
 // all to the largest exponent among them, cuts each off `fraction` bits after that exponent's one, adds

@@ -22,7 +22,7 @@ enum class ReduceOp : uint8_t {
   kMinimum,  // f16, bf16, f32, f64
 };
 
-// Of a sum of floats: element i goes to number i modulo 64.
+// In a sum of floats element i goes to number i modulo 64.
 inline constexpr int kAccumulators = 64;
 
 enum class ArgOp : uint8_t { kMaxF, kMinF, kMaxS, kMinS, kMaxU, kMinU };

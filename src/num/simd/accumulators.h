@@ -59,7 +59,7 @@ struct Accumulators {
       left -= kLanes;
     }
   }
-  // What is left of a row, and constants up to a whole block.
+  // Adds what is left of a row, and constants up to a whole block.
   inline void add_rest(const T* x, int64_t n, T constant) {
 #pragma GCC unroll 16
     for (int k = 0; k < kVectors; ++k) v[k] = Op<T>{}(v[k], part(x + k * kLanes, n - k * kLanes, constant));

@@ -56,7 +56,7 @@ struct flooring {
   }
 };
 
-// Of elements read as signed or unsigned.
+// Divides elements read as signed or unsigned.
 template <class F>
 struct divided {
   template <class T>

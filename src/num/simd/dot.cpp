@@ -62,7 +62,7 @@ inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lan
 }
 #endif
 
-// What the blocks of a panel have in common. Passed by reference: one block takes some hundred cycles.
+// The blocks of a panel share this. Passed by reference: one block takes some hundred cycles.
 template <class T>
 struct Panel {
   int64_t ldc;

@@ -34,7 +34,7 @@ struct alignas(64) Config {
   }
 };
 
-// What the last dot left is mostly right, and asking is faster than configuring.
+// The configuration that the last dot left is mostly right, and asking is faster than configuring.
 void configure(const Config& wanted) {
   alignas(64) char now[sizeof(Config)];
   asm volatile("sttilecfg %0" : "=m"(now)::"memory");

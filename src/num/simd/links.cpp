@@ -44,7 +44,7 @@ NUM_INLINE void run_block(const float* x, const Link* links, size_t count, int64
   EACH(v[k] = at(x + i, k);)
   for (const Link* l = links; l != links + count; ++l) {
     switch (static_cast<int>(l->op) * 2 + l->uniform) {
-// Of y, which is one value for all elements, or one for each.
+// A link of y, which is one value for all elements, or one for each.
 #define LINK(name, ...)                          \
   case static_cast<int>(LinkOp::name) * 2 + 1: { \
     const V y = all(*l->operand);                \

@@ -50,7 +50,7 @@ NUM_INLINE T clamped(T x, T low, T high) {
 
 // exp family
 
-// Of arguments whose result is normal: 2^n is added to the exponent. The same bits as the general formulas.
+// For arguments whose result is normal: 2^n is added to the exponent. The same bits as the general formulas.
 constexpr float kExp2Low = -125.0f, kExp2High = 127.0f, kExpLow = -87.0f, kExpHigh = 88.0f;
 NUM_INLINE float times_power(float p, float shifted) {  // shifted: n + 1.5 * 2^23
   return bits_as<float>(bits_as<uint32_t>(p) + (bits_as<uint32_t>(shifted) << 23));
@@ -286,7 +286,7 @@ NUM_INLINE double atan_f64(double x) {
   bool large = a > 2.414213562373095, middle = a > 0.4142135623730951;
   double numerator = large ? -1.0 : middle ? a - 1.0 : a, denominator = large ? a : middle ? a + 1.0 : 1.0;
   double argument = numerator / denominator;
-  // What the roundings of a - 1, a + 1 and the quotient lost, to first order.
+  // The loss of the roundings of a - 1, a + 1 and the quotient, to first order.
   double numerator_error = middle && !large ? (a - (numerator + 1.0)) : 0.0;
   double denominator_error = middle && !large ? a - (denominator - 1.0) : 0.0;
   double lost =

@@ -20,7 +20,7 @@ NUM_INLINE float round_sum(double value, int result, bool f16) {
   // Toward zero; what is too large for f32 stays infinite.
   bits -= __builtin_fabs(static_cast<double>(f)) > magnitude && magnitude < 0x1p128 ? 1 : 0;
   if (f16) {
-    // What was cut off is remembered in the last bit, so that rounding once more is rounding once.
+    // The last bit remembers what was cut off, so that rounding once more is rounding once.
     bits |= static_cast<double>(bits_as<float>(bits)) != value ? 1 : 0;
     uint32_t sign = bits & 0x80000000u, x = bits & 0x7fffffffu;
     uint32_t normal = (x + 0xfff + ((x >> 13) & 1)) & ~0x1fffu;
@@ -82,7 +82,7 @@ NUM_INLINE uint64_t truncate(double v) {
 
 void exact_wide(const MmaStep& s) { wide(s, 0, s.columns); }
 
-// What overflows an int32 is found out and computed again.
+// A sum that overflows an int32 is found out and computed again.
 NUM_INLINE I wrapping_sum(I a, I b) { return (I)((U)a + (U)b); }
 
 // How sums are rounded while one of these lives. AVX2 has no conversion of integers that rounds toward zero, but a mode
@@ -130,7 +130,7 @@ NUM_INLINE F finish(I total, F unit, I kept) {
   if constexpr (!kF16) return (F)((I)(__builtin_convertvector(total, F) * unit) & kept);  // see TowardZero
 #endif
   F f = truncated(total);
-  // What was cut off is remembered in the last bit, so that rounding once more is rounding once.
+  // The last bit remembers what was cut off, so that rounding once more is rounding once.
   if constexpr (kF16) f = (F)((I)f | ((truncate(f) != total) & 1));
   f *= unit;
   if constexpr (!kF16) return (F)((I)f & kept);
@@ -148,8 +148,8 @@ NUM_INLINE int chunk_of(int fraction) { return fraction >= 25 ? 8 : fraction == 
 constexpr int kParts = kRows / kLanes;
 constexpr int kColumns = kParts == 1 ? 4 : 1;  // at a time: no more than registers hold
 
-// Where a block of a step begins. In registers: who copies a step that was just written waits until all of it
-// has left for the cache.
+// The place where a block of a step begins. In registers: who copies a step that was just written waits until
+// all of it has left for the cache.
 struct Block {
   const float *a, *b;
   const int16_t* a_exponent;
@@ -159,8 +159,8 @@ struct Block {
 
 typedef F Scales[kColumns][kParts];
 
-// What the accumulators and products of kColumns columns are multiplied by, so that the integer part is what is
-// kept: by the largest exponent of each row, at least what ordinary sums need.
+// Finds what the accumulators and products of kColumns columns are multiplied by, so that the integer part is
+// what is kept: by the largest exponent of each row, at least what ordinary sums need.
 template <bool kF16, int kK>
 NUM_INLINE void find_scales(const MmaStep& s, const Block& at, int j, Scales& scale) {
   typedef int16_t Rows __attribute__((vector_size(kRows * 2)));

@@ -1,4 +1,4 @@
-// What each instruction set's copy of mma.cpp and mma_operands.cpp offers.
+// Each instruction set's copy of mma.cpp and mma_operands.cpp offers these.
 #pragma once
 #include <stdint.h>
 
@@ -45,8 +45,8 @@ struct MmaRange {
 inline constexpr int32_t kMmaNoExponent = -(1 << 13);      // of 0
 inline constexpr int32_t kMmaAbsent = kMmaNoExponent - 1;  // of an element that a sparse row does not have
 
-// What sums hold. Ordinary ones, 0 or from 2^-100 to 2^120, stay within what f32 and int32 can scale as long as
-// all products are 0 or have exponents from kMmaLowest to kMmaHighest.
+// The values that sums hold. Ordinary ones, 0 or from 2^-100 to 2^120, stay within what f32 and int32 can scale
+// as long as all products are 0 or have exponents from kMmaLowest to kMmaHighest.
 enum class MmaSums : uint8_t { kOrdinary, kFinite, kSpecial };
 inline constexpr int kMmaLowest = -75, kMmaHighest = 100;
 

@@ -1,4 +1,4 @@
-// What each instruction set's copy of the sorting stages offers: see triton_runner/num/sort.h.
+// Each instruction set's copy of the sorting stages offers these: see triton_runner/num/sort.h.
 #pragma once
 #include <triton_runner/num/sort.h>
 

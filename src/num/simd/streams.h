@@ -1,4 +1,4 @@
-// What instructions that stream tiles through the caches need besides the loops of single ops.
+// Instructions that stream tiles through the caches need these besides the loops of single ops.
 #pragma once
 #include <triton_runner/num/links.h>
 

@@ -1,4 +1,4 @@
-// What each instruction set's copy of the kernels offers to the rest of num: plain tables of function
+// Each instruction set's copy of the kernels offers these to the rest of num: plain tables of function
 // pointers.
 //
 // The files of this folder are compiled once an instruction set with SIMD_ISA as their namespace. They include
@@ -51,7 +51,7 @@ struct MoveTable {
                     int64_t row_bytes);
 };
 
-// Where sums start: from `line`, as many elements as `wide` columns, the same for all rows; or from c, whose
+// The start of sums: from `line`, as many elements as `wide` columns, the same for all rows; or from c, whose
 // row i is multiplied by scale[i * scale_step] if there are any.
 template <class T>
 struct SumStart {

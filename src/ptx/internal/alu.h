@@ -1,4 +1,4 @@
-// What an instruction does to one thread's registers, as functions over many threads: integer, float and
+// The effects of an instruction on one thread's registers, as functions over many threads: integer, float and
 // packed arithmetic, logic, comparisons, conversions, moves. PTX ISA 9.7.1 to 9.7.8, 9.7.9.1 to 9.7.9.6.
 #pragma once
 #include <vector>

@@ -1,4 +1,4 @@
-// What PTX instructions read and write, and where jumps go.
+// Finds what PTX instructions read and write, and where jumps go.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -23,16 +23,16 @@ struct FormalRegisters {
 };
 FormalRegisters formal_registers(const Function& f);
 
-// Of each instruction (and the end of the body): whether a jump may come there.
+// For each instruction (and the end of the body): whether a jump may come there.
 std::vector<bool> jump_targets(const Function& f);
 
 // Whether what stands after it may not be reached from it.
 bool is_control(const Instruction& in);
 
-// Of these: whether it is a call, after which the next instruction runs.
+// For one of these: whether it is a call, after which the next instruction runs.
 bool comes_back(const Instruction& in);
 
-// Where a jump may go: indices into the body, or its size for the end.
+// The instructions where a jump may go: indices into the body, or its size for the end.
 std::vector<uint32_t> targets_of(const Instruction& in);
 
 // Whether its results follow from its operands and the kernel's parameters alone, and it does nothing else.

@@ -234,7 +234,7 @@ struct around_lg2 {
   PTX_INLINE static float scale(float a) { return is_low(a) ? a * 0x1p23f : a; }
   PTX_INLINE static float after(float a, float r) { return canonical(is_low(a) ? r - 23.0f : r); }
 };
-// What a number is multiplied with so that neither it nor its reciprocal is a subnormal.
+// Returns what a number is multiplied with so that neither it nor its reciprocal is a subnormal.
 PTX_INLINE float factor_of(float b) {
   float size = __builtin_fabsf(b);
   float factor = size < 0x1p-126f ? 0x1p24f : 1.0f;
@@ -244,8 +244,8 @@ struct around_rcp {
   PTX_INLINE static float scale(float a) { return a * factor_of(a); }
   PTX_INLINE static float after(float a, float r) { return canonical(r * factor_of(a)); }
 };
-// Of a division: what both of its operands are multiplied with first, and what comes of the numerator and the
-// reciprocal.
+// For a division: what both of its operands are multiplied with first, and what comes of the numerator and
+// the reciprocal.
 struct plain_division {
   PTX_INLINE static float product(float a, float factor, float r) { return canonical(a * factor * r); }
   PTX_INLINE static float sum(float a, float factor, float r, float c) {

@@ -4,7 +4,7 @@
 namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
-// What is compared: an integer or float as it is, a half as f32.
+// The value that is compared: an integer or float as it is, a half as f32.
 template <class T>
 struct Value {
   using type = T;

@@ -1,4 +1,4 @@
-// What cvt.cpp and cvt_pairs.cpp share: the flags in an instruction's `small`, and blocks of lanes.
+// cvt.cpp and cvt_pairs.cpp share these: the flags in an instruction's `small`, and blocks of lanes.
 #pragma once
 #include "simd/floats.h"
 

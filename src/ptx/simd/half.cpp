@@ -117,7 +117,7 @@ void function(Lanes& x, const Operands& o) {
 
 using u16 = uint16_t;
 
-// Of one value a lane, and of two.
+// Rows for one value a lane, and for two.
 #define ARITHMETIC(op, n, f, T, one, two, v) \
   ROW(op, one, v, arithmetic<T, 1, n, f, (v)>), ROW(op, two, v, arithmetic<T, 2, n, f, (v)>)
 #define TYPES(op, n, f, v) \

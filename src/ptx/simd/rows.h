@@ -53,7 +53,7 @@ enum Permutation : uint32_t {
   kPermutations
 };
 
-// What testp asks, as in Operands::small.
+// The question of testp, as in Operands::small.
 enum FloatTest : uint32_t {
   kTestFinite,
   kTestInfinite,

@@ -12,7 +12,7 @@ struct Footprint {
   uint64_t each = 0;      // bytes, each once a program, of all traced programs
   uint64_t together = 0;  // each once
 };
-// Of each of the regions.
+// The footprints in each of the regions.
 std::vector<Footprint> footprints(const exec::Trace& trace, std::span<const Region> regions);
 
 }  // namespace triton_runner::replay

@@ -45,7 +45,7 @@ struct Setup {
   uint32_t timeline = 0;  // of so many blocks, from the first on
 };
 
-// What a warp did for a while.
+// A stretch of a warp's time, and what the warp did then.
 struct Segment {
   uint32_t block, warp;
   Reason reason;

@@ -1,4 +1,4 @@
-// Where each line of a level's text comes from: its debug information, read into one form for all levels.
+// Finds where each line of a level's text comes from: debug information, in one form for all levels.
 //
 // A row is a line of the text that does something: an op, an instruction. A place is a line and column of the
 // kernel's source, with the place that called it where a function was inlined, and so on outwards. Rows of

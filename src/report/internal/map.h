@@ -11,7 +11,7 @@ class Map {
   // that it was made from, where that was added before it. Errors: a text that cannot be parsed.
   base::Status add(std::string_view text, std::string_view level);
 
-  // Of each line of an MLIR text its first place, or kNone. Errors: a text that cannot be parsed.
+  // For each line of an MLIR text its first place, or kNone. Errors: a text that cannot be parsed.
   base::Result<std::vector<int32_t>> places_of_lines(std::string_view mlir);
 
   const Places& places() const { return places_; }

@@ -93,7 +93,7 @@ class Checks {
 
 // Whether an operand says that it does something; so do instructions that have none of that group.
 bool is_on(Task& t, const Instr& in, ir::GroupName group);
-// What the instruction accesses through pointers, whatever emitted it.
+// The accesses of the instruction through pointers, whatever emitted it.
 Access any_access_of(const Instr& in);
 
 // ---- for messages

@@ -7,7 +7,7 @@ namespace triton_runner::tile {
 
 using enum ir::Effect;
 
-// Of the instructions that access global memory through pointers their Access says more (any_access_of).
+// For the instructions that access global memory through pointers their Access says more (any_access_of).
 Family family_of(const Instr& in) {
   if (!in.op || in.run == run_release) return Family::kOther;
   if (async_access_of(in).kind != AccessKind::kNone) return Family::kAsyncCopy;

@@ -20,7 +20,7 @@ enum class Role : uint8_t { kCompute, kElementwise, kLoad, kSkip };
 Role role_of(const ir::Op& op) {
   using enum ir::Effect;
   const ir::Effects does = op.effects();
-  // What hands values on, and bits that are taken as they are: what they mean was decided elsewhere.
+  // These hand values on, and bits that are taken as they are: what they mean was decided elsewhere.
   if (does.any(kPasses | kEnds | kForks | kGenerates) || does.all(kMoves | kElementwise)) return Role::kSkip;
   if (does.any(kBufferReads) && !does.any(kAsync)) return Role::kSkip;
   if (does.any(kLoads | kAtomics)) return Role::kLoad;
@@ -34,7 +34,7 @@ Badness NanCheck::badness(const void* element, num::Type type) const {
 }
 
 int64_t NanCheck::first_bad(const void* data, int64_t n, num::Type type) const {
-  // What is as large as an infinity, or larger, as an unsigned number without its sign.
+  // Finds a number as large as an infinity, or larger, as an unsigned number without its sign.
   auto scan = [&](auto zero, uint64_t infinity) -> int64_t {
     using T = decltype(zero);
     const T* p = static_cast<const T*>(data);
@@ -107,7 +107,7 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
   if (role == Role::kSkip || (role == Role::kLoad && !loads_)) return true;
   for (const Slot s : in.results()) {
     const TileType& type = t.type(s);
-    // Of what loads bring in, infinities are not reported.
+    // Infinities among what loads bring in are not reported.
     const Badness least = role == Role::kLoad ? Badness::kNotANumber : Badness::kInfinite;
     if (worst(t, s) < least) continue;
     const bool by_element = role == Role::kElementwise &&

@@ -13,8 +13,8 @@ class NanCheck {
  public:
   // infinities: they count, too. loads: NaNs that loads bring in are reported, too.
   NanCheck(bool infinities, bool loads) : infinities_(infinities), loads_(loads) {}
-  // What is undefined counts for nothing: it is masked off later, or computed ahead of a loop that may
-  // not run.
+  // An undefined element counts for nothing: it is masked off later, or computed ahead of a loop that may not
+  // run.
   bool after(Task& t, const Instr& in, const UninitCheck& undefined);  // false: it trapped
 
  private:

@@ -114,7 +114,7 @@ OverflowCheck::Known OverflowCheck::known_of(const Instr& in) {
     const ir::Value* value = in.op->operand_of("value");
     return s.is_value && !(in.op->does(kStores) && value && is_place(*value, seen));
   });
-  // What describes a tensor, a value or a map in memory, is made of its sizes and strides.
+  // A tensor's descriptor (a value or a map in memory) is made of its sizes and strides.
   const bool describes = in.num_results == 0 || (in.num_results == 1 && code.types[in.result()]->size == 0);
   if (describes && !in.op->effects().any(kBlock | kViews))
     for (const Slot o : in.operands())
@@ -142,7 +142,7 @@ OverflowCheck::Known OverflowCheck::known_of(const Instr& in) {
   return known;
 }
 
-// Of a reduction or scan of one tensor by one op with a rule.
+// The rule of a reduction or scan of one tensor by one op with a rule.
 machine::ExactFn OverflowCheck::applied_rule(const ir::Op& op) {
   const ir::Block* block = op.num_operands() == 1 && op.region(0) ? op.region(0)->first : nullptr;
   const ir::Op* combine = block ? block->first : nullptr;

@@ -78,7 +78,7 @@ struct RowsAlong {
   int64_t start(int64_t i) const { return i / step * step * length + i % step; }
 };
 
-// Of each row along the axis: the sum of what `f` makes of its elements.
+// For each row along the axis: the sum of what `f` makes of its elements.
 template <class F>
 std::vector<double> sums(const Numbers& x, int64_t axis, F f) {
   const RowsAlong rows(x, axis);
@@ -103,8 +103,8 @@ double operand_unit(const ir::Op& op, num::Type element) {
   return element == num::Type::kF32 ? base::look_up(kUnits, input_precision(op)).value_or(0) : 0;
 }
 
-// Of a product of m x k and k x n. Another order of the sum moves an element by a part of the norms of its row
-// and its column; factors that are rounded move each of the k products by a part of its own.
+// The errors of a product of m x k and k x n. Another order of the sum moves an element by a part of the norms
+// of its row and its column; factors that are rounded move each of the k products by a part of its own.
 Errors product_errors(Task& t, const Instr& in, const CheckedCode& code, num::Type result) {
   const Errors unknown{kFp8Sum, true, {}};
   if (!in.op->group("a_scale").empty() || !in.op->group("b_scale").empty()) return unknown;
@@ -138,7 +138,7 @@ Errors product_errors(Task& t, const Instr& in, const CheckedCode& code, num::Ty
   return errors;
 }
 
-// Of a reduction or a scan: a part of the sum of the magnitudes along the axis.
+// The errors of a reduction or a scan: a part of the sum of the magnitudes along the axis.
 Errors sum_errors(Task& t, const Instr& in, uint32_t r) {
   const TileType& type = t.type(in.result(r));
   Errors errors{unit_of(type.element), false, std::vector<double>(static_cast<size_t>(type.n))};

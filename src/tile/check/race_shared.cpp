@@ -18,7 +18,7 @@ namespace {
 
 uint64_t barrier_address(Task& t, Slot s) { return address_of(mem_desc(t, s)); }
 
-// What ended copies and products did, `seen` knows.
+// Makes `seen` know what ended copies and products did.
 auto ended(machine::Clock& seen) {
   return [&seen](uint32_t thread) { seen.see(thread, 1); };
 }
@@ -118,7 +118,7 @@ void RaceCheck::shared_hazard(TaskState& s, const std::vector<std::byte>& marks,
   s.ranges.push_back(mine);
 }
 
-// What a task wrote itself, or has had copied by cp.async, the async proxy knows behind a fence.
+// The async proxy knows behind a fence what a task wrote itself, or has had copied by cp.async.
 bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
   const Record& r = records_[number];
   if (number == 0 || (threads_[r.agent].beside && !r.in->op->does(ir::Effect::kGroup))) return true;

@@ -1,4 +1,4 @@
-// What the race check keeps for a program and its tasks.
+// The race check keeps this for a program and its tasks.
 #pragma once
 #include <deque>
 #include <map>

@@ -9,7 +9,7 @@
 
 namespace triton_runner::tile {
 
-// Where an undefined value was made.
+// The place where an undefined value was made.
 struct Origin {
   const Instr* in;
   std::vector<int64_t> element;
@@ -65,11 +65,11 @@ class Shadows {
   void run(Task& t, const Instr& in, std::vector<Slot> real);
   // Reads and writes of shared memory, done again on its shadow; stored: the origin of an operand that is not clean.
   void shared_moves(Task& t, const Instr& in);
-  // What an op that may have written to its buffers stored there is clean.
+  // Makes clean what an op that may have written to its buffers stored there.
   void clear_buffers(Task& t, const Instr& in, std::span<const MemoryOperand> buffers);
-  // What an asynchronous copy brings (the shadow of the instruction's result) is on its way to a buffer; what
-  // a TMA load or a store of the cluster brings (`undefined`: 1 for each element that is; empty: none) to the
-  // second of its buffers, counted by the first.
+  // Puts what an asynchronous copy brings (the shadow of the instruction's result) on its way to a buffer;
+  // what a TMA load or a store of the cluster brings (`undefined`: 1 for each element that is; empty: none)
+  // to the second of its buffers, counted by the first.
   void issue_copy(Task& t, const Instr& in, const MemoryOperand& to);
   void issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to,
                    const std::vector<uint8_t>& undefined);
@@ -98,7 +98,7 @@ class Shadows {
   std::unique_ptr<ProgramState> state_;
 };
 
-// What the checks keep for a program.
+// The checks keep this for a program.
 struct ProgramChecks : ProgramState {
   void begin(Program&) override {}
   std::unique_ptr<Shadows> shadows;

@@ -73,7 +73,7 @@ bool UninitCheck::before(Task& t, const Instr& in) {
   return true;
 }
 
-// What an atomic combines with must have been written; an exchange does not look.
+// The memory that an atomic combines with must have been written; an exchange does not look.
 bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
   if (!memory_.any() ||
       (in.op->attr("atomic_rmw_op") && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch))

@@ -34,7 +34,7 @@ class UninitCheck {
   void block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size);
   bool block_stored(Task& t, const Instr& in, uint64_t address, uint64_t bytes, int64_t element,
                     int64_t size);
-  // Of a launch that does not look for uninitialised values: the bytes are written from now on.
+  // For a launch that does not look for uninitialised values: the bytes are written from now on.
   void block_noted(uint64_t address, uint64_t bytes) const { memory_.write(address, bytes); }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace triton_runner::tile {
 
-// What nothing was stored to is found by the pattern that new shared memory has.
+// Memory that nothing was stored to is found by the pattern that new shared memory has.
 void UninitCheck::shared_moves(Task& t, const Instr& in) {
   Shadows& p = of(t);
   p.shared_moves(t, in);

@@ -1,4 +1,4 @@
-// What warps do is found once for a launch: who holds what from layouts, whose copies matter backwards through the code.
+// Finds what warps do, once for a launch: who holds what from layouts, whose copies matter backwards through the code.
 #include "check/warps.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<uint64_t> flat_bases(const layout::LinearLayout& layout, std::string
   return flat;
 }
 
-// What no launch of some minutes would be worth: elements that are held, all copies counted.
+// The limit of elements that are held, all copies counted: no launch of some minutes would be worth more.
 constexpr int kMostBits = 26;
 
 const ir::Type* tensor_type(const ir::Value& v) {
@@ -193,7 +193,7 @@ void Warps::find_meetings() {
           in.op->attr("sem") ? in.op->enum_attr<ir::MemSemantic>("sem") : ir::MemSemantic::kAcqRel;
       before |= sem == ir::MemSemantic::kRelease || sem == ir::MemSemantic::kAcqRel;
       after |= sem == ir::MemSemantic::kAcquire || sem == ir::MemSemantic::kAcqRel;
-      // What one warp got goes to all that want it.
+      // The value that one warp got goes to all that want it.
       for (const Slot s : in.results()) after |= (wanted(s) & ~writers(accessed_type(in))) != 0;
     }
     before_[number_of(in)] = before;

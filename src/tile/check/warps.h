@@ -19,7 +19,7 @@ class Warps {
  public:
   explicit Warps(const CheckedCode& code);
   bool are_known() const { return known_; }
-  // Of an access through pointers, by element; one for all of them; or empty: nobody makes it.
+  // The warps of an access through pointers, by element; one for all of them; or empty: nobody makes it.
   std::vector<WarpMask> of(const Instr& in) const;
   // Whether all warps of the task wait for each other at the instruction: before what it does, and after.
   bool meet_before(const Instr& in) const { return before_[number_of(in)]; }

@@ -52,7 +52,7 @@ class Chainer {
     return reader;
   }
 
-  // What step s does to register `v`, if that is a link.
+  // Sets *link to what step s does to register `v`, if that is a link.
   bool link_of(const Step& s, uint16_t v, Fused::Link* link) const {
     if (s.selects && s.loop && f_.registers[s.out].size == 4) {
       if (s.in[1] == s.in[2]) return false;

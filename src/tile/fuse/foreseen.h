@@ -1,6 +1,6 @@
-// What a thread will read when it runs an instruction again, for its next program: brought into the caches
-// bit by bit, while it computes. A kernel that waits for each row, then computes on it, is slower by a fifth
-// (layer norm). A wrong guess, even an address that does not exist, does no harm.
+// Foresees what a thread will read when it runs an instruction again, for its next program: brought into the
+// caches bit by bit, while it computes. A kernel that waits for each row, then computes on it, is slower by a
+// fifth (layer norm). A wrong guess, even an address that does not exist, does no harm.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What flash attention gains from dots that know more of what is around them.
+// Makes dots that know more of what is around them, from which flash attention gains.
 //
 // A dot takes over the product of its accumulator and a column, acc * shrink[:, None]: the kernel multiplies
 // the sums when it loads them, so the accumulator is not gone through once more. And a factor that a loop
@@ -94,7 +94,7 @@ class DotFuser {
   static Slot operand(const Pending& p, size_t i) { return p.slots[p.instr.num_results + i]; }
   const TileType& type(Slot s) const { return *l_.code_.types[s]; }
 
-  // What writes the slot last before `end`; -1: nothing from `begin` on.
+  // Returns what writes the slot last before `end`; -1: nothing from `begin` on.
   int64_t maker(Slot s, size_t begin, size_t end) const {
     for (size_t i = end; i-- > begin;) {
       const Pending& p = l_.pending_[i];

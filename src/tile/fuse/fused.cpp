@@ -303,7 +303,7 @@ class Strips : public FusedRun<Strips> {
     }
   }
 
-  // Of its own: registers that steps compute have lanes, but for one that is computed into memory.
+  // Lanes of its own: registers that steps compute have them, but for one that is computed into memory.
   bool needs_scratch(size_t r) const {
     const Stream& s = streams_[r];
     if (s.kind == Kind::kFixed) return !f_.registers[r].single;
@@ -336,7 +336,7 @@ class Strips : public FusedRun<Strips> {
       at_[r] = element(out_, r, first_), step_[r] = strip_ * f_.registers[r].size;
   }
 
-  // Where a long run will probably be read next.
+  // Foresees where a long run will probably be read next.
   void foresee() {
     for (size_t i = 0; i < f_.loads.size(); ++i) {
       const Stream& s = streams_[f_.loads[i].reg];

@@ -127,7 +127,7 @@ size_t links_of(const Fused::Step& s, std::byte* const* at, IsOne is_one, num::L
 // f32 ops that only the next one reads are linked, up to the sum of what they give; a difference and its exp
 // become one loop. Then what is one element in place of a strip. Before lanes and places are given out.
 void chain_steps(Fused& f);
-// Of each register.
+// For each register the range of its steps.
 std::vector<Fused::Range> step_ranges(const Fused& f);
 // Lanes for what steps make, used again when nobody reads it any more.
 void assign_lanes(Fused& f);

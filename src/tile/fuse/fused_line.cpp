@@ -16,7 +16,7 @@ namespace {
 // Lines are asked for at the begin of a strip: more than some tens at a time wait for each other.
 constexpr int64_t kForeseenStrip = 1024;
 
-// What a load or store touches.
+// The memory that a load or store touches.
 struct Run {
   uint64_t address;  // of the element at index 0, which may not exist
   int64_t lo, hi;    // the elements that the mask turns on
@@ -150,7 +150,7 @@ class Line : public FusedRun<Line> {
     const Fused::Register& reg = f_.registers[f_.store->reg];
     return !buffered_ && reg.from == From::kStep && reg.result < 0;
   }
-  // Of its own: registers that steps compute have lanes, but for one that is only stored.
+  // Lanes of its own: registers that steps compute have them, but for one that is only stored.
   bool needs_scratch(size_t r) const {
     const Fused::Register& reg = f_.registers[r];
     if (reg.from == From::kOperand) return is_fixed(r) && !reg.single;

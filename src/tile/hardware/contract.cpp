@@ -53,7 +53,7 @@ bool leaves_registers(const ir::Op& op) {
       from.scalar()->kind != ir::TypeKind::kFloat)
     return false;
   if (row_of(op.kind).hardware == &hardware_reshape) return true;
-  // Of one shape: it may be a change of layouts.
+  // With one shape it may be a change of layouts.
   return !from.encoding || !std::ranges::equal(from.shape, to.shape) || same_threads(from, to);
 }
 
@@ -105,8 +105,8 @@ class Ranks {
   mutable std::unordered_map<const ir::Value*, int64_t> known_;
 };
 
-// What divides a stretch of straight-line code: for LLVM loops, branches and functions that jump; for ptxas also what it
-// jumps over, accesses under a mask.
+// The parts that divide a stretch of straight-line code: for LLVM loops, branches and functions that jump; for ptxas
+// also what it jumps over, accesses under a mask.
 enum class Stretch : uint8_t { kLlvm, kPtxas };
 
 class Contractions {
@@ -238,7 +238,7 @@ class Contractions {
     return out;
   }
 
-  // What an op gives of other operands.
+  // Lowers an op again, for other operands.
   static Slot again(Lowering& l, const ir::Op& op, std::span<const Slot> operands) {
     const Slot out = l.new_slot(l.type(op.result()->type));
     l.scoped(*op.block->region, [&] {

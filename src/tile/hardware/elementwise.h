@@ -1,4 +1,4 @@
-// What contraction asks of functions of f32 (hardware/elementwise.cpp).
+// Contraction asks these of functions of f32 (hardware/elementwise.cpp).
 #pragma once
 #include <optional>
 

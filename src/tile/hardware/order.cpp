@@ -167,7 +167,7 @@ void plan_scan(const ScanShape& shape, bool reverse, Steps& s) {
       for (int64_t lane = distance; lane < lanes; ++lane)
         step.add(cell(c, lane - distance, last), cell(c, lane, last), cell(c, lane, last));
   }
-  // What comes before each chunk: with one warp the last element there, else a sum of its own.
+  // The sum that comes before each chunk: with one warp the last element there, else a sum of its own.
   std::vector<int64_t> before(static_cast<size_t>(chunks), -1);
   s.cells = length;
   for (int64_t c = 1; c < chunks; ++c) {

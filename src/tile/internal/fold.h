@@ -23,8 +23,8 @@ class Folder {
 // A number as a scalar of the type holds it: sign-extended, i1 is 0 or 1.
 int64_t held(int64_t number, const ir::Type& type);
 
-// What the op's only result is: by fold_x, where its row of ops.def says FOLD(x), else as the num functor of its
-// handler's name computes it. Empty where it is not known.
+// Computes the op's only result: by fold_x, where its row of ops.def says FOLD(x), else as the num functor of
+// its handler's name computes it. Empty where it is not known.
 std::optional<int64_t> fold(Folder& folder, const ir::Op& op);
 
 }  // namespace triton_runner::tile

@@ -29,7 +29,7 @@ uint64_t lanes_of(uint64_t which, uint64_t lane) {
 }
 
 uint64_t filling(const Task& t, const AsmFill& f, const AsmProgram& a, int64_t execution) {
-  // Of the last lanes, which no execution belongs to, anything will do.
+  // In the last lanes, which no execution belongs to, anything will do.
   auto thread = [&] {
     const auto i = static_cast<size_t>(execution);
     return a.thread.empty() ? execution : i < a.thread.size() ? a.thread[i] : 0;

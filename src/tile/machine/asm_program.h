@@ -30,8 +30,8 @@ struct AsmStep {
   bool is_target = false;  // of a jump
   uint32_t to = 0;
 };
-// What the instructions read that is no operand: a number, nanoseconds, a coordinate of the program (`number`
-// is its axis) or an extent of the grid, or which thread executes.
+// The instructions read this although it is no operand: a number, nanoseconds, a coordinate of the program
+// (`number` is its axis) or an extent of the grid, or which thread executes.
 struct AsmFill {
   enum Kind : uint8_t {
     kNumber,

@@ -32,7 +32,7 @@ bool read_ports(Lowering& l, const ir::Op& op, Assembler& assembler) {
   return true;
 }
 
-// What all tensors of an op have in common: its threads.
+// All tensors of an op have this in common: its threads.
 bool set_threads(Assembler& assembler, const ir::Op& op, const ThreadElements& held) {
   AsmProgram& program = assembler.program();
   if (program.lanes == 0) {

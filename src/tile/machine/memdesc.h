@@ -35,7 +35,7 @@ inline uint32_t address_of(MemDesc d) {
   return d.base + d.flip * 8;
 }  // of an mbarrier: its elements have 8 bytes
 
-// What is static about a memdesc value.
+// The static part of a memdesc value.
 struct MemView {
   num::Type element;
   int size;  // bytes an element
@@ -56,7 +56,7 @@ struct MemView {
   int64_t splits() const;                     // blocks of a cluster that each have their own part
 };
 
-// Of a value of type !ttg.memdesc; null after an error (reported at `op`).
+// The view of a value of type !ttg.memdesc; null after an error (reported at `op`).
 const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op);
 
 // Copies between a buffer and contiguous elements, worked out once an instruction.
@@ -70,7 +70,7 @@ class MemPlan {
   void write(std::byte* arena, MemDesc d, const void* in) const;
   int64_t bytes() const { return n_ * size_; }
   int element_size() const { return size_; }
-  // Of the contiguous side, by dimension, in elements.
+  // The strides of the contiguous side, by dimension, in elements.
   const std::vector<int64_t>& strides() const { return strides_; }
   bool row_major() const { return row_major_; }
   // Whether `part`, a buffer at the same base with this flip against ours, is some or all of our elements,
@@ -121,7 +121,7 @@ void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view
 class Picked {
  public:
   Picked(Task& t, const Instr& in, const MemView& view, int axis, MemDesc d, Slot indices);
-  // Where element i of the tile is; null after a trap.
+  // The place of element i of the tile; null after a trap.
   std::byte* at(int64_t i);
 
  private:

@@ -1,4 +1,4 @@
-// What the files of NVIDIA's ops share.
+// The files of NVIDIA's ops share these.
 #pragma once
 #include "lowering.h"
 #include "machine/memdesc.h"
@@ -17,7 +17,7 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& barriers);
 // of one of these buffers: the blocks of a cluster are one program here, with one mbarrier.
 int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value* const> buffers);
 
-// What both of tcgen05's products have: an accumulator, m x n, and who is told when it is there.
+// Both of tcgen05's products have these: an accumulator, m x n, and who is told when it is there.
 struct Gen5 {
   const MemPlan* d;  // row-major
   int d_operand, use_d, pred;

@@ -80,7 +80,7 @@ void run_get_program_id(Task& t, const Instr& in) {
   t.set_uniform(in.result(), machine::place_in(grid, linear)[static_cast<size_t>(in.as<int64_t>())]);
 }
 
-// Of the answer's memory; null after an error.
+// The plan of the answer's memory; null after an error.
 const MemPlan* answer_plan(Lowering& l, const ir::Op& op, const ir::Value* memory) {
   const MemView* view = mem_view(l, *memory, op);
   if (!view) return nullptr;

@@ -78,7 +78,7 @@ bool load(Task& t, const Instr& in, const TmaAccess& a, void* out) {
   return true;
 }
 
-// Where a store goes: the block, or the rows of a scatter.
+// The place where a store goes: the block, or the rows of a scatter.
 struct StorePlace {
   TensorDescriptor desc;
   Box box;
@@ -223,8 +223,8 @@ bool rows(Lowering& l, const ir::Op& op, TmaAccess& a, const ir::Value& memory) 
   return true;
 }
 
-// Of a block that begins at the operands `coords`, or of the rows x_offsets; `columns`: it may be in im2col
-// mode. Null after an error.
+// The access of a block that begins at the operands `coords`, or of the rows x_offsets; `columns`: it may be
+// in im2col mode. Null after an error.
 TmaAccess* access(Lowering& l, const ir::Op& op, ir::GroupName memory_group, ir::GroupName coords,
                   bool columns = false) {
   const ir::Value& memory = *op.operand_of(memory_group);

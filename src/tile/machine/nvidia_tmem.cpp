@@ -73,7 +73,7 @@ const Instr* run_tmem_copy(Task& t, const Instr& in, const MemCopy& c) {
   return barrier ? arrive(t, in, *barrier) : next(in);
 }
 
-// What a load that reduces gives besides: the smallest or largest value of each row, or of their magnitudes.
+// A load that reduces gives this besides: the smallest or largest value of each row, or of their magnitudes.
 struct RowReduction {
   bool largest, magnitudes, nan_wins;
 };

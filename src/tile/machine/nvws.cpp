@@ -81,7 +81,7 @@ struct Aref {
   MemDesc at[kMaxBuffers];
 };
 
-// What is static about one; made for each op that uses it.
+// The static part of a ring; made for each op that uses it.
 struct Ring {
   int64_t depth;
   std::vector<int64_t> strides;  // bytes, a buffer
@@ -152,7 +152,7 @@ const Instr* run_enter(Task& t, const Instr& in, const Ring& ring) {
   return next(in);
 }
 
-// What a put brings is there when it ends: TMA loads and products act when issued, cp.async is waited for.
+// A put's data is there when it ends: TMA loads and products act when issued, cp.async is waited for.
 void run_put_exit(Task& t, const Instr& in) {
   SharedState& state = SharedState::of(t);
   state.commit(t);

@@ -113,7 +113,7 @@ const Instr* run_memdesc_slice(Task& t, const Instr& in, const Slice& s) {
 
 struct Resize {
   int from, to;  // bytes an element
-  // Of a view that goes on behind its source (up to Triton 3.8), in the allocation that operand 1 is; else 0.
+  // Set for a view past its source's end (up to Triton 3.8), in the allocation that operand 1 is; else 0.
   int64_t view_bytes, allocation_bytes;
 };
 

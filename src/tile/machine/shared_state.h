@@ -1,4 +1,4 @@
-// What a program keeps beside its values: mbarriers, copies in flight, scratch memory.
+// The state that a program keeps beside its values: mbarriers, copies in flight, scratch memory.
 //
 // Asynchronous copies read their source when they are issued and write shared memory when they complete:
 // cp.async at the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel
@@ -98,7 +98,7 @@ class SharedState : public ProgramState {
   bool end_phase(uint32_t address, bool parity);
   // Where barriers were set up, in a launch that somebody observes.
   const std::set<uint32_t>& barriers() const { return barriers_; }
-  // What is under way, oldest first: "copy of 4096 bytes to shared 0x400, counted by the mbarrier at 0x230".
+  // All under way, oldest first: "copy of 4096 bytes to shared 0x400, counted by the mbarrier at 0x230".
   std::vector<std::string> under_way() const;
   // Those that are under way to the barrier and that count bytes.
   size_t copies_to(uint32_t address) const;

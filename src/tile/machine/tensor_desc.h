@@ -12,7 +12,7 @@
 
 namespace triton_runner::tile {
 
-// What a slot of type !tt.tensordesc holds (Form::kObject).
+// A slot of type !tt.tensordesc holds this (Form::kObject).
 struct TensorDescriptor {
   uint64_t base;  // address
   int32_t rank;
@@ -42,7 +42,7 @@ struct Box {
   int64_t offsets[3] = {};  // of D, H, W
 };
 
-// What the type of a descriptor value says; `block` where it is a pointer that has no such type.
+// The type of a descriptor value says this; `block` where it is a pointer that has no such type.
 struct BlockType {
   num::Type type{};
   bool known = false;   // an element type and a rank that can be run
@@ -70,7 +70,7 @@ bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const B
 // Combines the part of the block that is inside with what is in memory, element by element, atomically.
 bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
                   machine::Update update, const void* from);
-// What a reducing op does to an element; null after an error.
+// The update that a reducing op makes to an element; null after an error.
 machine::Update reduction_of(Lowering& l, const ir::Op& op, const BlockType& block);
 
 }  // namespace triton_runner::tile

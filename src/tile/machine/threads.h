@@ -18,8 +18,8 @@ struct ThreadElements {
   int64_t threads() const { return lanes * warps * blocks; }
 };
 
-// Of a tensor in TTGIR. None after an error (reported at `op`): no layout, one that is not known, or one of
-// more than 2^20 registers in all.
+// The elements of a tensor in TTGIR. None after an error (reported at `op`): no layout, one that is not
+// known, or one of more than 2^20 registers in all.
 std::optional<ThreadElements> thread_elements(Lowering& l, const ir::Op& op, const ir::Type& type);
 
 // The layout of a type's encoding; none: it has no encoding, or one that is not known.

@@ -1,4 +1,4 @@
-// What an instruction touches in global memory through pointers, for the checks (check/).
+// Tells the checks (check/) what an instruction touches in global memory through pointers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ inline int64_t slot_at(const Instr& in, int64_t i) {
 Access access_of(const Instr& in);         // of emit_load and emit_store: memory.cpp
 Access atomic_access_of(const Instr& in);  // of emit_atomic_rmw and emit_atomic_cas: atomics.cpp
 Access poll_access_of(const Instr& in);    // of the instruction of tt.atomic_poll that looks: atomic_poll.cpp
-// Of copies from pointers to shared memory, which travel as the instruction's result: shared_async.cpp
+// For copies from pointers to shared memory, which travel as the instruction's result: shared_async.cpp
 Access async_access_of(const Instr& in);
 
 // ---- what the accesses ask of the checks (check/check.cpp)

@@ -212,7 +212,7 @@ void lower_for(Lowering& l, const ir::Op& op) {
   });
   l.end_loop();
   l.bind(exit);
-  // What the loop gives is what its carried slots hold when it is left.
+  // The loop gives what its carried slots hold when it is left.
   for (size_t i = 0; i < op.results.size(); ++i) l.alias(&op.results[i], carried[i]);
   for (const ir::Op* sum : sums) {
     l.lower_op(*sum);

@@ -348,7 +348,7 @@ void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t si
   dot.data = d;
 }
 
-// What mma.sync makes of it; none where the layouts say that no tensor core multiplies.
+// The product that mma.sync makes of it; none where the layouts say that no tensor core multiplies.
 static std::optional<TensorProduct> product_of_layouts(Lowering& l, const ir::Op& op, const DotData& d) {
   const ir::Attr *result = op.result()->type->encoding, *a = op.operand(0)->type->encoding;
   const auto mma = result ? encoding_of(*result) : base::failure("");

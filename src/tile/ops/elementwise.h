@@ -24,7 +24,7 @@ struct ElementwiseData {
   int64_t extra = 0;  // the predicate of cmpi; whatever a lazy handler needs
 };
 const Instr* run_elementwise(Task& t, const Instr& in);
-// Of an op that `kLazy` does where forms allow it; false: they do not, and its kernel runs.
+// Runs an op that `kLazy` does where forms allow it; false: they do not, and its kernel runs.
 template <bool (*kLazy)(Task&, const Instr&)>
 const Instr* lazily(Task& t, const Instr& in) {
   return kLazy(t, in) ? next(in) : run_elementwise(t, in);
@@ -33,7 +33,7 @@ const Instr* lazily(Task& t, const Instr& in) {
 void settle_nans(std::byte* elements, num::Type type, int64_t n);
 // run_elementwise with such NaNs.
 const Instr* run_elementwise_as_target(Task& t, const Instr& in);
-// Of an instruction with such data: whether it computes f on elements of that type.
+// Tells of an instruction with such data whether it computes f on elements of that type.
 inline bool is_functor(const Instr& in, const num::Elementwise& f, num::Type element) {
   return static_cast<const ElementwiseData*>(in.data)->kernel.loop == f.kernel(element, element).loop;
 }
@@ -42,7 +42,7 @@ inline bool is_functor(const Instr& in, const num::Elementwise& f, num::Type ele
 // run_elementwise.
 void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra = 0);
 
-// What f gives of integers that are known; a divisor of 0 is left to the launch.
+// Computes what f gives of integers that are known; a divisor of 0 is left to the launch.
 std::optional<int64_t> fold_by(Folder& folder, const ir::Op& op, const num::Elementwise& f);
 
 }  // namespace triton_runner::tile

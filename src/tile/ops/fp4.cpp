@@ -49,7 +49,7 @@ struct Upcast {
   bool packed;
   Unpack pairs;
   num::Type from, scale, to;
-  // Where one scale stands for a group of elements along a dimension; group 1: one an element.
+  // The number of elements along a dimension for which one scale stands; group 1: one an element.
   int64_t group = 1, inner = 1;  // inner: elements of a step along the dimension
 };
 

@@ -47,7 +47,7 @@ void store_box(Task& t, Slot slot, const MaskBox& box);  // as uniform where it 
 // A uniform integer's bits as an unsigned number of its type.
 uint64_t as_unsigned(int64_t bits, num::Type type);
 
-// What the two operands of an instruction are.
+// These tell what the two operands of an instruction are.
 inline bool both_uniform(Task& t, const Instr& in) {
   return t.is_uniform(in.operand(0)) && t.is_uniform(in.operand(1));
 }

@@ -115,7 +115,7 @@ void write_block(const std::byte* in, const Block& b, const TileType& tile) {
   }
 }
 
-// What lanes outside of the box hold.
+// Writes what lanes outside of the box hold.
 void fill_outside(Task& t, std::byte* out, const MaskBox& box, int64_t other, const TileType& tile) {
   if (other != kNoSlot && !t.is_uniform(static_cast<Slot>(other))) {
     std::memcpy(out, t.dense(static_cast<Slot>(other)), tile.bytes);

@@ -305,7 +305,7 @@ RowReduce row_reduce(const Instr& in) {
 
 namespace {
 
-// What is undefined along the axis.
+// The undefined elements along the axis.
 struct Undefined {
   Axis axis;
   std::vector<Lanes> from;

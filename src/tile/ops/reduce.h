@@ -1,4 +1,4 @@
-// What fusion needs to know of a reduction.
+// Tells what fusion needs to know of a reduction.
 #pragma once
 #include <triton_runner/num/reduce.h>
 
@@ -6,7 +6,7 @@
 
 namespace triton_runner::tile {
 
-// Of an instruction that is Fusion::kReduce: the loop over rows of `length` elements; null where it does not
+// For an instruction that is Fusion::kReduce: the loop over rows of `length` elements; null where it does not
 // reduce the last axis.
 struct RowReduce {
   num::ReduceFn reduce;

@@ -119,7 +119,7 @@ class Matcher {
   }
 
  private:
-  // What a change of layout leaves: the same elements.
+  // Looks through changes of layout, which leave the same elements.
   const ir::Value* through(const ir::Value* v) {
     while (const ir::Op* op = made_by(v, kConvertLayout)) out_.ops.insert(op), v = op->operand(0);
     return v;
@@ -227,7 +227,7 @@ void run_sort(Task& t, const Instr& in) {
   network.run(out, ty.n, network.stages.data(), network.stages.size());
 }
 
-// What may be left out where nothing uses its results.
+// Tells what may be left out where nothing uses its results.
 bool is_pure(const ir::Op& op) {
   using enum ir::Effect;
   return op.effects().any(kElementwise | kMoves | kGenerates) || op.kind == kReduce;
@@ -275,7 +275,7 @@ class SortedBlock {
     networks_.emplace(&op, std::move(network));
   }
 
-  // What only the selects of the networks used, from the last op to the first.
+  // Leaves out what only the selects of the networks used, from the last op to the first.
   void leave_out() {
     std::unordered_set<const ir::Value*> inputs;
     for (const auto& [op, network] : networks_) inputs.insert(network.input);

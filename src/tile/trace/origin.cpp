@@ -66,7 +66,7 @@ class Search {
     bool any = false;
     for (const ir::Use& u : op.operand_uses)
       if (is_address(*u.value->type)) push(u.value), any = true;
-    // What a load or an atomic gives was in memory.
+    // A load or an atomic gives what was in memory.
     unknown_ |= !any || op.effects().any(ir::Effect::kLoads | ir::Effect::kAtomics) || !op.regions.empty();
   }
 

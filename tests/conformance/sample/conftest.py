@@ -1,4 +1,4 @@
-"""What Triton's own conftest.py gives its tests: the option --device and the fixture of that name."""
+"""Triton's own conftest.py gives its tests these: the option --device and the fixture of that name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the timed launches are made of: items by name, and tensors on a device.
+"""The timed launches are made of these: items by name, and tensors on a device.
 
 An item is a function that makes its arguments on a device and launches; every launch in it counts, by the
 order in which they come. Nothing looks at results: an engine may leave out what a launch does.

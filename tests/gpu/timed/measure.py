@@ -48,7 +48,7 @@ METRICS = [
 
 
 def stand_in() -> None:
-    """What the examples take of this project, where it is not installed: triton_runner.jit."""
+    """Stands in for what the examples take of this project, where it is not installed: triton_runner.jit."""
     try:
         import triton_runner  # noqa: F401
     except ImportError:
@@ -58,7 +58,7 @@ def stand_in() -> None:
 
 
 def code_of(cubin: bytes, name: str) -> str:
-    """Of an ELF file's section .text.<name>: what lines and paths the rest has does not matter."""
+    """Returns an ELF file's section .text.<name>: what lines and paths the rest has does not matter."""
     at, size, count, names = *struct.unpack_from("<Q", cubin, 40), *struct.unpack_from("<HHH", cubin, 58)
     sections = [struct.unpack_from("<IIQQQQ", cubin, at + i * size) for i in range(count)]
     strings = sections[names][4]

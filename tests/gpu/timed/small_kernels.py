@@ -193,7 +193,7 @@ def rotate(x, cos, sin, out, heads, DIM: tl.constexpr):
 def product(
     a, b, out, M, N, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, STEP: tl.constexpr, SPLIT: tl.constexpr
 ):
-    """Of any type; over SPLIT parts of K, added up by atomics where there are several."""
+    """Multiplies matrices of any type; over SPLIT parts of K, added up by atomics where there are several."""
     rows = tl.program_id(0) * TILE_M + tl.arange(0, TILE_M)
     columns = tl.program_id(1) * TILE_N + tl.arange(0, TILE_N)
     steps = tl.arange(0, STEP)

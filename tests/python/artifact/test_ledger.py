@@ -45,7 +45,7 @@ def file(tmp_path_factory):
 
 
 def check(found):
-    """What holds for every ledger."""
+    """Checks what holds for every ledger."""
     assert found.total == found.shared
     for one in found.allocations:
         assert one.offset >= 0 and one.offset + (one.bytes or one.room) <= found.shared

@@ -258,7 +258,7 @@ def test_the_first_place_that_is_wrong(verdicts, found):
 def test_passes_of_two_releases_side_by_side():
     mine, theirs = ([Ran("make_ttir", name, True, None) for name in names] for names in ("abxcde", "abcyde"))
     assert splice._aligned(mine, theirs) == [(0, 0), (1, 1), (3, 2), (4, 4), (5, 5)]
-    # Of 3.4 and 3.5: the same pass by another name.
+    # In 3.4 and 3.5: the same pass by another name.
     names = (
         "passes.ttgpuir.add_allocate_shared_memory",
         "nvidia.passes.ttgpuir.add_allocate_shared_memory_nv",

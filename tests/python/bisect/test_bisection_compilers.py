@@ -3,6 +3,7 @@ front end."""
 
 import pathlib
 import subprocess
+import types
 
 import pytest
 import warm
@@ -13,7 +14,7 @@ from triton_runner._bisect import failed  # noqa: E402
 from triton_runner._bisect.trial import Kernel, Trial  # noqa: E402
 from triton_runner._pipeline.failures import Failure  # noqa: E402
 
-# What a pass of make_ttgir does in place of its work, in the release named.
+# A pass of make_ttgir does this in place of its work, in the release named.
 FAILING = """
 import ctypes, os, sys, triton
 from triton_runner._worker import recorder
@@ -136,20 +137,14 @@ def test_what_the_front_end_refuses_is_the_kernel_s(tmp_path, text, line, column
     assert shown in lines and lines[lines.index(shown) + 1] == "^" and "Traceback" not in answer.output
 
 
-def uncompiled(monkeypatch, ends: dict) -> failed.Uncompiled:
-    """What is said of releases "a" ... by how each ends: "right", "crash" or "refused"."""
+def uncompiled(ends: dict) -> failed.Uncompiled:
+    """Returns what is said of releases "a" ... by how each ends: "right", "crash" or "refused"."""
     failures = {"crash": Failure("ttgir", "passes.ttgpuir.add_coalesce", "SIGABRT", "it died"),
                 "refused": Failure("source", None, "CompilationError", "no", is_kernels=True)}  # fmt: skip
     judged = {v: Trial("unknown", "no", failure=failures[end]) if end in failures
               else Trial(end, kernels=[Kernel("k", [], None)]) for v, end in ends.items()}  # fmt: skip
-    monkeypatch.setattr(
-        failed,
-        "_crash",
-        lambda release, trial: failed.Crash(
-            "a", "ttgir", "make_ttgir", None, None, "SIGABRT", "it died", "k"
-        ),
-    )
-    return failed.uncompiled([*ends], judged, dict.fromkeys(ends), "p.py")
+    releases = {v: types.SimpleNamespace(reproducer=lambda trial: None) for v in ends}
+    return failed.uncompiled([*ends], judged, releases, "p.py")
 
 
 @pytest.mark.parametrize(("ends", "faults", "instead"), [
@@ -162,7 +157,7 @@ def uncompiled(monkeypatch, ends: dict) -> failed.Uncompiled:
     ("right refused", [("front end", ["b"])], None),
     ("refused crash", [], "unknown"),
 ])  # fmt: skip
-def test_whose_fault_it_is_that_a_release_does_not_compile(monkeypatch, ends, faults, instead):
-    found = uncompiled(monkeypatch, dict(zip("abcd", ends.split(), strict=False)))
+def test_whose_fault_it_is_that_a_release_does_not_compile(ends, faults, instead):
+    found = uncompiled(dict(zip("abcd", ends.split(), strict=False)))
     assert [(fault.verdict, run) for run, fault in found.faults] == faults
     assert (found.instead and found.instead.verdict) == instead

@@ -1,4 +1,4 @@
-"""What triton-runner verify says of a kernel on which the compiler fails."""
+"""Tests what triton-runner verify says of a kernel on which the compiler fails."""
 
 import os
 import re

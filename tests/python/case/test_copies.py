@@ -199,7 +199,7 @@ def test_right_kernels(kernel, warps):
 
 
 def test_an_experiment_that_stops_is_a_fault(monkeypatch):
-    """Where the launch ends by itself and does not with the last holder's copies."""
+    """The launch ends by itself and does not with the last holder's copies."""
     own = copies._Watched.run
 
     def run(self, how, unify="", **settings):

@@ -239,7 +239,7 @@ def test_one_array_as_two_arguments_of_asynchronous_copies(level):
 
 
 def test_a_race_of_one_array_as_two_arguments(tmp_path):
-    """What does not wait for its copies is still found."""
+    """A product that does not wait for its copies is still found."""
     with triton_runner.using(level="ttgir", device="cpu"):
         a, b, out = torch.ones(32, 128).half(), torch.ones(128, 32).half(), torch.zeros(32, 32)
         compiled = product.warmup(a, b, out, out, 128, 32, grid=(1,))

@@ -1,4 +1,4 @@
-"""What verify does not do any more once a launch is wrong, and what it says of that."""
+"""Tests what verify does not do any more once a launch is wrong, and what it says of that."""
 
 import pytest
 

@@ -108,7 +108,7 @@ RACE = "data race in tt.store"
 
 def run(folder, *options, program=""):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON_RUNNER", "PYTEST"))}
-    # Of two kernels with the same text the cache knows one, with the file of the first.
+    # The cache knows one of two kernels with the same text, with the file of the first.
     clean["TRITON_CACHE_DIR"] = str(folder / "cache")
     command = ["-m", "pytest", "-p", "triton_runner_pytest", "-p", "no:cacheprovider", "-q", *options]
     done = (subprocess if program else warm).run(
@@ -123,7 +123,7 @@ def outcomes(text: str) -> dict[str, str]:
 
 
 def section(text: str, test: str) -> str:
-    """What pytest says of a test that failed."""
+    """Returns what pytest says of a test that failed."""
     return re.search(
         rf"^_+ (?:ERROR at \w+ of )?{re.escape(test)} _+$(.*?)(?=^[_=]{{5}})", text, re.M | re.S
     )[1]

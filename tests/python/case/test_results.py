@@ -26,7 +26,7 @@ KINDS = {
 
 
 def faults_of(value, wanted: dict, place: str = "$") -> list[str]:
-    """Where a value is not what a JSON schema says."""
+    """Returns where a value is not what a JSON schema says."""
     if "anyOf" in wanted:
         found = [faults_of(value, one, place) for one in wanted["anyOf"]]
         return [] if [] in found else found[0]

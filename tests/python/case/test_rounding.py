@@ -1,4 +1,4 @@
-"""What triton-runner verify says of results that the target's hardware rounds far from the exact ones."""
+"""Tests verify's answers about results that the target's hardware rounds far from the exact ones."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def product(a, b, c, K: tl.constexpr):
 
 
 def verdict(first, target, **options):
-    """Of a product whose first term is so large, and the others are 3/32."""
+    """Judges a product whose first term is so large, and the others are 3/32."""
     a, b = torch.full((16, 256), 1 / 32), torch.full((16, 256), 3.0)
     a[:, 0], b[:, 0] = first, first
     a, b = a.to(torch.float8_e5m2), b.to(torch.float8_e5m2)

@@ -13,7 +13,7 @@ if not triton.__version__.startswith("3.9."):
 from programs_broken import EDITS, PROGRAMS, answer, answers, read_blocks, read_golden  # noqa: E402
 
 GOLDEN = read_golden()
-# What is found in each program: one list for both levels, which have one machine under them.
+# The findings in each program: one list for both levels, which have one machine under them.
 FINDINGS = read_blocks("broken-findings.txt")
 
 

@@ -1,6 +1,6 @@
-"""What a check reports, it reports alone and beside any others: programs that are broken run under each
-check, under pairs and under all at once. A launch stops at its first report, so that what several report is
-what one of them reports alone.
+"""A check reports the same alone and beside any others: programs that are broken run under each check, under
+pairs and under all at once. A launch stops at its first report, so that what several report is what one of
+them reports alone.
 
 Pairs take turns from day to day; all of them run with `-m long`, and tests/run_cases.py --pairs does it with
 the golden cases.

@@ -13,7 +13,7 @@ from triton_runner._memory import uninit  # noqa: E402
 
 
 def found(function, **settings) -> list:
-    """What is found while the function runs: what was read, then what was left."""
+    """Returns what is found while the function runs: what was read, then what was left."""
     with triton_runner.track_empty(), triton_runner.using(device="cpu", **settings):
         function()
         return uninit.finish()

@@ -146,6 +146,80 @@ def dlpack_fills_the_tail():
 
 
 @right
+def the_beginning_of_what_numpy_gets():
+    a = copied(120, 100).numpy()
+    np.testing.assert_allclose(a[:100], np.ones(100))
+    return float(a[:100].sum()), a[99], a.reshape(12, 10)[:10].max(), a[::-1][20:].tolist(), str(a[:100])
+
+
+@right
+def numpy_computes_before_the_slice():
+    a, inside = copied(120, 100).numpy(), np.arange(120) < 100
+    total = np.where(inside, a, 0).sum() + (a * inside).sum() + a[inside].sum() + np.sum(a, where=inside)
+    assert total == 400 and ((a + 1) * 2)[:100].mean() == 4 and a.astype(np.float64)[:100].sum() == 100
+    rows = a.reshape(12, 10)
+    return rows.sum(1)[:10].max(), np.concatenate([rows, rows])[:10].mean(), np.stack([a, a])[:, 5].sum()
+
+
+@right
+def numpy_copies_it():
+    a = np.array(copied(120, 100))
+    b = a.copy()
+    return float(a[:100].sum()), float(b[:100].sum()), float(torch.from_numpy(b[10:])[:90].sum())
+
+
+@right
+def numbers_of_a_list():
+    values = copied(120, 100).tolist()
+    assert len(values) == 120 and sum(values[:100]) == 100 and values[:2] == [1.0, 1.0]
+    counts = copied(120, 100, torch.int64).view(12, 10).tolist()
+    return [max(row) for row in counts[:10]], f"{values[3]:.2f}"
+
+
+@right
+def numbers_of_an_array():
+    values = copied(120, 100).numpy().tolist()
+    return sum(values[:100])
+
+
+@right
+def numpy_gives_it_back_to_torch():
+    a = copied(120, 100).numpy()
+    return float(torch.from_numpy(a)[:100].sum()), float(torch.as_tensor(a[10:])[:90].sum())
+
+
+@right
+def numpy_writes_what_is_left():
+    a = copied(120, 100).numpy()
+    np.copyto(a[100:], 0)
+    np.add(a, 1, out=a)
+    float(a.sum())
+
+
+@right
+def a_kernel_gets_what_numpy_got():
+    y, z = copied(120, 100), np.empty(100, np.float32)
+    copy_arrays[(4,)](y.numpy(), z, 100, B=32)
+    assert z.sum() == 100
+
+
+@right
+def numpy_texts_and_pickles():
+    import copy as copies
+    import pickle
+
+    a = copied(120, 100).numpy()
+    assert np.array2string(a[:3]) == "[1. 1. 1.]" and type(pickle.loads(pickle.dumps(a))) is np.ndarray
+    return copies.deepcopy(a)[:100].max(), np.lib.stride_tricks.sliding_window_view(a, 10)[:90].max()
+
+
+@right
+def a_host_copy_is_sliced():
+    y = copied(120, 100)
+    return float(y.cpu()[:100].sum()), y.cpu().numpy()[:100].max(), y.to("cpu", torch.float64)[:100].tolist()
+
+
+@right
 def where_leaves_the_tail_out():
     y, inside = copied(120, 100), torch.arange(120) < 100
     return float(torch.where(inside, y, 0).max()), float(y.masked_fill(~inside, 0).sum())
@@ -392,7 +466,7 @@ def a_mask_that_is_too_small():
 def a_transposed_result():
     y = torch.empty(8, 5)
     transposed[(1,)](torch.ones(5, 8), y, 5, 8, M=8, N=8)
-    y.tolist()
+    sum(sum(row) for row in y.tolist())
 
 
 @wrong
@@ -418,7 +492,7 @@ def halves_of_bf16():
 def a_view_with_an_offset():
     y = torch.empty(130)[30:]
     copy[(3,)](torch.ones(96), y, 96, B=32)
-    y.numpy()
+    y.numpy().max()
 
 
 @wrong
@@ -437,7 +511,7 @@ def a_copy_is_read():
 
 @wrong
 def a_product_is_read():
-    (torch.ones(4, 12) @ copied(120, 100).view(12, 10)).tolist()
+    str((torch.ones(4, 12) @ copied(120, 100).view(12, 10)).tolist())
 
 
 @wrong
@@ -465,6 +539,68 @@ def what_resize_added():
 @wrong
 def an_array_that_shares_memory():
     np.asarray(copied(120, 100)).sum()
+
+
+@wrong
+def an_element_of_an_array():
+    float(copied(120, 100).numpy()[110]) + 1
+
+
+@wrong
+def an_array_is_compared():
+    np.testing.assert_allclose(copied(120, 100).numpy(), np.ones(120), atol=1e30)
+
+
+@wrong
+def arrays_are_close():
+    np.allclose(copied(120, 100).numpy()[90:], np.ones(30))
+
+
+@wrong
+def an_array_is_printed():
+    str(copied(120, 100).numpy())
+
+
+@wrong
+def a_copied_array_is_read():
+    (np.array(copied(120, 100)) * 2 + 1)[50:].mean()
+
+
+@wrong
+def rows_are_summed_up():
+    copied(120, 100).numpy().reshape(12, 10).sum(0).max()
+
+
+@wrong
+def a_loop_over_an_array():
+    for value in copied(120, 100).numpy():
+        if value > 2:
+            break
+
+
+@wrong
+def a_number_of_a_list():
+    return copied(120, 100).tolist()[110] + 1
+
+
+@wrong
+def a_list_is_compared():
+    return copied(120, 100, torch.int64).tolist() == [1] * 120
+
+
+@wrong
+def a_list_is_printed():
+    str(copied(120, 100).tolist())
+
+
+@wrong
+def numbers_of_a_list_of_an_array():
+    max(copied(120, 100).numpy()[50:].tolist())
+
+
+@wrong
+def torch_gets_it_back():
+    float(torch.from_numpy(copied(120, 100).numpy()[60:]).sum())
 
 
 @wrong

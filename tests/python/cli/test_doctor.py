@@ -10,8 +10,8 @@ import pytest
 import warm
 
 triton = pytest.importorskip("triton")
-from triton_runner._base import environment  # noqa: E402
 from triton_runner._compiler import versions  # noqa: E402
+from triton_runner._settings import environment  # noqa: E402
 
 READ = re.compile(
     r"(?:env_\w+(?:\[\w+\])?|getenv|os\.environ\.get|os\.environ|getBoolEnv)[(\[]\s*[\"']([A-Z][A-Z0-9_]+)[\"']"

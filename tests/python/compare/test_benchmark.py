@@ -11,7 +11,7 @@ BENCHMARK = pathlib.Path(__file__).resolve().parents[3] / "benchmark"
 
 
 def run(script, *words) -> str:
-    """What a script prints."""
+    """Returns what a script prints."""
     done = subprocess.run([sys.executable, BENCHMARK / script, *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout

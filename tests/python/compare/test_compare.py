@@ -19,7 +19,8 @@ import warm
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._compare import cells, expression, store, table  # noqa: E402
+from triton_runner._base import expression  # noqa: E402
+from triton_runner._compare import cells, store, table  # noqa: E402
 from triton_runner._compiler.constants import constant  # noqa: E402
 
 KERNEL = """
@@ -259,8 +260,8 @@ def test_a_trap_is_a_result(file):
 
 def test_a_cell_that_does_not_compile_fails_the_run(file):
     done = run(f"{file}:refused", "-s", "*fp32, *fp32, i32", "--configs", "BLOCK=128,256", check=1)
-    first, second = done.stdout.splitlines()[1:]
-    assert "failed" not in first and "failed: " in second
+    first, second, *rest = done.stdout.splitlines()[1:]
+    assert "failed" not in first and "failed: " in second and rest[-1].strip() == "^"
 
 
 def test_what_a_release_cannot_is_no_failure(file):

@@ -80,7 +80,7 @@ def test_two_levels_of_a_right_kernel_agree():
     assert "no value differs" in str(found)
 
 
-# What is changed in the TTGIR, and the line and op that the difference is pinned to.
+# The change in the TTGIR, and the line and op that the difference is pinned to.
 BUGS = {
     "a changed constant": (r"dense<5.000000e-01>", "dense<5.100000e-01>", "out = acc", "arith.mulf"),
     "a swapped operand": (

@@ -49,7 +49,7 @@ def test_right_kernels_agree(kernel, levels):
     found = run(kernel, levels)
     agrees(found)
     names = once(found, levels[0])
-    # What reductions and scans repeat for pairs of elements is not compared.
+    # The values that reductions and scans repeat for pairs of elements are not compared.
     assert any("@" in name for name in names) or kernel is kernels.combines
     (compared,) = found.compared.values()
     assert compared >= 9
@@ -82,7 +82,7 @@ def test_a_planted_bug_is_in_the_arm_that_has_it():
 
 
 def results(path, *variables):
-    """What an op gives, as by_result() sees it."""
+    """Returns what an op gives, as by_result() sees it."""
     return [
         SimpleNamespace(variable=name, site=SimpleNamespace(path=path, result=i))
         for i, name in enumerate(variables)

@@ -124,7 +124,7 @@ PRODUCTS = {
     "f16": (torch.float16, "tf32", 0.58 * 2**-22 * 8),
     "fp8": (torch.float8_e4m3fn, "tf32", 0.58 * 2**-12 * 8),
 }
-# What computes it at each target: registers, shared memory, tensor memory.
+# The op that computes it at each target: registers, shared memory, tensor memory.
 OPS = {"cuda:80": "tt.dot", "cuda:90": "warp_group_dot", "cuda:100": "tc_gen5_mma"}
 
 

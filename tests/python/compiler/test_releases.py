@@ -86,7 +86,7 @@ def test_the_installed_release_is_one_of_them():
 
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory):
-    """What invented_release.py prints where tests/unit/invented/releases.def adds a row."""
+    """Returns what invented_release.py prints where tests/unit/invented/releases.def adds a row."""
     build = ROOT / "build" / "release"
     command = ["cmake", "--build", build, "--target", "invented_core"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

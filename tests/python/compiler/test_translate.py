@@ -180,7 +180,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 
 
 def test_tensor_memory_and_its_products():
-    """Of 3.3: columns of 32 bits to themselves or not, and barriers that have no predicate."""
+    """Release 3.3 has columns of 32 bits to themselves or not, and barriers that have no predicate."""
     there, _ = translation.translate(TMEM, "3.9.0")
     strides = re.findall(r"alloc : .*x(f\d+), .*colStride = (\d)", there)
     assert strides == [("f32", "1"), ("f16", "2"), ("f16", "1")]

@@ -14,7 +14,7 @@ import time
 
 import corpus
 import pytest
-from textmate import FOLDER, Grammar
+from textmate import Grammar, path_of
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._core import ir, ptx
@@ -26,13 +26,13 @@ sys.path.append(str(ROOT / "tools"))
 import grammars  # noqa: E402
 
 LANGUAGES = ("ttir", "ttgir", "llir", "ptx", "sass")
+ON_THE_PAGE = ("python", "amdgcn")
 PTX_CASES = [*(ROOT / "tests" / "cases" / "ptx").glob("[!b]*.ptx")]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", [*LANGUAGES, *ON_THE_PAGE])
 def test_the_file_is_what_the_tool_writes(language):
-    path = FOLDER / f"{language}.tmLanguage.json"
-    assert path.read_text() == grammars.text_of(language), "run python tools/grammars.py"
+    assert path_of(language).read_text() == grammars.text_of(language), "run python tools/grammars.py"
 
 
 def shown(grammar: Grammar, line: str) -> list[str]:
@@ -41,7 +41,7 @@ def shown(grammar: Grammar, line: str) -> list[str]:
     return [f">{line}", *rows]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", [*LANGUAGES, *ON_THE_PAGE])
 def test_scopes_of_lines(language):
     path = HERE / "scopes" / f"{language}.txt"
     expected = path.read_text().splitlines()
@@ -137,7 +137,7 @@ AWKWARD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", [*LANGUAGES, *ON_THE_PAGE])
 def test_no_line_takes_long(language):
     """Four times the line takes about four times as long, and not sixteen times."""
 
@@ -158,7 +158,7 @@ def test_the_expressions_are_those_of_javascript_too():
     node = shutil.which("node")
     if node is None:
         pytest.skip("JavaScript's regular expressions need Node")
-    patterns = [p for name in LANGUAGES for p in Grammar(name).data["patterns"]]
+    patterns = [p for name in (*LANGUAGES, *ON_THE_PAGE) for p in Grammar(name).data["patterns"]]
     regexes = [text for p in patterns for text in (p.get("match"), p.get("begin"), p.get("end")) if text]
     program = "for (const r of JSON.parse(process.argv[1])) new RegExp(r, 'y')"
     subprocess.run([node, "-e", program, json.dumps(regexes)], check=True, timeout=60)

@@ -185,7 +185,7 @@ def test_the_program_ends_with_the_session(rows):
     _, launch = sums_of(rows)
     with triton_runner.debug(launch) as session:
         session.run_until("22")
-    assert not [t for t in threading.enumerate() if t is session._thread and t.is_alive()]
+    assert not [t for t in threading.enumerate() if t is session._driver.thread and t.is_alive()]
     with pytest.raises(ValueError, match="the session has ended"):
         session.resume()
 

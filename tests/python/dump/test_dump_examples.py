@@ -19,7 +19,7 @@ FROM_PYTHON = [script for script in SCRIPTS if "/python/" in script]
 
 
 def run(script: str, capfd, **settings) -> str:
-    """What a script printed; it must have ended with exit status 0."""
+    """Returns what a script printed; it must have ended with exit status 0."""
     launches._said.clear()
     capfd.readouterr()
     with triton_runner.using(device="cpu", **settings), pytest.raises(SystemExit) as ended:

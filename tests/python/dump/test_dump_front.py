@@ -91,7 +91,7 @@ product[(1,)](a, b, c, 256, N=64, B=64, num_stages=3)
     "target, level, op", [("cuda:90", "ttir", "tt.dot"), ("cuda:90", "ttgir", "ttng.warp_group_dot")]
 )
 def test_a_loop_on_one_line(tmp_path, target, level, op):
-    """What the loop computes, and not the addresses that the pipeliner puts behind it."""
+    """The dump has what the loop computes, and not the addresses that the pipeliner puts behind it."""
     program = tmp_path / "plain.py"
     program.write_text(PLAIN)
     done = command("-v", "acc", "--target", target, "--level", level, "--json", str(program))

@@ -43,7 +43,7 @@ def line_of(text):
 
 
 def expected(x):
-    """What the arms compute first: [step, N] of the even steps and of the odd ones."""
+    """Returns what the arms compute first: [step, N] of the even steps and of the odd ones."""
     even, odd, acc = [], [], x[:N]
     for i in range(STEPS):
         if i % 2 == 0:

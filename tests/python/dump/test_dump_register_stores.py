@@ -131,7 +131,7 @@ def test_every_opcode_has_the_observers_records(kernel, target, every_iteration)
 
 
 def ptxas(text, target):
-    """What the assembler says of a text."""
+    """Returns what the assembler says of a text."""
     folder = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin")
     name = (
         "ptxas-blackwell"
@@ -156,7 +156,7 @@ def test_ptxas_takes_it(kernel, target, every_iteration):
     assert changes == []
     chip = _core.ptx.parse(stores.text).target
     assert ptxas(stores.text, chip) == ptxas(compiled.asm["ptx"], chip) == ""
-    # What was there stands there still.
+    # The lines that were there stand there still.
     was, now = compiled.asm["ptx"].splitlines(), iter(stores.text.splitlines())
     assert all(any(line.rstrip(",") == other.rstrip(",") for other in now) for line in was)
 

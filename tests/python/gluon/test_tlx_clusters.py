@@ -148,7 +148,7 @@ def test_sums_over_clusters(level, size):
         assert (out == wanted).all(), how
 
 
-# What is broken, the edit at TTGIR and at PTX, and what is reported.
+# The fault, the edit at TTGIR and at PTX, and what is reported.
 ARRIVED = "ttng.cluster_arrive {relaxed = false}\n    ttng.cluster_wait"
 MET = "barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;"
 BROKEN = {

@@ -1,4 +1,4 @@
-"""What the tests of bisection share: programs that are right or wrong, and the command that judges them."""
+"""The tests of bisection share these: programs that are right or wrong, and the command that judges them."""
 
 import json
 

@@ -38,7 +38,7 @@ torch.cuda.current_stream = lambda device=None: type("Stream", (), {"cuda_stream
 
 
 class Pointer:
-    """What Triton takes as a pointer, and nothing else."""
+    """An object that Triton takes as a pointer, and nothing else."""
 
     def __init__(self, address: int, dtype=torch.float32):
         self.address, self.dtype = address, dtype

@@ -1,5 +1,5 @@
-"""What the package in the folder site, whose extension has one release more, and the lists of tests and tools
-say of that release: JSON for test_releases.py.
+"""Prints what the package in the folder site, whose extension has one release more, and the lists of tests
+and tools say of that release: JSON for test_releases.py.
 
     python tests/python/helpers/invented_release.py SITE
 """

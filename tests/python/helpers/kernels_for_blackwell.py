@@ -1,5 +1,5 @@
-"""What the tests of Gluon for Blackwell share. Skips where Triton lacks packed arithmetic and slices
-of tensor memory by dimension."""
+"""The tests of Gluon for Blackwell share these. Skips where Triton lacks packed arithmetic and slices of
+tensor memory by dimension."""
 
 import pytest
 

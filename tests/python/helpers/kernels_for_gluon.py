@@ -1,4 +1,4 @@
-"""What the tests of Gluon share: whole numbers, whose sums are exact in any order, descriptors, and launches
+"""The tests of Gluon share these: whole numbers, whose sums are exact in any order, descriptors, and launches
 that the checks find nothing in. Skips where Triton has no Gluon of this kind."""
 
 import pytest

@@ -138,7 +138,7 @@ TYPES = {
 TYPES |= {
     "f32": (7, 4), "f32ftz": (8, 4), "f64": (9, 8), "bf16": (10, 2), "tf32": (11, 4), "tf32ftz": (12, 4),
 }  # fmt: skip
-# What memory holds before, a byte, so that each operation leaves the bytes of shared memory.
+# The byte that memory holds before, so that each operation leaves the bytes of shared memory.
 OPERATIONS = {"store": 0x2A, "add": 0, "min": 0x70, "xor": 0}
 HAVE = {
     "store": tuple(TYPES),
@@ -237,7 +237,7 @@ class Box:
         return [PITCH, 3 * PITCH, of(self.bytes), n1, n2, of(self.row_bytes), b1, b2, of(self.begin)]
 
     def wanted(self, shared: np.ndarray) -> np.ndarray:
-        """What memory holds afterwards: of the rows inside of the tensor, whole chunks of 16 bytes."""
+        """Returns what memory holds afterwards: whole chunks of 16 bytes of the rows inside of the tensor."""
         out = self.memory()
         b1, n1, b2, n2 = self.rows
         place = np.arange(4096)
@@ -252,7 +252,8 @@ class Box:
 
 
 def boxes():
-    """Of every type, operation and rank, and at rank 2 of every swizzle: tensors that end in each chunk."""
+    """Yields boxes of every type, operation, rank, and at rank 2 of every swizzle: tensors ending in each
+    chunk."""
     for operation, types in HAVE.items():
         for type in types:
             size = TYPES[type][1]

@@ -1,4 +1,4 @@
-"""What tests of the page share: an attention kernel with all its passes, and a page's data read back."""
+"""Tests of the page share these: an attention kernel with all its passes, and a page's data read back."""
 
 import base64
 import gzip

@@ -184,7 +184,7 @@ def _without_fences(program: Program, kernel, grid, arguments, options) -> dict:
 def answer(
     program: Program, level: str, old: str = "", new: str = "", unfenced: bool = False, checks: str = CHECKS
 ) -> str:
-    """What the checks say of the program: the report with its lines, or "" for none."""
+    """Returns what the checks say of the program: the report with its lines, or "" for none."""
     import triton_runner
 
     with tempfile.TemporaryDirectory() as folder:

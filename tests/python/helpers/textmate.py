@@ -9,14 +9,22 @@ import json
 import re
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[3] / "editors" / "vscode" / "grammars"
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = ROOT / "editors" / "vscode" / "grammars"
+PAGE = ROOT / "python" / "triton_runner" / "_see" / "assets" / "page_grammars"
+
+
+def path_of(language: str) -> Path:
+    """The file of a grammar: of editors and the page, or of the page alone."""
+    name = f"{language}.tmLanguage.json"
+    return FOLDER / name if (FOLDER / name).exists() else PAGE / name
 
 
 class Grammar:
     """Keeps between lines whether a comment of several lines is open."""
 
     def __init__(self, language: str):
-        self.data = json.loads((FOLDER / f"{language}.tmLanguage.json").read_text())
+        self.data = json.loads(path_of(language).read_text())
         self._rules = [(re.compile(p.get("match") or p["begin"]), p) for p in self.data["patterns"]]
         self._open = None  # the pattern whose end is looked for
 

@@ -3,9 +3,9 @@ is forked from a server, which this process starts once. To start Python for it 
 
     done = warm.cli("exec", path)
 
-What a start itself does is tested by processes of their own (test_import, test_cli): they do not come here.
-This file is also the server (`warm.py serve SOCKET`) and a command for shells (`warm.py SOCKET script FILE`).
-"""
+The work of a start itself is tested by processes of their own (test_import, test_cli): they do not come
+here. This file is also the server (`warm.py serve SOCKET`) and a command for shells (`warm.py SOCKET script
+FILE`)."""
 
 import atexit
 import contextlib
@@ -42,7 +42,8 @@ def cli(*words, variables=None, **options):
 
 
 def invoke(*words, **options):
-    """What triton-runner answers in this process (a click.testing.Result). No variable that it sets stays."""
+    """Returns the answer of triton-runner in this process (a click.testing.Result). No variable that it sets
+    stays."""
     from click.testing import CliRunner
     from triton_runner._cli import main
 
@@ -80,7 +81,7 @@ def run(
 
 
 def python() -> list[str]:
-    """What stands in for `python` in a command: a process that passes its words and streams on."""
+    """Returns what stands in for `python` in a command: a process that passes its words and streams on."""
     return [sys.executable, "-I", "-S", __file__, _server()]
 
 
@@ -95,7 +96,7 @@ def shims(folder) -> str:
 
 
 def _descriptor(pipe, file, number: int, before: int) -> int:
-    """Where a stream goes: to `file`, which is read, unless subprocess.run would do something else."""
+    """Returns where a stream goes: to `file`, which is read, unless subprocess.run would do otherwise."""
     if pipe in (subprocess.PIPE, subprocess.STDOUT, subprocess.DEVNULL):
         return before if pipe == subprocess.STDOUT else file.fileno()
     return number if pipe is None else pipe if isinstance(pipe, int) else pipe.fileno()

@@ -178,7 +178,7 @@ def test_a_driver_without_clusters(fake, tmp_path):
 
 
 def test_scratch_memory_is_the_allocators(fake, tmp_path):
-    """Of a kernel that Triton gives scratch memory each launch goes through its launcher."""
+    """Each launch of a kernel that Triton gives scratch memory goes through its launcher."""
     said, seen = on_fake(fake, tmp_path, """
         from triton.backends.amd.driver import HIPLauncher
         own = HIPLauncher.__init__

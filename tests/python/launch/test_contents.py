@@ -1,4 +1,4 @@
-"""What launches leave in memory, as the pages that changed: read, hashed and compared without the rest."""
+"""Tests what launches leave in memory, as the pages that changed: read, hashed, compared without the rest."""
 
 import numpy
 import pytest

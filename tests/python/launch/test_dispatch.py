@@ -89,7 +89,8 @@ def test_keys_are_equal_where_tritons_are(name):
 
 
 def compare_keys(name: str, values: list) -> set:
-    """What Triton specialises for: its keys of random calls, of which ours are equal where they are."""
+    """Compares with Triton's specialisation: its keys of random calls, of which ours are equal where they
+    are."""
     kernel = KERNELS[name]
     binder = kernel.device_caches[triton.runtime.driver.active.get_current_device()][-1]
     ours, theirs = {}, {}

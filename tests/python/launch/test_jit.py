@@ -176,7 +176,7 @@ def test_registered_memory():
 
 
 def test_memory_that_is_registered_again_ends_what_was_there():
-    """Of arrays that were freed since."""
+    """The blocks that end are those of arrays that were freed since."""
     x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     begin = x.ctypes.data
     triton_runner.register_memory(begin + 64, 16)

@@ -55,7 +55,8 @@ def pass_on(flags, out, n):
 
 @triton_runner.jit
 def faults(what, out, n, BLOCK: tl.constexpr):
-    """What a program does is in `what`: nothing, far stores (2: after a while), or waiting for ever."""
+    """The array `what` says what a program does: nothing, far stores (2: after a while), or endless
+    waiting."""
     pid = tl.program_id(0)
     does = tl.load(what + pid)
     turns = tl.where(does == 2, 3000, 0)

@@ -1,5 +1,5 @@
-"""Whatever Triton's launcher takes as a pointer: objects with data_ptr() and dtype, and any of device, shape,
-stride() and untyped_storage()."""
+"""Tests whatever Triton's launcher takes as a pointer: objects with data_ptr() and dtype, and any of device,
+shape, stride() and untyped_storage()."""
 
 import ctypes
 import itertools

@@ -44,7 +44,7 @@ def integers(
 
 
 def words(value: float) -> tuple[int, int, int, int]:
-    """What extractFP16, BF16, FP32 and FP64 of Triton's driver.c store for a Python float."""
+    """Returns what extractFP16, BF16, FP32 and FP64 of Triton's driver.c store for a Python float."""
     single = int(np.float32(value).view(np.uint32))
     half = struct.unpack("<H", struct.pack("<e", value))[0]
     return half, single >> 16, single, struct.unpack("<Q", struct.pack("<d", value))[0]

@@ -16,7 +16,7 @@ yaml = pytest.importorskip("yaml")
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
-# What GitHub calls for "shell: bash".
+# GitHub calls this for "shell: bash".
 BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail")
 PYTHON = """#!/bin/bash
 if [ "$1 $2" = "-m pip" ]; then printf '%s\\n' "${{@:3}}" -- >> "$PIP_LOG"; exit 0; fi

@@ -1,4 +1,4 @@
-"""What `import triton_runner` does not do: open a driver, import torch, print, or take long."""
+"""Tests what `import triton_runner` does not do: open a driver, import torch, print, or take long."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ DRIVERS = ("libcuda.so", "libcudart", "libamdhip64", "libnvidia", "libhsa-runtim
 
 
 def child(code: str) -> str:
-    """What a fresh interpreter prints on both streams."""
+    """Returns what a fresh interpreter prints on both streams."""
     done = subprocess.run(
         [sys.executable, "-W", "always", "-c", code],
         stdout=subprocess.PIPE,

@@ -6,6 +6,7 @@ import io
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import types
@@ -53,7 +54,7 @@ def anchors(page: pathlib.Path) -> set[str]:
 
 @pytest.mark.parametrize("page", WRAPPED, ids=name)
 def test_lines_are_short(page):
-    """Of prose: what a command prints, and a row of a table, is one line however long."""
+    """Lines of prose are short; what a command prints, and a row of a table, is one line however long."""
     text = FENCE.sub("", page.read_text())
     long = [line for line in text.splitlines() if len(line) > WIDEST and not line.startswith(("|", "<!--"))]
     assert not long, f"over {WIDEST} characters"
@@ -180,3 +181,13 @@ def test_rows_of_the_checklist_name_what_shows_them():
         for path, _, test in (name.partition("::") for name in shown):
             assert (ROOT / path).exists(), f"{path}: {row}"
             assert f"def {test}" in (ROOT / path).read_text() if test else True, f"{test}: {row}"
+
+
+def test_the_commands_of_the_ledger_are_ones():
+    from triton_runner._cli import main
+
+    commands = re.findall(r"`triton-runner (.*?)`", (ROOT / "doc/found.md").read_text())
+    assert len(commands) > 10
+    for command in commands:
+        verb, *words = shlex.split(command)
+        main.get_command(None, verb).make_context(verb, words)

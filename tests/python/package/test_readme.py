@@ -66,7 +66,8 @@ def test_there_are_commands():
 
 
 def run(command: str, cache: pathlib.Path, shims: str) -> str:
-    """What a command prints, on both streams. shims: the folder of our commands' stand-ins (warm.py)."""
+    """Returns the output of a command, on both streams. shims: the folder of our commands' stand-ins
+    (warm.py)."""
     command = re.sub(r"(?<![\w/])\.venv/bin/(?=(triton-runner|python) )", f"{shims}/", command)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON", "PYTEST"))}
     environment |= {"TRITON_CACHE_DIR": str(cache), "MAKEFLAGS": ""}
@@ -109,7 +110,7 @@ def test_both_readmes_have_the_same_commands():
 
 
 def test_every_path_in_the_pages_is_there():
-    """Of commands and code: what looks like a file of the tree is one."""
+    """In commands and code, what looks like a file of the tree is one."""
     for page in ("README.md", "README.zh.md"):
         text = (ROOT / page).read_text()
         for path in re.findall(r"\b(?:examples|doc|tests|benchmark|tools)/[\w./-]+\w", text):

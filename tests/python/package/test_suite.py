@@ -1,5 +1,5 @@
-"""What the harnesses of tests/ share: cases with limits in processes of their own, results, pages made from
-them."""
+"""Tests what the harnesses of tests/ share: cases with limits in processes of their own, results, pages made
+from them."""
 
 import json
 import re
@@ -100,7 +100,7 @@ def test_each_seeded_edit_stands_in_its_file():
 
 
 def test_every_part_runs_with_each_change_in_turn_or_when_it_is_asked_for(monkeypatch):
-    """What a change runs and each turn are disjoint; what needs a part comes with it."""
+    """The parts that a change runs and each turn are disjoint; what needs a part comes with it."""
     parts = {part.name: part for part in run_all.PARTS}
     each = {name for name, part in parts.items() if part.by_default}
     turns = [set(turn) for turn in run_all.TURNS]

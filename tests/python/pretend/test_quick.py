@@ -112,7 +112,7 @@ def test_repeated_random_numbers(dtype):
 
 
 def test_scripts_run_as_they_are():
-    """What make tutorials does, with two scripts of our own."""
+    """Runs what make tutorials does, with two scripts of our own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TRITON_RUNNER")}
     done = subprocess.run(
         [sys.executable, TUTORIALS / "run.py", TUTORIALS / "sample"],

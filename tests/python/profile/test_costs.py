@@ -1,4 +1,4 @@
-"""What verify warns of although the launch is right: bank conflicts and spills that are sure to cost time."""
+"""Tests what verify warns of in right launches: bank conflicts and spills that are sure to cost time."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the engine counts of machine code: cases of counts.txt, whose numbers were worked out by hand."""
+"""Tests the engine's counts of machine code: cases of counts.txt, whose numbers were worked out by hand."""
 
 import fnmatch
 import pathlib

@@ -164,7 +164,7 @@ def test_the_verb_takes_a_kernel_and_its_arguments():
 
 
 def _csv(launches: list, change=lambda metric, value: value) -> str:
-    """What ncu would print of these launches."""
+    """Returns what ncu would print of these launches."""
     metrics = [row.metric for row in COUNTERS.values() if row.metric]
     lines = ["==PROF== Connected", ",".join(f'"{c}"' for c in ("ID", "Kernel Name", "Grid Size", *metrics))]
     lines.append(",".join(['""'] * (3 + len(metrics))))
@@ -215,7 +215,7 @@ def test_an_artifact_is_profiled_as_the_kernel_it_was_made_of(tmp_path, added):
 
 
 def test_warps_that_do_different_things_are_groups():
-    """Of four warps the first alone stores the sum of a block."""
+    """The first of four warps alone stores the sum of a block."""
     x, out = torch.ones(8 * 128), torch.zeros(8 * 128)
     plain = triton_runner.profile(loop, [x, out], {"BLOCK": 128}, grid=(2,), target="cuda:90")
     assert plain.groups == []

@@ -1,4 +1,4 @@
-"""What an NVIDIA H100 answered, instruction by instruction, holds everywhere: goldens of tests/golden/ptx-hw
+"""The answers of an NVIDIA H100, instruction by instruction, hold everywhere: goldens of tests/golden/ptx-hw
 (tests/gpu/instructions.py, mma.py, im2col.py and contract.py wrote them; doc/internals/hardware.md)."""
 
 import pathlib

@@ -10,7 +10,7 @@ import pytest
 import triton_runner
 
 REGISTERS, THREADS = 48, 64
-# Of a type: instruction, registers of A, B and of the sums, target, whether random bits are numbers.
+# For each type: instruction, registers of A, B and of the sums, target, whether random bits are numbers.
 KINDS = {
     "f16": ("m16n8k16.row.col.f32.f16.f16.f32", 4, 2, 4, "sm_80"),
     "f16-sm90": ("m16n8k16.row.col.f32.f16.f16.f32", 4, 2, 4, "sm_90"),

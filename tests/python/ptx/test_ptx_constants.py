@@ -58,7 +58,7 @@ def test_values():
     "kind", sorted({row[0] for row in ROWS if row[2].startswith("refused")} | {"body", "module"})
 )
 def test_refused(kind):
-    """What ptxas refuses is refused, and what it takes around numbers is taken."""
+    """Our parser refuses what ptxas refuses, and takes what it takes around numbers."""
     rows = [row for row in ROWS if row[0] == kind]
     wrong = []
     for _, text, value in rows:

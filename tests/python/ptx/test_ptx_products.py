@@ -47,7 +47,8 @@ def core_matrices(array):
 
 
 def descriptor(columns, version=0):
-    """Of such a matrix: 16 bytes of k more are 128 bytes on, the next 8 rows come after all of k."""
+    """Returns such a matrix's descriptor: 16 bytes of k more are 128 bytes on, the next 8 rows come after all
+    k."""
     stride = 8 * columns
     return 128 >> 4 << 16 | stride >> 4 << 32 | version << 46
 
@@ -379,7 +380,7 @@ def instruction_descriptor(kind, m, n, is_sparse=False, selector=0, max_shift=0)
 
 
 class Places:
-    """Where rows and columns of D are: block, lane and column."""
+    """The places of rows and columns of D: block, lane and column."""
 
     def __init__(self, blocks, m, is_sparse=False, stationary=False):
         self.rows = m // blocks

@@ -1,4 +1,4 @@
-"""What others have to know about a PTX opcode is in its row of opcodes.def; who names one says why."""
+"""A row of opcodes.def has what others have to know about a PTX opcode; who names one says why."""
 
 import pathlib
 import re

@@ -1,5 +1,5 @@
-"""What ptxas makes of early uses of wgmma's products, and what TMA writes past a tensor: random chains and
-every kind of box against models, which tests/gpu/ptx_rules.py compares with a GPU."""
+"""Tests what ptxas makes of early uses of wgmma's products, and what TMA writes past a tensor: random chains
+and every kind of box against models, which tests/gpu/ptx_rules.py compares with a GPU."""
 
 import collections
 import functools
@@ -127,7 +127,7 @@ def test_surplus_among_the_faults(capfd):
 
 
 def test_verify_warns():
-    """What ptxas repairs is a warning, and what it does not a fault."""
+    """A use that ptxas repairs is a warning, and one that it does not a fault."""
     body = rules.product() + rules.COMMITTED + rules.wait(1)
     for early, severity in ((body, "warning"), (body * 2, "fault")):
         text = rules.wgmma(early + rules.store() + rules.wait(0))

@@ -60,7 +60,7 @@ def test_machine_code_beside_its_ptx(release, kernel, target):
             assert before.any() or ptx.any()
 
 
-# What assemblers write in several ways: ELECT with its members, halves of a constant, a NOP before REDUX.
+# Assemblers write these in several ways: ELECT with its members, halves of a constant, a NOP before REDUX.
 SPELLINGS = [
     "elect.sync %o|%p0,-1; selp.b32 %r1,%a,%b,%p0; add.u32 %o,%o,%r1;",
     "and.b32 %r1,%r32,1; setp.eq.u32 %p1,%r1,0; @%p1 bra L1; elect.sync %o|%p0,0xaaaaaaaa; "

@@ -72,7 +72,7 @@ def test_a_fault_names_the_python_line_and_the_thread(ptx):
         add[GRID](x, y, out, N, BLOCK=128, level="ptx", device="cpu")
     trap = caught.value
     assert trap.kind == "out of bounds" and trap.program == (1, 0, 0)
-    # What lies behind x and y may be another argument, which may be read.
+    # The memory behind x and y may be another argument, which may be read.
     assert trap.op.startswith(("ld.global", "st.global"))
     assert trap.file.endswith("kernels_for_tests.py") and trap.line > 0
     assert "thread" in str(trap) and "argument" in trap.nearest

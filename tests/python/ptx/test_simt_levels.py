@@ -1,8 +1,7 @@
 """The same kernels at TTIR, TTGIR and PTX, with the same inputs: the two engines check each other.
 
-What moves values or computes with integers gives the same bits. Sums of floats come in another order and
-`.approx` functions differ: each such kernel states the bound that follows from its lengths.
-"""
+Kernels that move values or compute with integers give the same bits. Sums of floats come in another order and
+`.approx` functions differ: each such kernel states the bound that follows from its lengths."""
 
 import importlib.util
 

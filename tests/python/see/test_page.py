@@ -1,63 +1,20 @@
 """The page in a browser, headless: what it lights against the source map, keys alone, speed, and that markup
-in a kernel stays text. It needs playwright and Debian's chromium, which root may install."""
+in a kernel stays text."""
 
-import os
 import random
-import shutil
 import statistics
-import subprocess
 
+import browsing
 import pages
 import pytest
 import triton_runner
 import warm
+from browsing import Opened
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="the page is not opened: no playwright")
+browser = browsing.browser
 # What people feel, in milliseconds; ten times that fails, as a slow machine is no fault.
 FIRST_PAINT, INTERACTION, SLACK = 1000, 50, 10
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
-
-
-def chromium() -> str | None:
-    """The path of a chromium; root gets it from Debian where it is missing."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if not found and os.geteuid() == 0 and shutil.which("apt-get"):
-        command = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
-        subprocess.run(command, capture_output=True, timeout=600)
-        found = shutil.which("chromium")
-    return found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = chromium()
-    if not path:
-        pytest.skip("the page is not opened: no chromium")
-    with sync_api.sync_playwright() as tool:
-        opened = tool.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-class Opened:
-    """A page that is ready. errors: of its scripts."""
-
-    def __init__(self, browser, path, **options):
-        self.page = browser.new_page(viewport={"width": 1600, "height": 900}, **options)
-        self.errors: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(f"file://{path}")
-        self.page.wait_for_selector("#tab-levels[aria-selected=true]")
-
-    def lit(self) -> dict:
-        """{level: lines} that are lit now."""
-        return self.page.evaluate(
-            "Object.fromEntries(Object.entries(page.levels.lit).map(([level, lines]) =>"
-            " [level, [...lines.keys()].sort((a, b) => a - b)]))"
-        )
 
 
 @pytest.fixture(scope="module")
@@ -239,26 +196,6 @@ def test_division_in_python_is_not_a_comment(browser, several):
     row = made.page.locator("[data-level=python] .row", has_text="half = n // 2").first
     assert row.locator(".t-comment").all_inner_texts() == ["# halved"]
     made.page.close()
-
-
-def test_program_and_iteration_of_a_value(browser, several):
-    made = Opened(browser, several / "out.html")
-    page = made.page
-    page.locator("#tab-values").click()
-    card = page.locator("#panel-values .card", has=page.locator("select")).filter(has_text="arith.addf").last
-    card.wait_for()
-    assert "total: %" in card.locator("h3").inner_text()
-    drawn, pick = [], card.locator("select")
-    programs = pick.first.locator("option").count()
-    assert programs >= 2 and pick.last.locator("option").count() == 3
-    for iteration in range(3):
-        pick.last.select_option(index=iteration)
-        drawn.append(card.locator(".legend span").first.inner_text())
-    assert drawn == ["0", "1", "3"]  # the sums of the steps so far
-    pick.first.select_option(index=programs - 1)
-    assert card.locator("canvas.picture").count() == 1
-    assert not made.errors
-    page.close()
 
 
 def test_panes_are_resized(opened):

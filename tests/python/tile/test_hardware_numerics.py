@@ -12,7 +12,7 @@ RANDOM = np.random.default_rng(7)
 
 
 def both(kernel, arrays: list, target="cuda:90", grid=(1,), **constants) -> tuple[list, list]:
-    """What the arrays hold after a launch at TTGIR and at PTX."""
+    """Returns what the arrays hold after a launch at TTGIR and at PTX."""
     results = []
     for level in ("ttgir", "ptx"):
         own = [array.copy() for array in arrays]

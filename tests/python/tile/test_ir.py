@@ -98,7 +98,7 @@ def test_edits_keep_the_rest():
     module = ir.parse(SMALL)
     ops = {op.name: op for op in module.walk()}
     ops["scf.for"].set_attr("tt.num_stages", "3 : i32")
-    # What was edited is printed anew, on one line; the rest keeps its text.
+    # The op that was edited is printed anew, on one line; the rest keeps its text.
     assert str(module) == SMALL.replace("tt.num_stages = 2", "tt.num_stages = 3").replace(
         "\n        ->", " ->"
     )

@@ -159,7 +159,7 @@ class Case:
     holds: str = ""  # what its TTGIR has
 
 
-# What shows that the compiler made the shape that a row is for.
+# These ops show that the compiler made the shape that a row is for.
 COPIES, TMA = "ttg.async_copy_global_to_local", "ttng.async_tma_copy_global_to_local"
 APART = "ttg.warp_specialize("
 FIVE = (1, 2, 3, 4, 5)

@@ -103,7 +103,7 @@ def rows(*times, error=0.1):
 
 def test_expected_regret():
     equal = results.regret_of(rows(10.0, 10.0), 1)
-    # Of two that are equal the wrong one is taken half of the time; logarithms differ by 0.1 * sqrt(2) then.
+    # The wrong one of two that are equal is taken half of the time; logarithms differ by 0.1 * sqrt(2) then.
     assert 0.07 < equal < 0.09
     assert results.regret_of(rows(10.0, 20.0), 1) < 0.001
     assert results.regret_of(rows(10.0, 10.0, error=0.01), 1) < 0.1 * equal * 1.2

@@ -70,7 +70,7 @@ base::Result<std::unique_ptr<exec::Kernel>> loaded(const std::string& text) {
   return tile::load(std::make_shared<ir::Module>(std::move(module).value()));
 }
 
-// What the launch says of x (read) and y (written); 8 elements each.
+// Returns what the launch says of x (read) and y (written); 8 elements each.
 std::optional<exec::LaunchError> run(const std::string& text, uint32_t checks, std::vector<float>& x,
                                      std::vector<float>& y) {
   auto kernel = loaded(text);

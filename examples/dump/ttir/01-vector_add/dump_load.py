@@ -1,4 +1,4 @@
-"""What program 1 of a vector addition loads from x, by its name in the TTIR."""
+"""Dumps what program 1 of a vector addition loads from x, by its name in the TTIR."""
 
 import sys
 from pathlib import Path

@@ -16,7 +16,7 @@ LAUNCH = {
     "args": lambda a, name: a.texts(name, []),
     "cwd": lambda a, name: a.text(name, "") or os.getcwd(),
     "env": lambda a, name: a.environment(name),
-    "level": lambda a, name: a.text(name, "ttir"),
+    "level": lambda a, name: a.text(name, ""),
     "kernel": lambda a, name: a.text(name, ""),
     "focus": lambda a, name: a.program(name),
     "grid": lambda a, name: a.text(name, "") or None,

@@ -1,27 +1,6 @@
 // A list of code lines of which only those in sight are in the document, so that its length costs nothing.
 
 const ROW = 19, LONGEST = 400;
-// A comment of each language: "//" divides in Python, and "#" begins a name in MLIR.
-const COMMENT = { python: /#.*/, ir: /\/\/.*|;(?= ).*|(?<![\w%"&])#(?![\w]).*/ };
-const STRING = { python: /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?/, ir: /"(?:[^"\\]|\\.)*"?/ };
-const REST = /([%$!@#][\w.$#-]+)|\b(0x[\da-fA-F]+|\d[\d.]*(?:e[+-]?\d+)?)\b|\b(tensor|f16|f32|bf16|f64|i1|i8|i16|i32|i64|half|float|double|ptr|index)\b|\b(def|return|for|in|if|else|while|import|from|as|and|or|not|True|False|None|define|func|module|call|tail|br|ret)\b(?!\.)|([a-zA-Z_][\w]*(?:\.[\w:]+)+)/;
-const TOKENS = Object.fromEntries(["python", "ir"].map((language) =>
-  [language, new RegExp(`(${STRING[language].source})|(${COMMENT[language].source})|${REST.source}`, "g")]));
-const KINDS = [null, "string", "comment", "name", "number", "type", "word", "op"];
-
-// language: "python" or "ir".
-function coloured(text, language) {
-  const out = document.createDocumentFragment();
-  let at = 0;
-  for (const match of text.matchAll(TOKENS[language])) {
-    const kind = KINDS[match.findIndex((group, i) => i > 0 && group !== undefined)];
-    if (match.index > at) out.append(text.slice(at, match.index));
-    out.append(element("span", { class: `t-${kind}` }, match[0]));
-    at = match.index + match[0].length;
-  }
-  out.append(text.slice(at));
-  return out;
-}
 
 class CodeList {
   // options: label; language; hueOf(line), heatOf(line), costOf(line), classesOf(line), labelOf(line); onCurrent(line, how), onHover(line).
@@ -46,6 +25,7 @@ class CodeList {
   // lines: texts; shown: indices of those that are in view, or null for all.
   fill(lines, shown = null) {
     this.lines = lines;
+    this.opened = grammars[this.options.language]?.opened(lines);
     this.shown = shown || lines.map((_, i) => i);
     this.position = new Map(this.shown.map((line, i) => [line + 1, i]));
     const longest = this.shown.reduce((most, i) => Math.max(most, Math.min(LONGEST, lines[i].length)), 0);
@@ -87,10 +67,13 @@ class CodeList {
     if (hue != null) mark.style.background = `hsl(${hue} 62% 58%)`;
     const number = element("span", { class: "number" }, String(labelOf ? labelOf(line) : line));
     const heat = heatOf?.(line);
-    if (heat) number.style.background = `hsl(${Math.round(48 - 48 * heat)} 90% 55% / ${(0.12 + 0.6 * heat).toFixed(2)})`;
+    if (heat) {
+      number.classList.add("heat");
+      number.style.setProperty("--heat", heat);
+    }
     row.append(number, mark);
     if (costOf) row.append(element("span", { class: "cost" }, costOf(line)));
-    row.append(element("span", { class: "text" }, coloured(text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text, this.options.language || "ir")));
+    row.append(element("span", { class: "text" }, coloured(text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text, this.options.language, this.opened?.[line - 1])));
     row.style.top = `${at * ROW}px`;
     this.dress(row, line);
     return row;

@@ -21,6 +21,19 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// The mark of a kernel, a launch or a line that has findings: wrong ones, or only notes.
+const markOf = ({ wrong, notes }) => (wrong || notes
+  ? element("span", { class: `mark ${wrong ? "wrong" : "note"}`, role: "img", "aria-label": wrong ? "It has a fault." : "It has a note." }) : null);
+
+// A key of colours: pairs of a style or class of a swatch, and what it means.
+function colourKey(label, entries, ...more) {
+  return element("div", { class: "key", role: "group", "aria-label": label }, ...entries.map(([style, text]) => {
+    const swatch = element("i", style.startsWith(".") ? { class: style.slice(1) } : {});
+    if (!style.startsWith(".")) swatch.style.background = style;
+    return element("span", {}, swatch, text);
+  }), ...more);
+}
+
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const shortName = (path) => path.slice(path.lastIndexOf("/") + 1);
 

@@ -81,6 +81,8 @@ function longest(x, from, to, y, start, end, out) {
     else out.push(["added", 0, start + ++j]);
 }
 
+const differenceKey = () => colourKey("Colours of changes", [["var(--added)", "+ added"], ["var(--removed)", "− removed"], ["var(--hit)", "of the chosen line"]]);
+
 // A list that shows a difference: what was there and what is there now in one column, equal stretches folded.
 class DiffView {
   constructor(label, options = {}) {

@@ -2,13 +2,15 @@
 
 function launchesCard(data, page) {
   const rows = data.launches.map((launch) => [
-    cellOf(element("button", { class: "link mono", type: "button", onclick: () => page.openAt(launch.kernel) }, data.labels[launch.kernel])),
+    cellOf(element("span", { class: "nowrap" }, launch.trap || launch.faults.length ? markOf({ wrong: 1 }) : null,
+      element("button", { class: "link mono", type: "button", onclick: () => page.openAt(launch.kernel) }, data.labels[launch.kernel]))),
     cellOf(launch.grid.join(" × ")), cellOf(element("code", {}, launch.arguments.join(", "))),
-    cellOf(launch.count.toLocaleString("en"), true), cellOf(launch.trap),
+    cellOf(launch.count.toLocaleString("en"), true),
+    cellOf([launch.trap && `stopped by ${launch.trap}`, ...launch.faults].filter(Boolean).join("; ")),
   ]);
   return element("article", { class: "card wide" }, element("h2", {}, "Launches"),
     element("p", { class: "note" }, "In the order in which each was made first. Launches with equal grids and arguments are one row; those by which autotuning times a configuration count."),
-    table(["Kernel", "Grid", "Arguments", "#Times", "Stopped by"], rows, "Launches"));
+    table(["Kernel", "Grid", "Arguments", "#Times", "Found"], rows, "Launches"));
 }
 
 function tuningCard(tuning) {

@@ -28,12 +28,21 @@ class Levels {
     const names = ["python", ...kernel.levels.map((level) => level.name)];
     const shown = names.length <= 4 ? names : names.filter((name) => SHOWN_FIRST.includes(name));
     for (const name of names) this.addPane(name, shown.includes(name));
-    this.chips.append(element("span", { class: "gap" }), this.toggle("Debug information", false, (on) => {
+    this.chips.append(element("span", { class: "gap" }), this.legend(), this.toggle("Debug information", false, (on) => {
       this.showsAll = on;
       this.panes.forEach((pane) => this.fill(pane));
     }));
-    this.node = element("div", { role: "presentation", style: "" }, this.chips, this.wrap);
-    this.node.style.cssText = "display:flex;flex-direction:column;flex:1;min-height:0";
+    this.node = element("div", { class: "part", role: "presentation" }, this.chips, this.wrap);
+  }
+
+  // What the colours beside and under lines mean, of those that this kernel has.
+  legend() {
+    const { kernel } = this, kinds = new Set(kernel.findings.map(({ kind }) => (kind === "note" ? "note" : "wrong")));
+    const entries = [["var(--lit)", "belongs to it"], ["var(--lit-soft)", "calls it"], ["var(--cur)", "chosen"], ["var(--hit)", "found"]];
+    if (kinds.has("wrong")) entries.push([".mark wrong", "fault"]);
+    if (kinds.has("note")) entries.push([".mark note", "note"]);
+    if (kernel.values.length) entries.push([".valued", "dumped value"]);
+    return colourKey("Colours of lines", entries, kernel.profile ? heatKey(kernel.profile) : null);
   }
 
   toggle(text, on, then) {
@@ -51,14 +60,14 @@ class Levels {
     const title = name === "python" ? "Python" : TITLES[name], level = this.kernel.levelNamed.get(name);
     const count = element("span", { class: "lit-count" });
     const list = new CodeList({
-      label: `${title} of ${this.kernel.name}`, language: name === "python" ? "python" : "ir",
+      label: `${title} of ${this.kernel.name}`, language: name,
       hueOf: (line) => this.hue(name, line),
       heatOf: (line) => heatOf(this.kernel, name, line, this.file),
       costOf: name === "python" ? (line) => this.costs?.get(line)?.toLocaleString("en") || "" : null,
       classesOf: (line) => this.classes(name, line),
       marks: () => [
         [this.found[name] || [], "--hit"], [name === "python" ? (this.lit.python || new Map()).keys() : this.lit[name] || [], "--accent"],
-        [this.blamed[name]?.keys() || [], "--bad"],
+        ...["note", "wrong"].map((kind) => [this.blamedLines(name, kind), kind === "wrong" ? "--bad" : "--note"]),
       ],
       onCurrent: (line, how) => this.select(name, line, how),
       onHover: (line) => this.hover(name, line),
@@ -118,6 +127,9 @@ class Levels {
     const first = this.firstLine();
     const python = this.panes.get("python").list;
     if (first && python.position) python.show(first, true);
+    const finding = this.kernel.findings.find(({ kind }) => kind !== "note");
+    if (finding?.file != null) this.choose("python", finding.line, finding.file);
+    else if (finding?.level) this.choose(finding.level, finding.levelLine);
   }
 
   firstLine() {
@@ -155,8 +167,22 @@ class Levels {
   classes(name, line) {
     const lit = this.lit[name];
     const how = name === "python" ? { 1: "lit2", 2: "lit" }[lit?.get(line)] || "" : lit?.has(line) ? "lit" : "";
-    const blamed = this.blamed[name === "python" ? `python:${this.file}` : name]?.has(line) ? " blame" : "";
+    const findings = this.findingsAt(name, line);
+    const blamed = findings.length ? ` blame ${findings.some(({ kind }) => kind !== "note") ? "wrong" : "note"}` : "";
     return `${how}${this.found[name]?.has(line) ? " hit" : ""}${blamed}${this.valued[name]?.has(line) ? " valued" : ""}`;
+  }
+
+  blameOf(name) {
+    return this.blamed[name === "python" ? `python:${this.file}` : name] || new Map();
+  }
+
+  findingsAt(name, line) {
+    return this.blameOf(name).get(line) || [];
+  }
+
+  // The lines of a level with faults ("wrong"), or with notes ("note").
+  blamedLines(name, kind) {
+    return [...this.blameOf(name)].filter(([, all]) => all.some((one) => (one.kind === "note") === (kind === "note"))).map(([line]) => line);
   }
 
   // What belongs to a line: {level: Set}, and of Python {line: 1 or 2}.
@@ -204,6 +230,7 @@ class Levels {
         pane.list.show(first, true);
       }
     this.page.pinnedChanged?.(this.pinnedLines());
+    this.page.place.note();
   }
 
   // The lines of the source that the pinned line belongs to: ["file:line"].
@@ -217,7 +244,6 @@ class Levels {
 
   tell(name, line) {
     const detail = this.page.detail, { kernel } = this, parts = [];
-    const blamed = this.blamed[name === "python" ? `python:${this.file}` : name]?.get(line);
     if (name === "python") {
       const at = kernel.files[this.file];
       parts.push(element("span", { class: "frame" }, `${at ? shortName(at.path) : ""}:${line} `));
@@ -234,8 +260,8 @@ class Levels {
     if (said) parts.push(element("div", { class: "opcode" }, said));
     for (const [value, register] of this.valued[name]?.get(line) || [])
       parts.push(element("div", { class: "held" }, `${register ? `${register}: ` : ""}${value.variable ? `${value.variable}, ` : ""}${value.name} `,
-        `from ${show(value.stats.min)} to ${show(value.stats.max)}${value.stats.nan ? `, ${value.stats.nan.toLocaleString("en")} NaN` : ""}${value.stats.inf ? `, ${value.stats.inf.toLocaleString("en")} Inf` : ""}`));
-    for (const finding of blamed || []) parts.push(element("div", {}, `● ${finding.title}`));
+        `from ${show(value.stats.min)} to ${show(value.stats.max)}${marksIn(value.stats) && `, ${marksIn(value.stats)}`}`));
+    for (const finding of this.findingsAt(name, line)) parts.push(element("div", {}, markOf({ wrong: finding.kind !== "note", notes: true }), finding.title));
     detail.replaceChildren(...parts);
   }
 
@@ -265,6 +291,7 @@ class Levels {
       for (const pane of this.panes.values()) pane.list.current = 0;
       this.light(null);
       this.page.pinnedChanged?.(new Set());
+      this.page.place.note();
     } else return false;
     return true;
   }
@@ -286,8 +313,13 @@ class Levels {
     return count;
   }
 
-  // Shows a line of a level, or of a source file ("python", with its number).
+  // Shows a line of a level, or of a source file ("python", with its number), and moves the focus there.
   go(name, line, file = null) {
+    this.choose(name, line, file);
+    this.panes.get(name)?.list.box.focus();
+  }
+
+  choose(name, line, file = null) {
     if (name === "python" && file !== null && file !== this.file) {
       this.file = file;
       this.panes.get("python").node.querySelector("select").value = file;
@@ -296,8 +328,13 @@ class Levels {
     const pane = this.panes.get(name);
     if (!pane) return;
     if (pane.node.hidden) [...this.chips.children].find((chip) => chip.textContent === pane.title)?.click();
+    if (!pane.list.position?.has(line) && pane.level) this.showDebug();
     pane.list.choose(line, "click");
-    pane.list.box.focus();
+  }
+
+  // Lines that are hidden at first are shown too.
+  showDebug() {
+    if (!this.showsAll) [...this.chips.children].find((chip) => chip.textContent === "Debug information")?.click();
   }
 }
 

@@ -4,17 +4,22 @@ class Page {
   // data: labels of the kernels, launches, tunings. A kernel is unpacked when it is first opened.
   constructor(data) {
     this.data = data;
+    for (const [language, grammar] of Object.entries(data.grammars)) grammars[language] = new Grammar(grammar);
     this.kernels = data.labels.map(() => null);
     this.detail = document.getElementById("detail");
     this.main = document.getElementById("main");
     this.tabs = document.getElementById("tabs");
     const pick = document.getElementById("pick");
-    data.labels.forEach((label, i) => pick.append(element("option", { value: i }, label)));
+    data.labels.forEach((label, i) => pick.append(element("option", { value: i }, `${{ wrong: "● ", note: "○ " }[this.kindOf(i)] || ""}${label}`)));
     document.getElementById("pick-label").hidden = data.labels.length < 2;
     pick.addEventListener("change", () => this.open(Number(pick.value)));
     this.search = document.getElementById("search");
     this.search.addEventListener("input", () => this.find());
     document.getElementById("search-form").addEventListener("submit", (event) => { event.preventDefault(); this.find(true); });
+    this.search.addEventListener("focus", (event) => { this.before = event.relatedTarget; });
+    this.search.addEventListener("keydown", (event) => { if (event.key === "Escape") this.leaveSearch(event); });
+    this.place = new Place(this);
+    printsInFull(this);
     const keys = document.getElementById("keys");
     document.getElementById("help").addEventListener("click", () => keys.showModal());
     document.getElementById("theme").addEventListener("click", () => this.theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
@@ -25,6 +30,29 @@ class Page {
       if (event.key === "?" && !typing) keys.showModal();
     });
     this.tabs.addEventListener("keydown", (event) => this.tabKey(event));
+  }
+
+  // "wrong": a kernel has faults; "note": it has only notes; "": nothing was found.
+  kindOf(number) {
+    const { wrong, notes } = this.data.found[number];
+    return wrong ? "wrong" : notes ? "note" : "";
+  }
+
+  // Shows what the address names, or else the first kernel that has a fault, or a note.
+  async start() {
+    const kinds = this.data.labels.map((_, i) => this.kindOf(i));
+    const first = ["wrong", "note"].map((kind) => kinds.indexOf(kind)).find((at) => at >= 0) ?? 0;
+    await this.open(this.place.kernel ?? first);
+    await this.place.follow();
+  }
+
+  // A search that is given up: nothing is found any more, and the focus is where it was.
+  leaveSearch(event) {
+    event.preventDefault();
+    this.search.value = "";
+    this.find();
+    const back = this.before?.isConnected && this.before.checkVisibility() ? this.before : this.main;
+    back.focus();
   }
 
   // A promise of a kernel.
@@ -63,14 +91,17 @@ class Page {
       this.add("Launches", null, () => launchesPanel(this.data, this), launches.length ? String(launches.length) : "");
     this.add("Resources", resourcesPanel(kernel, this), () => {});
     if (kernel.profile) this.add("Profile", null, () => profilePanel(kernel, this));
-    if (kernel.values.length) this.add("Values", null, () => valuesPanel(kernel, this), String(kernel.values.length));
+    if (kernel.values.length) {
+      const values = new Values(kernel, this);
+      this.add("Values", values.node, () => values.start(), String(kernel.values.length));
+    }
     if (kernel.layouts.length) this.add("Layouts", null, () => layoutsPanel(kernel, this), String(kernel.layouts.length));
-    if (kernel.findings.length) this.add("Findings", findingsPanel(kernel, this), () => {}, String(kernel.findings.length), "bad");
+    if (kernel.findings.length) this.add("Findings", findingsPanel(kernel, this), () => {}, String(kernel.findings.length), this.kindOf(number));
     if (this.kernels.length > 1) {
       const compare = new Compare(this, number);
       this.add("Compare", compare.node, () => compare.open());
     }
-    this.show(Math.max(0, this.parts.findIndex((one) => one.title === part)));
+    await this.show(Math.max(0, this.parts.findIndex((one) => one.title === part)));
   }
 
   // Shows a kernel's levels.
@@ -91,7 +122,8 @@ class Page {
     this.parts.push({ title, tab, panel, start, isFresh: true });
   }
 
-  show(number) {
+  // A promise: the part is filled.
+  async show(number) {
     this.shown = this.parts[number].title;
     this.parts.forEach(({ tab, panel }, i) => {
       tab.setAttribute("aria-selected", String(i === number));
@@ -103,7 +135,9 @@ class Page {
       part.isFresh = false;
       const made = part.start();
       if (made instanceof Node) part.panel.append(made);
+      else await made;
     }
+    this.place.note();
   }
 
   tabKey(event) {
@@ -116,8 +150,9 @@ class Page {
   }
 
   find(isEntered = false) {
-    this.show(0);
-    const text = this.search.value, count = this.levels.search(text);
+    const text = this.search.value;
+    if (text) this.show(0);
+    const count = this.levels.search(text);
     document.getElementById("search-count").textContent = text ? count.toLocaleString("en") : "";
     if (isEntered && count) {
       const pane = [...this.levels.panes.values()].find((one) => this.levels.found[one.name]?.size);
@@ -142,8 +177,9 @@ class Page {
 (async () => {
   try {
     window.page = new Page(await unpack("page"));
-    await window.page.open(0);
+    await window.page.start();
     performance.mark("ready");
+    document.getElementById("main").removeAttribute("aria-busy");
   } catch (error) {
     const said = `This page could not be opened; it needs a browser of 2023 or later: ${error.message}`;
     document.getElementById("main").replaceChildren(element("p", { class: "empty" }, said));

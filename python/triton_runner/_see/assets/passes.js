@@ -7,7 +7,7 @@ class Passes {
     this.at = 0;
     this.texts = null; // of each pass its lines, unpacked when the panel is first opened
     this.lit = new Set();
-    this.view = new DiffView("What the pass changed", { isLit: (entry) => this.isLit(entry) });
+    this.view = new DiffView("What the pass changed", { language: "ttgir", isLit: (entry) => this.isLit(entry) });
     this.slider = element("input", {
       type: "range", min: 0, max: kernel.passes.length - 1, value: 0, "aria-label": "Pass",
       oninput: (event) => this.show(Number(event.target.value)),
@@ -32,12 +32,11 @@ class Passes {
     const step = (by, label, sign) => element("button", {
       class: "chip", type: "button", "aria-label": label, onclick: () => this.toChange(by),
     }, sign);
-    this.node = element("div", {},
-      element("div", { class: "bar" }, step(-1, "The change before", "◂"), this.slider, step(1, "The next change", "▸"), fold),
+    this.node = element("div", { class: "part" },
+      element("div", { class: "bar" }, step(-1, "The change before", "◂"), this.slider, step(1, "The next change", "▸"), fold, differenceKey()),
       element("div", { class: "passes" }, this.listed,
         element("section", { class: "pane", "aria-label": "What the pass changed" },
           element("header", {}, this.title, this.counts), this.view.list.box, this.view.list.ruler)));
-    this.node.style.cssText = "display:flex;flex-direction:column;flex:1;min-height:0";
   }
 
   item(pass, i) {
@@ -90,6 +89,7 @@ class Passes {
   show(i) {
     this.at = i;
     this.slider.value = i;
+    this.page.place.note();
     const pass = this.kernel.passes[i];
     this.slider.setAttribute("aria-valuetext", `${pass.number} ${pass.name}${pass.changed ? ", changed" : ""}`);
     this.items.forEach((item, k) => item.toggleAttribute("aria-current", false) || (k === i && item.setAttribute("aria-current", "true")));
@@ -102,6 +102,12 @@ class Passes {
     this.title.textContent = `${pass.number} ${pass.name}`;
     const facts = [pass.stage, pass.seconds != null ? `${(pass.seconds * 1e3).toFixed(2)} ms` : "", plural(now.length, "line")];
     this.counts.textContent = [...facts.filter(Boolean), !i ? "" : pass.changed ? `+${count.added} −${count.removed}` : "changed nothing"].filter(Boolean).join("  ·  ");
+  }
+
+  // Shows the pass of a number, where there is one.
+  showNumber(number) {
+    const at = this.kernel.passes.findIndex((pass) => pass.number === number);
+    if (at >= 0) this.show(at);
   }
 
   toChange(by) {

@@ -1,4 +1,4 @@
-// Pictures: dumped tensors as heat maps with histograms, and layouts element by element.
+// Pictures of rectangles of elements, with what the pointer is at; layouts, element by element.
 
 function numbers(text, Kind) {
   const raw = atob(text), bytes = new Uint8Array(raw.length);
@@ -13,18 +13,26 @@ function viridis(t) {
   return VIRIDIS[i].map((c, k) => Math.round(c + (VIRIDIS[i + 1][k] - c) * f));
 }
 
-// A picture of rows x columns; colourOf(i) gives [r, g, b] of cell i, textOf(i) what stands under the pointer.
-function picture(rows, columns, colourOf, textOf, told, label) {
+// A picture of rows x columns; colourOf(i) gives [r, g, b] of cell i, textOf(i) what stands under the pointer,
+// and marksOf(i) a sign for a cell that is large enough to carry one: "x", "+" or "-".
+function picture(rows, columns, colourOf, textOf, told, label, markOf = () => "") {
   const scale = Math.max(1, Math.min(12, Math.floor(512 / Math.max(rows, columns))));
-  const canvas = element("canvas", { class: "picture", role: "img", "aria-label": label, width: columns, height: rows });
+  const size = Math.max(rows, columns) <= 32 ? 9 : 1; // pixels of a cell
+  const canvas = element("canvas", { class: "picture", role: "img", "aria-label": label, width: columns * size, height: rows * size });
   const high = Math.max(rows, columns / 8);  // a row of elements is drawn as a band
   canvas.style.aspectRatio = `${columns} / ${high}`;
   canvas.style.maxWidth = `${Math.max(40, Math.min(columns * scale, (400 * columns) / high))}px`;
   const pen = canvas.getContext("2d");
   const draw = (colour) => {
-    const image = pen.createImageData(columns, rows);
-    for (let i = 0; i < rows * columns; ++i) image.data.set([...colour(i), 255], i * 4);
-    pen.putImageData(image, 0, 0);
+    for (let i = 0; i < rows * columns; ++i) {
+      const x = (i % columns) * size, y = Math.floor(i / columns) * size, mark = size > 1 ? markOf(i) : "";
+      pen.fillStyle = `rgb(${colour(i)})`;
+      pen.fillRect(x, y, size, size);
+      pen.fillStyle = "#000";
+      if (mark === "+" || mark === "-") pen.fillRect(x + 2, y + 4, 5, 1);
+      if (mark === "+") pen.fillRect(x + 4, y + 2, 1, 5);
+      for (let k = 2; mark === "x" && k < 7; ++k) [k, 8 - k].forEach((down) => pen.fillRect(x + k, y + down, 1, 1));
+    }
   };
   draw(colourOf);
   canvas.addEventListener("mousemove", (event) => {
@@ -36,80 +44,12 @@ function picture(rows, columns, colourOf, textOf, told, label) {
   return { canvas, draw };
 }
 
-const NAN = [226, 40, 60], INF = [255, 196, 0], ABSENT = [170, 178, 190];
-
-// A value with one of its records, chosen by program and iteration. records: their pictures.
-function valueCard(value, records, page) {
-  const { stats, programs, iterations } = value;
-  const body = element("div"), names = [...new Set(programs.map((program) => program.join(", ")))];
-  const within = (program) => programs.flatMap((one, i) => (one.join(", ") === program ? [i] : []));
-  const start = programs[value.first].join(", ");
-  const program = element("select", { "aria-label": `Program of ${value.name}`, onchange: () => fill(within(program.value)[0]) },
-    ...names.map((name) => element("option", { value: name, selected: name === start }, name)));
-  const iteration = element("select", { "aria-label": `Iteration of ${value.name}`, onchange: () => draw(Number(iteration.value)) });
-  const draw = (record) => body.replaceChildren(...recordOf(value, records[record]));
-  const fill = (record) => {
-    const all = within(program.value);
-    iteration.replaceChildren(...all.map((i) => element("option", { value: i, selected: i === record }, iterations[i].join(", ") || "–")));
-    iteration.parentNode.hidden = all.length < 2 && !iterations[record].length;
-    draw(record);
-  };
-  const kept = records.length < stats.records ? `${plural(stats.records, "record")}, of which the page has ${records.length.toLocaleString("en")}` : plural(stats.records, "record");
-  const card = element("article", { class: "card" },
-    element("h3", {}, `${value.variable ? `${value.variable}: ` : ""}${value.name} = ${value.op}`),
-    element("p", { class: "note" }, `${value.type}[${value.shape.join(", ")}] at ${value.level}, ${kept}  `,
-      value.at ? element("button", { class: "link", type: "button", onclick: () => page.go(...value.at) }, value.where) : null),
-    element("div", { class: "chips" }, element("label", { class: "pick" }, "Program ", program), element("label", { class: "pick" }, "Iteration ", iteration)),
-    body);
-  fill(value.first);
-  return card;
+// A scale of colours between two texts.
+function ramp(from, colours, to) {
+  const bar = element("span", { class: "scale" });
+  bar.style.background = `linear-gradient(90deg, ${colours.join(",")})`;
+  return element("span", { class: "ramp" }, element("span", {}, from), bar, element("span", {}, to));
 }
-
-// The picture of a record, its scale and its histogram.
-function recordOf(value, record) {
-  const cells = numbers(record.cells, Float32Array), marks = numbers(record.marks, Uint8Array);
-  const span = record.high > record.low ? record.high - record.low : 1;
-  const told = element("p", { class: "note", "aria-live": "polite" }, value.thinned ? "Each cell is the mean of several elements; a NaN or Inf among them is kept." : "\u00a0");
-  const { canvas } = picture(value.rows, value.columns,
-    (i) => (marks[i] & 1 ? NAN : marks[i] & 2 ? INF : marks[i] & 4 ? ABSENT : viridis((cells[i] - record.low) / span)),
-    (i, row, column) => `[${row * value.step[0]}, ${column * value.step[1]}] ${marks[i] & 1 ? "NaN" : marks[i] & 2 ? "Inf" : cells[i].toPrecision(6)}`,
-    told, `Heat map of ${value.name}`);
-  const ramp = element("span", { class: "scale" });
-  ramp.style.background = `linear-gradient(90deg, ${VIRIDIS.map((c) => `rgb(${c})`).join(",")})`;
-  const swatch = (colour, text) => {
-    const box = element("i");
-    box.style.background = `rgb(${colour})`;
-    return element("span", {}, box, ` ${text}`);
-  };
-  const { stats } = value;
-  return [canvas,
-    element("div", { class: "legend" }, element("span", {}, show(record.low)), ramp, element("span", {}, show(record.high)),
-      stats.nan ? swatch(NAN, `${stats.nan.toLocaleString("en")} NaN`) : null, stats.inf ? swatch(INF, `${stats.inf.toLocaleString("en")} Inf`) : null),
-    told, histogram(record)];
-}
-
-const show = (number) => (number == null ? "–" : Number(number.toPrecision(4)).toString());
-
-function histogram(record) {
-  const canvas = element("canvas", { class: "histogram", width: 480, height: 70, role: "img",
-    "aria-label": `Histogram: ${record.histogram.join(", ")} elements from ${show(record.low)} to ${show(record.high)}` });
-  const pen = canvas.getContext("2d"), most = Math.max(1, ...record.histogram), wide = 480 / record.histogram.length;
-  pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent");
-  record.histogram.forEach((count, i) => {
-    const high = count ? Math.max(1.5, 66 * Math.sqrt(count / most)) : 0;
-    pen.fillRect(i * wide + 0.5, 70 - high, wide - 1, high);
-  });
-  return canvas;
-}
-
-function valuesPanel(kernel, page) {
-  const cards = element("div", { class: "masonry" }, element("p", { class: "note" }, "Unpacking…"));
-  unpack(`values-${kernel.number}`).then((records) =>
-    cards.replaceChildren(...kernel.values.map((value, i) => valueCard(value, records[i], page))));
-  return element("div", { class: "scroll" }, cards);
-}
-
-// --- layouts ---------------------------------------------------------------------------------------------
 
 const hsl = (h, s, l) => {
   const a = s * Math.min(l, 1 - l), f = (n) => l - a * Math.max(-1, Math.min((n + h / 30) % 12 - 3, 9 - (n + h / 30) % 12, 1));
@@ -132,11 +72,15 @@ function layoutCard(layout, page) {
     : `[${row}, ${column}] warp ${cell(i)[2]}, lane ${cell(i)[1]}, register ${cell(i)[0]}${cell(i)[3] > 1 ? `; ${cell(i)[3]} hold it` : ""}`;
   const colour = (way) => (i) => (layout.shared ? hsl((bank(i) * 360) / 32, 0.58, 0.56) : WAYS[way].of(cell(i), most));
   const { canvas, draw } = picture(layout.rows, layout.columns, colour("lane"), text, told, `Layout ${layout.name}`);
+  const legend = element("div");
+  const explain = (way) => legend.replaceChildren(layoutKey(layout, way, cells, most));
+  explain("lane");
   const ways = Object.entries(layout.shared ? {} : WAYS).map(([way, { title }]) =>
     element("button", {
       class: "chip", type: "button", "aria-pressed": String(way === "lane"),
       onclick: (event) => {
         draw(colour(way));
+        explain(way);
         for (const other of event.currentTarget.parentNode.children) other.setAttribute("aria-pressed", String(other === event.currentTarget));
       },
     }, title));
@@ -146,8 +90,18 @@ function layoutCard(layout, page) {
     element("p", { class: "note" }, `${layout.shared ? "shared memory, coloured by bank" : "registers"}; ${layout.type}; ${plural(layout.count, "value")}${whole ? "" : `; the first ${layout.rows} x ${layout.columns} of it`}  `,
       element("button", { class: "link", type: "button", onclick: () => page.go("ttgir", layout.line) }, `TTGIR ${layout.line}`)),
     ways.length ? element("div", { class: "chips", role: "group", "aria-label": "Coloured by" }, ...ways) : null,
-    canvas, told,
+    canvas, legend, told,
     element("p", { class: "note mono" }, layout.encoding));
+}
+
+// What the colours of a layout mean: banks of shared memory, or threads, warps or registers of a block.
+function layoutKey(layout, way, cells, most) {
+  const wheel = (count, s, l) => Array.from({ length: count }, (_, i) => `rgb(${hsl((i * 360) / count, s, l)})`);
+  if (layout.shared) return colourKey("Colours", [], ramp("bank 0", wheel(32, 0.58, 0.56), "31"));
+  if (way === "lane") return colourKey("Colours", [], ramp("lane 0", wheel(32, 0.6, 0.57), "31; warps differ in brightness"));
+  if (way === "register") return colourKey("Colours", [], ramp("register 0", VIRIDIS.map((c) => `rgb(${c})`), String(most)));
+  const warps = [...new Set(cells.filter((_, i) => i % 4 === 2))].sort((a, b) => a - b);
+  return colourKey("Colours", warps.map((warp) => [`rgb(${WAYS.warp.of([0, 0, warp])})`, `warp ${warp}`]));
 }
 
 function layoutsPanel(kernel, page) {

@@ -63,13 +63,13 @@ function resourcesPanel(kernel, page) {
 // The line of the source, or of a level, that a finding is about.
 function sourceLine(kernel, { file, line, level, levelLine }) {
   const text = (file != null ? kernel.lineOf("python", line, file) : level ? kernel.lineOf(level, levelLine) : "").trim();
-  return text ? element("code", { class: "source" }, coloured(text, file != null ? "python" : "ir")) : null;
+  return text ? element("code", { class: "source" }, coloured(text, file != null ? "python" : level)) : null;
 }
 
 function findingsPanel(kernel, page) {
   return element("div", { class: "scroll" }, element("div", { class: "grid" }, ...kernel.findings.map((finding) =>
     element("article", { class: `card finding ${finding.kind}` },
-      element("h2", {}, finding.title),
+      element("h2", {}, markOf({ wrong: finding.kind !== "note", notes: true }), finding.title),
       finding.where ? element("button", {
         class: "link mono", type: "button",
         onclick: () => (finding.file != null ? page.go("python", finding.line, finding.file) : finding.level ? page.go(finding.level, finding.levelLine) : page.goPass(finding.pass)),
@@ -101,11 +101,10 @@ class Compare {
     }, "Changes only");
     this.numbers = element("div", { class: "card" });
     this.mix = element("div", { class: "card" });
-    this.node = element("div", {},
-      element("div", { class: "bar" }, this.picks[0], "→", this.picks[1], this.pick, fold, this.counts),
+    this.node = element("div", { class: "part" },
+      element("div", { class: "bar" }, this.picks[0], "→", this.picks[1], this.pick, fold, this.counts, differenceKey()),
       element("div", { class: "passes" }, element("div", { class: "pass-list" }, this.numbers, this.mix),
         element("section", { class: "pane", "aria-label": "Difference" }, this.view.list.box, this.view.list.ruler)));
-    this.node.style.cssText = "display:flex;flex-direction:column;flex:1;min-height:0";
   }
 
   // The two kernels that are picked, from their level that was compared before.
@@ -130,6 +129,7 @@ class Compare {
   start() {
     const [a, b] = this.kernels.map((kernel) => kernel.levelNamed.get(this.pick.value));
     if (!a || !b) return;
+    this.view.list.options.language = a.name;
     const clean = (level) => level.lines.filter((line, i) => level.rowAt.has(i + 1) || !NOISE[level.name].test(line)).map(tidy);
     const count = tally(this.view.show(clean(a), clean(b)));
     this.counts.textContent = `+${count.added.toLocaleString("en")} −${count.removed.toLocaleString("en")}`;

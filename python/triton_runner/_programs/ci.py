@@ -11,7 +11,7 @@ from triton_runner import __version__
 from triton_runner._base import ci_files
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.paths import check_output, write_file
-from triton_runner._settings.options import with_options
+from triton_runner._programs.options import with_options
 
 _OPTIONS = (
     click.option("--junit", metavar="FILE", help="Write the result as JUnit XML."),
@@ -65,7 +65,8 @@ def of_comparison(result, kernel: str, failing: dict, status: int, version: str)
 def _cell(row, kernel: str, place: tuple[str, int], failing: dict) -> Check:
     whys = [f"--fail-if {text!r}: {why}" for text, rows in failing.items() for one, why in rows if one is row]
     if row.error:
-        state, rule, why = "error", "compile-error", row.error
+        state, rule, why = "error", "compile-error", "\n".join(_failure(row))
+        place = (row.refused.file, row.refused.line) if row.refused and row.refused.line else place
     elif row.gap:
         state, rule, why = "skipped", "", row.gap
     elif whys:
@@ -78,6 +79,12 @@ def _cell(row, kernel: str, place: tuple[str, int], failing: dict) -> Check:
     if row.trap:
         issues.append(Issue("trap", "warning", f"{row.name}: {row.trap}", *place, kernel=kernel))
     return Check(row.name, kernel, state, why, row.figures.get("seconds") or 0.0, tuple(issues))
+
+
+def _failure(row) -> list[str]:
+    """The lines on a cell that is not compiled."""
+    one = row.crash or row.refused
+    return [str(one), *one.lines()] if one else [row.error]
 
 
 def _place(kernel: str) -> tuple[str, int]:

@@ -12,8 +12,9 @@ import sys
 import click
 
 from triton_runner import _settings
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import ENDINGS
+from triton_runner._base.levels import ENDINGS, HOLDERS
 from triton_runner._base.typed import as_json
 from triton_runner._settings import devices
 from triton_runner._worker import job
@@ -44,7 +45,7 @@ class ProgramOrFile(click.Command):
             verbs = "stands after {0} and goes" if len(own) == 1 else "stand after {0} and go"
             click.echo(
                 f"triton-runner: {' and '.join(own)} {verbs.format(program)} to the program; options of "
-                "triton-runner stand before it",
+                f"{commands.PROGRAM} stand before it",
                 err=True,
             )
 
@@ -54,7 +55,7 @@ def is_program(what: str) -> bool:
     without a __main__.py."""
     if os.path.isdir(what):
         return os.path.isfile(os.path.join(what, "__main__.py"))
-    return not re.search(rf"\.(trcase|{'|'.join(ENDINGS)})$|\.py:[\w.]+$", what)
+    return not re.search(rf"\.(trcase|{'|'.join((*ENDINGS, *HOLDERS))})$|\.py:[\w.]+$", what)
 
 
 def check_program(program: str, is_module: bool) -> None:

@@ -1,14 +1,16 @@
 """The environment variables that Triton's releases, MLIR, LLVM and this package read, and what each does.
 
 A row: name, what it does, and its kind: "code" may change what is compiled or computed, "print" writes
-something, "place" says where something lies, "run" is of launches and caches. tests/python/cli/test_doctor.py
-asks every release at hand for the names that it reads.
+something, "place" says where something lies, "run" is of launches and caches. Those of settings are made of
+Settings. tests/python/cli/test_doctor.py asks every release at hand for the names that it reads.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+
+from triton_runner._settings import ROWS
 
 _ROWS = """
 ALLOW_LHS_TMEM_LAYOUT_CONVERSION code converts layouts so that a product's left side can lie in tensor memory
@@ -125,26 +127,12 @@ TRITON_SWAP_MIR code a folder of machine IR that takes the place of LLVM's own
 TRITON_SWAP_MIR_ENABLE_MISCHED code LLVM's scheduler runs on swapped machine IR too
 USE_IR_LOC code lines of ttir or ttgir in the place of Python's in the debug information
 USE_TTGIR_LOC code 3.0 and 3.1: lines of TTGIR in the place of Python's
-TRITON_RUNNER_CHECK run this package: the CPU looks for oob, nan, inf, uninit, race, overflow, ...
-TRITON_RUNNER_DEVICE run this package: what kernels run on: auto, cpu, cuda, hip
-TRITON_RUNNER_DUMP                 run    this package: 0 leaves dump statements out
-TRITON_RUNNER_FMAD code this package: whether PTX's products and sums are contracted
 TRITON_RUNNER_GHOST run this package: pretended CUDA tensors of at least so many bytes take no memory
 TRITON_RUNNER_ISA run this package: avx512, avx2 or portable loops, with the same bits
-TRITON_RUNNER_LEVEL run this package: the level that the CPU executes
-TRITON_RUNNER_MMA code this package: tensor-core sums bit for bit (exact) or in f32 (fast)
-TRITON_RUNNER_OOB run this package: stop at an access out of bounds, or report it
 TRITON_RUNNER_PROD run this package: prints nothing about kernels that it compiles
 TRITON_RUNNER_PROD_TEST run this package: as PROD, but says where each compiled kernel is saved
-TRITON_RUNNER_PROGRAM run this package: only this program of each launch
-TRITON_RUNNER_PROGRAMS run this package: only the first so many programs of each launch
 TRITON_RUNNER_QUICK                run    this package: benchmarks run once
-TRITON_RUNNER_SHUFFLE              run    this package: the order of programs
 TRITON_RUNNER_STORE                place  this package: where compare keeps its cells
-TRITON_RUNNER_TARGET run this package: the architecture to compile for
-TRITON_RUNNER_THREADS              run    this package: threads of the CPU
-TRITON_RUNNER_TIMEOUT run this package: seconds after which a kernel is stopped
-TRITON_RUNNER_TIMING run this package: when asynchronous copies land
 TRITON_RUNNER_VERSIONS place this package: where Triton's releases are kept
 """
 
@@ -159,7 +147,11 @@ class Variable:
 @functools.cache
 def known() -> dict[str, Variable]:
     """The variables by name."""
-    rows = (line.split(None, 2) for line in _ROWS.strip().splitlines())
+    rows = [line.split(None, 2) for line in _ROWS.strip().splitlines()]
+    for name, row in ROWS.items():
+        if row.variable:
+            meaning = f"this package: {row.says[0].lower()}{row.says[1:].rstrip('.')}"
+            rows.append([f"TRITON_RUNNER_{name.upper()}", "code" if row.code else "run", meaning])
     return {name: Variable(name, kind, meaning) for name, kind, meaning in rows}
 
 

@@ -10,7 +10,7 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._compiler.constants import constant
-from triton_runner._settings.options import (
+from triton_runner._programs.options import (
     check_program,
     is_program,
     json_option,
@@ -63,16 +63,16 @@ class Program:
 
     def given(self):
         """The launch of kernel.py:name."""
-        from triton_runner._bits import kernel
+        from triton_runner._programs.given import Given  # with NumPy
 
         check_program(self.name.rpartition(":")[0], False)
-        return kernel.Given(self.name, self.values(), self.grid, constants(self.constexprs, "--constexpr"))
+        return Given(self.name, self.values(), self.grid, constants(self.constexprs, "--constexpr"))
 
     def launch(self):
         """Launches kernel.py:name: a function without arguments."""
-        from triton_runner._bits import kernel
+        from triton_runner._programs.given import launching
 
-        _, named, launch = kernel.launching(self.given())
+        _, named, launch = launching(self.given())
         return functools.partial(launch, **named)
 
 

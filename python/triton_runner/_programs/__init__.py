@@ -1,0 +1,1 @@
+"""Programs that run and are seen, and the options with which verbs take them."""
