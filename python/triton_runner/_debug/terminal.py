@@ -355,7 +355,7 @@ def _plain(value):
 
 def main(session: Session, script: list[str], out, as_json: bool, read, recording=None) -> int:
     """Runs a terminal on a file: with a script its commands alone, else what is typed, by read(prompt).
-    Returns the status; 2 where a command of a script has failed."""
+    Returns the status; 2 where that is 0 and a command of a script has failed."""
 
     def write(line: str) -> None:
         print(line, file=out, flush=True)
@@ -367,7 +367,7 @@ def main(session: Session, script: list[str], out, as_json: bool, read, recordin
     with session, recording.written() if recording else contextlib.nullcontext():
         if script:
             status = terminal.run(script if as_json else echoed(script, write), ends_early=True)
-            return 2 if terminal.has_failed else status
+            return status or (2 if terminal.has_failed else 0)
         is_typed = sys.stdin is not None and sys.stdin.isatty() and not as_json
         for line in greeting.lines(session) if is_typed else ():
             write(line)
