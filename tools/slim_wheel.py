@@ -4,7 +4,8 @@
 
 The parts that only profile or compile for AMD are left out, libtriton.so is stripped, and so is the ptxas of
 a wheel with --no-ptxas (TRITON_PTXAS_PATH then names another). tests/gpu/releases.sh unpacks them there and
-runs the examples. Needs pip, strip and xz."""
+runs the examples. Needs pip, strip and xz.
+"""
 
 import argparse
 import pathlib

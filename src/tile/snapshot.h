@@ -1,4 +1,4 @@
-// Programs that a debugger has go on from an earlier moment.
+// Snapshots let a debugger resume a program from an earlier point.
 #pragma once
 #include <memory>
 

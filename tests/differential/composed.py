@@ -3,7 +3,8 @@ some of which end early by what they computed, and in them products (scaled ones
 loaded, stored and added to, scans whose sums are the places of masked atomics, reductions and scans of
 tuples (fp8 among them), sorts, gathers, histograms.
 
-Loops carry integers of at most 512, so that no product or sum rounds."""
+Loops carry integers of at most 512, so that no product or sum rounds.
+"""
 
 import random
 

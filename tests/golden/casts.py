@@ -48,7 +48,8 @@ def widens(source: Format, target: Format) -> bool:
 
 def float_to_float(code: int, source: Format, target: Format, rounding: str) -> int:
     """Returns what `cvt` gives: fp8 saturates; a NaN becomes the canonical one, but keeps sign and payload on
-    the way to f32, f64."""
+    the way to f32, f64.
+    """
     sign, magnitude = source.decode(code)
     if magnitude == NAN and target in (F32, F64) and source.bits < target.bits:
         payload = (code & ((1 << source.mantissa) - 1)) << (target.mantissa - source.mantissa)

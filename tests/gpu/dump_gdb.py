@@ -4,7 +4,8 @@ TTGIR of five kernels, in every iteration, beside what stores in the kernel give
     python tests/gpu/dump_gdb.py [add softmax row_squares mma wgmma named]
 
 It says of each value how many elements are kept. Exits 1 where an element differs in a bit, or where a value
-that ptxas keeps in these kernels is not found; says so where there is no cuda-gdb."""
+that ptxas keeps in these kernels is not found; says so where there is no cuda-gdb.
+"""
 
 import os
 import sys

@@ -27,6 +27,7 @@ class Findings(list):
         super().__init__()
         self.strict = strict
         self._reports: dict[tuple, tuple] = {}  # (its number, its reports by level), until settle()
+        self._undefined: list[int] = []  # numbers of those that only the language leaves undefined
 
     def is_decided(self) -> bool:
         """Whether the launch is wrong whatever else is found: also where the program's own check passes."""
@@ -78,6 +79,7 @@ class Findings(list):
     def settle(self, levels: list[str], is_in_output: Callable[[str], bool]) -> None:
         """Decides the severity of each report, after all levels (highest first) have been checked.
         is_in_output: whether a level leaves a NaN or an infinity in an output, and the highest a number."""
+        lowest = {self[number].check for number, by_level in self._reports.values() if levels[-1] in by_level}
         for number, by_level in self._reports.values():
             check, above = self[number].check, levels[0] not in by_level
             reached = next((report for report in by_level.values() if report.reached), None)
@@ -86,7 +88,8 @@ class Findings(list):
                 why = "harmless for these inputs: with 1 or -2 in its place every output keeps its bits"
                 if above:
                     why += f"; {levels[0]} does not compute it: it is the compiler's speculation"
-            elif check == "uninit" and below:
+            elif check == "uninit" and below and check not in lowest:
+                self._undefined.append(number)
                 why = (
                     f"undefined by the language, and defined by this compiler: {levels[-1]} reads nothing "
                     "that was not written; another release may give something else"
@@ -140,6 +143,11 @@ class Findings(list):
     def difference(self, check: str, bits: Bits, run: Outcome, message: str) -> bool:
         """Adds a difference, which is a fault if noise does not explain it. False: it was known already."""
         finding = _of_difference(check, bits, [run.level], run.how, message)
+        if check == "levels":
+            for number in self._undefined:
+                why = "the levels differ: this compiler does not define it either"
+                self[number] = self[number].saying(why, severity="fault", why=None, reaches=why)
+            self._undefined.clear()
         return self._note(finding, lambda other: (other.check, other.argument) == (check, bits.argument))
 
     def rounded(self, bits: Bits, size: float, product, cause: str, advice: str) -> None:

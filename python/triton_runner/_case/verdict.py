@@ -28,7 +28,7 @@ from triton_runner._case.results import (
 )
 from triton_runner._launch import launchers
 from triton_runner._launch.launchers import Call, observing
-from triton_runner._pretend.running import Ended
+from triton_runner._pretend.running import CRASHES, Ended
 from triton_runner._settings import devices
 
 _nothing = lambda text: None  # noqa: E731
@@ -39,8 +39,6 @@ _INTERRUPTED = 130
 # The exit status of each verdict, and with strict.
 _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong": (1, 1)}
 _UNJUDGED = (125, 125)
-# Signals by which a program fails; others come from outside.
-_CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP")
 _SHOWN = 4  # checks of the program that are named
 _HINT = "compare it by an assertion in the program, or by --reference FILE:FUNCTION"
 
@@ -55,7 +53,7 @@ class Program:
     @property
     def failed(self) -> bool:
         """Whether it ended by itself with another status than 0."""
-        stopped = self.ended.how == "killed" and self.ended.message not in _CRASHES
+        stopped = self.ended.how == "killed" and self.ended.message not in CRASHES
         return bool(self.ended.status) and self.ended.how not in ("interrupted", "uncompiled") and not stopped
 
     @property

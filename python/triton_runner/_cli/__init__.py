@@ -43,6 +43,7 @@ from triton_runner._cli import (  # noqa: F401 (the modules of verbs register th
     tune_command,
     verify_command,
 )
+from triton_runner._programs import watched
 from triton_runner._programs.options import (
     ProgramOrFile,
     check_program,
@@ -187,6 +188,7 @@ def _fault_status() -> int:
 def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program, arguments, **settings):
     """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
     from triton_runner._compiler import failures
+    from triton_runner._pipeline import stages
     from triton_runner._pretend import running
 
     if ghost and not pretend_cuda:
@@ -200,10 +202,28 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
-    status = running.run_program(
-        program, list(arguments), is_module, pretend_cuda, traceback, look, explained=failures.explained
-    )
+    notes = stages.Notes()
+    if (end := watched.forked()) is not None:
+        return _ended(end, notes)
+    with notes.taken():
+        status = running.run_program(
+            program, list(arguments), is_module, pretend_cuda, traceback, look, explained=failures.explained
+        )
     return _fault_status() or status
+
+
+def _ended(end: watched.End, notes) -> int:
+    """The status of `run` where its program has ended, in a process of its own. A compiler that ended that
+    process is an answer."""
+    from triton_runner._compiler import failures
+    from triton_runner._pretend import running
+
+    error = notes.failure(end.signal) if end.signal in running.CRASHES else None
+    if error is None:
+        return watched.die_of(end)
+    first, *rest = failures.explained(error)
+    click.echo("\n".join([f"error: {first}", *rest]), err=True)
+    return 1
 
 
 @main.command("exec")

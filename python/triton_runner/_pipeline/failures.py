@@ -160,17 +160,32 @@ def _kernel_name(error: BaseException) -> str:
 
 def _kernel(error: BaseException):
     """The JIT function that was being compiled, as the frames of the traceback know it."""
-    from triton.runtime.jit import JITFunction
-
     found = None
     for one in _chain(error):
         frames = one.__traceback__
         while frames is not None:
-            known = frames.tb_frame.f_locals
-            for value in (known.get("self"), getattr(known.get("src"), "fn", None)):
-                found = value if isinstance(value, JITFunction) else found
+            found = _kernel_of(frames.tb_frame) or found
             frames = frames.tb_next
     return found
+
+
+def kernel_at_work() -> str:
+    """The name of the kernel that this thread compiles; "" if it compiles none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if (kernel := _kernel_of(frame)) is not None:
+            return kernel.__name__
+        frame = frame.f_back
+    return ""
+
+
+def _kernel_of(frame):
+    """The JIT function that a frame knows; None if it knows none."""
+    from triton.runtime.jit import JITFunction
+
+    known = frame.f_locals
+    values = (getattr(known.get("src"), "fn", None), known.get("self"))
+    return next((value for value in values if isinstance(value, JITFunction)), None)
 
 
 def _function_of(kernel, source: str | None):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
+import pickle
 import re
 import sys
+import tempfile
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import GLIR
@@ -58,6 +61,54 @@ def try_llir(step, source: str, filename: str, reason: str | None = None) -> Non
         raise _refused_llir(said, source, filename, reason)
 
 
+class Notes:
+    """What a process compiles, in a file that another process reads once it has died of that."""
+
+    def __init__(self):
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (both processes keep it)
+        self._process = 0
+
+    @contextlib.contextmanager
+    def taken(self):
+        """Inside, each stage of this process is noted as long as it runs."""
+        self._process = os.getpid()
+        _notes.append(self)
+        try:
+            yield
+        finally:
+            _notes.remove(self)
+
+    @contextlib.contextmanager
+    def of(self, level: str, request: dict):
+        if os.getpid() == self._process:
+            self._write(pickle.dumps((level, {n: v for n, v in request.items() if n not in _OF_PROCESS})))
+        try:
+            yield
+        finally:
+            if os.getpid() == self._process:
+                self._write(b"")
+
+    def _write(self, data: bytes) -> None:
+        os.ftruncate(self._file.fileno(), 0)
+        os.pwrite(self._file.fileno(), data, 0)
+
+    def failure(self, died: str) -> failures.CompilerError | None:
+        """The error of the stage that a process was in when it died of a signal; None: it was in none."""
+        data = os.pread(self._file.fileno(), os.fstat(self._file.fileno()).st_size, 0)
+        if not data:
+            return None
+        level, request = pickle.loads(data)
+        return _failed(level, request["filename"], None, died, "", request)
+
+
+_OF_PROCESS = ("attempt", "hint", "inline")  # what of a request another process makes for itself
+_notes: list[Notes] = []
+
+
+def _noted(level: str, request: dict):
+    return _notes[-1].of(level, request) if _notes else contextlib.nullcontext()
+
+
 _is_apart = [False]
 
 
@@ -85,7 +136,8 @@ def _compiled(request: dict, asked: dict) -> dict:
     else:
         stages = [reached]
         try:
-            return job.run(request, stages.append)
+            with _noted(reached, asked):
+                return job.run(request, stages.append)
         except Exception as raised:
             error, reached = raised, stages[-1]
     if isinstance(error, DiagnosticError):
@@ -95,7 +147,7 @@ def _compiled(request: dict, asked: dict) -> dict:
         if isinstance(error, job.NotAssembled):
             failures.noted(reached, request["filename"], refused)
         raise refused from None
-    kept = {name: value for name, value in asked.items() if name not in ("attempt", "hint", "inline")}
+    kept = {name: value for name, value in asked.items() if name not in _OF_PROCESS}
     raise _failed(reached, request["filename"], error, how, written, kept) from error
 
 
@@ -114,22 +166,20 @@ def tried(level: str, above: str, stage, target: str, language: str):
 
     def run(source, metadata):
         ended = in_child(lambda tell: stage(source, dict(metadata)) and None) if _is_apart[0] else None
-        if ended is None or ended.is_done:
-            try:
-                return stage(source, metadata)
-            except Exception as error:
-                failures.noted(level, metadata.get("name", ""), error)
-                raise
-        request = {
-            "text": str(source), "level": above, "to": level, "target": target, "language": language,
-            "metadata": job.jsonable(metadata), "filename": metadata.get("name", ""), "walk": above == level,
-        }  # fmt: skip
-        if ended.died:
+        request = None
+        if _notes or not (ended is None or ended.is_done):
+            request = {
+                "text": str(source), "level": above, "to": level, "target": target, "language": language,
+                "metadata": job.jsonable(metadata), "filename": failures.kernel_at_work(),
+                "walk": above == level,
+            }  # fmt: skip
+        if ended is not None and ended.died:
             raise _failed(level, request["filename"], None, ended.died, ended.written, request)
         try:
-            return stage(source, metadata)
+            with _noted(level, request):
+                return stage(source, metadata)
         except Exception as error:
-            failures.noted(level, request["filename"], error, request=request)
+            failures.noted(level, metadata.get("name", ""), error, request=request)
             raise
 
     return run

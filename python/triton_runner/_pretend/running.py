@@ -30,6 +30,8 @@ from triton_runner._base.paths import check_program
 from triton_runner._pipeline.failures import failure_of
 from triton_runner._settings import devices
 
+# Signals by which a program fails; others come from outside.
+CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP")
 _held = contextlib.ExitStack()  # what stays for the rest of the process
 atexit.register(_held.close)  # while torch is whole
 

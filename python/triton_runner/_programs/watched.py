@@ -12,6 +12,7 @@ import ctypes
 import dataclasses
 import os
 import pickle
+import resource
 import select
 import signal
 import struct
@@ -27,6 +28,9 @@ _HEAD = struct.Struct("<Q")
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _NO_VERDICT = 125
 _PATIENCE = 0.05  # seconds between looks whether a process has ended whose pipe another one keeps open
+_HANDED_ON = {
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+}  # fmt: skip
 STARTED = "started"  # is told before the program runs
 
 
@@ -75,8 +79,7 @@ def watched(work, unfinished) -> int:
     child = os.fork()
     if child == 0:
         os.close(read)
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        _end_with_parent()
         return _working(work, write)
     os.close(write)
     told, end = _waited(child, read)
@@ -85,6 +88,46 @@ def watched(work, unfinished) -> int:
     if STARTED not in told or isinstance(told[-1], Failed):
         return end.status
     return unfinished([what for what in told if what != STARTED], end).write()
+
+
+def forked() -> End | None:
+    """Goes on in a process of its own: None there. The process that waits gets how that one ended; what it is
+    sent by kill goes to the other one, which has what comes from the terminal itself."""
+    if sys.stdout is not sys.__stdout__:  # as in watched()
+        return None
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDED_ON | {signal.SIGCHLD})
+    child = os.fork()
+    if child == 0:
+        _end_with_parent()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return None
+    done = status = 0
+    while not done:
+        sent = signal.sigwaitinfo(_HANDED_ON | {signal.SIGCHLD})
+        if sent.si_signo == signal.SIGCHLD:
+            done, status = os.waitpid(child, os.WNOHANG)
+        elif sent.si_code <= 0:  # of a process
+            os.kill(child, sent.si_signo)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return End.of(os.waitstatus_to_exitcode(status))
+
+
+def die_of(end: End) -> int:
+    """Ends this process as the other one ended: by its signal, or with its status."""
+    if end.signal:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # there is a core of the other one
+        number = signal.Signals[end.signal]
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    return end.status
+
+
+def _end_with_parent() -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
 def _working(work, write: int):

@@ -3,6 +3,7 @@ larger one. Families take turns; each varies one thing of the usual call, and th
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import itertools
 import random
@@ -15,6 +16,7 @@ VALUES = ("with NaN", "with infinities", "all positive", "all zero", "of wide ra
 MOST_ELEMENTS = 1 << 20  # of a tensor
 _TURNS = ("sizes", "layouts", "sizes", "values", "layouts", "sizes", "dtypes", "layouts", "sizes")
 _LONG = 70_001  # of a vector
+_MULTIPLES = (2, 8, 32, 128)  # that are tried of a size whose values are refused
 _HUGE = 1 << 31  # elements from which on 32 bits are too few
 
 
@@ -48,13 +50,25 @@ class Case:
 
 
 @dataclasses.dataclass
+class Multiple:
+    """Of what a size seems to have to be a multiple. refused: values that were; is_closed: others are not
+    tried any more."""
+
+    factor: int = 1
+    refused: int = 0
+    is_closed: bool = False
+
+
+@dataclasses.dataclass
 class Tried:
     """What the calls so far have shown, which is looked at as cases are drawn. written: paths of tensors that
-    the function changed; unjudged: texts of cases of which nothing is known, as they were refused, say."""
+    the function changed; unjudged: texts of cases of which nothing is known, as they were refused, say;
+    multiples: by size, of what it seems to have to be a multiple."""
 
     written: set = dataclasses.field(default_factory=set)
     written_by_reference: set = dataclasses.field(default_factory=set)
     unjudged: set = dataclasses.field(default_factory=set)
+    multiples: dict = dataclasses.field(default_factory=lambda: collections.defaultdict(Multiple))
 
 
 def cases(domains: list[Domain], families, seed: int, tried: Tried, is_any_huge: bool = False):
@@ -79,7 +93,7 @@ def _of_form(domain: Domain, form: int, families, seed: int, tried: Tried, is_an
     yield usual
     yield dataclasses.replace(usual, repeated=True)
     streams = {
-        "sizes": _sizes(domain, usual) if domain.sizes and not domain.frozen else iter(()),
+        "sizes": _sizes(domain, usual, tried) if domain.sizes and not domain.frozen else iter(()),
         "layouts": _layouts(domain, usual, tried),
         "values": _values(domain, usual),
         "dtypes": _dtypes(domain, usual),
@@ -128,8 +142,9 @@ def _interesting(size: Size, is_long: bool):
             yield value
 
 
-def _sizes(domain: Domain, usual: Case):
-    """One size after the other, and then several together."""
+def _sizes(domain: Domain, usual: Case, tried: Tried):
+    """One size after the other, and then several together. Of a size whose values are refused multiples are
+    tried: it may have to be even, or so many groups."""
     moving = {name: _interesting(size, _is_long(domain, name)) for name, size in domain.sizes.items()}
     together = iter(([1], [0], [37, 53, 71, 19], [129, 65, 257, 33], [5, 3, 2, 7], [127, 255, 63, 31]))
     for number in itertools.count():
@@ -138,14 +153,38 @@ def _sizes(domain: Domain, usual: Case):
             if value is None:
                 del moving[name]
                 continue
-            yield from _possible(domain, usual, {name: value})
+            yield from _accepted(domain, usual, name, value, tried)
         if number % 2 and len(domain.sizes) > 1 and (values := next(together, None)):
             changed = dict(zip(domain.sizes, itertools.cycle(values)))
-            changed = {name: domain.sizes[name].only[0] if domain.sizes[name].only else value
+            changed = {name: domain.sizes[name].only[0] if domain.sizes[name].only
+                       else value * tried.multiples[name].factor
                        for name, value in changed.items()}  # fmt: skip
             yield from _possible(domain, usual, changed)
         if not moving:
             return
+
+
+def _accepted(domain: Domain, usual: Case, name: str, value: int, tried: Tried):
+    """The case with a value of a size; where that is refused, those with multiples of the value, until one is
+    not. A size of which two values were refused and a multiple was not gets multiples at once."""
+    size, known = domain.sizes[name], tried.multiples[name]
+    if known.refused > 1 and value % known.factor:
+        value *= known.factor
+    for factor in (1, *_MULTIPLES):
+        if not size.takes(value * factor):
+            return
+        case = next(_possible(domain, usual, {name: value * factor}), None)
+        if case is None:
+            return
+        yield case
+        if str(case) not in tried.unjudged:
+            known.factor = factor if factor > 1 else known.factor
+            known.is_closed |= value > 1 and factor == 1 and bool(value % 2)  # an odd one is as good
+            return
+        if value < 2 or known.is_closed or size.only or size.declared:
+            return
+        known.refused += factor == 1
+    known.is_closed = True  # it is refused for another reason
 
 
 def _possible(domain: Domain, usual: Case, changed: dict):

@@ -278,7 +278,7 @@ class Strips : public FusedRun<Strips> {
     }
   }
 
-  // How long strips are, and where those lie that are not read or written in place.
+  // Chooses the strip length and places the strips that are not read or written in place.
   void lay_out() {
     const int64_t each = scratch_an_element();
     strip_ = end_ - first_;

@@ -2,6 +2,8 @@
 
 import os
 import re
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -52,6 +54,57 @@ def test_a_compiler_that_fails_is_a_line_and_no_verdict(tmp_path, stage, end):
     line = rf"the compiler of Triton \S+ fails on kernel 'kernel' in make_{stage}: {re.escape(said)}\n"
     assert re.search(line, done.stdout) and len((done.stdout + done.stderr).splitlines()) < 15
     assert done.stdout.splitlines()[-1] == "verdict: unknown"
+
+
+@pytest.mark.parametrize("words", [(), ("--level", "ptx")], ids=["ttir", "ptx"])
+@pytest.mark.parametrize("end", ENDS)
+def test_run_says_what_the_compiler_died_of(tmp_path, end, words):
+    """Of an abort too, which ends the process of the program: another one waits for it."""
+    how, said = ENDS[end]
+    stage = "ttgir" if words else "ttir"
+    text = FAILING.replace("HOW", how).replace("make_ttgir", f"make_{stage}")
+    (tmp_path / "program.py").write_text(text)
+    variables = {"TRITON_CACHE_DIR": str(tmp_path / "cache")}
+    done = warm.cli("run", "--device", "cpu", *words, "program.py", cwd=tmp_path, variables=variables)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    said = "it died of SIGABRT" if end == "abort" else said  # what it wrote stands above
+    line = rf"error: the compiler of Triton \S+ fails on kernel 'kernel' in make_{stage}: {re.escape(said)}\n"
+    assert re.search(line, done.stderr) and (end != "abort" or SAID in done.stderr)
+
+
+def test_run_ends_as_its_program_does(tmp_path):
+    def status(text):
+        (tmp_path / "program.py").write_text(text)
+        return warm.cli("run", "program.py", cwd=tmp_path).returncode
+
+    assert status("raise SystemExit(7)") == 7 and status("") == 0
+    assert status("import os; os._exit(3)") == 3
+    assert status("import os; os.abort()") == -signal.SIGABRT  # of its own: no compiler was at work
+    assert status("import os, signal; os.kill(os.getpid(), signal.SIGTERM)") == -signal.SIGTERM
+
+
+def test_run_hands_signals_on(tmp_path):
+    text = """
+import signal, time
+signal.signal(signal.SIGUSR1, lambda *_: print("told", flush=True))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+try:
+    print("ready", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    raise
+"""
+    (tmp_path / "program.py").write_text(text)
+    words = [sys.executable, "-m", "triton_runner", "run", "program.py"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, cwd=tmp_path, **pipes) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGUSR1)
+        assert process.stdout.readline() == "told\n"
+        process.send_signal(signal.SIGINT)
+        line = process.stdout.readline()
+        assert line == "interrupted\n" and process.wait(20) == 130, process.stderr.read()
 
 
 TESTS = """

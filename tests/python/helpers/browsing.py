@@ -55,5 +55,5 @@ class Opened:
         )
 
     def place(self) -> dict:
-        """What the address of the page says."""
+        """Returns what the address of the page says."""
         return self.page.evaluate("placeIn(location.hash)")

@@ -5,7 +5,8 @@ is forked from a server, which this process starts once. To start Python for it 
 
 The work of a start itself is tested by processes of their own (test_import, test_cli): they do not come
 here. This file is also the server (`warm.py serve SOCKET`) and a command for shells (`warm.py SOCKET script
-FILE`)."""
+FILE`).
+"""
 
 import atexit
 import contextlib

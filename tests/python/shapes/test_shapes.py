@@ -352,6 +352,26 @@ def tries(domain, most: int, refused=lambda text: False, families=cases.FAMILIES
     return seen
 
 
+@pytest.mark.parametrize("group", [2, 32, 128])
+def test_a_size_that_has_to_be_a_multiple(group):
+    def f(x):
+        pass
+
+    def sizes(refused, **more):
+        domain = declared.domain(f, {"x": "f32[M, N]", **more}, None, "cpu")
+        return [case.sizes["N"] for case in tries(domain, 40, refused)]
+
+    def refuses(text):
+        return int(re.search(r"N=(\d+)", text)[1]) % group > 0
+
+    tried = {n for n in sizes(refuses) if n % group == 0}
+    assert any(n // group % 2 and n > group for n in tried) and len(tried) > 3
+    fixed = sizes(lambda text: "N=64" not in text)  # no multiple helps
+    assert len([n for n in {*fixed} if n > 2000]) < 4
+    small = sizes(lambda text: "N=1," in text or "N=0" in text)  # these two alone
+    assert 65 in small and 37 in small
+
+
 def test_sixty_calls_try_every_layout_of_each_tensor():
     def f(x, y):
         pass
