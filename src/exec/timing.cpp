@@ -23,7 +23,7 @@ std::optional<Timing> parse_timing(std::string_view text) {
 
 namespace {
 
-// What the first of two launches left in the pages that it changed, for the second, which begins with the same memory.
+// Keeps what the first of two launches left in the pages that it changed; the second begins with the same memory.
 class Ends {
  public:
   // `log`: one that holds the memory already, or null.

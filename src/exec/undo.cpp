@@ -260,7 +260,7 @@ void UndoLog::release_all(Saved* saved) {
   }
 }
 
-// Of an address that is in one.
+// The region of an address that is in one.
 size_t UndoLog::region_of(uint64_t address) const {
   const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
                                       [](uint64_t a, const Region& r) { return a < r.begin; });
@@ -287,7 +287,7 @@ bool UndoLog::open_chunk(size_t region, size_t c) {
   return let_write(at, bytes, true);
 }
 
-// What one log opens is saved in all of them: a chunk of one may reach into several of another.
+// A part that one log opens is saved in all of them: a chunk of one may reach into several of another.
 bool UndoLog::on_fault(uint64_t address) {
   uint64_t low = address, high = address + 1;
   bool is_known = false;

@@ -39,7 +39,7 @@ int64_t wraps(Wide value, const Integer& out) {
              : static_cast<int64_t>(times);
 }
 
-// Of shifts, minima and the like: computed only where something is missing, as their result is right elsewhere.
+// For shifts, minima and the like: computed only where something is missing; elsewhere it is right.
 template <class F>
 int64_t computed(const Operation& o, F f) {
   if (none_wrapped(o)) return 0;
@@ -78,7 +78,7 @@ bool holds(int predicate, Wide a, Wide b) {
   }
 }
 
-// Of two conditions: the other one decides if it is `decides`.
+// For two conditions: the other one decides if it is `decides`.
 int64_t condition(const Operation& o, uint64_t decides) {
   for (const Integer& a : o.in)
     if (a.wraps == 0 && a.as_unsigned() == decides) return 0;

@@ -1,4 +1,4 @@
-// What may be done to an mbarrier, and what is wrong with the rest.
+// Defines what may be done to an mbarrier, and what is wrong with the rest.
 #include <triton_runner/machine/mbarrier.h>
 
 namespace triton_runner::machine {

@@ -1,4 +1,4 @@
-// What an mbarrier keeps in its 64 bits, and when its phases end.
+// Tests what an mbarrier keeps in its 64 bits, and when its phases end.
 #include <triton_runner/machine/mbarrier.h>
 
 #include <bit>

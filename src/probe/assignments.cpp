@@ -15,7 +15,7 @@ namespace triton_runner::probe {
 namespace {
 
 using Type = std::pair<num::Type, std::vector<int64_t>>;
-// Of each variable the types that statements give it.
+// For each variable the types that statements give it.
 using Types = std::map<std::string, std::set<Type>>;
 
 bool is_buffer(const ir::Value& value) { return value.type->kind == ir::TypeKind::kMemDesc; }
@@ -24,7 +24,7 @@ const ir::Block* block_of(const ir::Value& value) {
   return value.defining_op ? value.defining_op->block : value.block;
 }
 
-// What a wait for the tensor cores gives: until then the variable is being computed.
+// A wait for the tensor cores gives this value: until then the variable is being computed.
 bool is_completed(const ir::Value& value) {
   return value.defining_op && value.defining_op->effects().all(ir::Effect::kTensorCore | ir::Effect::kWaits);
 }
@@ -47,7 +47,7 @@ bool fits(const Types& types, const Site& site, bool buffer) {
 std::vector<Assignment> collected(const ir::Module& module, const ir::Op& func, const Types& types) {
   const Names names(module, func);
   std::vector<Assignment> all;
-  // Of a block, a variable, a line and whether it is a buffer.
+  // Keys are a block, a variable, a line and whether it is a buffer.
   std::map<std::tuple<const ir::Block*, std::string, int, bool>, size_t> last;
   for_each_value(module, func, [&](const ir::Op&, const ir::Value& value) {
     if (!can_record(value) || is_combined(value)) return;

@@ -1,5 +1,5 @@
-// What statements of Python give to variables, as values of IR: of each block the last value that a line has under the
-// variable's name.
+// Finds what statements of Python give to variables, as values of IR: in each block the last value that a line has
+// under the variable's name.
 #pragma once
 #include <span>
 #include <string>

@@ -40,7 +40,7 @@ uint64_t bits_of(num::Type type, const std::byte* at, uint32_t width) {
   return type == num::Type::kI1 ? bits & 1 : bits;
 }
 
-// Where what a register holds before instruction `before` was written: after the instruction that did, on the
+// Finds the write of what a register holds before instruction `before`: after the instruction that did, on the
 // way without jumps; the place itself where there is none, or where the register comes later or is guarded.
 exec::RegisterProbe written(const Function& f, const std::vector<bool>& targets, exec::RegisterProbe place,
                             const std::vector<uint32_t>& registers) {

@@ -72,7 +72,7 @@ double reduced(const Condition& c, const exec::Elements& e, Get get) {
   return c.of == Condition::kAll ? on == there : on > 0;
 }
 
-// What the engine's own reductions answer of floats: the largest and smallest, and whether one is NaN, infinite or not 0.
+// The engine's own reductions answer this of floats: largest and smallest, and whether one is NaN, infinite or not 0.
 std::optional<double> quickly(const Condition& c, const exec::Elements& e) {
   using num::ReduceOp;
   const int64_t n = count_of(e);
@@ -317,7 +317,7 @@ std::string Debugger::variable_of(const void* value) const {
   return it->second;
 }
 
-// What a loop counts by, of the line that it is on.
+// The name that a loop counts by, of the line that it is on.
 std::string Debugger::loop_name(const ir::Value& value) const {
   const ir::Op* loop = value.defining_op ? nullptr : op_of(value);
   if (!loop || loop->kind != ir::OpKind::kFor || value.index != 0) return {};

@@ -11,7 +11,7 @@
 namespace triton_runner::probe {
 namespace {
 
-// Where the jumps of machine code lead. What no label says leads to all labels.
+// Finds where the jumps of machine code lead. A jump whose target no label says leads to all labels.
 class Jumps {
  public:
   explicit Jumps(const sass::Function& f) : f_(f) {

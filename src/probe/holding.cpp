@@ -141,7 +141,7 @@ void Holding::follow() {
 
 bool Holding::has(uint32_t value) const { return value < size_.size() && size_[value] > 0; }
 
-// Of unrolled code: which of the copies of its block an instruction is of.
+// In unrolled code: which of the copies of its block an instruction is of.
 uint32_t Holding::copy_of(uint32_t instruction, uint32_t block) const {
   const Flow::Step& step = flow_.steps[instruction];
   uint32_t copy = 0;

@@ -42,7 +42,7 @@ bool is_marker(const ir::Op& op) {
   return prefix && prefix->string.find(exec::kMarker) != std::string_view::npos && op.num_operands() > 0;
 }
 
-// What stands beside a value in its slot, as i32 operands, and whether the iteration is the last.
+// The numbers that stand beside a value in its slot, as i32 operands, and whether the iteration is the last.
 struct Numbers {
   std::vector<std::string> iterations, extra;
   std::string last;
@@ -199,7 +199,7 @@ base::Status StoreInserter::plan(const InsertOptions& options) {
     const ir::Op* around = block->region->parent;
     area.last = !options.every_iteration && around && around->kind == OpKind::kFor;
 
-    // What is left to this area, without what its parts may take to be aligned.
+    // The bytes that are left to this area, without what its parts may take to be aligned.
     const int64_t share = std::max<int64_t>(
         0, (options.max_bytes - at) / static_cast<int64_t>(result_.areas.size() - k) - 3 * 128);
     const int64_t slot = area.stride + 4 * area.words;

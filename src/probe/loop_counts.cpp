@@ -37,7 +37,7 @@ std::optional<int64_t> Arithmetic::known(const ir::Value* value) {
 
 std::optional<int64_t> Arithmetic::compute(const ir::Value& value) {
   if (value.defining_op) return tile::fold(*this, *value.defining_op);
-  // What a partition captures is the operand of its op.
+  // A value that a partition captures is the operand of its op.
   const ir::Op* holder = value.block->region->parent;
   if (!holder || holder->kind != OpKind::kWarpSpecializePartitions) return std::nullopt;
   const ir::Op* outer = holder->block->region->parent;

@@ -1,5 +1,5 @@
-// What a kernel's integer arithmetic gives for one program, and so how often its loops run: before a launch,
-// from its arguments and its grid.
+// Computes what a kernel's integer arithmetic gives for one program, and so how often its loops run: before a
+// launch, from its arguments and its grid.
 #pragma once
 #include <array>
 #include <optional>

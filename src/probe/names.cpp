@@ -11,7 +11,7 @@ namespace {
 
 using Visit = std::function<void(const ir::Op& parent, const ir::Value&)>;
 
-// Of a region; `calls` collects what is called there.
+// Visits the values of a region; `calls` collects what is called there.
 void for_each_value_in(const ir::Region& region, const Visit& visit, std::vector<const ir::Op*>& calls) {
   for (const ir::Block* b = region.first; b; b = b->next) {
     for (const ir::Value& v : b->args) visit(*region.parent, v);

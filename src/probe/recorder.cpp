@@ -27,7 +27,7 @@ void widen(Series& s, size_t loops) {
   s.site.loops = static_cast<int>(loops);
 }
 
-// Of record `i`, which may be the next one.
+// Puts the iterations of record `i`, which may be the next one.
 void put_iterations(Series& s, size_t i, std::span<const int64_t> iterations) {
   const auto loops = static_cast<size_t>(s.site.loops);
   s.iterations.resize(std::max(s.iterations.size(), (i + 1) * loops));
@@ -70,7 +70,7 @@ Recorder::Open& Recorder::open(const exec::ValueEvent& event) {
   s.site = chosen == wanted_.end() ? site_of(value, kernel_, level_)
                                    : site_of(chosen->second.value, kernel_, level_);
   if (!event.marker.empty()) {
-    // What is recorded is the statement dl.dump(...): its place, not that of the value.
+    // The statement dl.dump(...) is what is recorded: its place, not that of the value.
     s.site.marker = event.marker;
     s.extras = static_cast<int>(event.arguments.size());
     const ir::Location* loc = static_cast<const ir::Op*>(event.site.op)->loc;

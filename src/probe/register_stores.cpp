@@ -122,7 +122,7 @@ class RegisterInserter {
       area.counts = at;
       at += 4 * lanes();
     }
-    // What the counts leave is for the slots, in equal parts.
+    // The bytes that the counts leave are for the slots, in equal parts.
     const int64_t share = wanted ? options_.max_bytes / wanted - at : 0;
     for (size_t t = 0; t < areas.size(); ++t) {
       RegisterStores::Area& area = areas[t];

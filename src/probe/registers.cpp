@@ -111,7 +111,7 @@ void RegisterRecorder::read(const exec::RegisterEvent& event, Program& program,
         seen = group;
         execution = mine.executions[(size_t{group} * tap.blocks + event.block) * tap.threads + thread -
                                     tap.first_thread]++;
-        // Of named registers the last execution of each thread is what stays.
+        // For named registers the last execution of each thread is what stays.
         auto [at, fresh] = mine.open.try_emplace(tap.per_thread && !keep_all ? 0 : execution);
         record = &at->second;
         if (fresh) {
@@ -163,7 +163,7 @@ void RegisterRecorder::keep_copy(Open& record, size_t element, uint32_t block, u
   record.copy_data.insert(record.copy_data.end(), value, value + width);
 }
 
-// Of the series' record number `at`, which had another execution's before, or none.
+// Replaces the copies of the series' record number `at`, which had another execution's before, or none.
 void RegisterRecorder::replace_copies(Series& s, size_t at, const Open& record) {
   const auto width = s.site.record_bytes() / s.site.num_elements(), number = static_cast<int64_t>(at);
   size_t kept = 0;

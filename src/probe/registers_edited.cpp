@@ -20,7 +20,7 @@ std::string_view text_of(const Module& m, const Function& f, size_t i) {
   return m.text().substr(f.body[i].offset, f.body[i].length);
 }
 
-// Of each instruction of `a` (and its end) the one of `b` that corresponds, or that stands where it stood.
+// For each instruction of `a` (and its end) the one of `b` that corresponds, or that stands where it stood.
 struct Alignment {
   std::vector<uint32_t> to;
   std::vector<bool> gone;              // nothing of `b` corresponds

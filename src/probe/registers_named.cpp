@@ -57,8 +57,8 @@ std::optional<num::Type> type_of(ptx::Mod declared) {
   }
 }
 
-// What an instruction makes of a register that is declared by its width only: a float where it says so,
-// nothing in particular where it moves bits.
+// Returns what an instruction makes of a register that is declared by its width only: a float where it says
+// so, nothing in particular where it moves bits.
 std::optional<num::Type> made_by(const Instruction& in, num::Type declared) {
   const ptx::Mod type = in.type(0);
   if (declared == num::Type::kI1 || ptx::bits(type) != static_cast<int>(8 * num::size_of(declared)))

@@ -24,7 +24,7 @@ struct Comment {
 // Those that stand in the body of a function, in the order of the text.
 std::vector<Comment> comments_of(std::string_view text, const ptx::Function& f);
 
-// Where the bits of a tapped element are: in a register from a byte on, or in the text.
+// The place of the bits of a tapped element: in a register from a byte on, or in the text.
 struct Source {
   uint32_t reg = kNone;
   uint32_t offset = 0;

@@ -20,8 +20,8 @@ using ptx::Mod;
 constexpr int kLoad = -1;       // of tcgen05.ld
 constexpr int kMostGroups = 8;  // that are told apart; PTX waits for as few
 
-// What may be under way: of each register the groups committed since its product was issued, the fewest of
-// all ways.
+// The state of what may be under way: for each register the groups committed since its product was issued,
+// the fewest of all ways.
 using State = std::map<uint32_t, int>;
 
 // Parts of wgmma and tcgen05: cp.async has groups of its own.
@@ -55,7 +55,7 @@ bool join(State& into, const State& from) {
   return more;
 }
 
-// What is under way before each instruction that `wanted` names.
+// Returns what is under way before each instruction that `wanted` names.
 std::map<uint32_t, State> states_at(const Function& f, const std::vector<bool>& wanted) {
   std::map<uint32_t, State> out;
   ptx::flow_forward<State>(

@@ -1,4 +1,4 @@
-// Where the results of an instruction are there: shared by what plans probes of registers.
+// Finds where the results of an instruction are there: shared by what plans probes of registers.
 #pragma once
 #include <algorithm>
 #include <optional>

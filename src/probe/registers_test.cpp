@@ -59,7 +59,7 @@ TEST(copies_that_are_no_single_register) {
   CHECK(kept.ok());
   CHECK_EQ(kept->taps[0].registers, 2u);
   CHECK_EQ(kept->probes[0].registers.size(), 2u);
-  // Of a release that leaves copies out these are two executions.
+  // In a release that leaves copies out these are two executions.
   const auto left_out = plan_registers(std::span(&both, 1), *parsed(twin), *parsed(own));
   CHECK(left_out.ok());
   CHECK_EQ(left_out->taps[0].registers, 1u);

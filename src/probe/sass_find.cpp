@@ -38,7 +38,7 @@ uint32_t loaded_bytes(const ptx::Function& f, const Instruction& in) {
          (bits >= 8 ? static_cast<uint32_t>(bits / 8) : width_of(f, results_of(in)[0]));
 }
 
-// What ptxas does not compute twice for one execution.
+// ptxas does not compute these twice for one execution.
 bool is_anchor(const Instruction& in) {
   return in.does(Effect::kOnce) && !(in.does(Effect::kReads) && (in.has(Mod::kParam) || in.has(Mod::kConst)));
 }
@@ -102,7 +102,7 @@ SassFound SassFinder::find(uint32_t i) const {
           "is computed several times in one turn of an unrolled loop, in an order that is not known: " +
           said(found.copies[k][0].at));
   }
-  // Several: only what is not computed twice for one execution says that they are copies of a loop's body.
+  // Several are copies of a loop's body only if what ptxas does not compute twice is there as many times.
   if (found.copies.size() > 1 && !is_anchor(in)) {
     bool unrolled = false;
     for (uint32_t k = 0; k < f_.body.size() && !unrolled; ++k) {

@@ -1,4 +1,4 @@
-// Where one instruction of PTX left its results in machine code.
+// Finds where one instruction of PTX left its results in machine code.
 #pragma once
 #include <map>
 #include <string>

@@ -135,7 +135,7 @@ class Placer {
       }
       const SassFound found = finder_.find(*d);
       if (found.copies.empty()) return at_line(*d) + " " + found.why;
-      // Where the register begins in the results.
+      // The register begins here in the results.
       const std::vector<uint32_t> results = results_of(in);
       uint32_t begin = 0;
       const FormRow* row = form_of(in);
@@ -386,7 +386,7 @@ class SassAssembler {
              std::tie(other.program[2], other.program[1], other.program[0], other.execution);
     }
   };
-  // What a thread has of a value, by the bytes: how often it came, and what came last.
+  // The part that a thread has of a value, by the bytes: how often it came, and what came last.
   using Part = std::tuple<uint32_t, uint32_t, uint32_t, std::array<int64_t, 3>, uint32_t>;
   struct Last {
     uint32_t read = 0, execution = 0, value = 0;
@@ -439,7 +439,7 @@ class SassAssembler {
     record.filled[e] = static_cast<uint8_t>(record.filled[e] | bits);
   }
 
-  // Of each element of the tap's value: whether some thread's register has it.
+  // For each element of the tap's value: whether some thread's register has it.
   std::vector<bool> expected(uint32_t t) const {
     const Tap& tap = plan_.taps[t];
     std::vector<bool> out(static_cast<size_t>(tap.site.num_elements()));

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kTelling = 8;  // so many different numbers are not met by chance
 
-// What a thread had, one after the other, as a hash; of all threads.
+// The numbers that a thread had, one after the other, as a hash; of all threads.
 struct Sequences {
   std::vector<uint64_t> hashes;  // 0: it never came
   size_t different = 0;          // numbers, up to kTelling
@@ -93,7 +93,7 @@ class Matcher {
     return f_.body[probe.after ? probe.instruction : probe.instruction - 1];
   }
 
-  // Of a place that looks at what a loop carries.
+  // Tells whether a place looks at what a loop carries.
   bool is_head(const exec::RegisterProbe& probe) const {
     return !probe.after && sass::is_label(f_, f_.body[probe.instruction].address);
   }

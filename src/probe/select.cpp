@@ -41,7 +41,7 @@ std::string_view name_in(const ir::Location* at) {
   return {};
 }
 
-// Of the value that region `r` of an op gives as its number `i`: what the last op there yields.
+// Returns the value that region `r` of an op gives as its number `i`: what the last op there yields.
 const ir::Value* yielded(const ir::Op& op, uint32_t r, uint32_t i) {
   if (r >= op.regions.size() || !op.region(r)->last || !op.region(r)->last->last) return nullptr;
   const ir::Op& last = *op.region(r)->last->last;
@@ -76,7 +76,7 @@ bool is_made_for_loop(const ir::Value& value) {
   const ir::Op* op = op_of(value);
   if (!op || op->kind != ir::OpKind::kFor) return false;
   if (!value.defining_op && value.index == 0) {
-    // What counts the loop: Triton may have given it no name of its own.
+    // This value counts the loop: Triton may have given it no name of its own.
     const std::string_view name = printed_name(value);
     return !name.empty() && name == name_in(op->loc);
   }
@@ -89,7 +89,7 @@ namespace {
 // Whether an earlier result of the same loop is the variable of that name.
 bool another_has(std::string_view name, const ir::Value& value);
 
-// What a loop or branch carries has the name of its argument, else of what it yields.
+// A value that a loop or branch carries has the name of its argument, else of what it yields.
 std::string_view variable_of(const ir::Value& value, int depth = 0) {
   const ir::Op* op = op_of(value);
   const ir::Value* from = nullptr;
@@ -121,7 +121,7 @@ bool another_has(std::string_view name, const ir::Value& value) {
   return false;
 }
 
-// Where a person would look: the innermost place that is not in Triton's own library (tl.max, tl.zeros).
+// The place a person would look at: the innermost one not in Triton's own library (tl.max, tl.zeros).
 const ir::Location* place_of(const ir::Location* at) {
   const ir::Location* innermost = at ? at->file_location() : nullptr;
   while (at) {
@@ -148,7 +148,7 @@ void keep_uncombined(std::vector<Candidate>& chosen) {
   if (!std::all_of(chosen.begin(), chosen.end(), combined)) std::erase_if(chosen, combined);
 }
 
-// Of the values of a statement, what it gives in the end: the last one, of tensors if there are any, and
+// Keeps of the values of a statement what it gives in the end: the last one, of tensors if there are any, and
 // those of the same op (loops that were unrolled or pipelined have several).
 void keep_last_of_statement(std::vector<Candidate> all, std::vector<Candidate>& chosen) {
   // A loop or branch gives the variable its value; what else stands on its line decides how it runs.
@@ -177,8 +177,8 @@ std::optional<num::Type> element_of(const ir::Type& type) {
   return num::parse_type(scalar.number_name());
 }
 
-// Of what a loop computes for a variable that it carries: what is of the variable's type, where there is any.
-// A pipeliner puts addresses of later iterations after it.
+// Keeps of what a loop computes for a variable that it carries: what is of the variable's type, where there
+// is any. A pipeliner puts addresses of later iterations after it.
 void keep_carried(const std::vector<Candidate>& all, std::vector<Candidate>& inside) {
   auto is_carried = [&](const Candidate& c) {
     const ir::Type& type = *c.value->type;

@@ -41,7 +41,7 @@ std::string blocked(const Dialect& d, std::span<const int64_t> shape, int warps)
          ", warpsPerCTA = " + list(warp) + ", order = " + list(order) + "}>";
 }
 
-// What tensor memory is read in: a row a lane, the columns over what warps there are beyond four.
+// The layout that tensor memory is read in: a row a lane, the columns over what warps there are beyond four.
 std::string tensor_memory_layout(const Dialect& d, std::span<const int64_t> shape, int warps) {
   const int64_t groups = std::max(1, warps / 4);
   return "#" + d.gpu + ".blocked<{sizePerThread = " + list({1, shape[1] / groups}) +
@@ -387,7 +387,7 @@ void write_stores(Writer& out, const Dialect& d, const StoreRequest& r) {
   auto [place, condition] = program_of(out, r);
   if (a.last) condition = all_of(out, condition, r.last);
   const auto [slot, fits] = slot_of(out, r);
-  // What other threads of the program do as well stands outside of the condition: reading a buffer.
+  // Reading a buffer stands outside of the condition: other threads of the program do it as well.
   const Elements e = elements_of(out, d, r);
   begin_if(out, condition);
   std::string wide = out.def("arith.extsi " + place + " : i32 to i64");

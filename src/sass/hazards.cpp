@@ -77,7 +77,7 @@ std::string_view read_pipe(const Timing& t) {
 constexpr int kScoreboardCycles = 2;
 constexpr uint8_t kNoBarrier = 7;
 
-// What is open at an instruction. `cover`: the scoreboards of which each one, once waited for, closes it.
+// A register open at an instruction. `cover`: the scoreboards of which each one, once waited for, closes it.
 struct Open {
   enum Kind : uint8_t { kWrite, kRead };
   RegisterId reg;
@@ -280,7 +280,7 @@ class Analysis {
     std::erase_if(state.open, [&](const Open& o) { return (o.cover & mask & ~blind) != 0; });
   }
 
-  // What the other threads see after a barrier has been read from its registers: ptxas has no scoreboard for it at sm_75.
+  // A store that other threads see after a barrier has read its registers: ptxas has no scoreboard for it at sm_75.
   void meet(uint32_t i, State& state) const {
     if (body_[i].name != "BAR" || body_[i].has("ARV") || !is_always(body_[i])) return;
     std::erase_if(state.open,
@@ -413,15 +413,15 @@ class Analysis {
     return in.name == "IMAD" && in.has("WIDE") && is_vector(reg) && in.operands[0].index == reg;
   }
 
-  // What is open after the instruction. Nothing of one with a stall of 0: ptxas 13 gives it to all of sm_90 at -O0, with no
-  // scoreboards, and no publication says for how long the warp then waits.
+  // Adds what is open after the instruction. Nothing of one with a stall of 0: ptxas 13 gives it to all of sm_90 at -O0,
+  // with no scoreboards, and no publication says for how long the warp then waits.
   void leave(uint32_t i, State& state) {
     const Instruction& in = body_[i];
     const Facts& facts = facts_[i];
     const Registers& r = facts.registers;
     const uint8_t write = in.control.write_barrier, read = in.control.read_barrier;
     auto bit = [](uint8_t k) { return static_cast<uint8_t>(k < 6 ? 1 << k : 0); };
-    // Of one pipe, what a later instruction tells is told of the earlier ones.
+    // For one pipe, what a later instruction tells is told of the earlier ones.
     if (facts.timing && !facts.timing->pipe.empty() && sets(in)) {
       std::set<Open> open;
       for (Open o : state.open) {

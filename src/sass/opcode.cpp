@@ -125,7 +125,7 @@ std::vector<uint32_t> results_of(const Module& module, const Instruction& in) {
   return out;
 }
 
-// Of a transfer of tensor memory: of the shape, as often as x128 says.
+// The width of a transfer of tensor memory: that of the shape, as often as x128 says.
 static uint32_t width_of_tensor(const Instruction& in) {
   uint32_t times = 1, each = in.has("16dp128bit") ? 2 : in.has("16dp256bit") ? 4 : 1;
   for (std::string_view mod : in.mods)

@@ -71,7 +71,7 @@ bool read_register(std::string_view& text, Operand& o) {
   return false;
 }
 
-// What follows a register: ".reuse" goes, the rest is its selector.
+// Reads what follows a register: ".reuse" goes, the rest is its selector.
 void read_selector(std::string_view text, Operand& o) {
   take(text, "|");
   take(text, ".reuse");  // it may stand in front of the selector: R2.reuse.H1_H1

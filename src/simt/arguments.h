@@ -12,7 +12,7 @@
 
 namespace triton_runner::simt {
 
-// What a launch reads: the bytes of all parameters, and the memory that they point to and nobody gave.
+// A launch reads this: the bytes of all parameters, and the memory that they point to and nobody gave.
 struct PackedArguments {
   std::vector<std::byte> bytes;                     // Code::param_bytes
   std::vector<exec::Allocation> memory;             // scratch buffers
@@ -25,8 +25,8 @@ class ArgumentPlan {
   static base::Result<ArgumentPlan> make(const Code& code, const LoadOptions& options);
 
   const std::vector<exec::Param>& params() const { return params_; }
-  // Of the text's parameters, by their numbers: which hold a pointer that a launch passes (a bit each, of the
-  // first 64), and what the launch calls them.
+  // For the text's parameters, by their numbers: which hold a pointer that a launch passes (a bit each, of
+  // the first 64), and what the launch calls them.
   uint64_t pointers() const;
   std::string name_at(size_t place) const;
 

@@ -104,7 +104,7 @@ class CtaMemory {
   uint64_t shared_at_, local_at_, size_;
 };
 
-// What of a block a debugger keeps as it is.
+// The state of a block that a debugger keeps as it is.
 struct CtaState {
   std::vector<int8_t> alive;  // a thread: -1 until it ends
   uint32_t alive_count = 0;
@@ -144,7 +144,7 @@ struct Cta : CtaState {
   }
 };
 
-// What of a cluster a debugger keeps as it is.
+// The state of a cluster that a debugger keeps as it is.
 struct ClusterState {
   machine::AsyncQueue<std::shared_ptr<AsyncOp>> async;  // agents are the threads of its blocks
   uint64_t events = 0;              // something that a kPoll path may wait for has happened

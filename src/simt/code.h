@@ -28,18 +28,18 @@ struct Instr : Operands {
   const Source* source = nullptr;  // of Code::sources
 };
 
-// What the register file holds before an instruction runs.
+// The register file holds this before an instruction runs.
 struct Constant {
   uint32_t offset;
   uint32_t bytes;  // of an element
   uint64_t low, high;
-  // What the value depends on: nothing, the launch (parameters) or the block.
+  // The value depends on one of these: nothing, the launch (parameters) or the block.
   enum Kind : uint8_t { kBits, kThread, kShared, kParam } kind = kBits;
   // kThread: differs by thread (Code::thread_values[low]); kShared: address `low` in the block's own shared window;
   // kParam: at offset `low` of Launch::params.
 };
 
-// What code is lowered for.
+// The target that code is lowered for.
 struct Target {
   std::string kernel;
   std::string target;  // "cuda:90"
@@ -90,7 +90,7 @@ struct Code : Target {
   bool whole_words = false;
   uint32_t dynamic_align = 1;
 
-  // What Operands::data points to.
+  // Keeps what Operands::data points to.
   template <class T>
   const T* keep(T value) {
     auto p = std::make_shared<T>(std::move(value));

@@ -197,7 +197,7 @@ void Counting::finish_shared(const Request& request) {
   uint64_t wavefronts = 0, least = 0;
   exec::Collision worst;
   for (uint32_t first = 0; first < 32; first += lanes_of_phase) {
-    // Of each bank the different words, and which of the request's threads has them.
+    // For each bank the different words, and which of the request's threads has them.
     std::array<std::array<std::pair<uint64_t, uint32_t>, 32>, kBanks> words;
     std::array<uint32_t, kBanks> n{};
     bool any = false;

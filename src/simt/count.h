@@ -22,7 +22,7 @@ enum class CountAs : uint8_t {
   kCopyOut,   // bytes that it reads there
 };
 
-// What the lowering leaves of the program for a launch that counts. Instructions are indices into the function's body.
+// The lowering leaves this of the program for a launch that counts. Instructions are indices into the function's body.
 struct CountPlan {
   std::vector<std::vector<uint32_t>> stretches;
   std::vector<uint32_t> unguarded;  // of each stretch, how many of its instructions have no guard

@@ -40,11 +40,11 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op, uint32_t agent) {
 
 namespace {
 
-// What an instruction was made for; of one that the lowering added, what stands before it.
+// The instruction that another was made for; for one that the lowering added, what stands before it.
 const Source* source_of(const Code& code, const Operands& in) {
   const Instr *first = code.instrs.data(), *end = first + code.instrs.size(), *at = &instr_of(in);
   if (at < first || at >= end) return at->source;  // one that another runs
-  // Of machine code the last of several has it.
+  // In machine code the last of several has it.
   if (code.level == "cubin")
     for (const Instr* next = at; next < end; ++next)
       if (next->source) return next->source;

@@ -37,10 +37,10 @@ struct Launch : machine::Grid {
   exec::CountObserver* counter = nullptr;  // of a launch that counts
   using Grid::stops;
   bool stops(const Cluster& cluster) const { return stops(cluster.number); }
-  // Of a launch without a trap: what Trap::warning is for, the first of the lowest program.
+  // For a launch without a trap: what Trap::warning is for, the first of the lowest program.
   std::optional<std::pair<int64_t, exec::Trap>> warning;
   std::mutex print_mutex;
-  // Of check="race": what an experiment has to tell, and the launch that is one.
+  // For check="race": what an experiment has to tell, and the launch that is one.
   std::vector<Doubt>* doubts = nullptr;
   OtherOrder* other_order = nullptr;
 };
@@ -57,8 +57,8 @@ struct Worker {
   Checks* checks = nullptr;                  // of a checked launch
   Counting* counting = nullptr;              // of a launch that counts
   size_t only_spun = 0;                      // looks, one after the other, that found nothing but spins
-  std::shared_ptr<exec::Snapshot> restored;  // a debugger has the cluster go on from there (snapshot.cpp)
-  // The path that then goes on, and how far it may.
+  std::shared_ptr<exec::Snapshot> restored;  // the cluster resumes from there, for a debugger (snapshot.cpp)
+  // After a restore this path continues, as far as its fuel and `limit` allow.
   struct Resume {
     size_t path;
     const Instr* limit;
@@ -68,8 +68,8 @@ struct Worker {
   std::optional<Resume> resume;
   bool each_access =
       false;  // either looks at what each thread accesses: nothing goes past Exec::global and shared
-  // Where accesses that may not be go, in a launch that goes on after them: to zeros, and to what nobody
-  // reads.
+  // Invalid accesses are redirected here when the launch continues after a fault: loads read zeros, and stores
+  // land in memory that nobody reads.
   std::unique_ptr<std::byte[]> zeros, sink;
 };
 
@@ -89,7 +89,7 @@ struct LanesOn {
   }
 };
 
-// What a handler sees: Lanes, and everything around them. Handlers get a Lanes& that is an Exec.
+// A handler sees this: Lanes, and everything around them. Handlers get a Lanes& that is an Exec.
 struct Exec : Lanes {
   const Instr* pc = nullptr;     // the next instruction
   const Instr* limit = nullptr;  // the run loop leaves at or past it
@@ -107,8 +107,8 @@ struct Exec : Lanes {
   // The scheduler takes over after this instruction.
   void leave() { limit = nullptr; }
 
-  // Of the threads that are on: is every warp whole, as far as `members` (a bit a lane) wants it? If not, the
-  // path is set to wait (or split) and the handler returns at once; it will be called again.
+  // Tells of the threads that are on: is every warp whole, as far as `members` (a bit a lane) wants it? If
+  // not, the path is set to wait (or split) and the handler returns at once; it will be called again.
   bool converged(const Instr& in, uint32_t members = 0xffffffffu);
   // The same where each thread's own members are in a register of 32 bits.
   bool converged_by(const Instr& in, uint32_t place);
@@ -143,7 +143,7 @@ struct Exec : Lanes {
   std::byte* generic(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
 };
 
-// Of the grid; of a cluster's blocks the cluster's.
+// The program in the grid; of a cluster's blocks the cluster's.
 inline std::array<int64_t, 3> program_of(const Cta& cta) {
   std::array<int64_t, 3> program{};
   for (size_t d = 0; d < 3; ++d) program[d] = cta.id[d] / cta.code->cluster[d];

@@ -111,7 +111,7 @@ class SimtKernel final : public exec::Kernel {
     return run_with_doubts(options, given);
   }
 
-  // What a launch is of, whatever its options.
+  // The subject of a launch, whatever its options.
   struct Given {
     const Code& code;
     std::vector<std::byte> params;

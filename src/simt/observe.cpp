@@ -1,4 +1,4 @@
-// What a probe does when a path comes to it.
+// Does what a probe does when a path comes to it.
 #include "observe.h"
 
 #include <triton_runner/exec/register_observer.h>

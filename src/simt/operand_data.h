@@ -1,4 +1,4 @@
-// What Operands::data holds of loads, stores and shuffles, and which byte or thread each thread means by it.
+// Operands::data holds this of loads, stores and shuffles, and which byte or thread each thread means.
 #pragma once
 #include <array>
 
@@ -24,7 +24,7 @@ struct Access {
   uint32_t bytes() const { return words * word_bytes; }
 };
 
-// Where thread `lane` of the path accesses memory.
+// The place where thread `lane` of the path accesses memory.
 inline uint64_t accessed_address(const Exec& x, const Operands& in, const Access& a, uint32_t lane) {
   if (a.address_bytes == 4)
     return static_cast<uint32_t>(x.reg<uint32_t>(in.a)[lane] + static_cast<uint32_t>(a.offset));
@@ -37,7 +37,7 @@ struct ShuffleSource {
   bool valid;
 };
 
-// Where `lane` reads from: PTX ISA 9.7.9.6.
+// The place that `lane` reads from: PTX ISA 9.7.9.6.
 PTX_INLINE ShuffleSource shuffle_from(ShuffleKind kind, uint32_t lane, uint32_t b, uint32_t c) {
   const uint32_t by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
   const int32_t first = static_cast<int32_t>(lane & segment);

@@ -1,9 +1,9 @@
 // The run loop, and the schedulers of a block's paths and of a cluster's blocks. Clusters are units of the grid
 // (machine/grid_worker.h).
 //
-// Whatever can run does so before an asynchronous operation completes; when nothing can run and nothing is
-// pending, the launch ends with a report of where every path waits. In a shuffled launch each warp is a path of its
-// own, and a turn of some instructions goes to any warp that is ready.
+// Paths that can run do so before an asynchronous operation completes; when nothing can run and nothing is pending,
+// the launch ends with a report of where every path waits. In a shuffled launch each warp is a path of its own, and
+// a turn of some instructions goes to any warp that is ready.
 #include "run.h"
 
 #include <algorithm>
@@ -102,8 +102,8 @@ bool is_ready(const Cta& cta, const Path& s) {
 class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
  public:
   static constexpr int kPatience = 1;  // a step that spins is long: kSpinsOfFuel
-  // What looks like spinning may be a loop that gets on: without a trap it is waited for (the launch may have a time
-  // limit).
+  // A loop that looks like spinning may be one that gets on: without a trap it is waited for (the launch may have a
+  // time limit).
   static constexpr bool kSpinsForSure = false;
 
   GridWorker(Launch& launch, int index)

@@ -1,5 +1,5 @@
-// What is asked of an instruction besides what it does, whatever its set: by messages, checks and the launch. A front end
-// writes it down, so that nothing else of the engine reads its text.
+// These are asked of an instruction besides what it does, whatever its set: by messages, checks and the launch. A front
+// end writes it down, so that nothing else of the engine reads its text.
 #pragma once
 #include <array>
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace triton_runner::simt {
 
-// Of machine code: an instruction is a part of what one instruction of the program computes (a division is thirty of
-// them), and no number between two parts is one that the program has.
+// For machine code: an instruction is a part of what one instruction of the program computes (a division is thirty
+// of them), and no number between two parts is one that the program has.
 struct Part {
   uint32_t of = 0;                           // the line of the PTX; 0: a function that the assembler added
   std::vector<std::vector<uint32_t>> reads;  // of each operand, the places of its registers
@@ -72,7 +72,7 @@ class Listing {
   virtual std::string text(const Source& source) const = 0;
   // The line of the PTX that machine code was made from; 0: not known, or it is PTX itself.
   virtual uint32_t ptx_line(const Source&) const { return 0; }
-  // What check="overflow" has to know, which few launches ask for; of machine code nothing.
+  // Tells what check="overflow" has to know, which few launches ask for; nothing for machine code.
   virtual Exact exact(const Source&) const { return {}; }
   // In the program that the text was made from, if the text says.
   virtual std::optional<base::Location> program_location(const Source& source) const = 0;

@@ -1,4 +1,4 @@
-// What a debugger sees of a block that has stopped at an instruction.
+// Shows what a debugger sees of a block that has stopped at an instruction.
 #include "stop.h"
 
 #include <cstring>
@@ -81,7 +81,7 @@ class Standing final : public exec::StoppedLanes {
   }
 
  private:
-  // Of a thread in the cluster.
+  // The number of a thread in the cluster.
   size_t number(uint32_t thread) const { return size_t{x_.cta->rank} * x_.code().threads + thread; }
   std::byte* at(size_t value) const {
     return x_.regs + registers_.offsets[value] + uint64_t{num::size_of(registers_.types[value])} * x_.first;

@@ -1,4 +1,4 @@
-// What a debugger sees around threads that stand: other paths, barriers, copies, memory.
+// Shows what a debugger sees around threads that stand: other paths, barriers, copies, memory.
 #pragma once
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ std::vector<std::string> copies_of(Exec& x);
 std::vector<exec::StoppedBuffer> buffers_of(const Cta& cta);
 // Tensor maps among the parameters, and where they point to.
 std::vector<std::pair<std::string, std::string>> descriptors_of(Exec& x);
-// Of tensor memory: its words, and the columns [first, last) that are allocated.
+// The contents of tensor memory: its words, and the columns [first, last) that are allocated.
 std::span<const uint32_t> tensor_words(const Cta& cta);
 std::vector<std::pair<uint32_t, uint32_t>> allocated_columns(const Cta& cta);
 

@@ -10,7 +10,7 @@ using namespace triton_runner;
 
 namespace {
 
-// What block `ctaid` does is in x[ctaid]. 0: nothing. 1: writes far outside. 2: the same after a while. 3: the same
+// x[ctaid] says what block `ctaid` does. 0: nothing. 1: writes far outside. 2: the same after a while. 3: the same
 // once x[n] is not 0, which it polls. 4: the same after making x[n] 1. 5: never ends.
 const char* const kBody = R"(
 .visible .entry faults(.param .u64 faults_0, .param .u32 faults_1)

@@ -1,4 +1,4 @@
-// What the threads of a warp do together.
+// Does what the threads of a warp do together.
 #pragma once
 #include <optional>
 

@@ -16,6 +16,7 @@ import re
 import click
 
 from triton_runner import _settings
+from triton_runner._base.drawing import check_picture
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._base.levels import EXECUTED
 from triton_runner._cli import (  # noqa: F401 (the modules of verbs register these)
@@ -333,6 +334,8 @@ def dump(
     }  # fmt: skip
     if not os.path.isfile(file):
         raise click.UsageError(f"no such file: {file}")
+    if png:
+        check_picture(png)
     stopped = None
     if dump_command.is_program(file):
         with prints_aside(as_json):

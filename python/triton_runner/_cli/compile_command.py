@@ -123,7 +123,7 @@ def translate_command(file, from_, to, output, as_json):
 @verbs.group("versions", invoke_without_command=True)
 @click.pass_context
 def versions_command(context):
-    """The Triton releases in the cache: ls (the default), add, remove.
+    """The Triton releases in the cache: ls (the default), add, run, remove.
 
     Another release than the installed one runs in a process of its own, with this interpreter and these
     packages.
@@ -155,6 +155,25 @@ def versions_add(releases):
     for version in dict.fromkeys(v for text in releases for v in versions.expand(text)):
         folder, _ = versions.ensure(version)
         click.echo(f"{version} {folder or 'is installed'}")
+
+
+@versions_command.command("run", context_settings={"allow_interspersed_args": False})
+@click.argument("release")
+@click.argument("words", nargs=-1, required=True, metavar="VERB [ARGUMENTS]...", type=click.UNPROCESSED)
+def versions_run(release, words):
+    """Run a verb with another release, which is fetched first where it is not there.
+
+    versions run 3.7.1 verify program.py: for programs that the installed release refuses.
+    """
+    folder, python = versions.ensure(release)
+    if python != sys.executable:
+        raise fail(
+            f"Triton {release} has no wheel for this Python, and this package is not installed for {python}",
+            "use a release of versions ls whose python is this one, or an environment with that Python",
+        )
+    path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "triton_runner", *words]
+    os.execve(sys.executable, command, {**os.environ, "PYTHONPATH": path} if folder else os.environ)
 
 
 def _may_remove(rows) -> bool:

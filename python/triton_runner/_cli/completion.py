@@ -125,6 +125,7 @@ _ARGUMENTS = {
     "ledger kernel": _IN_FILE, "compare kernel": _IN_FILE, "export kernel": Offer("place"),
     "assemble place": _files("ptx", "cubin", "trcase"), "ops names": _files("ttir", "ttgir", "ptx", "trcase"),
     "versions add releases": Offer("words", _RELEASES), "versions remove releases": Offer("words", _RELEASES),
+    "versions run release": Offer("words", _RELEASES),
     "cache explain hash_": _TEXT, "layout encoding": _TEXT, "dev recipe": _TEXT,
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ import math
 
 import numpy
 
+from triton_runner._base.drawing import check_picture
 from triton_runner._base.errors import fail
 from triton_runner._dump.axes import program_of
 
@@ -18,10 +19,9 @@ def heat_map(values, path: str, program=None, iteration=None) -> None:
 
     program, iteration: which record, as in values[program, iteration]; the last one if left out.
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise fail("a picture needs matplotlib, which is not installed", "pip install matplotlib") from None
+    check_picture(path)
+    import matplotlib
+
     image, title = _image(values, program, iteration)
     rows, columns = (max(1, math.ceil(extent / _MOST)) for extent in image.shape)
     image = image[::rows, ::columns]
@@ -46,8 +46,8 @@ def heat_map(values, path: str, program=None, iteration=None) -> None:
     axes.set_ylabel("row" if len(values.shape) > 1 else "record")
     try:
         figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:
-        raise fail(f"cannot write {path}: {error}", "as heat.png, heat.svg or heat.pdf") from None
+    except OSError as error:
+        raise fail(f"cannot write {path}: {error}") from None
 
 
 def _figure(matplotlib, image):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy
 
+from triton_runner._base.drawing import check_picture
 from triton_runner._base.errors import fail
 
 _WIDTH = 530  # points that a row of cells has
@@ -13,11 +14,10 @@ _SMALLEST, _LARGEST = 4, 9  # points of a letter; names of cells that would need
 
 def picture(layout, path: str, banks=None) -> None:
     """Writes a PNG (or SVG, PDF); banks: a Banks of shared memory, whose first access is drawn beside it."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise fail("a picture needs matplotlib, which is not installed", "pip install matplotlib") from None
+    check_picture(path)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     colours, names, what = _cells(layout)
     figure = Figure(figsize=(14 if banks else 8, 7), layout="constrained")
     FigureCanvasAgg(figure)
@@ -35,8 +35,8 @@ def picture(layout, path: str, banks=None) -> None:
         _draw_banks(axes[1], banks)
     try:
         figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:
-        raise fail(f"cannot write {path}: {error}", "as in layout.png, layout.svg or layout.pdf") from None
+    except OSError as error:
+        raise fail(f"cannot write {path}: {error}") from None
 
 
 def _cells(layout):

@@ -10,6 +10,7 @@ import tempfile
 
 import click
 
+from triton_runner._base.drawing import check_picture
 from triton_runner._base.paths import check_output, write_file
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import json_option, print_json, verbs
@@ -129,10 +130,10 @@ def bench_command(
     environment(threads)
     # The other verbs do without what it loads.
     from triton_runner.bench import ab as two
-    from triton_runner.bench import clocks, report, suites
+    from triton_runner.bench import clocks, suites
 
     if plot:
-        report.check_plot(plot)
+        check_picture(plot)
 
     chosen = NAMES if "all" in benchmarks else benchmarks
     with contextlib.ExitStack() as stack:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import statistics
 
@@ -112,17 +111,6 @@ def show(section: Section) -> None:
     for row in [heading, *rows]:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     click.echo("")
-
-
-def check_plot(path: str) -> None:
-    """Refuses a picture that cannot be drawn, before what it is to show is measured."""
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise click.UsageError("--plot needs matplotlib: pip install matplotlib") from None
-    formats = FigureCanvasBase.get_supported_filetypes()
-    if os.path.splitext(path)[1][1:].lower() not in formats:
-        raise click.UsageError(f"--plot {path}: its name says no kind of picture: .png, .svg or .pdf")
 
 
 def plot(sections: list[Section], path: str) -> None:

@@ -1,4 +1,4 @@
-// What a launch of machine code executes, counted: an observer that is given sums and no values.
+// Counts what a launch of machine code executes: an observer that is given sums and no values.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -30,8 +30,8 @@ struct Tally : std::array<uint64_t, kCounts> {
   }
 };
 
-// Of an instruction's requests to shared memory the one that takes the most wavefronts in a phase: two of the threads
-// that meet in a bank, and where in the block's shared memory they access.
+// The worst of an instruction's requests to shared memory, which takes the most wavefronts in a phase: two of the
+// threads that meet in a bank, and where in the block's shared memory they access.
 struct Collision {
   uint32_t ways = 1;  // 1: none
   uint32_t bank = 0;
@@ -96,7 +96,7 @@ struct Counts {
     }
     ++programs;
   }
-  // Of the same kernel and block.
+  // Adds counts of the same kernel and block.
   void add(const Counts& other) {
     for (size_t i = 0; i < instructions.size(); ++i) {
       instructions[i].add(other.instructions[i]);
@@ -130,7 +130,7 @@ class CountObserver final : public RegisterObserver {
     else
       is_mixed_ = true;
   }
-  // What launches that follow do is kept in order, too: so many steps, events and lines at most (exec::Trace).
+  // Keeps what launches that follow do in order, too: so many steps, events, lines at most (exec::Trace).
   void keep_trace(uint64_t most) { trace_.most = most; }
   bool keeps_trace() const { return trace_.most > 0; }
   void add(Trace&& part) {

@@ -29,7 +29,7 @@ struct RegisterEvent {
   uint32_t block;                  // rank in the cluster
   uint32_t first, count;           // threads [first, first + count) of the block, flattened x fastest
   const int8_t* mask;              // null: all of them; else mask[i] of thread first + i: not 0 where on
-  // Of each register: its value for thread `first`, then the others, in bytes as wide as the register (one
+  // For each register: its value for thread `first`, then the others, in bytes as wide as the register (one
   // for .pred: 0 or -1). An observer that runs an experiment may write them.
   std::span<std::byte* const> values;
 

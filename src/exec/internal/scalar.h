@@ -15,7 +15,7 @@ num::Type float_type(const Param& param);
 // that is not too large for f16.
 bool takes(const Param& param, uint64_t bits);
 bool fits_half(uint64_t value);  // the bits of a double
-// What is wrong with one that it does not take.
+// Says what is wrong with one that it does not take.
 std::string misfit(const Param& param, uint64_t bits);
 
 // The bits that a parameter of that type holds. value: those of a double.

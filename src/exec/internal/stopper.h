@@ -1,4 +1,4 @@
-// What debuggers implement: an engine asks at which places of a launch it may stop, and hands over what stands there.
+// Debuggers implement this: an engine asks at which places of a launch it may stop, and hands over what stands there.
 //
 // A launch with a Stopper is lowered anew with a stop before each place that it wants, and runs on one thread; launches
 // without one run the code that they always run.
@@ -19,7 +19,7 @@
 
 namespace triton_runner::exec {
 
-// What dl.breakpoint leaves: a tt.print with this prefix, whose first operand is its condition.
+// dl.breakpoint leaves this: a tt.print with this prefix, whose first operand is its condition.
 inline constexpr std::string_view kBreakpoint = "triton_runner.breakpoint";
 
 // Row-major elements of a value.
@@ -30,7 +30,7 @@ struct Elements {
   std::span<const int8_t> mask{};  // a thread each: 0 where it is elsewhere; empty: all are here
 };
 
-// What a unit of the grid is while it stands, its writes to global memory aside: to go on from there once more.
+// A unit of the grid while it stands, its writes to global memory aside: to go on from there once more.
 struct Snapshot {
   virtual ~Snapshot() = default;
 };
@@ -50,7 +50,7 @@ struct StoppedBuffer {
   uint64_t at = 0, bytes = 0;  // of tensor memory: bytes along each lane
 };
 
-// What has stopped at an op or instruction: a task of the tile engine, or threads of the SIMT engine.
+// A unit stopped at an op or instruction: a task of the tile engine, or threads of the SIMT engine.
 class Stopped {
  public:
   virtual ~Stopped() = default;
@@ -66,7 +66,7 @@ class Stopped {
   virtual std::vector<int64_t> iterations() const = 0;  // of the loops around it, outermost first
   virtual std::vector<const void*> calls()
       const = 0;  // ir::Ops that were inlined to get here, outermost first
-  // What is in sight, the nearest definition first: ir::Values; on the SIMT engine names of registers (const char*).
+  // The values in sight, nearest definition first: ir::Values; on the SIMT engine names of registers (const char*).
   virtual std::span<const void* const> values() const = 0;
   // Hands over what a value holds. False: it has not been computed, or has no elements.
   virtual bool look(size_t value, const std::function<void(const Elements&)>& take) = 0;

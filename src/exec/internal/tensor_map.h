@@ -85,8 +85,8 @@ struct PixelColumn {
   void place(int64_t pixel, int64_t* at) const;
 };
 
-// What an H100 makes an illegal instruction of, where a box of a tiled copy begins: so many bytes into a row
-// of the tensor, and its least coordinate. Empty: nothing.
+// Says what an H100 makes an illegal instruction of, where a box of a tiled copy begins: so many bytes into a
+// row of the tensor, and its least coordinate. Empty: nothing.
 std::string box_fault(int64_t row_bytes, int64_t least, bool is_store);
 
 // `out` holds kTensorMapBytes; desc has 1 to 5 dimensions, and layout (if there is one) as many.

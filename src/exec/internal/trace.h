@@ -1,5 +1,5 @@
-// What the warps of a launch of machine code did, in order: which stretches of instructions, what each request asked of
-// memory, and what became of barriers. A CountObserver keeps it where it is asked to; the replay (src/replay) reads it.
+// The warps of a launch of machine code did this, in order: which stretches of instructions, what each request asked of
+// memory, what became of barriers. A CountObserver keeps it where it is asked to; the replay (src/replay) reads it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -37,7 +37,7 @@ struct TraceStep {
 struct WarpTrace {
   std::vector<TraceStep> steps;
   std::vector<TraceEvent> events;  // of a step by instruction
-  // Of 128 bytes each: the number of the line, shifted by 4, and a bit for each sector of it that is touched.
+  // 128 bytes each: the number of the line, shifted by 4, and a bit for each sector of it that is touched.
   std::vector<uint64_t> lines;
 };
 inline constexpr uint64_t kLineBytes = 128;

@@ -1,4 +1,4 @@
-// What a launch writes, kept so that memory can be put back: to how it was when the log began, or at a later mark.
+// Keeps what a launch writes, to put memory back: to how it was when the log began, or at a later mark.
 //
 // Nothing is copied in advance. The memory's pages are made read-only, and the first write to one in the time of a mark
 // saves it (a handler of SIGSEGV) and lets it through, so that a launch pays for what it writes and not for what it is
@@ -32,7 +32,7 @@ class UndoLog {
   void end();  // forgets all of them
   // Memory that the launch meets later: at every mark it was as it is now.
   void include(const Allocation& memory);
-  // What [address, address + out.size()) was at a mark.
+  // Reads what [address, address + out.size()) was at a mark.
   void read(size_t mark, uint64_t address, std::span<std::byte> out) const;
   // The pages, and parts of pages at the ends of the memory, that are not as they were at a mark; by address.
   std::vector<std::span<std::byte>> changed(size_t mark) const;

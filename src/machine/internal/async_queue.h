@@ -76,7 +76,7 @@ class AsyncQueue {
   void take_all(uint32_t agent, F f) {
     take([agent](const Issued& i) { return i.agent == agent; }, f);
   }
-  // What the agent waits for.
+  // Takes what the agent waits for.
   template <class F>
   void wait(uint32_t agent, int64_t keep, F f) {
     const uint64_t n = commits(agent);

@@ -26,7 +26,7 @@ struct ClusterBarrier {
   uint64_t phase = 0;
   uint32_t arrived = 0;
 
-  // What a member that arrives now remembers.
+  // Returns what a member that arrives now remembers.
   uint64_t ticket() const { return phase + 1; }
   bool is_open(uint64_t ticket) const { return ticket != phase + 1; }
   // `alive`: members that have not ended, as those arrive nowhere. True: that ends the phase.

@@ -62,8 +62,8 @@ class Times {
   std::vector<std::pair<uint32_t, uint32_t>> seen_;  // sorted
 };
 
-// What has been seen, and how much of it a fence has made known to the async proxy: to copies by TMA, wgmma
-// and tcgen05.
+// The clock holds what has been seen, and how much of it a fence has made known to the async proxy: to copies
+// by TMA, wgmma and tcgen05.
 class Clock : public Times {
  public:
   using Times::see;
@@ -87,7 +87,7 @@ struct Agent {
   uint32_t time = 1;
   Clock seen;
 
-  // What it did so far is known to whoever sees `into`.
+  // Makes what it did so far known to whoever sees `into`.
   void release(Clock& into) {
     publish(into);
     ++time;
@@ -97,7 +97,7 @@ struct Agent {
     into.see(seen);
     into.see(id, time);
   }
-  // What it has seen and done is known to the async proxy, of those too that see it from here on.
+  // Makes what it has seen and done known to the async proxy, of those too that see it from here on.
   void fence() {
     Times all = seen;
     all.see(id, time++);

@@ -1,7 +1,7 @@
 // A launch as its workers share it: which programs have not started, when to stop, and whose trap stays.
 //
-// What a worker takes and runs is a unit: a program of the tile engine, or a cluster of blocks. When a unit traps,
-// those above it leave and those below run on, so that the trap that stays is the one that comes first in the grid's
+// A worker takes and runs a unit: a program of the tile engine, or a cluster of blocks. When a unit traps, those
+// above it leave and those below run on, so that the trap that stays is the one that comes first in the grid's
 // order, on any number of workers.
 #pragma once
 #include <array>

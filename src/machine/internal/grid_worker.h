@@ -14,7 +14,7 @@
 
 namespace triton_runner::machine {
 
-// What a unit did when it was run.
+// The result of a unit's run.
 enum class Step {
   kFinished,
   kSpinning,

@@ -1,5 +1,5 @@
-// Cluster launch control: a running block asks for the work of a cluster that has not started, and gets the number of
-// one that then never starts, or learns that there is none. PTX ISA 9.7.13.17.
+// Cluster launch control: a running block asks for the work of a cluster that has not started. It gets the number of
+// a cluster, which then never starts, or learns that none is left. PTX ISA 9.7.13.17.
 //
 // The number is taken off the launch's counter when the block asks, so that nobody starts that cluster any more.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace triton_runner::machine {
 
-// The 16 bytes of an answer in shared memory, as machine code takes them apart: %ctaid.x of the first block; y and, in the upper
-// half, z; a word whose lowest bit says whether there is one, and which nothing else is taken for.
+// The 16 bytes of an answer in shared memory, as machine code reads them: %ctaid.x of the cluster's first block; y, with z in the
+// upper half; the mark, whose low bit is set when a cluster was granted (memory with another mark holds no answer).
 struct LaunchAnswer {
   static constexpr uint32_t kRefused = 0xc1c00000, kCancelled = 0xc1c00001;
 

@@ -12,7 +12,7 @@ double steady_seconds();
 // Nothing but spinning, no program ended, no memory written for so long: nobody ever will.
 inline constexpr double kLivelockSeconds = 2;
 
-// What the workers of a launch know of each other.
+// The workers of a launch know this of each other.
 class Progress {
  public:
   // Before the workers start.

@@ -46,7 +46,7 @@ class CopyWatch final : public exec::RegisterObserver {
   // How many values have copies that are compared, and how many stores are.
   size_t values() const { return values_; }
   size_t stores() const { return stores_; }
-  // What differed since the last call: one each value and store, by program and execution.
+  // Returns what differed since the last call: one each value and store, by program and execution.
   std::vector<DifferingCopies> take();
 
  private:
@@ -54,8 +54,8 @@ class CopyWatch final : public exec::RegisterObserver {
   struct Part {  // of a probe
     Kind kind;
     uint32_t number;  // the tap, the store in sites_, or the loop
-    // Of a value as RegisterPlan::Part has them. Of a store: what is stored, after the address (where it is in
-    // a register) and the guard.
+    // For a value these are as RegisterPlan::Part has them. For a store: what is stored, after the address
+    // (where it is in a register) and the guard.
     std::vector<uint32_t> registers, offsets, widths;
     bool has_address = false, has_guard = false, guard_negated = false;
     int64_t address = 0;  // to add

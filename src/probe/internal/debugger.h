@@ -27,7 +27,7 @@ using Program = std::array<int64_t, 3>;
 
 using Line = exec::InstructionSite::Line;
 
-// Where a launch can stop: before an op or an instruction.
+// A place where a launch can stop: before an op or an instruction.
 struct DebugPlace {
   std::string name, text;        // "tt.load"; as the module writes it
   int at = 0;                    // its line in the module's text
@@ -84,7 +84,7 @@ base::Result<std::vector<TextLoop>> loops_of_code(std::string text, const std::s
 // Whether a condition holds; none where the value is not there.
 std::optional<bool> holds(const Condition& condition, const exec::Elements& elements);
 
-// What somebody changed at a moment, for launches that are run again.
+// A change that somebody made at a moment, for launches that are run again.
 struct Edit {
   enum Kind : uint8_t { kWrite, kWriteShared, kFreeze, kThaw };
   int64_t moment;
@@ -120,7 +120,7 @@ class Debugger final : public exec::Stopper {
   // that it can), and memory is what it was there.
   void put_back(int64_t moment);
   void end_launch();
-  // What memory was before the launch.
+  // Reads what memory was before the launch.
   void read_first(uint64_t address, std::span<std::byte> out) const { log_.read(0, address, out); }
   // (file, line, name) of loops of the program: what those count by whose text has no name for it.
   using LoopNames = std::vector<std::tuple<std::string, int, std::string>>;
@@ -135,13 +135,13 @@ class Debugger final : public exec::Stopper {
     return began_ > starts_.back().moment ? std::optional(began_) : std::nullopt;
   }
 
-  // Of each place the numbers of the lines that it stands on, callers first. A step by line ends where the one at its
-  // depth is another.
+  // For each place the numbers of the lines that it stands on, callers first. A step by line ends where the one at
+  // its depth is another.
   void set_lines(std::vector<std::vector<int>> lines) {
     lines_ = std::move(lines), lines_.resize(places_.size());
   }
   void set_breakpoints(std::vector<Breakpoint> breakpoints);
-  // Of a launch of PTX or machine code: where its variables of Python are, by name, for conditions and watchpoints, too.
+  // In a launch of PTX or machine code: where its variables of Python are, by name, for conditions and watchpoints, too.
   using PythonVariables = std::map<std::string, std::shared_ptr<const Variables>>;
   void set_variables(PythonVariables variables) { python_variables_ = std::move(variables); }
   const Variables* variable(const std::string& name) const {
@@ -190,7 +190,7 @@ class Debugger final : public exec::Stopper {
     return stopped_ ? iterations(here_, *stopped_) : std::vector<int64_t>();
   }
 
-  // What a value is called: "acc" (empty: it is of no variable), "%12"; what is known of it.
+  // The names of a value: "acc" (empty: it is of no variable), "%12"; what is known of it.
   std::string variable_of(const void* value) const;
   std::string name_of(const void* value) const;
   Site site_of(const void* value) const;
@@ -219,7 +219,7 @@ class Debugger final : public exec::Stopper {
     int64_t hits = 0;
     std::map<std::pair<Program, size_t>, std::vector<std::byte>> last;  // of the watched value
   };
-  // Where a run of the launch may begin: a program, and how many places were before it.
+  // A place where a run of the launch may begin: a program, and how many places were before it.
   struct Start {
     int64_t unit = 0, moment = 0;
   };

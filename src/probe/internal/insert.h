@@ -30,7 +30,7 @@ struct InsertOptions {
   bool print_signs = true;  // tt.print says for each operand whether it is signed: Triton 3.2 and later
 };
 
-// Where a value's records lie in the buffer.
+// The place of a value's records in the buffer.
 struct Area {
   Series series;                     // without records
   bool marker = false;               // left by dl.dump

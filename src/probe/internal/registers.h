@@ -35,7 +35,7 @@ struct Tap {
   uint32_t blocks = 1;                     // of a cluster
   // Bits of a register's number that the element does not depend on: copies, which lowering may leave out.
   uint32_t copies = 0;
-  // Of each element that a thread holds: its number in the row-major value, at
+  // For each element that a thread holds: its number in the row-major value, at
   // [(block * registers + register) * threads + thread - first_thread].
   std::vector<int32_t> elements;
   // Each thread has a value of its own (site.shape is {threads}, {blocks, threads}, and {..., registers}
@@ -60,7 +60,7 @@ struct Tapped {
 base::Result<Tapped> tap_values(ir::Module& module, std::string_view kernel,
                                 std::span<const Selector> selectors, std::string_view level);
 
-// What a launch reads, and what it makes of it.
+// The plan of what a launch reads, and what it makes of it.
 struct RegisterPlan {
   std::vector<Tap> taps;
   std::vector<exec::RegisterProbe> probes;
@@ -83,7 +83,7 @@ base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::
                                           const ptx::Module& ptx, bool partial = false,
                                           bool keeps_copies = false);
 
-// Where an assignment is in PTX: at `from`, or (in code of another order) somewhere from there to `to`.
+// The place of an assignment in PTX: at `from`, or (in code of another order) somewhere from there to `to`.
 struct Mark {
   exec::RegisterProbe from, to;  // of which function and instruction count
 };
@@ -139,8 +139,8 @@ class RegisterRecorder final : public exec::RegisterObserver {
 
   std::span<const exec::RegisterProbe> register_probes() const override { return plan_.probes; }
   void on_registers(const exec::RegisterEvent& event) override;
-  // What was recorded since the last call, in the order of programs. Values of which not all threads came,
-  // and copies that differ, are noted; the copies are kept beside the records.
+  // Returns what was recorded since the last call, in the order of programs. Values of which not all threads
+  // came, and copies that differ, are noted; the copies are kept beside the records.
   Recording take();
 
  private:

@@ -57,12 +57,12 @@ struct SassPlan {
 base::Result<SassPlan> place_in_sass(const RegisterPlan& plan, const ptx::Module& ptx,
                                      std::string_view kernel, const std::vector<SassInstruction>& code);
 
-// Of each instruction of the kernel that writes registers: its line of PTX, and where they are or why they
+// For each instruction of the kernel that writes registers: its line of PTX, and where they are or why they
 // are not kept.
 std::string describe_sass(const ptx::Module& ptx, std::string_view kernel,
                           const std::vector<SassInstruction>& code);
 
-// What a thread of a program had in the register of plan.reads[read].
+// The value that a thread of a program had in the register of plan.reads[read].
 struct SassValue {
   uint32_t read = 0;
   std::array<int64_t, 3> program{};

@@ -16,7 +16,7 @@ namespace triton_runner::probe {
 inline constexpr size_t kMostTraced = size_t{1} << 26;    // numbers of one launch
 inline constexpr size_t kMostCompared = size_t{1} << 22;  // the same where both sides are looked at whole
 
-// What each thread of the programs asked for had in the registers of probes.
+// The values that each thread of the programs asked for had in the registers of probes.
 class RegisterTrace final : public exec::RegisterObserver {
  public:
   RegisterTrace(std::vector<exec::RegisterProbe> probes, std::vector<uint32_t> widths,
@@ -29,7 +29,7 @@ class RegisterTrace final : public exec::RegisterObserver {
     uint64_t order;   // over the launch
     uint64_t value;
   };
-  // Of a probe and one of its registers.
+  // The numbers of a probe and one of its registers.
   const std::vector<Number>& numbers(size_t probe, size_t k) const { return numbers_[first_[probe] + k]; }
   const std::vector<exec::RegisterProbe>& probes() const { return probes_; }
   const std::vector<std::array<int64_t, 3>>& programs() const { return ids_; }
@@ -86,7 +86,7 @@ class RegisterSubstitution final : public exec::RegisterObserver {
 base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Module& ptx,
                                         std::string_view kernel, const RegisterTrace& of_ptx,
                                         const sass::Module& module, const RegisterTrace& of_machine);
-// What the machine's launch had in the registers of a plan made by place_by_running().
+// Returns what the machine's launch had in the registers of a plan made by place_by_running().
 Recording recorded(const SassPlan& plan, const RegisterTrace& of_machine, const sass::Module& module,
                    std::string_view kernel, bool every_iteration);
 

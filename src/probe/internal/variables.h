@@ -19,7 +19,7 @@
 
 namespace triton_runner::probe {
 
-// Where a launch stands: a line of the text of its code, and the instruction there.
+// The place where a launch stands: a line of the text of its code, and the instruction there.
 struct CodePlace {
   std::string_view function;
   int line;
@@ -79,7 +79,7 @@ class Variables {
 
   Variables(Assigned assigned, std::shared_ptr<const ptx::Module> ptx, const std::string& kernel,
             const Marks& marks, const RegisterPlan& plan);
-  // Of machine code made of that PTX; with no plan for it nothing is in registers.
+  // For machine code made of that PTX; with no plan for it nothing is in registers.
   Variables(Assigned assigned, std::shared_ptr<const ptx::Module> ptx, const std::string& kernel,
             const Marks& marks, std::shared_ptr<const sass::Module> machine, const SassPlan* plan);
   ~Variables();
@@ -88,8 +88,8 @@ class Variables {
   bool has(const std::string& variable) const;
   const Found& find(const std::string& variable, const CodePlace& place) const;
   Elements read(const Found& found, exec::StoppedLanes& lanes) const;
-  // What gives the elements that differ from those that stand another value. Errors: who holds one is elsewhere; nothing
-  // reads it any more.
+  // Returns what gives the elements that differ from those that stand another value. Errors: who holds one is elsewhere;
+  // nothing reads it any more.
   base::Result<std::vector<Write>> write(const Found& found, const CodePlace& place,
                                          exec::StoppedLanes& lanes,
                                          std::span<const std::byte> elements) const;

@@ -14,7 +14,7 @@ enum class Opcode : uint16_t {
 #include <triton_runner/sass/opcodes.def>
 };
 
-// What a row's semantics were seen from.
+// The sources that a row's semantics were seen from.
 enum Shown : uint8_t { kPair = 1, kPaper = 2, kH200 = 4 };
 
 struct Row {

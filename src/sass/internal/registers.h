@@ -28,8 +28,8 @@ struct Registers {
       false;  // its results come neither at a fixed time nor with a scoreboard (products of a warp group)
 };
 
-// Of what is not known the registers that stand in the text are given as written: what was there before is not looked at.
-// Where the width of an operand is not certain, the registers that it has at least.
+// If something is not known, the registers that stand in the text are given as written: what was there before is not
+// looked at. Where the width of an operand is not certain, the registers that it has at least.
 Registers registers_of(const Module& module, const Instruction& in);
 
 }  // namespace triton_runner::sass

@@ -14,7 +14,7 @@
 
 namespace triton_runner::sass {
 
-// What the assembler tells the hardware of when an instruction may go: bits 105 to 125 of its 128.
+// The assembler tells the hardware when an instruction may go: bits 105 to 125 of its 128.
 struct Control {
   uint8_t stall = 0;          // cycles until the next instruction of the warp
   bool yield = false;         // another warp may go first
@@ -100,8 +100,8 @@ bool is_label(const Function& f, uint64_t address);    // a jump may come there
 size_t index_of(const Function& f, uint64_t address);  // of the instruction at an address, or the next one
 bool is_always(const Instruction& in);                 // no thread passes it by
 
-// Where an instruction may lead besides the next one: to its label (of a call: and back), to where calls return,
-// to where a BSSY says that threads meet, to where no label says, or to no other. kBreak: some threads leave.
+// Besides the next one an instruction may lead to its label (of a call: and back), to where calls return, to
+// where a BSSY says that threads meet, to where no label says, or to no other. kBreak: some threads leave.
 enum class Leads : uint8_t { kOn, kBreak, kLabel, kCall, kReturn, kMeet, kAnywhere, kNowhere };
 Leads leads_of(const Instruction& in);
 std::optional<size_t> target_of(const Function& f,

@@ -1,4 +1,4 @@
-// What an instruction asks of the SM, whatever its operands hold: its pipe, and its floating-point operations.
+// Tells what an instruction asks of the SM, whatever its operands hold: pipe, and floating-point operations.
 #pragma once
 #include <cstdint>
 #include <string_view>

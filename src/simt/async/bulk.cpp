@@ -143,7 +143,7 @@ void run_bulk_commit(Exec& x, const Operands&) {
   for (uint32_t i : x.lanes()) x.cta->cluster->async.commit(agent_of(x, i));
 }
 
-// What waits for reads only sees the writes too.
+// A wait for reads only sees the writes too.
 void run_bulk_wait(Exec& x, const Operands& in) {
   Cluster& cluster = *x.cta->cluster;
   const uint32_t first = agent_of(x, 0);

@@ -28,7 +28,7 @@ class BulkStore : public AsyncOp {
   uint32_t offset_ = 0, bytes_ = 0;
 };
 
-// Of a checked launch: stores that were made and not waited for.
+// For a checked launch: stores that were made and not waited for.
 struct BulkRead {
   uint32_t agent;
   uint64_t group;

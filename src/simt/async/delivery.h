@@ -1,5 +1,5 @@
-// What the copy engine brings to shared memory, of one block or of several of the cluster, and an mbarrier of each
-// counts.
+// The copy engine brings these to shared memory, of one block or of several of the cluster, and an mbarrier of
+// each counts.
 #pragma once
 #include <optional>
 #include <vector>

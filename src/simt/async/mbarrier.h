@@ -50,8 +50,8 @@ std::vector<uint32_t> used_mbarriers(const Cta& cta);
 bool waits_at_mbarrier(const Path& path);  // in mbarrier.try_wait
 // Its address, of a path that stands there.
 std::optional<uint32_t> awaited_mbarrier(Cta& cta, const Path& path);
-// What such a path does: "waits for a phase of the mbarrier at shared address 0x10 with
-// parity 0 to end (phase 0: 1 arrival and 512 bytes are missing)"; empty for others.
+// Says what such a path does: "waits for a phase of the mbarrier at shared address 0x10 with parity 0 to end
+// (phase 0: 1 arrival and 512 bytes are missing)"; empty for others.
 std::string describe_mbarrier_wait(Cta& cta, const Path& path);
 
 }  // namespace triton_runner::simt

@@ -1,4 +1,4 @@
-// What a kernel may write into a map.
+// Implements what a kernel may write into a map.
 #include "async/tensormap.h"
 
 #include <algorithm>

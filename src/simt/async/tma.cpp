@@ -15,7 +15,7 @@ constexpr uint32_t kSwizzleSpan[5] = {0, 32, 64, 128, 96};
 
 bool is_float(MapElement element) { return element >= MapElement::kF16 && element <= MapElement::kTf32Ftz; }
 
-// What loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 rounds.
+// Does what loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 rounds.
 void convert(MapElement element, std::byte* data, uint32_t bytes) {
   const bool ftz = element == MapElement::kF32Ftz || element == MapElement::kTf32Ftz;
   const bool tf32 = element == MapElement::kTf32 || element == MapElement::kTf32Ftz;

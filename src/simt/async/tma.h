@@ -52,7 +52,7 @@ void load_box(const TensorBox& box, std::byte* shared, uint32_t start);
 // `update` combines elements with those in memory; null: replaces them.
 void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Update update);
 
-// What an instruction names.
+// The operands that an instruction names.
 struct BoxPlan {
   AddressPlace map, shared, barrier;
   int rank = 0;

@@ -49,7 +49,7 @@ constexpr const char* kSurplusNote =
     "GPU "
     "writes these bytes past the end of the tensor, and the engine drops them";
 
-// What a store writes of a row past the tensor, as far as it is memory of the launch.
+// Adds what a store writes of a row past the tensor, as far as it is memory of the launch.
 void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, int64_t end,
                  machine::BoxRow& row) {
   const uint32_t unit = box.global_unit;
@@ -92,7 +92,7 @@ bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& 
     machine::BoxRow row = whole;
     const uint32_t unit = box.global_unit;
     if (x.goes_on() && !allowed(row.address, bytes_of(row))) {
-      // What may be is one part of it: tensors and their rows are.
+      // The part that may be accessed is one: tensors and their rows are.
       uint64_t end = row.address + bytes_of(row);
       for (; row.begin != row.end && !allowed(end - unit, unit); row.end--, end -= unit)
         x.global(in, i, end - unit, unit, write);

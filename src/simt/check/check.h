@@ -38,7 +38,7 @@ class Checks {
   bool shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset, uint32_t bytes,
               bool write);
   bool global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
-  // What the copy that was just issued reads of global memory, for those who tell of its end; 0: nothing.
+  // The reads of global memory by the copy that was just issued, for those who tell of its end; 0: nothing.
   uint32_t reading() const;
   // An asynchronous copy has written bytes of shared memory. copied(): for `thread` of x's block, whose warp waits
   // for it (cp.async). landed(): by the copy engine, which signals the mbarrier at a shared address.
@@ -145,7 +145,7 @@ class Checks {
   const Exact& exact_of(const Instr& in);  // asked once of an instruction of the program
   void overflow_before(Exec& x, const Instr& in);
   void overflow_after(Exec& x, const Instr& in);
-  // What is missing goes with the number. Before: where each thread's comes from or goes to; after: it is there.
+  // A missing part goes with the number. Before: where each thread's comes from or goes to; after: it is there.
   void moves_before(Exec& x, const Instr& in, const Exact& e);
   void moves_after(Exec& x, const Instr& in, const Exact& e);
   void combines_after(Exec& x, const Instr& in, const Exact& e);
@@ -256,7 +256,7 @@ class Checks {
   void give_back();
   std::unordered_map<const Cluster*, std::unique_ptr<State>> states_;
   std::vector<Written> written_;
-  // What threads have read of global memory, which is examined after the instruction, too.
+  // The reads of global memory by threads, which are examined after the instruction, too.
   struct Read {
     uint64_t address;
     uint32_t bytes, lane, warps;
@@ -265,7 +265,7 @@ class Checks {
   std::vector<Read> reads_;
   uint64_t serial_ = 0;  // counts instructions
   uint32_t agents_ = 0;  // of all clusters
-  // Of global memory.
+  // The state of global memory.
   std::vector<Record> global_records_;
   uint32_t reading_ = 0;
   machine::History global_;

@@ -1,4 +1,4 @@
-// What an experiment puts in the place of what was read.
+// Puts in the place of what was read what an experiment asks for.
 #include "check/doubts.h"
 
 #include <cstring>

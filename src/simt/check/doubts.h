@@ -40,7 +40,7 @@ class OtherOrder {
   explicit OtherOrder(Doubt& doubt);
   // Before the bytes are written.
   void writes(uint64_t serial, uint64_t address, uint32_t bytes);
-  // What to put in the place of bytes that a warp of a block is about to read.
+  // Finds what to put in the place of bytes that a warp of a block is about to read.
   template <class F>
   void reads(uint64_t serial, const Cta& cta, uint32_t warp, uint64_t address, uint32_t bytes, F put) const {
     const auto [begin, end] = reads_.equal_range(serial);

@@ -178,7 +178,7 @@ void Checks::moves_after(Exec& x, const Instr& in, const Exact& e) {
     }
 }
 
-// What the rule makes of the numbers of a warp's members.
+// Computes what the rule makes of the numbers of a warp's members.
 void Checks::combines_after(Exec& x, const Instr& in, const Exact& e) {
   State& s = of(x);
   if (x.pc == &in) return;

@@ -15,8 +15,8 @@ struct Checks::Record : machine::Record {
   const Operands* in = nullptr;
   uint32_t thread = 0;
   uint64_t serial = 0;  // of the instruction; 0 for a copy or product in flight
-  // Of global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; the cluster;
-  // and how often the warp has come to the instruction.
+  // For global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; the
+  // cluster; and how often the warp has come to the instruction.
   uint32_t warps = 1;
   int64_t cluster = 0;
   uint32_t times = 0;
@@ -106,7 +106,7 @@ struct Checks::State {
   }
 };
 
-// What is known of an access; of one of the engine's own nothing.
+// The facts that are known of an access; nothing for one of the engine's own.
 inline const Source& source_of(const Operands& in) {
   static constexpr Source kNone;
   const Source* source = instr_of(in).source;

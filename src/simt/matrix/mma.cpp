@@ -1,4 +1,4 @@
-// What is computed with the fragments is num/mma.h's.
+// The arithmetic on the fragments is num/mma.h's.
 #include "matrix/mma.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@ struct MmaFragments {
   uint32_t a_count = 0, b_count = 0, c_count = 0, d_count = 0;
 };
 
-// What a warp multiplies at once: some fragments of A, down the rows, with some of B, side by side. It stands for
+// A warp multiplies this at once: some fragments of A, down the rows, with some of B, side by side. It stands for
 // one mma.sync, or for all those in a row that are one product of larger matrices: each fragment is then made ready
 // once, and steps along k of the same sum are one longer row.
 struct MmaGroup {
@@ -46,7 +46,7 @@ void run_b1(Exec& x, const Operands& in, const Mma& m);
 
 // Makes MmaGroup of one instruction.
 void set_alone(Mma& m);
-// What follows from the rest.
+// Fills in what follows from the rest.
 void finish(MmaGroup& group, const Mma& m);
 // Finds the products that are one.
 void join_products(Code& code);

@@ -1,4 +1,4 @@
-// What products share: types, scratch, and what mma.sync's rarer forms bring along: metadata of sparse
+// Products share these: types, scratch, and what mma.sync's rarer forms bring along: metadata of sparse
 // matrices, scale factors of blocks.
 #pragma once
 #include <triton_runner/num/mma.h>
@@ -9,7 +9,7 @@
 
 namespace triton_runner::simt {
 
-// Of wgmma and tcgen05.mma, one for each thread of ours.
+// The scratch of wgmma and tcgen05.mma, one for each thread of ours.
 struct ProductScratch {
   num::MmaRows rows;
   num::MmaColumns columns;

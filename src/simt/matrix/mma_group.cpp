@@ -25,7 +25,7 @@ class Run {
  public:
   explicit Run(const Instr* head) : head_(head), first_(*static_cast<const Mma*>(head->data)) {}
 
-  // What it begins with, as long as the registers are such that their order does not matter.
+  // Finds the group that it begins with, as long as the registers are such that their order does not matter.
   MmaGroup find(const Instr* end) {
     MmaGroup best = first_.alone;
     for (const Instr* at = head_; at < end && at < head_ + kMostInstructions; ++at) {

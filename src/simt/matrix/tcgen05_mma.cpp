@@ -90,7 +90,7 @@ struct ProductOp : AsyncOp {
     if (x.worker->checks) x.worker->checks->finish(x, *instr, accesses, false);
   }
 
-  // What it will read and write; nothing where it will trap.
+  // Lists what it will read and write; nothing where it will trap.
   void list_accesses() {
     const Product& p = product();
     Shape s;
@@ -124,7 +124,7 @@ struct ProductOp : AsyncOp {
           tensor(d, lane, 16, s.n / layout.parts, true, add);
         }
       if (!p.scaled()) continue;
-      // Of the scales not all bytes of these words need be used.
+      // Not all bytes of these words of scales need be used.
       tensor(a_scale, 0, 32, (layout.rows + 31) / 32, false, false);
       tensor(b_scale, 0, 32, (s.n + 31) / 32, false, false);
     }

@@ -1,4 +1,4 @@
-// What tcgen05.mma multiplies: the instruction's operands, its instruction descriptor, and where rows and
+// The factors of tcgen05.mma: the instruction's operands, its instruction descriptor, and where rows and
 // columns of D lie in tensor memory. PTX ISA 9.7.16.4, 9.7.16.10.5.
 //
 // Rows of D are lanes: all 128 for M = 128 (256 with a pair of blocks); for M = 64 of one block the first 16 of

@@ -28,7 +28,7 @@ using num::MmaType;
 
 namespace {
 
-// What a warp has issued and not yet waited for.
+// A product that a warp has issued and not yet waited for.
 struct Issued {
   const Instr* instr;
   uint64_t a = 0, b = 0;  // descriptors
@@ -246,7 +246,7 @@ void complete(Exec& x, Wgmma& part, Due due) {
              goes_on(*chain.first, chain.first[chain.count], chain.count, x.launch().fast_mma))
         ++chain.count;
       q.done += chain.count;
-      // What it reads counts as its own, and not as an access of the thread that waits.
+      // Its reads count as its own, and not as an access of the thread that waits.
       Path* path = std::exchange(x.path, nullptr);
       const bool ok = compute(x, chain, x.first + w, &columns_of);
       x.path = path;
@@ -273,7 +273,7 @@ void list_reads(const Exec& x, const WgmmaProduct& m, uint32_t w, Issued& p) {
     each_chunk(wgmma_matrix(p.a, m.trans_a), (x.first + w) / 32 % 4 * 16, 16, m.k_bytes, bits(plan.a), add);
 }
 
-// What a wait covers, and of which products it only seems to.
+// Marks what a wait covers, and of which products it only seems to.
 void cover(WarpQueue& queue, const Instr& wait, uint64_t left) {
   auto is_covered = [&](const WarpQueue::Uncovered& u) {
     return machine::is_waited_for(u.group, left, queue.group);

@@ -22,7 +22,7 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
                    "cp-size is " + std::to_string(bytes) +
                        (in.has(Mod::kCg) ? ": .cg copies 16 bytes" : ": 4, 8 and 16 bytes can be copied"));
   plan.bytes = static_cast<uint32_t>(bytes);
-  // What follows: src-size or the predicate ignore-src, then a cache policy.
+  // These follow: src-size or the predicate ignore-src, then a cache policy.
   const size_t policy = in.has(Mod::kL2CacheHint) ? 1 : 0;
   if (in.operands.size() > 3 + policy) {
     const ptx::Operand& extra = in.operands[3];

@@ -1,4 +1,4 @@
-// What both front ends write code with: places in the register file, and instructions on them.
+// Both front ends write code with these: places in the register file, and instructions on them.
 #pragma once
 #include <array>
 #include <map>

@@ -1,4 +1,4 @@
-// What check="overflow" has to know of PTX: which instructions compute integers, and how wide these are.
+// Tells what check="overflow" has to know of PTX: which instructions compute integers, and how wide they are.
 #include <triton_runner/ptx/opcode.h>
 
 #include "ptx/listing.h"

@@ -1,4 +1,4 @@
-// What the engine asks about PTX.
+// Answers what the engine asks about PTX.
 #pragma once
 #include <memory>
 

@@ -60,7 +60,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
     return sink.summary();
   }
   auto plan = TRY(ArgumentPlan::make(code, options));
-  // What the text and the options say, without what lowering adds.
+  // The shape is what the text and the options say, without what lowering adds.
   auto lower = [program,
                 shape = std::move(shape)](exec::Observer& observer) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();

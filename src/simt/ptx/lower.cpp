@@ -419,7 +419,7 @@ void Lowering::emit_early_uses(const Frame& frame, uint32_t instruction) {
   std::vector<const ptx::Instruction*> products;
   for (; use != uses.end() && use->use == instruction; ++use)
     products.push_back(&frame.function->body[use->product]);
-  // What a barrier is given is looked at by the checks: it stays the first of its instructions.
+  // A barrier's operands are looked at by the checks: it stays the first of its instructions.
   if (!products.empty() && !current_->does(ptx::Effect::kMeets)) lower_early_use(*this, products);
 }
 

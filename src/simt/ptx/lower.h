@@ -17,7 +17,7 @@
 
 namespace triton_runner::simt {
 
-// What is lowered.
+// The program that is lowered.
 struct Program {
   std::shared_ptr<const ptx::Module> module;
   const ptx::Function* entry = nullptr;
@@ -56,7 +56,7 @@ class Lowering : public Emitter {
   bool address(const ptx::Operand& operand, Address* out);
   // An operand that has to be a constant of the text; false (with an error) if it is not.
   bool integer(const ptx::Operand& operand, int64_t* out);
-  // What the engine is told of an instruction, once for all copies of it.
+  // The engine is told this of an instruction, once for all copies of it.
   Source* source(const ptx::Instruction& in);
   // The instruction accesses memory at what this register says (Source::addresses).
   void addresses_by(uint32_t place);

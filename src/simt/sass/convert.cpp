@@ -137,7 +137,7 @@ bool lower_pack_bytes(SassLowering& l, const std::string& line, std::string smal
   const bool nibbles = small == "e2m1";
   const std::string half = l.has("BF16") ? "bf16" : "f16";
   if (l.has("UNPACK_B")) {
-    // Of e2m1 and of sixes two scale factors follow: ones.
+    // For e2m1 and for sixes two scale factors follow: ones.
     const bool scaled = l.shape() == 1 && (l.in().words[0] >> 32 & 0xffff) == 0x7f7f;
     if (l.shape() != 2 && !scaled) return false;
     const uint32_t whole = part(l, 1), pair = l.temporary(nibbles ? 1 : 2), unread = l.temporary(1);

@@ -70,7 +70,7 @@ bool lower_half_sum(SassLowering& l, const std::string& name, size_t count) {
                {l.result(0), halves(l, at[0]), halves(l, at[1]), halves(l, at[2])});
 }
 
-// Of one half each, in f32.
+// Lowers an operation on one half each, in f32.
 bool lower_half_to_f32(SassLowering& l) {
   uint32_t terms[2];
   for (size_t k = 0; k < 2; ++k) {
@@ -84,7 +84,7 @@ bool lower_half_to_f32(SassLowering& l) {
   return l.ptx("add" + suffixes(l) + ".f32 %r0, %r1, %r2", {l.result(0), terms[0], terms[1]});
 }
 
-// Of two, or (VHMNMX) of three.
+// Lowers an extremum of two, or (VHMNMX) of three.
 bool lower_half_extremum(SassLowering& l) {
   const size_t count = l.opcode() == sass::Opcode::kVHMNMX ? 3 : 2;
   const std::vector<size_t> at = operand_slots(l, 1, l.in().operands.size() - 1);

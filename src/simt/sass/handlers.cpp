@@ -1,4 +1,4 @@
-// What machine code does that PTX has no line for: loops over threads.
+// Does what machine code does that PTX has no line for: loops over threads.
 #include "sass/handlers.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// What machine code does that PTX has no line for.
+// Does what machine code does that PTX has no line for.
 #pragma once
 #include "exec.h"
 #include "simd/sums.h"
@@ -23,8 +23,8 @@ struct BankPlaces {
   // byte (0: nothing asks for it).
   uint32_t address, origin, last;
   uint32_t constants;  // 64 bits: the generic address of bank 3, the variables of constant memory
-  // Of sm_90 on, else 0: whether there is a cluster; blocks of it, along each axis; what ctaid is multiplied by to be
-  // divided by these; clusters of the grid; blocks of a cluster.
+  // From sm_90 on, else 0: whether there is a cluster; blocks of it, along each axis; what ctaid is multiplied by to
+  // be divided by these; clusters of the grid; blocks of a cluster.
   uint32_t is_cluster, cluster, inverse, clusters, cluster_blocks;
 };
 constexpr BankPlaces bank_places(int capability) {

@@ -267,7 +267,7 @@ bool lower_isetp(SassLowering& l) {
   return l.copy(l.predicate_result(0), first, 1);
 }
 
-// Of 64 bits: which of the two it was, the first two results, is read by nothing that was seen.
+// For 64 bits: which of the two it was, the first two results, is read by nothing that was seen.
 bool lower_wide_extremum(SassLowering& l) {
   auto is_true = [&](size_t k, bool inverted) {
     return l.slot(k)->index == sass::kTrue && l.slot(k)->inverted == inverted;

@@ -62,7 +62,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
         "checks 'nan', 'inf' and 'zerodiv' of machine code need its lines of the PTX: ptxas -lineinfo leaves "
         "them in the cubin";
   auto plan = TRY(ArgumentPlan::make(code, options));
-  // What the cubin and the options say, without what lowering adds.
+  // The shape is what the cubin and the options say, without what lowering adds.
   Target shape = code;
   auto lower = [shape = std::move(shape), module = *module, function,
                 kernel = *kernel](exec::Observer& observer) -> base::Result<std::unique_ptr<Code>> {

@@ -51,7 +51,7 @@ class SassLowering : public Emitter {
   uint32_t raw(size_t k);   // 32 bits without -, ~ and | |
   // A predicate with its !; PT where the operand is left out.
   uint32_t predicate(size_t k);
-  // Where a result goes: of RZ, PT and what is left out, a place that nobody reads.
+  // The place where a result goes: for RZ, PT and what is left out, a place that nobody reads.
   uint32_t result(size_t k);
   uint32_t predicate_result(size_t k);
   bool give_pair(size_t k, uint32_t wide);  // a place of 64 bits into two registers; true
@@ -88,7 +88,7 @@ class SassLowering : public Emitter {
   bool ptx(const std::string& line, std::initializer_list<uint32_t> places) {
     return ptx(line, std::span(places.begin(), places.size()));
   }
-  // What this instruction emitted runs once a warp, by the lowest thread that is on.
+  // Makes what this instruction emitted run once a warp, by the lowest thread that is on.
   bool once_a_warp();
   // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
   bool choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
@@ -160,7 +160,7 @@ class SassLowering : public Emitter {
 std::string lower_case(std::string_view text);
 std::string rounding(const SassLowering& l);  // ".rz" of .RZ; without one, to the nearest
 
-// What lowers some opcodes of a family.
+// A row names what lowers some opcodes of a family.
 struct SassRow {
   bool (*lower)(SassLowering& l);
   std::initializer_list<sass::Opcode> opcodes;

@@ -35,7 +35,7 @@ bool lower_shared_matrices(SassLowering& l, bool load) {
   return l.ptx(line + (load ? registers + ", " + address : address + ", " + registers), places);
 }
 
-// What a product multiplies.
+// The factors of a product.
 struct Shape {
   uint32_t m = 0, k = 0, bits = 16;  // of an element of A and B
   std::string d = "f32", a = "f16", b = "f16";

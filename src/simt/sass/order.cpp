@@ -10,7 +10,7 @@ namespace {
 
 using Set = std::bitset<1024>;  // of RegisterId
 
-// What an instruction may not be moved past.
+// An instruction may not be moved past these.
 struct Facts {
   Set reads, writes;
   bool stays = false;    // nothing moves past it

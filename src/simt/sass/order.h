@@ -16,7 +16,7 @@ namespace triton_runner::simt {
 std::vector<std::vector<uint32_t>> lowering_order(const sass::Module& module, const sass::Function& function,
                                                   bool may_move, const std::vector<bool>& fixed = {});
 
-// Where a jump may come to: of code that jumps to a computed address, everywhere.
+// The addresses where a jump may come to: in code that jumps to a computed address, all.
 std::set<uint64_t> jump_targets(const sass::Function& function);
 
 }  // namespace triton_runner::simt

@@ -1,4 +1,4 @@
-// What moves past products of matrices, and what must not.
+// Tests what moves past products of matrices, and what must not.
 #include "sass/order.h"
 
 #include "test.h"

@@ -1,5 +1,5 @@
-// What the checks ask of machine code: which registers an instruction reads and writes, which of what it emitted computes
-// floats, and of which instruction of the PTX it is a part.
+// Answers what the checks ask of machine code: which registers an instruction reads and writes, which of what it emitted
+// computes floats, and of which instruction of the PTX it is a part.
 #include <algorithm>
 
 #include "sass/listing.h"

@@ -1,5 +1,5 @@
-// Where operands of machine code are in the frame: registers, constants, predicates, special registers; and what an
-// instruction reads of them and writes to them.
+// Finds where operands of machine code are in the frame: registers, constants, predicates, special registers; and
+// what an instruction reads of them and writes to them.
 #include <algorithm>
 
 #include "ptx/special.h"
@@ -11,7 +11,7 @@
 namespace triton_runner::simt {
 namespace {
 
-// What a special register is called in PTX.
+// The name of a special register in PTX.
 struct SpecialName {
   std::string_view sass;
   ptx::Special special;

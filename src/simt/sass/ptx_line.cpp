@@ -1,4 +1,4 @@
-// What machine code computes, said in PTX: a line is parsed once, and its function, or what the PTX front end makes of it,
+// Says in PTX what machine code computes: a line is parsed once, and its function, or what the PTX front end makes of it,
 // gets the places of the registers it names.
 #include <triton_runner/ptx/alu.h>
 
@@ -17,7 +17,7 @@ struct SassLowering::PtxLine {
   bool is_alu = false;
   ptx::Alu alu;
   Source source;  // what the PTX front end says of it
-  // Of d, a, b, c, e and imm: which place, or a constant of so many bytes.
+  // For d, a, b, c, e and imm: which place, or a constant of so many bytes.
   struct Ref {
     int place = -1;
     bool is_constant = false;

@@ -43,7 +43,7 @@ std::string blocks_of(const SassLowering& l) { return l.has("2CTA") ? ".cta_grou
 
 // --- products ---------------------------------------------------------------------------------------------------------
 
-// What stands between D and the predicate: lanes that are not written, columns that are zeros, scale factors.
+// These stand between D and the predicate: lanes that are not written, columns that are zeros, scale factors.
 struct TensorProduct {
   const sass::Operand *a, *b, *d, *metadata, *instruction, *scales = nullptr, *more = nullptr;
   size_t add;  // the predicate's slot

@@ -1,5 +1,5 @@
-// What threads of a warp and of a block do together. Machine code names no members: those that are on take part, and
-// WARPSYNC and BSYNC before it have brought them together.
+// Does what threads of a warp and of a block do together. Machine code names no members: those that are on take
+// part, and WARPSYNC and BSYNC before it have brought them together.
 #include "warp.h"
 
 #include "barrier.h"
@@ -9,7 +9,7 @@
 namespace triton_runner::simt {
 namespace {
 
-// What a BAR.RED leaves for B2R, after the barrier registers of the code.
+// A BAR.RED leaves these for B2R, after the barrier registers of the code.
 constexpr uint32_t kCountPlace = 0x100, kHoldsPlace = 0x101;
 
 std::optional<uint32_t> number(const sass::Operand& o) {

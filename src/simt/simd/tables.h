@@ -1,4 +1,4 @@
-// What the engine needs done over all lanes at once, compiled once an instruction set.
+// The engine needs these done over all lanes at once, compiled once an instruction set.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -59,7 +59,7 @@ def test_a_compiler_that_fails_is_a_line_and_no_verdict(tmp_path, stage, end):
 @pytest.mark.parametrize("words", [(), ("--level", "ptx")], ids=["ttir", "ptx"])
 @pytest.mark.parametrize("end", ENDS)
 def test_run_says_what_the_compiler_died_of(tmp_path, end, words):
-    """Of an abort too, which ends the process of the program: another one waits for it."""
+    """It says so of an abort too, which ends the process of the program: another one waits for it."""
     how, said = ENDS[end]
     stage = "ttgir" if words else "ttir"
     text = FAILING.replace("HOW", how).replace("make_ttgir", f"make_{stage}")

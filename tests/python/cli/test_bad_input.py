@@ -1,6 +1,6 @@
 """Bad input that lives in Python: each gives a message that names what is wrong and what to do, and no crash.
 
-What an IR file alone can get wrong is in tests/cases/bad-input.
+Faults of an IR file alone are in tests/cases/bad-input.
 """
 
 import os
@@ -43,7 +43,7 @@ def test_good(add):
 
 
 KINDS = (TypeError, ValueError)
-# What is passed in place of (x, y, 64), what it raises, and what that says.
+# The arguments that are passed in place of (x, y, 64), what they raise, and what that says.
 WRONG = {
     **{
         f"{n} arguments": (lambda x, y, n=n: [x, y, 64, 1][:n], KINDS, "argument|parameter")
@@ -100,7 +100,7 @@ def test_out_of_bounds_leaves_the_neighbours_alone(add):
     with pytest.raises(RuntimeError, match="out of bounds") as caught:
         add[(2,)](x, y[:64], 128)  # the view's storage is the whole array: that much may be touched, no more
         add[(2,)](x[:64].copy(), y[:64].copy(), 128)
-    # What lies behind x may be y, which may be read.
+    # The memory behind x may be y, which may be read.
     assert re.search(r"tt\.(load|store) .*program", str(caught.value))
 
 

@@ -20,7 +20,7 @@ FILES = {
     "noise.json": b"{",
 }
 GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
-# What each verb is asked with; those that take no file are not in it.
+# The words that each verb is asked with; those that take no file are not in it.
 ALONE = (
     "assemble bits compare configs dump experiments lockstep map profile reduce report resources run verify"
 )
@@ -37,7 +37,7 @@ VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "translate": ("--to", "3.9.0"),
     "tune": ("--chip", "h200"),
 }
-# What a verb may take all the same: a module with nothing in it, and a text of which the page says that it
+# A verb may take these all the same: a module with nothing in it, and a text of which the page says that it
 # cannot be read.
 TAKEN = {(verb, name) for verb in ("report", "map", "translate") for name in ("empty.ttir", "noise.ttgir")}
 WITHOUT_FILES = {"dev", "bench", "cache", "completion", "doctor", "env", "layout", "ops", "versions"}
@@ -115,7 +115,7 @@ def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
         (("verify", "--shapes", "--assembled", "p.py:f"), "--assembled means nothing with --shapes"),
         (("bench", "matmul", "--size", "foo"), "--size foo: expected numbers"),
         (("bench", "matmul", "--rounds", "0"), "0 is not in the range"),
-        (("bench", "matmul", "--plot", "x.foo"), "its name says no kind of picture"),
+        (("bench", "matmul", "--plot", "x.foo"), "says no kind of picture"),
         (
             ("passes", "--time", "--llvm", "--until", "cse", "k.ttir"),
             "keeps no IR: leave out --until, --llvm",

@@ -45,7 +45,7 @@ def ran(*words):
 
 
 def check_sarif(document: dict) -> None:
-    """What the schema of SARIF 2.1.0 asks of the parts that are used."""
+    """Checks what the schema of SARIF 2.1.0 asks of the parts that are used."""
     assert document["version"] == "2.1.0" and set(document) == {"$schema", "version", "runs"}
     (run,) = document["runs"]
     assert set(run) <= {"tool", "invocations", "columnKind", "results"}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
@@ -212,17 +211,3 @@ def test_the_first_page_of_help_fits_a_screen():
     listed = [name for names in help.GROUPS.values() for name in names.split()]
     assert len(set(listed)) == len(listed)
     assert set(_cli.main.commands) <= set(listed), "a new verb stands in one of _cli.help.GROUPS"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_verbs(shell):
-    environment = {**os.environ, "_TRITON_RUNNER_COMPLETE": f"{shell}_source"}
-    program = pathlib.Path(sys.executable).with_name("triton-runner")
-    done = subprocess.run([program], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0 and "_TRITON_RUNNER_COMPLETE" in done.stdout
-    words = {"bash": {"COMP_WORDS": "triton-runner bis", "COMP_CWORD": "1"}}.get(
-        shell, {"COMP_WORDS": "triton-runner bis", "COMP_CWORD": "1" if shell == "zsh" else "bis"}
-    )
-    environment |= {"_TRITON_RUNNER_COMPLETE": f"{shell}_complete", **words}
-    done = subprocess.run([program], env=environment, capture_output=True, text=True)
-    assert "bisect" in done.stdout

@@ -1,4 +1,4 @@
-"""What bash, zsh and fish complete: the files that `triton-runner completion` prints, run by these shells."""
+"""Tests completion by bash, zsh and fish: the files that `triton-runner completion` prints, run by them."""
 
 import os
 import pty
@@ -119,7 +119,7 @@ compadd() {
 
 
 def of_bash(folder, lines) -> tuple[list, float]:
-    """What bash offers on each line, and the seconds of CPU of one Tab."""
+    """Returns what bash offers on each line, and the seconds of CPU of one Tab."""
     calls = "\n".join(f"offer '{line}'; echo ----" for line in lines)
     twenty = "for i in {1..20}; do offer 'exec --check race,na'; offer 'exec '; done >/dev/null"
     clock = f"TIMEFORMAT='%U %S'; time {{ {twenty}; }}"
@@ -166,8 +166,8 @@ class Terminal:
         self.shown("source ./.test.zsh; ")
 
     def shown(self, typed: str) -> str:
-        """What is shown from here to the end of a command that follows what is typed, and to the prompt: what
-        is typed before there is one, the terminal takes for itself."""
+        """Returns what is shown from here to the end of a command that follows what is typed, and to the
+        prompt: what is typed before there is one, the terminal takes for itself."""
         self.lines += 1
         os.write(self.fd, f"{typed}echo E''ND{self.lines}.\r".encode())
         end = rf"END{self.lines}\.[^<]*<ready>"
@@ -179,7 +179,7 @@ class Terminal:
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[\x07\r]", "", shown)
 
     def tab(self, line: str) -> list[str]:
-        """What is offered where Tab is pressed at the end of a line, which is then deleted."""
+        """Returns what is offered where Tab is pressed at the end of a line, which is then deleted."""
         return re.findall(r"^HIT (\S+)", self.shown(f"{line}\t\x15"), re.M)
 
     def close(self):

@@ -31,7 +31,7 @@ def releases() -> list[Path]:
 def test_every_variable_that_a_release_reads_is_known(folder):
     read = set()
     for path in folder.rglob("*.py"):
-        # Of the wheel's own continuous integration.
+        # Files of the wheel's own continuous integration do not count.
         if not re.match("_test_runner|_compile_warmup|_internal_testing", path.name):
             read |= set(READ.findall(path.read_text(errors="replace")))
     core = next((folder / "_C").glob("libtriton*.so")).read_bytes()
@@ -83,7 +83,7 @@ def test_what_should_be_looked_at_is_a_problem(tmp_path):
 
 
 def test_a_torch_that_requires_no_triton_says_where_its_pin_is():
-    """That for CPUs, which the tests run with."""
+    """The torch for CPUs is one, and the tests run with it."""
     told = json.loads(run("doctor", "--json", "--no-selftest"))
     torch = pytest.importorskip("torch")
     if torch.version.cuda or torch.version.hip:

@@ -21,7 +21,7 @@ KERNEL = ("program.py:double", "-s", "*i32:16, *i32:16, 64", "-t", "cuda:90")
 INSTALLED = importlib.metadata.version("triton")
 IR = str(ROOT / "examples/exec/add_kernel.ttir")
 CALL = ("--grid", "1", "--arg", "f32[64]=iota", "--arg", "f32[64]=1", "--arg", "f32[64]", "--arg", "64")
-# Of each verb the arguments of a small use.
+# For each verb the arguments of a small use.
 USES = {
     "exec": (IR, *CALL),
     "dump": ("-v", "x", "program.py"),

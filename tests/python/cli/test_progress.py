@@ -40,7 +40,7 @@ class Terminal(io.StringIO):
         return True
 
     def shown(self) -> str:
-        """What a person saw: without what moves the cursor, hides it and gives colours."""
+        """Returns what a person saw: without what moves the cursor, hides it and gives colours."""
         return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", self.getvalue()).strip()
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_left_of_work_that_is_soon_done(tmp_path, monkeypatch):
 
 
 def test_there_is_no_other_bar():
-    """What is tested here holds for all verbs: who tells on a terminal does it through _base.progress."""
+    """The tests here hold for all verbs: who tells on a terminal does it through _base.progress."""
     own = [
         path for path in PACKAGE.rglob("*.py") if re.search(r"rich\.progress|\.status\(", path.read_text())
     ]

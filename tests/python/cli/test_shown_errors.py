@@ -1,4 +1,4 @@
-"""What a person sees of an error: a fault under `run` with its line and a caret, messages in place of
+"""Tests what a person sees of an error: a fault under `run` with its line and a caret, messages in place of
 tracebacks, without Triton and with one that is not known, and processes that a program starts."""
 
 import os

@@ -1,5 +1,5 @@
-"""Where verbs write: a file is there whole or not at all, a place that cannot hold it is refused before the
-work is done, and a device takes it as it is."""
+"""Tests where verbs write: a file is there whole or not at all, a place that cannot hold it is refused before
+the work is done, and a device takes it as it is."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ from triton_runner._base.paths import check_output, make_folder, read_text, writ
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 IR = str(ROOT / "examples/exec/add_kernel.ttir")
-# Of each verb what it is asked, up to the place, and whether that is a folder.
+# For each verb what it is asked, up to the place, and whether that is a folder.
 WRITES = {
     "opt": (("--pass", "add_cse", "-t", "cuda:90", IR, "--output"), False),
     "translate": ((IR, "--to", "3.9.0", "-o"), False),

@@ -21,9 +21,9 @@ GOING = {
 }  # fmt: skip
 
 
-# What dap-python 0.5.0 has otherwise than the protocol: it takes the bodies of setExceptionBreakpoints, and
-# empty ones, for whole responses, writes exceptionId as exceptionID, and takes numbers of breakpoints in
-# `stopped` for texts. Answers to nonsense, which have no request, it cannot take.
+# dap-python 0.5.0 differs here from the protocol: it takes the bodies of setExceptionBreakpoints, and empty
+# ones, for whole responses, writes exceptionId as exceptionID, and takes numbers of breakpoints in `stopped`
+# for texts. Answers to nonsense, which have no request, it cannot take.
 UNTYPED = {"setExceptionBreakpoints", "exceptionInfo"}
 
 
@@ -171,7 +171,7 @@ def on_port(process) -> socket.socket:
 
 
 def lines_of(message: dict) -> list[str]:
-    """What a golden file shows of a message."""
+    """Returns what a golden file shows of a message."""
     if message["type"] == "event":
         head = f"* {message['event']}"
     elif message["success"]:

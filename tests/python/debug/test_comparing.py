@@ -38,7 +38,7 @@ TEXT = """module {
 
 
 def computed(line: int, iterations: list[int]) -> list[str]:
-    """Of the records of all values in two iterations of each loop, those before a stop at a line."""
+    """Returns, of the records of all values in two iterations of each loop, those before a stop at a line."""
     before, records = Before(TEXT, "k", line, iterations), []
     outer, inner = [[0], [1]], [[0, 0], [0, 1], [1, 0], [1, 1]]
     known = {

@@ -61,7 +61,7 @@ def listings() -> list[str]:
 
 
 def texts_of(language: str) -> list[str]:
-    """What the first and the newest release print, and the inputs of cases."""
+    """Returns what the first and the newest release print, and the inputs of cases."""
     if language == "sass":
         return listings()
     paths = [p for release in ("3.0.0", "3.9.0") for p in corpus.FOLDER.glob(f"{release}/*/*.{language}")]

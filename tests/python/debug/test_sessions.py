@@ -34,14 +34,14 @@ def target_of(name: str, folder, arguments=(), grid=None):
 
 
 def case_of(run, folder) -> str:
-    """Where the first launch that traps is written as a case."""
+    """Returns where the first launch that traps is written as a case."""
     with contextlib.suppress(triton_runner.KernelTrap), triton_runner.capture(folder):
         run()
     return str(next(folder.glob("*.trcase")))
 
 
 def shown(header: str, commands: list[str], folder) -> str:
-    """What a session shows: the echo of each command, and its answer."""
+    """Returns what a session shows: the echo of each command, and its answer."""
     if header.startswith("# $ "):
         return by_command(shlex.split(header.removeprefix("# $ ")), commands)
     header, _, arguments = header.removeprefix("# ").partition(" -- ")

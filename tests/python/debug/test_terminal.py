@@ -79,7 +79,7 @@ def begun(words, **streams) -> subprocess.Popen:
 
 
 def read_until(process: subprocess.Popen, text: str) -> str:
-    """What it prints, up to the line that has the text."""
+    """Returns what it prints, up to the line that has the text."""
     before = ""
     while text not in before:
         line = process.stdout.readline()

@@ -29,7 +29,7 @@ def recorded(variables, name: str, program) -> dict:
 
 
 def shown(session, names) -> dict:
-    """What stops show of each value, and how often a variable was there."""
+    """Returns what stops show of each value, and how often a variable was there."""
     values, there, event = {}, 0, session.start()
     while event.event == "stopped":
         state = session.state

@@ -12,7 +12,7 @@ import warm
 from browsing import Opened
 
 browser = browsing.browser
-# What people feel, in milliseconds; ten times that fails, as a slow machine is no fault.
+# The times that people feel, in milliseconds; ten times that fails, as a slow machine is no fault.
 FIRST_PAINT, INTERACTION, SLACK = 1000, 50, 10
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -120,7 +120,7 @@ def test_every_pass_has_its_change(opened, trace):
         opened.page.evaluate("(n) => page.passes.show(n)", number)
         said = opened.page.locator("#panel-passes .pane header span").inner_text()
         assert ("changed nothing" in said) == (not one.changed), (one.name, said)
-    # What a difference shows is the IR behind the pass: "same" and "added" in their order.
+    # A difference shows the IR behind the pass: "same" and "added" in their order.
     wrong = opened.page.evaluate(
         "page.kernel.passes.map((_, i) => i).filter((i) => i && page.kernel.passes[i].changed)"
         ".filter((i) => {"

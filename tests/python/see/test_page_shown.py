@@ -1,4 +1,4 @@
-"""What a reader of the page meets first: the kernel with the fault, marks, units, scales, keys of colours,
+"""A reader of the page meets these first: the kernel with the fault, marks, units, scales, keys of colours,
 the address, the focus, and paper. Two pages are made of the same program: all.html has all its kernels, and
 one.html a kernel with its values and its profile."""
 

@@ -222,7 +222,7 @@ def sums(x, out, B: tl.constexpr):
 
 
 def test_findings_of_the_other_verbs(tmp_path, monkeypatch):
-    """What lockstep, verify and compare really write, each where it belongs."""
+    """The page shows what lockstep, verify and compare really write, each where it belongs."""
     (tmp_path / "sums.py").write_text(SUMS)
     monkeypatch.syspath_prepend(tmp_path)
     kernel = importlib.import_module("sums").sums

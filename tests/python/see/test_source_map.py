@@ -15,7 +15,7 @@ from triton_runner._compiler import versions
 
 # Releases that this machine has; `triton-runner versions add` fetches the others.
 RELEASES = [row["version"] for row in versions.listed()]
-# What multiplies matrices at each level.
+# The ops that multiply matrices at each level.
 PRODUCTS = {
     "ttgir": r"tt\.dot|.*dot_async$|.*warp_group_dot$",
     "ptx": r"mma\.sync|wgmma\.mma_async",

@@ -1,0 +1,19 @@
+"""Pictures that matplotlib draws, an optional package: it is asked for before the work that they show."""
+
+from __future__ import annotations
+
+import os
+
+from triton_runner._base.errors import fail
+
+
+def check_picture(path) -> None:
+    """Refuses a picture that cannot be drawn: no matplotlib, or a name that says no kind of picture."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise fail(
+            f"{path} is drawn by matplotlib, which is not installed", "pip install matplotlib"
+        ) from None
+    if os.path.splitext(path)[1][1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise fail(f"the name {path} says no kind of picture", "give it the ending .png, .svg or .pdf")
