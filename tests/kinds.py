@@ -20,7 +20,7 @@ TRANSLATED = """Constant MemDescSubview MemDescIndex MemDescSubslice Broadcast R
 # file: (which, why)
 REASONS = {
     "src/ir/translate_ops.cpp": (TRANSLATED, "one release has it, and another puts others in its place"),
-    "src/probe/insert.cpp": ("ConvertLayout", "the print before it was the reason for the conversion"),
+    "src/probe/insert/insert.cpp": ("ConvertLayout", "the print before it was the reason for the conversion"),
     "src/tile/fuse/fuse.cpp": ("Broadcast", "a column that is repeated is spread out in scratch"),
     "src/tile/fuse/fuse_dots.cpp": ("Broadcast", "a column that scales the accumulator"),
     "src/tile/check/overflow.cpp": ("Constant", "a factor that is a constant may be a hash's"),

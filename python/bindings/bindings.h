@@ -97,6 +97,7 @@ void init_artifact(nb::module_& m);
 void init_bench(nb::module_& m);
 void init_device(nb::module_& m);
 void init_simt(nb::module_& m);
+void init_sass(nb::module_& m);
 void init_report(nb::module_& m);
 void init_probe(nb::module_& m);
 void init_probe_insert(nb::module_& m);  // of _core.probe

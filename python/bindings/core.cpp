@@ -15,5 +15,6 @@ NB_MODULE(_core, m) {
   init_bench(m);
   init_device(m);
   init_simt(m);
+  init_sass(m);
   init_report(m);
 }

@@ -63,7 +63,7 @@ nb::dict run(const exec::CountObserver& observer, const std::string& listing, co
   replay::Result result;
   {
     nb::gil_scoped_release release;
-    result = replay::replay(*module, *function, observer.trace(), parameters, setup);
+    result = replay::replay(*function, observer.trace(), parameters, setup);
   }
   if (!result.fault.empty()) fail(std::string(result.fault));
   return by_name(result);

@@ -3,6 +3,7 @@
 
 #include <triton_runner/probe/sass.h>
 #include <triton_runner/probe/sass_run.h>
+#include <triton_runner/sass/registers.h>
 
 #include "recorder.h"
 
@@ -155,7 +156,8 @@ void init_probe_sass(nb::module_& m) {
           "reads",
           [](const SassPlan& p) {
             std::vector<std::tuple<uint64_t, uint64_t, std::string>> out;
-            for (const probe::SassRead& r : p.reads) out.emplace_back(r.stop, r.definition, r.reg);
+            for (const probe::SassRead& r : p.reads)
+              out.emplace_back(r.stop, r.definition, sass::register_name(r.reg));
             return out;
           },
           "(the address to stop at, that of the instruction which gave it, the register) of each read.")
@@ -167,20 +169,18 @@ void init_probe_sass(nb::module_& m) {
   m.def(
       "place_in_sass",
       [](const probe::RegisterPlan& plan, std::string text, const std::string& filename,
-         const std::string& kernel, const std::string& listing) {
-        const auto code = unwrap(probe::parse_sass(listing, kernel));
-        return unwrap(
-            probe::place_in_sass(plan, *unwrap(ptx::parse(std::move(text), filename)), kernel, code));
+         const std::string& kernel, std::string listing) {
+        return unwrap(probe::place_in_sass(plan, *unwrap(ptx::parse(std::move(text), filename)), kernel,
+                                           *machine_of(std::move(listing))));
       },
       "plan"_a, "ptx"_a, "filename"_a, "kernel"_a, "listing"_a,
       "A SassPlan of a RegisterPlan for the PTX; listing: what nvdisasm -gp -c prints of the cubin that was "
       "made of the same text. DiagnosticError where nothing is kept.");
   m.def(
       "describe_sass",
-      [](std::string text, const std::string& filename, const std::string& kernel,
-         const std::string& listing) {
-        const auto code = unwrap(probe::parse_sass(listing, kernel));
-        return probe::describe_sass(*unwrap(ptx::parse(std::move(text), filename)), kernel, code);
+      [](std::string text, const std::string& filename, const std::string& kernel, std::string listing) {
+        return unwrap(probe::describe_sass(*unwrap(ptx::parse(std::move(text), filename)), kernel,
+                                           *machine_of(std::move(listing))));
       },
       "ptx"_a, "filename"_a, "kernel"_a, "listing"_a,
       "A line for each instruction of the PTX that writes registers: which of the SASS hold them, or why "

@@ -1,9 +1,6 @@
 // The SIMT engine in Python: PTX or a cubin to a kernel of the executor seam.
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/tensor_map.h>
-#include <triton_runner/sass/hazards.h>
-#include <triton_runner/sass/registers.h>
-#include <triton_runner/sass/work.h>
 #include <triton_runner/simt/simt.h>
 
 #include "parameters.h"
@@ -28,48 +25,6 @@ simt::LoadOptions load_options(const nb::list& params, const nb::dict& given) {
   options.global_scratch = make_scratch(given, "global_scratch");
   options.profile_scratch = make_scratch(given, "profile_scratch");
   return options;
-}
-
-nb::dict described(const sass::Module& module, const sass::Instruction& in) {
-  const sass::Place* place = in.place();
-  return dict_of("address", in.address, "text", std::string(module.text().substr(in.offset, in.length)),
-                 "ptx_line", in.ptx_line, "program",
-                 place ? std::string(place->file) + ":" + std::to_string(place->line) : "");
-}
-
-std::vector<uint32_t> codes(const std::vector<sass::RegisterId>& registers) {
-  std::vector<uint32_t> out;
-  for (const sass::RegisterId r : registers) out.push_back(*sass::register_named(sass::name_of(r)));
-  return out;
-}
-
-nb::list instructions_of(const sass::Module& module, const std::string& kernel) {
-  const sass::Function* f = module.find(kernel);
-  nb::list out;
-  if (!f) return out;
-  for (const sass::Instruction& in : f->body) {
-    nb::dict d = described(module, in);
-    d["line"] = module.location(in.offset).line;
-    d["name"] = std::string(in.name);
-    const sass::Registers of = sass::registers_of(module, in);
-    d["reads"] = codes(of.reads);
-    d["writes"] = codes(of.writes);
-    const auto matched = sass::match(module, in);
-    const auto does = [&](ptx::Effect effect) { return matched && matched->row->does(effect); };
-    using enum ptx::Effect;
-    d["loads"] = does(kReads) || does(kUpdates);
-    d["stores"] = does(kWrites) || does(kUpdates) || does(kCopies);
-    const sass::Work work = sass::work_of(module, in);
-    d["spelling"] = std::string(in.spelling);
-    d["pipe"] = std::string(work.pipe);
-    d["space"] = std::string(work.space);
-    d["access"] = std::string(work.access);
-    d["flops"] = work.flops;
-    d["matrix_operations"] = work.matrix_operations;
-    d["matrix_type"] = std::string(work.matrix_type);
-    out.append(d);
-  }
-  return out;
 }
 
 }  // namespace
@@ -105,38 +60,6 @@ void init_simt(nb::module_& m) {
       "options"_a = nb::dict(),
       "Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints "
       "for them; the rest is as for load_simt.");
-  m.def(
-      "find_hazards",
-      [](std::string listing, std::string filename) {
-        auto module = unwrap(sass::parse(std::move(listing), std::move(filename)));
-        nb::list out;
-        for (const sass::Function& f : module->functions()) {
-          const sass::HazardReport report = sass::find_hazards(*module, f);
-          nb::list hazards;
-          for (const sass::Hazard& h : report.hazards) {
-            nb::dict one = described(*module, *h.at);
-            put(one, "register", h.reg, "message", h.message, "cause", described(*module, *h.cause));
-            hazards.append(one);
-          }
-          out.append(dict_of("kernel", std::string(f.name), "instructions", report.instructions, "unjudged",
-                             report.unjudged, "hazards", hazards));
-        }
-        return out;
-      },
-      "listing"_a, "filename"_a,
-      "What the control words of machine code (a listing of nvdisasm -c -hex) let go wrong: of each function "
-      "{kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, register, message, "
-      "cause: {address, text, ptx_line, program}}]}.");
-  m.def(
-      "sass_instructions",
-      [](std::string listing, const std::string& kernel) {
-        return instructions_of(*unwrap(sass::parse(std::move(listing))), kernel);
-      },
-      "listing"_a, "kernel"_a,
-      "The instructions of a kernel in a listing of nvdisasm -c -hex: [{address, text, ptx_line, program, "
-      "line, name, reads, writes, loads, stores, spelling, pipe, space, access, flops, matrix_operations, "
-      "matrix_type}]; line: in the listing; registers are numbers as a RegisterTrace has them; pipe: as "
-      "pipes.def names it; flops: of a thread, matrix_operations: of a warp.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, "capability"_a,
         "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
   m.def(

@@ -91,8 +91,7 @@ class Merge {
       return bad("target has no backend and arch");
     std::string text =
         *backend->as_string() + ":" + (arch->as_int() ? std::to_string(*arch->as_int()) : *arch->as_string());
-    if (!d_.threads_per_warp)
-      TRY(number(*target, "warp_size", d_.threads_per_warp, false));
+    if (!d_.threads_per_warp) TRY(number(*target, "warp_size", d_.threads_per_warp, false));
     if (d_.target.empty() || d_.level == "llir") {
       d_.target = text;
     } else if (d_.target != text) {

@@ -67,8 +67,7 @@ class Loaded final : public GpuKernel {
     TRY(check_shape());
 
     function_ = loaded;
-    if (!loaded)
-      TRY(load_image());
+    if (!loaded) TRY(load_image());
     resources_ = TRY(driver_.resources(function_));
 
     const int64_t threads = threads_of(spec_);
@@ -83,8 +82,7 @@ class Loaded final : public GpuKernel {
     config_.pdl = spec_.pdl;
     TRY(set_shared(spec_.shared_bytes));
     uint32_t blocks = spec_.cluster[0] * spec_.cluster[1] * spec_.cluster[2];
-    if (blocks > 8)
-      TRY(driver_.allow_large_clusters(function_));
+    if (blocks > 8) TRY(driver_.allow_large_clusters(function_));
     plan_ = TRY(make_plan(spec_));
     takes_words_ = spec_.global_scratch.bytes_per_block == 0 && spec_.profile_scratch.bytes_per_block == 0 &&
                    plan_.entries.size() <= kMaxWords;

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <charconv>
 
-#include <triton_runner/sass/work.h>
+#include <triton_runner/sass/facts.h>
+#include <triton_runner/sass/opcode.h>
 
 namespace triton_runner::replay {
 namespace {
 
 using sass::Instruction;
 
-bool is_any(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+bool is_any(const Instruction& in, std::initializer_list<sass::Opcode> opcodes) {
+  return std::any_of(opcodes.begin(), opcodes.end(), [&](sass::Opcode opcode) { return in.is(opcode); });
 }
 
 Pipe pipe_of(std::string_view name) {
@@ -45,7 +46,7 @@ double operand_bytes(const Instruction& in) {
       const auto at = std::from_chars(mod.data() + 3, mod.data() + mod.size(), n);
       std::from_chars(at.ptr + 1, mod.data() + mod.size(), k);
     }
-  const uint32_t bytes = in.has("TF32") ? 4 : in.name == "HGMMA" ? 2 : 1;
+  const uint32_t bytes = sass::product_of(in).bits / 8;
   // D, then A where it is in registers.
   const bool has_registers = in.operands.size() > 1 && in.operands[1].kind == sass::OperandKind::kRegister;
   return (double{1.0} * n * k + (has_registers ? 0 : 64.0 * k)) * bytes / 4;
@@ -65,7 +66,7 @@ uint8_t last_number(const Instruction& in) {
 }
 
 void give_request(Op& op, const Instruction& in, const sass::Work& work, const Parameters& chip) {
-  op.kind = in.name == "LDGSTS" ? Kind::kThreadCopy : Kind::kRequest;
+  op.kind = work.access == "copy" ? Kind::kThreadCopy : Kind::kRequest;
   op.pipe = kLsu, op.interval = chip.lsu_interval;
   op.stores = work.access == "store" || work.access == "reduction";
   op.updates = work.access == "atomic" || work.access == "reduction";
@@ -75,7 +76,7 @@ void give_request(Op& op, const Instruction& in, const sass::Work& work, const P
 }
 
 void give_tensor(Op& op, const Instruction& in, const sass::Work& work, const Parameters& chip) {
-  const bool is_group = in.name.ends_with("GMMA");
+  const bool is_group = sass::product_of(in).of_group;
   op.kind = is_group ? Kind::kGroupProduct : Kind::kProduct;
   const double sparse = in.has("SP") ? 0.5 : 1;
   op.interval =
@@ -88,55 +89,54 @@ void give_tensor(Op& op, const Instruction& in, const sass::Work& work, const Pa
 }
 
 void give_kind(Op& op, const Instruction& in, const sass::Work& work, const Parameters& chip) {
-  const std::string_view n = in.name;
+  using enum sass::Opcode;
   op.pipe = pipe_of(work.pipe);
   op.interval = interval_of(op.pipe, chip);
-  op.latency = op.pipe == kXu                       ? chip.xu_latency
-               : op.pipe == kFp64                   ? chip.fp64_latency
-               : is_any(n, {"S2R", "S2UR", "CS2R"}) ? chip.special_latency
-                                                    : chip.shuffle_latency;
+  op.latency = op.pipe == kXu                               ? chip.xu_latency
+               : op.pipe == kFp64                           ? chip.fp64_latency
+               : is_any(in, {kS2R, kS2UR, kCS2R, kCS2R_32}) ? chip.special_latency
+                                                            : chip.shuffle_latency;
   if (op.write != 7) op.kind = Kind::kVariable;
   if (op.pipe == kTensor && work.matrix_operations) return give_tensor(op, in, work, chip);
   if (work.space == "tma") {
     op.kind = Kind::kBulkCopy, op.cause = Reason::k_long_scoreboard;
-    op.stores = n == "UTMASTG" || n == "UTMAREDG" || n == "UBLKRED" || (n == "UBLKCP" && in.mods[0] == "G");
+    op.stores = sass::leaves_shared(in);
   } else if (!work.access.empty()) {
     give_request(op, in, work, chip);
-  } else if (n == "SHFL") {
+  } else if (in.is(kSHFL)) {
     op.pipe = kLsu, op.interval = chip.lsu_interval;
-  } else if (n == "LDC" || n == "ULDC" || n == "LDCU") {
+  } else if (is_any(in, {kLDC, kULDC, kLDCU})) {
     op.kind = Kind::kConstant, op.latency = chip.constant_latency;
     for (const sass::Operand& o : in.operands)
       if (o.kind == sass::OperandKind::kConstant)
         op.constant = 1 + o.bank * 4096 + static_cast<uint32_t>(o.integer) / 64;
-  } else if (n == "LDGDEPBAR" || n == "UTMACMDFLUSH") {
-    op.kind = Kind::kCommit, op.cause = Reason::k_long_scoreboard, op.stores = n == "UTMACMDFLUSH";
-  } else if (n == "DEPBAR") {
+  } else if (is_any(in, {kLDGDEPBAR, kUTMACMDFLUSH})) {
+    op.kind = Kind::kCommit, op.cause = Reason::k_long_scoreboard, op.stores = in.is(kUTMACMDFLUSH);
+  } else if (is_any(in, {kDEPBAR, kDEPBAR_LE})) {
     op.kind = Kind::kGroups, op.group_barrier = scoreboard_in(in), op.groups = last_number(in);
-  } else if (n == "BAR") {
+  } else if (in.is(kBAR)) {
     op.kind = Kind::kBarrier, op.arrives_only = in.has("ARV");
-  } else if (n == "SYNCS") {
+  } else if (in.does(ptx::Effect::kObjects) && !in.is(kARRIVES)) {
     op.kind = Kind::kObject, op.latency = chip.mbarrier_latency;
-  } else if (n == "WARPGROUP" && in.has("DEPBAR")) {
+  } else if (in.is(kWARPGROUP_DEPBAR)) {
     op.kind = Kind::kGroupWait, op.groups = last_number(in);
-  } else if (n == "WARPGROUP" && in.has("ARRIVE")) {
+  } else if (in.is(kWARPGROUP_ARRIVE)) {
     op.kind = Kind::kGroupArrive;
-  } else if (n == "MEMBAR") {
+  } else if (in.is(kMEMBAR)) {
     op.kind = Kind::kFence, op.latency = in.has("CTA") ? 0 : chip.fence_latency;
   }
 }
 
 }  // namespace
 
-std::vector<Op> program_of(const sass::Module& module, const sass::Function& function,
-                           const Parameters& chip) {
+std::vector<Op> program_of(const sass::Function& function, const Parameters& chip) {
   std::vector<Op> out;
   for (const Instruction& in : function.body) {
     Op& op = out.emplace_back();
     const sass::Control& c = in.control;
     op.stall = std::max<uint8_t>(1, c.stall), op.write = c.write_barrier, op.read = c.read_barrier;
     op.wait = c.wait_mask;
-    give_kind(op, in, sass::work_of(module, in), chip);
+    give_kind(op, in, sass::work_of(in), chip);
     // An operand in constant memory.
     for (const sass::Operand& o : in.operands)
       if (o.kind == sass::OperandKind::kConstant && !op.constant)

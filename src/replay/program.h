@@ -37,7 +37,6 @@ struct Op {
   uint32_t constant = 0;  // of kConstant: which 64 bytes
 };
 
-std::vector<Op> program_of(const sass::Module& module, const sass::Function& function,
-                           const Parameters& chip);
+std::vector<Op> program_of(const sass::Function& function, const Parameters& chip);
 
 }  // namespace triton_runner::replay

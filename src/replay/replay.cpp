@@ -4,11 +4,11 @@
 
 namespace triton_runner::replay {
 
-Result replay(const sass::Module& module, const sass::Function& function, const exec::Trace& trace,
-              const Parameters& chip, const Setup& setup) {
+Result replay(const sass::Function& function, const exec::Trace& trace, const Parameters& chip,
+              const Setup& setup) {
   Result result;
   result.stalls.resize(function.body.size());
-  const std::vector<Op> ops = program_of(module, function, chip);
+  const std::vector<Op> ops = program_of(function, chip);
   for (const auto& stretch : trace.stretches)
     for (const uint32_t i : stretch)
       if (i >= ops.size()) {

@@ -67,7 +67,7 @@ struct Case {
     replay::Setup setup;
     setup.programs.assign(blocks, 0);
     setup.resident = resident, setup.active = 100;
-    return replay::replay(**module, *(*module)->find("k"), trace, with, setup);
+    return replay::replay(*(*module)->find("k"), trace, with, setup);
   }
 };
 

@@ -11,6 +11,8 @@
 #include <set>
 #include <tuple>
 
+#include <triton_runner/sass/flow.h>
+#include <triton_runner/sass/opcode.h>
 #include <triton_runner/sass/registers.h>
 
 namespace triton_runner::sass {
@@ -42,10 +44,26 @@ constexpr int kHopperGuard =
 #define HOPPER_GUARD(cycles) cycles
 #include <triton_runner/sass/timing.def>
     ;
+
+// Each row is of an opcode of the table, or of one with a suffix.
+constexpr bool is_opcode(std::string_view name) {
+  constexpr std::string_view kNames[] = {
+#define OP(name, ...) #name,
+#include <triton_runner/sass/opcodes.def>
+  };
+  return std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view row) {
+    return row.substr(0, row.find('_')) == name.substr(0, name.find('.'));
+  });
+}
+static_assert(std::all_of(std::begin(kTimings), std::end(kTimings),
+                          [](const Timing& t) { return is_opcode(t.name); }));
+static_assert(std::all_of(std::begin(kHopper), std::end(kHopper),
+                          [](const Hopper& h) { return is_opcode(h.name); }));
+
 constexpr int kLongest = 16;  // cycles after which no result of a fixed time is open
 
 template <class Row, size_t n>
-const Row* row_of(const Row (&rows)[n], const Instruction& in) {
+const Row* timing_of(const Row (&rows)[n], const Instruction& in) {
   const Row* found = nullptr;  // the row with a suffix that it has, before the one without
   for (const Row& row : rows) {
     const size_t dot = row.name.find('.');
@@ -80,7 +98,7 @@ constexpr uint8_t kNoBarrier = 7;
 // A register open at an instruction. `cover`: the scoreboards of which each one, once waited for, closes it.
 struct Open {
   enum Kind : uint8_t { kWrite, kRead };
-  RegisterId reg;
+  uint32_t reg;
   Kind kind;
   uint8_t cover;
   uint32_t by;
@@ -95,9 +113,9 @@ struct Soon {
 
 struct State {
   std::set<Open> open;
-  std::map<RegisterId, Soon> soon;
+  std::map<uint32_t, Soon> soon;
   std::map<uint8_t, Soon> just_set;  // scoreboards
-  std::map<uint8_t, std::tuple<RegisterId, uint32_t, uint32_t>>
+  std::map<uint8_t, std::tuple<uint32_t, uint32_t, uint32_t>>
       cached;  // slot: register, by, changed by (0: not)
 
   bool join(const State& other) {
@@ -125,22 +143,21 @@ struct Facts {
 class Analysis {
  public:
   Analysis(const Module& module, const Function& function)
-      : function_(function), body_(function.body), capability_(capability_of(module.text())) {
+      : flow_(function), body_(function.body), capability_(capability_of(module.text())) {
     for (const Instruction& in : body_)
-      facts_.push_back({registers_of(module, in), row_of(kTimings, in), row_of(kHopper, in)});
-    find_blocks();
+      facts_.push_back({registers_of(module, in), timing_of(kTimings, in), timing_of(kHopper, in)});
   }
 
   HazardReport run() {
-    std::vector<State> at(starts_.size());
-    std::vector<bool> reached(starts_.size());
+    std::vector<State> at(flow_.blocks().size());
+    std::vector<bool> reached(flow_.blocks().size());
     std::deque<size_t> work;
     auto enter = [&](size_t block, const State& state) {
       const bool changed = at[block].join(state);
       if (!reached[block] || changed) work.push_back(block);
       reached[block] = true;
     };
-    if (!starts_.empty()) enter(0, {});
+    if (!flow_.blocks().empty()) enter(0, {});
     while (!work.empty()) {
       const size_t block = work.front();
       work.pop_front();
@@ -148,7 +165,7 @@ class Analysis {
       through(block, state, false);
       for (const auto& [next, carries] : successors(block)) enter(next, carries ? state : State{});
     }
-    for (size_t block = 0; block < starts_.size(); ++block) {
+    for (size_t block = 0; block < flow_.blocks().size(); ++block) {
       if (!reached[block]) continue;
       State state = at[block];
       through(block, state, true);
@@ -157,45 +174,24 @@ class Analysis {
   }
 
  private:
-  size_t end_of(size_t block) const { return block + 1 < starts_.size() ? starts_[block + 1] : body_.size(); }
-
-  size_t block_at(size_t index) const {
-    return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), index) - starts_.begin()) - 1;
+  size_t end_of(size_t block) const {
+    return block + 1 < flow_.blocks().size() ? flow_.blocks()[block + 1] : body_.size();
   }
 
-  void find_blocks() {
-    std::set<size_t> starts;
-    if (!body_.empty()) starts.insert(0);
-    for (size_t i = 0; i < body_.size(); ++i) {
-      if (const auto target = target_of(function_, body_[i])) {
-        starts.insert(*target);
-        if (body_[i].name == "BSSY") regions_.insert(*target);
-      }
-      if (leads_of(body_[i]) != Leads::kOn) starts.insert(i + 1);
-    }
-    for (size_t start : starts)
-      if (start < body_.size()) starts_.push_back(start);
-  }
-
-  // Blocks that follow, and whether what is open goes on there: it does not where the way is not known.
+  // Blocks that follow, and whether what is open goes on there: it does not where the way is not certain.
   std::vector<std::pair<size_t, bool>> successors(size_t block) const {
     std::vector<std::pair<size_t, bool>> out;
     const size_t end = end_of(block);
     const Instruction& last = body_[end - 1];
-    auto go = [&](size_t index, bool carries) {
-      if (index < body_.size()) out.emplace_back(block_at(index), carries);
-    };
-    const Leads leads = leads_of(last);
-    const auto target = target_of(function_, last);
-    if (target && (leads == Leads::kLabel || leads == Leads::kCall)) go(*target, last.name != "WARPSYNC");
-    if (leads == Leads::kAnywhere)
-      for (size_t other = 0; other < starts_.size(); ++other) out.emplace_back(other, false);
-    if (leads == Leads::kCall)
-      go(end, !is_always(last));
-    else if (leads == Leads::kMeet)
-      go(end, !is_always(last) || regions_.contains(end));
-    else if (goes_on(last))
-      go(end, true);
+    for (const Edge& edge : flow_.after(end - 1)) {
+      if (edge.kind == Edge::kReturn) continue;
+      const bool is_certain = edge.kind == Edge::kLabel  ? !last.is(Opcode::kWARPSYNC_COLLECTIVE)
+                              : edge.kind == Edge::kMeet ? edge.to == end
+                                                         : edge.kind != Edge::kAnywhere;
+      out.emplace_back(flow_.block_of(edge.to), is_certain);
+    }
+    if (last.does(Trait::kCalls) && end < body_.size())
+      out.emplace_back(flow_.block_of(end), !is_always(last));
     return out;
   }
 
@@ -208,7 +204,8 @@ class Analysis {
 
   void through(size_t block, State& state, bool reports) {
     state.cached.clear();
-    for (size_t i = starts_[block]; i < end_of(block); ++i) step(static_cast<uint32_t>(i), state, reports);
+    for (size_t i = flow_.blocks()[block]; i < end_of(block); ++i)
+      step(static_cast<uint32_t>(i), state, reports);
   }
 
   void say(uint32_t at, uint32_t cause, std::string reg, std::string message) {
@@ -256,7 +253,7 @@ class Analysis {
   // Scoreboards that the instruction waits for.
   uint8_t waited(const Instruction& in) const {
     uint8_t mask = in.control.wait_mask;
-    if (in.name == "DEPBAR")
+    if (in.is(Opcode::kDEPBAR) || in.is(Opcode::kDEPBAR_LE))
       for (const Operand& o : in.operands) {
         if (o.kind != OperandKind::kName) continue;
         for (char c : o.text)  // SB0; {5,4}
@@ -282,22 +279,22 @@ class Analysis {
 
   // A store that other threads see after a barrier has read its registers: ptxas has no scoreboard for it at sm_75.
   void meet(uint32_t i, State& state) const {
-    if (body_[i].name != "BAR" || body_[i].has("ARV") || !is_always(body_[i])) return;
+    if (!body_[i].is(Opcode::kBAR) || body_[i].has("ARV") || !is_always(body_[i])) return;
     std::erase_if(state.open,
-                  [&](const Open& o) { return o.kind == Open::kRead && body_[o.by].name == "STS"; });
+                  [&](const Open& o) { return o.kind == Open::kRead && body_[o.by].is(Opcode::kSTS); });
   }
 
   void look(uint32_t i, const State& state) {
     const Registers& r = facts_[i].registers;
-    auto reads = [&](RegisterId reg) {
+    auto reads = [&](uint32_t reg) {
       return std::find(r.reads.begin(), r.reads.end(), reg) != r.reads.end();
     };
-    auto writes = [&](RegisterId reg) {
+    auto writes = [&](uint32_t reg) {
       return r.known && std::find(r.writes.begin(), r.writes.end(), reg) != r.writes.end();
     };
     for (const Open& o : state.open) {
       if (o.by == i || never_both(o.by, i)) continue;
-      const std::string reg = name_of(o.reg);
+      const std::string reg = register_name(o.reg);
       const std::string by = std::string(body_[o.by].spelling);
       const std::string when = o.cover ? "no instruction on the way waits for " + scoreboards(o.cover)
                                        : by + " sets no scoreboard that could be waited for";
@@ -312,8 +309,8 @@ class Analysis {
       if (never_both(soon.by, i) || !reads(reg) || reads_later(body_[i], reg)) continue;
       const int latency = latency_of(soon.by, i, reg);
       if (soon.cycles >= latency) continue;
-      say(i, soon.by, name_of(reg),
-          "it reads " + name_of(reg) + " " + std::to_string(soon.cycles) + " cycles after " +
+      say(i, soon.by, register_name(reg),
+          "it reads " + register_name(reg) + " " + std::to_string(soon.cycles) + " cycles after " +
               std::string(body_[soon.by].spelling) + ", whose result takes " + std::to_string(latency));
     }
   }
@@ -325,28 +322,27 @@ class Analysis {
   }
 
   // The upper half of what a 64-bit product is added to is read in a later cycle than the other operands; which is not published.
-  static bool reads_later(const Instruction& in, RegisterId reg) {
-    if (in.name != "IMAD" || !(in.has("WIDE") || in.has("HI"))) return false;
+  static bool reads_later(const Instruction& in, uint32_t reg) {
+    if (!in.is(Opcode::kIMAD_WIDE) && !in.is(Opcode::kIMAD_HI)) return false;
     return std::any_of(in.operands.begin(), in.operands.end(), [&](const Operand& o) {
       return o.kind == OperandKind::kRegister && o.index + 1 == reg;
     });
   }
 
   // Cycles until instruction `i` may read the register that `by` writes. 0: it is not known.
-  int latency_of(uint32_t by, uint32_t i, RegisterId reg) const {
+  int latency_of(uint32_t by, uint32_t i, uint32_t reg) const {
     const Hopper *from = facts_[by].hopper, *to = facts_[i].hopper;
     if (capability_ != 90 || !from) return latency_of(by);
     if (from->pipe == "UNIFORM") return to && to->pipe == "UNIFORM" ? from->cycles : 0;
     const bool is_float_or_integer = from->pipe == "ALU" || from->pipe == "FMA";
     const auto& guard = body_[i].guard;
     const bool is_guard =
-        guard && guard->kind == OperandKind::kPredicate && reg == kPredicateFrom + guard->index;
-    if (is_guard && leads_of(body_[i]) == Leads::kOn)
-      return is_float_or_integer ? kHopperGuard : from->cycles;
+        guard && guard->kind == OperandKind::kPredicate && reg == register_code(guard->kind, guard->index);
+    if (is_guard && !body_[i].does(kLeads)) return is_float_or_integer ? kHopperGuard : from->cycles;
     if (!to) return latency_of(by);  // memory, for one, reads some operands later
     const bool crosses =
         is_float_or_integer && (to->pipe == "ALU" || to->pipe == "FMA") && to->pipe != from->pipe;
-    return from->cycles + (crosses && body_[i].name != "SHF");
+    return from->cycles + (crosses && !body_[i].is(Opcode::kSHF));
   }
 
   bool is_timed(uint32_t i) const { return latency_of(i) || (capability_ == 90 && facts_[i].hopper); }
@@ -382,15 +378,15 @@ class Analysis {
         const auto [reg, by, changed] = it->second;
         if (reads && reg == index && changed != 0 && !never_both(by, i) && !never_both(changed - 1, i) &&
             reports)
-          say(i, changed - 1, name_of(reg),
-              "it reads " + name_of(reg) + " from the operand cache, where the .reuse of " +
+          say(i, changed - 1, register_name(reg),
+              "it reads " + register_name(reg) + " from the operand cache, where the .reuse of " +
                   std::string(body_[by].spelling) + " at " + address(body_[by]) +
                   " keeps the value from before");
         state.cached.erase(slot);
       }
-      if (reads && in.control.reuse >> slot & 1) state.cached[slot] = {static_cast<RegisterId>(index), i, 0};
+      if (reads && in.control.reuse >> slot & 1) state.cached[slot] = {index, i, 0};
     }
-    for (RegisterId reg : r.writes)
+    for (uint32_t reg : r.writes)
       for (auto& [slot, entry] : state.cached)
         if (std::get<0>(entry) == reg && std::get<2>(entry) == 0) std::get<2>(entry) = i + 1;
   }
@@ -403,14 +399,14 @@ class Analysis {
   }
 
   // Predicates are read as an instruction is issued, uniform registers too but for the copy engine's.
-  static bool is_read_late(const Instruction& in, RegisterId reg) {
-    return is_vector(reg) ||
-           (is_uniform(reg) && (in.name.starts_with("UTMA") || in.name.starts_with("UBLK")));
+  static bool is_read_late(const Instruction& in, uint32_t reg) {
+    const bool is_copy = in.does(Trait::kBulk) || in.is(Opcode::kUTMACCTL) || in.is(Opcode::kUTMAPF);
+    return kind_of(reg) == OperandKind::kRegister || (kind_of(reg) == OperandKind::kUniform && is_copy);
   }
 
   // The lower half of a 64-bit product is there before the upper one; when is not published.
-  static bool is_lower_half(const Instruction& in, RegisterId reg) {
-    return in.name == "IMAD" && in.has("WIDE") && is_vector(reg) && in.operands[0].index == reg;
+  static bool is_lower_half(const Instruction& in, uint32_t reg) {
+    return in.is(Opcode::kIMAD_WIDE) && kind_of(reg) == OperandKind::kRegister && in.operands[0].index == reg;
   }
 
   // Adds what is open after the instruction. Nothing of one with a stall of 0: ptxas 13 gives it to all of sm_90 at -O0,
@@ -437,7 +433,7 @@ class Analysis {
     }
     // A value that is written anew is no longer that of an earlier instruction.
     if (!in.guard)
-      for (RegisterId reg : r.writes) {
+      for (uint32_t reg : r.writes) {
         std::erase_if(state.open,
                       [&](const Open& o) { return o.reg == reg && (o.kind == Open::kWrite || !o.cover); });
         state.soon.erase(reg);
@@ -445,25 +441,23 @@ class Analysis {
     const bool varies = facts.timing && !facts.timing->pipe.empty();
     if (r.known && !r.later && in.control.stall) {
       if (write != kNoBarrier || varies)
-        for (RegisterId reg : r.writes) state.open.insert({reg, Open::kWrite, bit(write), i});
+        for (uint32_t reg : r.writes) state.open.insert({reg, Open::kWrite, bit(write), i});
       if (read != kNoBarrier || (varies && write == kNoBarrier))
-        for (RegisterId reg : r.reads)
+        for (uint32_t reg : r.reads)
           if (is_read_late(in, reg))
             state.open.insert({reg, Open::kRead, static_cast<uint8_t>(bit(write) | bit(read)), i});
       if (write == kNoBarrier && !varies && is_timed(i))
-        for (RegisterId reg : r.writes)
+        for (uint32_t reg : r.writes)
           if (!is_lower_half(in, reg)) state.soon[reg] = {0, i};
     }
     for (uint8_t k : {write, read})
       if (k < 6) state.just_set[k] = {0, i};
   }
 
-  const Function& function_;
+  const Flow flow_;
   const std::vector<Instruction>& body_;
   uint32_t capability_;
   std::vector<Facts> facts_;
-  std::vector<size_t> starts_;  // of blocks
-  std::set<size_t> regions_;    // where BSSY says that threads meet
   std::set<std::pair<uint32_t, uint32_t>> said_;
   HazardReport report_;
 };

@@ -2,17 +2,37 @@
 #include <triton_runner/sass/opcode.h>
 
 #include <algorithm>
-#include <charconv>
+#include <unordered_map>
+#include <vector>
+
+#include <triton_runner/sass/registers.h>
 
 namespace triton_runner::sass {
 namespace {
 
 using enum ptx::Effect;
+using enum Trait;
 constexpr uint8_t pair = kPair, paper = kPaper, h200 = kH200;
 
+// The column `traits`.
+struct Marks {
+  Trait traits = kPlain;
+  uint32_t flops = 0;
+};
+constexpr Marks flops(uint32_t n) { return {kPlain, n}; }
+constexpr Marks operator|(Marks a, Trait b) { return {a.traits | b, a.flops}; }
+constexpr Marks operator|(Marks a, Marks b) { return {a.traits | b.traits, a.flops | b.flops}; }
+
+constexpr Row row(Row row, std::string_view pipe, Marks marks) {
+  if (pipe != "NONE") row.pipe = pipe;
+  row.traits = marks.traits, row.flops = marks.flops;
+  return row;
+}
 constexpr Row kRows[] = {
-#define OP(name, modifiers, operands, family, effects, shown) \
-  {Opcode::k##name, #name, modifiers, operands, #family, effects, shown},
+#define OP(name, modifiers, operands, family, effects, shown, pipe, traits)                         \
+  row({Opcode::k##name, #name, modifiers, operands, #family, effects, shown, "", kPlain, 0}, #pipe, \
+      Marks{} | traits),
+#define GAP(name, traits) {Opcode::k##name, #name, "", "", "", kNone, 0, "", traits, 0},
 #include <triton_runner/sass/opcodes.def>
 };
 
@@ -75,7 +95,7 @@ bool suits(std::string_view word, bool written, const Operand& o) {
   }
 }
 
-bool match_shape(std::string_view shape, const Instruction& in, Matched& out) {
+bool match_shape(std::string_view shape, size_t number, const Instruction& in, Matched& out) {
   size_t slot = 0, at = 0;
   for (std::string_view rest = shape; !rest.empty();) {
     std::string_view word = next(rest, " ");
@@ -86,70 +106,47 @@ bool match_shape(std::string_view shape, const Instruction& in, Matched& out) {
     if (!fits && !optional) return false;
     out.slots[slot] = fits ? &in.operands[at++] : nullptr;
     out.written[slot] = written;
-    if (word[0] == 'R')
-      out.registers[slot] = static_cast<uint8_t>(word.size() == 1 ? 1
-                                                 : word[1] == '*' ? width_of(in)
-                                                                  : word[1] - '0');
+    if (word[0] == 'R' && fits)
+      out.registers[slot] = static_cast<uint8_t>(width_of(in, *out.slots[slot], word, number, slot));
     ++slot;
   }
   return at == in.operands.size();
-}
-
-// Registers of a thread's sums: 64xNxK of 32 bits, or of halves in pairs.
-uint32_t sums_of(const Instruction& in) {
-  for (std::string_view mod : in.mods) {
-    if (!mod.starts_with("64x")) continue;
-    uint32_t n = 0;
-    std::from_chars(mod.data() + 3, mod.data() + mod.size(), n);
-    return in.has("F32") || in.name == "IGMMA" ? n / 2 : n / 4;
-  }
-  return 1;
 }
 
 }  // namespace
 
 std::span<const Row> opcode_table() { return kRows; }
 
-std::vector<uint32_t> results_of(const Module& module, const Instruction& in) {
-  std::vector<uint32_t> out;
-  const auto matched = match(module, in);
-  for (size_t k = 0; matched && k < kMaxSlots; ++k) {
-    const Operand* o = matched->slots[k];
-    if (!matched->written[k] || !o) continue;
-    const bool is_predicate = o->kind == OperandKind::kPredicate || o->kind == OperandKind::kUniformPredicate;
-    if (o->kind == OperandKind::kBarrier || o->index == (is_predicate ? kTrue : kZero)) continue;
-    uint32_t count = is_predicate ? 1 : std::max<uint32_t>(1, matched->registers[k]);
-    if (in.name.ends_with("GMMA")) count = sums_of(in);
-    for (uint32_t i = 0; i < count; ++i) out.push_back(register_code(o->kind, o->index + i));
-  }
-  return out;
+std::span<const TraitInfo> trait_table() {
+  static constexpr TraitInfo kTraits[] = {
+#define TRAIT(word, Enumerator, meaning) {#word, meaning, k##Enumerator},
+#include <triton_runner/sass/traits.def>
+  };
+  return kTraits;
 }
 
-// The width of a transfer of tensor memory: that of the shape, as often as x128 says.
-static uint32_t width_of_tensor(const Instruction& in) {
-  uint32_t times = 1, each = in.has("16dp128bit") ? 2 : in.has("16dp256bit") ? 4 : 1;
-  for (std::string_view mod : in.mods)
-    if (mod[0] == 'x') std::from_chars(mod.data() + 1, mod.data() + mod.size(), times);
-  return times * each;
-}
-
-uint32_t width_of(const Instruction& in) {
-  if (in.name == "LDTM" || in.name == "STTM") return width_of_tensor(in);
-  constexpr std::pair<std::string_view, uint32_t> kWidths[] = {
-      {"128", 4},    {"96", 3},    {"64", 2},    {"S64", 2},    {"F64", 2},  {"F16x4", 2},
-      {"BF16x4", 2}, {"F32x2", 2}, {"F16x8", 4}, {"BF16x8", 4}, {"F32x4", 4}};
-  for (const auto& [mod, registers] : kWidths)
-    if (in.has(mod)) return registers;
-  return 1;
+const Row* row_of(const Instruction& in) {
+  static const auto kByName = [] {
+    std::unordered_map<std::string_view, std::vector<const Row*>> rows;
+    for (const Row& row : kRows) {
+      rows[row.base()].push_back(&row);
+      if (row.name != row.base()) rows[row.name].push_back(&row);  // UCGABAR_ARV is its whole name
+    }
+    return rows;
+  }();
+  const auto rows = kByName.find(in.name);
+  if (rows == kByName.end()) return nullptr;
+  const Row* best = nullptr;
+  int most = -1;
+  for (const Row* row : rows->second)
+    if (const int n = suits(*row, in); n > most) best = row, most = n;
+  return best;
 }
 
 base::Result<Matched> match(const Module& module, const Instruction& in) {
   constexpr const char* kInstead = "level 'ptx' executes the PTX that this was assembled from";
-  const Row* best = nullptr;
-  int most = -1;
-  for (const Row& row : kRows)
-    if (const int n = suits(row, in); n > most) best = &row, most = n;
-  if (!best)
+  const Row* best = in.row;
+  if (!best || best->family.empty())
     return module.diagnostic(
         in.offset, "the engine does not execute the machine instruction '" + std::string(in.name) + "'",
         {kInstead});
@@ -163,7 +160,7 @@ base::Result<Matched> match(const Module& module, const Instruction& in) {
     Matched out;
     out.row = best;
     out.shape = number;
-    if (match_shape(next(rest, " / "), in, out)) return out;
+    if (match_shape(next(rest, " / "), number, in, out)) return out;
   }
   return module.diagnostic(
       in.offset, "the engine does not execute '" + std::string(in.spelling) + "' with these operands",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <triton_runner/base/text.h>
+#include <triton_runner/sass/opcode.h>
 
 namespace triton_runner::sass {
 namespace {
@@ -336,6 +337,7 @@ class ParsedModule final : public Module {
       text = trimmed(text.substr(0, open));
     }
     in.operands = read_operands(text);
+    in.row = row_of(in);
   }
 
   // A label of another section stays unresolved: only who jumps there has to know it.
@@ -366,39 +368,6 @@ Control control_of(const std::array<uint64_t, 2>& words) {
           static_cast<uint8_t>(bits >> 11 & 63), static_cast<uint8_t>(bits >> 17 & 15)};
 }
 
-namespace {
-constexpr std::pair<OperandKind, std::string_view> kFiles[] = {{OperandKind::kRegister, "R"},
-                                                               {OperandKind::kUniform, "UR"},
-                                                               {OperandKind::kPredicate, "P"},
-                                                               {OperandKind::kUniformPredicate, "UP"}};
-}  // namespace
-
-uint32_t register_code(OperandKind kind, uint32_t index) { return static_cast<uint32_t>(kind) << 8 | index; }
-
-std::string register_name(uint32_t code) {
-  return std::string(kFiles[code >> 8].second) + std::to_string(code & 255);
-}
-
-std::optional<uint32_t> register_named(std::string_view name) {
-  for (const auto& [kind, prefix] : kFiles) {
-    std::string_view rest = name;
-    int64_t index = 0;
-    if (take(rest, prefix) && !rest.empty() && base::is_digit(rest[0]) && take_number(rest, &index) &&
-        rest.empty() && index < 255)
-      return register_code(kind, static_cast<uint32_t>(index));
-  }
-  return {};
-}
-
-bool is_predicate(uint32_t code) { return code >> 8 >= static_cast<uint32_t>(OperandKind::kPredicate); }
-
-bool is_label(const Function& f, uint64_t address) {
-  for (const Instruction& in : f.body)
-    for (const Operand& o : in.operands)
-      if (o.kind == OperandKind::kLabel && o.integer == static_cast<int64_t>(address)) return true;
-  return false;
-}
-
 size_t index_of(const Function& f, uint64_t address) {
   const auto found = std::lower_bound(f.body.begin(), f.body.end(), address,
                                       [](const Instruction& in, uint64_t a) { return in.address < a; });
@@ -407,31 +376,6 @@ size_t index_of(const Function& f, uint64_t address) {
 
 bool is_always(const Instruction& in) {
   return !in.guard || (in.guard->index == kTrue && !in.guard->inverted);
-}
-
-Leads leads_of(const Instruction& in) {
-  using enum Leads;
-  constexpr std::pair<std::string_view, Leads> kJumps[] = {
-      {"BRA", kLabel},     {"WARPSYNC", kLabel}, {"CALL", kCall},     {"RET", kReturn},   {"BSYNC", kMeet},
-      {"BREAK", kBreak},   {"BRX", kAnywhere},   {"BRXU", kAnywhere}, {"JMP", kAnywhere}, {"JMX", kAnywhere},
-      {"JMXU", kAnywhere}, {"EXIT", kNowhere},   {"KILL", kNowhere}};
-  for (const auto& [name, leads] : kJumps)
-    if (name == in.name) return leads;
-  return kOn;
-}
-
-std::optional<size_t> target_of(const Function& f, const Instruction& in) {
-  for (const Operand& o : in.operands)
-    if (o.kind == OperandKind::kLabel && o.integer >= 0) return index_of(f, static_cast<uint64_t>(o.integer));
-  return {};
-}
-
-bool goes_on(const Instruction& in) {
-  const auto is_label = [](const Operand& o) { return o.kind == OperandKind::kLabel; };
-  const Leads leads = leads_of(in);
-  if (!is_always(in) || in.name == "WARPSYNC" || leads <= Leads::kBreak) return true;
-  if (leads == Leads::kLabel) return !std::all_of(in.operands.begin(), in.operands.end(), is_label);
-  return leads == Leads::kMeet;
 }
 
 const Function* Module::find(std::string_view name) const {

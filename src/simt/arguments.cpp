@@ -191,10 +191,8 @@ base::Status ArgumentPlan::put_map(PackedArguments& out, const Entry& entry,
   exec::encode_tensor_map(desc, out.bytes.data() + places_[entry.place].offset, layout);
   size_t at = entry.place + 1;
   if (entry.count == 1) return base::success();
-  for (int64_t size : desc.shape)
-    TRY(put(out, at++, static_cast<uint64_t>(size)));
-  for (int64_t stride : desc.strides)
-    TRY(put(out, at++, static_cast<uint64_t>(stride)));
+  for (int64_t size : desc.shape) TRY(put(out, at++, static_cast<uint64_t>(size)));
+  for (int64_t stride : desc.strides) TRY(put(out, at++, static_cast<uint64_t>(stride)));
   return base::success();
 }
 
@@ -213,8 +211,7 @@ base::Status ArgumentPlan::put_pieces(PackedArguments& out, const Entry& entry,
     if (pass == 0)
       for (size_t i = 0; i < entry.flags; ++i) words.push_back(i < 2 && of_desc[i] ? 1 : 0);
   }
-  for (uint64_t word : words)
-    TRY(put(out, at++, word));
+  for (uint64_t word : words) TRY(put(out, at++, word));
   return base::success();
 }
 

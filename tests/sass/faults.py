@@ -77,14 +77,14 @@ def planted(draw, one, cubin: bytes, kernel: str, code: list):
     """(instruction, its text now, the machine code) with a fault that can still be read."""
     while True:
         instruction = draw.choice(code)
-        if instruction["name"] in SKIPPED:
+        if instruction.name in SKIPPED:
             continue
-        changed = turned(cubin, kernel, instruction["address"], draw.randrange(_CONTROL))
+        changed = turned(cubin, kernel, instruction.address, draw.randrange(_CONTROL))
         try:
-            after = _core.sass_instructions(tools.listing(changed), kernel)
+            after = _core.sass.parse_kernel(tools.listing(changed), kernel).instructions
         except DiagnosticError:
             continue
-        others = [a["text"] for a, b in zip(after, code, strict=False) if a["text"] != b["text"]]
+        others = [str(a) for a, b in zip(after, code, strict=False) if str(a) != str(b)]
         if (
             len(after) == len(code)
             and len(others) == 1
@@ -127,7 +127,7 @@ def main() -> int:
     for name, launch in launches(options.target, options.kernels).items():
         one = subject(launch, options.target)
         cubin = one.assembled()
-        code = _core.sass_instructions(tools.listing(cubin), name)
+        code = _core.sass.parse_kernel(tools.listing(cubin), name).instructions
         state = one.judged(cubin).state
         print(f"{name}: {len(code)} instructions, {state}", flush=True)
         if state == "equal":
@@ -142,9 +142,9 @@ def main() -> int:
         if result.state == "different":
             number += 1
             counts[ended] += 1
-            opcodes.add(instruction["name"])
+            opcodes.add(instruction.name)
             if options.verbose or "WRONG" in ended or ended == "near, another":
-                print(f"{name} {instruction['address']:#06x}: {instruction['text']}  ->  {text}")
+                print(f"{name} {instruction.address:#06x}: {instruction}  ->  {text}")
                 print(f"    {ended} ({time.monotonic() - started:.1f} s): {result.place}", flush=True)
         else:
             counts[f"({result.state})"] += 1

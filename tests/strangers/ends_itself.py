@@ -49,7 +49,7 @@ another program, by Ctrl-C. What they print is no verdict.
     says  verdict: right
     $ verify FILE interrupted
     status  130
-    says  the program was interrupted
+    says  interrupted
     never  verdict: right
     $ verify --json FILE killed
     status  125

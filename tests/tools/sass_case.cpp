@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <triton_runner/probe/sass.h>
+#include <triton_runner/sass/registers.h>
 
 namespace triton_runner::cases {
 namespace {
@@ -31,20 +32,22 @@ int run_sass(const CaseFile& file) {
   if (!module) return failed(module.error());
   const std::string kernel =
       file.kernel.empty() ? std::string((*module)->entries().at(0)->name) : file.kernel;
-  const auto code = probe::parse_sass(listing_of(file.source), kernel);
+  const auto code = sass::parse(listing_of(file.source));
   if (!code) return failed(code.error());
   if (file.dump.empty()) {
-    std::fputs(probe::describe_sass(**module, kernel, *code).c_str(), stdout);
+    const auto description = probe::describe_sass(**module, kernel, **code);
+    if (!description) return failed(description.error());
+    std::fputs(description->c_str(), stdout);
     return 0;
   }
   const auto plan = probe::plan_named_registers(**module, kernel, file.dump, "ptx", 32, 1);
   if (!plan) return failed(plan.error());
-  const auto placed = probe::place_in_sass(*plan, **module, kernel, *code);
+  const auto placed = probe::place_in_sass(*plan, **module, kernel, **code);
   if (!placed) return failed(placed.error());
   for (const probe::SassRead& r : placed->reads)
     std::printf("%s [%u, %u): at 0x%llx %s from byte %u, given at 0x%llx\n",
                 placed->taps[r.tap].site.value.c_str(), r.to, r.to + r.bytes,
-                static_cast<unsigned long long>(r.stop), r.reg.c_str(), r.from,
+                static_cast<unsigned long long>(r.stop), sass::register_name(r.reg).c_str(), r.from,
                 static_cast<unsigned long long>(r.definition));
   for (const uint64_t at : placed->fences)
     std::printf("second stop: 0x%llx\n", static_cast<unsigned long long>(at));

@@ -43,8 +43,6 @@ class Artifact:
         return self.path or f"<{self.level}>"
 
 
-
-
 def no_case(path: str) -> None:
     """Raises for a case (*.trcase) where one artifact is meant."""
     if path.endswith(".trcase"):

@@ -43,12 +43,12 @@ class KernelHazards:
 
 def of_listing(listing: str, filename: str = "") -> list[KernelHazards]:
     """Of what `nvdisasm -c -hex` prints. Raises DiagnosticError."""
-    return [
-        KernelHazards(
-            one["kernel"], one["instructions"], one["unjudged"], [_hazard(found) for found in one["hazards"]]
-        )
-        for one in _core.find_hazards(listing, filename)
-    ]
+    result = []
+    for function in _core.sass.parse(listing, filename):
+        hazards, reached, unjudged = function.hazards()
+        found = [Hazard(text, reg, _instruction(at), _instruction(by)) for text, reg, at, by in hazards]
+        result.append(KernelHazards(function.name, reached, unjudged, found))
+    return result
 
 
 def of_cubin(cubin: bytes, filename: str = "") -> list[KernelHazards]:
@@ -56,10 +56,8 @@ def of_cubin(cubin: bytes, filename: str = "") -> list[KernelHazards]:
     return of_listing(tools.listing(cubin), filename)
 
 
-def _hazard(found: dict) -> Hazard:
-    cause = Instruction(**found.pop("cause"))
-    message, register = found.pop("message"), found.pop("register")
-    return Hazard(message, register, Instruction(**found), cause)
+def _instruction(one: _core.sass.Instruction) -> Instruction:
+    return Instruction(one.address, str(one), one.ptx_line, one.program)
 
 
 def lines(hazard: Hazard, ptx: str = "") -> list[str]:

@@ -94,12 +94,9 @@ class KernelTrap(RuntimeError):
     - `address`, `nearest`: the address of a faulting access, and the nearest tensor.
     - `argument`, `place`: the argument that the address is derived from, and the distance in elements: "x_ptr
       + 4096".
-    - `race`: of a data race, which kind: "global" or "shared" (accesses of that memory which nothing orders),
-      "in flight" (a copy or product that nobody waited for), "copies" (threads hold one value and store
-      different ones), "fence" (the accesses are ordered, and a fence of the async proxy is missing), "order"
-      (of groups of a warp's threads).
-    - `instruction`, `artifact_line`, `ptx_line`: at PTX and in machine code, the instruction, its line in
-      that text, and the line of the PTX that machine code was made from; "" and 0 where they are unknown.
+    - `race`: of a data race, which kind: "global" or "shared" memory, "in flight" (a copy or product), "copies"
+      (of one value, which differ), "fence" (of the async proxy), "order" (of groups of a warp's threads).
+    - `instruction`, `artifact_line`, `ptx_line`: at PTX and in machine code; "" and 0 where unknown.
     - `notes`: more positions, such as the other access of a race.
     - `warning`: "" for a fault. Otherwise it names what keeps the results right on a GPU, "ptxas" or
       "hardware", or what alone is at fault, "assembler". The launch has run to its end.

@@ -9,7 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from triton_runner._base import commands
+from triton_runner._base import commands, interrupts
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import level_of_name
 
@@ -106,10 +106,11 @@ def written_whole(path):
     place = path if is_device else os.path.realpath(path)  # behind a link is the file that is meant
     part = f"{os.path.dirname(place)}/.{os.getpid()}-{next(_parts)}.part" if not is_device else place
     try:
-        with open(part, "wb") as file:
-            yield file
-        if not is_device:
-            os.replace(part, place)
+        with interrupts.begun(part) if not is_device else contextlib.nullcontext():
+            with open(part, "wb") as file:
+                yield file
+            if not is_device:
+                os.replace(part, place)
     except OSError as error:
         raise fail(f"cannot write {path}: {error.strerror or error}") from None
     finally:

@@ -16,6 +16,7 @@ import re
 import click
 
 from triton_runner import _settings
+from triton_runner._base import interrupts
 from triton_runner._base.drawing import check_picture
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._base.levels import EXECUTED
@@ -70,6 +71,10 @@ class _Group(help.Group):
 
     def invoke(self, context):
         messages.without_fusion_notice()
+        with interrupts.watching():
+            self._invoke(context)
+
+    def _invoke(self, context):
         try:
             status = super().invoke(context)
         except DiagnosticError as error:
@@ -90,8 +95,8 @@ class _Group(help.Group):
             click.echo(f"error: {place}{error.strerror or error}", err=True)
             context.exit(2)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            context.exit(130)
+            interrupts.leave()
+            context.exit(interrupts.STATUS)
         context.exit(int(status or 0))
 
 
@@ -206,7 +211,8 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     notes = stages.Notes()
     if (end := watched.forked()) is not None:
         return _ended(end, notes)
-    with notes.taken():
+    with notes.taken(), interrupts.watching():
+        interrupts.gently()
         status = running.run_program(
             program, list(arguments), is_module, pretend_cuda, traceback, look, explained=failures.explained
         )

@@ -262,7 +262,7 @@ def _row(cell: Cell, result: measure.Result | None) -> Measured:
 
 
 def _bases(rows: list[Measured], base, releases, configs) -> list[Measured | None]:
-    """What each row is compared with."""
+    """Returns the row that each row is compared with."""
     if isinstance(base, (str, os.PathLike)) and os.fspath(base).endswith(".json"):
         earlier = _earlier(os.fspath(base))
         return [earlier.get(_place(row)) for row in rows]

@@ -20,7 +20,7 @@ from triton_runner._compiler.workers import WorkerError
 from triton_runner._core import ptx
 from triton_runner._pipeline.failures import Failure
 
-# Of FIGURES those that a counted launch gives.
+# A counted launch gives these of FIGURES.
 COUNTED = ("executed", "sectors", "wavefronts", "conflicts", "spilled")
 # And those of a launch that is replayed on a chip.
 ESTIMATED = ("cycles", "microseconds", "bound_by")
@@ -126,7 +126,7 @@ def measure(cell: dict) -> Result:
 
 
 def tried(how, cell: dict) -> Result:
-    """What how(cell) gives, whose process may die or be ended: then an error."""
+    """Returns the result of how(cell), or an error where its process dies or is ended."""
     for _ in range(3):
         try:
             return how(cell)
@@ -222,7 +222,7 @@ def _seen_again(error: WorkerError, cell: dict) -> tuple[Failure, str | None]:
 
 
 def _answer(ask) -> dict:
-    """What a worker answers; where it died of the request, why."""
+    """Returns the answer of a worker, or the reason where it died of the request."""
     try:
         return ask()
     except WorkerError as error:

@@ -40,7 +40,7 @@ def _text(row, name: str) -> str:
 
 
 def result_text(row) -> str:
-    """What a row says of its results."""
+    """Returns the text on the results of a row."""
     if row.trap:
         return f"trap: {_first(row.trap)}"
     if row.unrun:
@@ -110,7 +110,7 @@ def lines(comparison, shown=()) -> list[str]:
 
 
 def below(comparison) -> list[str]:
-    """What stands below the table: each note once, and all that compilers said which failed."""
+    """Returns the lines below the table: each note once, and all messages of compilers that failed."""
     return [*notes_of(comparison), *failures_of(comparison)]
 
 

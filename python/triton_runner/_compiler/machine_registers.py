@@ -14,7 +14,8 @@ from triton_runner import ptx
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._compiler import live_ranges
-from triton_runner._compiler.live_ranges import SLOT, Code
+from triton_runner._compiler.live_ranges import SLOT
+from triton_runner._core import sass
 from triton_runner.ir import parse
 
 NVDISASM, OWN = "nvdisasm -plr", "the instructions"
@@ -162,38 +163,39 @@ def of_cubin(
 ) -> MachineRegisters | None:
     """The registers of a kernel of a cubin; None of a kernel that has no instructions. ptx_text, ttgir: what
     it was made from. Raises DiagnosticError where no nvdisasm reads the cubin."""
-    code = Code(tools.listing(cubin), kernel)
-    if not code.instructions:
+    function = next((one for one in sass.parse(tools.listing(cubin)) if one.name == kernel), None)
+    if function is None or not function.instructions:
         return None
-    ranges, live = OWN, code.live
-    if not any(one.name == "CALL" for one in code.instructions):  # of which -plr does not know the ways
+    ranges, live = OWN, live_ranges.live(function)
+    if not any(one.does("calls") for one in function.instructions):  # of which -plr does not know the ways
         printed = live_ranges.of_nvdisasm(cubin, kernel)
         if printed is not None:
             ranges = NVDISASM
-            live = [printed.get(one.address, frozenset()) for one in code.instructions]
-    return _Reader(code, ptx_text, ttgir, kernel).read(live, ranges, allocated)
+            live = [printed.get(one.address, frozenset()) for one in function.instructions]
+    return _Reader(function, ptx_text, ttgir).read(live, ranges, allocated)
 
 
 class _Reader:
-    """Finds what the registers of a code belong to."""
+    """Finds what the registers of a function belong to."""
 
-    def __init__(self, code: Code, ptx_text: str | None, ttgir: str | None, kernel: str):
-        self.code = code
-        function = ptx.parse(ptx_text).function(kernel) if ptx_text else None
-        self.ptx = {one.line: one for one in function.instructions} if function else {}
+    def __init__(self, function: sass.Function, ptx_text: str | None, ttgir: str | None):
+        self.function, self.code = function, function.instructions
+        self.loops = [(head, last, frozenset(body)) for head, last, body in function.loops]
+        made_from = ptx.parse(ptx_text).function(function.name) if ptx_text else None
+        self.ptx = {one.line: one for one in made_from.instructions} if made_from else {}
         self.values = _values(ttgir)
 
     def read(self, live, ranges: str, allocated: int) -> MachineRegisters:
         counts = [_count(registers, "R") for registers in live]
         at = counts.index(max(counts))
-        one = self.code.instructions[at]
+        one = self.code[at]
         registers = tuple(
             self.register(number, at) for number in sorted(live[at]) if live_ranges.bank(number) == "R"
         )
         spills, local = self.spills()
         return MachineRegisters(
             allocated, counts[at], _count(live[at], "UR"), _count(live[at], "P") + _count(live[at], "UP"),
-            one.address, one.text, self.place(at), self.loop(at), ranges, _grouped(registers), registers,
+            one.address, str(one), self.place(at), self.loop(at), ranges, _grouped(registers), registers,
             spills, local,
         )  # fmt: skip
 
@@ -201,7 +203,7 @@ class _Reader:
 
     def place(self, i: int) -> str:
         """The line of Python of an instruction: the innermost that is not of Triton's own library."""
-        one = self.code.instructions[i]
+        one = self.code[i]
         made_from = self.ptx.get(one.ptx_line)
         for file, line, _, _ in made_from.source if made_from and _LIBRARY in one.program else ():
             if _LIBRARY not in file:
@@ -210,7 +212,7 @@ class _Reader:
 
     def value(self, i: int) -> str:
         """The TTGIR's name of what an instruction computes a part of; "" if it cannot be told."""
-        made_from = self.ptx.get(self.code.instructions[i].ptx_line)
+        made_from = self.ptx.get(self.code[i].ptx_line)
         for file, line, column, _ in made_from.source if made_from else ():
             if found := self.values.get((file.rpartition("/")[2], line, column)):
                 return found
@@ -218,16 +220,19 @@ class _Reader:
 
     @functools.cache  # noqa: B019
     def loop(self, i: int) -> str:
-        loops = self.code.loops_of(i)
-        if not loops:
+        head, last, _ = next((loop for loop in reversed(self.loops) if i in loop[2]), (None, None, None))
+        if head is None:
             return ""
-        first, last = (self.code.instructions[at].address for at in (loops[-1].head, loops[-1].last))
-        return f"{self.place(loops[-1].last)}, {first:#06x} to {last:#06x}"
+        return f"{self.place(last)}, {self.code[head].address:#06x} to {self.code[last].address:#06x}"
+
+    def depth(self, i: int) -> int:
+        """How many loops an instruction is in."""
+        return sum(i in body for _, _, body in self.loops)
 
     def main(self, definitions: list[int], i: int) -> int:
         """Of several definitions the one in the innermost loop; of these the last that comes before an
         instruction, or else the last."""
-        return max(definitions, key=lambda d: (len(self.code.loops_of(d)), d < i, d))
+        return max(definitions, key=lambda d: (self.depth(d), d < i, d))
 
     # --- a register
 
@@ -237,13 +242,13 @@ class _Reader:
         seen = set()
         while (register, i) not in seen:
             seen.add((register, i))
-            if not (definitions := self.code.definitions(register, i)):
+            if not (definitions := self.function.definitions(register, i)):
                 return i
             i, was = self.main(definitions, i), register
-            one = self.code.instructions[i]
-            if one.name == "LDL" and (slots := _slots(one.reads)):
+            one = self.code[i]
+            if _reloads(one) and (slots := one.frame):
                 register = slots[min(was - min(one.writes, default=was), len(slots) - 1)]
-            elif one.name == "STL" and was >= SLOT:
+            elif _spills(one) and was >= SLOT:
                 if (stored := _stored(one, was)) is None:
                     return i
                 register = stored
@@ -252,30 +257,29 @@ class _Reader:
         return i
 
     def register(self, number: int, at: int) -> LiveRegister:
-        code = self.code
-        one = code.instructions[at]
-        is_new = number in one.writes and number not in code.needed[at]
-        definitions = [at] if is_new else code.definitions(number, at)
+        code, function = self.code, self.function
+        one = code[at]
+        is_new = number in one.writes and number not in function.live(at)
+        definitions = [at] if is_new else function.definitions(number, at)
         main = self.main(definitions, at) if definitions else at
         origin = main
-        if code.instructions[main].name == "LDL":
+        if _reloads(code[main]):
             origin = self.origin(number, at if not is_new else at + 1)
-        uses = [use for start in (code.following[at] if is_new else [at]) for use in code.uses(number, start)]
-        made_from = self.ptx.get(code.instructions[origin].ptx_line)
-        addresses = sorted(code.instructions[j].address for j in {*definitions, *uses, at})
+        uses = [use for start in (one.targets if is_new else [at]) for use in function.uses(number, start)]
+        made_from = self.ptx.get(code[origin].ptx_line)
+        addresses = sorted(code[j].address for j in {*definitions, *uses, at})
         return LiveRegister(
-            live_ranges.name_of(number), self.kind(number, uses),
-            tuple(code.instructions[j].address for j in definitions), code.instructions[main].text,
-            code.instructions[main].name == "LDL", self.place(origin), self.value(origin),
-            code.instructions[origin].ptx_line, tuple(made_from.results) if made_from else (),
+            sass.register_name(number), self.kind(number, uses),
+            tuple(code[j].address for j in definitions), str(code[main]),
+            _reloads(code[main]), self.place(origin), self.value(origin),
+            code[origin].ptx_line, tuple(made_from.results) if made_from else (),
             addresses[0], addresses[-1],
         )  # fmt: skip
 
     def kind(self, number: int, uses: list[int]) -> str:
         if number == _RESERVED:
             return "frame"
-        is_address = re.compile(rf"\[(?:R{number}\b|R{number - 1}\.64\b)")
-        return "address" if any(is_address.search(self.code.instructions[j].text) for j in uses) else "value"
+        return "address" if any(number in self.code[j].address_registers for j in uses) else "value"
 
     # --- spills
 
@@ -284,10 +288,10 @@ class _Reader:
         slots, values = collections.defaultdict(set), collections.defaultdict(set)
         counts: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
         local = 0
-        for i, one in enumerate(self.code.instructions):
-            if one.name not in ("STL", "LDL"):
+        for i, one in enumerate(self.code):
+            if not one.does("local"):
                 continue
-            words = _slots(one.writes if one.name == "STL" else one.reads)
+            words = one.frame
             if not words:
                 local += 1
                 continue
@@ -295,40 +299,44 @@ class _Reader:
             place = _ZERO if origin is None else self.place(origin)
             slots[place].update(words)
             values[place].add("" if origin is None else self.value(origin))
-            counts[place][self.loop(i), len(self.code.loops_of(i)), one.name] += 1
+            counts[place][self.loop(i), self.depth(i), _spills(one)] += 1
         found = []
         for place, own in counts.items():
             loops = sorted({key[:2] for key in own}, key=lambda key: (-key[1], key[0]))
-            traffic = tuple(SpillTraffic(*key, own[(*key, "STL")], own[(*key, "LDL")]) for key in loops)
+            traffic = tuple(SpillTraffic(*key, own[(*key, True)], own[(*key, False)]) for key in loops)
             stores, reloads = sum(one.stores for one in traffic), sum(one.reloads for one in traffic)
             names = tuple(sorted(values[place] - {""}))
             found.append(Spill(place, len(slots[place]), names, stores, reloads, traffic))
         return tuple(sorted(found, key=lambda s: (-s.stores - s.reloads, s.place))), local
 
-    def spilled(self, one: live_ranges.Instruction, slot: int, i: int) -> int | None:
+    def spilled(self, one: sass.Instruction, slot: int, i: int) -> int | None:
         """The instruction that computed what a store or a load of a slot moves. A zero that is stored is what
         the reloads of it are: the start of a sum in a loop. None: a zero, and nothing else."""
-        stored = _stored(one, slot) if one.name == "STL" else slot
+        stored = _stored(one, slot) if _spills(one) else slot
         if stored is not None:
             origin = self.origin(stored, i)
         else:
-            reloads = [use for next_ in self.code.following[i] for use in self.code.uses(slot, next_)]
+            reloads = [use for next_ in one.targets for use in self.function.uses(slot, next_)]
             origin = self.origin(slot, reloads[0]) if reloads else i
-        return None if self.code.instructions[origin].name == "STL" else origin
+        return None if _spills(self.code[origin]) else origin
 
 
 def _count(registers, bank: str) -> int:
     return sum(live_ranges.bank(number) == bank for number in registers)
 
 
-def _slots(registers) -> list[int]:
-    return sorted(number for number in registers if number >= SLOT)
+def _spills(one: sass.Instruction) -> bool:
+    return one.does("local") and one.does("writes")
 
 
-def _stored(one: live_ranges.Instruction, slot: int) -> int | None:
+def _reloads(one: sass.Instruction) -> bool:
+    return one.does("local") and one.does("reads")
+
+
+def _stored(one: sass.Instruction, slot: int) -> int | None:
     """The register that a store writes into a slot; None for RZ."""
-    match = re.search(r", R(\d+)", one.text)
-    return int(match[1]) + slot - _slots(one.writes)[0] if match else None
+    values = [n for n in one.reads if live_ranges.bank(n) == "R" and n not in one.address_registers]
+    return values[0] + slot - one.frame[0] if values else None
 
 
 def _grouped(registers: tuple[LiveRegister, ...]) -> tuple[LineRegisters, ...]:

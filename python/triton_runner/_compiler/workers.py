@@ -80,7 +80,8 @@ class Worker:
         with theirs:
             self._process = subprocess.Popen(
                 command, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL,
-                env={"PYTHONHASHSEED": "0", **os.environ},  # sets have one order in all workers
+                # Sets have one order in all workers, and none is a Python of the program.
+                env={"PYTHONHASHSEED": "0", **os.environ, "TRITON_RUNNER_STARTED": ""},
             )  # fmt: skip
         self._socket, self._receiver = ours, child.Receiver()
         hello = self._receive(120)

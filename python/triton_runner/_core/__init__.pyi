@@ -12,7 +12,8 @@ from triton_runner._core import (
     layout as layout,
     probe as probe,
     ptx as ptx,
-    report as report
+    report as report,
+    sass as sass
 )
 
 
@@ -354,16 +355,6 @@ def load_simt(text: str, filename: str = '', name: str = '', params: list = [], 
 def load_cubin(cubin: bytes, listing: str, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:
     """
     Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints for them; the rest is as for load_simt.
-    """
-
-def find_hazards(listing: str, filename: str) -> list:
-    """
-    What the control words of machine code (a listing of nvdisasm -c -hex) let go wrong: of each function {kernel, instructions, unjudged, hazards: [{address, text, ptx_line, program, register, message, cause: {address, text, ptx_line, program}}]}.
-    """
-
-def sass_instructions(listing: str, kernel: str) -> list:
-    """
-    The instructions of a kernel in a listing of nvdisasm -c -hex: [{address, text, ptx_line, program, line, name, reads, writes, loads, stores, spelling, pipe, space, access, flops, matrix_operations, matrix_type}]; line: in the listing; registers are numbers as a RegisterTrace has them; pipe: as pipes.def names it; flops: of a thread, matrix_operations: of a warp.
     """
 
 def max_shared_bytes(capability: int) -> int:

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import ctypes
 import os
 import queue
 import signal
 import socket
 import sys
 import threading
+import time
+
+from triton_runner._base import interrupts
 
 
 def on_a_thread(run) -> threading.Thread:
@@ -110,11 +114,22 @@ def _typed(prompt: str) -> str | None:
         signal.signal(signal.SIGINT, before)
 
 
+@contextlib.contextmanager
+def at_work(session):
+    """While this thread answers a command, which Ctrl-C interrupts."""
+    session.at_work = threading.get_ident()
+    try:
+        yield
+    finally:
+        session.at_work = None
+
+
 class CtrlC:
     """Ctrl-C while the program runs. The first one stops the launch; the second one, where nothing has
-    stopped since, is a KeyboardInterrupt in the program; the third one ends the process. Python writes each
-    signal to a socket at once, even while the main thread is in a launch, and whichever handler the program
-    sets."""
+    stopped since, is a KeyboardInterrupt in the program; the third one ends the process. While the program
+    stands, it is a KeyboardInterrupt in the command that is at work (compare runs other launches), and ends
+    the process where that does not end in time. Python writes each signal to a socket at once, even while the
+    main thread is in a launch, and whichever handler the program sets."""
 
     def __init__(self, session):
         self._session, self._stops = session, 0
@@ -148,9 +163,23 @@ class CtrlC:
     def _watch(self, signals) -> None:
         while numbers := signals.recv(64):
             for _ in range(numbers.count(signal.SIGINT)):
-                self._pressed += self._is_running()
+                if not self._is_running():
+                    self._interrupt()
+                    continue
+                self._pressed += 1
                 if self._pressed == 1:
                     self._session.interrupt()
                 elif self._pressed > 2:
                     _end_process(130)
         signals.close()
+
+    def _interrupt(self) -> None:
+        if (thread := self._session.at_work) is None:
+            return
+        interrupts.end_children()
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)
+        )
+        time.sleep(interrupts.GRACE)
+        if self._session.at_work == thread and not self._is_running():
+            interrupts.end()

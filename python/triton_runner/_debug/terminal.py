@@ -11,9 +11,10 @@ import re
 import shutil
 import sys
 
+from triton_runner._base import interrupts
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.typed import as_json
-from triton_runner._debug import commands, completion, greeting, show
+from triton_runner._debug import commands, completion, greeting, show, stage
 from triton_runner._debug.commands import MOVES, whole
 from triton_runner._debug.results import Exited, Frame, Stopped
 from triton_runner._debug.session import Session
@@ -38,6 +39,7 @@ class Terminal(MachineCommands, ValueCommands):
         self.status = 0
         self._on_error = on_error
         self.has_failed = False  # a command
+        self.is_typed = False  # by a person, who goes on after Ctrl-C
         self._last = self._typed = ""
         self._displays = {}
         self._frame = (0, 0)  # (the stop, the frame chosen there)
@@ -81,13 +83,18 @@ class Terminal(MachineCommands, ValueCommands):
         try:
             name = commands.named(word, self._commands)
             self._last = line if name in _REPEATED else ""
-            return self._commands[name](f"/{style} {rest}" if style else rest.strip())
+            with stage.at_work(self.session):
+                return self._commands[name](f"/{style} {rest}" if style else rest.strip())
         except DiagnosticError as error:
             self.has_failed = True
             if self._on_error is not None:
                 self._on_error(error)
                 return None
             self._answer({"error": error.message, "notes": error.notes}, str(error).split("\n"))
+        except KeyboardInterrupt:
+            if not self.is_typed:
+                interrupts.end()
+            self._answer({"error": "interrupted"}, ["interrupted"])
         return None
 
     def name_of(self, line: str) -> str:
@@ -368,8 +375,9 @@ def main(session: Session, script: list[str], out, as_json: bool, read, recordin
         if script:
             status = terminal.run(script if as_json else echoed(script, write), ends_early=True)
             return status or (2 if terminal.has_failed else 0)
-        is_typed = sys.stdin is not None and sys.stdin.isatty() and not as_json
-        for line in greeting.lines(session) if is_typed else ():
+        terminal.is_typed = True
+        is_shown = sys.stdin is not None and sys.stdin.isatty() and not as_json
+        for line in greeting.lines(session) if is_shown else ():
             write(line)
-        prompt = PROMPT if is_typed else ""
+        prompt = PROMPT if is_shown else ""
         return terminal.run(read_lines(prompt, lambda shown: read(shown, session), terminal))

@@ -36,7 +36,7 @@ from triton_runner._launch.launchers import axes_of
 from triton_runner._memory import arrays
 
 _START, _STOP = 15.0, 0.15  # seconds: cuda-gdb's start, and a stop of a warp (tests/gpu/dump_gdb.py)
-_FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HGMMA.*\.F32)\b")
+_REGISTERS = re.compile(r">R(\w?)")  # the first of them that a row says is written
 
 
 def find() -> str | None:
@@ -77,6 +77,7 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
             "block_threads": threads_of_block,
             "grid": axes,
             "out": str(Path(folder, "records.jsonl")),
+            "table": table(),
             "environment": {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         }
         if plan is not None:
@@ -85,6 +86,25 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
         _debug(debugger, Path(folder), spec)
         records = _records(Path(spec["out"]))
         return kernel, plan.recording(records, request) if plan else _recording(records, spec, request), []
+
+
+def table() -> dict[str, tuple[bool, int]]:
+    """Of each opcode of machine code: whether it ends straight code, and how many registers it writes where
+    its suffixes say no more. What cuda_gdb_script.py knows of opcodes."""
+    result = {}
+    for row in _core.sass.opcode_table():
+        written = _REGISTERS.search(row["operands"])
+        count = (
+            {"2": 2, "4": 4, "M": 2, "G": 2}.get(written[1], 1) if written else int("P" in row["operands"])
+        )
+        result.setdefault(row["name"].partition("_")[0], ("controls" in row["traits"], count))
+    return result
+
+
+def _gives_floats(opcode: str) -> bool:
+    base = opcode.partition(".")[0]
+    rows = [row for row in _core.sass.opcode_table() if row["name"].partition("_")[0] == base]
+    return any("floats" in row["traits"] or (row["is_product"] and ".F32" in opcode) for row in rows)
 
 
 def _programs(request, grid) -> list:
@@ -258,7 +278,7 @@ def _recording(records: list, spec: dict, request):
         arrays.append(
             _core.probe.make_series(
                 {"kernel": spec["kernel"], "level": "cubin", "value": f"{register}#{at:#x}", "op": opcode,
-                 "file": file, "line": line, "type": "f32" if _FLOAT.match(opcode) else "i32"},
+                 "file": file, "line": line, "type": "f32" if _gives_floats(opcode) else "i32"},
                 [list(program) for (program, _), _ in kept], [[n] for (_, n), _ in kept], values, mask,
             )
         )  # fmt: skip

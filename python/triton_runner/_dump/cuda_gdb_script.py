@@ -18,10 +18,7 @@ import re
 _INSTRUCTION = re.compile(r"^\s*(?:[=*]>\s*)*(0x[0-9a-f]+)\s*(?:<[^>]*?\+?(\d+)>)?:\s*(.*?)\s*$")
 _REGISTER = re.compile(r"^(R\d+|UR\d+|P\d+|UP\d+)\b")
 _STEP = 16  # bytes of an instruction, from Volta on
-_JUMPS = re.compile(
-    r"(BRA|BRX|JMP|JMX|RET|CALL|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|YIELD|KILL|RTT|BPT|NANOSLEEP|NOP|ELECT|"
-    r"ACQBULK|PREEXIT|ENDCOLLECTIVE|WARPGROUP|WARPGROUPSET)\b"
-)
+_UNKNOWN = (False, 1)  # of an opcode that the table lacks
 
 
 def instructions(listing):
@@ -34,27 +31,26 @@ def instructions(listing):
     return matches
 
 
-def results(text):
-    """The registers that an instruction writes, by its text: "IADD3 R5, P0, R2, ..." gives R5."""
+def results(text, table):
+    """The registers that an instruction writes, by its text: "IADD3 R5, P0, R2, ..." gives R5. table: of each
+    opcode whether it ends straight code, and how many registers it writes where its suffixes say no more."""
     words = text.split(None, 1)
     if words and words[0].startswith("@"):
         words = words[1].split(None, 1) if len(words) > 1 else []
     if len(words) < 2:
         return "", []
     opcode, operands = words
-    base = opcode.split(".")[0]
-    if base in ("ST", "STG", "STS", "STL", "BRA", "EXIT", "BAR", "RED", "DEPBAR", "MEMBAR", "NOP", "BSSY"):
-        return opcode, []
+    _, count = table.get(opcode.split(".")[0], _UNKNOWN)
     first = _REGISTER.match(operands)
-    if not first:
+    if not first or not count:
         return opcode, []
     register = first[1]
-    count = 1
-    if register.startswith("R"):
-        if ".128" in opcode or (base in ("HMMA", "HGMMA") and ".F32" in opcode):
-            count = 4
-        elif ".64" in opcode or ".WIDE" in opcode or base in ("DADD", "DMUL", "DFMA") or base == "HMMA":
-            count = 2
+    if not register.startswith("R"):
+        count = 1
+    elif ".128" in opcode or (count > 1 and ".F32" in opcode):  # sums of f32
+        count = 4
+    elif ".64" in opcode or ".WIDE" in opcode:
+        count = 2
     number = int(re.sub(r"\D", "", register))
     prefix = re.sub(r"\d", "", register)
     return opcode, [f"{prefix}{number + i}" for i in range(count)]
@@ -79,8 +75,8 @@ def opcode_of(text):
     return words[1 if text.startswith("@") and len(words) > 1 else 0]
 
 
-def is_jump(text):
-    return _JUMPS.match(opcode_of(text)) is not None
+def is_jump(text, table):
+    return text is None or table.get(opcode_of(text).split(".")[0], _UNKNOWN)[0]
 
 
 def loops_of(code):
@@ -93,14 +89,16 @@ def loops_of(code):
     return matches
 
 
-def fences_of(code, stops):
+def fences_of(code, stops, table):
     """Second stops for loops that have one only: the instruction before it, or after it."""
     texts, matches = dict(code), []
     for first, last in loops_of(code):
         inside = [stop for stop in stops if first <= stop <= last]
         if len(inside) == 1:
             near = (inside[0] - _STEP, inside[0] + _STEP)
-            matches += [a for a in near if first <= a <= last and a in texts and not is_jump(texts[a])][:1]
+            matches += [
+                a for a in near if first <= a <= last and a in texts and not is_jump(texts[a], table)
+            ][:1]
     return matches
 
 
@@ -109,17 +107,17 @@ def named(spec, listing):
     code = [(offset, text) for offset, text, _, _ in listing]
     texts, stops, unread = dict(code), {}, []
     for offset, text, file, line in listing:
-        opcode, registers = results(text)
+        opcode, registers = results(text, spec["table"])
         chosen = []
         for selector in spec["selectors"]:
             chosen += [r for r in wanted(selector, offset, opcode, registers, file, line) if r not in chosen]
         if not chosen:
             continue
-        if is_jump(texts.get(offset + _STEP, "BRA")):
+        if is_jump(texts.get(offset + _STEP), spec["table"]):
             unread.append([offset, text])
         else:
             stops[offset + _STEP] = chosen
-    return stops, fences_of(code, stops), unread
+    return stops, fences_of(code, stops, spec["table"]), unread
 
 
 def warps_of(threads, block_threads):

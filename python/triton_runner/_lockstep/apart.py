@@ -25,11 +25,7 @@ _JUMPS = 20  # predicates of jumps, the first that a thread comes to
 _PARTS = 5  # instructions of the PTX in a row that become one
 _COMPARISON = re.compile(r"set(?:p)?\.(lt|gt|le|ge|eq|ne)u?\b")
 _END = 1 << 62  # after all that a thread did
-_SPACES = (
-    ({"LDS", "LDSM", "ATOMS"}, {"STS", "STSM", "ATOMS", "LDGSTS", "UBLKCP", "UTMALDG"}),
-    ({"LDL"}, {"STL"}),
-    ({"LDG", "LD", "ATOMG", "ATOM"}, {"STG", "ST", "RED", "REDG", "ATOMG", "ATOM"}),
-)
+_OFF_CHIP = ("global", "generic")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +46,7 @@ class Parting:
     """An instruction of the machine code; is_first: its operands have values of the PTX, its result does not,
     and with the PTX's value in its place the machine code is right; else it is near. said: what is shown."""
 
-    instruction: dict
+    instruction: _core.sass.Instruction
     is_first: bool = False
     said: str = ""
 
@@ -81,7 +77,7 @@ class Walk:
         self.nodes: dict[tuple, _Node] = {}
         self.helping: dict[tuple, tuple | None] = {}
         self.operands: dict[int, set[int]] = {}
-        self.lines = {one["ptx_line"] for one in machine.instructions}
+        self.lines = {one.ptx_line for one in machine.instructions}
         self.tried, self.until = 0, time.monotonic() + SECONDS
 
     def parting(self, stores: list[int]) -> Parting | None:
@@ -115,15 +111,14 @@ class Walk:
 
     def _made_of(self, at: int, when: int, thread: int) -> list[_Node]:
         instruction, result = self.machine.instructions[at], []
-        for register in instruction["reads"]:
+        for register in self.machine.reads[at]:
             if (made := self.machine.maker(register, when, thread)) is not None:
                 result.append(self._node(made[1], register, made[0], thread, at))
-        for loads, stores in _SPACES if instruction["loads"] else ():
-            if instruction["name"] in loads:
-                for other, one in enumerate(self.machine.instructions):
-                    came = self.machine.last(other, thread) if one["name"] in stores else None
-                    if came and came[0] < when and other != at:
-                        result += self._made_of_store(other, *came)
+        if _loads(instruction):
+            for other, one in enumerate(self.machine.instructions):
+                came = self.machine.last(other, thread) if _may_give(one, instruction.space) else None
+                if came and came[0] < when and other != at:
+                    result += self._made_of_store(other, *came)
         return list(dict.fromkeys(result))
 
     def _made_of_store(self, at: int, when: int, thread: int) -> list[_Node]:
@@ -138,7 +133,7 @@ class Walk:
         if came is None and not self.stops:
             return []
         came, result = came or (_END, self.thread), []
-        for register in reversed(self.machine.instructions[at]["reads"]):
+        for register in reversed(self.machine.reads[at]):
             if (made := self.machine.maker(register, *came)) is not None:
                 node = _Node(at, register, *came, stored=True)
                 node.inputs = [self._node(made[1], register, made[0], came[1], at)]
@@ -150,7 +145,7 @@ class Walk:
         result = []
         for when, at in self.machine.came(self.thread):
             instruction = self.machine.instructions[at]
-            if instruction["name"] in ("BRA", "EXIT", "BREAK"):
+            if any(instruction.does(word) for word in ("branches", "ends", "leaves")):
                 result += self._made_of(at, when, self.thread)
         return list(dict.fromkeys(result))
 
@@ -166,7 +161,7 @@ class Walk:
         needed = self._operands(reader) | set(of_reader)
         if any(self._has(node, i) for i in own if i in needed):
             return True
-        if not self.machine.instructions[node.at]["reads"]:
+        if not self.machine.reads[node.at]:
             values = set(column.values[:1024].tolist())
             giving = any(self.ptx.words.get(i) for i in own)
             if len(values) == 1 and not giving and any(values <= self.ptx.numbers(i) for i in needed):
@@ -186,7 +181,7 @@ class Walk:
         ways = _ways(column)
         if column.bytes == 0:
             is_same = _compares_alike(
-                self.machine.instructions[node.at]["text"], self.ptx.instructions[i].opcode
+                str(self.machine.instructions[node.at]), self.ptx.instructions[i].opcode
             )
             if is_same is None and len(set(column.values.tolist())) < 2:
                 return False  # a predicate that is always so may be either
@@ -212,7 +207,7 @@ class Walk:
 
     def _of_line(self, at: int) -> list[int]:
         """The instructions of the PTX that one of the machine code was made from."""
-        return self.ptx.of_line.get(self.machine.instructions[at]["ptx_line"], [])
+        return self.ptx.of_line.get(self.machine.instructions[at].ptx_line, [])
 
     # ---- experiments
 
@@ -290,8 +285,7 @@ class Walk:
                         yield line, places, [_as_often(way, column)]
 
     def _registers(self, node: _Node) -> list[int]:
-        writes = self.machine.instructions[node.at]["writes"]
-        return [register for register in writes if register < 512]
+        return [register for register in self.machine.writes[node.at] if register < 512]
 
     def _places(self, node: _Node, column: Column | None, word: Column):
         """The instruction, or all those that unrolling made of it."""
@@ -301,9 +295,10 @@ class Walk:
         this = self.machine.instructions[node.at]
         copies = []
         for at, other in enumerate(self.machine.instructions):
-            alike = other["ptx_line"] == this["ptx_line"] and other["name"] == this["name"]
-            if alike and this["ptx_line"] and len(other["writes"]) == len(this["writes"]):
-                copies.append((at, True, [other["writes"][this["writes"].index(node.register)]]))
+            alike = other.ptx_line == this.ptx_line and other.name == this.name
+            own, theirs = self.machine.writes[node.at], self.machine.writes[at]
+            if alike and this.ptx_line and len(own) == len(theirs):
+                copies.append((at, True, [theirs[own.index(node.register)]]))
         number = sum(len(self.machine.columns[at, r[0]].values) for at, _, r in copies if
         (at, r[0]) in self.machine.columns)  # fmt: skip
         return [copies] if number == len(word.values) else [[own]]
@@ -340,7 +335,7 @@ class Walk:
             said = (
                 f"{made}; with these the machine code is right, but what gives its operands may be at fault"
             )
-        beside = [self.machine.instructions[at]["text"] for at in [*others, *self._instead(node, line)][:4]]
+        beside = [str(self.machine.instructions[at]) for at in [*others, *self._instead(node, line)][:4]]
         said += f": {', '.join(beside)}" if beside and not is_first else ""
         return Parting(self.machine.instructions[node.at], is_first, said)
 
@@ -351,8 +346,8 @@ class Walk:
         meant = [*own, *filter(self._is_part, self.ptx.below(own, 2))]
         column = self.machine.columns.get((node.at, node.register))
         is_own = column is None or any(self._has(node, i) for i in own)
-        of_line = self.machine.instructions[node.at]["ptx_line"]
-        last = max(i for i, one in enumerate(self.machine.instructions) if one["ptx_line"] == of_line)
+        of_line = self.machine.instructions[node.at].ptx_line
+        last = max(i for i, one in enumerate(self.machine.instructions) if one.ptx_line == of_line)
         return not is_own and node.at == last and line in {self.ptx.instructions[i].line for i in meant}
 
     def _instead(self, node: _Node, line: int) -> list[int]:
@@ -362,15 +357,28 @@ class Walk:
         return [
             at
             for at, one in enumerate(self.machine.instructions)
-            if one["ptx_line"] in lines and one["writes"] and at not in read and at != node.at
+            if one.ptx_line in lines and self.machine.writes[at] and at not in read and at != node.at
         ]
 
     def _unmade(self, node: _Node) -> str:
         """The name of a register that an instruction reads and no instruction has written."""
-        for register in self.machine.instructions[node.at]["reads"]:
+        for register in self.machine.reads[node.at]:
             if self.machine.maker(register, node.when, node.thread) is None and node.when:
-                return f"{('R', 'UR', 'P', 'UP')[register >> 8]}{register & 255}"
+                return _core.sass.register_name(register)
         return ""
+
+
+def _loads(one) -> bool:
+    """Whether an instruction gives what lies in memory."""
+    return one.access in ("load", "atomic")
+
+
+def _may_give(one, space: str) -> bool:
+    """Whether a load of that space may find what an instruction leaves in memory."""
+    if one.access == "copy":
+        return space == "shared"
+    leaves = one.access in ("store", "atomic", "reduction")
+    return leaves and (one.space == space or (one.space in _OFF_CHIP and space in _OFF_CHIP))
 
 
 def _ways(column: Column) -> list[Column]:
@@ -419,10 +427,11 @@ def parting(launch, listing: str, store: Store, run) -> Parting | None:
     x, y, z = store.thread or (0, 0, 0)
     at, thread = machine.storing(store.address) or (None, x + block[0] * (y + block[1] * z))
     if at is None:
-        at = next((i for i, one in enumerate(machine.instructions) if one["line"] == store.line > 0), None)
+        at = next((i for i, one in enumerate(machine.instructions) if one.line == store.line > 0), None)
     stores = [at] if at is not None else [
         i for i, one in enumerate(machine.instructions)
-        if one["stores"] and not one["writes"] and one["ptx_line"] == store.ptx_line
+        if any(one.does(word) for word in ("writes", "updates", "copies"))
+        and not machine.writes[i] and one.ptx_line == store.ptx_line
     ]  # fmt: skip
     walk = Walk(
         machine, ptx, launch.name, program, thread, not store.address, lambda it: run("cubin", it)

@@ -16,9 +16,6 @@ TELLING = 8  # so many different numbers are not met by chance
 _NEAR = 6  # instructions of the PTX between one and what it is made of
 _WIDTHS = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2}
 _THREAD = numpy.uint64(32)
-_ADDRESS = re.compile(r"\[R(\d+)(?:\.64)?(?:\+(-?0x[0-9a-f]+))?\]")
-_SIZES = {".128": 16, ".64": 8, ".U8": 1, ".S8": 1, ".U16": 2, ".S16": 2}
-_DESCRIPTOR = re.compile(r"\bdesc\[UR(\d+)\]")
 _UNIFORM, _PREDICATE = 256, 512  # register numbers from there on
 
 
@@ -188,17 +185,17 @@ class Machine:
     to one after the other."""
 
     def __init__(self, listing: str, kernel: str, trace):
-        self.instructions = _core.sass_instructions(listing, kernel)
-        for one in self.instructions:
-            if match := _DESCRIPTOR.search(one["text"]):  # of all of global memory: no value of the PTX
-                own = {_UNIFORM + int(match[1]), _UNIFORM + int(match[1]) + 1}
-                one["reads"] = [register for register in one["reads"] if register not in own]
+        self.instructions = _core.sass.parse_kernel(listing, kernel).instructions
+        self.writes = [one.writes for one in self.instructions]
+        self.reads = [
+            [r for r in one.reads if r not in one.descriptor_registers]  # which are no value of the PTX
+            for one in self.instructions
+        ]
         self.columns: dict[tuple[int, int], Column] = {}
         self.read: dict[tuple[int, int], tuple] = {}  # what instructions that write no register read
         events = {}
         for site, (at, after, registers) in enumerate(trace.sites):
-            instruction = self.instructions[at]
-            if not after and instruction["writes"]:
+            if not after and self.writes[at]:
                 continue  # what a guarded one left in the other threads
             for k, register in enumerate(registers):
                 threads, orders, values = trace.numbers(site, k)
@@ -235,7 +232,7 @@ class Machine:
         for order, at in self.came(thread):
             if order >= before:
                 break
-            if register in self.instructions[at]["writes"]:
+            if register in self.writes[at]:
                 found = order, at
         return found
 
@@ -243,18 +240,13 @@ class Machine:
         """(instruction, thread) of the last store to an address of global memory."""
         found = None
         for at, one in enumerate(self.instructions):
-            match = (
-                _ADDRESS.search(one["text"]) if one["name"] in ("STG", "ST") and not one["writes"] else None
-            )
-            low, high = (self.read.get((at, int(match[1]) + k)) if match else None for k in (0, 1))
-            if low is None or high is None:
+            stores = one.access == "store" and one.space in ("global", "generic")
+            own = [r for r in one.address_registers if r < _UNIFORM] if stores else []
+            low, high = (self.read.get((at, own[0] + k)) if own else None for k in (0, 1))
+            if low is None or high is None or len(own) < len(one.address_registers):
                 continue
-            first = low[2] + (high[2] << _THREAD) + numpy.uint64(int(match[2] or "0", 0) % (1 << 64))
-            size = next(
-                (n for word, n in _SIZES.items() if word in one["text"].split()[0 + (one["text"][0] == "@")]),
-                4,
-            )
-            for i in numpy.flatnonzero((first <= address) & (address < first + numpy.uint64(size))):
+            first = low[2] + (high[2] << _THREAD) + numpy.uint64(one.offset % (1 << 64))
+            for i in numpy.flatnonzero((first <= address) & (address < first + numpy.uint64(one.bytes))):
                 if found is None or low[1][i] > found[0]:
                     found = low[1][i], at, int(low[0][i])
         return found[1:] if found else None

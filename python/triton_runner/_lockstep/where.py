@@ -91,9 +91,9 @@ def place_of(
     found = apart.parting(launch, tools.listing(launch.texts["cubin"]), store, run)
     if found is None:
         return place
-    made, line = found.instruction, found.instruction["ptx_line"]
+    made, line = found.instruction, found.instruction.ptx_line
     return dataclasses.replace(
-        place, maker=made["text"], maker_line=line, maker_ptx=line_of(ptx, line),
+        place, maker=str(made), maker_line=line, maker_ptx=line_of(ptx, line),
         is_first=found.is_first, said=found.said,
     )  # fmt: skip
 

@@ -113,7 +113,7 @@ class _Block:
         return True
 
     def hold(self) -> None:
-        """What is there now is what marked bytes hold."""
+        """Takes the present contents as what marked bytes hold."""
         self.held = self.bytes().copy()
 
     def elements(self, shape=None, steps=(), itemsize: int = 0, offset: int = 0) -> numpy.ndarray:
@@ -137,7 +137,7 @@ class _Block:
         return int(where.sum())
 
     def described(self, used: str = "") -> Unwritten | None:
-        """What is to be said of it; None: no kernel had it, or all was written."""
+        """Returns the finding on the block. None: no kernel had it, or all was written."""
         root = self.source or self
         by = root.writer or (root.given if used else None)
         if by is None or (root is self and not self.count()):
@@ -305,7 +305,7 @@ def paused():
 
 
 def snapshot() -> dict:
-    """What is known now, for put_back()."""
+    """Returns the present state of all blocks, for put_back()."""
     return {at: (block, block.marks.copy(), block.writer, block.given) for at, (_, block) in _blocks.items()}
 
 

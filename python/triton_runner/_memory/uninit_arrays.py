@@ -250,7 +250,7 @@ def _other(number: int, array: numpy.ndarray) -> numpy.ndarray:
 
 
 def _numbers(dtype) -> tuple:
-    """What stands for an element that nobody has written: far from others."""
+    """Returns the numbers that replace an element which nobody has written: they are far from others."""
     if dtype.kind in "iu":
         large = numpy.iinfo(dtype).max // 4
         return 0, large, -large if dtype.kind == "i" else 1

@@ -54,7 +54,7 @@ class _View:
 
 
 def view_of(tensor) -> _View | None:
-    """Where a tensor has elements that nobody has written; None: nowhere."""
+    """Returns the view of a tensor with elements that nobody has written. None: it has none."""
     if not uninit.is_known() or (storage := storage_of(tensor)) is None or not tensor.numel():
         return None
     block = uninit.find(storage.data_ptr())
@@ -446,7 +446,7 @@ def followed():
 
 
 def _compiled(own):
-    """What code that Inductor has written calls for a buffer."""
+    """Wraps the function that code of Inductor calls for a buffer."""
 
     @untraced
     def make(*args):

@@ -21,7 +21,7 @@ from triton_runner._worker import job
 
 @dataclasses.dataclass
 class Texts:
-    """What the stages made: the text or bytes of each level, and Triton's metadata."""
+    """The results of the stages: the text or bytes of each level, and Triton's metadata."""
 
     asm: dict
     metadata: dict
@@ -62,7 +62,7 @@ def try_llir(step, source: str, filename: str, reason: str | None = None) -> Non
 
 
 class Notes:
-    """What a process compiles, in a file that another process reads once it has died of that."""
+    """Notes the compilation of a process in a file, which another process reads if it dies of that."""
 
     def __init__(self):
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (both processes keep it)

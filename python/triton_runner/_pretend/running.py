@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import functools
 import importlib.util
+import itertools
 import multiprocessing.spawn
 import os
 import runpy
@@ -27,11 +28,13 @@ from triton_runner._base.errors import (
     with_source,
 )
 from triton_runner._base.paths import check_program
+from triton_runner._launch import launchers
 from triton_runner._pipeline.failures import failure_of
 from triton_runner._settings import devices
 
 # Signals by which a program fails; others come from outside.
 CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP")
+_STARTED = "TRITON_RUNNER_STARTED"  # how Pythons that the program starts are prepared: "cuda", "plain"
 _held = contextlib.ExitStack()  # what stays for the rest of the process
 atexit.register(_held.close)  # while torch is whole
 
@@ -54,20 +57,19 @@ class Ended:
 
 def run_program(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(), raises: tuple = (), explained=lambda error: [],
+    look=(), explained=lambda error: [],
 ) -> int:  # fmt: skip
     """Runs a script or module as __main__ and returns its exit status: ended(), for who asks no more."""
-    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look, raises, explained).status
+    return ended(program, arguments, is_module, pretend_cuda, whole_traceback, look, explained).status
 
 
 def ended(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(), raises: tuple = (), explained=lambda error: [],
+    look=(), explained=lambda error: [],
 ) -> Ended:  # fmt: skip
     """Runs a script or module as __main__. A fault of a kernel is shown with its line and the line that
     launched it, and a kernel that was not compiled with the lines of explained(error); whole_traceback: as
-    python shows an exception. look: notes for a kernel's trap. raises: exceptions of the program that the
-    caller handles."""
+    python shows an exception. look: notes for a kernel's trap. Ctrl-C is the caller's."""
     if not is_module:
         check_program(program)
     prepare(pretend_cuda)
@@ -85,7 +87,9 @@ def ended(
             return Ended((stop.code or 0) & 255, "exited", **at)
         print(stop.code, file=sys.stderr)
         return Ended(1, "exited", message=str(stop.code), **at)
-    except raises:
+    except KeyboardInterrupt:
+        if whole_traceback:
+            traceback.print_exc()
         raise
     except BaseException as error:  # printed as python prints it, without our own frames
         return _raised(error, pretend_cuda, whole_traceback, look, explained(error))
@@ -112,8 +116,6 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
             file=sys.stderr,
         )
     at = _place(frames)
-    if isinstance(error, KeyboardInterrupt):
-        return Ended(130, "interrupted", **at)
     if lines:
         failure = failure_of(error)
         how = "refused" if failure.is_kernels else "uncompiled"
@@ -145,6 +147,7 @@ def prepare(pretend_cuda: bool) -> None:
         )
     _prepare(pretend_cuda)
     _prepare_spawned(pretend_cuda)
+    _prepare_started(pretend_cuda)
     _tell_of_others()
 
 
@@ -177,7 +180,7 @@ def _prepare(pretend_cuda: bool) -> None:
 
 
 class _Prepared:
-    """What a process that multiprocessing spawns is sent: reading it calls _prepare()."""
+    """Is sent to each process that multiprocessing spawns: reading it calls _prepare()."""
 
     def __init__(self, pretend_cuda: bool):
         self._pretend_cuda = pretend_cuda
@@ -198,15 +201,49 @@ def _prepare_spawned(pretend_cuda: bool) -> None:
     multiprocessing.spawn.get_preparation_data = get_preparation_data
 
 
+def _prepare_started(pretend_cuda: bool) -> None:
+    """Has every Python that the program starts prepared as this one is, by started/sitecustomize.py."""
+    os.environ[_STARTED] = "cuda" if pretend_cuda else "plain"
+    folder = os.path.join(os.path.dirname(__file__), "started")
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [folder, *(path for path in paths if path not in ("", folder))]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+
+
+def prepare_started(pretend_cuda: bool) -> None:
+    """In a Python that a program has started: prepares it. What was noted is shown at its end, with status 1,
+    as `run` does."""
+    _prepare(pretend_cuda)
+    _prepare_spawned(pretend_cuda)
+    _tell_of_others()
+    atexit.register(_end_started)
+
+
+def _end_started() -> None:
+    from triton_runner._memory import fault_log, uninit  # with the core
+
+    if summary := fault_log.summary():
+        print(summary, file=sys.stderr)
+    left = uninit.finish()
+    for it in left:
+        print(f"[triton-runner] {'uninit' if it.used else 'warning'}: {it}", file=sys.stderr)
+    if summary or any(it.used for it in left):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+
+
 @functools.cache
 def _tell_of_others() -> None:
-    """Says once that a Python which the program starts runs by itself. multiprocessing's are prepared."""
+    """Says once of a Python which the program starts that it runs by itself, or that its launches are not
+    looked at."""
     told = []
 
     def hook(event: str, arguments: tuple) -> None:
         if event != "subprocess.Popen" or told:
             return
-        name = arguments[0] if isinstance(arguments[0], (str, os.PathLike)) else arguments[1][0]
+        executable, words, _, env = arguments
+        name = executable if isinstance(executable, (str, os.PathLike)) else words[0]
         frame = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename == subprocess.__file__:
             frame = frame.f_back
@@ -214,14 +251,27 @@ def _tell_of_others() -> None:
         is_python = os.path.basename(os.fsdecode(name)).startswith(("python", "torchrun"))
         if not is_python or by.startswith(package_folders()) or "_inductor" in by:
             return
+        if not _is_prepared(words, env):
+            why = "runs without us: its kernels run elsewhere, unchecked"
+            advice = f"put `{commands.shell('run')}` before its script"
+        elif launchers.observers:
+            why, advice = "makes launches of its own", "they are not looked at here"
+        else:
+            return
         told.append(name)
-        what = (
-            f"triton-runner: the program starts another Python ({by}:{frame.f_lineno}), which runs without us"
-        )
-        why = f"its kernels run elsewhere, unchecked; put `{commands.shell('run')}` before its script"
-        print(f"{what}: {why}", file=sys.stderr)
+        what = f"triton-runner: the program starts another Python ({by}:{frame.f_lineno})"
+        print(f"{what}, which {why}; {advice}", file=sys.stderr)
 
     sys.addaudithook(hook)
+
+
+def _is_prepared(words, env) -> bool:
+    """Whether a Python that is started so imports started/sitecustomize.py."""
+    words = [os.fsdecode(word) for word in words[1:]]
+    options = itertools.takewhile(lambda word: word.startswith("-") and word not in ("-c", "-m"), words)
+    if any(not option.startswith("--") and {*option} & {*"IES"} for option in options):
+        return False
+    return env is None or any(os.fsdecode(one) == _STARTED for one in env)
 
 
 def _called_at(frames) -> list[str]:

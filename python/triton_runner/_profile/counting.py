@@ -12,11 +12,11 @@ import math
 
 import numpy
 
-from triton_runner import _core, _settings
+from triton_runner import _settings
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base import tools
 from triton_runner._base.errors import fail
-from triton_runner._core import probe
+from triton_runner._core import probe, sass
 from triton_runner._launch.launchers import unseen
 from triton_runner._memory.arguments import Arguments
 
@@ -26,7 +26,7 @@ COUNTS = [name for name, *_ in probe.COUNTS]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Counted:
-    """What the engine counted. table: a row for each of `rows` (of _core.sass_instructions), a column for
+    """What the engine counted. table: a row for each of `rows` (sass.Instruction), a column for
     each of COUNTS; by_warp: likewise, warps of a block; scale: by how much the counts were multiplied to be
     those of all programs, or 1; agree: whether the programs that ran have equal counts."""
 
@@ -65,7 +65,8 @@ def counted(launch: Relaunch, sample=None, threads: int = 0, told=lambda text, d
     copies = launch.arguments.copied("cpu", alignment=ALIGNMENT)
     _run(launch, observer, copies, places, threads, told)
     listing = tools.listing(launch.texts["cubin"])
-    return _of(observer, _core.sass_instructions(listing, launch.name), listing, grid, places is not None)
+    rows = sass.parse_kernel(listing, launch.name).instructions
+    return _of(observer, rows, listing, grid, places is not None)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ def traced(launch: Relaunch, programs: list[int], more: list[int], most: int) ->
         _run(launch, observer, copies, programs_of(grid, rest), 0, tell)
     listing = tools.listing(launch.texts["cubin"])
     memory = [(copies.address(i), data.nbytes) for i, data in enumerate(copies.live())]
-    return Traced(observer, _core.sass_instructions(listing, launch.name), listing, memory)
+    return Traced(observer, sass.parse_kernel(listing, launch.name).instructions, listing, memory)
 
 
 def _run(launch: Relaunch, observer, copies: Arguments, places: list | None, threads: int, told) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import LEVELS, levels_of
+from triton_runner._core import sass
 from triton_runner._profile import bounds
 from triton_runner._profile.chips import Chip
 from triton_runner._profile.counting import COUNTS, Counted
@@ -44,23 +45,23 @@ class _Places:
         self._map, self._known = map_, {}
         self._lines = addresses(map_.levels["sass"].text, kernel) if map_ else {}
 
-    def of(self, row: dict) -> tuple[int, str, int]:
+    def of(self, row: sass.Instruction) -> tuple[int, str, int]:
         if self._map is None:
-            return 0, *_split(row["program"])
-        sass = self._map.levels["sass"].rows.get(self._lines.get(row["address"], -1))
+            return 0, *_split(row.program)
+        sass = self._map.levels["sass"].rows.get(self._lines.get(row.address, -1))
         if sass is None:
-            return 0, *_split(row["program"])
+            return 0, *_split(row.program)
         key = sass.places
         if key not in self._known:
             self._known[key] = self._look(sass.line, key, row)
         return self._known[key]
 
-    def _look(self, line: int, places: tuple, row: dict) -> tuple[int, str, int]:
+    def _look(self, line: int, places: tuple, row: sass.Instruction) -> tuple[int, str, int]:
         ttgir = self._map.counterparts("sass", line).get("ttgir") or [0]
         for file, number, _ in self._map.stack(places[0]) if places else ():
             if file == self._map.main_file:
                 return ttgir[0], file, number
-        return ttgir[0], *_split(row["program"])
+        return ttgir[0], *_split(row.program)
 
 
 def _split(program: str) -> tuple[str, int]:
@@ -77,9 +78,9 @@ def instructions(counted: Counted, map_: SourceMap | None, kernel: str) -> list[
         ttgir, file, line = places.of(row)
         out.append(
             Instruction(
-                row["address"], row["text"], row["spelling"], row["pipe"], row["space"], row["access"],
-                row["ptx_line"], ttgir, file, line, counts.get("executed", 0) / total, counts,
-                row["flops"], row["matrix_operations"], row["matrix_type"],
+                row.address, str(row), row.spelling, row.pipe, row.space, row.access, row.ptx_line, ttgir,
+                file, line, counts.get("executed", 0) / total, counts, row.flops, row.matrix_operations,
+                row.matrix_type,
                 _collision(counted.collisions.get(i)),
             )
         )  # fmt: skip

@@ -86,7 +86,7 @@ def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) 
     blocks = needs.occupancy["blocks"]
     dealt = _deal(chip, total, blocks)
     what = traced(launch, _sample(dealt, chip.sms, total, programs), _spread(total, _SPREAD), _MOST)
-    if any(row["spelling"].startswith("UTC") and "MMA" in row["spelling"] for row in what.rows):
+    if any(row.spelling.startswith("UTC") and "MMA" in row.spelling for row in what.rows):
         raise fail(
             f"kernel '{launch.name}' has products on tensor memory (tcgen05)", "the replay does not have them"
         )
@@ -192,7 +192,7 @@ def timeline(launch: Relaunch, *, chip: str, blocks: int = 1) -> list[Segment]:
 
 def _segments(result: dict, what: Traced) -> list[Segment]:
     return [
-        Segment(block, warp, _REASONS[reason], what.rows[instruction]["address"], begin, end)
+        Segment(block, warp, _REASONS[reason], what.rows[instruction].address, begin, end)
         for block, warp, reason, instruction, begin, end in result["segments"]
     ]
 
@@ -285,8 +285,8 @@ def _stalls(result: dict, what: Traced) -> list[Stall]:
     stalls = []
     for (instruction, reason), cycles in sorted(out.items(), key=lambda item: -item[1]):
         row = what.rows[instruction]
-        file, _, line = row["program"].rpartition(":")
+        file, _, line = row.program.rpartition(":")
         number = int(line) if line.isdigit() else 0
         share = round(cycles / whole, 4)
-        stalls.append(Stall(_REASONS[reason], share, row["address"], row["text"], file, number))
+        stalls.append(Stall(_REASONS[reason], share, row.address, str(row), file, number))
     return stalls

@@ -21,6 +21,7 @@ import traceback
 
 import click
 
+from triton_runner._base import interrupts
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.paths import write_file
 
@@ -83,6 +84,8 @@ def watched(work, unfinished) -> int:
         return _working(work, write)
     os.close(write)
     told, end = _waited(child, read)
+    if told and isinstance(told[-1], Interrupted):
+        raise KeyboardInterrupt
     if told and isinstance(told[-1], Report):
         return told[-1].write()
     if STARTED not in told or isinstance(told[-1], Failed):
@@ -139,16 +142,18 @@ def _working(work, write: int):
             data = pickle.dumps(what)
             _write(write, _HEAD.pack(len(data)) + data)
 
+    interrupts.silently()  # the process that waits says it
     try:
-        report = work(tell)
+        with interrupts.watching():
+            report = work(tell)
     except (DiagnosticError, click.ClickException, click.exceptions.Exit, ImportError, OSError):
         if os.getpid() != process:
             os._exit(1)
         tell(Failed())
         raise
     except KeyboardInterrupt:
-        tell(Failed())
-        raise
+        tell(Interrupted())
+        interrupts.leave()
     except BaseException:
         traceback.print_exc()
         report = None
@@ -161,6 +166,10 @@ def _working(work, write: int):
     return _NO_VERDICT if report is None else report.status
 
 
+class Interrupted:
+    """Is told after Ctrl-C."""
+
+
 class Failed:
     """Is told where the command itself fails, which says why on stderr."""
 
@@ -171,11 +180,15 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _waited(child: int, read: int) -> tuple[list, End]:
-    """What a process told until it ended, and how it ended. Ctrl-C is for the process, and other signals are
-    handed on to it."""
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        before[number] = signal.signal(number, lambda number, frame: os.kill(child, number))
+    """What a process told until it ended, and how it ended. Signals are handed on to it."""
+
+    def hand_on(number, frame) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, hand_on) for number in heard}
     os.set_blocking(read, False)
     data, is_open, done = bytearray(), True, 0
     try:

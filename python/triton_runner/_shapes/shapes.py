@@ -127,7 +127,7 @@ class _Program:
                 self.status = _run_tests(options.calls, arguments)
             else:
                 self.status = running.run_program(
-                    self.program, list(arguments), False, options.pretend_cuda, raises=(KeyboardInterrupt,)
+                    self.program, list(arguments), False, options.pretend_cuda
                 )
         self.calls, self.namespace = recorder.calls, recorder.namespace
         self.function = self.named(name, file)

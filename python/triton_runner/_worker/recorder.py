@@ -371,9 +371,7 @@ class _StandIn:
 
             return pass_manager
         if path == "llvm.to_module" and recorder._waiting:
-            raise PassError(
-                "no pass of this compilation is %s, the one to start at" % recorder.start.said
-            )
+            raise PassError("no pass of this compilation is %s, the one to start at" % recorder.start.said)
         if isinstance(value, type(os)):
             return _StandIn(recorder, path, value)
         if isinstance(value, type) or not callable(value):

@@ -13,25 +13,13 @@
 #include <vector>
 
 #include <triton_runner/probe/registers.h>
+#include <triton_runner/sass/text.h>
 
 namespace triton_runner::probe {
 
-struct SassInstruction {
-  uint64_t address = 0;               // from the kernel's start
-  uint32_t line = 0;                  // of the PTX text; 0: not known
-  bool guarded = false;               // @P0, @!P0
-  std::string opcode;                 // "LDG.E.128"
-  std::vector<std::string> operands;  // "R4", "desc[UR4][R2.64+0x4]", without .reuse
-  bool is_target = false;             // a jump may come here
-  int64_t target = -1;                // of a jump, the address
-
-  // "LDG" of "LDG.E.128".
-  std::string_view base() const { return std::string_view(opcode).substr(0, opcode.find('.')); }
-};
-
-// A kernel in the text that `nvdisasm -gp -c` writes. Errors: the kernel is not in it, it has no line numbers
-// (the cubin was made without -lineinfo).
-base::Result<std::vector<SassInstruction>> parse_sass(std::string_view listing, std::string_view kernel);
+// A kernel of what `nvdisasm -gp -c` prints. Errors: it is not in it, it has no line numbers (the cubin was made without
+// -lineinfo).
+base::Result<const sass::Function*> kernel_of(const sass::Module& module, std::string_view kernel);
 
 // A read of a register of all threads that stand before the instruction at `stop`: `bytes` bytes of it, from
 // byte `from` on, are those of the element from byte `to` on, that each thread has as number `number` of the
@@ -39,7 +27,7 @@ base::Result<std::vector<SassInstruction>> parse_sass(std::string_view listing, 
 struct SassRead {
   uint64_t stop = 0;
   uint64_t definition = 0;  // the instruction that gave it
-  std::string reg;          // "R10", "UR4"
+  uint32_t reg = 0;         // sass::register_code
   uint32_t tap = 0, number = 0;
   uint32_t from = 0, to = 0, bytes = 4;
   bool inverted = false;  // of a predicate
@@ -55,12 +43,12 @@ struct SassPlan {
 
 // The plan for the machine code of `ptx`. Errors: nothing of what was asked for is kept.
 base::Result<SassPlan> place_in_sass(const RegisterPlan& plan, const ptx::Module& ptx,
-                                     std::string_view kernel, const std::vector<SassInstruction>& code);
+                                     std::string_view kernel, const sass::Module& module);
 
 // For each instruction of the kernel that writes registers: its line of PTX, and where they are or why they
 // are not kept.
-std::string describe_sass(const ptx::Module& ptx, std::string_view kernel,
-                          const std::vector<SassInstruction>& code);
+base::Result<std::string> describe_sass(const ptx::Module& ptx, std::string_view kernel,
+                                        const sass::Module& module);
 
 // The value that a thread of a program had in the register of plan.reads[read].
 struct SassValue {

@@ -66,7 +66,7 @@ struct Result {
 };
 
 // function: the one that the trace is of. Fails where warps wait for what never comes: blocks of another SM.
-Result replay(const sass::Module& module, const sass::Function& function, const exec::Trace& trace,
-              const Parameters& chip, const Setup& setup);
+Result replay(const sass::Function& function, const exec::Trace& trace, const Parameters& chip,
+              const Setup& setup);
 
 }  // namespace triton_runner::replay

@@ -12,7 +12,15 @@
 #include <triton_runner/base/lines.h>
 #include <triton_runner/base/result.h>
 
+namespace triton_runner::ptx {
+enum class Effect : uint32_t;
+}
+
 namespace triton_runner::sass {
+
+enum class Opcode : uint16_t;
+enum class Trait : uint32_t;
+struct Row;
 
 // The assembler tells the hardware when an instruction may go: bits 105 to 125 of its 128.
 struct Control {
@@ -57,12 +65,6 @@ struct Operand {
   std::optional<uint32_t> descriptor;  // kAddress: the uniform register in desc[]
 };
 
-// A register as one number (exec::RegisterProbe), its name, and the number of a name: "UR4", "P0".
-uint32_t register_code(OperandKind kind, uint32_t index);
-std::string register_name(uint32_t code);
-std::optional<uint32_t> register_named(std::string_view name);
-bool is_predicate(uint32_t code);
-
 struct Place {  // of a program's text
   std::string_view file;
   uint32_t line = 0;
@@ -76,6 +78,7 @@ struct Instruction {
   std::string_view spelling;           // "LDG.E.128"
   std::string_view name;               // "LDG"
   std::vector<std::string_view> mods;  // "E", "128"
+  const Row* row = nullptr;            // of opcodes.def, by its name and its suffixes; null: there is none
   std::vector<Operand> operands;
   std::string_view note;                 // what (* *) says: the targets of BRX
   std::vector<std::string_view> labels;  // before it
@@ -89,6 +92,9 @@ struct Instruction {
       if (m == mod) return true;
     return false;
   }
+  bool is(Opcode opcode) const;
+  bool does(ptx::Effect effect) const;
+  bool does(Trait trait) const;
 };
 
 struct Function {  // a section: a kernel with the functions that were put into it, or a function of its own
@@ -96,17 +102,8 @@ struct Function {  // a section: a kernel with the functions that were put into 
   std::vector<Instruction> body;
 };
 
-bool is_label(const Function& f, uint64_t address);    // a jump may come there
 size_t index_of(const Function& f, uint64_t address);  // of the instruction at an address, or the next one
 bool is_always(const Instruction& in);                 // no thread passes it by
-
-// Besides the next one an instruction may lead to its label (of a call: and back), to where calls return, to
-// where a BSSY says that threads meet, to where no label says, or to no other. kBreak: some threads leave.
-enum class Leads : uint8_t { kOn, kBreak, kLabel, kCall, kReturn, kMeet, kAnywhere, kNowhere };
-Leads leads_of(const Instruction& in);
-std::optional<size_t> target_of(const Function& f,
-                                const Instruction& in);  // where its label is, if that is known
-bool goes_on(const Instruction& in);  // a thread may come to the next one from here, not by a return
 
 class Module {
  public:
@@ -124,7 +121,7 @@ class Module {
 };
 
 // The listing's functions, or what is wrong with its first fault (file:line:column and a caret). Never crashes,
-// whatever the bytes. Opcodes and modifiers are not looked at here: the table (opcode.h) knows them.
+// whatever the bytes. An opcode or a modifier that the table (opcode.h) lacks is no fault here.
 base::Result<std::shared_ptr<const Module>> parse(std::string listing, std::string filename = "<sass>");
 
 }  // namespace triton_runner::sass

@@ -55,8 +55,9 @@ bool lower_wait(SassLowering& l) {
     const std::string groups = std::to_string(l.slot(1)->integer);
     if (!name.starts_with("SB") || name.size() != 3) return false;
     const auto barrier = static_cast<uint8_t>(name[2] - '0');
-    if (l.counts_groups("LDGDEPBAR", barrier)) l.ptx("cp.async.wait_group " + groups, {});
-    if (l.counts_groups("UTMACMDFLUSH", barrier)) l.ptx("cp.async.bulk.wait_group " + groups, {});
+    if (l.counts_groups(sass::Opcode::kLDGDEPBAR, barrier)) l.ptx("cp.async.wait_group " + groups, {});
+    if (l.counts_groups(sass::Opcode::kUTMACMDFLUSH, barrier))
+      l.ptx("cp.async.bulk.wait_group " + groups, {});
   }
   return true;
 }

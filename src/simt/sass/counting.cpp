@@ -4,6 +4,8 @@
 // instruction jumps, ends threads or waits for others. So one instruction in front of it counts for all.
 #include <algorithm>
 
+#include <triton_runner/sass/facts.h>
+
 #include "sass/lower.h"
 #include "sass/order.h"
 
@@ -14,10 +16,8 @@ namespace {
 bool ends_stretch(const sass::Row& row) { return row.family == "flow" || row.does(ptx::Effect::kMeets); }
 
 CountAs count_as(const sass::Instruction& in, const sass::Row& row) {
-  if (in.name == "LDGSTS") return CountAs::kRequests;
-  if (in.name == "UTMALDG") return CountAs::kCopyIn;
-  if (in.name == "UBLKCP") return in.mods[0] == "G" ? CountAs::kCopyOut : CountAs::kCopyIn;
-  if (in.name == "UTMASTG" || in.name == "UTMAREDG" || in.name == "UBLKRED") return CountAs::kCopyOut;
+  if (row.does(sass::Trait::kBulk)) return sass::leaves_shared(in) ? CountAs::kCopyOut : CountAs::kCopyIn;
+  if (row.does(ptx::Effect::kCopies) && row.does(sass::Trait::kGlobal)) return CountAs::kRequests;
   if (row.does(ptx::Effect::kObjects)) return CountAs::kNothing;
   if (row.does(ptx::Effect::kUpdates)) return CountAs::kUpdates;
   return row.does(ptx::Effect::kReads) || row.does(ptx::Effect::kWrites) ? CountAs::kRequests

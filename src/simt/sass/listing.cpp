@@ -43,8 +43,8 @@ Source source_of(const sass::Instruction& in, const sass::Row& row) {
   s.stores = row.does(Effect::kWrites) && !row.does(Effect::kShares);
   s.copies = row.does(Effect::kCopies);
   s.multiplies = row.does(Effect::kLater);
-  s.updates_global = updates && in.name != "ATOMS";
-  if (row.does(Effect::kMeets) && in.name == "BAR") s.meets = Source::Meets::kBlock;
+  s.updates_global = updates && !row.does(sass::Trait::kShared);
+  if (row.opcode == sass::Opcode::kBAR) s.meets = Source::Meets::kBlock;
   return s;
 }
 

@@ -105,11 +105,11 @@ bool SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
   return emit(copy_register(bytes), {.d = to, .a = from});
 }
 
-bool SassLowering::counts_groups(std::string_view name, uint8_t barrier) const {
+bool SassLowering::counts_groups(sass::Opcode opcode, uint8_t barrier) const {
   return std::any_of(function_.body.begin(), function_.body.end(), [&](const sass::Instruction& in) {
     const uint8_t write = in.control.write_barrier, read = in.control.read_barrier;
     // Code of ptxas 13 at -O0 sets no scoreboard at all: each wait is for all groups.
-    return in.name == name && (write == barrier || read == barrier || (write == 7 && read == 7));
+    return in.is(opcode) && (write == barrier || read == barrier || (write == 7 && read == 7));
   });
 }
 
@@ -293,9 +293,9 @@ bool SassLowering::lower_kernel() {
   code.reserved_shared = code.capability >= 90 ? 1024 : 0;
   code.static_shared = kernel.shared_bytes;
   code.dynamic_shared = true;
-  code.whole_words =
-      std::any_of(function_.body.begin(), function_.body.end(),
-                  [](const sass::Instruction& in) { return in.name.starts_with("ATOM") && in.has("CAS"); });
+  code.whole_words = std::any_of(
+      function_.body.begin(), function_.body.end(),
+      [](const sass::Instruction& in) { return in.does(ptx::Effect::kUpdates) && in.has("CAS"); });
   code.local_bytes = (kernel.local_bytes + 15) / 16 * 16;
   starts_.assign(function_.body.size(), kNoStart);
   const std::vector<bool> stands = find_stops();

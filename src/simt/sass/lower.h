@@ -13,6 +13,7 @@
 #include <triton_runner/exec/stopper.h>
 #include <triton_runner/ptx/opcode.h>
 #include <triton_runner/sass/opcode.h>
+#include <triton_runner/sass/registers.h>
 
 #include "count.h"
 #include "ptx/emitter.h"
@@ -99,8 +100,8 @@ class SassLowering : public Emitter {
   void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
   bool copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool error(std::string message, std::vector<std::string> notes = {});
-  // Whether instructions of that name have their groups counted by scoreboard `barrier`.
-  bool counts_groups(std::string_view name, uint8_t barrier) const;
+  // Whether such instructions have their groups counted by scoreboard `barrier`.
+  bool counts_groups(sass::Opcode opcode, uint8_t barrier) const;
   // Instr `at` gets the Instr at that address as its data.
   void jump_to(uint32_t at, uint64_t address);
   // The same of a jump to an address in a register: `at` gets a BranchTable of all addresses / 16.

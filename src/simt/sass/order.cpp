@@ -8,7 +8,7 @@
 namespace triton_runner::simt {
 namespace {
 
-using Set = std::bitset<1024>;  // of RegisterId
+using Set = std::bitset<sass::kMaxRegisters>;
 
 // An instruction may not be moved past these.
 struct Facts {
@@ -32,24 +32,29 @@ bool is_known(const sass::Row& row) {
 bool has_plain_global_address(const sass::Instruction& in) {  // [R2], whose width the suffixes of others say
   for (const sass::Operand& o : in.operands)
     for (const sass::Operand& part : o.parts)
-      if (&o == &in.operands.back() && part.selector.empty() && in.name == "LDGSTS") return true;
+      if (&o == &in.operands.back() && part.selector.empty() && in.is(sass::Opcode::kLDGSTS)) return true;
   return false;
 }
 
 bool is_product(const sass::Instruction& in) {
-  return !in.guard && (in.name == "HMMA" || in.name == "IMMA" || in.name == "QMMA");
+  using enum sass::Opcode;
+  constexpr sass::Opcode kProducts[] = {kHMMA, kHMMA_SP, kIMMA,       kIMMA_SP,
+                                        kQMMA, kQMMA_SF, kQMMA_SF_SP, kQMMA_SP};
+  return !in.guard && std::any_of(std::begin(kProducts), std::end(kProducts),
+                                  [&](sass::Opcode opcode) { return in.is(opcode); });
 }
 
 Facts facts_of(const sass::Module& module, const sass::Instruction& in) {
   Facts out;
   const auto matched = sass::match(module, in);
   const sass::Registers registers = sass::registers_of(module, in);
-  for (sass::RegisterId r : registers.reads) out.reads.set(r);
-  for (sass::RegisterId r : registers.writes) out.writes.set(r);
+  for (uint32_t r : registers.reads) out.reads.set(r);
+  for (uint32_t r : registers.writes) out.writes.set(r);
   out.stays = !matched || !registers.known || !is_known(*matched->row) || has_plain_global_address(in);
   if (out.stays) return out;
   const sass::Row& row = *matched->row;
-  const bool reads_clock = in.name == "S2R" || in.name == "CS2R" || in.name == "S2UR";
+  using enum sass::Opcode;
+  const bool reads_clock = in.is(kS2R) || in.is(kCS2R) || in.is(kCS2R_32) || in.is(kS2UR);
   out.ordered = !row.does(ptx::Effect::kComputes) || reads_clock || row.family == "warp";
   out.is_product = is_product(in);
   return out;
@@ -93,9 +98,9 @@ class Group {
 std::set<uint64_t> jump_targets(const sass::Function& f) {
   std::set<uint64_t> heads;
   for (const sass::Instruction& in : f.body) {
-    if (in.name == "BRX" || in.name == "LEPC" || (in.name == "CALL" && in.has("ABS")))
+    if (in.does(sass::Trait::kComputed) || in.is(sass::Opcode::kLEPC) || in.is(sass::Opcode::kCALL_ABS))
       for (const sass::Instruction& any : f.body) heads.insert(any.address);
-    const bool may_be_address = in.name == "MOV" || in.has("MOV");  // that a function returns to
+    const bool may_be_address = in.is(sass::Opcode::kMOV) || in.has("MOV");  // that a function returns to
     for (const sass::Operand& o : in.operands)
       if (o.kind == sass::OperandKind::kLabel || (may_be_address && o.kind == sass::OperandKind::kInteger))
         heads.insert(static_cast<uint64_t>(o.integer));

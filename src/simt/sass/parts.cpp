@@ -10,7 +10,7 @@ namespace triton_runner::simt {
 // An I2F of whose result the same instruction of the PTX takes the reciprocal, scaled or not: an integer division begins so.
 bool SassLowering::takes_divisor() const {
   constexpr ptrdiff_t kWindow = 64;
-  if (in_->name != "I2F" && in_->name != "I2FP") return false;
+  if (opcode() != sass::Opcode::kI2F && opcode() != sass::Opcode::kI2FP) return false;
   std::vector<uint32_t> derived{in_->operands.front().index};
   const auto is_derived = [&](const sass::Operand& o) {
     return o.kind == sass::OperandKind::kRegister &&
@@ -21,9 +21,10 @@ bool SassLowering::takes_divisor() const {
        ++next) {
     if (next->operands.size() < 2) continue;
     const bool reads = std::any_of(next->operands.begin() + 1, next->operands.end(), is_derived);
-    if (reads && next->ptx_line == in_->ptx_line && next->name == "MUFU" && next->has("RCP")) return true;
+    if (reads && next->ptx_line == in_->ptx_line && next->is(sass::Opcode::kMUFU) && next->has("RCP"))
+      return true;
     if (is_derived(next->operands[0])) std::erase(derived, next->operands[0].index);
-    if (reads && next->ptx_line == in_->ptx_line && next->name == "FMUL")
+    if (reads && next->ptx_line == in_->ptx_line && next->is(sass::Opcode::kFMUL))
       derived.push_back(next->operands[0].index);
   }
   return false;
@@ -32,10 +33,11 @@ bool SassLowering::takes_divisor() const {
 Part SassLowering::part() {
   Part out;
   out.of = in_->ptx_line;
-  out.calls = in_->name == "CALL";
+  out.calls = in_->does(sass::Trait::kCalls);
   out.takes_divisor = takes_divisor();
-  const bool wide = out.takes_divisor && (in_->has("U64") || in_->has("S64"));
-  out.moves = in_->has("MOV") || in_->name == "MOV" || in_->name == "SEL" || in_->name == "FSEL";
+  using enum sass::Opcode;
+  out.moves = in_->has("MOV") || in_->is(kMOV) || in_->is(kMOV_64) || in_->is(kSEL) || in_->is(kSEL_64) ||
+              in_->is(kFSEL);
   for (size_t k = 0; k < sass::kMaxSlots; ++k) {
     if (!slot(k)) continue;
     const sass::Operand& o = *slot(k);
@@ -45,7 +47,9 @@ Part SassLowering::part() {
       if (r.index == sass::kZero || (!uniform && r.kind != sass::OperandKind::kRegister)) return;
       for (uint32_t i = 0; i < count; ++i) places.push_back(reg(r.index + i, uniform));
     };
-    add(o, wide && !matched_.written[k] ? 2 : std::max<uint32_t>(1, matched_.registers[k]));
+    // Sums of a warp group are under way until the wait for them, which looks after them.
+    const uint32_t count = in_->does(ptx::Effect::kLater) ? 1 : std::max<uint32_t>(1, matched_.registers[k]);
+    add(o, count);
     for (const sass::Operand& p : o.parts) add(p, p.selector == "64" ? 2 : 1);
     auto& uniform = matched_.written[k] ? out.uniform_writes : out.uniform_reads;
     auto add_uniform = [&](const sass::Operand& r, uint32_t count) {
@@ -54,7 +58,7 @@ Part SassLowering::part() {
       for (uint32_t i = 0; r.kind == sass::OperandKind::kUniform && r.index != sass::kZero && i < count; ++i)
         uniform.emplace_back(reg(r.index + i, true), 4);
     };
-    add_uniform(o, std::max<uint32_t>(1, matched_.registers[k]));
+    add_uniform(o, count);
     for (const sass::Operand& p : o.parts) add_uniform(p, p.selector == "64" ? 2 : 1);
     // A divisor that is a parameter.
     if (o.kind == sass::OperandKind::kConstant && out.takes_divisor) places.push_back(bank(o, 4));

@@ -118,7 +118,7 @@ def pairs(options) -> list[Pair]:
         observer = probe.CountObserver()
         probe.give_trace(observer, fields["trace"])
         listing = fields["listing"]
-        rows = _core.sass_instructions(listing, fields["kernel"])
+        rows = _core.sass.parse_kernel(listing, fields["kernel"]).instructions
         what = Traced(observer, rows, listing, fields["memory"])
         subject = Subject(fields["kernel"], fields["total"], fields["blocks"], fields["shared"], what)
         out.append(Pair(fields["item"], fields["kernel"], fields["nth"], subject, row))

@@ -11,7 +11,8 @@ triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner._base import tools  # noqa: E402
 from triton_runner._compiler import live_ranges, machine_registers  # noqa: E402
-from triton_runner._compiler.live_ranges import SLOT, Code  # noqa: E402
+from triton_runner._compiler.live_ranges import SLOT  # noqa: E402
+from triton_runner._core import sass  # noqa: E402
 
 KERNELS = Path(__file__).resolve().parents[3] / "examples" / "kernels"
 POINTER, INT = "*fp16:16", "i32:16"
@@ -63,30 +64,30 @@ def test_the_same_registers_as_nvdisasm(name, target, maxnreg):
     printed = live_ranges.of_nvdisasm(one.asm["cubin"], one.name)
     if printed is None:
         pytest.skip("no nvdisasm of this machine prints live ranges of this cubin")
-    code = Code(tools.listing(one.asm["cubin"]), one.name)
-    calls = any(instruction.name == "CALL" for instruction in code.instructions)
-    alike = 0
-    for instruction, live in zip(code.instructions, code.live, strict=True):
+    code = sass.parse_kernel(tools.listing(one.asm["cubin"]), one.name)
+    calls = any(instruction.does("calls") for instruction in code.instructions)
+    alike, ranges = 0, live_ranges.live(code)
+    for instruction, live in zip(code.instructions, ranges, strict=True):
         theirs = printed.get(instruction.address, frozenset())  # it leaves out NOPs after the code
         same = all(of_bank(live, bank) == of_bank(theirs, bank) for bank in ("R", "P"))
-        assert same or calls, instruction.text
+        assert same or calls, str(instruction)
         alike += same
     assert alike > len(code.instructions) // 2
     found = machine(one)
     assert found.ranges == (machine_registers.OWN if calls else machine_registers.NVDISASM)
-    assert found.live == max(len(of_bank(live, "R")) for live in code.live)
+    assert found.live == max(len(of_bank(live, "R")) for live in ranges)
 
 
 def test_calls_that_jump():
     """ptxas jumps out of the loop by CALL.REL.NOINC to a label that never returns: what is needed there is
     live in the loop. nvdisasm does not say so, and is not asked."""
     one = compiled("attention", "cuda:80")
-    code = Code(tools.listing(one.asm["cubin"]), one.name)
-    (call,) = [i for i, instruction in enumerate(code.instructions) if instruction.name == "CALL"]
-    assert len(code.following[call]) == 2 and code.loops_of(call)
-    needed = code.needed[code.following[call][0]]
+    code = sass.parse_kernel(tools.listing(one.asm["cubin"]), one.name)
+    (call,) = [instruction for instruction in code.instructions if instruction.does("calls")]
+    assert len(call.targets) == 2 and any(call.index in body for _, _, body in code.loops)
+    needed = code.live(call.targets[0])
     assert len(of_bank(needed, "R")) > 64
-    assert needed <= code.needed[call]
+    assert set(needed) <= set(code.live(call.index))
     assert machine(one).ranges == machine_registers.OWN
 
 
@@ -162,16 +163,16 @@ def test_a_loop_by_hand():
             lines.append(f"        /*{address:04x}*/ {text} ; /* 0x0000000000000000 */")
             lines.append("        /* 0x000fe20000000000 */")
             address += 16
-    code = Code(CODE.format("\n".join(lines)), "k")
+    code = sass.parse_kernel(CODE.format("\n".join(lines)), "k")
     rows = [(live, slots) for _, live, slots in BY_HAND if live is not None]
     assert len(code.instructions) == len(rows)
-    for instruction, needed, (live, slots) in zip(code.instructions, code.needed, rows, strict=True):
-        names = {live_ranges.name_of(number) for number in of_bank(needed, "R")} - {"R1"}
-        assert names == set(live.split()), instruction.text
+    for instruction, (live, slots) in zip(code.instructions, rows, strict=True):
+        needed = code.live(instruction.index)
+        names = {sass.register_name(number) for number in of_bank(needed, "R")} - {"R1"}
+        assert names == set(live.split()), str(instruction)
         found = {4 * (number - SLOT) for number in of_bank(needed, "slot")}
-        assert found == ({int(slots)} if slots else set()), instruction.text
-    (loop,) = code.loops
-    assert (loop.head, loop.last) == (6, 11) and loop.body == frozenset(range(6, 12))
+        assert found == ({int(slots)} if slots else set()), str(instruction)
+    assert code.loops == [(6, 11, [*range(6, 12)])]
     assert code.definitions(4, 7) == [4, 7] and code.definitions(4, 6) == [4, 7]
     assert code.definitions(SLOT + 2, 8) == [2]
 

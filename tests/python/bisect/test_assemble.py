@@ -172,6 +172,17 @@ def test_a_fault_of_ptxas(name, made, of, tmp_path, store):
     assert shown.replace(str(path), f"doc/solving_triton_issues/{name}.ptx") in page
 
 
+@pytest.mark.parametrize("name, right", [("lost_predicates", ["12.9"]), ("lost_guard", [])])
+def test_predicates_that_ptxas_loses(name, right, store):
+    """What 13.4 drops and reads nevertheless; a guard that every ptxas leaves out."""
+    path = Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues" / f"{name}.ptx"
+    words = ["--check", "--ptxas", "12.9", "--ptxas", "13.4"]
+    found = {one["ptxas"][:4]: one["state"] for one in json.loads(run(path, *words, "--json").output)}
+    assert found == {ptxas: "equal" if ptxas in right else "different" for ptxas in ("12.9", "13.4")}
+    shown = run(path, *words).output.replace(str(path), f"doc/solving_triton_issues/{name}.ptx")
+    assert shown in path.with_name("lost-predicates.md").read_text()
+
+
 def test_results_are_kept(tmp_path, store, monkeypatch):
     folder = tmp_path / "there"
     folder.mkdir()

@@ -22,7 +22,7 @@ FILES = {
 GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
 # The words that each verb is asked with; those that take no file are not in it.
 ALONE = (
-    "assemble bits compare configs dump experiments lockstep map profile reduce report resources run verify"
+    "assemble bits compare configs dump experiments lockstep map profile report resources run verify"
 )
 VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "bisect": ("--versions", versions.installed()),
@@ -30,10 +30,11 @@ VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "compile": ("-s", "*fp32"),
     "debug": ("-ex", "run"),
     "exec": ("--grid", "1"),
-    "export": ("-o", "out"),
+    "export": ("-o", "out", "--variants", "*fp32"),
     "ledger": ("-s", "*fp32"),
     "opt": ("--pass", "add_cse"),
     "passes": ("-s", "*fp32"),
+    "reduce": ("--oracle", "trap"),
     "translate": ("--to", "3.9.0"),
     "tune": ("--chip", "h200"),
 }

@@ -247,4 +247,4 @@ def test_no_debugger(monkeypatch):
     ],
 )
 def test_what_an_instruction_writes(text, registers):
-    assert cuda_gdb_script.results(text)[1] == registers
+    assert cuda_gdb_script.results(text, cuda_gdb.table())[1] == registers

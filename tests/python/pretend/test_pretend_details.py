@@ -65,14 +65,6 @@ assert (single @ single).dtype == torch.float32
 print("autocast")
 """
 
-STARTS = """
-import subprocess, sys
-for _ in range(2):
-    subprocess.run([sys.executable, "-c", "print('a child')"], check=True)
-subprocess.run("true", shell=True)
-"""
-
-
 COMPILED = """
 import torch
 
@@ -106,11 +98,65 @@ def test_as_on_a_gpu(tmp_path, text, said, check):
     assert said in done.stdout
 
 
-def test_another_python_is_told_of(tmp_path):
+PART = """
+import sys
+import torch, triton, triton.language as tl
+
+@triton.jit
+def double(x, y, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i, i < n) * 2, MASK)
+
+x = torch.ones(100, device="cuda")
+y = torch.empty_like(x)
+double[(1,)](x, y, 100, B=128)
+assert (y == 2).all() and y.is_cuda
+print("doubled", sys.argv[1])
+"""
+WHOLE = """
+import pathlib, subprocess, sys
+words = [sys.executable, *OPTIONS, str(pathlib.Path(__file__).with_name("part.py")), "here"]
+sys.exit(subprocess.run(words, env=ENVIRONMENT).returncode)
+"""
+
+
+@pytest.mark.parametrize("mask, status", [("i < n", 0), ("i < n + 1", 1)], ids=["right", "wrong"])
+@pytest.mark.parametrize("verb", ["run", "verify"])
+def test_another_python_runs_as_the_program_does(tmp_path, verb, mask, status):
+    (tmp_path / "part.py").write_text(PART.replace("MASK", mask))
+    (tmp_path / "script.py").write_text(WHOLE.replace("OPTIONS", "[]").replace("ENVIRONMENT", "None"))
+    device = ["--device", "cpu"] if verb == "run" else []
+    done = warm.cli(verb, *device, "--pretend-cuda", str(tmp_path / "script.py"))
+    said = "doubled here" in done.stdout
+    assert said == (status == 0) and ("out of bounds in tt.store" in done.stderr) == (status == 1), (
+        done.stderr
+    )
+    if verb == "run":
+        assert done.returncode == status and "another Python" not in done.stderr
+    else:  # nothing is judged of launches elsewhere
+        assert (
+            done.returncode == 125 and "makes launches of its own; they are not looked at here" in done.stderr
+        )
+
+
+@pytest.mark.parametrize(("options", "environment"), [(["-I"], "None"), ([], "{}")], ids=["isolated", "bare"])
+def test_another_python_is_told_of(tmp_path, options, environment):
+    """One that takes none of the variables runs without us."""
+    (tmp_path / "part.py").write_text("print('done')\n")
+    text = WHOLE.replace("OPTIONS", repr(options)).replace("ENVIRONMENT", environment)
     script = tmp_path / "script.py"
-    script.write_text(STARTS)
+    script.write_text(text)
     done = warm.cli("run", "--device", "cpu", str(script))
     assert done.returncode == 0 and done.stderr.count("starts another Python") == 1, done.stderr
-    assert f"{script}:4" in done.stderr
+    assert f"{script}:4" in done.stderr and "runs without us" in done.stderr
     script.write_text(textwrap.dedent("import subprocess\nsubprocess.run('true', shell=True)\n"))
     assert "another Python" not in warm.cli("run", "--device", "cpu", str(script)).stderr
+
+
+def test_the_site_of_another_python_stays(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("print('of the program')\n")
+    (tmp_path / "part.py").write_text("import sys\nassert 'triton_runner' not in sys.modules\n")
+    (tmp_path / "script.py").write_text(WHOLE.replace("OPTIONS", "[]").replace("ENVIRONMENT", "None"))
+    variables = {"PYTHONPATH": str(tmp_path)}
+    done = warm.cli("run", "--device", "cpu", str(tmp_path / "script.py"), variables=variables)
+    assert done.returncode == 0 and "of the program" in done.stdout, done.stderr

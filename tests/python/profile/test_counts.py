@@ -56,16 +56,16 @@ def counted(body: str, threads: int, workers: int = 1, grid: int = 1) -> tuple[l
     options.registers, options.threads = observer, workers
     arguments = zip([p.name for p in kernel.params], (a, o, m), strict=True)
     kernel.launch((grid, 1, 1), list(arguments), options)
-    return _core.sass_instructions(listing, "k"), observer.instructions
+    return _core.sass.parse_kernel(listing, "k").instructions, observer.instructions
 
 
 def amount(rows: list, table: np.ndarray, opcode: str, count: str) -> int:
-    chosen = [i for i, row in enumerate(rows) if fnmatch.fnmatchcase(row["name"], opcode)]
-    assert chosen, f"no {opcode} among {sorted({row['name'] for row in rows})}"
+    chosen = [i for i, row in enumerate(rows) if fnmatch.fnmatchcase(row.name, opcode)]
+    assert chosen, f"no {opcode} among {sorted({row.name for row in rows})}"
     if count == "matrix":
-        return sum(rows[i]["matrix_operations"] * int(table[i][0]) for i in chosen)
+        return sum(rows[i].matrix_operations * int(table[i][0]) for i in chosen)
     if count == "flops":
-        return sum(rows[i]["flops"] * int(table[i][COUNTS.index("threads_on")]) for i in chosen)
+        return sum(rows[i].flops * int(table[i][COUNTS.index("threads_on")]) for i in chosen)
     return sum(int(table[i][COUNTS.index(count)]) for i in chosen)
 
 
@@ -77,7 +77,7 @@ def test_counts_of_a_case_are_those_worked_out(threads, wanted, body):
         what, _, _ = text.partition("=")
         opcode, _, count = what.partition(".")
         got.append(f"{what}={amount(rows, table, opcode, count)}")
-    assert got == wanted, "\n".join(row["text"] for row in rows)
+    assert got == wanted, "\n".join(map(str, rows))
 
 
 # A loop of which each thread goes round another number of times, shared memory, atomics: of 64 blocks.

@@ -126,6 +126,10 @@ def test_notes_of_a_profile_are_no_red_findings(browser, folder, tmp_path):
     assert "note" in badge.get_attribute("class") and "wrong" not in badge.get_attribute("class")
     assert page.locator("[data-level=python] .row.blame.note").count() == int(badge.inner_text()) >= 1
     assert page.locator(".row.blame.wrong, .mark.wrong").count() == 0
+    # The mark of a hot line is seen on its heat.
+    hot = page.locator("[data-level=python] .row.blame.note .number.heat").first
+    mark = "(number) => [getComputedStyle(number, '::before').color, getComputedStyle(number).color]"
+    assert len({*hot.evaluate(mark)}) == 1
     page.close()
 
 

@@ -41,8 +41,9 @@ def route(logits):
 
 def reference(logits):
     wide = logits if logits.dtype == torch.float64 else logits.float()
-    weights, experts = torch.topk(torch.softmax(wide, -1), 2, -1)
-    return weights, experts.int()
+    # Of equal experts the first, as tl.argmax has it; topk does not say which.
+    weights, experts = torch.sort(torch.softmax(wide, -1), dim=-1, descending=True, stable=True)
+    return weights[:, :2], experts[:, :2].int()
 
 
 if __name__ == "__main__":
