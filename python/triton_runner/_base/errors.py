@@ -94,8 +94,8 @@ class KernelTrap(RuntimeError):
     - `address`, `nearest`: the address of a faulting access, and the nearest tensor.
     - `argument`, `place`: the argument that the address is derived from, and the distance in elements: "x_ptr
       + 4096".
-    - `race`: of a data race, which kind: "global" or "shared" memory, "in flight" (a copy or product), "copies"
-      (of one value, which differ), "fence" (of the async proxy), "order" (of groups of a warp's threads).
+    - `race`: of a data race, which kind: "global" or "shared" memory, "in flight" (a copy, a product),
+      "copies" (of a value, which differ), "fence" (of the async proxy), "order" (of a warp's groups).
     - `instruction`, `artifact_line`, `ptx_line`: at PTX and in machine code; "" and 0 where unknown.
     - `notes`: more positions, such as the other access of a race.
     - `warning`: "" for a fault. Otherwise it names what keeps the results right on a GPU, "ptxas" or

@@ -53,7 +53,6 @@ class Pins:
     """The registers that are live where the PTX has the highest pressure: `words` 32-bit registers, before
     the instruction `at` of the source line `place`. `by_place`: {source line of the defining instructions:
     (words, registers)}, the largest first.
-
     ptxas reorders instructions before it allocates registers, so the number of registers in the binary
     differs: `Ledger.machine` has these.
     """

@@ -126,9 +126,7 @@ class _Program:
             if options.calls and os.path.basename(options.calls).startswith("test_"):
                 self.status = _run_tests(options.calls, arguments)
             else:
-                self.status = running.run_program(
-                    self.program, list(arguments), False, options.pretend_cuda
-                )
+                self.status = running.run_program(self.program, list(arguments), False, options.pretend_cuda)
         self.calls, self.namespace = recorder.calls, recorder.namespace
         self.function = self.named(name, file)
 
