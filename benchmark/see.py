@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from triton_runner._see.material import gather
-from triton_runner._see.report import report
-from triton_runner._see.source_map import SourceMap, source_map
+from triton_runner._kernel.material import gather
+from triton_runner._kernel.page.report import report
+from triton_runner._kernel.source_map import SourceMap, source_map
 
 _THEIRS = """
 import json, sys, time

@@ -1,7 +1,10 @@
-"""The layers of python/triton_runner, and that every import leads down: from a module to its own folder or to
-a layer below, never in a circle. doc/internals/architecture.md draws them; tests/lint.py calls check()."""
+"""The layers of python/triton_runner, and that every import leads down: from a module to its own room or to a
+layer below, never in a circle, neither of modules nor of folders. A room is a folder of the package; a verb
+is a room within `verbs`, and imports no other. doc/internals/architecture.md draws them; tests/lint.py calls
+check(), and `python tests/layers.py` counts rooms, arrows between them, and floors."""
 
 import ast
+import graphlib
 import pathlib
 import sys
 
@@ -10,19 +13,27 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_ru
 # From the bottom up, the folders and flat modules of each layer.
 LAYERS = (
     ("base", "_base _worker color_print ir ptx"),
-    ("settings", "_memory _settings tlx"),
+    ("settings", "_code _memory _settings tlx"),
     ("launches", "_launch testing torch_utils"),
     ("pipeline", "_pipeline"),
-    ("artifacts", "_artifact"),
-    ("subjects", "_compiler _dump _pretend"),
-    ("views", "_compare _jit _lockstep _programs _see language"),
-    ("cases", "_case _profile bench gluon"),
-    ("searches", "_assemble _bisect _bits _debug _reduce _shapes _tune"),
-    ("commands", "_cli triton_runner"),
+    ("artifacts", "_artifact _pretend"),
+    ("kernels", "_kernel"),
+    ("jit", "_jit language"),
+    ("programs", "_programs bench gluon triton_runner"),
+    ("verbs", "_cli verbs"),
 )
-FLAT, DEEP = 25, 10  # modules beside the folders, and layers: at most
-# Folders all of whose imports in functions have one reason.
-LATE = dict.fromkeys(("_cli", "_programs"), "a command loads what it runs, which the others do without")
+FLAT, DEEP, ARROWS = 25, 9, 100  # modules beside the folders, layers, arrows between rooms: at most
+# Imports in functions of a command, of what commands share, and of two verbs have one reason: a command
+# loads what it runs, which the others do without.
+LATE = ("_cli", "_programs", "verbs.completion", "verbs.doctor")
+# A verb that imports another, and what for.
+BETWEEN = {
+    ("debug", "verify"): "an editor shows the findings of verify as checks",
+    ("experiments", "bisect"): "a run of a program in a release",
+    ("report", "dump"): "whether a file is a program",
+    ("run", "bisect"): "a case's Python in another release",
+    ("tune", "configs"): "the configurations that a program asks for",
+}
 
 
 def modules() -> dict[str, pathlib.Path]:
@@ -96,6 +107,51 @@ def folder_of(name: str) -> str:
     return "_cli" if name == "__main__" else name.partition(".")[0]
 
 
+def is_late(name: str) -> bool:
+    """Whether a module's imports in functions need no reason of their own."""
+    return name.endswith(".command") or name.split(".")[0] in LATE or ".".join(name.split(".")[:2]) in LATE
+
+
+def arrows(read: dict, room=folder_of) -> dict[str, set]:
+    """Which rooms a room imports."""
+    found: dict[str, set] = {room(name): set() for name in read}
+    for name, module in read.items():
+        found[room(name)] |= {room(other) for other, *_ in module.imports if other != "triton_runner"}
+    return {name: others - {name} for name, others in found.items()}
+
+
+def floors(graph: dict[str, set]) -> int:
+    """How many rooms stand above each other."""
+    rank: dict[str, int] = {}
+    for name in graphlib.TopologicalSorter(graph).static_order():
+        rank[name] = 1 + max((rank[other] for other in graph[name]), default=0)
+    return max(rank.values())
+
+
+def count(read: dict) -> str:
+    graph = arrows(read)
+    return f"{len(graph)} rooms, {sum(map(len, graph.values()))} arrows between them, {floors(graph)} floors"
+
+
+def _between_verbs(read: dict, known: dict) -> list[str]:
+    wrong = []
+    for name, module in read.items():
+        for other, line, _ in module.imports:
+            (room, *here), (there, *into) = name.split("."), other.split(".")
+            if room == there == "verbs" and here and into and here[0] != into[0]:
+                if (here[0], into[0]) in BETWEEN:
+                    continue
+                place = known[name].relative_to(PACKAGE.parent.parent)
+                wrong.append(f"{place}:{line}: imports {other}, of another verb: move what both need down")
+    return wrong
+
+
+def _folder(path: pathlib.Path) -> str:
+    """The folder of a module, or a flat one; the command of a verb stands above its folder."""
+    is_alone = path.stem == "command" or path.parent == PACKAGE
+    return str((path if is_alone else path.parent).relative_to(PACKAGE))
+
+
 RANKS = {name: rank for rank, (_, held) in enumerate(LAYERS) for name in held.split()}
 
 
@@ -137,11 +193,18 @@ def check() -> list[str]:
             if here != there and RANKS[there] >= RANKS[here]:
                 layer = LAYERS[RANKS[there]][0]
                 wrong.append(f"{where}, of a layer not below ({layer}): move what both need to a lower one")
-            if in_function and here not in LATE and not module.gives_reason(line):
+            if in_function and not is_late(name) and not module.gives_reason(line):
                 wrong.append(f"{where} in a function: import at the top, or say beside the line why not")
         for other, line in module.private:
             where = known[name].relative_to(PACKAGE.parent.parent)
             wrong.append(f"{where}:{line}: uses {other}, a private name of that module: give it a public one")
+    wrong += _between_verbs(read, known)
+    if (n := sum(map(len, arrows(read).values()))) > ARROWS:
+        wrong.append(f"{n} arrows between rooms, at most {ARROWS}: use what a room below has already")
+    try:
+        floors(arrows(read, lambda name: _folder(known[name])))
+    except graphlib.CycleError as error:
+        wrong.append(f"a circle of folders: {' <- '.join(error.args[1])}: move down what they share")
     done: set = set()
     for name in read:
         circle = _circle(name, read, [], done)
@@ -155,5 +218,7 @@ def check() -> list[str]:
 
 if __name__ == "__main__":
     found = check()
+    known = modules()
     print("\n".join(found) or "every import leads down")
+    print(count({name: Module(path, known) for name, path in known.items()}))
     sys.exit(bool(found))

@@ -29,9 +29,9 @@ sys.path.append(str(ROOT / "tests"))
 import compile_example  # noqa: E402
 from suite import results as kept  # noqa: E402
 from triton_runner._base.errors import DiagnosticError  # noqa: E402
-from triton_runner._compiler import abilities, versions  # noqa: E402
-from triton_runner._compiler.compile import request_of, run  # noqa: E402
-from triton_runner._compiler.workers import WorkerError  # noqa: E402
+from triton_runner._kernel.compiling.compile import request_of, run  # noqa: E402
+from triton_runner._pipeline import abilities, versions  # noqa: E402
+from triton_runner._pipeline.workers import WorkerError  # noqa: E402
 
 TARGETS = [
     *(f"cuda:{arch}" for arch in (75, 80, 86, 89, 90, 100, 120)),

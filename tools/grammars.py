@@ -1,7 +1,7 @@
 """Writes the grammars by which editors and the page colour the texts of a kernel: TextMate's format, a file
 for each of ttir, ttgir, llir, ptx and sass, and for the page alone of python, which editors know, and amdgcn.
 
-    python tools/grammars.py   writes *.tmLanguage.json to grammars and page_grammars of _see/assets
+    python tools/grammars.py   writes *.tmLanguage.json to grammars and page_grammars of _kernel/page/assets
 
     {"match": "%[\\\\w$.#-]+", "name": "variable.other.ttir"}
 
@@ -21,7 +21,7 @@ import re
 from triton_runner._core import ptx
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ASSETS = ROOT / "python" / "triton_runner" / "_see" / "assets"
+ASSETS = ROOT / "python" / "triton_runner" / "_kernel" / "page" / "assets"
 
 STRING = r'"(?:[^"\\]|\\.)*"?'
 HEX = r"\b0[xX][0-9A-Fa-f]+U?\b"

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 from triton_runner import _core
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import LEVELS, Level, levels_of
-from triton_runner._dump import dumping
+from triton_runner._kernel.dumps import dumping
 
 FILE = pathlib.Path(__file__).resolve().parent.parent / "doc" / "levels.svg"
 FRONT = "Python"  # what stands above the first level: triton.jit, Gluon, TLX

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "python" / "triton_runner" / "_compiler" / "passes_names.py"
+TABLE = ROOT / "python" / "triton_runner" / "_kernel" / "compiling" / "passes_names.py"
 # "Name (argument) (...)" to 3.7, "Name: argument{options} (...)" since.
 HEADER = re.compile(r"IR Dump Before ([^\s:]+):? \(?([\w.-]+)")
 # Passes of functions print nothing where there is none.
@@ -70,7 +70,7 @@ def child():
     """Inside of a release: {function: [name, argument]} as JSON."""
     from triton._C.libtriton import amd, nvidia, passes
 
-    sys.path.insert(0, str(TABLE.parent.parent / "_worker"))
+    sys.path.insert(0, str(TABLE.parents[2] / "_worker"))
     every = [*functions(passes, "passes"), *functions(nvidia.passes, "nvidia.passes")]
     every += functions(amd.passes, "amd.passes")
     print(json.dumps({path: header(function) for path, function in every}))

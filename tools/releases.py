@@ -26,7 +26,7 @@ import venv
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests"))

@@ -18,8 +18,8 @@ from pathlib import Path
 import compile_table
 from compile_table import kept
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._compiler import abilities, versions
-from triton_runner._compiler.compile import request_of, run
+from triton_runner._kernel.compiling.compile import request_of, run
+from triton_runner._pipeline import abilities, versions
 
 COMMAND = "python tools/trace_table.py --write"
 KEEPS = ("hash", "text")

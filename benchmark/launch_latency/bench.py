@@ -2,7 +2,7 @@
 
 import sys
 
-from triton_runner.bench.command import bench_command
+from triton_runner.verbs.bench.command import bench_command
 
 if __name__ == "__main__":
     bench_command(["launch_latency", *sys.argv[1:]])

@@ -12,24 +12,27 @@ import importlib.util
 # Public name: the module that has it.
 _NAMES = {
     "jit": "_jit.jit",  # in place of triton.jit: kernels from Python or from an artifact, on the CPU or a GPU
-    "autotune": "_tune.api",  # triton.autotune for such kernels
+    "autotune": "verbs.tune.run",  # triton.autotune for such kernels
     # a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source
     "load": "_artifact.loading",
     # context manager: device=, target=, level=, check=, oob=, mma=, numerics=, fmad=, threads=, timeout=,
     # shared=, shuffle=, timing=, perturb=, substitute=, dump=
     "using": "_settings",
-    "dumping": "_dump.dumping",  # context manager: records values of the kernels that are launched inside
-    "lockstep": "_lockstep.lockstep",  # one launch at several levels or devices: the first value that differs
+    # context manager: records values of the kernels that are launched inside
+    "dumping": "_kernel.dumps.dumping",
+    # one launch at several levels or devices: the first value that differs
+    "lockstep": "_kernel.lockstep.lockstep",
     # stops launches at lines, ops and instructions; shows, changes and steps back: a session, without a GPU
-    "debug": "_debug.session",
-    "dumps": "_dump.session",  # what launches with dump_value= or dl.dump recorded, since the last call
+    "debug": "verbs.debug.session",
+    # what launches with dump_value= or dl.dump recorded, since the last call
+    "dumps": "_kernel.dumps.session",
     # context manager: check="uninit" knows the tensors of torch.empty until they are written
     "track_empty": "_memory.tracking",
     "faults": "_memory.fault_log",  # the accesses out of bounds that launches with oob="report" went on after
     # a number in the place of what checks report, for using(substitute=); its places
     "Substitution": "_memory.substitution",
     # what an encoding means: who holds which element, where it lies, which banks a warp touches
-    "layout": "_see.layout",
+    "layout": "_kernel.layout",
     "ghost": "_memory.ghost",  # a tensor of any size, of which only what is written takes memory
     # memory that kernels on the CPU may reach through pointers stored in memory
     "register_memory": "_memory.registry",
@@ -37,30 +40,32 @@ _NAMES = {
     # a fault of a kernel: kind, op, location, program, element, address (a RuntimeError)
     "KernelTrap": "_base.errors",
     # compiles a kernel, from any level to any other, for any target, with any Triton release
-    "compile": "_compiler.compile",
+    "compile": "_kernel.compiling.compile",
     # writes a kernel, compiled in variants, into a folder from which C++ programs launch it
-    "export": "_compiler.export",
+    "export": "verbs.export.run",
     # one kernel on several releases, targets and configurations: figures, results, what became worse
-    "compare": "_compare.comparison",
+    "compare": "verbs.compare.run",
     # which allocation takes which bytes of shared memory, and what pins registers
-    "ledger": "_compiler.ledger",
+    "ledger": "_kernel.compiling.ledger",
     # the passes that a compilation runs, with the IR between them; from, until, without, replaced
-    "passes": "_compiler.passes",
+    "passes": "_kernel.compiling.passes",
     # which release, which level and which compiler pass made a program or a kernel wrong
-    "bisect": "_bisect.api",
+    "bisect": "verbs.bisect.run",
     # one verdict on a launch: all levels, all checks, other orders, the bits between levels
-    "verify": "_case.verdict",
-    "capture": "_case.capture",  # context manager: writes launches of a running program as cases (*.trcase)
-    "reduce": "_reduce.reduce",  # makes IR, PTX or a kernel in Python small while a fault of it stays
-    "open_case": "_case.case",  # a case: one launch with its kernel, arguments and all levels, to run again
+    "verify": "verbs.verify.run",
+    # context manager: writes launches of a running program as cases (*.trcase)
+    "capture": "_kernel.cases.capture",
+    "reduce": "verbs.reduce.run",  # makes IR, PTX or a kernel in Python small while a fault of it stays
+    # a case: one launch with its kernel, arguments and all levels, to run again
+    "open_case": "_kernel.cases.case",
     "get_file_dir": "_base.paths",  # the folder of a file, for ttir_dir=get_file_dir(__file__)
     # what a kernel's binary needs: registers, spills, memory, instructions, occupancy
-    "resources": "_compiler.resources",
+    "resources": "_kernel.compiling.resources",
     # what a launch executes, counted in its machine code: instructions, sectors, bank conflicts; bounds
-    "profile": "_profile.profiling",
+    "profile": "_kernel.cost.profiling",
     # which lines of TTIR, TTGIR, LLIR, PTX and SASS belong to each other and to which line of the source
-    "source_map": "_see.source_map",
-    "report": "_see.report",  # one page, to be opened offline, that shows a kernel at all levels
+    "source_map": "_kernel.source_map",
+    "report": "_kernel.page.report",  # one page, to be opened offline, that shows a kernel at all levels
     "configure_jit_backend": "_jit.jit",  # makes triton.jit this package's jit
     "restore_jit_backend": "_jit.jit",  # undoes configure_jit_backend
     "configure_autotune_backend": "_jit.jit",  # makes triton.autotune this package's autotune

@@ -1,8 +1,8 @@
 """The pytest plug-in: `pytest --triton=cpu` runs the kernels of a test suite on the CPU and judges them.
 
 pytest loads this module in every run of an environment that has the package, so it stands outside of it and
-imports nothing of it, of Triton or of torch unless --triton is given: then triton_runner._case.pytest_plugin
-does the work.
+imports nothing of it, of Triton or of torch unless --triton is given: then
+triton_runner.verbs.verify.pytest_plugin does the work.
 """
 
 from __future__ import annotations
@@ -73,6 +73,6 @@ def _start(config, options):
                     f"--triton-{name.replace('_', '-')} needs --triton, as in --triton=cpu"
                 )
         return
-    from triton_runner._case import pytest_plugin
+    from triton_runner.verbs.verify import pytest_plugin
 
     config.pluginmanager.register(pytest_plugin.Plugin(options), _NAME)

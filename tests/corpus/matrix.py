@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import corpus
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

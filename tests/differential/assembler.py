@@ -20,7 +20,8 @@ import time
 
 import triton_runner
 from random_ptx import generate_ptx
-from triton_runner._assemble import assemblers, trial, trials
+from triton_runner.verbs.assemble import assemblers, trial
+from triton_runner.verbs.assemble import run as trials
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "differential"

@@ -25,7 +25,7 @@ import pathlib
 import subprocess
 import sys
 
-from triton_runner._profile.counters import COUNTERS
+from triton_runner._kernel.cost.counters import COUNTERS
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent)]
 import ncu  # noqa: E402

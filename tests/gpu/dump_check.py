@@ -17,7 +17,7 @@ import numpy
 import torch
 import triton
 import triton_runner
-from triton_runner._dump import instrument, session
+from triton_runner._kernel.dumps import instrument, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from kernels_for_dumps import add, matmul, row_sums

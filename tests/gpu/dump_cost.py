@@ -20,8 +20,8 @@ import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
 from triton_runner._artifact.compiled_kernel import compiled_of
-from triton_runner._dump import instrument, session
-from triton_runner._dump.changes import Before, changes_of
+from triton_runner._kernel.dumps import instrument, session
+from triton_runner._kernel.dumps.changes import Before, changes_of
 
 os.environ.setdefault("TRITON_RUNNER_PROD", "1")
 warnings.simplefilter("ignore")

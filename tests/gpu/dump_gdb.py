@@ -18,7 +18,7 @@ import torch
 import triton
 import triton_runner
 from triton_runner import _core
-from triton_runner._dump import cubin_values, cuda_gdb, instrument, session
+from triton_runner._kernel.dumps import cubin_values, cuda_gdb, instrument, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from kernels_for_dumps import add, matmul, row_squares, softmax

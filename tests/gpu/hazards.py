@@ -45,7 +45,7 @@ def launched(path: Path, row: dict, device: str, rounds: int) -> list[str]:
     """The hash of what each launch of a cubin leaves in its arrays."""
     import numpy
     import triton_runner
-    from triton_runner._assemble import inputs
+    from triton_runner.verbs.assemble import inputs
 
     given = inputs.of_head(planting.source(row["ptx"]))
     kernel = triton_runner.load(path, name=row["kernel"], device=device, block=given.block)

@@ -84,9 +84,9 @@ def pairs(listing: str, get) -> list[dict]:
 
 def assembled(batch: list[tuple]) -> list[tuple[bytes, str, list[tuple]]]:
     """(cubin, its listing, the chains k0, k1, ... in it); a batch that ptxas refuses is halved."""
-    from triton_runner._assemble import assemblers
     from triton_runner._base import tools
     from triton_runner._base.errors import DiagnosticError
+    from triton_runner.verbs.assemble import assemblers
 
     text = HEAD + "".join(text.replace("NAME", f"k{i}", 1) for i, (_, text, _, _) in enumerate(batch))
     try:

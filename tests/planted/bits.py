@@ -117,10 +117,10 @@ ROWS = [
 def measured(planted: Planted):
     """The Launch of a row, as `bits` gives it."""
     from triton_runner import _settings
-    from triton_runner._bits.program import Program
-    from triton_runner._bits.variants import Axes
-    from triton_runner._compare.cells import parse_configs
-    from triton_runner._compiler.constants import constant
+    from triton_runner._kernel.cells.cells import parse_configs
+    from triton_runner._pipeline.constants import constant
+    from triton_runner.verbs.bits.program import Program
+    from triton_runner.verbs.bits.variants import Axes
 
     axes = dict(planted.axes)
     configs = tuple(parse_configs(axes.pop("configs"), constant)) if "configs" in axes else ()

@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 import triton_runner
-from triton_runner._bisect import search
-from triton_runner._bisect.results import Found
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
+from triton_runner.verbs.bisect import search
+from triton_runner.verbs.bisect.results import Found
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))

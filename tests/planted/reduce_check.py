@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import triton_runner
 from triton_runner._memory.arguments import Arguments
-from triton_runner._reduce import ir_edits, oracles
-from triton_runner._reduce.reduce import reduce
+from triton_runner.verbs.reduce import ir_edits, oracles
+from triton_runner.verbs.reduce.run import reduce
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS), str(TESTS / "corpus")]

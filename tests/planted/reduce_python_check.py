@@ -15,8 +15,8 @@ from pathlib import Path
 
 from reduce_check import attention, check
 from triton_runner._memory.arguments import Arguments
-from triton_runner._reduce import oracles
-from triton_runner._reduce.reduce import reduce
+from triton_runner.verbs.reduce import oracles
+from triton_runner.verbs.reduce.run import reduce
 
 KERNEL = Path(__file__).resolve().parents[2] / "examples" / "kernels" / "attention.py"
 SIGNATURE = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, fp32, i32, i32, i32"

@@ -59,8 +59,8 @@ def test_it_is_what_triton_compiles(kernel, launched, tmp_path, monkeypatch):
 
 
 def test_a_compiler_that_aborts_ends_a_worker_only(launched):
-    from triton_runner._compiler.compile import request_of, run
-    from triton_runner._compiler.workers import WorkerError
+    from triton_runner._kernel.compiling.compile import request_of, run
+    from triton_runner._pipeline.workers import WorkerError
 
     [(function, arguments, options)] = launched("matmul")
     types, constants, attributes = compile_example.described(function, arguments)

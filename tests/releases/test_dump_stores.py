@@ -8,7 +8,7 @@ import pytest
 import triton.language as tl
 import triton_runner
 from triton_runner._core import probe
-from triton_runner._dump import instrument, registers, session
+from triton_runner._kernel.dumps import instrument, registers, session
 from triton_runner._memory import arrays
 from triton_runner._settings.keywords import Entry
 

@@ -7,7 +7,7 @@ import pytest
 import triton
 from triton_runner import ir
 from triton_runner._base.releases import parse_version
-from triton_runner._cli import op_listing
+from triton_runner.verbs.ops import run as op_listing
 
 # The release's own parser, in a process of its own: it may abort.
 PARSE = """

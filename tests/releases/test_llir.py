@@ -5,8 +5,8 @@ import matrix
 import pytest
 import triton
 import triton_runner
-from triton_runner._compiler import abilities
-from triton_runner._pipeline import llvm_ir, translation
+from triton_runner._code import llvm_ir
+from triton_runner._pipeline import abilities, translation
 
 RELEASE = divmod(translation.number(triton.__version__), 100)
 NEWER = matrix.RELEASES[matrix.RELEASES.index(matrix.nearest(triton.__version__)) + 1 :]

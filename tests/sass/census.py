@@ -24,9 +24,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "corpus"), str(ROOT / "tests" / "suite")]
 
 import corpus  # noqa: E402
-from triton_runner._assemble import assemblers  # noqa: E402
 from triton_runner._base import tools  # noqa: E402
 from triton_runner._base.errors import DiagnosticError  # noqa: E402
+from triton_runner.verbs.assemble import assemblers  # noqa: E402
 
 import results  # noqa: E402
 

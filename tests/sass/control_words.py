@@ -91,7 +91,7 @@ def source(name: str) -> str:
 
 
 def assembled(name: str, ptxas: str, target: str) -> bytes:
-    from triton_runner._assemble import assemblers
+    from triton_runner.verbs.assemble import assemblers
 
     return assemblers.assemble(source(name), assemblers.find(ptxas), target, 3)
 
@@ -201,8 +201,8 @@ def candidates(code: list[tuple[int, str]], get) -> list[dict]:
 
 
 def plant(keep: bool) -> int:
-    from triton_runner._assemble import hazards
     from triton_runner._base import tools
+    from triton_runner.verbs.assemble import hazards
 
     kept, seen, reported = [], collections.Counter(), collections.Counter()
     for name, target in SOURCES:
@@ -239,9 +239,9 @@ def plant(keep: bool) -> int:
 def clean(options) -> int:
     sys.path[:0] = [str(ROOT / "tests" / "corpus"), str(ROOT / "tests" / "suite")]
     import census
-    from triton_runner._assemble import assemblers, hazards
     from triton_runner._base import tools
     from triton_runner._base.errors import DiagnosticError
+    from triton_runner.verbs.assemble import assemblers, hazards
 
     texts, wrong = census.files(options.more), 0
     for assembler in [assemblers.find(text) for text in options.ptxas]:

@@ -26,10 +26,10 @@ import control_words  # noqa: E402
 import kernels_planted  # noqa: E402
 from triton_runner import _core, _settings  # noqa: E402
 from triton_runner._artifact.relaunch import of_call  # noqa: E402
-from triton_runner._assemble import assemblers, trial  # noqa: E402
 from triton_runner._base import tools  # noqa: E402
 from triton_runner._base.errors import DiagnosticError  # noqa: E402
 from triton_runner._launch.launchers import observing  # noqa: E402
+from triton_runner.verbs.assemble import assemblers, trial  # noqa: E402
 
 _CONTROL = 105  # bits of an instruction before its control word
 PER_INSTRUCTION = 6  # bits that are tried

@@ -14,7 +14,7 @@ import torch
 import triton_runner
 from triton_runner import _core
 from triton_runner._artifact.compiled_kernel import compiled_of
-from triton_runner._dump import cubin_values, instrument, session
+from triton_runner._kernel.dumps import cubin_values, instrument, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "helpers"))
 from kernels_for_dumps import add, matmul, row_squares, softmax

@@ -42,8 +42,8 @@ from spelling_fused import fused  # noqa: E402
 from spelling_rows import of_rows, varied  # noqa: E402
 from spelling_single import singles  # noqa: E402
 from triton_runner import _core, _settings  # noqa: E402
-from triton_runner._assemble import assemblers, inputs, trial  # noqa: E402
 from triton_runner._base import tools  # noqa: E402
+from triton_runner.verbs.assemble import assemblers, inputs, trial  # noqa: E402
 
 import results  # noqa: E402
 

@@ -44,7 +44,7 @@ def planted(fault: faults.Fault, folder: pathlib.Path) -> pathlib.Path:
 def judged(path: pathlib.Path, function: str, cases: int, reference="", dims=(), vary=()) -> dict:
     """Returns the answer of `verify --shapes`, as its JSON has it; in this process, which has all that it
     loads."""
-    from triton_runner._shapes import shapes
+    from triton_runner.verbs.verify.shapes import run as shapes
 
     options = shapes.Options(reference, dims, vary, most=cases, pretend_cuda=True)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):

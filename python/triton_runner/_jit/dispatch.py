@@ -81,8 +81,8 @@ def _learn(function, kernel, named):
     """
     if _settings.is_recording():
         return False
-    if "triton_runner._dump" in sys.modules:
-        from triton_runner._dump import statements  # programs that do not dump do without it
+    if "triton_runner._kernel.dumps" in sys.modules:
+        from triton_runner._kernel.dumps import statements  # programs that do not dump do without it
 
         if statements.uses_statements(function):
             return None

@@ -87,8 +87,11 @@ class JITFunction(_core.Launchable, TritonJITFunction):
             if request is not None:
                 entry = self._entry(request, args, kwargs)
             entry = entry or keywords.replacement(self.__name__)
-            if dump is not None or "triton_runner._dump" in sys.modules:  # dl.dump and dumping() load it
-                from triton_runner._dump import launches  # only for programs that dump: it loads NumPy
+            if (
+                dump is not None or "triton_runner._kernel.dumps" in sys.modules
+            ):  # dl.dump and dumping() load it
+                # Only for programs that dump: it loads NumPy.
+                from triton_runner._kernel.dumps import launches
 
                 if launches.wanted(self, dump):
                     return launches.launch(self, dump, entry, args, kwargs, grid, warmup)
@@ -101,7 +104,7 @@ class JITFunction(_core.Launchable, TritonJITFunction):
         if request.passes is None:
             return request.entry
         # Few launches change the pipeline.
-        from triton_runner._compiler import passes_launch
+        from triton_runner._kernel.compiling import passes_launch
 
         return passes_launch.entry(self, request.passes, request.entry, args, kwargs)
 
@@ -166,7 +169,7 @@ class JITFunction(_core.Launchable, TritonJITFunction):
 def _without_dumps(base):
     class Quiet(base):
         def launch(self, *launch):
-            from triton_runner._dump import statements  # such a kernel has loaded it
+            from triton_runner._kernel.dumps import statements  # such a kernel has loaded it
 
             with statements.keeping(False):
                 return super().launch(*launch)

@@ -7,7 +7,7 @@ import re
 from triton_runner import _core
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import GLIR
-from triton_runner._pipeline import llvm_ir
+from triton_runner._code import llvm_ir
 from triton_runner._settings import messages
 
 LEVELS = ("ttir", "ttgir", "llir")

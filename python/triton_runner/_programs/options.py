@@ -80,7 +80,26 @@ def check_settings(level: str = "") -> None:
             pass  # a Triton that does not load is told by who needs it
 
 
-verbs = click.Group()  # each module of a verb adds it to these
+class Verbs(click.Group):
+    """All verbs. Each says where the first page of help has it: under the title `group`, at this `place`
+    there; first: (place, what it is for) among those that people begin with."""
+
+    def command(self, name, *, group: str = "", place: int = 0, first: tuple = (), **keywords):
+        return self._placed(super().command(name, **keywords), group, place, first)
+
+    def group(self, name, *, group: str = "", place: int = 0, first: tuple = (), **keywords):
+        return self._placed(super().group(name, **keywords), group, place, first)
+
+    def _placed(self, decorate, group: str, place: int, first: tuple):
+        def placed(function):
+            command = decorate(function)
+            command.listed = (group, place, first)
+            return command
+
+        return placed
+
+
+verbs = Verbs()
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 pretend_option = click.option(
     "--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.'

@@ -9,7 +9,7 @@ import functools
 import click
 
 from triton_runner._base.errors import fail
-from triton_runner._compiler.constants import constant
+from triton_runner._pipeline.constants import constant
 from triton_runner._programs.options import (
     check_program,
     is_program,

@@ -68,7 +68,7 @@ class Receiver:
 
 def answer(request, note):
     """Runs what a request names: run(request, note) of a file beside this one, or of a module of the package
-    ("_bisect.job"), which the worker has then."""
+    ("verbs.bisect.job"), which the worker has then."""
     if "." in request["do"]:
         return importlib.import_module("triton_runner." + request["do"]).run(request, note)
     if PACKAGE not in sys.modules:

@@ -26,8 +26,8 @@ import numpy
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._settings import devices
 from triton_runner.bench import clocks, peers, report
-from triton_runner.bench.command import environment, run
 from triton_runner.bench.rounds import Row, Section, WrongResult
+from triton_runner.bench.running import environment, run
 
 TOLERANCE = 1e-2
 

@@ -13,7 +13,7 @@ import sys
 import threading
 
 from triton_runner._base.errors import fail
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 from triton_runner.bench.rounds import Row
 
 SECONDS = 600  # that an answer may take

@@ -33,9 +33,9 @@ def trace(options) -> None:
     from measure import code_of
     from triton_runner._artifact.relaunch import of_call
     from triton_runner._core import probe
+    from triton_runner._kernel.cost import chips
+    from triton_runner._kernel.cost.replay import subject_of
     from triton_runner._launch.launchers import observe
-    from triton_runner._profile import chips
-    from triton_runner._profile.replay import subject_of
 
     options.out.mkdir(parents=True, exist_ok=True)
     item, seen = "", {}
@@ -100,8 +100,8 @@ class Pair:
 def pairs(options) -> list[Pair]:
     from triton_runner import _core
     from triton_runner._core import probe
-    from triton_runner._profile.counting import Traced
-    from triton_runner._profile.replay import Subject
+    from triton_runner._kernel.cost.counting import Traced
+    from triton_runner._kernel.cost.replay import Subject
 
     rows = [json.loads(line) for line in options.measured.read_text().splitlines()]
     measured = {(row["item"], row["kernel"], row["nth"]): row for row in rows}
@@ -128,8 +128,8 @@ def pairs(options) -> list[Pair]:
 
 def estimated(pair: Pair, chip, changed: dict | None = None):
     """At the clock at which it was measured."""
-    from triton_runner._profile import timing
-    from triton_runner._profile.replay import estimate_of
+    from triton_runner._kernel.cost import timing
+    from triton_runner._kernel.cost.replay import estimate_of
 
     numbers = timing.parameters(chip.name, pair.clock) | (changed or {})
     return estimate_of(pair.subject, chip, numbers, clock=pair.clock)
@@ -186,7 +186,7 @@ def table(rows: list[dict]) -> dict:
 
 
 def compare(options) -> None:
-    from triton_runner._profile import chips
+    from triton_runner._kernel.cost import chips
 
     chip, rows = chips.chip_named(options.chip), []
     for pair in pairs(options):

@@ -10,7 +10,7 @@ import sys
 import pytest
 from test_device_fake import fake  # noqa: F401  (a fixture)
 from triton_runner import DiagnosticError, export
-from triton_runner._cli.export_command import parse_variants
+from triton_runner.verbs.export.command import parse_variants
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "deploy"

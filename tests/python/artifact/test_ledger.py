@@ -9,7 +9,7 @@ import warm
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner import ptx  # noqa: E402
-from triton_runner._compiler import versions  # noqa: E402
+from triton_runner._pipeline import versions  # noqa: E402
 
 KERNELS = """
 import triton, triton.language as tl

@@ -10,8 +10,8 @@ import pytest
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner._base import tools  # noqa: E402
-from triton_runner._compiler import live_ranges, machine_registers  # noqa: E402
-from triton_runner._compiler.live_ranges import SLOT  # noqa: E402
+from triton_runner._code import live_ranges, machine_registers  # noqa: E402
+from triton_runner._code.live_ranges import SLOT  # noqa: E402
 from triton_runner._core import sass  # noqa: E402
 
 KERNELS = Path(__file__).resolve().parents[3] / "examples" / "kernels"

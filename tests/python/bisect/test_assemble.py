@@ -14,10 +14,11 @@ import pytest
 import triton_runner
 import warm
 from triton_runner import _core
-from triton_runner._assemble import assemblers, inputs, trials
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._compare import measure
+from triton_runner._kernel.cells import measure
+from triton_runner.verbs.assemble import assemblers, inputs
+from triton_runner.verbs.assemble import run as trials
 
 SASS = Path(__file__).resolve().parents[2] / "sass"
 sys.path.append(str(SASS))

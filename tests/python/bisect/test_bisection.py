@@ -12,11 +12,11 @@ import numpy as np  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import HEAD, INSTALLED, OTHERS, QUOTIENT, TWICE, judge, needs_another  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._bisect import classes, search, splice  # noqa: E402
-from triton_runner._bisect.trial import Ran  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._memory.difference import difference, tolerance  # noqa: E402
 from triton_runner._memory.files import kind_of  # noqa: E402
+from triton_runner.verbs.bisect import classes, search, splice  # noqa: E402
+from triton_runner.verbs.bisect.trial import Ran  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import check  # noqa: E402

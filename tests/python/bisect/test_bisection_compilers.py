@@ -10,9 +10,9 @@ import warm
 
 triton = pytest.importorskip("triton")
 from bisecting import HEAD, INSTALLED, OTHERS, TWICE, judge, needs_another  # noqa: E402
-from triton_runner._bisect import failed  # noqa: E402
-from triton_runner._bisect.trial import Kernel, Trial  # noqa: E402
 from triton_runner._pipeline.failures import Failure  # noqa: E402
+from triton_runner.verbs.bisect import failed  # noqa: E402
+from triton_runner.verbs.bisect.trial import Kernel, Trial  # noqa: E402
 
 # A pass of make_ttgir does this in place of its work, in the release named.
 FAILING = """

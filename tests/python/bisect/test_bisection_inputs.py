@@ -6,8 +6,8 @@ import pytest
 
 triton = pytest.importorskip("triton")
 from bisecting import INSTALLED, judge  # noqa: E402
-from triton_runner._bisect import job  # noqa: E402
-from triton_runner._bisect.trial import Launches, Seen  # noqa: E402
+from triton_runner.verbs.bisect import job  # noqa: E402
+from triton_runner.verbs.bisect.trial import Launches, Seen  # noqa: E402
 
 # A pass that changes a constant: the result is wrong by a third, whatever the inputs are.
 UNSEEDED = """

@@ -10,8 +10,8 @@ import numpy as np  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import GIVEN, INSTALLED, KERNEL  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._bisect import kernel  # noqa: E402
-from triton_runner._bisect.results import Oracle  # noqa: E402
+from triton_runner.verbs.bisect import kernel  # noqa: E402
+from triton_runner.verbs.bisect.results import Oracle  # noqa: E402
 
 
 @pytest.mark.long

@@ -9,8 +9,8 @@ import pytest
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from bisecting import GIVEN, HEAD, INSTALLED, KERNEL, OTHERS, TWICE, judge, needs_another  # noqa: E402
-from triton_runner._bisect import assembler, search  # noqa: E402
 from triton_runner._worker import llvm_passes  # noqa: E402
+from triton_runner.verbs.bisect import assembler, search  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import check  # noqa: E402
@@ -100,7 +100,7 @@ define void @k() #0 {
 # Machine code that a faulty assembler made, run by the engine in place of a GPU.
 ASSEMBLED = f"""
 import os, triton
-from triton_runner._bisect import assembled
+from triton_runner.verbs.bisect import assembled
 from triton_runner._memory.contents import Pages
 
 def machine(launch):
@@ -165,7 +165,7 @@ def test_an_assembler_that_an_oracle_sees(tmp_path):
     marking.chmod(0o755)
     plant = f"""
 import os, triton
-from triton_runner._bisect import assembler
+from triton_runner.verbs.bisect import assembler
 if triton.__version__ == {INSTALLED!r}:
     for name in assembler.instead(""):
         os.environ.setdefault(name, {str(marking)!r})

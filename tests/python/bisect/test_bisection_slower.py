@@ -7,7 +7,7 @@ pytest.importorskip("triton")
 import triton_runner
 from bisecting import INSTALLED, OTHERS, needs_another
 from triton_runner import DiagnosticError
-from triton_runner._bisect import kernel
+from triton_runner.verbs.bisect import kernel
 
 KERNEL = """
 import triton, triton.language as tl

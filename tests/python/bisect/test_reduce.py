@@ -14,7 +14,7 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError, ir, ptx  # noqa: E402
 from triton_runner._base.shrink import Shrinker, rounds  # noqa: E402
-from triton_runner._reduce import ir_edits, oracles, ptx_edits, python_edits  # noqa: E402
+from triton_runner.verbs.reduce import ir_edits, oracles, ptx_edits, python_edits  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import reduce_check  # noqa: E402

@@ -9,7 +9,7 @@ import warm
 
 pytest.importorskip("triton")
 from test_readme import matches
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGES = sorted((ROOT / "doc" / "solving_triton_issues").glob("*.md"))

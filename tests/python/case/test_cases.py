@@ -18,13 +18,13 @@ triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap  # noqa: E402
-from triton_runner._bisect import reproducer  # noqa: E402
-from triton_runner._bisect.results import CompilerFault, Evidence, Found, NamedPass, Releases  # noqa: E402
-from triton_runner._bisect.runs import Program  # noqa: E402
-from triton_runner._case import archive, source, tensors  # noqa: E402
-from triton_runner._case.case import open_case  # noqa: E402
-from triton_runner._compiler import portable  # noqa: E402
+from triton_runner._kernel.cases import archive, source, tensors  # noqa: E402
+from triton_runner._kernel.cases.case import open_case  # noqa: E402
 from triton_runner._memory.difference import tolerance  # noqa: E402
+from triton_runner._pipeline import portable  # noqa: E402
+from triton_runner.verbs.bisect import reproducer  # noqa: E402
+from triton_runner.verbs.bisect.results import CompilerFault, Evidence, Found, NamedPass, Releases  # noqa: E402
+from triton_runner.verbs.bisect.runs import Program  # noqa: E402
 
 LIMIT = tl.constexpr(7)
 

@@ -10,8 +10,8 @@ import pytest
 import warm
 
 triton = pytest.importorskip("triton")
-from triton_runner._compiler import failures, workers  # noqa: E402
-from triton_runner._pipeline import guard  # noqa: E402
+from triton_runner._kernel.compiling import failures  # noqa: E402
+from triton_runner._pipeline import guard, workers  # noqa: E402
 from triton_runner._pipeline.failures import CompilerError, Failure  # noqa: E402
 
 # A stage that does not do its work, in the process of the program alone.

@@ -1,5 +1,5 @@
-"""Copies of one value that differ (triton_runner._case.copies): sums whose products are contracted, with one
-warp and with four; and kernels in which all copies agree."""
+"""Copies of one value that differ (triton_runner._kernel.cases.copies): sums whose products are contracted,
+with one warp and with four; and kernels in which all copies agree."""
 
 import dataclasses
 import pathlib
@@ -12,7 +12,7 @@ import triton.language as tl
 import warm
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import of_call
-from triton_runner._case import copies
+from triton_runner._kernel.cases import copies
 from triton_runner._launch.launchers import observing
 
 ROWS = 8

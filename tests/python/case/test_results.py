@@ -14,9 +14,9 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import QUOTIENT, judge  # noqa: E402
 from triton_runner._base.typed import FLAT, NULL, as_json, schema  # noqa: E402
-from triton_runner._bisect.results import Found  # noqa: E402
-from triton_runner._case import severity  # noqa: E402
-from triton_runner._case.results import Bits, Finding, Judged  # noqa: E402
+from triton_runner._kernel.cases import severity  # noqa: E402
+from triton_runner._kernel.cases.results import Bits, Finding, Judged  # noqa: E402
+from triton_runner.verbs.bisect.results import Found  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 KINDS = {

@@ -126,7 +126,7 @@ def test_each_fault_is_found_by_its_check(kernel, args, check, severity):
 def test_levels_that_disagree():
     """A text of TTGIR that computes something else is told with the value at which it begins to."""
     from triton_runner._artifact.relaunch import of_call
-    from triton_runner._case import judge
+    from triton_runner._kernel.cases import judge
     from triton_runner._launch.launchers import observing
 
     judged = []

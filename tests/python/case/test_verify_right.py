@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
-from triton_runner._case import noise  # noqa: E402
+from triton_runner._kernel.cases import noise  # noqa: E402
 from triton_runner._memory.contents import Pair  # noqa: E402
 
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("triton")
 import triton_runner
-from triton_runner._assemble import assemblers
+from triton_runner.verbs.assemble import assemblers
 
 pytestmark = pytest.mark.filterwarnings("ignore:nothing says whether")
 

@@ -10,7 +10,7 @@ import warm
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 from triton_runner._cli import main
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 
 FILES = {
     "empty.ttir": b"",

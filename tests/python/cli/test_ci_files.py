@@ -13,9 +13,9 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 from triton_runner._base import ci_files
 from triton_runner._base.ci_files import Check, Issue, Suite
-from triton_runner._bisect.results import CompilerFault, Evidence, Found, NamedPass, Releases, Unjudged
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 from triton_runner._programs import ci as ci_options
+from triton_runner.verbs.bisect.results import CompilerFault, Evidence, Found, NamedPass, Releases, Unjudged
 
 PROGRAM = f"""{kernels_in_text.TEXT}
 if __name__ == "__main__":

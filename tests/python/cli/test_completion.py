@@ -10,7 +10,8 @@ import subprocess
 import click
 import pytest
 import warm
-from triton_runner._cli import completion, main
+from triton_runner._cli import main
+from triton_runner.verbs.completion import run as completion
 
 SHELLS = ("bash", "zsh", "fish")
 TAB = 0.1  # seconds of CPU that a Tab may take

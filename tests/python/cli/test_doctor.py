@@ -10,7 +10,7 @@ import pytest
 import warm
 
 triton = pytest.importorskip("triton")
-from triton_runner._compiler import versions  # noqa: E402
+from triton_runner._pipeline import versions  # noqa: E402
 from triton_runner._settings import environment  # noqa: E402
 
 READ = re.compile(

@@ -16,7 +16,11 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-WITHOUT = {"run": "prints what its program prints", "opt": "prints the IR"}
+WITHOUT = {
+    "run": "prints what its program prints",
+    "opt": "prints the IR",
+    "completion": "prints a file for a shell",
+}
 KERNEL = ("program.py:double", "-s", "*i32:16, *i32:16, 64", "-t", "cuda:90")
 INSTALLED = importlib.metadata.version("triton")
 IR = str(ROOT / "examples/exec/add_kernel.ttir")

@@ -36,30 +36,30 @@ add_kernel[(2,)](torch.ones({n}), torch.empty(128), B=64)
 # (module, the words; * for one that is made at run time): what is run, its status, what it prints. Words in
 # capitals are the reader's.
 RUN = {
-    ("_compiler.passes_select", "passes KERNEL"): (("passes", KERNEL, *SIGNATURE), 0, "make_ttgir"),
-    ("_compiler.passes_launch", "passes KERNEL"): (("passes", KERNEL, *SIGNATURE), 0, "make_ttgir"),
-    ("_compiler.workers", "versions remove *"): (("versions", "remove", "3.0.0"), 1, "3.0.0 was not"),
-    ("_compiler.versions", "versions"): (("versions",), 0, "installed"),
+    ("_kernel.compiling.passes_select", "passes KERNEL"): (("passes", KERNEL, *SIGNATURE), 0, "make_ttgir"),
+    ("_kernel.compiling.passes_launch", "passes KERNEL"): (("passes", KERNEL, *SIGNATURE), 0, "make_ttgir"),
+    ("_pipeline.workers", "versions remove *"): (("versions", "remove", "3.0.0"), 1, "3.0.0 was not"),
+    ("_pipeline.versions", "versions"): (("versions",), 0, "installed"),
     ("_pretend.running", "run"): (("run", "right.py"), 0, ""),
     ("_base.paths", "exec --grid GRID *"): (
         ("exec", "--grid", "1", str(IR), *itertools.chain(*(("--arg", x) for x in ARRAYS))), 0, "out_ptr",
     ),
     ("_base.tools", "versions add 3.9.0"): (("versions", "add", "3.9.0"), 0, ""),
-    ("_assemble.assemblers", "versions add RELEASE"): (("versions", "add", "3.9.0"), 0, ""),
-    ("_bits.why", "verify PROGRAM"): (("verify", "right.py"), 0, "no fault found"),
-    ("_bisect.kernel", "compare KERNEL --versions all"): (
+    ("verbs.assemble.assemblers", "versions add RELEASE"): (("versions", "add", "3.9.0"), 0, ""),
+    ("verbs.bits.why", "verify PROGRAM"): (("verify", "right.py"), 0, "no fault found"),
+    ("verbs.bisect.kernel", "compare KERNEL --versions all"): (
         ("compare", KERNEL, "--versions", "3.9.0", *SIGNATURE), 0, "3.9.0",
     ),
-    ("_compare.comparison", "compare KERNEL --json"): (
+    ("verbs.compare.run", "compare KERNEL --json"): (
         ("compare", KERNEL, "--json", *SIGNATURE), 0, '"cells"',
     ),
-    ("_cli.dev", "dev build --checkout * --run"): (("dev", "build", "--checkout", "checkout"), 0, "pip"),
-    ("_cli.case_commands", "run *"): (("run", "right.trcase"), 0, "add_kernel"),
-    ("_cli.bits_command", "configs PROGRAM"): (("configs", "tuned.py"), 0, "add_kernel"),
-    ("_cli.cache", "cache ls"): (("cache", "ls"), 0, "kernels in"),
+    ("verbs.dev.run", "dev build --checkout * --run"): (("dev", "build", "--checkout", "checkout"), 0, "pip"),
+    ("verbs.bundle.command", "run *"): (("run", "right.trcase"), 0, "add_kernel"),
+    ("verbs.bits.command", "configs PROGRAM"): (("configs", "tuned.py"), 0, "add_kernel"),
+    ("_pipeline.cache", "cache ls"): (("cache", "ls"), 0, "kernels in"),
     # Their words are made at run time: the tests below take them from what is printed.
-    ("_cli.debug_command", "debug * *"): None,
-    ("_bisect.reproducer", "*"): None,
+    ("verbs.debug.command", "debug * *"): None,
+    ("verbs.bisect.reproducer", "*"): None,
 }  # fmt: skip
 
 
@@ -231,7 +231,7 @@ def test_the_pages_say_it_as_the_constant():
 
 
 def test_doctor_knows_which_of_the_two_it_is(monkeypatch, tmp_path):
-    from triton_runner._cli import doctor
+    from triton_runner.verbs.doctor import run as doctor
 
     told, reason = doctor.installed_runner()
     assert "this project, from " in told and not reason

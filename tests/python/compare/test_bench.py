@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 from test_device_fake import fake  # noqa: F401  (a fixture)
 from triton_runner import DiagnosticError
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 from triton_runner.bench import clocks, cross_version, intervals, peers, report
 from triton_runner.bench.rounds import Row, Section, WrongResult, check, measure
 

@@ -10,7 +10,7 @@ import warm
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 from planted import bits as planted
-from triton_runner._bits import why
+from triton_runner.verbs.bits import why
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXAMPLE = str(ROOT / "examples" / "guide" / "bits.py")

@@ -18,7 +18,7 @@ import generate  # noqa: E402
 import products  # noqa: E402
 import random_ptx  # noqa: E402
 import run  # noqa: E402
-from triton_runner._assemble import trials  # noqa: E402
+from triton_runner.verbs.assemble import run as trials  # noqa: E402
 
 LEVELS = ["ttir", "ttgir", "ptx"]
 

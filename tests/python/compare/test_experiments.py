@@ -7,9 +7,9 @@ import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from triton_runner._bisect import experiments
-from triton_runner._bisect.runs import Program
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
+from triton_runner.verbs.bisect.runs import Program
+from triton_runner.verbs.experiments import run as experiments
 
 PROGRAM = """
 import sys, torch, triton, triton.language as tl

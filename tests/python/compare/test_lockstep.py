@@ -295,7 +295,7 @@ def halves(x, out, N: tl.constexpr):
 @pytest.mark.parametrize("is_faulty", [False, True])
 def test_values_of_machine_code(is_faulty, tmp_path):
     """A cubin that was made of another text than the PTX of its lines stands for a fault of ptxas."""
-    from triton_runner._assemble import assemblers
+    from triton_runner.verbs.assemble import assemblers
 
     given = [numpy.arange(128, dtype=numpy.float32), numpy.zeros(128, numpy.float32)]
     sources = {"cubin": tmp_path / "halves.cubin"}

@@ -11,9 +11,9 @@ triton = pytest.importorskip("triton")
 import kernels_for_names as kernels  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels_for_dumps import described  # noqa: E402
-from triton_runner._dump import instrument, session  # noqa: E402
-from triton_runner._lockstep import lockstep, pairs  # noqa: E402
-from triton_runner._lockstep.flow import Flow  # noqa: E402
+from triton_runner._code.flow import Flow  # noqa: E402
+from triton_runner._kernel.dumps import instrument, session  # noqa: E402
+from triton_runner._kernel.lockstep import lockstep, pairs  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not triton.__version__.startswith("3.9"), reason="the edits are of the TTGIR that 3.9 writes"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import warm
 from triton_runner import ir
-from triton_runner._cli import op_listing
+from triton_runner.verbs.ops import run as op_listing
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests"))

@@ -17,7 +17,8 @@ triton = pytest.importorskip("triton")
 import kernels_for_passes as kernels  # noqa: E402
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._compiler import passes_dump, passes_select  # noqa: E402
+from triton_runner._kernel.compiling import passes_select  # noqa: E402
+from triton_runner.verbs.passes import dump as passes_dump  # noqa: E402
 
 HERE = pathlib.Path(__file__).parents[1] / "helpers"
 MATMUL = {

@@ -11,8 +11,8 @@ import warm
 pytest.importorskip("triton")
 
 import kernels_for_passes as kernels
-from triton_runner._compiler import passes_time
 from triton_runner._worker import pass_clock, times_job
+from triton_runner.verbs.passes import time as passes_time
 
 KERNELS = pathlib.Path(__file__).parents[1] / "helpers" / "kernels_for_passes.py"
 SCALED = {"signature": "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16", "constexprs": {"M": 32, "N": 32, "K": 64}}

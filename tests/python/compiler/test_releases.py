@@ -14,7 +14,7 @@ from suite import loaded
 pytest.importorskip("triton")
 from triton_runner import _core
 from triton_runner._base.releases import RELEASES, parse_version
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "python" / "triton_runner"

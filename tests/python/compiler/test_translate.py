@@ -12,8 +12,7 @@ import warm
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._compiler import versions  # noqa: E402
-from triton_runner._pipeline import translation  # noqa: E402
+from triton_runner._pipeline import translation, versions  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CORPUS = corpus.unpacked()

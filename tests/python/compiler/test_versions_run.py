@@ -8,7 +8,7 @@ import warm
 
 triton = pytest.importorskip("triton")
 pytest.importorskip("torch")
-from triton_runner._compiler import versions  # noqa: E402
+from triton_runner._pipeline import versions  # noqa: E402
 
 # The newest release of Triton has no block pointers.
 PROGRAM = """

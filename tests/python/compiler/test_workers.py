@@ -20,7 +20,7 @@ import kernels_for_compile as kernels  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels_for_tests import plain_add  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._compiler import versions, workers  # noqa: E402
+from triton_runner._pipeline import versions, workers  # noqa: E402
 from triton_runner._worker import child  # noqa: E402
 
 ADD = {"signature": "*fp32:16, *fp32:16, *fp32:16, i32", "constexprs": {"BLOCK": 128}, "target": "cuda:90"}

@@ -10,7 +10,7 @@ import debugged
 import debugged_machine
 import torch
 import triton_runner
-from triton_runner._debug.results import Exited, Stopped
+from triton_runner.verbs.debug.results import Exited, Stopped
 
 LAUNCHES = {"main": debugged.main, "sums": debugged_machine.sums, "copies": debugged_machine.copies}
 

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("triton")
 import triton_runner
-from triton_runner._compiler import versions
-from triton_runner._debug.comparing import Before
+from triton_runner._pipeline import versions
+from triton_runner.verbs.debug.comparing import Before
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TEXT = """module {

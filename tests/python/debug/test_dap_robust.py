@@ -15,9 +15,9 @@ import pytest
 pytest.importorskip("triton")
 from dap_editor import COMMAND, HERE, PATIENCE, Editor, Gone, on_port
 from triton_runner import DiagnosticError
-from triton_runner._debug.dap import serve
-from triton_runner._debug.dap.requests import REQUESTS
-from triton_runner._debug.dap.transport import Decoder, Malformed, encoded
+from triton_runner.verbs.debug.dap import serve
+from triton_runner.verbs.debug.dap.requests import REQUESTS
+from triton_runner.verbs.debug.dap.transport import Decoder, Malformed, encoded
 
 KERNEL = {
     "program": str(HERE.parents[2] / "examples" / "exec" / "add_kernel.ttir"),

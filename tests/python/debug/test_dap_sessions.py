@@ -11,7 +11,7 @@ import warm
 
 pytest.importorskip("triton")
 from dap_editor import COMMAND, GOING, HERE, Editor, lines_of
-from triton_runner._debug.dap import console
+from triton_runner.verbs.debug.dap import console
 
 SESSIONS = sorted((HERE / "sessions").glob("*.dap"))
 UNSTABLE = ("process", "thread")  # numbers of processes

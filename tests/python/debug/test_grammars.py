@@ -18,7 +18,7 @@ from textmate import Grammar, path_of
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._core import ir, ptx
-from triton_runner._see import opcodes
+from triton_runner._kernel.page import opcodes
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[2]

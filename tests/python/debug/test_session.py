@@ -12,8 +12,8 @@ pytest.importorskip("triton")
 import debugged
 import torch
 import triton_runner
-from triton_runner._debug import conditions
-from triton_runner._debug.results import Exited, Stopped
+from triton_runner.verbs.debug import conditions
+from triton_runner.verbs.debug.results import Exited, Stopped
 
 HERE = pathlib.Path(__file__).parent
 

@@ -16,9 +16,9 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 import triton_runner
 from triton_runner import _settings
-from triton_runner._debug import target as targets
-from triton_runner._debug import terminal
-from triton_runner._debug.session import Session
+from triton_runner.verbs.debug import target as targets
+from triton_runner.verbs.debug import terminal
+from triton_runner.verbs.debug.session import Session
 
 HERE = pathlib.Path(__file__).parent
 SESSIONS = sorted((HERE / "sessions").glob("*.txt"))

@@ -22,8 +22,8 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 import triton_runner
 from dap_editor import Editor
-from triton_runner._cli.debug_command import debug_command
-from triton_runner._debug import show, tables
+from triton_runner.verbs.debug import show, tables
+from triton_runner.verbs.debug.command import debug_command
 
 HERE = pathlib.Path(__file__).parent
 COMMAND = [sys.executable, "-m", "triton_runner", "debug"]

@@ -9,8 +9,8 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 from triton_runner import _settings
 from triton_runner._core import probe
-from triton_runner._debug import target as targets
-from triton_runner._debug.session import Session
+from triton_runner.verbs.debug import target as targets
+from triton_runner.verbs.debug.session import Session
 
 
 def recorded(variables, name: str, program) -> dict:

@@ -13,8 +13,8 @@ import zipfile
 
 import pytest
 import tomllib
-from triton_runner._debug.dap import life
-from triton_runner._debug.target import LEVELS
+from triton_runner.verbs.debug.dap import life
+from triton_runner.verbs.debug.target import LEVELS
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "editors" / "vscode"

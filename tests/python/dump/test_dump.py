@@ -373,7 +373,7 @@ def test_command_line(tmp_path):
 
 
 def test_pointers_are_shown_from_their_argument(capsys):
-    from triton_runner._cli.dump_command import print_table
+    from triton_runner.verbs.dump.run import print_table
 
     with dumping(running_sum, "*", every_iteration=True) as dumped:
         running_sum[(2,)](torch.zeros(64), torch.zeros(64), 2, BLOCK=32)

@@ -11,7 +11,7 @@ import pytest
 import torch
 import triton_runner
 from kernels_for_dumps import add
-from triton_runner._dump import cuda_gdb, cuda_gdb_script, machine_values, session
+from triton_runner._kernel.dumps import cuda_gdb, cuda_gdb_script, machine_values, session
 
 GDB = '''
 """The part of gdb's Python that the script uses: two blocks of four warps whose FADD is stopped behind."""

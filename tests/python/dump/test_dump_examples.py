@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 import triton_runner
-from triton_runner._dump import instrument, launches
+from triton_runner._kernel.dumps import instrument, launches
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("d[ue]*/*/*/*.py"))

@@ -11,7 +11,7 @@ import triton_runner.language as dl
 from kernels_for_dumps import collatz, matmul, outer_product, row_sums
 from triton_runner import _core
 from triton_runner._artifact.compiled_kernel import compiled_of
-from triton_runner._dump import instrument, session
+from triton_runner._kernel.dumps import instrument, session
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._settings.keywords import Entry
 

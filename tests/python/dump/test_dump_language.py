@@ -14,7 +14,7 @@ triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 import triton_runner.language as dl  # noqa: E402
-from triton_runner._dump import launches, statements  # noqa: E402
+from triton_runner._kernel.dumps import launches, statements  # noqa: E402
 
 BLOCK, PROGRAMS = 16, 4
 N = BLOCK * PROGRAMS

@@ -16,7 +16,7 @@ import triton_runner.language as dl  # noqa: E402
 from kernels_for_dumps import add, collatz, described, matmul, row_sums, two_blocks  # noqa: E402
 from triton_runner import DiagnosticError, _core  # noqa: E402
 from triton_runner._artifact.compiled_kernel import compiled_of  # noqa: E402
-from triton_runner._dump import instrument, register_stores, registers, session  # noqa: E402
+from triton_runner._kernel.dumps import instrument, register_stores, registers, session  # noqa: E402
 
 
 @triton_runner.jit

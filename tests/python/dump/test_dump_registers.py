@@ -14,7 +14,7 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels_for_dumps import described, softmax, two_blocks  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap, _settings  # noqa: E402
-from triton_runner._dump import registers, session  # noqa: E402
+from triton_runner._kernel.dumps import registers, session  # noqa: E402
 from triton_runner._settings import keywords  # noqa: E402
 
 TARGETS = ("cuda:80", "cuda:90")

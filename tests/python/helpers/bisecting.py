@@ -6,7 +6,7 @@ import pytest
 import warm
 
 triton = pytest.importorskip("triton")
-from triton_runner._compiler import versions  # noqa: E402
+from triton_runner._pipeline import versions  # noqa: E402
 
 INSTALLED = versions.installed()
 OTHERS = [row["version"] for row in versions.listed() if row["version"] != INSTALLED]

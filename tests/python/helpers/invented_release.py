@@ -20,7 +20,7 @@ import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from triton_runner._base.releases import release_of  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
-from triton_runner._compiler import versions  # noqa: E402
+from triton_runner._pipeline import versions  # noqa: E402
 
 text = "module {\n  tt.func public @k() {\n    tt.return\n  }\n}\n"
 (SITE / "k.ttir").write_text(text)

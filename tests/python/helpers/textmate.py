@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "editors" / "vscode" / "grammars"
-PAGE = ROOT / "python" / "triton_runner" / "_see" / "assets" / "page_grammars"
+PAGE = ROOT / "python" / "triton_runner" / "_kernel" / "page" / "assets" / "page_grammars"
 
 
 def path_of(language: str) -> Path:

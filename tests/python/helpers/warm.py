@@ -30,7 +30,8 @@ from unittest import mock
 
 _PRELOADED = (
     "numpy", "torch", "triton", "triton_runner._cli", "triton_runner._pretend", "triton.experimental.gluon",
-    "triton_runner._compiler.compile", "triton_runner._artifact.loading", "triton_runner._dump.session",
+    "triton_runner._kernel.compiling.compile", "triton_runner._artifact.loading",
+    "triton_runner._kernel.dumps.session",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from triton_runner._case.noise import Noise
+from triton_runner._kernel.cases.noise import Noise
 from triton_runner._memory import contents
 from triton_runner._memory.arguments import Arguments, MemoryView, View
 from triton_runner._memory.contents import Contents, Pages, Pair, parts_of

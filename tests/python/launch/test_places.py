@@ -10,8 +10,7 @@ import warm
 pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
-from triton_runner._cli import cache  # noqa: E402
-from triton_runner._pipeline import places  # noqa: E402
+from triton_runner._pipeline import cache, places  # noqa: E402
 
 PROGRAM = """
 import sys, torch, triton, triton.language as tl

@@ -8,9 +8,11 @@ torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import kernels_for_costs as kernels  # noqa: E402
 from triton_runner import _settings  # noqa: E402
-from triton_runner._case import ci_checks, judge, verdict  # noqa: E402
-from triton_runner._lockstep.subject import launch_of  # noqa: E402
-from triton_runner._profile import costs  # noqa: E402
+from triton_runner._kernel.cases import judge  # noqa: E402
+from triton_runner._kernel.cost import costs  # noqa: E402
+from triton_runner._kernel.lockstep.subject import launch_of  # noqa: E402
+from triton_runner.verbs.verify import ci as ci_checks  # noqa: E402
+from triton_runner.verbs.verify import run as verdict  # noqa: E402
 
 MANY = 20_000  # programs, of which three run
 

@@ -14,12 +14,12 @@ import torch
 import triton_runner
 from kernels_for_profiles import add, loop, total
 from triton_runner._base import typed
-from triton_runner._profile import bounds, chips
-from triton_runner._profile.counters import COUNTERS
-from triton_runner._profile.counting import programs_of
-from triton_runner._profile.profiling import Watching
-from triton_runner._profile.results import Profile
-from triton_runner._profile.text import text_of
+from triton_runner._kernel.cost import bounds, chips
+from triton_runner._kernel.cost.counters import COUNTERS
+from triton_runner._kernel.cost.counting import programs_of
+from triton_runner._kernel.cost.profiling import Watching
+from triton_runner._kernel.cost.results import Profile
+from triton_runner.verbs.profile.text import text_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 KERNELS = pathlib.Path(__file__).with_name("kernels_for_profiles.py")

@@ -16,10 +16,10 @@ from kernels_for_profiles import add, loop, squares
 from triton_runner import _settings
 from triton_runner._base import typed
 from triton_runner._core import probe
-from triton_runner._lockstep.subject import launch_of
-from triton_runner._profile import chips, timing
-from triton_runner._profile.replay import KINDS, _spread, estimate, estimate_of, subject_of, timeline
-from triton_runner._profile.results import Profile
+from triton_runner._kernel.cost import chips, timing
+from triton_runner._kernel.cost.replay import KINDS, _spread, estimate, estimate_of, subject_of, timeline
+from triton_runner._kernel.cost.results import Profile
+from triton_runner._kernel.lockstep.subject import launch_of
 
 ADD = ["--arg", "f32[4096]=1", "--arg", "f32[4096]=2", "--arg", "f32[4096]", "--arg", "4096"]
 

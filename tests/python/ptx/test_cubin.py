@@ -10,7 +10,7 @@ triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from kernels_for_tests import add, plain_add  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._bisect import assembled  # noqa: E402
+from triton_runner.verbs.bisect import assembled  # noqa: E402
 
 TARGET = "cuda:89"
 

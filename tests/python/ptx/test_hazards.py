@@ -21,8 +21,8 @@ from kernels_for_tests import plain_add  # noqa: E402
 from random_ptx import generate_ptx  # noqa: E402
 from test_sass import assembled  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._assemble import hazards  # noqa: E402
 from triton_runner._base import tools  # noqa: E402
+from triton_runner.verbs.assemble import hazards  # noqa: E402
 
 PLANTED = json.loads(planting.PLANTED.read_text())
 
@@ -156,7 +156,7 @@ def test_on_the_command_line(broken):
 def test_an_assembler_that_breaks_words(tmp_path, monkeypatch):
     """The bits are right, as the engine executes one instruction after the other; the words are not."""
     monkeypatch.setenv("TRITON_RUNNER_STORE", str(tmp_path / "store"))
-    from triton_runner._assemble import assemblers
+    from triton_runner.verbs.assemble import assemblers
 
     row = next(row for row in PLANTED if row["ptx"] == "carry" and row["kind"] == "wait cleared")
     (tmp_path / "carry.ptx").write_text(planting.source("carry"))

@@ -7,7 +7,7 @@ import pytest
 import triton_runner
 from test_sass_pairs import differing
 from triton_runner._base import tools
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 
 KERNELS = pathlib.Path(__file__).resolve().parents[3] / "examples" / "kernels"
 # `triton-runner versions add` fetches the others.

@@ -47,7 +47,7 @@ def test_a_wrong_lowering_is_found(tmp_path):
 import sys
 sys.path[:0] = [{sass!r}]
 import json, spellings
-from triton_runner._assemble import assemblers
+from triton_runner.verbs.assemble import assemblers
 kernel = [one for one in spellings.everything() if one.name in ("shl.9.add", "shl.9.sub")]
 right = spellings.Kernel(kernel, assemblers.default(), "sm_90a", 3)
 wrong = spellings.Kernel(kernel, assemblers.default(), "sm_90a", 3)

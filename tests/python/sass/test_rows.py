@@ -27,16 +27,19 @@ ALLOWED = {
     "python/bindings/probe_sass.cpp": ({"FADD"}, HELP),
     "python/bindings/sass.cpp": ({"LDG"}, HELP),
     "python/triton_runner/_base/expression.py": ({"LDG"}, HELP),
-    "python/triton_runner/_cli/bisect_command.py": ({"HMMA"}, HELP),
-    "python/triton_runner/_cli/compare_command.py": ({"LDL"}, HELP),
-    "python/triton_runner/_compare/measure.py": ({"LDS"}, HELP),
-    "python/triton_runner/_debug/session.py": (
+    "python/triton_runner/verbs/bisect/command.py": ({"HMMA"}, HELP),
+    "python/triton_runner/verbs/compare/command.py": ({"LDL"}, HELP),
+    "python/triton_runner/_kernel/cells/measure.py": ({"LDS"}, HELP),
+    "python/triton_runner/verbs/debug/session.py": (
         {"BAR", "DEPBAR", "EXIT", "SYNCS"},
         "places of all levels are told apart by their names",
     ),
-    "python/triton_runner/_dump/cuda_gdb_script.py": ({"BRA"}, "its operand is an address in gdb's listing"),
-    "python/triton_runner/_dump/machine_values.py": ({"FADD"}, HELP),
-    "python/triton_runner/_profile/bounds.py": (
+    "python/triton_runner/_kernel/dumps/cuda_gdb_script.py": (
+        {"BRA"},
+        "its operand is an address in gdb's listing",
+    ),
+    "python/triton_runner/_kernel/dumps/machine_values.py": ({"FADD"}, HELP),
+    "python/triton_runner/_kernel/cost/bounds.py": (
         {"FLO", "LDGSTS", "MUFU", "POPC"},
         "whose rates are published, of their pipe; copies that pass L1 by",
     ),

@@ -12,7 +12,7 @@ import pytest
 import textmate
 import warm
 from browsing import Opened
-from triton_runner._see import profiles
+from triton_runner._kernel.page import profiles
 
 browser = browsing.browser
 PROGRAM = """

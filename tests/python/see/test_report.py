@@ -13,7 +13,7 @@ import pages
 import pytest
 import triton_runner
 import warm
-from triton_runner._see import opcodes, pictures
+from triton_runner._kernel.page import opcodes, pictures
 
 HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
 ADD = """

@@ -11,7 +11,7 @@ import triton_runner
 import warm
 from suite import loaded
 from triton_runner._base import tools
-from triton_runner._compiler import versions
+from triton_runner._pipeline import versions
 
 # Releases that this machine has; `triton-runner versions add` fetches the others.
 RELEASES = [row["version"] for row in versions.listed()]

@@ -15,13 +15,13 @@ pytest.importorskip("triton")
 from test_results import faults_of  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._base.typed import schema  # noqa: E402
-from triton_runner._shapes import cases, compared, declared, inputs, layouts  # noqa: E402
-from triton_runner._shapes.calls import Recorder  # noqa: E402
-from triton_runner._shapes.domain import Kept, Number, Stride, expression  # noqa: E402
-from triton_runner._shapes.generalised import domains, moderate  # noqa: E402
-from triton_runner._shapes.results import Shapes  # noqa: E402
-from triton_runner._shapes.shapes import Options, verify_shapes  # noqa: E402
 from triton_runner.testing import dims  # noqa: E402
+from triton_runner.verbs.verify.shapes import cases, compared, declared, inputs, layouts  # noqa: E402
+from triton_runner.verbs.verify.shapes.calls import Recorder  # noqa: E402
+from triton_runner.verbs.verify.shapes.domain import Kept, Number, Stride, expression  # noqa: E402
+from triton_runner.verbs.verify.shapes.generalised import domains, moderate  # noqa: E402
+from triton_runner.verbs.verify.shapes.results import Shapes  # noqa: E402
+from triton_runner.verbs.verify.shapes.run import Options, verify_shapes  # noqa: E402
 
 HEAD = """
 import torch, triton, triton.language as tl

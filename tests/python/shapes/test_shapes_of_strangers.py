@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from triton_runner._shapes.shapes import Options, verify_shapes
+from triton_runner.verbs.verify.shapes.run import Options, verify_shapes
 
 HEAD = """
 import numpy, torch, triton, triton.language as tl
@@ -314,8 +314,8 @@ PAGES = pathlib.Path(__file__).parents[3] / "doc"
 
 
 def test_families_have_one_name_everywhere():
-    from triton_runner._shapes import cases, layouts
-    from triton_runner._shapes.results import Called
+    from triton_runner.verbs.verify.shapes import cases, layouts
+    from triton_runner.verbs.verify.shapes.results import Called
 
     guide, reference = ((PAGES / part / "shapes.md").read_text() for part in ("guide", "reference"))
     for family in cases.FAMILIES:

@@ -11,8 +11,8 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 import tuned_for_chips as tuned  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._tune import ranking, results  # noqa: E402
-from triton_runner._tune.results import Row  # noqa: E402
+from triton_runner.verbs.tune import ranking, results  # noqa: E402
+from triton_runner.verbs.tune.results import Row  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Reading code: graphs over the IR, PTX and machine code that the core parses."""

@@ -1,0 +1,26 @@
+"""How to look at a launch that stopped: the command that runs it again under the debugger."""
+
+from __future__ import annotations
+
+from triton_runner import _settings
+from triton_runner._base import commands as shell_commands
+from triton_runner._base.levels import LEVELS
+
+DEBUGGED = ("ttir", "ttgir", "ptx", "cubin")
+
+
+_SAME = ("device", "level", "target", "check", "threads")  # settings that the debugger has or can do without
+
+
+def look(words: list[str], settings: dict, *others) -> list[str]:
+    """The note that says which command stops at a trap: of a program or file with its arguments, launched
+    with these settings. None where the debugger lacks one of them, or another option that was given."""
+    level = _settings.current().level or ""
+    level = LEVELS[level].runs_as or level if level else ""
+    if any(others) or any(value is not None and name not in _SAME for name, value in settings.items()):
+        return []
+    if level and level not in DEBUGGED:
+        return []
+    options = {"--level": level, "--target": settings.get("target"), "--check": settings.get("check")}
+    shown = [word for name, value in options.items() if value for word in (name, value)]
+    return [f"to look at it: {shell_commands.shell('debug', *shown, *words)}"]

@@ -1,0 +1,87 @@
+"""triton-runner bundle: one launch of a program as a case."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import click
+
+from triton_runner._base import commands
+from triton_runner._base.errors import fail
+from triton_runner._programs.options import ProgramOrFile, print_json, prints_aside, verbs
+from triton_runner._programs.programs import program_arguments
+
+
+@verbs.command("bundle", group="carry", place=1, cls=ProgramOrFile)
+@click.option("--kernel", default="", help="Launches of this kernel; else of any.")
+@click.option(
+    "--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first."
+)
+@click.option("-o", "--output", required=True, type=click.Path(), help="The file to write: case.trcase.")
+@click.option(
+    "--max-bytes", type=int, help="Of arguments that are stored (64 MiB); larger ones are drawn again."
+)
+@click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR after each pass.")
+@click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
+@click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
+@program_arguments
+def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as_json, program):
+    """Put one launch of PROGRAM into one file: kernel, arguments, all levels, passes, verdict, a page that
+    shows them, and a repro.py that needs nothing else. Options come before PROGRAM.
+
+    `triton-runner run`, `verify`, `lockstep`, `bisect` and `report` take the file in place of a program.
+    """
+    from triton_runner._kernel.cases import archive, bundle, capture
+
+    bundle.check_name(output)
+    selection = _Wanted(number)
+    with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
+        captured = capture.capture(
+            folder,
+            selection,
+            kernel=kernel,
+            most=2,
+            max_bytes=max_bytes or bundle.MAX_BYTES,
+            passes=passes,
+            report=report,
+            verify=verify,
+        )
+        captured.warns = False  # the notes say it
+        with captured, prints_aside(as_json):
+            status = program.run()
+        if not captured.cases:
+            raise fail(
+                f"{program.name} made no such launch: {selection.seen} of {kernel or 'any kernel'} were seen",
+                f"it ended with status {status}",
+            )
+        try:
+            shutil.move(captured.cases[-1], output)
+        except OSError as error:
+            raise fail(f"cannot write {output}: {error.strerror or error}") from None
+    about = archive.Archive(output).json("case.json")
+    if as_json:
+        print_json({"file": output, **about})
+        return
+    click.echo(
+        f"{output}: {about['kernel']}, grid {tuple(about['grid'])}, {Path(output).stat().st_size:,} bytes"
+    )
+    if about["trap"]:
+        click.echo(f"it stops: {about['trap'].splitlines()[0]}")
+    if about["verdict"]:
+        click.echo(f"verdict: {about['verdict']}")
+    for note in about["notes"]:
+        click.echo(f"note: {note}")
+    click.echo(commands.shell("run", output))
+
+
+class _Wanted:
+    """Selects the launch: the one with a number; without a number the first, replaced by one that stops."""
+
+    def __init__(self, number: int | None):
+        self._number, self.seen = number, 0
+
+    def __call__(self, launch) -> bool:
+        at, self.seen = self.seen, self.seen + 1
+        return at == self._number if self._number is not None else at == 0 or launch.trap is not None

@@ -1,0 +1,1 @@
+"""One kernel on several releases, targets and configurations, as a table."""

@@ -1,0 +1,1 @@
+"""A kernel from any level to any other."""

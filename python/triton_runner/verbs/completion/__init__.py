@@ -1,0 +1,1 @@
+"""Completion of words for shells."""

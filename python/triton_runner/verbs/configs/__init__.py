@@ -1,0 +1,1 @@
+"""Every configuration of a launch, judged."""

@@ -1,0 +1,1 @@
+"""Recipes for a checkout of Triton."""

@@ -1,0 +1,1 @@
+"""Values of a running kernel as a table."""

@@ -1,0 +1,1 @@
+"""One launch of a file."""

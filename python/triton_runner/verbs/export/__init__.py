@@ -1,0 +1,1 @@
+"""A kernel in a folder from which C++ programs launch it."""

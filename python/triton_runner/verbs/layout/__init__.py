@@ -1,0 +1,1 @@
+"""What an encoding means, as text and as a picture."""

@@ -1,0 +1,1 @@
+"""Shared memory and registers of a kernel, by who takes them."""

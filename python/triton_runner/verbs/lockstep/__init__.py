@@ -1,0 +1,1 @@
+"""A case at several levels, value by value."""

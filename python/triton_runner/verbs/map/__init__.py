@@ -1,0 +1,1 @@
+"""Which lines of the levels belong to each other."""

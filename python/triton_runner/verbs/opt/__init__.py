@@ -1,0 +1,1 @@
+"""Passes of Triton on a text."""

@@ -1,0 +1,139 @@
+"""What a compilation spends its time on: its stages, and within them MLIR's passes, LLVM's passes, ptxas.
+
+times_job.py measures it in a process of its own, as every trace of passes is made. Here the parts of one name
+are added up and put under what they are parts of.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from triton_runner._kernel.compiling import compile as compiler
+from triton_runner._kernel.compiling import passes_select
+
+# What the parts of a kind are within: the function of Triton's bindings, or the program.
+_WITHIN = {"optimise": "llvm.optimize_module", "generate": "llvm.translate_to_asm"}
+_MLIR = "MLIR's passes"
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A pass (all of its runs in a stage), or a function that ptxas compiled."""
+
+    name: str
+    runs: int
+    seconds: float
+    share: float  # of the whole compilation
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """MLIR's passes, a function of Triton's bindings ("llvm.optimize_module") or a program ("ptxas")."""
+
+    name: str
+    seconds: float
+    share: float
+    parts: tuple[Part, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """A stage of Triton, with what it spends its time on; the rest of it is Python and the text of the IR."""
+
+    name: str
+    level: str
+    seconds: float
+    share: float
+    plain_seconds: float | None  # of the compilation without timers
+    groups: tuple[Group, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Times:
+    """seconds: the sum of the stages, without own_seconds, what the timing itself took (LLVM prints its IR
+    meanwhile); plain_seconds: of a compilation without timers."""
+
+    kernel: str
+    target: str
+    release: str
+    seconds: float
+    plain_seconds: float
+    own_seconds: float
+    stages: tuple[Stage, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def slowest(self) -> tuple[str, float]:
+        """What takes the most, of all that is not divided further, and its seconds."""
+        leaves = [(stage.name, stage.seconds) for stage in self.stages if not stage.groups]
+        for stage in self.stages:
+            for group in stage.groups:
+                at = f"{group.name} in {stage.name}"
+                leaves += [(f"{part.name}, {at}", part.seconds) for part in group.parts]
+                rest = group.seconds - sum(part.seconds for part in group.parts)
+                leaves.append((f"the rest of {at}" if group.parts else at, rest))
+        return max(leaves, key=lambda leaf: leaf[1])
+
+
+def times(
+    kernel, signature=None, constexprs=None, *, target=None, options=None, triton=None, to=None
+) -> Times:
+    """Compiles a kernel twice, without timers and with them. The arguments are those of passes()."""
+    request = compiler.request_of(kernel, signature, constexprs, target, None, to, options, None, None)
+    plain, timed = (
+        compiler.run("times_job", {**request, "parts": parts}, triton, None, isolate=True)
+        for parts in (False, True)
+    )
+    whole = sum(seconds for _, _, seconds in timed["stages"])
+    without = {level: seconds for level, _, seconds in plain["stages"]}
+    stages = tuple(
+        Stage(
+            name, level, seconds, seconds / whole, without.get(level), _groups(timed["parts"], level, whole)
+        )
+        for level, name, seconds in timed["stages"]
+    )
+    return Times(
+        timed["name"], request["target"], timed["release"], whole, sum(without.values()), timed["own"],
+        stages, tuple(_missing(stages)),
+    )  # fmt: skip
+
+
+def _groups(parts: list[dict], level: str, whole: float) -> tuple[Group, ...]:
+    """The groups of a stage, the longest first."""
+    spent: dict[str, float] = {}
+    inside: dict[str, dict[str, list[float]]] = {}
+    program = ""
+    for part in (part for part in parts if part["level"] == level):
+        kind, name, seconds = part["kind"], part["name"], part["seconds"]
+        if kind in ("call", "process"):
+            spent[name] = spent.get(name, 0.0) + seconds
+            program = name if kind == "process" else program
+            continue
+        group = _WITHIN.get(kind, program)
+        if kind == "pass":
+            group, name = _MLIR, passes_select.name_of(name)[0]
+            spent[group] = spent.get(group, 0.0) + seconds
+        inside.setdefault(group, {}).setdefault(name, []).append(seconds)
+    made = (
+        Group(name, seconds, seconds / whole, _parts(inside.get(name, {}), whole))
+        for name, seconds in spent.items()
+    )
+    return tuple(sorted(made, key=lambda group: -group.seconds))
+
+
+def _parts(runs: dict[str, list[float]], whole: float) -> tuple[Part, ...]:
+    made = (Part(name, len(each), sum(each), sum(each) / whole) for name, each in runs.items())
+    return tuple(sorted(made, key=lambda part: -part.seconds))
+
+
+def _missing(stages: tuple[Stage, ...]):
+    """What could not be divided further."""
+    for stage in stages:
+        for group in stage.groups:
+            if group.name in _WITHIN.values() and not group.parts:
+                yield f"the passes within {group.name} are not known: LLVM printed none"
+        if stage.level == "amdgcn" and _WITHIN["generate"] not in [group.name for group in stage.groups]:
+            yield (
+                "the passes that generate AMDGCN are not known: this release generates it in a library "
+                "of its own, which has no timers"
+            )

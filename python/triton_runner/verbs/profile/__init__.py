@@ -1,0 +1,1 @@
+"""What a launch executes, counted."""

@@ -1,0 +1,61 @@
+"""The verb of the command line that makes faults small: reduce."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from triton_runner._base.progress import telling
+from triton_runner._programs import programs
+from triton_runner._programs.options import json_option, print_json, verbs
+
+
+@verbs.command("reduce", group="find", place=7)
+@click.option(
+    "--oracle", required=True,
+    help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', "
+    "'spills>N', or a program whose exit status stays ({} is the file).",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(), help="The smallest so far, at any time (reduced.<suffix>)."
+)
+@click.option("--grid", help="Programs, for an oracle that runs the kernel: 4, or 4,2,1.")
+@click.option("--arg", "args", multiple=True, help="One a parameter, in order, as for exec.")
+@click.option("--kernel", "name", default="", help="Which kernel, where a file has several.")
+@click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
+@click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
+@click.option("--signature", "-s", help="Of Python: types of the parameters, as for compile.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of Python: NAME=VALUE.")
+@click.option("--option", "-O", "options", multiple=True, help="Of Python: a compile option, num_warps=8.")
+@click.option("--python", is_flag=True, help="Of a case: its kernel in Python, and not its IR.")
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds of one try.")
+@json_option
+@click.argument("file")
+def reduce_command(file, oracle, output, grid, args, constexprs, options, python, as_json, **given):
+    """Make FILE small while its fault stays: *.ttir, *.ttgir, *.ptx, kernel.py:NAME, or a case (*.trcase).
+
+    The result is valid, and lies in the output file at any time, whole: Ctrl-C keeps what there is.
+    """
+    from triton_runner._artifact import shell_arguments
+    from triton_runner.verbs.reduce import run as reducing
+
+    suffix = ".py" if python or ".py" in file else os.path.splitext(file)[1]
+    output = output or f"reduced{'.ttir' if suffix == '.trcase' else suffix}"
+    with telling() as say:
+        small = reducing.reduce(
+            file, oracle, out=output, grid=shell_arguments.parse_grid(grid) if grid else None,
+            args=reducing.arguments(args), constexprs=programs.constants(constexprs, "--constexpr"),
+            options=programs.constants(options, "--option"), python=python,
+            say=lambda shrinker: say(str(shrinker)), **given,
+        )  # fmt: skip
+    if as_json:
+        print_json({
+            "file": output, "size": small.size, "size_before": small.size_before, "tries": small.tries,
+            "seconds": round(small.seconds, 3),
+        })  # fmt: skip
+        return
+    click.echo(
+        f"{output}: {small.size[0]} of {small.size_before[0]} {'statements' if suffix == '.py' else 'ops'}, "
+        f"{small.tries} tries, {small.seconds:.1f} s"
+    )

@@ -1,0 +1,1 @@
+"""A page that shows kernels at all levels."""

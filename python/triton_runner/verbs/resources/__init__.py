@@ -1,0 +1,1 @@
+"""What kernels need of the GPU."""

@@ -1,0 +1,1 @@
+"""A program, or a case."""

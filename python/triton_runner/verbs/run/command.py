@@ -1,0 +1,97 @@
+"""triton-runner run: a program, or a case."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from triton_runner._base import interrupts
+from triton_runner._programs import watched
+from triton_runner._programs.look import look
+from triton_runner._programs.options import (
+    ProgramOrFile,
+    check_program,
+    module_option,
+    pretend_option,
+    verbs,
+)
+from triton_runner._programs.settings import apply_settings, fault_status, program_option, settings_options
+from triton_runner.verbs.run.case import run_case
+
+
+class Size(click.ParamType):
+    """Bytes: 4096, 512M, 8G."""
+
+    name = "size"
+
+    def convert(self, value, param, context):
+        found = re.fullmatch(r"(\d+)([KMGT]?)i?B?", str(value), re.IGNORECASE)
+        if not found:
+            self.fail(f"{value!r} is not a size, as in: 512M, 8G", param, context)
+        return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+
+
+@verbs.command(
+    "run",
+    group="execute",
+    place=1,
+    first=(1, "a Python program, its kernels at any level, on the CPU or a GPU"),
+    cls=ProgramOrFile,
+)
+@settings_options
+@pretend_option
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Benchmarks and autotuning run the first programs of their launches, once, at the smallest size.",
+)
+@click.option(
+    "--ghost", type=Size(), help="With --pretend-cuda: tensors of at least this size, as 8G, take no memory."
+)
+@program_option
+@module_option
+@click.option("--traceback", is_flag=True, help="Show a fault with all calls that led to it, as python does.")
+@click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program, arguments, **settings):
+    """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
+    from triton_runner._kernel.compiling import failures
+    from triton_runner._pipeline import stages
+    from triton_runner._pretend import running
+
+    if ghost and not pretend_cuda:
+        raise click.UsageError("--ghost is for programs that say cuda: it needs --pretend-cuda")
+    apply_settings(**settings, quick=1 if quick else None, program=only, ghost=ghost)
+    options = {"--pretend-cuda": pretend_cuda, "-m": is_module}
+    words = [*(name for name, said in options.items() if said), program, *arguments]
+    looks = look(words, settings, quick, ghost, only, release)
+    if program.endswith(".trcase"):
+        return run_case(program, release, settings["level"], look)
+    if release:
+        raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
+    check_program(program, is_module)
+    notes = stages.Notes()
+    if (end := watched.forked()) is not None:
+        return _ended(end, notes)
+    with notes.taken(), interrupts.watching():
+        interrupts.gently()
+        status = running.run_program(
+            program, list(arguments), is_module, pretend_cuda, traceback, looks, explained=failures.explained
+        )
+    return fault_status() or status
+
+
+def _ended(end: watched.End, notes) -> int:
+    """The status of `run` where its program has ended, in a process of its own. A compiler that ended that
+    process is an answer."""
+    from triton_runner._kernel.compiling import failures
+    from triton_runner._pretend import running
+
+    error = notes.failure(end.signal) if end.signal in running.CRASHES else None
+    if error is None:
+        return watched.die_of(end)
+    first, *rest = failures.explained(error)
+    click.echo("\n".join([f"error: {first}", *rest]), err=True)
+    return 1

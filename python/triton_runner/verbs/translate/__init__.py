@@ -1,0 +1,1 @@
+"""A text of one release, for another."""

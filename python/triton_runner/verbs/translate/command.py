@@ -1,0 +1,53 @@
+"""triton-runner translate: a text of one release, for another."""
+
+from __future__ import annotations
+
+import click
+
+from triton_runner._base.errors import fail
+from triton_runner._base.paths import read_text, write_file
+from triton_runner._pipeline import versions
+from triton_runner._programs.options import json_option, print_json, verbs
+
+
+@verbs.command("translate", group="compile", place=4)
+@click.argument("file", type=click.Path())
+@click.option("--from", "from_", help="The release that wrote it: an error where that cannot be.")
+@click.option("--to", required=True, help="The release that is to read it: 3.9.0.")
+@click.option("--output", "-o", help="Where to write it; else stdout.")
+@json_option
+def translate_command(file, from_, to, output, as_json):
+    """Rewrite TTIR, TTGIR or LLIR of one Triton release as another release reads it.
+
+    LLIR does not say which release wrote it. What was changed goes to stderr. What the other release has no
+    op for is an error that names the op.
+    """
+    from triton_runner._pipeline import translation
+
+    releases = {
+        translation.number(version): version
+        for version in (versions.installed(), *versions.RELEASES)
+        if version
+    }
+    for named in filter(None, (from_, to)):
+        if (number := translation.number(named)) not in releases:
+            near = releases[min(releases, key=lambda n: abs(n - number))]
+            raise fail(f"there is no Triton release {named!r}", f"the nearest: {near}")
+    source = read_text(file)
+    if file.endswith(".llir"):
+        written, of = [], from_ or "another release"
+        text, changes = translation.translate_llir(source, to)
+    else:
+        first, last = map(translation.spelled, translation.written_by(source, file))
+        written, of = [first, last], first + (f" to {last}" if first != last else "")
+        text, changes = translation.translate(source, to, file, from_)
+    if output:
+        write_file(output, text)
+    if as_json:
+        print_json({"file": file, "written_by": written, "to": to, "changes": changes, "text": text})
+        return
+    if not output:
+        click.echo(text, nl=not text.endswith("\n"))
+    click.echo(f"{file}: of Triton {of}, " + ("as it is" if not changes else f"for {to}:"), err=True)
+    for change in changes:
+        click.echo(f"  {change}", err=True)

@@ -1,0 +1,1 @@
+"""One verdict on a launch or a program."""

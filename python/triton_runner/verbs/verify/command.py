@@ -1,0 +1,120 @@
+"""The command `verify`, which judges launches."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from triton_runner._base.progress import telling
+from triton_runner._programs import watched
+from triton_runner._programs.ci import check_ci, ci_options, ci_output
+from triton_runner._programs.options import ProgramOrFile, check_settings, prints_aside, verbs
+from triton_runner._programs.programs import Program, program_arguments
+from triton_runner.verbs.verify.shapes import command as shapes_command
+from triton_runner.verbs.verify.shapes.command import shapes_options
+
+
+@verbs.command(
+    "verify",
+    group="execute",
+    place=6,
+    first=(3, "all levels, all checks, in one verdict"),
+    cls=ProgramOrFile,
+)
+@click.option("--kernel", "names", multiple=True, help="Judge launches of this kernel only; may be repeated.")
+@click.option(
+    "--launches", "most", type=click.IntRange(1), default=16, show_default=True, help="Judge at most so many."
+)
+@click.option(
+    "--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow; else all."
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Warnings are faults, and so is an order of atomics that decides an output. What nothing compares "
+    "is not judged.",
+)
+@click.option("--assembled", is_flag=True, help="Judge ptxas's machine code too, executed on the CPU.")
+@click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
+@shapes_options
+@ci_options
+@program_arguments
+def verify_command(
+    names, most, checks, strict, assembled, target, as_json, program, junit, sarif, github, **shapes
+):  # fmt: skip
+    """Judge the kernels that PROGRAM launches, or a case (*.trcase); with --shapes a function of it,
+    program.py:fn.
+
+    Each launch runs at every level, with every check, with its programs in other orders and its copies at
+    other times; levels (and a GPU, if one is there) are compared bit for bit. What a check reports and no
+    output depends on is a warning, and so are bank conflicts and spills that are sure to cost time. Options
+    come before PROGRAM, or anywhere beside a case. A launch is right where something compared its result: the
+    program, or with --reference a function that does in torch or NumPy what the kernel does, with its
+    parameters. Else the verdict is "no fault found". Exit status: 0 right, no fault found (125 with --strict)
+    or nondeterministic (the order of atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage, 125
+    no launch or a level that could not be run, 130 interrupted.
+    """
+    ci = {"junit": junit, "sarif": sarif, "github": github}
+    check_ci(**ci)
+    name = program.name
+    if shapes_command.is_asked(name, shapes):
+        shapes_command.check_unused({"--kernel": names, "--assembled": assembled, "-m": program.is_module})
+        options = {"checks": checks, "strict": strict, "pretend_cuda": program.pretend_cuda}
+        return shapes_command.verify(name, program.arguments, as_json, target, shapes | options, ci)
+    program.check()
+    asked = _Asked(program, names, most, checks, strict, assembled, target, shapes["reference"], as_json, ci)
+    return watched.watched(asked.judge, asked.unfinished)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """What the command was asked for."""
+
+    program: Program
+    names: tuple
+    most: int
+    checks: str | None
+    strict: bool
+    assembled: bool
+    target: str | None
+    reference: str
+    is_json: bool
+    ci: dict
+
+    def judge(self, tell) -> watched.Report:
+        """The report of the launches of a program, or of a case."""
+        from triton_runner import _settings
+        from triton_runner._kernel.cases import case, judge
+        from triton_runner._kernel.cost.costs import costs
+        from triton_runner.verbs.verify import program, references
+        from triton_runner.verbs.verify import run as verdict
+
+        checks = judge.checks_of(self.checks)
+        compared = (references.named(self.reference),) if self.reference else ()
+        with prints_aside(self.is_json), _settings.using(target=self.target), telling() as say:
+            check_settings()
+            how = verdict.Judge(checks, self.strict, say, self.assembled, costs, compared)
+            if case.is_case(self.program.name):
+                result = verdict.of_case(self.program.name, how)
+            else:
+                judging = program.Judging(how, self.names, self.most, tell)
+                tell(watched.STARTED)
+                result = judging.run(*self.program.words)
+        return self._report(result)
+
+    def unfinished(self, told: list, end: watched.End) -> watched.Report:
+        """The report of a program that ended its process."""
+        from triton_runner.verbs.verify import program
+
+        return self._report(program.unfinished(self.program.name, told, end.status, end.signal, self.strict))
+
+    def _report(self, result) -> watched.Report:
+        from triton_runner.verbs.verify import ci as ci_checks
+
+        files, lines = ci_output(
+            lambda version: ci_checks.suite_of(result, self.program.name, version), **self.ci
+        )
+        return watched.Report(
+            result.status, result.to_json() if self.is_json else str(result), files, lines, self.is_json
+        )

@@ -1,0 +1,297 @@
+"""Which launches a program compares the results of: what is computed from what a launch wrote is followed
+through torch, up to where the program reads a value of it and checks that.
+
+A function mode of torch sees each call with tensors: what it gives depends on the launches that its tensors
+depend on. Where it gives a number, a truth value or an array, the program's text says what becomes of that
+(source_checks.py). A check that depends on it by a name counts once the program has come to it, so that the
+lines of the function that reads are followed up to there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+import weakref
+
+import numpy
+
+from triton_runner._base.ci_files import shown_path
+from triton_runner._base.errors import is_of_library
+from triton_runner._memory import torch_modes
+from triton_runner._memory.arguments import is_descriptor
+from triton_runner._memory.arrays import ArrayArgument
+from triton_runner.verbs.verify import overlap, source_checks
+
+_COMPARE = {"equal", "allclose"}  # they say whether all elements are equal
+# What hands elements of a tensor to Python, by name.
+_READS = _COMPARE | {
+    "item", "tolist", "numpy", "is_nonzero", "__bool__", "__float__", "__int__", "__index__", "__complex__",
+    "__contains__", "__array__",
+}  # fmt: skip
+_KINDS = {"isnan", "isinf", "isfinite", "isposinf", "isneginf"}
+_COMPREHENSIONS = {"<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>"}
+_DEEP = 3  # how far into lists of tensors is looked
+
+
+class Comparisons:
+    """compared(numbers, by): the program came to a check that depends on what the launches with these numbers
+    wrote. by: the check and its place. differed(numbers, by): a comparison gave False, and nothing comes of
+    it.
+
+    Where all that is known of an element is whether it is a NaN or an infinity, its number n stands as ~n: a
+    check of that alone compares nothing."""
+
+    def __init__(self, compared, differed):
+        self._compared, self._differed = compared, differed
+        self._memory: dict[
+            int, tuple
+        ] = {}  # (whether it is alive, numbers) by the address of a storage or array
+        self._lines = _Lines(self._reached)
+        self._log: list = []  # the numbers of each launch
+        self._gradients: set = set()  # of the launches that gradients depend on
+
+    def wrote(self, values, numbers) -> None:
+        """A launch has written these arguments. numbers: of itself, with those that it depends on."""
+        values = [_array(value) for value in values]
+        self._mark(values, numbers)
+        self._log.append(numbers)
+        if arrays := [value for value in values if isinstance(value, numpy.ndarray)]:
+            self._by_names(arrays, frozenset(numbers))
+
+    def of(self, values) -> set:
+        """The numbers of the launches that these values depend on."""
+        return self._numbers([_array(value) for value in values])
+
+    @contextlib.contextmanager
+    def watching(self):
+        """Tensors are followed inside of the block."""
+        with contextlib.ExitStack() as held:
+            held.callback(self._lines.end)
+            if importlib.util.find_spec("torch") is not None:
+                mode = _mode(self)
+                held.enter_context(mode)
+                held.enter_context(torch_modes.hidden_from_compile(mode))
+            yield
+
+    # --- memory
+
+    def _mark(self, value, numbers, depth: int = _DEEP) -> None:
+        if isinstance(value, (list, tuple)) and depth:
+            for one in value:
+                self._mark(one, numbers, depth - 1)
+        elif (place := _place(value)) is not None:
+            address, alive = place
+            known = self._memory.get(address)
+            before = known[1] if known is not None and known[0]() else set()
+            self._memory[address] = alive, before | set(numbers)
+
+    def _numbers(self, value, depth: int = _DEEP) -> set:
+        if isinstance(value, (list, tuple, dict)):
+            parts = value.values() if isinstance(value, dict) else value
+            return set().union(*(self._numbers(one, depth - 1) for one in parts)) if depth else set()
+        place = _place(value)
+        known = self._memory.get(place[0]) if place is not None else None
+        if known is None:
+            return set()
+        if not known[0]():
+            del self._memory[place[0]]
+            return set()
+        return known[1]
+
+    # --- what becomes of it
+
+    def call(self, function, args, kwargs):
+        """A function of torch is called."""
+        before = len(self._log)
+        result = function(*args, **kwargs)
+        if len(self._log) == 0:
+            return result
+        name = getattr(function, "__name__", "")
+        numbers = self._numbers(args) | self._numbers(kwargs)
+        if name == "backward":
+            self._gradients |= numbers.union(*self._log[before:])
+        elif name == "__get__" and self._gradients and args and args[0].grad is result:
+            self._mark(result, self._gradients)
+        elif numbers:
+            self._called(name, args, numbers, result)
+        return result
+
+    def _called(self, name: str, args, numbers: set, result) -> None:
+        """A function of torch gave a result that depends on launches."""
+        if name in _READS:
+            numbers = {max(n, ~n) for n in numbers} if name in _COMPARE else {n for n in numbers if n >= 0}
+            self._read(name, result, frozenset(numbers))
+        elif name in _KINDS:
+            self._mark(result, {min(n, ~n) for n in numbers})
+        elif result is None and args:
+            self._mark(args[0], numbers)  # x[...] = y
+        else:
+            self._mark(result, numbers)
+
+    def _read(self, name: str, result, numbers: frozenset) -> None:
+        frame = _own(sys._getframe(2))
+        if not numbers or frame is None:
+            return
+        is_used = self._use(frame, numbers)
+        if name in _COMPARE and result is True:
+            self._compared(numbers, _shown(name, frame))
+        elif name in _COMPARE and not is_used:
+            self._differed(numbers, _shown(name, frame))
+
+    def _use(self, frame, numbers: frozenset) -> bool:
+        """A value that depends on launches is in the expression that a frame, or its caller, is at. Returns
+        whether something comes of it."""
+        while (frame := _own(frame)) is not None:
+            use = source_checks.use_at(frame.f_code, frame.f_lineno)
+            if not self._goes_up(frame, use, numbers):
+                return bool(use.check or use.names)
+            frame = frame.f_back
+        return False
+
+    def _goes_up(self, frame, use: source_checks.Use, numbers: frozenset) -> bool:
+        """Whether what a frame does with a value is to hand it to its caller."""
+        if use.check:
+            self._compared(numbers, _shown(use.check, frame))
+        elif use.names:
+            self._lines.follow(frame, use.names, numbers)
+        else:
+            return use.is_returned or frame.f_code.co_name == "<lambda>"
+        return False
+
+    def _reached(self, frame, use: source_checks.Use, numbers: frozenset) -> None:
+        """A frame came to a statement that depends on launches."""
+        if self._goes_up(frame, use, numbers):
+            self._use(frame.f_back, numbers)
+
+    def _by_names(self, arrays: list, numbers: frozenset) -> None:
+        """Arrays of NumPy are followed by the names that functions have for them."""
+        spans = [_span(array) for array in arrays]
+        frame = sys._getframe(1)
+        while (frame := _own(frame)) is not None:
+            names = frozenset(
+                name for name, value in frame.f_locals.items()
+                if isinstance(value, numpy.ndarray)
+                and any(overlap.shared(_span(value), span) for span in spans)
+            )  # fmt: skip
+            if names:
+                self._lines.follow(frame, names, numbers)
+            frame = frame.f_back
+
+
+def _array(value):
+    """The tensor or array that a launch passes, or whatever else it passes."""
+    value = value.base if is_descriptor(value) else value
+    return value.base if isinstance(value, ArrayArgument) else value
+
+
+def _span(array: numpy.ndarray) -> tuple[int, int]:
+    address = array.__array_interface__["data"][0]
+    return address, address + array.nbytes
+
+
+def _place(value) -> tuple | None:
+    """(address, whether it is alive) of the memory of a tensor or array; None for anything else."""
+    if isinstance(value, numpy.ndarray):
+        while isinstance(value.base, numpy.ndarray):
+            value = value.base
+        array = weakref.ref(value)
+        return value.__array_interface__["data"][0], lambda: array() is not None
+    if not hasattr(value, "untyped_storage"):
+        return None
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    try:
+        storage = value.untyped_storage()
+        address = storage.data_ptr()
+    except (RuntimeError, NotImplementedError, TypeError):  # of a tensor that has no memory
+        return None
+    if not address:
+        return None
+    reference = StorageWeakRef(storage)
+    return address, lambda: not reference.expired()
+
+
+def _own(frame):
+    """The innermost frame of the program, from one on. Comprehensions belong to who makes them."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name not in _COMPREHENSIONS and not is_of_library(code.co_filename):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _shown(check: str, frame) -> str:
+    return f"{check} at {shown_path(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+class _Lines:
+    """The lines that frames come to, up to checks that depend on names. reached(frame, use, numbers): a frame
+    came to one, or hands back a value that depends on them."""
+
+    def __init__(self, reached):
+        self._reached = reached
+        self._frames: dict = {}  # by frame: (its use, numbers) by statement
+
+    def follow(self, frame, names: frozenset, numbers: frozenset) -> None:
+        """Follows a frame as long as it may come to a check that depends on names."""
+        scope = source_checks.scope_of(frame.f_code)
+        found = scope.depending(names) if scope is not None else []
+        if not found or (sys.gettrace() is not None and sys.gettrace() is not _unseen):
+            return  # a debugger has the lines
+        known = self._frames.setdefault(frame, {})
+        for statement, use in found:
+            before = known[statement][1] if statement in known else frozenset()
+            known[statement] = use, before | numbers
+        frame.f_trace, frame.f_trace_lines = self._line, True
+        sys.settrace(_unseen)
+
+    def _line(self, frame, event, argument):
+        known = self._frames.get(frame)
+        if known is None:
+            return None
+        if event == "return":
+            self._leave(frame)
+            return None
+        if event == "line":
+            scope = source_checks.scope_of(frame.f_code)
+            for statement in [one for one in known if source_checks.is_at(one, frame.f_lineno)]:
+                use, numbers = known.pop(statement)
+                self._reached(frame, use, numbers)
+            if not any(_is_ahead(scope, one, frame.f_lineno) for one in known):
+                self._leave(frame)
+                return None
+        return self._line
+
+    def _leave(self, frame) -> None:
+        self._frames.pop(frame, None)
+        frame.f_trace = None
+        if not self._frames and sys.gettrace() is _unseen:
+            sys.settrace(None)
+
+    def end(self) -> None:
+        for frame in [*self._frames]:
+            self._leave(frame)
+
+
+def _is_ahead(scope, statement, line: int) -> bool:
+    """Whether a frame at a line may still come to a statement."""
+    return line <= statement.end_lineno or any(
+        loop.lineno <= line <= loop.end_lineno for loop in scope.loops(statement)
+    )
+
+
+def _unseen(frame, event, argument):
+    """Python follows the lines of frames only while there is a function that is asked about new ones."""
+    return None
+
+
+def _mode(comparisons: Comparisons):
+    from torch.overrides import TorchFunctionMode
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            return comparisons.call(function, args, kwargs or {})
+
+    return Mode()

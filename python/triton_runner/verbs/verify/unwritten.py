@@ -1,0 +1,36 @@
+"""What nobody wrote, as findings: of the elements of torch.empty that a program's launches left as they were,
+those that something reads are a fault, and the others a warning."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from triton_runner._kernel.cases.results import Finding, Judged
+from triton_runner._memory.uninit import Unwritten
+
+
+def finding(it: Unwritten, strict: bool) -> Finding:
+    """One argument's, at the level at which the program's own launch ran."""
+    message = f"kernel '{it.kernel}': {it.message}"
+    if it.used:
+        why = f"they are read by {it.used} at {it.file}:{it.line}"
+    else:
+        why = "nothing reads them before the program ends, or before their memory is given back"
+    severity = "fault" if it.used or strict else "warning"
+    return Finding(
+        "uninit", severity, [it.level], "never written", message, it.file, it.line, it.argument,
+        f"{message}\n{why}", why=None if it.used else why, reaches=why if it.used else None,
+    )  # fmt: skip
+
+
+def added(judged: list[Judged], found: list[Unwritten], strict: bool) -> list[Judged]:
+    """The verdicts on the launches of a program, each with what its kernel did not write: with the last
+    launch of that kernel that was judged, as launches that are alike are judged once."""
+    judged = list(judged)
+    for it in found:
+        at = [number for number, one in enumerate(judged) if one.kernel == it.kernel]
+        if at:
+            one = judged[at[-1]]
+            findings = [*one.findings, finding(it, strict)]
+            judged[at[-1]] = dataclasses.replace(one, findings=findings).settled()
+    return judged

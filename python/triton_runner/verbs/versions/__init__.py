@@ -1,0 +1,1 @@
+"""The releases of Triton that this machine has."""
