@@ -62,6 +62,11 @@ class Difference:
         """The largest error of the elements that differ; NaN where a NaN is among them."""
         return float(numpy.max(self.error, initial=0.0, where=self.where))
 
+    @property
+    def size(self) -> float:
+        """The largest error of all elements, relative; of what has no number, a large one."""
+        return _largest(self.error) / (self.largest or 1.0)
+
     @functools.cached_property
     def element(self) -> tuple:
         """The first that differs."""
@@ -96,12 +101,13 @@ def magnitude(array: numpy.ndarray) -> float:
 
 
 def of_pair(pair) -> float:
-    """The largest error of all elements of a contents.Pair, relative; of what has no number, a large one."""
-    error = 0.0
-    for _, x, y in pair.differing():
-        errors = numpy.nan_to_num(difference(x, y).error, nan=1e300, posinf=1e300)
-        error = max(error, float(errors.max(initial=0.0)))
-    return float(error / (max(map(magnitude, pair.whole()), default=0.0) or 1.0))
+    """Difference.size of all elements of a contents.Pair."""
+    error = max((_largest(difference(x, y).error) for _, x, y in pair.differing()), default=0.0)
+    return error / (max(map(magnitude, pair.whole()), default=0.0) or 1.0)
+
+
+def _largest(error: numpy.ndarray) -> float:
+    return float(numpy.nan_to_num(error, nan=1e300, posinf=1e300).max(initial=0.0))
 
 
 def same_bits(want: numpy.ndarray, got: numpy.ndarray) -> numpy.ndarray:
