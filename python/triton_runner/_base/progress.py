@@ -1,5 +1,5 @@
-"""What takes more than a second tells on a terminal how far it is: a line, or a bar, that goes away at the
-end. Work that is done sooner shows nothing, and so does a pipe."""
+"""Shows progress: work that takes more than a second tells on a terminal how far it is, in a line or a bar
+that goes away at the end. Work that is done sooner shows nothing, and so does a pipe."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _load(name: str = "") -> dict:
 
 
 def _missing(error: ImportError | AttributeError) -> tuple[str, str] | None:
-    """What to say of an error that a Triton or torch that is not here, or an unknown one, gives."""
+    """Returns what to say of an error that a Triton or torch that is not here, or an unknown one, gives."""
     from triton_runner._base.releases import unusable
 
     package = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""

@@ -1,4 +1,4 @@
-"""What the memory of a launch's arguments held at one moment, kept as what differs from what is there.
+"""Keeps what the memory of a launch's arguments held at one moment, as what differs from what is there.
 
 A launch of three programs on a table of 5 GB writes a few pages. Contents has these pages and nothing else,
 and two Contents are compared where one of them has pages. Pair goes through an argument's elements in parts
@@ -35,7 +35,7 @@ class Pages:
                 yield start, data
 
     def of(self, part: Part) -> list[int]:
-        """What stands for the bytes of a part: what has the same number is the same."""
+        """Returns what stands for the bytes of a part: parts with the same numbers are the same."""
         return [id(data) for _, data in self.touching(part.low, part.high)]
 
     def read(self, base: numpy.ndarray, low: int, high: int) -> numpy.ndarray:
@@ -90,8 +90,8 @@ def add(ranges: list[tuple[int, int]], start: int, size: int) -> None:
 
 
 class Contents:
-    """Of the blocks of some Arguments. base: the bytes in place, which stay as they are as long as this is
-    used; undefined: what of torch.empty's memory nobody had written; None: that is not known."""
+    """The contents of the blocks of some Arguments. base: the bytes in place, which stay as they are as long
+    as this is used; undefined: what of torch.empty's memory nobody had written; None: that is not known."""
 
     def __init__(self, views: dict, base: list[numpy.ndarray], pages: list[Pages], undefined=None):
         self.views, self.base, self.pages, self.undefined = views, base, pages, undefined

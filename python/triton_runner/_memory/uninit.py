@@ -333,8 +333,8 @@ def use(block: _Block, how: str) -> None:
 
 
 def finish(ends: bool = True) -> list[Unwritten]:
-    """What was found since the last call: elements that were read, and those that were left. ends: no launch
-    comes after it, so that blocks that still live are looked at too."""
+    """Returns what was found since the last call: elements that were read, and those that were left. ends: no
+    launch comes after it, so that blocks that still live are looked at too."""
     for _, (_, block) in _blocks.items() if ends else ():
         if block.writer and not (block.is_used or block.source) and block.is_intact():
             if (it := block.described()) is not None:

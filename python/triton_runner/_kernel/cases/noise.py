@@ -124,7 +124,7 @@ class _Room:
         self._movement, self._is_float, self._steps, self._relative = movement, is_float, steps, relative
         self._decisions = decisions
         self._widest, jumped = movement.of_all if movement is not None else (0.0, 0)
-        # What was decided otherwise here may be so elsewhere, and about as often.
+        # An element that was decided otherwise here may be so elsewhere, and about as often.
         self.spare = 2 * jumped if decisions else 0
 
     def of(self, start: tuple, x: numpy.ndarray) -> numpy.ndarray:

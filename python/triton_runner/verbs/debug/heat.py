@@ -1,6 +1,6 @@
 """A value as a heat map in text: a cell for an element, or for a block of elements of a large one.
 
-Where a terminal has colours, each cell is half a character, in the colours of viridis, by rich; elsewhere it
+If a terminal has colours, each cell is half a character, in the colours of viridis, by rich; elsewhere it
 is a digit, from 0 for the smallest to 9 for the largest.
 """
 

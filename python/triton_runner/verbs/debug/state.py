@@ -1,4 +1,4 @@
-"""What stands: the values in sight, read as arrays, evaluated and changed."""
+"""The state at a stop: the values in sight, read as arrays, evaluated and changed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class State(Machine, Python):
         return self._sites
 
     def site(self, number):
-        """What is known of a value."""
+        """Returns what is known of a value."""
         if not isinstance(number, str):
             return self.sites[number]
         site = self.python_site(number)
@@ -63,7 +63,7 @@ class State(Machine, Python):
         return names
 
     def names(self) -> list[str]:
-        """Of what is in sight."""
+        """Returns the names of what is in sight."""
         return [*self.variables(), *self.constants, *(site.value for site in self.sites)]
 
     def number(self, name: str):
@@ -131,8 +131,8 @@ class State(Machine, Python):
         return array[()]
 
     def mask(self, number):
-        """Where a value is there: the threads that are here, or the mask that it was loaded under; None:
-        all."""
+        """Returns where a value is there: the threads that are here, or the mask that it was loaded under;
+        None: all."""
         _, mask = self.read(number)
         if isinstance(number, str):
             return mask

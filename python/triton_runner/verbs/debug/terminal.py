@@ -23,7 +23,7 @@ from triton_runner.verbs.debug.terminal_machine import MachineCommands, whole
 
 PROMPT = "(tri) "
 _REPEATED = {"step", "next", "op", "continue", "reverse-step", "reverse-next", "reverse-op", "iteration"}
-# What people of other debuggers type.
+# People of other debuggers type these.
 ALIASES = {
     "b": "break", "tb": "tbreak", "c": "continue", "r": "run", "s": "step", "n": "next", "ni": "op",
     "si": "op", "stepi": "op", "nexti": "op", "p": "print", "l": "list", "bt": "where", "w": "where",
@@ -341,7 +341,7 @@ def in_console(session: Session, line: str) -> tuple[list[str], bool]:
 
 
 def read_lines(prompt: str, read):
-    """What a person types, until he ends the input. read(prompt): a line, None at the end."""
+    """Yields what a person types, until he ends the input. read(prompt): a line, None at the end."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 (it gives input() its history)
     while (line := read(prompt)) is not None:
