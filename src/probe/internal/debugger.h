@@ -260,7 +260,7 @@ class Debugger final : public exec::Stopper {
   std::vector<int64_t> last_iterations_;
   std::atomic<bool> interrupted_{false};
   int64_t moment_ = 0, moment_wanted_ = -1, noted_ = -1;
-  // Where it stands, and where it stood when the last order to go on came.
+  // The place where it stands, and the one where it stood when the last order to go on came.
   uint32_t here_ = 0, from_ = 0;
   exec::Stopped* stopped_ = nullptr;
   Program from_program_{};
