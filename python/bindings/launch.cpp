@@ -203,7 +203,8 @@ std::vector<exec::Allocation> with_undefined(const exec::Kernel& kernel,
     const auto address = nb::cast<uint64_t>(block[0]), bytes = nb::cast<uint64_t>(block[1]);
     for (exec::Allocation& a : marked)
       if (a.address >= address && a.address - address <= bytes && a.bytes <= bytes - (a.address - address))
-        a.undefined = reinterpret_cast<uint8_t*>(nb::cast<uint64_t>(block[2]) + (a.address - address));
+        a.undefined =
+            reinterpret_cast<uint8_t*>(nb::cast<uint64_t>(block[2]) + (a.address / 8 - address / 8));
   }
   return marked;
 }

@@ -118,6 +118,17 @@ void init_parts(nb::module_& m) {
       .value("GREATER_EQUAL", Condition::kGreaterEqual)
       .value("EQUAL", Condition::kEqual)
       .value("UNEQUAL", Condition::kUnequal);
+  m.def(
+      "loops_of_code",
+      [](std::string text, const std::string& kernel, const std::string& level) {
+        std::vector<std::tuple<int, std::vector<int>, std::vector<int>, bool>> out;
+        for (probe::TextLoop& loop : unwrap(probe::loops_of_code(std::move(text), kernel, level)))
+          out.emplace_back(loop.head, std::move(loop.body), std::move(loop.before), loop.is_unrolled);
+        return out;
+      },
+      "text"_a, "kernel"_a, "level"_a,
+      "(head, body, before, is_unrolled), in lines, of the loops of PTX or of a listing of machine code, the "
+      "outermost first. before: where a loop may be entered from.");
   nb::class_<Condition>(m, "Condition", "acc.max() > 1e4, acc[3, 5] == 0: decided in the core.")
       .def(nb::init<std::string, Condition::Of, std::vector<int64_t>, Condition::Compare, double>(),
            "value"_a, "of"_a, "index"_a, "compare"_a, "number"_a);
@@ -154,6 +165,16 @@ void init_commands(nb::class_<DebuggerObject>& c) {
            "Of each place the numbers of the lines that it stands on, callers first.")
       .def("set_loop_names", forward(&Debugger::set_loop_names), "names"_a,
            "(file, line, name): what loops count by whose text has no name for it.")
+      .def(
+          "set_loops",
+          [](DebuggerObject& d,
+             std::vector<std::tuple<uint32_t, std::vector<uint32_t>, std::vector<uint32_t>>> loops) {
+            std::vector<Debugger::Loop> out;
+            for (auto& [head, body, before] : loops)
+              out.push_back({head, std::move(body), std::move(before)});
+            d.debugger.set_loops(std::move(out));
+          },
+          "loops"_a, "(head, body, before), in places: loops of code whose iterations are counted.")
       .def("set_breakpoints", forward(&Debugger::set_breakpoints), "breakpoints"_a,
            "All of them; those that were there keep their counts.")
       .def(
@@ -236,7 +257,13 @@ void init_again(nb::class_<DebuggerObject>& c) {
 void init_state(nb::class_<DebuggerObject>& c) {
   c.def_prop_ro("program", forward(&exec::Stopped::program))
       .def_prop_ro("task", forward(&exec::Stopped::task))
-      .def_prop_ro("iterations", forward(&exec::Stopped::iterations))
+      .def_prop_ro(
+          "iterations",
+          [](DebuggerObject& d) {
+            standing(d);
+            return d.debugger.iterations();
+          },
+          "of the loops around it, outermost first")
       .def_prop_ro(
           "calls",
           [](DebuggerObject& d) {

@@ -79,12 +79,18 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str):
-    if name in _NAMES:
-        value = getattr(importlib.import_module(f"triton_runner.{_NAMES[name]}"), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"triton_runner.{name}")
-    else:
+    if name not in _NAMES and name not in _MODULES:
         raise AttributeError(f"module 'triton_runner' has no attribute {name!r}")
+    module = _NAMES.get(name, name)
+    try:
+        value = importlib.import_module(f"triton_runner.{module}")
+    except (ImportError, AttributeError) as error:
+        from triton_runner._base import releases  # only to say what is missing
+
+        if (reason := releases.missing(error)) is None:
+            raise
+        raise ImportError("; ".join(reason), name=getattr(error, "name", None)) from None
+    value = getattr(value, name) if name in _NAMES else value
     globals()[name] = value
     return value
 

@@ -2,12 +2,10 @@
 #include <triton_runner/exec/timing.h>
 
 #include <charconv>
-#include <deque>
-#include <map>
 
 #include <triton_runner/base/text.h>
 #include <triton_runner/exec/faults.h>
-#include <triton_runner/exec/undo.h>
+#include <triton_runner/exec/two_runs.h>
 
 namespace triton_runner::exec {
 
@@ -21,63 +19,10 @@ std::optional<Timing> parse_timing(std::string_view text) {
   return timing;
 }
 
-namespace {
-
-// Keeps what the first of two launches left in the pages that it changed; the second begins with the same memory.
-class Ends {
- public:
-  // `log`: one that holds the memory already, or null.
-  Ends(UndoLog* log, std::span<const Allocation> allocations)
-      : log_(log ? log : &own_), memory_(allocations.begin(), allocations.end()) {
-    if (!log) own_.begin(allocations);
-    start_ = log_->mark();
-  }
-  ~Ends() { log_->merge(start_); }
-  Ends(const Ends&) = delete;
-  Ends& operator=(const Ends&) = delete;
-
-  void include(const Allocation& a) {
-    log_->include(a);
-    memory_.push_back(a);
-  }
-  // The first launch is through.
-  void turn() {
-    for (std::span<std::byte> now : log_->changed(start_)) pages_[now.data()].assign(now.begin(), now.end());
-    log_->put_back(start_);
-  }
-  // The first byte that the second left otherwise; null: none.
-  std::optional<std::pair<const Allocation*, uint64_t>> difference() {
-    for (std::span<std::byte> now : log_->changed(start_))  // where the first left what was there
-      if (auto [page, is_new] = pages_.try_emplace(now.data(), now.size()); is_new)
-        log_->read(start_, reinterpret_cast<uint64_t>(now.data()), page->second);
-    for (const Allocation& a : memory_) {
-      const auto* begin = reinterpret_cast<const std::byte*>(a.address);
-      auto page = pages_.upper_bound(begin);
-      if (page != pages_.begin()) --page;  // it may reach into the memory
-      for (; a.writable && page != pages_.end() && page->first < begin + a.bytes; ++page)
-        for (size_t i = 0; i < page->second.size(); ++i) {
-          const std::byte* at = page->first + i;
-          if (at >= begin && at < begin + a.bytes && *at != page->second[i])
-            return std::pair{&a, static_cast<uint64_t>(at - begin)};
-        }
-    }
-    return std::nullopt;
-  }
-
- private:
-  UndoLog own_;
-  UndoLog* log_;
-  size_t start_;                                              // the mark of both launches
-  std::deque<Allocation> memory_;                             // which stays where it is
-  std::map<const std::byte*, std::vector<std::byte>> pages_;  // as the first left them
-};
-
-}  // namespace
-
 LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
                               std::span<const Argument> arguments, std::span<const Allocation> allocations) {
   // A debugger sets marks of its own while the second launch runs.
-  Ends ends(options.observer ? nullptr : UndoLog::holding(allocations), allocations);
+  TwoRuns runs(allocations, !options.observer);
   LaunchOptions eager = options;
   eager.checks = kCheckOutOfBounds;
   eager.timing = {Timing::kEager};
@@ -89,12 +34,12 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
   if (options.resolve)
     eager.resolve = [&](uint64_t address) {
       std::optional<Allocation> found = options.resolve(address);
-      if (found) ends.include(*found);
+      if (found) runs.include(*found);
       return found;
     };
   LaunchResult first = kernel.launch(eager, arguments, allocations);
   if (first && (!first->trap || first->trap->kind == TrapKind::kInterrupted)) return first;
-  ends.turn();
+  runs.keep();
   LaunchOptions usual = options;
   usual.timing = {Timing::kLate};
   LaunchResult late = kernel.launch(usual, arguments, allocations);
@@ -108,7 +53,7 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
                                  "; it does not happen where they come late");
     return first;
   }
-  const auto difference = ends.difference();
+  const auto difference = runs.difference();
   if (!difference) return late;
   Trap trap;
   trap.kind = TrapKind::kRace;

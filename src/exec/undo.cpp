@@ -50,7 +50,7 @@ namespace {
 constexpr uint64_t kChunk = 64 << 10;
 constexpr uint64_t kBlock = 8 << 20;       // of memory for what is saved
 constexpr uint64_t kMostKept = 512 << 20;  // of them, for the next launch
-constexpr uint64_t kMostChunks = 1024;     // of a region: each may be a mapping of its own to the system
+constexpr uint64_t kMostChunks = 16384;    // of all memory: each may be a mapping of its own to the system
 
 uint64_t page_bytes() {
   static const auto bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -114,8 +114,12 @@ UndoLog::~UndoLog() {
 void UndoLog::begin(std::span<const Allocation> memory) {
   end();
   std::vector<std::pair<uint64_t, uint64_t>> parts;
+  bytes_ = 0;
   for (const Allocation& a : memory)
-    if (a.writable && a.bytes > 0) parts.emplace_back(a.address, a.address + a.bytes);
+    if (a.writable && a.bytes > 0) {
+      parts.emplace_back(a.address, a.address + a.bytes);
+      bytes_ += a.bytes;
+    }
   std::sort(parts.begin(), parts.end());
   for (size_t i = 0; i < parts.size();) {
     auto [first, last] = parts[i];
@@ -140,7 +144,7 @@ UndoLog::Region& UndoLog::add(uint64_t begin, uint64_t end) {
   const uint64_t page = page_bytes();
   Region r{begin, end, (begin + page - 1) / page * page, end / page * page, kChunk, {}};
   if (r.last < r.first) r.first = r.last = end;
-  while (r.chunk * kMostChunks < r.last - r.first) r.chunk *= 2;
+  while (r.chunk * kMostChunks < bytes_) r.chunk *= 2;
   r.open.assign((r.last - r.first + r.chunk - 1) / r.chunk, 1);
   const auto after = std::upper_bound(regions_.begin(), regions_.end(), begin,
                                       [](uint64_t a, const Region& other) { return a < other.begin; });
@@ -161,6 +165,7 @@ std::vector<std::pair<uint64_t, uint64_t>> UndoLog::outside(uint64_t begin, uint
 
 void UndoLog::include(const Allocation& memory) {
   if (!memory.writable) return;
+  bytes_ += memory.bytes;
   for (const auto& [begin, end] : outside(memory.address, memory.address + memory.bytes)) {
     const Region& r = add(begin, end);
     const auto at = &r - regions_.data();

@@ -3,6 +3,7 @@
 #include <triton_runner/machine/barriers.h>
 #include <triton_runner/machine/grid.h>
 #include <triton_runner/machine/history.h>
+#include <triton_runner/machine/released.h>
 
 #include <set>
 #include <vector>
@@ -55,6 +56,82 @@ TEST(two_accesses_race_if_one_changes_what_the_other_sees) {
     ordered.races(a, p.first, p.first_changes);
     a.release(c.seen);
     CHECK(!ordered.races(c, p.second, p.second_changes));
+  }
+}
+
+// What was touched long ago is packed; it is all there when it is touched again.
+TEST(a_history_keeps_every_cell) {
+  constexpr uint64_t kBytes = 1024, kPages = 6000, kCells = kBytes / 4;
+  using Fill = Cell (*)(uint32_t page, uint32_t i);
+  const Fill fills[] = {
+      [](uint32_t page, uint32_t) { return Cell{page + 1, page + 1}; },              // one record
+      [](uint32_t page, uint32_t i) { return Cell{32 * page + i, 32 * page + i}; },  // one a thread
+      [](uint32_t page, uint32_t i) { return Cell{7 + page + i / 3, i & 1}; },  // values that are there, too
+      [](uint32_t, uint32_t i) { return Cell{i * 2654435761u, i * 40503u}; },   // in no order
+      [](uint32_t page, uint32_t i) { return Cell{0, 0, {page, i % 7}, {i % 2, 9}}; },
+      [](uint32_t, uint32_t i) { return i % 5 < 2 ? Cell{} : Cell{i, 3, {4, i / 2}}; },
+  };
+  History history;
+  constexpr uint32_t kFills = std::size(fills);
+  const auto expected = [&](uint64_t page, uint64_t i) {
+    return fills[page % kFills](static_cast<uint32_t>(page), static_cast<uint32_t>(i));
+  };
+  for (uint64_t page = 0; page < kPages; ++page)
+    history.each(page * kBytes, kBytes, [&](Cell& cell, uint64_t at, uint64_t size) {
+      CHECK_EQ(size, uint64_t{4});
+      cell = expected(page, at % kBytes / 4);
+    });
+  uint64_t wrong = 0, cells = 0;
+  for (uint64_t page = 0; page < kPages; ++page)
+    history.each(page * kBytes, kBytes, [&](const Cell& cell, uint64_t at, uint64_t) {
+      ++cells;
+      wrong += cell != expected(page, at % kBytes / 4);
+    });
+  CHECK_EQ(cells, kPages * kCells);
+  CHECK_EQ(wrong, uint64_t{0});
+  // Finer than words, and packed again.
+  history.each(3 * kBytes + 5, 1, [](Cell& cell, uint64_t, uint64_t) { cell.settle(9); });
+  for (uint64_t page = 100; page < kPages; ++page)
+    history.each(page * kBytes, 1, [](Cell&, uint64_t, uint64_t) {});
+  for (uint64_t byte = 0; byte < kBytes; ++byte)
+    history.each(3 * kBytes + byte, 1, [&](const Cell& cell, uint64_t, uint64_t size) {
+      CHECK_EQ(size, uint64_t{1});
+      CHECK(cell == (byte == 5 ? Cell{9, 9} : expected(3, byte / 4)));
+    });
+}
+
+// As if each address had a clock of its own.
+TEST(clocks_of_atomics_are_those_of_each_address) {
+  constexpr uint32_t kAgents = 6, kAddresses = 40;
+  std::vector<Agent> agents(kAgents), plain_agents;
+  for (uint32_t a = 0; a < kAgents; ++a) agents[a].id = a + 1;
+  plain_agents = agents;
+  Released released;
+  std::vector<Clock> plain(kAddresses);
+  uint32_t random = 1;
+  const auto below = [&](uint32_t n) { return (random = random * 1664525 + 1013904223) / 65536 % n; };
+  for (uint64_t serial = 1; serial < 3000; ++serial) {
+    const uint32_t a = below(kAgents), first = below(kAddresses), count = 1 + below(kAddresses - first);
+    const bool acquires = below(3) != 0, publishes = below(4) != 0, together = below(2) != 0;
+    const uint64_t step = 2 * (1 + below(2));  // halves of words, too
+    const auto each = [&](bool acquire, bool publish) {
+      for (uint64_t i = first; i < first + count; i += step / 2) {
+        if (acquire) released.acquire(4096 + 2 * i, agents[a]), plain_agents[a].seen.see(plain[i]);
+        if (publish) released.publish(4096 + 2 * i, agents[a], serial), plain_agents[a].publish(plain[i]);
+      }
+    };
+    if (together) {
+      each(acquires, publishes);
+    } else {
+      each(acquires, false);
+      each(false, publishes);
+    }
+    if (below(5) == 0) agents[a].fence(), plain_agents[a].fence();
+    ++agents[a].time, ++plain_agents[a].time;
+    for (uint32_t b = 0; b < kAgents; ++b) {
+      CHECK(agents[b].seen.includes(plain_agents[b].seen));
+      CHECK(plain_agents[b].seen.includes(agents[b].seen));
+    }
   }
 }
 

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 
-#include <cstring>
-
 #include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/exec/timing.h>
-#include <triton_runner/exec/undo.h>
+#include <triton_runner/exec/two_runs.h>
 
 #include "check/doubts.h"
 #include "matrix/mma.h"
@@ -18,29 +16,6 @@
 
 namespace triton_runner::simt {
 namespace {
-
-class MemoryCopy {
- public:
-  explicit MemoryCopy(std::span<const exec::Allocation> memory) {
-    for (const exec::Allocation& a : memory) {
-      const auto* at = reinterpret_cast<const std::byte*>(a.address);
-      kept_.push_back({a.address, {at, at + a.bytes}});
-    }
-  }
-  bool is_there() const {
-    return std::ranges::all_of(kept_, [](const auto& kept) {
-      return std::memcmp(reinterpret_cast<const void*>(kept.first), kept.second.data(), kept.second.size()) ==
-             0;
-    });
-  }
-  void put_back() const {
-    for (const auto& [address, bytes] : kept_)
-      std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
-  }
-
- private:
-  std::vector<std::pair<uint64_t, std::vector<std::byte>>> kept_;
-};
 
 class SimtKernel final : public exec::Kernel {
  public:
@@ -149,7 +124,9 @@ class SimtKernel final : public exec::Kernel {
     try {
       run_grid(launch, workers);
     } catch (const std::bad_alloc&) {
-      return refused("there is not enough memory for the registers and shared memory of its blocks");
+      return refused(
+          "there is not enough memory for the registers and shared memory of its blocks, and for what its "
+          "checks remember");
     }
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     if (launch.warning) return exec::LaunchError{{}, std::move(launch.warning->second)};
@@ -159,38 +136,36 @@ class SimtKernel final : public exec::Kernel {
   // The launch, and an experiment for each pair of instructions that may race.
   exec::LaunchResult run_with_doubts(const exec::LaunchOptions& options, const Given& given) const {
     std::vector<Doubt> doubts;
-    std::vector<exec::Allocation> writable;
-    for (const exec::Allocation& a : given.memory)
-      if (a.writable && a.bytes) writable.push_back(a);
-    exec::UndoLog before;
-    before.begin(writable);
-    bool all_is_kept = true;
+    exec::TwoRuns runs(given.memory, !options.observer);
     exec::LaunchOptions first = options;
     if (options.resolve)
       first.resolve = [&](uint64_t address) {
         std::optional<exec::Allocation> found = options.resolve(address);
-        all_is_kept &= !found || !found->writable;
+        if (found) runs.include(*found);
         return found;
       };
     exec::LaunchResult result = run(first, given, &doubts, nullptr);
     const bool is_warning = result && result->trap && !result->trap->warning.empty();
-    if ((result && !is_warning) || doubts.empty() || !all_is_kept) return result;
-    exec::LaunchOptions again = options;
+    if ((result && !is_warning) || doubts.empty()) return result;
+    exec::LaunchOptions again = first;
     again.checks = exec::kCheckRace;
     again.observer = again.printer = nullptr;
     exec::Faults faults;
     if (options.faults) again.faults = &faults;
-    const MemoryCopy after(writable);
+    runs.keep();
     for (Doubt& doubt : doubts) {
-      before.put_back(0);
       OtherOrder order(doubt);
       exec::LaunchResult other = run(again, given, nullptr, &order);
       const bool was_stopped = other && (!other->trap || other->trap->kind == exec::TrapKind::kInterrupted);
-      const bool differs = other || !after.is_there();
-      after.put_back();
+      const bool differs = other || runs.difference();
+      runs.put_back();
       if (was_stopped) break;
-      if (differs) return exec::LaunchError{{}, std::move(doubt.trap)};
+      if (differs) {
+        result = exec::LaunchError{{}, std::move(doubt.trap)};
+        break;
+      }
     }
+    runs.restore();
     return result;
   }
 

@@ -3,6 +3,7 @@
 #include "turns.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <tuple>
 
@@ -26,42 +27,45 @@ uint32_t missing(const Cta& cta, const Path& path) {
   return members[path.first + static_cast<uint32_t>(std::countr_zero(own))] & alive_of(cta, warp) & ~here;
 }
 
-// A path of the threads of `lanes`, a bit a lane, of the warp that begins at thread `first` of x.
-Path& path_of(Exec& x, uint32_t first, uint32_t lanes, const Instr* pc) {
+// In a mask, the threads of the warp that begins at `first`: those of `lanes`, a bit each.
+void put_lanes(std::vector<int8_t>& mask, uint32_t first, uint32_t lanes) {
+  for (uint32_t i = 0; i < 32; ++i) mask[first + i] = lanes >> i & 1 ? -1 : 0;
+}
+
+void add_turn(Exec& x, uint32_t first, uint32_t lanes, const Instr* pc) {
   std::vector<int8_t> mask(x.count);
-  for (uint32_t rest = lanes; rest; rest &= rest - 1)
-    mask[first + static_cast<uint32_t>(std::countr_zero(rest))] = -1;
-  Path& path = add_path(x, mask.data(), pc);
-  path.turn = ++x.cta->turns;
-  return path;
+  put_lanes(mask, first, lanes);
+  add_path(x, mask.data(), pc).turn = ++x.cta->turns;
 }
 
 }  // namespace
 
 void part_warps(Exec& x, const Instr* target) {
   const int8_t* own = x.path_mask();
-  const Instr* next = x.pc;
-  std::vector<int8_t> jump(x.count), gone(x.mask, x.mask + x.count);
+  const auto parts = [&](uint32_t w) {
+    const uint32_t on = warp_bits(x, w);
+    return on != 0 && on != mask_bits(own, w);
+  };
   bool any = false;
+  for (uint32_t w = 0; w < x.count && !any; w += 32) any = parts(w);
+  if (!any) return split(x, target);
+  const Instr* next = x.pc;
+  std::vector<int8_t> jump(x.count), gone(x.count);
+  bool jumps = false;  // some warps as a whole
   for (uint32_t w = 0; w < x.count; w += 32) {
     const uint32_t all = mask_bits(own, w), on = warp_bits(x, w), off = all & ~on;
-    if (on == 0 || off == 0) {
-      std::copy_n(x.mask + w, 32, &jump[w]);
-      any = any || on != 0;
+    if (!parts(w)) {
+      put_lanes(jump, w, on);
+      put_lanes(gone, w, on);
+      jumps |= on != 0;
       continue;
     }
-    std::fill_n(&gone[w], 32, 0);
-    for (uint32_t rest = all; rest; rest &= rest - 1)
-      gone[w + static_cast<uint32_t>(std::countr_zero(rest))] = -1;
-    if (std::popcount(on) < std::popcount(off)) {
-      path_of(x, w, off, next);
-      path_of(x, w, on, target);
-    } else {
-      path_of(x, w, on, target);
-      path_of(x, w, off, next);
-    }
+    put_lanes(gone, w, all);
+    const bool jumps_first = std::popcount(on) < std::popcount(off);
+    add_turn(x, w, jumps_first ? off : on, jumps_first ? next : target);
+    add_turn(x, w, jumps_first ? on : off, jumps_first ? target : next);
   }
-  if (any) add_path(x, jump.data(), target);
+  if (jumps) add_path(x, jump.data(), target);
   x.mask = gone.data();
   keep_others(x);
   x.mask = nullptr;
@@ -75,8 +79,7 @@ void yield_turn(Exec& x, const Operands&) {
 }
 
 void give_turns(Cta& cta, bool (*is_ready)(const Cta&, const Path&)) {
-  const uint32_t warps = cta.code->threads / 32;
-  std::vector<Path*> first(warps);
+  std::array<Path*, 32> first{};  // by warp: a block has 1,024 threads at most
   for (auto& path : cta.paths) {
     path->has_turn = false;
     if (!is_ready(cta, *path)) continue;

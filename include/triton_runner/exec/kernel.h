@@ -37,8 +37,8 @@ struct Allocation {
   uint64_t bytes = 0;
   std::string label;  // for messages: "argument 'x' (f32[1024])"
   bool writable = true;
-  // One byte a byte of the block, not 0 where it was never written; stores of kCheckUninitialized launches
-  // clear it. Null: all of it was.
+  // A bit for each byte, 1 where it was never written: of the byte at an address it is bit address % 8 of
+  // undefined[address / 8 - this->address / 8]. Stores of kCheckUninitialized launches clear it. Null: all of it was.
   uint8_t* undefined = nullptr;
 };
 

@@ -11,6 +11,7 @@ import numpy
 from triton_runner import _settings
 from triton_runner._artifact.loading import load
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.paths import check_output
 from triton_runner._memory.files import dtype_named, is_array_file, load_array, number_of, save_array
 from triton_runner._memory.ghost_memory import Ghost, ghost_at
 from triton_runner._settings import devices
@@ -121,6 +122,7 @@ def _targets(save, values) -> dict:
                 f"--save {item!r}: expected INDEX=FILE with the index of an array argument",
                 "files: x.npy, x.npz, x.safetensors",
             )
+        check_output(path)
         targets[int(index)] = path
     return targets
 

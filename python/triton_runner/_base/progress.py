@@ -1,5 +1,8 @@
-"""Shows progress: work that takes more than a second tells on a terminal how far it is, in a line or a bar
-that goes away at the end. Work that is done sooner shows nothing, and so does a pipe."""
+"""What takes more than a second tells on a terminal how far it is: a line, or a bar, that goes away at the
+end. Work that is done sooner shows nothing, and so does a pipe, unless lines are asked for:
+
+    scan: run 7 of 16: ptx, check race      after three seconds, and then every ten at most
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,18 @@ import sys
 import time
 
 DELAY = 1.0  # seconds before anything is shown
+# Of lines in a pipe: seconds before the first, and between two.
+LINES_DELAY, LINES_EVERY = 3.0, 10.0
 
 
 @contextlib.contextmanager
-def telling(title: str = "", wanted: bool = True, bar: bool = False):
-    """Gives told(text=None, done=None, total=None): what is being done, and how many of how many."""
+def telling(title: str = "", wanted: bool = True, bar: bool = False, lines: bool = False):
+    """Gives told(text=None, done=None, total=None): what is being done, and how many of how many. lines: in a
+    pipe too."""
     rich = _rich() if wanted and sys.stderr.isatty() else None
     if rich is None:
-        yield lambda text=None, done=None, total=None: None
+        # A stream that was put in the place of the process's own collects what is said.
+        yield _lines() if wanted and lines and sys.stderr is sys.__stderr__ else _nothing
         return
     began = time.monotonic()
 
@@ -38,6 +45,23 @@ def telling(title: str = "", wanted: bool = True, bar: bool = False):
             shown.update(task, description=line, completed=done, total=total)
 
         yield told
+
+
+def _nothing(text: str | None = None, done: int | None = None, total: int | None = None) -> None:
+    pass
+
+
+def _lines():
+    due = time.monotonic() + LINES_DELAY
+
+    def told(text: str | None = None, done: int | None = None, total: int | None = None) -> None:
+        nonlocal due
+        if text is not None and time.monotonic() >= due:
+            due = time.monotonic() + LINES_EVERY
+            with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+                print(text.partition("\n")[0], file=sys.stderr, flush=True)
+
+    return told
 
 
 def _rich():

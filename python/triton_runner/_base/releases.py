@@ -57,3 +57,13 @@ def unusable(why: str = "") -> tuple[str, str] | None:
     if why and parse_version(version) > max(RELEASES):
         return f"Triton {version} is installed, which is newer than what is known here: {why}", advice
     return None
+
+
+def missing(error: ImportError | AttributeError) -> tuple[str, str] | None:
+    """What to say of an error that a Triton or torch that is not here, or an unknown one, gives."""
+    package = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    if package == "torch":
+        return "this needs PyTorch, which is not installed", "pip install torch"
+    if package == "triton" or importlib.util.find_spec("triton") is not None:
+        return unusable(f"{type(error).__name__}: {error}")
+    return None

@@ -13,7 +13,7 @@ import pkgutil
 
 import click
 
-from triton_runner._base import interrupts
+from triton_runner._base import interrupts, releases
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._cli import help
 from triton_runner._programs.options import (
@@ -55,7 +55,7 @@ class _Group(help.Group):
             click.echo(with_source(error, *context.meta.get(LOOK, [])), err=True)
             context.exit(1)
         except (ImportError, AttributeError) as error:
-            if (reason := _missing(error)) is None:
+            if (reason := releases.missing(error)) is None:
                 raise
             click.echo(str(fail(*reason)), err=True)
             context.exit(2)
@@ -77,18 +77,6 @@ def _load(name: str = "") -> dict:
     for room in [name] if name in rooms else rooms:
         importlib.import_module(f"{_VERBS}.{room}.command")
     return verbs.commands
-
-
-def _missing(error: ImportError | AttributeError) -> tuple[str, str] | None:
-    """Returns what to say of an error that a Triton or torch that is not here, or an unknown one, gives."""
-    from triton_runner._base.releases import unusable
-
-    package = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
-    if package == "torch":
-        return "this needs PyTorch, which is not installed", "pip install torch"
-    if package == "triton" or importlib.util.find_spec("triton") is not None:
-        return unusable(f"{type(error).__name__}: {error}")
-    return None
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -629,6 +629,11 @@ class Compare(enum.Enum):
 
     UNEQUAL = 5
 
+def loops_of_code(text: str, kernel: str, level: str) -> list[tuple[int, list[int], list[int], bool]]:
+    """
+    (head, body, before, is_unrolled), in lines, of the loops of PTX or of a listing of machine code, the outermost first. before: where a loop may be entered from.
+    """
+
 class Condition:
     """acc.max() > 1e4, acc[3, 5] == 0: decided in the core."""
 
@@ -693,6 +698,11 @@ class Debugger:
 
     def set_loop_names(self, names: Sequence[tuple[str, int, str]]) -> None:
         """(file, line, name): what loops count by whose text has no name for it."""
+
+    def set_loops(self, loops: Sequence[tuple[int, Sequence[int], Sequence[int]]]) -> None:
+        """
+        (head, body, before), in places: loops of code whose iterations are counted.
+        """
 
     def set_breakpoints(self, breakpoints: Sequence[Breakpoint]) -> None:
         """All of them; those that were there keep their counts."""
@@ -786,7 +796,8 @@ class Debugger:
     def task(self) -> int: ...
 
     @property
-    def iterations(self) -> list[int]: ...
+    def iterations(self) -> list[int]:
+        """of the loops around it, outermost first"""
 
     @property
     def calls(self) -> list[int]:

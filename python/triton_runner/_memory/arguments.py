@@ -41,10 +41,14 @@ class View:
     def type(self) -> numpy.dtype:
         return numpy_named(DTYPES[self.dtype][0])
 
+    @property
+    def steps(self) -> tuple:
+        """The strides in bytes."""
+        return tuple(step * self.type.itemsize for step in self.strides)
+
     def of(self, data: numpy.ndarray) -> numpy.ndarray:
         """The elements in the bytes of the block."""
-        steps = [step * self.type.itemsize for step in self.strides]
-        return numpy.ndarray(self.shape, self.type, data, self.offset, steps)
+        return numpy.ndarray(self.shape, self.type, data, self.offset, self.steps)
 
     def passed(self, data: numpy.ndarray):
         """The argument in the bytes of the block, as launches take it."""
@@ -170,9 +174,11 @@ class _Block:
             return
         if not self.is_on_gpu:
             here = _bytes_at(self.address, self.size)
-            for start, data in pages.parts:
-                if not numpy.array_equal(part := here[start : start + data.nbytes], data):
-                    part[:] = data
+            for start, data in pages:
+                for at in range(0, data.nbytes, contents.PART):
+                    now, then = here[start + at :][: contents.PART], data[at : at + contents.PART]
+                    if not numpy.array_equal(now := now[: then.size], then):
+                        now[:] = then
             return
         data = pages.read(self.bytes(), 0, self.size)
         if isinstance(self.owner, _core.device.Memory):

@@ -1,8 +1,10 @@
 """Keeps what the memory of a launch's arguments held at one moment, as what differs from what is there.
 
 A launch of three programs on a table of 5 GB writes a few pages. Contents has these pages and nothing else,
-and two Contents are compared where one of them has pages. Pair goes through an argument's elements in parts
-of a few MiB, so that no comparison makes arrays of the size of the argument.
+and two Contents are compared where one of them has pages. What several runs leave alike is kept once, and
+what a run leaves nearly as another did is kept as what differs (Near): the levels of a sum differ in the last
+bits of its elements. Pair goes through an argument's elements in parts of a MiB, so that no comparison makes
+arrays of the size of the argument.
 """
 
 from __future__ import annotations
@@ -11,40 +13,79 @@ import bisect
 import functools
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy
 
-PART = 4 << 20  # bytes of an argument that are compared at once
+PART = 1 << 20  # bytes of an argument that are compared at once
+_PIECE = 64 << 10  # and that are kept at once: this many or fewer
 _PAGE = 4096
+_SAMPLE = 4 << 10  # bytes that tell whether a piece is worth packing
+_WORTH = 0.7  # of the room that it takes unpacked
+
+
+class Near:
+    """Bytes that differ a little from others, which are kept."""
+
+    def __init__(self, other: numpy.ndarray, now: numpy.ndarray, packed: bytes):
+        self._other, self._packed = other, packed
+        self.nbytes, self._hash = now.nbytes, hash(now.tobytes())
+
+    @classmethod
+    def of(cls, other: numpy.ndarray, now: numpy.ndarray) -> Near | None:
+        """None: they differ in so much that it is not worth it."""
+        different = numpy.bitwise_xor(now, other)
+        if len(zlib.compress(different[:_SAMPLE], 1)) > _WORTH * min(_SAMPLE, now.nbytes):
+            return None
+        packed = zlib.compress(different, 1)
+        return cls(other, now, packed) if len(packed) < _WORTH * now.nbytes else None
+
+    def array(self) -> numpy.ndarray:
+        return numpy.bitwise_xor(numpy.frombuffer(zlib.decompress(self._packed), numpy.uint8), self._other)
+
+    def is_same(self, now: numpy.ndarray) -> bool:
+        return hash(now.tobytes()) == self._hash and numpy.array_equal(self.array(), now)
 
 
 class Pages:
-    """The parts of a block that are not as they are in place: bytes by offset, in order."""
+    """The parts of a block that are not as they are in place: bytes, or a Near, by offset, in order."""
 
     def __init__(self, parts: list[tuple[int, numpy.ndarray]] = ()):
         self.parts = list(parts)
         self._starts = [start for start, _ in self.parts]
         self.hashes: dict = {}  # of the arguments in it, by View
 
-    def touching(self, low: int, high: int) -> Iterator[tuple[int, numpy.ndarray]]:
+    def __iter__(self) -> Iterator[tuple[int, numpy.ndarray]]:
+        """(offset, bytes) of all parts."""
+        return ((start, bytes_of(data)) for start, data in self.parts)
+
+    def touching(self, low: int, high: int) -> Iterator[tuple[int, numpy.ndarray | Near]]:
         """The parts that share a byte with low to high."""
         first = max(bisect.bisect_right(self._starts, low) - 1, 0)
         for start, data in self.parts[first : bisect.bisect_left(self._starts, high)]:
             if start + data.nbytes > low:
                 yield start, data
 
-    def of(self, part: Part) -> list[int]:
-        """Returns what stands for the bytes of a part: parts with the same numbers are the same."""
-        return [id(data) for _, data in self.touching(part.low, part.high)]
+    def shares_with(self, other: Pages, part: Part) -> bool:
+        """Whether both have the same bytes of a part, and keep them once."""
+        if self is other:
+            return True
+        mine, theirs = ([id(data) for _, data in one.touching(part.low, part.high)] for one in (self, other))
+        return mine == theirs
 
     def read(self, base: numpy.ndarray, low: int, high: int) -> numpy.ndarray:
         """A copy of these bytes of the block."""
         out = base[low:high].copy()
         for start, data in self.touching(low, high):
             begin, end = max(start, low), min(start + data.nbytes, high)
-            out[begin - low : end - low] = data[begin - start : end - start]
+            out[begin - low : end - low] = bytes_of(data)[begin - start : end - start]
         return out
+
+
+def bytes_of(data: numpy.ndarray | Near) -> numpy.ndarray:
+    return data.array() if isinstance(data, Near) else data
 
 
 def taken(base: numpy.ndarray, ranges: list[tuple[int, int]], known: list[Pages]) -> Pages:
@@ -55,17 +96,32 @@ def taken(base: numpy.ndarray, ranges: list[tuple[int, int]], known: list[Pages]
         for start, data in pages.parts:
             shared.setdefault((start, data.nbytes), []).append(data)
     parts = []
-    for start, size in ranges:
-        now = base[start : start + size]
-        same = (data for data in shared.get((start, size), ()) if numpy.array_equal(data, now))
-        data = next(same, None)
-        parts.append((start, now.copy() if data is None else data))
+    for start, size in _pieces(ranges):
+        parts.append((start, _taken(base[start : start + size], shared.get((start, size), ()))))
     for pages in known:
         if len(pages.parts) == len(parts) and all(
             a[1] is b[1] for a, b in zip(pages.parts, parts, strict=True)
         ):
             return pages
     return Pages(parts)
+
+
+def _taken(now: numpy.ndarray, known: list) -> numpy.ndarray | Near:
+    """These bytes as they are now; known: what others left there."""
+    plain = None
+    for data in known:
+        if data.is_same(now) if isinstance(data, Near) else numpy.array_equal(data, now):
+            return data
+        plain = data if plain is None and not isinstance(data, Near) else plain
+    return (None if plain is None else Near.of(plain, now)) or now.copy()
+
+
+def _pieces(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Ranges, cut at multiples of _PIECE."""
+    for start, size in ranges:
+        for low in range(start // _PIECE * _PIECE, start + size, _PIECE):
+            first, end = max(low, start), min(low + _PIECE, start + size)
+            yield first, end - first
 
 
 def changed(base: numpy.ndarray, now: numpy.ndarray) -> list[tuple[int, int]]:
@@ -115,14 +171,19 @@ class Contents:
     def part(self, view, part: Part) -> numpy.ndarray:
         """The elements of a part of an argument, a copy."""
         data = self.pages[view.block].read(self.base[view.block], part.low, part.high)
-        steps = [step * view.type.itemsize for step in view.strides]
-        return numpy.ndarray(part.shape, view.type, data, part.offset - part.low, steps)
+        return numpy.ndarray(part.shape, view.type, data, part.offset - part.low, view.steps)
 
     def pair(self, name: str, other: Contents) -> Pair:
         """An argument as it is here and in another Contents."""
-        if self.base is other.base:
-            return Pair.of_contents(self.views[name], self, other)
-        return Pair.of_arrays(self.array(name), other.array(name))
+        view = self.views[name]
+        mine, theirs = self.pages[view.block], other.pages[view.block]
+        is_same = functools.partial(mine.shares_with, theirs) if self.base is other.base else None
+        return Pair(view, lambda part: self.part(view, part), lambda part: other.part(view, part), is_same)
+
+    def beside(self, name: str, array: numpy.ndarray) -> Pair:
+        """An argument as `array` has it, and as it is here."""
+        view = self.views[name]
+        return Pair(view, lambda part: array[(*part.index, ...)], lambda part: self.part(view, part))
 
     @functools.cached_property
     def hashes(self) -> dict[str, str]:
@@ -179,11 +240,16 @@ class Part:
 
     __slots__ = ("high", "low", "offset", "shape", "start")
 
-    def __init__(self, start: tuple, shape: tuple, offset: int, strides: tuple, itemsize: int):
+    def __init__(self, start: tuple, shape: tuple, offset: int, steps: tuple, itemsize: int):
         self.start, self.shape, self.offset = start, shape, offset
-        ends = [(n - 1) * step * itemsize for n, step in zip(shape, strides, strict=True)]
+        ends = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
         self.low = offset + sum(min(end, 0) for end in ends)
         self.high = offset + sum(max(end, 0) for end in ends) + itemsize
+
+    @property
+    def index(self) -> tuple:
+        """By which the whole argument gives it."""
+        return tuple(slice(first, first + n) for first, n in zip(self.start, self.shape, strict=True))
 
 
 @functools.lru_cache(maxsize=256)
@@ -191,25 +257,25 @@ def parts_of(view) -> list[Part]:
     """All of an argument's elements, in parts of at most PART bytes: the same ones each time."""
     size = view.type.itemsize
     # The dimensions with the largest steps are cut first.
-    order = sorted(range(len(view.shape)), key=lambda axis: -abs(view.strides[axis]))
+    order = sorted(range(len(view.shape)), key=lambda axis: -abs(view.steps[axis]))
     parts: list[Part] = []
 
     def extent(axes) -> int:
-        return sum((view.shape[axis] - 1) * abs(view.strides[axis]) for axis in axes)
+        return sum((view.shape[axis] - 1) * abs(view.steps[axis]) for axis in axes)
 
     def cut(start: list, shape: list, offset: int, axes: list) -> None:
-        whole = Part(tuple(start), tuple(shape), offset, view.strides, size)
+        whole = Part(tuple(start), tuple(shape), offset, view.steps, size)
         if not axes or max(whole.high - whole.low, math.prod(shape) * size) <= PART:
             parts.append(whole)
             return
         axis, *rest = axes
-        n, step = view.shape[axis], view.strides[axis]
-        room = PART // size - extent(rest)
+        n, step = view.shape[axis], view.steps[axis]
+        room = PART - extent(rest)
         most = math.prod(view.shape[other] for other in rest)
         count = max(1, min(room // abs(step) if step else n, PART // size // max(most, 1)))
         for first in range(0, n, count):
             start[axis], shape[axis] = first, min(count, n - first)
-            cut(start, shape, offset + first * step * size, rest)
+            cut(start, shape, offset + first * step, rest)
         start[axis], shape[axis] = 0, n
 
     if math.prod(view.shape):
@@ -217,37 +283,41 @@ def parts_of(view) -> list[Part]:
     return parts
 
 
-class Pair:
-    """An argument as two runs left it: shape, dtype, and its elements part by part."""
+class _Whole(NamedTuple):
+    """What parts_of() has to know of an array whose elements are asked for by index."""
 
-    def __init__(self, shape: tuple, dtype: numpy.dtype, parts, whole):
-        self.shape, self.dtype, self._parts, self._whole = shape, dtype, parts, whole
+    shape: tuple
+    type: numpy.dtype
+    steps: tuple
+    offset: int = 0
+
+
+class Pair:
+    """An argument as two runs left it, part by part: x(part) and y(part) are its elements. is_same(part):
+    whether they are known to be the same."""
+
+    def __init__(self, view, x: Callable, y: Callable, is_same: Callable | None = None):
+        self.shape, self.dtype = view.shape, view.type
+        self._view, self._x, self._y, self._is_same = view, x, y, is_same
 
     @classmethod
     def of_arrays(cls, x: numpy.ndarray, y: numpy.ndarray) -> Pair:
-        start = (0,) * x.ndim
-        return cls(x.shape, x.dtype, lambda: iter([(start, x, y)]), lambda: iter([x]))
-
-    @classmethod
-    def of_contents(cls, view, a: Contents, b: Contents) -> Pair:
-        mine, theirs = a.pages[view.block], b.pages[view.block]
-
-        def parts():
-            for part in parts_of(view) if mine is not theirs else ():
-                if mine.of(part) != theirs.of(part):
-                    yield part.start, a.part(view, part), b.part(view, part)
-
-        return cls(view.shape, view.type, parts, lambda: (a.part(view, part) for part in parts_of(view)))
+        steps = numpy.cumprod((x.itemsize, *x.shape[:0:-1]))[::-1] if x.ndim else ()
+        whole = _Whole(x.shape, x.dtype, tuple(map(int, steps)))
+        return cls(whole, lambda part: x[(*part.index, ...)], lambda part: y[(*part.index, ...)])
 
     def differing(self) -> Iterator[tuple]:
         """(index of the first element, both arrays) of the parts in which bits differ."""
-        for start, x, y in self._parts():
+        for part in parts_of(self._view):
+            if self._is_same is not None and self._is_same(part):
+                continue
+            x, y = self._x(part), self._y(part)
             if x.tobytes() != y.tobytes():
-                yield start, x, y
+                yield part.start, x, y
 
     def whole(self) -> Iterator[numpy.ndarray]:
         """All parts as the first run left them."""
-        return self._whole()
+        return (self._x(part) for part in parts_of(self._view))
 
     def is_same(self) -> bool:
         return next(self.differing(), None) is None

@@ -62,12 +62,6 @@ class Difference:
         """The largest error of the elements that differ; NaN where a NaN is among them."""
         return float(numpy.max(self.error, initial=0.0, where=self.where))
 
-    @property
-    def size(self) -> float:
-        """The largest error of all elements, relative; of what has no number, a large one."""
-        error = numpy.nan_to_num(self.error, nan=1e300, posinf=1e300)
-        return float(error.max(initial=0.0) / (self.largest or 1.0))
-
     @functools.cached_property
     def element(self) -> tuple:
         """The first that differs."""
@@ -87,13 +81,27 @@ def difference(want, got, allowed: float = 0.0, among=None) -> Difference:
     x, y = want.astype(numpy.float64), got.astype(numpy.float64)
     with numpy.errstate(invalid="ignore", over="ignore"):
         error = numpy.where((x == y) | (numpy.isnan(x) & numpy.isnan(y)), 0.0, numpy.abs(x - y))
-    whole = x if among is None else among.astype(numpy.float64)
-    largest = float(numpy.max(numpy.abs(whole), initial=0.0, where=numpy.isfinite(whole)))
+    largest = magnitude(x if among is None else among)
     if want.dtype == bool or (want.dtype.kind in "iu" and got.dtype.kind in "iu"):
         where = want != got
     else:
         where = ~(error <= allowed * largest)
     return Difference(want, got, error, largest, where)
+
+
+def magnitude(array: numpy.ndarray) -> float:
+    """The largest finite one of its elements."""
+    numbers = numpy.abs(array.astype(numpy.float64, copy=False))
+    return float(numpy.max(numbers, initial=0.0, where=numpy.isfinite(numbers)))
+
+
+def of_pair(pair) -> float:
+    """The largest error of all elements of a contents.Pair, relative; of what has no number, a large one."""
+    error = 0.0
+    for _, x, y in pair.differing():
+        errors = numpy.nan_to_num(difference(x, y).error, nan=1e300, posinf=1e300)
+        error = max(error, float(errors.max(initial=0.0)))
+    return float(error / (max(map(magnitude, pair.whole()), default=0.0) or 1.0))
 
 
 def same_bits(want: numpy.ndarray, got: numpy.ndarray) -> numpy.ndarray:

@@ -1,9 +1,9 @@
 """Memory that nothing has written yet: what check="uninit" knows about global memory beside the kernels' own.
 
 A block is the storage of a torch.empty, or an array of np.empty. It is filled with numbers that nobody writes
-by chance, and has a mark for each byte that was not written. Launches clear the marks of what they store
-(exec::kNoteWrites), torch's ops what they write (uninit_torch.py). Whoever else writes, NumPy or C that has
-an address, changes the numbers: then the whole block counts as written.
+by chance, and has a mark for each byte that was not written (marks.py). Launches clear the marks of what they
+store (exec::kNoteWrites), torch's ops what they write (uninit_torch.py). Whoever else writes, NumPy or C that
+has an address, changes the numbers: then the whole block counts as written.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import math
 import sys
 import weakref
+from collections.abc import Iterator
 
 import numpy
 
 from triton_runner import _core
 from triton_runner._base.errors import package_folders
+from triton_runner._memory.marks import Marks, Place
 from triton_runner._memory.registry import Blocks, extent
 from triton_runner._memory.torch_modes import untraced
 
@@ -70,18 +73,18 @@ class _Block:
     def __init__(self, owner, shape, steps, itemsize: int, offset: int = 0, marks=None, source=None):
         self.address, self.nbytes = extent(owner)
         self.owner = weakref.ref(owner, self._died)
-        self.shape, self.steps, self.itemsize, self.offset = tuple(shape), tuple(steps), itemsize, offset
-        self.marks = numpy.ones(self.nbytes, numpy.uint8) if marks is None else marks
+        self.place = Place(tuple(shape), tuple(steps), itemsize, offset)
+        self.marks = Marks(self.address, self.nbytes) if marks is None else marks
         self.source = source
         self.writer: Unwritten | None = None  # the last launch that wrote to it; its counts are not known yet
         self.given: Unwritten | None = None  # the last launch that got it
-        self.counts = (
-            0,
-            0,
-            0,
-        )  # elements that nobody wrote, of how many, and the first, when they were last asked for
+        # Elements that nobody wrote, of how many, and the first, when they were last asked for.
+        self.counts = (0, 0, 0)
         self.is_used = False
-        self.held = None if source is None else self.bytes().copy()
+        # What marked bytes hold, by the pieces of the block with marks; None: _FILL.
+        self.held: dict[int, numpy.ndarray] | None = None
+        if source is not None:
+            self.hold()
 
     def bytes(self) -> numpy.ndarray:
         return numpy.frombuffer((ctypes.c_uint8 * self.nbytes).from_address(self.address), numpy.uint8)
@@ -91,8 +94,7 @@ class _Block:
         here = self.bytes()
         if byte is not None:
             here[start:] = byte
-            self.held = here.copy()
-            return
+            return self.hold()
         for at in range(start, self.nbytes, _FILL.size):
             here[at : at + _FILL.size] = _FILL[: min(_FILL.size, self.nbytes - at)]
 
@@ -104,37 +106,36 @@ class _Block:
         """Whether what is marked still holds what it was filled with."""
         if not self.is_there():
             return False
-        here = self.bytes()
-        for at in range(0, self.nbytes, _FILL.size):
-            part = here[at : at + _FILL.size]
-            want = _FILL[: part.size] if self.held is None else self.held[at : at + part.size]
-            if ((part != want) & (self.marks[at : at + part.size] != 0)).any():
+        for at, part in self._marked():
+            want = _FILL[: part.size] if self.held is None else self.held[at]
+            if ((part != want) & self.marks.flags(at, at + part.size)).any():
                 return False
         return True
 
+    def _marked(self) -> Iterator[tuple[int, numpy.ndarray]]:
+        """(where it begins, its bytes in place) of each piece of the block that has marks."""
+        here = self.bytes()
+        for at in range(0, self.nbytes, _FILL.size):
+            part = here[at : at + _FILL.size]
+            if self.marks.any(at, at + part.size):
+                yield at, part
+
     def hold(self) -> None:
         """Takes the present contents as what marked bytes hold."""
-        self.held = self.bytes().copy()
-
-    def elements(self, shape=None, steps=(), itemsize: int = 0, offset: int = 0) -> numpy.ndarray:
-        """Which elements of a view are not written: of the one that it was made as."""
-        if shape is None:
-            shape, steps, itemsize, offset = self.shape, self.steps, self.itemsize, self.offset
-        size = (*shape, itemsize)
-        return numpy.ndarray(size, numpy.uint8, self.marks, offset, (*steps, 1)).any(-1)
-
-    def set(self, flags, shape, steps, itemsize: int, offset: int) -> None:
-        """Marks the elements of a view, as flags say."""
-        view = numpy.ndarray((*shape, itemsize), numpy.uint8, self.marks, offset, (*steps, 1))
-        view[...] = numpy.asarray(flags)[..., None]
+        self.held = {at: part.copy() for at, part in self._marked()}
 
     def count(self) -> int:
         """How many elements nobody has written, which `counts` keeps."""
-        where = numpy.asarray(self.elements())
-        if where.any():
-            first = [int(i) for i in numpy.argwhere(where)[0]] or [0]
-            self.counts = (int(where.sum()), int(where.size), first[0] if len(first) == 1 else first)
-        return int(where.sum())
+        count, first = 0, None
+        for part, where in self.marks.parts(self.place):
+            count += int(numpy.count_nonzero(where))
+            if where.any():
+                here = numpy.unravel_index(int(where.argmax()), where.shape)
+                here = [start + int(i) for start, i in zip(part.start, here, strict=True)] or [0]
+                first = here if first is None else min(first, here)
+        if first is not None:
+            self.counts = (count, math.prod(self.place.shape), first[0] if len(first) == 1 else first)
+        return count
 
     def described(self, used: str = "") -> Unwritten | None:
         """Returns the finding on the block. None: no kernel had it, or all was written."""
@@ -201,7 +202,7 @@ def add_copied(owner, source: _Block) -> _Block:
         root = source.source or source
         if root is source:
             root.count()
-        block = _Block(owner, (), (), 1, 0, numpy.zeros(size, numpy.uint8), root)
+        block = _Block(owner, (), (), 1, 0, Marks(start, size, is_written=True), root)
         _blocks.put(start, (size, block))
     return block
 
@@ -213,8 +214,8 @@ def add_grown(owner, before: int, known, shape, steps, itemsize: int, offset: in
     _blocks.drop_within(start, start + size)
     if not before < size < MOST:
         return
-    marks = numpy.ones(size, numpy.uint8)
-    marks[:before] = 0 if known is None else known
+    marks = Marks(start, size)
+    marks.set_flags(0, numpy.zeros(before, bool) if known is None else known.flags(0, before))
     block = _Block(owner, shape, steps, itemsize, offset, marks)
     block.fill(before)
     block.hold()
@@ -257,12 +258,12 @@ class _Launch:
         self._noted = blocks  # (block, the launch as its writer, marks before)
 
     def blocks(self) -> list[tuple]:
-        return [(block.address, block.nbytes, block.marks.ctypes.data) for block, _, _ in self._noted]
+        return [(block.address, block.nbytes, block.marks.address) for block, _, _ in self._noted]
 
     @untraced
     def ended(self) -> None:
         for block, by, before in self._noted:
-            left = numpy.count_nonzero(block.marks)
+            left = block.marks.count()
             block.given = by
             if left < before:
                 block.writer = by
@@ -283,7 +284,7 @@ def begin(kernel: str, level: str, pointers: list[tuple], looks: bool) -> _Launc
         if block is None or block.address in blocks or settled(block) is None:
             continue
         by = Unwritten(kernel, level, name, 0, 0, 0, "", *user_frame())
-        blocks[block.address] = (block, by, numpy.count_nonzero(block.marks))
+        blocks[block.address] = (block, by, block.marks.count())
     if not blocks:
         return None
     if not looks and (_noted := _noted + 1) > _NOTED_MOST:
@@ -315,7 +316,7 @@ def put_back(undefined: dict) -> None:
     for address, (block, marks, writer, given) in undefined.items():
         if block.owner() is not None:
             _blocks.put(address, (block.nbytes, block))
-            block.marks[:] = marks
+            block.marks.put_back(marks)
             block.writer, block.given = writer, given
 
 

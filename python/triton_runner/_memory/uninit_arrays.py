@@ -17,6 +17,7 @@ import functools
 import numpy
 
 from triton_runner._memory import uninit
+from triton_runner._memory.marks import Place
 
 _TRIED_MOST = 1 << 24  # elements of a call that is run again: what larger ones give counts as written
 # Methods in C, which call nothing that a subclass sees.
@@ -139,7 +140,7 @@ def _undefined(array: numpy.ndarray) -> numpy.ndarray:
     if block is None:
         return numpy.zeros((1,) * array.ndim, bool)
     offset = array.ctypes.data - block.address
-    return numpy.asarray(block.elements(array.shape, array.strides, array.itemsize, offset))
+    return block.marks.elements(Place(array.shape, array.strides, array.itemsize, offset))
 
 
 def _use(array, how: str) -> None:
@@ -219,7 +220,7 @@ def _marked(result: numpy.ndarray, flags, source: Array) -> numpy.ndarray:
         return result
     result = result if result.base is None else result.copy()
     copied = uninit.add_copied(result, block)
-    copied.set(flags, result.shape, result.strides, result.itemsize, 0)
+    copied.marks.set(Place(result.shape, result.strides, result.itemsize), flags)
     copied.hold()
     return result.view(Array)
 

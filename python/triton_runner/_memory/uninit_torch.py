@@ -17,6 +17,7 @@ import functools
 import numpy
 
 from triton_runner._memory import uninit, uninit_arrays
+from triton_runner._memory.marks import Place
 from triton_runner._memory.registry import storage_of
 from triton_runner._memory.torch_modes import skip_untraced, untraced
 
@@ -41,16 +42,16 @@ class _View:
     def __init__(self, tensor, block):
         size = tensor.element_size()
         steps = tuple(step * size for step in tensor.stride())
-        self.place = (tuple(tensor.shape), steps, size, tensor.data_ptr() - block.address)
+        self.place = Place(tuple(tensor.shape), steps, size, tensor.data_ptr() - block.address)
         self.tensor, self.block = tensor, block
-        self.undefined = numpy.asarray(block.elements(*self.place))
+        self.undefined = block.marks.elements(self.place)
 
     @property
     def any(self) -> bool:
         return bool(self.undefined.any())
 
     def set(self, flags) -> None:
-        self.block.set(flags, *self.place)
+        self.block.marks.set(self.place, flags)
 
 
 def view_of(tensor) -> _View | None:

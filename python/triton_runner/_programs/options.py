@@ -15,6 +15,7 @@ from triton_runner import _settings
 from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ENDINGS, HOLDERS
+from triton_runner._base.paths import check_output
 from triton_runner._base.typed import as_json
 from triton_runner._settings import devices
 from triton_runner._worker import job
@@ -78,6 +79,22 @@ def check_settings(level: str = "") -> None:
             raise fail(error.message, *error.notes) from None
         except ImportError:
             pass  # a Triton that does not load is told by who needs it
+
+
+class Output(click.ParamType):
+    """A file or a folder that a command writes, refused before its work where it cannot be written. ending:
+    the one that the file's name has to have."""
+
+    name = "path"
+
+    def __init__(self, is_folder: bool = False, ending: str = ""):
+        self.is_folder, self.ending = is_folder, ending
+
+    def convert(self, value, param, context):
+        if self.ending and not value.endswith(self.ending) and not value.startswith("/dev/"):
+            self.fail(f"{value!r} is written as {self.ending[1:].upper()}: end its name in {self.ending}")
+        check_output(value, self.is_folder)
+        return value
 
 
 class Verbs(click.Group):

@@ -74,6 +74,7 @@ class UndoLog {
   bool open_around(uint64_t& low, uint64_t& high, bool& is_known);
 
   std::vector<Region> regions_;  // by address
+  uint64_t bytes_ = 0;           // of the memory
   bool is_told_ = false;         // of writes
   std::vector<Mark> marks_;
   // Memory for what is saved, which the handler takes without allocating: blocks of the system, and chunks that are free

@@ -48,8 +48,6 @@ class Times {
     }
     seen_ = std::move(both);
   }
-
- private:
   bool includes(const Times& other) const {
     auto a = seen_.begin();
     for (const auto& [agent, time] : other.seen_) {
@@ -59,6 +57,7 @@ class Times {
     return true;
   }
 
+ private:
   std::vector<std::pair<uint32_t, uint32_t>> seen_;  // sorted
 };
 
@@ -71,6 +70,7 @@ class Clock : public Times {
     Times::see(other);
     fenced.see(other.fenced);
   }
+  bool includes(const Clock& other) const { return Times::includes(other) && fenced.includes(other.fenced); }
   Times fenced;
 };
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +19,7 @@ struct Cell {
   uint32_t readers[2] = {};  // since then, not ordered with each other
   uint32_t atomics[2] = {};  // the last ones, of different agents
 
+  bool operator==(const Cell&) const = default;
   // Nothing needs to be remembered but this write.
   void settle(uint32_t record) { *this = {record, record}; }
   void add_reader(uint32_t record, const auto& unordered) { remember(readers, record, unordered); }
@@ -66,7 +67,8 @@ struct Cell {
   }
 };
 
-// Cells of 1, 2 or 4 bytes, made when they are first touched: a page has the size of its smallest access.
+// Cells of 1, 2 or 4 bytes, made when they are first touched: a page has cells of the size of its smallest access. The pages
+// that were opened last have them all, 6 bytes for each byte of memory; the others are packed (history.cpp).
 class History {
  public:
   // f(cell, address of it, bytes of it) for the cells of [address, address + bytes).
@@ -74,46 +76,44 @@ class History {
   void each(uint64_t address, uint64_t bytes, F f) {
     while (bytes) {
       Page& page = page_of(address, bytes);
-      const uint64_t size = uint64_t{1} << page.shift, at = address % kPage >> page.shift << page.shift;
-      f(page.cells[at >> page.shift], address - address % kPage + at, size);
-      const uint64_t step = std::min(bytes, size - address % size);
-      address += step;
-      bytes -= step;
+      const uint64_t base = address / kPage * kPage, end = std::min(address + bytes, base + kPage);
+      const uint64_t size = uint64_t{1} << page.shift;
+      for (uint64_t at = address / size * size; at < end; at += size)
+        f(page.cells[(at - base) >> page.shift], at, size);
+      bytes -= end - address;
+      address = end;
     }
   }
-  void clear() {
-    pages_.clear();
-    last_ = nullptr;
-  }
+  void clear() { *this = {}; }
 
  private:
   static constexpr uint64_t kPage = 1024;
+  static constexpr size_t kOpenCells = size_t{1} << 19;
   struct Page {
-    uint64_t base;
-    int shift;
-    std::vector<Cell> cells;
+    int shift = 2;
+    std::vector<Cell> cells;       // empty: it is packed
+    std::vector<uint32_t> packed;  // empty too: nothing has touched it
   };
+  void pack(Page& page);
+  void unpack(Page& page);
 
   Page& page_of(uint64_t address, uint64_t bytes) {
-    const uint64_t base = address - address % kPage;
-    if (!last_ || last_->base != base) {
-      std::unique_ptr<Page>& made = pages_[base];
-      if (!made) made = std::make_unique<Page>(Page{base, 2, std::vector<Cell>(kPage / 4)});
-      last_ = made.get();
-    }
-    const uint64_t unit = address | bytes;
+    const uint64_t number = address / kPage, unit = address | bytes;
     const int shift = unit & 1 ? 0 : unit & 2 ? 1 : 2;
-    if (shift < last_->shift) {
-      std::vector<Cell> finer(kPage >> shift);
-      for (uint64_t i = 0; i < finer.size(); ++i) finer[i] = last_->cells[i << shift >> last_->shift];
-      last_->cells = std::move(finer);
-      last_->shift = shift;
-    }
+    if (!last_ || last_number_ != number || shift < last_->shift) open(number, shift);
     return *last_;
   }
+  // The page is the last one, with cells of 1 << shift bytes at most.
+  void open(uint64_t number, int shift);
 
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  std::unordered_map<uint64_t, Page> pages_;  // by number
+  std::deque<Page*> open_;                    // which have their cells, oldest first
+  size_t open_cells_ = 0;                     // of them
+  // Of pages that were packed, for those that are opened next: the heap would get holes, as what is packed is small.
+  std::vector<std::vector<Cell>> spare_;
+  std::vector<uint32_t> packing_, plane_;
   Page* last_ = nullptr;
+  uint64_t last_number_ = 0;
 };
 
 }  // namespace triton_runner::machine

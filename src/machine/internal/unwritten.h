@@ -1,7 +1,13 @@
-// check="uninit": the bytes of global memory that nothing was ever written to (Allocation::undefined).
+// check="uninit": the bytes of global memory that nothing was ever written to (Allocation::undefined). There is a bit for each
+// byte of a block, 1 where nothing was written:
+//
+//   torch.empty(3) at 0x7f00, of whose elements a kernel has written the second: bits 1111 0000 1111
 #pragma once
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -18,23 +24,40 @@ class Unwritten {
   bool any() const { return !blocks_.empty(); }  // when the launch began
   // The address of the first of them in [address, address + bytes), if there is one.
   std::optional<uint64_t> first(uint64_t address, uint64_t bytes) const {
-    const auto [begin, end] = marks(address, bytes);
-    const uint8_t* at = std::find_if(begin, end, [](uint8_t byte) { return byte != 0; });
-    return at == end ? std::nullopt : std::optional(address + static_cast<uint64_t>(at - begin));
+    const exec::Allocation* a = block_of(address);
+    for (const uint64_t end = a ? end_in(*a, address, bytes) : address; address < end;) {
+      const uint64_t n = std::min(8 - address % 8, end - address);
+      const unsigned set = byte_of(*a, address) >> address % 8 & ((1u << n) - 1);
+      if (set) return address + static_cast<uint64_t>(std::countr_zero(set));
+      address += n;
+    }
+    return std::nullopt;
   }
+  // Several programs may do so at the same time.
   void write(uint64_t address, uint64_t bytes) const {
-    const auto [begin, end] = marks(address, bytes);
-    std::fill(begin, end, uint8_t{0});
+    const exec::Allocation* a = block_of(address);
+    for (const uint64_t end = a ? end_in(*a, address, bytes) : address; address < end;) {
+      uint64_t n = std::min(8 - address % 8, end - address);
+      if (n < 8)
+        std::atomic_ref(byte_of(*a, address))
+            .fetch_and(static_cast<uint8_t>(~(((1u << n) - 1) << address % 8)), std::memory_order_relaxed);
+      else
+        std::memset(&byte_of(*a, address), 0, (n = (end - address) / 8 * 8) / 8);
+      address += n;
+    }
   }
 
  private:
-  std::pair<uint8_t*, uint8_t*> marks(uint64_t address, uint64_t bytes) const {
+  const exec::Allocation* block_of(uint64_t address) const {
     for (const exec::Allocation& a : blocks_)
-      if (address >= a.address && address - a.address < a.bytes) {
-        uint8_t* begin = a.undefined + (address - a.address);
-        return {begin, begin + std::min(bytes, a.bytes - (address - a.address))};
-      }
-    return {};
+      if (address >= a.address && address - a.address < a.bytes) return &a;
+    return nullptr;
+  }
+  static uint64_t end_in(const exec::Allocation& a, uint64_t address, uint64_t bytes) {
+    return address + std::min(bytes, a.bytes - (address - a.address));
+  }
+  static uint8_t& byte_of(const exec::Allocation& a, uint64_t address) {
+    return a.undefined[address / 8 - a.address / 8];
   }
   std::vector<exec::Allocation> blocks_;
 };

@@ -172,6 +172,7 @@ base::Status Debugger::begin(std::shared_ptr<const ir::Module> module, const std
 
 bool Debugger::ready(const std::string& kernel, const std::string& level) {
   set_lines({});
+  set_loops({});
   set_breakpoints({});
   thawed_ = false;
   visits_.clear();
@@ -283,7 +284,7 @@ void Debugger::stand() {
   from_ = here_;
   from_program_ = stopped_->program();
   from_task_ = stopped_->task();
-  from_iterations_ = stopped_->iterations();
+  from_iterations_ = iterations();
 }
 
 void Debugger::go() {
@@ -403,8 +404,8 @@ bool Debugger::is_hit(Kept& kept, uint32_t place, exec::Stopped& stopped) {
   if (!is_in(stopped.program(), b.program)) return false;
   if (b.task >= 0 && !stopped.is_of(static_cast<size_t>(b.task))) return false;
   if (b.iteration >= 0) {
-    const std::vector<int64_t> iterations = stopped.iterations();
-    if (iterations.empty() || iterations.back() != b.iteration) return false;
+    const std::vector<int64_t> now = iterations(place, stopped);
+    if (now.empty() || now.back() != b.iteration) return false;
   }
   if (!b.watch.empty() && !has_changed(kept, place, stopped)) return false;
   if (b.memory.space != WatchedMemory::kNone && !memory_has_changed(kept, stopped)) return false;
@@ -427,7 +428,7 @@ bool Debugger::is_step_over(uint32_t place, const exec::Stopped& stopped) const 
   if (!stopped.is_of(from_task_)) return false;
   if (until_ == Until::kOp) return true;
   const int line = line_at(place, stopped);
-  return line >= 0 && (line != from_line_ || stopped.iterations() != from_iterations_);
+  return line >= 0 && (line != from_line_ || iterations(place, stopped) != from_iterations_);
 }
 
 void Debugger::search(Until what, int most_depth, int64_t moment, bool further) {
@@ -445,10 +446,10 @@ bool Debugger::begins(uint32_t place, const exec::Stopped& stopped) {
   if (searched_ != Until::kLine) return searched_ == Until::kOp;
   const int line = line_at(place, stopped);
   if (line < 0) return false;
-  std::vector<int64_t> iterations = stopped.iterations();
-  const bool other = line != last_line_ || iterations != last_iterations_;
+  std::vector<int64_t> now = iterations(place, stopped);
+  const bool other = line != last_line_ || now != last_iterations_;
   last_line_ = line;
-  last_iterations_ = std::move(iterations);
+  last_iterations_ = std::move(now);
   return other;
 }
 
@@ -456,6 +457,7 @@ bool Debugger::on_stop(uint32_t place, exec::Stopped& stopped) {
   const int64_t now = moment_++;
   Why why = Why::kBreakpoint;
   if (!sparse_ && ((now & 15) == 0 || keep_first_ == 0)) keep(stopped, now);
+  count_rounds(place, stopped);
   if (interrupted_.load(std::memory_order_relaxed) && interrupted_.exchange(false)) why = Why::kInterrupt;
   for (; next_edit_ < edits_.size() && edits_[next_edit_].moment <= now; ++next_edit_)
     if (edits_[next_edit_].moment == now) edit(stopped, edits_[next_edit_]);

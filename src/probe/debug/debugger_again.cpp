@@ -46,6 +46,7 @@ void Debugger::put_back(int64_t moment) {
 }
 
 void Debugger::on_unit(int64_t unit, bool alone) {
+  if (alone) rounds_.clear();
   const double now = seconds();
   keep_every_ = keep_first_;
   keep_next_ = now + keep_every_;
@@ -73,7 +74,7 @@ void Debugger::keep(exec::Stopped& stopped, int64_t moment) {
   if (now < keep_next_ || recorder_ || !log_.is_on()) return;
   if (std::shared_ptr<exec::Snapshot> snapshot = stopped.snapshot()) {
     log_.mark();
-    kept_.push_back({std::move(snapshot), moment});
+    kept_.push_back({std::move(snapshot), moment, rounds_});
     if (kept_.size() > kMostKept && keep_every_ > 0) keep_fewer();
   }
   const double after = seconds();
@@ -96,6 +97,7 @@ bool Debugger::go_back(int64_t moment) {
   log_.put_back(mark_of(kept_.size() - 1));
   stopped_->restore(kept_.back().snapshot);
   moment_ = began_ = kept_.back().moment;
+  rounds_ = kept_.back().rounds;
   set_breakpoints({});
   set_edits(std::move(edits_));
   searches_ = false;

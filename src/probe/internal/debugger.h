@@ -71,6 +71,16 @@ struct Breakpoint {
   WatchedMemory memory{};        // the same of memory
 };
 
+// A loop in the text of code, by lines: its head, what is in it, and from where it may be entered.
+struct TextLoop {
+  int head;
+  std::vector<int> body, before;
+  bool is_unrolled;  // by ptxas: it goes round less often than the PTX does
+};
+// Those of a kernel in PTX, or in a listing of machine code (level "cubin"), the outermost first.
+base::Result<std::vector<TextLoop>> loops_of_code(std::string text, const std::string& kernel,
+                                                  const std::string& level);
+
 // Whether a condition holds; none where the value is not there.
 std::optional<bool> holds(const Condition& condition, const exec::Elements& elements);
 
@@ -168,6 +178,18 @@ class Debugger final : public exec::Stopper {
   int64_t unsure() const { return unsure_; }
   int64_t moment() const { return moment_; }  // places that the launch has come to
 
+  // A loop of PTX or machine code, by its places: how often each thread has come back to the head is counted.
+  struct Loop {
+    uint32_t head;
+    std::vector<uint32_t> body, before;  // before: where it may be entered from
+  };
+  // Of a launch that is about to begin, the outermost first.
+  void set_loops(std::vector<Loop> loops);
+  // Of the loops around where it stands, the outermost first.
+  std::vector<int64_t> iterations() const {
+    return stopped_ ? iterations(here_, *stopped_) : std::vector<int64_t>();
+  }
+
   // The names of a value: "acc" (empty: it is of no variable), "%12"; what is known of it.
   std::string variable_of(const void* value) const;
   std::string name_of(const void* value) const;
@@ -201,10 +223,15 @@ class Debugger final : public exec::Stopper {
   struct Start {
     int64_t unit = 0, moment = 0;
   };
+  // Of each block under way, by thread and loop: how often it has come back to the head.
+  using Rounds = std::map<std::pair<Program, uint32_t>, std::vector<int64_t>>;
   struct Moment {
     std::shared_ptr<exec::Snapshot> snapshot;
     int64_t moment;
+    Rounds rounds;
   };
+  void count_rounds(uint32_t place, const exec::Stopped& stopped);
+  std::vector<int64_t> iterations(uint32_t place, const exec::Stopped& stopped) const;
   void keep(exec::Stopped& stopped, int64_t moment);
   void keep_fewer();
   size_t mark_of(size_t snapshot) const { return starts_.size() + snapshot; }
@@ -248,6 +275,9 @@ class Debugger final : public exec::Stopper {
   std::vector<Start> starts_{1};
   size_t counted_ = 0;        // the one from which moments count
   std::vector<Moment> kept_;  // of the program, by moment
+  std::vector<Loop> loops_;
+  std::vector<std::vector<uint32_t>> around_, heads_, before_;  // of each place the loops
+  Rounds rounds_;
   double keep_first_ = 0.1, keep_every_ = 0, keep_next_ = 0, start_next_ = 0;  // seconds; of steady_seconds()
   int64_t began_ = 0, unsure_ = -1;
   std::vector<Edit> edits_;

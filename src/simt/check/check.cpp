@@ -54,7 +54,6 @@ Checks::Checks(const Launch& launch)
       inf_(launch.options->checks & exec::kCheckInf),
       zero_division_(launch.options->checks & exec::kCheckZeroDivision),
       overflow_(launch.options->checks & exec::kCheckOverflow),
-      global_records_(1),
       unwritten_(*launch.memory) {}
 Checks::~Checks() { give_back(); }
 
@@ -72,7 +71,6 @@ void Checks::begin(const Cluster& cluster) {
   for (auto& cells : s.cells)  // what the system has in shared memory is not the kernel's to write
     for (uint32_t i = 0; i < std::min<size_t>(launch_.code->reserved_shared, cells.size()); i++)
       cells[i].defined = true;
-  s.records.resize(1);
   s.named.resize(16 * cluster.ctas.size());
 }
 
@@ -84,13 +82,13 @@ machine::Agent& Checks::copier(State& s, uint32_t barrier) {
   return s.agents[it->second];
 }
 
-uint32_t Checks::record(std::vector<Record>& records, const machine::Agent& agent, Act act,
-                        const Operands& in, uint32_t thread, uint64_t serial) {
-  const Record& last = records.back();
+uint32_t Checks::record(Records& records, const machine::Agent& agent, Act act, const Operands& in,
+                        uint32_t thread, uint64_t serial) {
+  const Record& last = records.last();
   if (last.agent != agent.id || last.time != agent.time || last.act != act || last.in != &in ||
-      last.thread != thread || last.serial != serial)
-    records.push_back({{agent.id, agent.time, act}, &in, thread, serial});
-  return static_cast<uint32_t>(records.size() - 1);
+      last.thread / 32 != thread / 32 || last.serial != serial)
+    return records.add({{agent.id, agent.time, act}, thread, &in, serial});
+  return records.number_of(thread);
 }
 
 bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
@@ -126,7 +124,7 @@ bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record&
 
 bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
                    bool changes, Place where) {
-  const Record me = s.records[mine];
+  const Record me = s.records.at(mine);
   // Reductions of the copy engine may be performed in any order.
   const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
   const bool in_turn = is_tensor_core(in);  // the tensor core performs its operations in order
@@ -136,8 +134,8 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
     return in_flight(x, in, lane, s.records[cell.copy_out], true, false, where.text());
   const bool stores = is_store(in);
   if (changes && stores && s.records[cell.writer].serial == serial_ &&
-      s.records[cell.writer].thread != me.thread && s.by_id(me.agent).is_after(s.records[cell.writer]))
-    return collision(x, in, lane, s.records[cell.writer], where.text());
+      s.records.at(cell.writer).thread != me.thread && s.by_id(me.agent).is_after(s.records[cell.writer]))
+    return collision(x, in, lane, s.records.at(cell.writer), where.text());
   const bool stored_too = !me.writes() && (cell.again >> (me.agent - s.first_id) % 64 & 1);
   const auto unordered = [&](uint32_t number) {
     const Record& other = s.records[number];
@@ -149,7 +147,7 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
   };
   const uint32_t other =
       cell.touch(mine, me.act, changes, unordered, [&](uint32_t r) { return s.records[r].act; });
-  if (other) return race(x, in, lane, s.records[other], me.writes(), where.text());
+  if (other) return race(x, in, lane, s.records.at(other), me.writes(), where.text());
   if (changes) cell.again = 0;
   return true;
 }

@@ -14,8 +14,10 @@
 
 #include <triton_runner/machine/badness.h>
 #include <triton_runner/machine/history.h>
+#include <triton_runner/machine/released.h>
 #include <triton_runner/machine/unwritten.h>
 
+#include "check/records.h"
 #include "exec.h"
 
 namespace triton_runner::simt {
@@ -79,7 +81,6 @@ class Checks {
 
  private:
   struct Cell;
-  struct Record;
   struct State;
   // A byte of shared memory, or a word of tensor memory.
   struct Place {
@@ -167,8 +168,8 @@ class Checks {
 
   State& of(const Exec& x);
   // Adds an access to `records` and returns its number.
-  static uint32_t record(std::vector<Record>& records, const machine::Agent& agent, machine::Act act,
-                         const Operands& in, uint32_t thread, uint64_t serial);
+  static uint32_t record(Records& records, const machine::Agent& agent, machine::Act act, const Operands& in,
+                         uint32_t thread, uint64_t serial);
   // Checks an access to one byte. `changes`: it writes a value that differs from the old one.
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);
@@ -266,11 +267,11 @@ class Checks {
   uint64_t serial_ = 0;  // counts instructions
   uint32_t agents_ = 0;  // of all clusters
   // The state of global memory.
-  std::vector<Record> global_records_;
+  Records global_records_;
   uint32_t reading_ = 0;
   machine::History global_;
   const machine::Unwritten unwritten_;
-  std::unordered_map<uint64_t, machine::Clock> released_;  // by address of an atomic
+  machine::Released released_;
 };
 
 }  // namespace triton_runner::simt

@@ -50,16 +50,15 @@ uint32_t Checks::global_record(const Exec& x, State& s, Act act, const Operands&
                                uint32_t warps) {
   const uint32_t thread = x.first + lane;
   const machine::Agent& warp = s.agent(*x.cta, thread);
-  const Record& last = global_records_.back();
-  const bool each_thread = act == Act::kWrite;  // which may collide with others of its warp
+  const Record& last = global_records_.last();
   if (last.agent != warp.id || last.serial != serial_ || last.in != &in || last.act != act ||
-      last.warps != warps || (last.time != warp.time && last.time != kUnderWay) ||
-      (each_thread && last.thread != thread)) {
+      last.warps != warps || (last.time != warp.time && last.time != kUnderWay)) {
     uint32_t times = last.times;
     if (last.agent != warp.id || last.serial != serial_) times = s.come(in, warp);
-    global_records_.push_back({{warp.id, warp.time, act}, &in, thread, serial_, warps, s.cluster, times});
+    global_records_.add({{warp.id, warp.time, act}, thread, &in, serial_, warps, times, s.cluster});
   }
-  return static_cast<uint32_t>(global_records_.size() - 1);
+  // Those of a warp's reads are not told apart.
+  return global_records_.number_of(act == Act::kWrite || act == Act::kAtomic ? thread : thread / 32 * 32);
 }
 
 std::pair<uint32_t, uint32_t> Checks::unordered_warps(State& s, const Record& me, const Record& other) const {
@@ -77,7 +76,7 @@ std::pair<uint32_t, uint32_t> Checks::unordered_warps(State& s, const Record& me
 // `before`: the contents before a store; null for a load, or an atomic, which counts as a change.
 bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine,
                           uint64_t address, uint32_t bytes, const std::byte* before) {
-  const Record me = global_records_[mine];
+  const Record me = global_records_.at(mine);
   const auto is_doubtful = [&](uint32_t number) {
     if (number == 0) return false;
     const Record& other = global_records_[number];
@@ -101,8 +100,8 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, 
       changes = differs != now + (end - where);
       if (changes) where = reinterpret_cast<uint64_t>(differs);
     }
-    const Record& last = global_records_[cell.writer];
-    if (changes && source_of(in).stores && last.serial == serial_ && last.thread != me.thread) {
+    const bool now_too = global_records_[cell.writer].serial == serial_;
+    if (changes && source_of(in).stores && now_too && global_records_.at(cell.writer).thread != me.thread) {
       collides_with = cell.writer;
       return;
     }
@@ -116,16 +115,16 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, 
     race_with = cell.touch(
         mine, me.act, changes, unordered, [&](uint32_t r) { return global_records_[r].act; }, uncovered);
   });
-  if (collides_with) return collision(x, in, lane, global_records_[collides_with], byte_text(where));
+  if (collides_with) return collision(x, in, lane, global_records_.at(collides_with), byte_text(where));
   if (!race_with) return true;
-  x.trap(global_race(x, s, in, lane, me, global_records_[race_with], byte_text(where)));
+  x.trap(global_race(x, s, in, lane, me, global_records_.at(race_with), byte_text(where)));
   return false;
 }
 
 void Checks::doubt(const Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint32_t other,
                    uint64_t at, uint64_t bytes) {
   constexpr size_t kEnough = size_t{1} << 16;
-  const Record &me = global_records_[mine], &then = global_records_[other];
+  const Record me = global_records_.at(mine), then = global_records_.at(other);
   if (then.cluster != s.cluster) return;
   const Record &reader = me.act == Act::kRead ? me : then, &writer = me.act == Act::kRead ? then : me;
   std::vector<Doubt>* doubts = x.worker->launch->doubts;
@@ -219,16 +218,16 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     return true;
   }
   // Later atomics at this address are ordered after what this warp did so far.
-  machine::Clock* released = kind == Source::Access::kAtomic ? &released_[address] : nullptr;
+  const bool releases = kind == Source::Access::kAtomic;
   machine::Agent& warp = s.agent(*x.cta, x.first + lane);
-  if (released) warp.seen.see(*released);
+  if (releases) released_.acquire(address, warp);
   // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
-  const bool atomic = released || source.reduces;
+  const bool atomic = releases || source.reduces;
   const Act act = atomic ? (write ? Act::kAtomic : Act::kAtomicRead) : write ? Act::kWrite : Act::kRead;
   const uint32_t mine = global_record(x, s, act, in, lane, 1);
   if (!touch_global(x, s, in, lane, mine, address, bytes, nullptr)) return false;
-  if (released) {
-    warp.publish(*released);
+  if (releases) {
+    released_.publish(address, warp, serial_);
     s.published = true;
   } else if (!write) {
     global_records_[mine].time = kUnderWay;

@@ -30,7 +30,7 @@ bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const 
   if (!cell.changer || !s.is_warp(other.agent) || agent.is_fenced_after(other)) return true;
   x.trap(in, exec::Race::kFence,
          std::string(write ? "it writes " : "it reads ") + where.text() +
-             " through the async proxy, which thread " + std::to_string(other.thread) +
+             " through the async proxy, which thread " + std::to_string(s.records.at(cell.changer).thread) +
              " wrote as threads do: no fence.proxy.async stands between the two",
          lane, 0, 0, {"the other access is " + place_text(*launch_.code, *other.in)});
   return false;
@@ -52,9 +52,8 @@ bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
   const uint32_t thread = x.first + lane;
   machine::Agent& agent = s.agent(*x.cta, thread);
   op.agent = agent.id;
-  op.record = static_cast<uint32_t>(s.records.size());
-  for (machine::Act act : {machine::Act::kRead, machine::Act::kWrite})
-    s.records.push_back({{agent.id, agent.time, act}, &in, thread});
+  op.record = s.records.add({{agent.id, agent.time, machine::Act::kRead}, thread, &in});
+  const uint32_t writes = s.records.add({{agent.id, agent.time, machine::Act::kWrite}, thread, &in});
   s.release(agent, op.known);
   for (const Range& r : op.ranges) {
     Cell* cells = cells_of(s, r);
@@ -62,7 +61,7 @@ bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
     for (uint32_t i = 0; i < r.count; i++) {
       const Place where{base | (r.at + i), r.tensor};
       Cell probe = cells[i];
-      if (!touch(x, s, in, lane, probe, op.record + r.write, r.write, where)) return false;
+      if (!touch(x, s, in, lane, probe, r.write ? writes : op.record, r.write, where)) return false;
       if (!r.tensor && !r.write && !fenced(x, s, in, lane, cells[i], agent, r.write, where)) return false;
       (r.write ? cells[i].copy_in : cells[i].copy_out) = op.record;
     }
@@ -94,7 +93,7 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
   if (!waited) agent.seen.see(op.known);
   for (const Range& r : op.ranges) {
     const uint32_t mine = record(s.records, agent, r.write ? machine::Act::kWrite : machine::Act::kRead, in,
-                                 s.records[op.record].thread, 0);
+                                 s.records.at(op.record).thread, 0);
     Cell* cells = cells_of(s, r);
     for (uint32_t i = 0; i < r.count; i++) {
       Cell& cell = cells[i];

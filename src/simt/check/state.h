@@ -11,18 +11,6 @@
 
 namespace triton_runner::simt {
 
-struct Checks::Record : machine::Record {
-  const Operands* in = nullptr;
-  uint32_t thread = 0;
-  uint64_t serial = 0;  // of the instruction; 0 for a copy or product in flight
-  // For global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; the
-  // cluster; and how often the warp has come to the instruction.
-  uint32_t warps = 1;
-  int64_t cluster = 0;
-  uint32_t times = 0;
-  bool writes() const { return act == machine::Act::kWrite || act == machine::Act::kAtomic; }
-};
-
 // A byte of shared memory, or a word of tensor memory.
 struct Checks::Cell : machine::Cell {
   uint32_t copy_in = 0, copy_out = 0;  // records of copies and products in flight
@@ -48,7 +36,7 @@ struct Checks::State {
   uint32_t all_warps = 0;                                            // of all blocks
   std::vector<std::vector<Cell>> cells;                              // by block
   std::vector<std::vector<Cell>> tensor;  // tensor memory, by block; empty until it is accessed
-  std::vector<Record> records;
+  Records records;
   struct Named {
     machine::Clock known;
     std::vector<uint32_t> arrived;  // agents

@@ -52,8 +52,8 @@ void Checks::uniform_before(Exec& x, const Instr& in) {
       for (uint32_t i : x.lanes()) {
         auto found = s.uniform.find({x.cta->rank, place, (x.first + i) / 32});
         if (found == s.uniform.end() || found->second.own[i % 32] == value_at(x, place, bytes, i)) continue;
-        if (!found->second.several && !is_parted(*x.cta, *x.path)) continue;
-        if (found->second.writers >> (i % 32) & 1 && !found->second.several) continue;
+        const bool wrote_itself = found->second.writers >> (i % 32) & 1;
+        if (!found->second.several && (wrote_itself || !is_parted(*x.cta, *x.path))) continue;
         x.warn(in, exec::Race::kOrder, "assembler",
                "it reads a uniform register that another group of the warp's threads has written: the "
                "machine code leaves open which group runs first",

@@ -264,9 +264,10 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
     expected = t.dense<std::byte>(static_cast<Slot>(a.expected));
   }
   Thread& thread = state(t).thread;
+  ++atomics_;
   if (wide && acquires(semantic) && !stores)
     each_address(t, a, type, [&](int64_t, uint64_t address) {
-      if (auto it = released_.find(address); it != released_.end()) thread.seen.see(it->second);
+      released_.acquire(address, thread);
       return true;
     });
   const Act act = looks ? Act::kAtomicRead : Act::kAtomic;
@@ -277,7 +278,7 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
     if (fails) return true;
     if (!global(t, in, thread, records.of(i), act, address, type.size, nullptr, i, type)) return false;
     if (!wide || looks || !releases(semantic)) return true;
-    thread.publish(released_[address]);
+    released_.publish(address, thread, atomics_);
     return released = true;
   });
   if (released) ++thread.time;

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include <triton_runner/machine/history.h>
+#include <triton_runner/machine/released.h>
 
 #include "check/check.h"
 #include "check/warps.h"
@@ -97,7 +98,8 @@ class RaceCheck {
   const CheckedCode& code_;
   const exec::Memory& memory_;
   machine::History global_;
-  std::unordered_map<uint64_t, Clock> released_;              // by address of an atomic
+  machine::Released released_;
+  uint64_t atomics_ = 0;                                      // how many instructions with them there were
   std::map<std::pair<const Cluster*, uint64_t>, Clock> met_;  // by phase of a cluster's barrier
   std::vector<Record> records_;                               // 0: before the launch
   std::vector<Who> threads_;

@@ -86,6 +86,30 @@ def test_told_above_a_second_only(monkeypatch):
         assert "a [thing]" in shown and "3/10" in shown and "more" not in shown, terminal.getvalue()
 
 
+def test_lines_in_a_pipe(monkeypatch):
+    """One after a while, and others later; none where nobody asked, or for who collects messages."""
+    pipe = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", pipe)
+    monkeypatch.setattr(progress, "LINES_DELAY", 0.2)
+    with progress.telling(lines=True) as told:
+        time.sleep(0.3)
+        told("nobody asked for it")
+    monkeypatch.setattr(sys, "__stderr__", pipe)
+    with progress.telling() as told:
+        time.sleep(0.3)
+        told("nobody asked for it")
+    with progress.telling(lines=True) as told:
+        told("too soon")
+        time.sleep(0.3)
+        told("scan: run 7 of 16\nand more")
+        told("too soon again")
+    assert pipe.getvalue() == "scan: run 7 of 16\n"
+    with progress.telling(lines=True) as told:
+        time.sleep(0.3)
+        pipe.close()
+        told("nobody reads it")
+
+
 @pytest.mark.parametrize("name", ["reduce", "compare", "export"])
 def test_a_verb_on_a_terminal_and_in_a_pipe(name, tmp_path, monkeypatch):
     terminal = terminal_of(monkeypatch)

@@ -260,6 +260,16 @@ def test_another_triton(version, other_python, here):
         assert "triton_runner/" not in done.stderr, (words, done.stderr)
 
 
+@pytest.mark.parametrize("version", REASON)
+def test_the_package_without_a_triton_that_it_can_use(version, other_python, here):
+    """import triton_runner; triton_runner.jit: the sentence of the command line."""
+    words = [str(other_python(version)), "-W", "ignore", "-c", "import triton_runner\ntriton_runner.jit"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and last.startswith("ImportError: ") and REASON[version] in last, done.stderr
+    assert "pip install triton==" in last and "_jit" not in done.stderr
+
+
 # ---- processes that a program starts
 
 SPAWNS = """

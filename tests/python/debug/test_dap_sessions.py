@@ -11,6 +11,7 @@ import warm
 
 pytest.importorskip("triton")
 from dap_editor import COMMAND, GOING, HERE, Editor, lines_of
+from triton_runner.verbs.debug.dap import console
 
 SESSIONS = sorted((HERE / "sessions").glob("*.dap"))
 UNSTABLE = ("process", "thread")  # numbers of processes
@@ -22,7 +23,10 @@ def answered(editor, line: str) -> list[str]:
     arguments = json.loads(text.replace("$HERE", str(HERE)) or "{}")
     start = len(editor.messages)
     response = editor.ask(command, **arguments)
-    if command in GOING and response["success"]:
+    goes_on = command in GOING
+    if command == "evaluate" and arguments.get("context") == "repl":
+        goes_on = console.command_of(arguments["expression"]) in console.MOVES
+    if goes_on and response["success"]:
         editor.stop()
     if command == "launch" and response["success"]:
         editor.wait(lambda m: m.get("event") == "process")

@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
 
 import pytest
@@ -60,11 +59,12 @@ def shown(header: str, commands: list[str], folder) -> str:
 
 
 def by_command(words: list[str], commands: list[str]) -> str:
-    """The same of a process of its own: what it prints, and its exit status."""
+    """The same of a process of its own: what it prints, its errors and its exit status."""
     executed = [word for command in commands for word in ("-ex", command)]
     debug = [sys.executable, "-m", "triton_runner", "debug", *words[:-1], *executed, words[-1]]
-    done = warm.run(debug, stdout=subprocess.PIPE, text=True, timeout=60, cwd=HERE)
-    return f"{done.stdout}exit status {done.returncode}\n"
+    done = warm.run(debug, capture_output=True, text=True, timeout=60, cwd=HERE)
+    errors = re.findall(r"^(?:error|note): .*\n", done.stderr, re.M)
+    return f"{done.stdout}{''.join(errors)}exit status {done.returncode}\n"
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)

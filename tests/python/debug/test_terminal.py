@@ -3,18 +3,26 @@
 import contextlib
 import functools
 import json
+import os
 import pathlib
+import pty
+import re
+import select
 import signal
 import subprocess
 import sys
 import time
 from xml.etree import ElementTree
 
+import numpy
 import pytest
 import warm
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
+import triton_runner
+from dap_editor import Editor
+from triton_runner.verbs.debug import show, tables
 from triton_runner.verbs.debug.command import debug_command
 
 HERE = pathlib.Path(__file__).parent
@@ -40,16 +48,16 @@ def run(*words, text: str | None = None):
 
 def test_json_is_a_line_each(tmp_path):
     script = tmp_path / "commands"
-    script.write_text("break 22 program 2\nrun\nprint x\nnothing\ncontinue\ndelete\ncontinue\n")
+    script.write_text("break 22 program 2\nrun\nprint x\nprint nothing\ncontinue\ndelete\ncontinue\n")
     done = run("--json", "--command", str(script), PROGRAM)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     added, stop, x, error, again, _, ended = lines
     assert added["number"] == 1
     assert (stop["event"], stop["program"], stop["frames"][0]["line"]) == ("stopped", [2, 0, 0], 22)
     assert x["value"] == [40.0, 41.0, 42.0, 43.0, 44.0, 45.0, 46.0, 47.0]
-    assert "no command 'nothing'" in error["error"]
+    assert "no value 'nothing'" in error["error"]
     assert again["iterations"] == [1] and ended == {"event": "exited", "status": 0}
-    assert "sums" in done.stderr and done.returncode == 0
+    assert "sums" in done.stderr and done.returncode == 2
 
 
 def test_a_closed_input_ends_it():
@@ -155,3 +163,89 @@ def test_a_kernel_with_its_arguments(tmp_path, capfd):
 def test_a_kernel_without_a_grid():
     with pytest.raises(ValueError, match="row_sums is a kernel, and needs a launch"):
         debugs(None, "--arg", "1", "-ex", "run", f"{PROGRAM}:row_sums")
+
+
+class Screen:
+    """The debugger on a terminal of its own."""
+
+    def __init__(self, *words, columns: int):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ |= {"TERM": "xterm", "COLUMNS": str(columns), "LINES": "50", "INPUTRC": "/dev/null"}
+            os.execv(sys.executable, [*COMMAND, *words])
+        self.output = ""
+
+    def until(self, text: str, seconds: float = 60) -> str:
+        """What it has shown since the last time, up to a text."""
+        end = time.monotonic() + seconds
+        while text not in self.output:
+            assert time.monotonic() < end, f"no {text!r} in {self.output!r}"
+            if select.select([self.fd], [], [], 1.0)[0]:
+                self.output += os.read(self.fd, 1 << 16).decode()
+        before, _, self.output = self.output.partition(text)
+        return re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", (before + text).replace("\r", ""))
+
+    def type(self, text: str) -> None:
+        os.write(self.fd, text.encode())
+
+
+def test_a_terminal_says_what_is_loaded_and_completes():
+    screen = Screen(PROGRAM, columns=72)
+    first = screen.until("(tri) ")
+    assert "debugged.py: kernels scaled (line 9), row_sums (line 15), product (line 28)" in first
+    assert "break 10 and then run: stops there" in first and "Tab completes" in first
+    screen.type("tbr\t22 program 1\nru\t\n")
+    stop = screen.until("ttir   29")
+    assert "tbreak 22 program 1" in stop and "breakpoint 1: row_sums, program (1, 0, 0)" in stop
+    screen.until("(tri) ")
+    screen.type("print offs\t\n")
+    assert "offsets = 8 int32" in screen.until("(tri) ")
+    screen.type("print numpy.arange(96).reshape(2, 48)\n")
+    table = [line for line in screen.until("(tri) ").splitlines() if line.startswith("  ")]
+    assert len(table) == 3 and all(60 < len(line) <= 72 for line in table), table
+    screen.type("print numpy.arange(64)\n")
+    table = [line for line in screen.until("(tri) ").splitlines() if line.startswith("  ")]
+    assert len(table) == 4 and all(len(line) <= 72 for line in table), table
+    screen.type("quit\n")
+    assert os.waitstatus_to_exitcode(os.waitpid(screen.pid, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("columns", [30, 40, 80, 200])
+def test_tables_are_as_wide_as_the_terminal(columns):
+    square, long = numpy.arange(10000).reshape(100, 100), numpy.arange(5000)
+    whole = tables.table(square, None, columns)
+    assert len(whole) == 17 and max(map(len, whole)) <= columns
+    assert columns < 40 or max(map(len, whole)) > columns - 14
+    assert max(map(len, tables.table(long, None, columns))) <= columns
+    _, *lanes = show.lanes("%r1", numpy.arange(64, dtype="int32") * 1000, None, 32, "", columns)
+    assert max(map(len, lanes)) <= columns and "warp 2" in "\n".join(lanes)
+
+
+def test_scripts_are_refused_before_the_work_and_end_with_status_2(tmp_path):
+    script = tmp_path / "commands"
+    script.write_text("# the sums\n\nbreak 22\nrun\nprnt x\n")
+    done = run("--command", str(script), PROGRAM)
+    assert done.returncode == 2 and "did you mean 'print'?" in done.stderr
+    assert "sums" not in done.stdout + done.stderr and "breakpoint" not in done.stdout
+    done = run("-ex", "break 22", "-ex", "run", "-ex", "print nothing", "-ex", "print start", PROGRAM)
+    assert done.returncode == 2 and "start = 0" in done.stdout
+    done = run("-ex", "break 22", "-ex", "run", "-ex", "print start", PROGRAM)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("entry", ["command", "python", "editor"])
+def test_a_check_that_there_is_not_is_refused_at_the_start(entry):
+    if entry == "command":
+        done = run("--check", "foo", PROGRAM, text="run\n")
+        message, has_run = done.stderr, "sums" in done.stdout
+        assert done.returncode == 2
+    elif entry == "python":
+        called: list = []
+        with pytest.raises(ValueError) as error:
+            triton_runner.debug(lambda: called.append(1), check="race,foo")
+        message, has_run = str(error.value), bool(called)
+    else:
+        with Editor() as editor:
+            response = editor.ask("launch", program=PROGRAM, check="foo")
+        message, has_run = response.get("message", ""), response["success"]
+    assert "unknown check 'foo'" in message and "race" in message and not has_run

@@ -69,18 +69,45 @@ JOIN:
 WRITES = r"(?:VIADD|IADD3|LOP3\.LUT) R\d+, R\d+, {}\b.*? ;"
 
 
-@pytest.mark.parametrize(
-    "written, is_reported", [(("0x222",), False), (("0x111",), False), (("0x111", "0x222"), True)]
+# Lane 0 leaves the lanes 1 to 4 and meets them again, while the lanes 5 to 31 have yet to run.
+WITHIN = SIDES.replace(
+    "  setp.gt.s32 %p3, %r2, 0x70000000;\n  @%p3 bra A;",
+    """  setp.ne.u32 %p4, %r0, 0;
+  @%p4 bra D;
+C:
+  ld.volatile.global.u32 %r2, [%d0];
+  xor.b32 %r2, %r2, 0x444;
+  st.volatile.global.u32 [%d0+8], %r2;
+  setp.gt.s32 %p3, %r2, 0x70000000;
+  @%p3 bra C;
+D:
+  ld.volatile.global.u32 %r2, [%d0];
+  add.u32 %r2, %r2, 0x555;
+  st.volatile.global.u32 [%d0+12], %r2;
+  setp.gt.s32 %p3, %r2, 0x70000000;
+  @%p3 bra A;""",
 )
-def test_a_uniform_register_that_two_groups_write(written, is_reported):
-    """The listing is edited: a group writes UR8 where it would compute. All read it once they have met, as no
-    group gives its turn away."""
-    cubin, listing = assembled(SIDES, "sm_90", opt=1)
+
+
+@pytest.mark.parametrize(
+    "ptx, written, read, is_reported",
+    [
+        (SIDES, ("0x222",), "0x333", False),
+        (SIDES, ("0x111",), "0x333", False),
+        (SIDES, ("0x111", "0x222"), "0x333", True),
+        (WITHIN, ("0x444",), "0x555", True),  # by lane 0 alone
+        (WITHIN, ("0x111", "0x444"), "0x555", False),  # by all who read it, and by lane 0 once more
+    ],
+)
+def test_a_uniform_register_that_two_groups_write(ptx, written, read, is_reported):
+    """The listing is edited: a group writes UR8 where it would compute. Others read it once they have met, as
+    no group gives its turn away."""
+    cubin, listing = assembled(ptx, "sm_90", opt=1)
     listing = re.sub(r"\bYIELD\b", "NOP", listing)
     for number in written:
         listing, count = re.subn(WRITES.format(number), f"UMOV UR8, {number} ;", listing)
         assert count == 1
-    listing, count = re.subn(WRITES.format("0x333"), "IMAD.U32 R5, RZ, RZ, UR8 ;", listing)
+    listing, count = re.subn(WRITES.format(read), "IMAD.U32 R5, RZ, RZ, UR8 ;", listing)
     assert count == 1
     kernel = _core.load_cubin(cubin, listing, "k.sass", "", [], {"block": (32, 1, 1)})
     named = [(kernel.params[0].name, np.zeros(32 * 4, np.int32))]

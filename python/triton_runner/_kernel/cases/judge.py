@@ -315,9 +315,10 @@ class Judging:
     def _rounded(self, exact: Outcome, hardware: Outcome) -> None:
         """Notes the outputs that the hardware rounds further from the exact ones than rounding in f32 can."""
         product = rounding.product_of_fp8(self.launch.texts["ttgir"])
-        for one in self._beside({name: exact.arrays[name] for name in exact.differing(hardware)}, hardware):
+        pairs = {name: pair for name, pair in exact.pairs(hardware).items() if not pair.is_same()}
+        for one in self._explained(pairs):
             if not one.agrees:
-                size = distance.difference(exact.arrays[one.argument], hardware.arrays[one.argument]).size
+                size = distance.of_pair(pairs[one.argument])
                 advice = rounding.ADVICE if product is not None else ""
                 self.findings.rounded(one, size, product, rounding.cause(product), advice)
 
@@ -338,7 +339,10 @@ class Judging:
 
     def _beside(self, arrays: Mapping, run: Outcome) -> list[Bits]:
         """How arguments that should hold `arrays` differ from those after a run."""
-        pairs = {name: Pair.of_arrays(array, run.arrays[name]) for name, array in arrays.items()}
+        return self._explained({name: run.contents.beside(name, array) for name, array in arrays.items()})
+
+    def _explained(self, pairs: dict[str, Pair]) -> list[Bits]:
+        """How pairs of arrays differ that should differ by rounding alone."""
         found = _compared(self.noise, pairs, False)
         while not all(one.agrees for one in found) and self._perturb():
             found = _compared(self.noise, pairs, False)

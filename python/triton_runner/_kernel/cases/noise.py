@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 
 import ml_dtypes
 import numpy
 
 from triton_runner._kernel.cases.results import Bits
 from triton_runner._memory.contents import Pair
-from triton_runner._memory.difference import Difference, difference, tolerance
+from triton_runner._memory.difference import Difference, difference, magnitude, tolerance
 from triton_runner._memory.files import kind_of
 
 _FACTOR = 4.0  # an unperturbed run may differ by this many times the largest movement
@@ -31,17 +32,26 @@ class Movement:
 
     def __init__(self, is_float: bool):
         self._is_float = is_float
-        self.changes: dict[tuple, numpy.ndarray] = {}  # by the index of a part's first element
+        self._changes: dict[tuple, numpy.ndarray] = {}  # by the index of a part's first element
 
     def add(self, start: tuple, change: numpy.ndarray) -> None:
-        known, change = self.changes.get(start), change.astype(_kept(change))
-        self.changes[start] = change if known is None else numpy.maximum(change, known)
+        if (known := self.of(start)) is not None:
+            change = numpy.maximum(change, known)
+        self._changes[start] = _packed(change) if self._is_float else change != 0
         self.__dict__.pop("_usual", None)
         self.__dict__.pop("of_all", None)
 
+    def of(self, start: tuple) -> numpy.ndarray | None:
+        """Of the elements of a part; None: nothing changed."""
+        kept = self._changes.get(start)
+        return None if kept is None else _unpacked(kept)
+
+    def _all(self) -> Iterator[numpy.ndarray]:
+        return map(_unpacked, self._changes.values())
+
     @functools.cached_property
     def _usual(self) -> float:
-        moved = [_sample(c[numpy.isfinite(c) & (c > 0)]) for c in self.changes.values()]
+        moved = [_sample(c[numpy.isfinite(c) & (c > 0)]) for c in self._all()]
         moved = numpy.concatenate(moved) if moved else numpy.zeros(0)
         return float(numpy.quantile(moved, 0.9)) if moved.size else 0.0
 
@@ -56,7 +66,7 @@ class Movement:
     def of_all(self) -> tuple[float, int]:
         """(the largest change of those that did not jump, how many jumped)."""
         widest, jumped = 0.0, 0
-        for change in self.changes.values():
+        for change in self._all():
             jumps = self.jumps(change)
             widest = max(widest, float(numpy.max(change, initial=0.0, where=~jumps)))
             jumped += int(jumps.sum())
@@ -110,7 +120,7 @@ class Noise:
         movement = self._movements.get(name)
         relative = 0.0
         if is_float(pair) and not exact and (relative := tolerance(kind_of(pair.dtype))):
-            relative *= max(map(_largest, pair.whole()), default=0.0)
+            relative *= max(map(magnitude, pair.whole()), default=0.0)
         return _Room(movement, is_float(pair), not exact, relative, decisions)
 
 
@@ -134,7 +144,7 @@ class _Room:
             room = room + self._relative + _step(x)
         if self._is_float and self._widest:
             room = numpy.maximum(room, _FACTOR * self._widest + _step(x) + _TINY)
-        change = self._movement.changes.get(start) if self._movement is not None else None
+        change = self._movement.of(start) if self._movement is not None else None
         if change is None or not self._decisions:
             return room
         return numpy.where(self._movement.jumps(change), numpy.inf, room)
@@ -145,21 +155,27 @@ def is_float(pair: Pair) -> bool:
     return pair.dtype.kind not in "iub"
 
 
-def _kept(change: numpy.ndarray) -> type:
-    """The type in which a movement is kept: half the room is enough for what is compared after a factor."""
-    small = numpy.isinf(change) | (change < 3e38) & ((change > 1e-37) | (change == 0))
-    return numpy.float32 if small.all() else numpy.float64
+def _packed(change: numpy.ndarray) -> numpy.ndarray:
+    """Changes as they are kept: rounded up to the upper half of an f32, where that can be. That is enough for
+    what is compared after a factor."""
+    fits = numpy.isinf(change) | (change < 3e38) & ((change > 1e-37) | (change == 0))
+    if not fits.all():
+        return change
+    single = change.astype(numpy.float32)
+    single[single < change] = numpy.nextafter(single[single < change], numpy.float32(numpy.inf))
+    return ((single.view(numpy.uint32) + 0xFFFF) >> 16).astype(numpy.uint16)
+
+
+def _unpacked(kept: numpy.ndarray) -> numpy.ndarray:
+    """The changes again, as numbers."""
+    if kept.dtype == numpy.uint16:
+        return (kept.astype(numpy.uint32) << 16).view(numpy.float32)
+    return kept.astype(numpy.float64)
 
 
 def _sample(values: numpy.ndarray) -> numpy.ndarray:
     """Values for a quantile: all, or every so many."""
     return values[:: values.size // _SAMPLE + 1]
-
-
-def _largest(x: numpy.ndarray) -> float:
-    """The largest finite magnitude."""
-    magnitudes = numpy.abs(x.astype(numpy.float64))
-    return float(numpy.max(magnitudes, initial=0.0, where=numpy.isfinite(magnitudes)))
 
 
 def _at(start: tuple, found: Difference) -> tuple:

@@ -10,7 +10,7 @@ import click
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import write_file
 from triton_runner._base.progress import telling
-from triton_runner._programs.options import json_option, print_json, print_result, verbs
+from triton_runner._programs.options import Output, json_option, print_json, print_result, verbs
 
 _SHOWN = 40  # trials that are listed where nothing is wrong with them
 
@@ -32,9 +32,7 @@ _SHOWN = 40  # trials that are listed where nothing is wrong with them
 @click.option("--executor", metavar="dask://HOST:PORT", help="Try on a Dask cluster.")
 @click.option("--timeout", type=float, help="Seconds that a trial may take (600).")
 @click.option("--again", is_flag=True, help="Try those too whose results are kept.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="Where the cubin of one PTX is written."
-)
+@click.option("-o", "--output", type=Output(), help="Where the cubin of one PTX is written.")
 @json_option
 @click.argument("place", metavar="FILE|FOLDER|CASE|CUBIN")
 def assemble_command(

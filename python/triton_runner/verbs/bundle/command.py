@@ -10,7 +10,7 @@ import click
 
 from triton_runner._base import commands
 from triton_runner._base.errors import fail
-from triton_runner._programs.options import ProgramOrFile, print_json, prints_aside, verbs
+from triton_runner._programs.options import Output, ProgramOrFile, print_json, prints_aside, verbs
 from triton_runner._programs.programs import program_arguments
 
 
@@ -19,7 +19,7 @@ from triton_runner._programs.programs import program_arguments
 @click.option(
     "--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first."
 )
-@click.option("-o", "--output", required=True, type=click.Path(), help="The file to write: case.trcase.")
+@click.option("-o", "--output", required=True, type=Output(), help="The file to write: case.trcase.")
 @click.option(
     "--max-bytes", type=int, help="Of arguments that are stored (64 MiB); larger ones are drawn again."
 )

@@ -8,7 +8,7 @@ import click
 
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._pipeline import versions
-from triton_runner._programs.options import json_option, print_json, verbs
+from triton_runner._programs.options import Output, json_option, print_json, verbs
 from triton_runner._programs.programs import kernel_options
 
 
@@ -23,7 +23,9 @@ from triton_runner._programs.programs import kernel_options
 @click.option("--metadata", help="Of an IR: the metadata JSON, where it is not beside it.")
 @click.option("--timeout", type=float, help="Seconds that a release other than the installed one may take.")
 @click.option(
-    "--save", help="A folder for all levels and the metadata (of several releases: one folder each)."
+    "--save",
+    type=Output(is_folder=True),
+    help="A folder for all levels and the metadata (of several releases: one folder each).",
 )
 @click.option("--print", "printed", is_flag=True, help="Print the text of the last level.")
 @json_option

@@ -34,6 +34,7 @@ class Breakpoint:
     hits: int = 0
     seen: int = 0  # hits of this launch, where Python counts them
     moved_to: str = ""  # the line that has code, where its own has none
+    note: str = ""  # what its source says of the place, before a launch does
     found: int = 0  # places in the launch
     was_found: bool = False  # whether a launch had places
     stops: Callable | None = None  # asked at a hit, with the state and the count of hits; False: it goes on
@@ -153,7 +154,10 @@ class Breakpoints:
         """Whether the core decides on all of them by values that it compares at their places. After
         of_core()."""
         there = [b for b in self._all.values() if b.enabled and (b.found or b.watch)]
-        asked = [b for b in there if b.watch or b.stops is not None or b.number in self._expressions]
+        asked = [
+            b for b in there
+            if b.watch or b.stops is not None or b.iteration >= 0 or b.number in self._expressions
+        ]  # fmt: skip
         return not asked and all(b.condition for b in there)
 
     def _of_core(self, b: Breakpoint, places: Places, hits: int):

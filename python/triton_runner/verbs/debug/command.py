@@ -8,7 +8,7 @@ import os
 import click
 
 from triton_runner._programs.look import DEBUGGED
-from triton_runner._programs.options import ProgramOrFile, prints_aside, verbs
+from triton_runner._programs.options import Output, ProgramOrFile, prints_aside, verbs
 from triton_runner._programs.programs import launch_options, program_arguments
 
 
@@ -24,7 +24,12 @@ from triton_runner._programs.programs import launch_options, program_arguments
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
 @click.option("-ex", "--execute", "commands", multiple=True, help="Run this command; may be repeated.")
 @click.option("--command", "script", type=click.File(), help="Run the commands in a file, a line each.")
-@click.option("--record", metavar="FILE.svg", help="Write what is shown as an animated picture.")
+@click.option(
+    "--record",
+    metavar="FILE.svg",
+    type=Output(ending=".svg"),
+    help="Write what is shown as an animated picture.",
+)
 @click.option(
     "--dap",
     is_flag=False,
@@ -43,9 +48,9 @@ def debug_command(
     """Debug the launches of PROGRAM, a case (*.trcase), a kernel's file or kernel.py:NAME, on the CPU.
 
     A terminal takes commands (help lists them): break 42 if acc.max() > 1e4, run, print acc, step,
-    reverse-step,
-    last-write acc[3, 5]. --json answers each with a line of JSON. With -ex or --command it runs those and
-    ends. Exit status: that of the program, where it has ended.
+    reverse-step, last-write acc[3, 5]. --json answers each with a line of JSON. With -ex or --command it
+    runs those and ends. Exit status: that of the program, where it has ended; 2 where a command of -ex or
+    --command failed.
     """
     from triton_runner import _settings
     from triton_runner.verbs.debug import target as targets

@@ -4,12 +4,12 @@ an expression of NumPy."""
 from __future__ import annotations
 
 import ast
+import difflib
 import math
 import re
 
 import numpy
 
-from triton_runner import _core
 from triton_runner._base.errors import fail
 from triton_runner._core import probe
 
@@ -98,5 +98,5 @@ def _of(term, names: dict):
 
 def nearest(name: str, names) -> list[str]:
     """Notes for a name that is not there."""
-    close = _core.probe.nearest_names(name, sorted(names))
+    close = difflib.get_close_matches(name, sorted(names))
     return [f"did you mean {other!r}?" for other in close]

@@ -1,7 +1,11 @@
 """A value as a heat map in text: a cell for an element, or for a block of elements of a large one.
 
-If a terminal has colours, each cell is half a character, in the colours of viridis, by rich; elsewhere it
-is a digit, from 0 for the smallest to 9 for the largest.
+    0369
+    !^v.        NaN, inf, -inf, left out by the mask
+
+Where a terminal has colours, each cell is half a character, in the colours of viridis, by rich; elsewhere it
+is a digit, from 0 for the smallest finite number to 9 for the largest. What is not finite, or not there, has
+a mark or a colour of its own.
 """
 
 from __future__ import annotations
@@ -16,37 +20,41 @@ from triton_runner.verbs.debug.show import number, statistics
 
 _ROWS, _COLUMNS = 32, 64  # cells, at most
 _VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
-_MASKED, _NAN = (48, 48, 48), (255, 64, 64)
+# A cell with any of these elements is no number; of several the last counts.
+MARKS = {"masked": 1, "-inf": 2, "inf": 3, "nan": 4}
+_DIGITS = {1: ".", 2: "v", 3: "^", 4: "!"}
+_COLOURS = {1: (48, 48, 48), 2: (64, 160, 255), 3: (255, 255, 255), 4: (255, 64, 64)}
+_WORDS = {2: ("v is -inf", "blue is -inf"), 3: ("^ is inf", "white is inf"), 4: ("! is NaN", "red is NaN")}
 UPPER = "\u2580"  # the upper half of a character
 
 
 @dataclasses.dataclass(frozen=True)
 class Heat:
-    """levels: of each cell 0 to 1, from the smallest to the largest; NaN where nan or masked says why."""
+    """levels: of each cell 0 to 1, from the smallest to the largest; marks: of each one of MARKS, or 0."""
 
     levels: numpy.ndarray
-    nan: numpy.ndarray
-    masked: numpy.ndarray
+    marks: numpy.ndarray
     block: tuple  # rows and columns of elements in a cell
     text: str
 
     def lines(self, console=None) -> list[str]:
         """As a console of rich shows it; None, or one without colours: in digits."""
-        if console is None or console.color_system is None or console.no_color:
-            return [self.text, *("  " + "".join(map(self._digit, *row)) for row in self._rows())]
-        return [self.text, *_halves(console, [[*map(self._colour, *row)] for row in self._rows()])]
-
-    def _rows(self):
-        return zip(self.levels, self.nan, self.masked, strict=True)
-
-    @staticmethod
-    def _digit(level, nan, masked) -> str:
-        return "!" if nan else "." if masked else str(min(int(level * 10), 9))
+        in_colours = console is not None and console.color_system is not None and not console.no_color
+        words = [both[in_colours] for mark, both in _WORDS.items() if (self.marks == mark).any()]
+        head = "; ".join([self.text, ", ".join(words)] if words else [self.text])
+        rows = [[*zip(*row, strict=True)] for row in zip(self.levels, self.marks, strict=True)]
+        if not in_colours:
+            return [head, *("  " + "".join(self._digit(*cell) for cell in row) for row in rows)]
+        return [head, *_halves(console, [[self._colour(*cell) for cell in row] for row in rows])]
 
     @staticmethod
-    def _colour(level, nan, masked) -> tuple:
-        if nan or masked:
-            return _NAN if nan else _MASKED
+    def _digit(level, mark) -> str:
+        return _DIGITS.get(mark) or str(min(int(level * 10), 9))
+
+    @staticmethod
+    def _colour(level, mark) -> tuple:
+        if mark:
+            return _COLOURS[mark]
         at = min(float(level), 1.0) * (len(_VIRIDIS) - 1)
         low = min(int(at), len(_VIRIDIS) - 2)
         pairs = zip(_VIRIDIS[low], _VIRIDIS[low + 1], strict=True)
@@ -64,19 +72,20 @@ def heat_of(name: str, array, mask=None) -> Heat:
     there = _grid(there, False)
     rows, columns = (-(-extent // most) for extent, most in zip(values.shape, (_ROWS, _COLUMNS), strict=True))
     values, there = (_blocks(a, rows, columns) for a in (values, there))
-    nan = (numpy.isnan(values) & there).any(axis=(1, 3))
+    marks = numpy.where(there.any(axis=(1, 3)), 0, MARKS["masked"])
+    for name, is_it in (("-inf", numpy.isneginf), ("inf", numpy.isposinf), ("nan", numpy.isnan)):
+        marks = numpy.where((is_it(values) & there).any(axis=(1, 3)), MARKS[name], marks)
     counted = there & numpy.isfinite(values)
     sums = numpy.where(counted, values, 0.0).sum(axis=(1, 3))
     counts = counted.sum(axis=(1, 3))
-    infinite = numpy.where(there & numpy.isinf(values), values, 0.0).sum(axis=(1, 3))
     means = sums / numpy.maximum(counts, 1)
-    there_are = means[counts > 0]
+    there_are = means[(counts > 0) & (marks == 0)]
     low, high = (float(of(there_are)) if there_are.size else 0.0 for of in (numpy.min, numpy.max))
     levels = (means - low) / (high - low) if high > low else numpy.full(means.shape, 0.5)
-    levels = numpy.where(infinite > 0, 1.0, numpy.where(infinite < 0, 0.0, levels))
+    levels = numpy.where(marks == 0, levels.clip(0, 1), 0.0)
     each = f"each cell the mean of {rows}x{columns}, " if rows * columns > 1 else ""
     scale = f"{each}{number(low)} to {number(high)}" if there_are.size else "nothing to show"
-    return Heat(levels, nan, ~there.any(axis=(1, 3)), (rows, columns), f"{head}; {scale}")
+    return Heat(levels, marks, (rows, columns), f"{head}; {scale}")
 
 
 def _grid(array, missing):

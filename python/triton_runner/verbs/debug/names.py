@@ -22,7 +22,7 @@ def missing(name: str, level: str, texts, kernel: str, constants, variables) -> 
         return None
     if level not in MLIR and (variables.why or _is_register(name, level, texts, kernel)):
         return None  # without variables nothing is known
-    known = variables.names if level not in MLIR else _variables(texts[level], kernel)
+    known = variables.names if level not in MLIR else assigned(texts[level], kernel)
     if name in known:
         return None
     if name.startswith("%") and level in MLIR:
@@ -42,17 +42,19 @@ def _is_register(name: str, level: str, texts, kernel: str) -> bool:
 
 
 _modules = Recent(4)
-_names = Recent(4)
+_assigned = Recent(4)
 
 
 def _parsed(text: str):
     return _modules.get(text) or _modules.put(text, ir.parse(text))
 
 
-def _variables(text: str, kernel: str) -> list[str]:
-    """Those of a module, in the order of its text."""
+def assigned(text: str, kernel: str) -> dict[str, list[int]]:
+    """The variables of a module, in the order of its text, each with the lines that assign it."""
     key = (text, kernel)
-    if (found := _names.get(key)) is None:
-        assigned = probe.assigned(text, "<ir>", kernel).all
-        found = _names.put(key, [*dict.fromkeys(a.site.variable for a in assigned)])
+    if (found := _assigned.get(key)) is None:
+        lines: dict[str, dict] = {}
+        for one in probe.assigned(text, "<ir>", kernel).all:
+            lines.setdefault(one.site.variable, {})[one.line] = None
+        found = _assigned.put(key, {name: sorted(at) for name, at in lines.items()})
     return found

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import collections
 import functools
+import os
 import re
 
+from triton_runner._base import tools
 from triton_runner._base.errors import fail
 from triton_runner._base.markers import BREAKPOINT
-from triton_runner._core import ir
+from triton_runner._core import ir, probe
 from triton_runner.verbs.debug.results import Frame
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -42,6 +44,14 @@ def is_in_loop(file: str, line: int, frames: list[Frame]) -> bool:
 def loops_around(file: str, line: int) -> list[int]:
     """The lines of the loops whose bodies a line is in, outermost first."""
     return [first for first, last, _ in _blocks(file, (ast.For, ast.While)) if first < line <= last]
+
+
+@functools.lru_cache(maxsize=64)
+def loop_lines(file: str) -> frozenset | None:
+    """The lines on which loops of a source begin; None: it cannot be read."""
+    if not os.path.isfile(file):
+        return None
+    return frozenset(first for first, _, _ in _blocks(file, (ast.For, ast.While)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -142,6 +152,49 @@ class Places:
         if any(own[at] < count for at, count in above.items()):
             return []
         return [(f, n, loop_variables(f)[n]) for f, n in own if n in loop_variables(f)]
+
+    def loops(self) -> list[tuple[int, list[int], list[int]]]:
+        """Of PTX and machine code the loops whose iterations are those of a loop of Python: (head, body,
+        places before it), the outermost first. Left out are loops in which code waits, and those of a loop
+        of Python that became several, or that ptxas unrolled: their rounds are other ones."""
+        text, kernel = self.texts[self.level], self.all[0].function if self.all else ""
+        text = tools.listing(text) if self.level == "cubin" else text
+        by_line: dict[int, list[int]] = {}
+        for number, place in enumerate(self.all):
+            if place.function == kernel:
+                by_line.setdefault(place.at, []).append(number)
+
+        def of(lines: list[int]) -> list[int]:
+            return [number for line in dict.fromkeys(lines) for number in by_line.get(line, ())]
+
+        rows = probe.loops_of_code(text, kernel, self.level)
+        loops = [
+            (of([head]), of(body), of(before), unrolled)
+            for head, body, before, unrolled in rows
+            if of([head])
+        ]
+        own = [self._own_loops(body, [other for _, other, *_ in loops]) for _, body, *_ in loops]
+        count = collections.Counter(at for lines in own for at in lines)
+        wrong = {at for at, n in count.items() if n > 1}
+        wrong |= {at for lines, (*_, unrolled) in zip(own, loops, strict=True) if unrolled for at in lines}
+        return [
+            (head[0], body, before)
+            for lines, (head, body, before, _) in zip(own, loops, strict=True)
+            if lines and not lines & wrong
+        ]
+
+    def _own_loops(self, body: list[int], others: list[list[int]]) -> set[tuple[str, int]]:
+        """(file, line) of the loops of the source that a loop of code is, without those of loops inside of
+        it. Where nobody knows the source, its first place."""
+
+        def lines_of(places) -> set[tuple[str, int]]:
+            frames = {(f.file, f.line) for place in places for f in self.frames[place]}
+            return {(file, line) for file, line in frames if line in (loop_lines(file) or ())}
+
+        if all(loop_lines(frame.file) is None for place in body for frame in self.frames[place]):
+            return {("", min(body))}
+        inner = [other for other in others if set(other) < set(body)]
+        return lines_of(body) - lines_of(place for other in inner for place in other)
 
     def pipelined(self, place: int, iterations: list[int]) -> str:
         """Says what a stop outside of a loop does, whose line is inside of it: "" where that is not so."""

@@ -18,13 +18,13 @@ from triton_runner._core import probe
 from triton_runner._kernel.compiling.of_release import of_release
 from triton_runner._kernel.dumps.axes import program_of
 from triton_runner._launch import launchers
-from triton_runner.verbs.debug import comparing, machine, names, stage
+from triton_runner.verbs.debug import comparing, machine, names, sources, stage
 from triton_runner.verbs.debug import target as targets
 from triton_runner.verbs.debug.back import Back
 from triton_runner.verbs.debug.breakpoints import Breakpoints
 from triton_runner.verbs.debug.driver import Driver
 from triton_runner.verbs.debug.focus import Focus
-from triton_runner.verbs.debug.places import Places
+from triton_runner.verbs.debug.places import Places, line_of
 from triton_runner.verbs.debug.replays import Replays
 from triton_runner.verbs.debug.results import Compared, Exited, Frame, Stopped
 from triton_runner.verbs.debug.show import is_within
@@ -56,6 +56,8 @@ class Session(Back, Focus):
     ):  # fmt: skip
         """level: "" for the target's own. start(run): runs the program somewhere, and returns what has
         is_alive() and join() of a thread."""
+        with _settings.using(check=check or None):
+            pass  # a check that there is not is refused here
         self.target, self.level, self.kernel = target, target.level(level), kernel
         self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         self.breakpoints = Breakpoints()
@@ -169,7 +171,9 @@ class Session(Back, Focus):
         - `program`: in this one only, -1 for any on an axis; `iteration`: of the innermost loop; `task`.
         - `skip`: so many hits are left out. `temporary`: it goes after its first stop.
         """
-        breakpoint_ = self.breakpoints.add(where, condition, **how)
+        line = line_of(where.strip())
+        note = sources.check_line(*line, self.target.name) if line else ""
+        breakpoint_ = self.breakpoints.add(where, condition, note=note, **how)
         try:  # its condition may name what the kernel that stands does not have
             if self._places is not None and isinstance(self.stopped, Stopped):
                 self.breakpoints.check_names([breakpoint_], self._places, self._has_name)
@@ -220,7 +224,7 @@ class Session(Back, Focus):
         return self._state(self._standing().place, self.threads)
 
     def _state(self, place: int, threads=None) -> State:
-        arguments = dict(self._call[1].arguments.named) if self._call else {}
+        arguments = self._call[1].arguments if self._call else None
         return State(self._debugger, self._places, self.constants, threads, place, self._variables, arguments)
 
     @property
@@ -400,6 +404,8 @@ class Session(Back, Focus):
         debugger.focus(self.focus, self._task)
         debugger.set_variables(self._variables.locate([]) if self._variables else {})
         debugger.set_loop_names(self._places.counted)
+        if level not in MLIR:
+            debugger.set_loops(self._places.loops())
         self.breakpoints.check_names(self.breakpoints.of_places(), self._places, self._has_name)
         self._locate([max(axis, 0) for axis in self.focus])
         self.breakpoints.begin()

@@ -8,10 +8,12 @@ import os
 
 import numpy
 
+from triton_runner.verbs.debug.places import line_of
 from triton_runner.verbs.debug.results import Compared, Exited, Frame, Stopped
+from triton_runner.verbs.debug.tables import ROWS, fitted, number, table
 
-_ROWS, _COLUMNS = 16, 8  # of a table; what is left out is dots
 _LANES = 32
+_OF_WARPS = (32, 16, 8, 4, 2, 1)  # elements of a line
 _TEXT = 240  # characters of an op
 
 
@@ -22,7 +24,7 @@ def where(event: Stopped | Exited) -> list[str]:
     lines = [f"{_reason(event)}: {standing(event)}"]
     if event.trap:
         lines = [f"trap: {event.trap.splitlines()[0]}", f"before it: {standing(event)}"]
-    source = [source_line(event.frames[0])] if event.frames and event.level in ("ttir", "ttgir") else []
+    source = [source_line(event.frames[0])] if event.frames else []
     return [
         *lines,
         *[line for line in source if line],
@@ -42,7 +44,7 @@ def compared(result: Compared) -> list[str]:
     how_many = f"{count} of them {'differs' if count == 1 else 'differ'}" if count else "none differs"
     lines = [f"{result.side} | {result.other}: {result.values} values, up to here {how_many}"]
     lines += [line for one in first for line in one.text.splitlines()]
-    for one in result.differences[1:_ROWS]:
+    for one in result.differences[1:ROWS]:
         name = f"'{one.variable}'" if one.variable else one.value
         lines.append(
             f"then {name}, line {one.line}: {one.elements} of {one.of} elements, by at most "
@@ -71,6 +73,8 @@ def _why_not(breakpoint_, session) -> str:
     if not session.launches:
         return ""
     if not breakpoint_.was_found and not breakpoint_.watch:
+        if line_of(breakpoint_.where):
+            return ": no launch has code at this line, or at a later one of its function"
         return ": no launch has such a place"
     for program in (breakpoint_.program, session.focus):
         if program and not any(is_within(program, grid) for grid in session.grids):
@@ -133,11 +137,11 @@ def source_line(at: Frame) -> str:
     return f"  {at.line:>4}  {text}" if text else ""
 
 
-def listing(event: Stopped, around: int = 5) -> list[str]:
-    """The lines of the source around the one that it stands on."""
+def listing(event: Stopped, frame: int = 0, around: int = 5) -> list[str]:
+    """The lines of the source around one that it stands on."""
     if not event.frames:
         return ["no line of the source is known"]
-    at, lines = event.frames[0], []
+    at, lines = event.frames[frame], []
     for line in range(max(at.line - around, 1), at.line + around + 1):
         text = linecache.getline(at.file, line)
         if text:
@@ -145,23 +149,34 @@ def listing(event: Stopped, around: int = 5) -> list[str]:
     return lines or [f"{at.file} cannot be read"]
 
 
-def number(value) -> str:
-    """An element as a person reads it."""
-    if isinstance(value, (bool, numpy.bool_)):
-        return str(bool(value))
-    if isinstance(value, (int, numpy.integer)):
-        return str(int(value))
-    return f"{float(value):.6g}"
-
-
-def described(name: str, array, mask=None) -> list[str]:
+def described(name: str, array, mask=None, width: int = 0) -> list[str]:
     """An array with its type, statistics and a table of its elements; of a scalar the number. mask: elements
-    that are there; others are dots."""
+    that are there; others are dots. width: of the terminal."""
     array = numpy.asarray(array)
     if array.ndim == 0:
         return [f"{name} = {number(array[()])}"]
     shape = "x".join(map(str, array.shape))
-    return [f"{name} = {shape} {array.dtype}, {statistics(array, mask)}", *table(array, mask)]
+    return [f"{name} = {shape} {array.dtype}, {statistics(array, mask)}", *table(array, mask, width)]
+
+
+def pointers(name: str, array, places, mask=None, width: int = 0) -> list[str]:
+    """The same of addresses: the elements of arguments that they are of (places), or their numbers."""
+    array = numpy.asarray(array)
+    if array.ndim == 0:
+        place = places[()]
+        return [f"{name} = {int(array[()]):#x}" + f", {place}" * bool(place)]
+    there = array if mask is None else array[numpy.broadcast_to(mask, array.shape)]
+    ends = f", {int(there.min()):#x} to {int(there.max()):#x}" if there.size else ""
+    masked = f"; {array.size - there.size} masked" if there.size < array.size else ""
+    shown = numpy.array(
+        [
+            place or f"{address:#x}"
+            for place, address in zip(places.ravel(), array.ravel().tolist(), strict=True)
+        ],
+        object,
+    ).reshape(array.shape)
+    shape = "x".join(map(str, array.shape))
+    return [f"{name} = {shape} pointers{ends}{masked}", *table(shown, mask, width, str)]
 
 
 def figures(array, mask=None) -> tuple[dict[str, str], dict[str, int]]:
@@ -170,7 +185,8 @@ def figures(array, mask=None) -> tuple[dict[str, str], dict[str, int]]:
     values = there.astype("float64").ravel()
     finite = values[numpy.isfinite(values)]
     names = ("min", "max", "mean") if finite.size else ()
-    counts = {"NaN": int(numpy.isnan(values).sum()), "inf": int(numpy.isinf(values).sum())}
+    counts = {"NaN": int(numpy.isnan(values).sum()), "inf": int(numpy.isposinf(values).sum())}
+    counts["-inf"] = int(numpy.isneginf(values).sum())
     counts["masked"] = array.size - there.size
     return {name: number(getattr(finite, name)()) for name in names}, {n: c for n, c in counts.items() if c}
 
@@ -185,61 +201,8 @@ def statistics(array, mask=None) -> str:
     return "; ".join([*parts, *(f"{count} {name}" for name, count in counts.items())]) or "empty"
 
 
-def table(array, mask=None) -> list[str]:
-    """Rows and columns of the last two axes, with their numbers; the first and last of many."""
-    array = numpy.asarray(array)
-    if mask is not None:
-        mask = numpy.broadcast_to(mask, array.shape)
-    if array.ndim > 2:
-        flat = (-1, array.shape[-1])
-        array, mask = array.reshape(flat), None if mask is None else mask.reshape(flat)
-    if array.ndim == 1:
-        return _row(array, mask)
-    rows, columns = _some(array.shape[0], _ROWS), _some(array.shape[1], _COLUMNS)
-    cells = [["", *("..." if c is None else str(c) for c in columns)]]
-    for r in rows:
-        if r is None:
-            cells.append(["..."] + ["..."] * len(columns))
-        else:
-            cells.append([str(r), *(_cell(array, mask, r, c) for c in columns)])
-    return _aligned(cells)
-
-
-def _row(array, mask) -> list[str]:
-    """Elements of one axis, eight a line."""
-    starts = _some(-(-array.shape[0] // _COLUMNS), _ROWS)
-    cells = []
-    for start in starts:
-        if start is None:
-            cells.append(["..."])
-            continue
-        at = range(start * _COLUMNS, min((start + 1) * _COLUMNS, array.shape[0]))
-        cells.append(
-            [f"[{at[0]}]", *("." if mask is not None and not mask[i] else number(array[i]) for i in at)]
-        )
-    return _aligned(cells)
-
-
-def _cell(array, mask, r, c) -> str:
-    if c is None:
-        return "..."
-    return "." if mask is not None and not mask[r, c] else number(array[r, c])
-
-
-def _some(count: int, most: int) -> list:
-    if count <= most:
-        return [*range(count)]
-    return [*range(most - 2), None, count - 1]
-
-
-def _aligned(cells: list) -> list[str]:
-    width = max(len(row) for row in cells)
-    widths = [max((len(row[c]) for row in cells if c < len(row)), default=0) for c in range(width)]
-    return ["  " + "  ".join(text.rjust(widths[c]) for c, text in enumerate(row)) for row in cells]
-
-
-def lanes(name: str, array, mask, first: int, style: str = "") -> list[str]:
-    """A register over all lanes, a warp a line, eight lanes a row; threads that are elsewhere are dots."""
+def lanes(name: str, array, mask, first: int, style: str = "", width: int = 0) -> list[str]:
+    """A register over all lanes, each warp from a new line on; threads that are elsewhere are dots."""
     there = array if mask is None else array[mask]
     if len(there) == 1:
         at = first + (0 if mask is None else int(numpy.flatnonzero(mask)[0]))
@@ -248,17 +211,21 @@ def lanes(name: str, array, mask, first: int, style: str = "") -> list[str]:
     if len(there) and (there == there[0]).all():
         return [f"{name} = {element(there[0], style)} in all {len(there)} lanes, {array.dtype}"]
     lines = [f"{name} = {array.dtype}, {statistics(array, mask)}"]
-    cells = []
-    for start in range(0, len(array), _COLUMNS):
-        lane = first + start
-        of_warp = start - lane % _LANES
-        if mask is not None and not mask[max(of_warp, 0) : of_warp + _LANES].any():
-            continue
-        at = range(start, min(start + _COLUMNS, len(array)))
-        warp = f"warp {lane // _LANES}" if lane % _LANES == 0 else ""
-        shown = ["." if mask is not None and not mask[i] else element(array[i], style) for i in at]
-        cells.append([warp, f"[{lane % _LANES}]", *shown])
-    return [*lines, *_aligned(cells[: 4 * _ROWS])]
+
+    def cells_of(count: int) -> list:
+        cells = []
+        for start in range(0, len(array), count):
+            lane = first + start
+            of_warp = start - lane % _LANES
+            if mask is not None and not mask[max(of_warp, 0) : of_warp + _LANES].any():
+                continue
+            at = range(start, min(start + count, len(array)))
+            warp = f"warp {lane // _LANES}" if lane % _LANES == 0 else ""
+            shown = ["." if mask is not None and not mask[i] else element(array[i], style) for i in at]
+            cells.append([warp, f"[{lane % _LANES}]", *shown])
+        return cells[: 4 * ROWS]
+
+    return [*lines, *fitted(cells_of, width, _OF_WARPS)]
 
 
 def element(value, style: str) -> str:
@@ -313,13 +280,14 @@ def buffer(held) -> str:
     return f"{held.name:<16} {held.space} 0x{held.at:x}, {held.bytes} {of}"
 
 
-def memory(data: bytes, offset: int, kind: str, count: int, base: int = 0) -> list[str]:
+def memory(data: bytes, offset: int, kind: str, count: int, base: int = 0, width: int = 0) -> list[str]:
     """Bytes of shared memory as elements of a type of NumPy. base: the address of the first of them."""
     size = numpy.dtype(kind).itemsize
     count = min(count, (len(data) - offset) // size)
     array = numpy.frombuffer(data, kind, count, offset)
-    cells = []
-    for start in range(0, count, _COLUMNS):
-        row = array[start : start + _COLUMNS]
-        cells.append([f"0x{base + offset + start * size:x}", *(number(x) for x in row)])
-    return _aligned(cells) if cells else ["nothing is there"]
+
+    def cells_of(row: int) -> list:
+        starts = range(0, count, row)
+        return [[f"0x{base + offset + at * size:x}", *map(number, array[at : at + row])] for at in starts]
+
+    return fitted(cells_of, width, _OF_WARPS) or ["nothing is there"]

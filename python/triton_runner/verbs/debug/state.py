@@ -1,16 +1,20 @@
-"""The state at a stop: the values in sight, read as arrays, evaluated and changed."""
+"""What stands: the values that are there, read as arrays, evaluated and changed."""
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Mapping
 
 import numpy
 
 from triton_runner._base.errors import fail
+from triton_runner._base.levels import MLIR
 from triton_runner._core import probe
 from triton_runner._kernel.dumps.records import numpy_type
 from triton_runner._kernel.layout import layout
-from triton_runner.verbs.debug import conditions, parts
+from triton_runner.verbs.debug import conditions, names, parts
+from triton_runner.verbs.debug.addresses import Addresses
 from triton_runner.verbs.debug.machine import Machine
 from triton_runner.verbs.debug.results import Value
 from triton_runner.verbs.debug.variables import Python
@@ -20,7 +24,7 @@ class State(Machine, Python):
     """Reads and writes the values of a launch that stands. A value has a number, a variable of Python that
     registers hold its name.
 
-    - `constants`: of Python, by name: constexprs of the kernel. `arguments`: of the launch.
+    - `constants`: of Python, by name: constexprs of the kernel. `arguments`: the Arguments of the launch.
     - `threads`: of a block, those that are shown; None: all.
     - `place`: where it stands; `variables`: where registers hold those of Python (variables.py), or None.
     """
@@ -32,7 +36,8 @@ class State(Machine, Python):
         self._debugger, self._places = debugger, places
         self._sites = None
         self.constants, self._threads = constants or {}, threads
-        self._place, self._variables, self._arguments = place, variables, arguments or {}
+        self._place, self._variables, self._launch_arguments = place, variables, arguments
+        self._arguments = dict(arguments.named) if arguments is not None else {}
 
     @property
     def sites(self) -> list:
@@ -55,16 +60,77 @@ class State(Machine, Python):
 
     def variables(self) -> dict:
         """The nearest value of each Python variable, by its name."""
-        names: dict = {name: name for name in self.python_names if self.python_site(name) is not None}
+        found: dict = {name: name for name in self.python_names if self.python_site(name) is not None}
         for name in dict.fromkeys(site.variable for site in self.sites if site.variable):
             number = self._debugger.find(name)
             if number is not None:
-                names[name] = number
-        return names
+                found[name] = number
+        return found
 
     def names(self) -> list[str]:
-        """Returns the names of what is in sight."""
+        """Of what has a value here."""
         return [*self.variables(), *self.constants, *(site.value for site in self.sites)]
+
+    def arguments(self) -> dict[str, str]:
+        """What each argument of the kernel is, constexprs included."""
+        rows = {}
+        for name, value in self._arguments.items():
+            if (held := self._addresses.view(name)) is not None:
+                address, view = held
+                rows[name] = f"{'x'.join(map(str, view.shape))} {view.type} at {address:#x}".lstrip()
+            else:
+                rows[name] = self.descriptor(name) or str(value)
+        return rows | {name: f"{value!r}, constexpr" for name, value in self.constants.items()}
+
+    @functools.cached_property
+    def _addresses(self) -> Addresses:
+        return Addresses(self._launch_arguments)
+
+    def is_pointer(self, expression: str) -> bool:
+        """Whether an expression is a value of pointers, or a part of one."""
+        part = parts.part_of(expression)
+        return part is not None and self._has_pointers(part.name)
+
+    def _has_pointers(self, name: str) -> bool:
+        return self.is_named(name) and bool(_pointee(self.site(self.number(name))))
+
+    def gives_pointers(self, expression: str, array) -> bool:
+        """Whether what an expression gives are addresses: it is made of pointers, and an argument begins
+        before each of them."""
+        if self.is_pointer(expression):
+            return True
+        if parts.part_of(expression) is not None or numpy.asarray(array).dtype != "int64":
+            return False
+        return any(map(self._has_pointers, conditions.names(expression))) and all(
+            self.places_of(array).ravel()
+        )
+
+    def places_of(self, array):
+        """Which element of which argument is at each address, as in addresses.py."""
+        array = numpy.asarray(array)
+        places = [self._addresses.place_of(address) for address in array.ravel().tolist()]
+        return numpy.array(places, object).reshape(array.shape)
+
+    def whatis(self, expression: str) -> str:
+        """The type of a value, and what gives it: "8 float32, %x_9 = tt.load, line 21"."""
+        name = expression.strip()
+        if not self.is_named(name):
+            if name in self.constants:
+                return f"constexpr, {self.constants[name]!r}"
+            array = numpy.asarray(self.evaluate(expression))
+            return f"{'x'.join(map(str, array.shape))} {array.dtype}".strip()
+        site = self.site(self.number(name))
+        kind = str(numpy_type(site.type))
+        if pointee := _pointee(site):
+            kind = f"pointer{'s' * bool(site.shape)} to {pointee}"
+        kind = f"{'x'.join(map(str, site.shape))} {kind}".strip()
+        if name in self._arguments:
+            return f"{kind}, argument: {self.arguments()[name]}"
+        return (
+            f"{kind}, {site.value}"
+            + f" = {site.op}" * bool(site.op)
+            + f", line {site.line}" * bool(site.line)
+        )
 
     def number(self, name: str):
         """The number of the nearest value with a name. Raises DiagnosticError where there is none."""
@@ -76,15 +142,30 @@ class State(Machine, Python):
         if number is None and name in self.constants:
             raise fail(f"{name} is a constexpr: the kernel was compiled with {self.constants[name]!r}")
         if number is None:
-            names = [*self.python_names, *(other for other in self.names() if other not in self.constants)]
-            why = [self._variables.why] if self._variables is not None and self._variables.why else []
-            raise fail(
-                f"no value {name!r} is in sight here",
-                *why,
-                *conditions.nearest(name, names),
-                "those that are: " + ", ".join(self.variables() or [s.value for s in self.sites[:12]]),
-            )
+            raise self._unknown(name)
         return number
+
+    def _unknown(self, name: str) -> Exception:
+        """Why no value has a name here: it has none yet, or the kernel has nothing of the name."""
+        level, known = self._places.level, {}
+        if level in MLIR:
+            known = dict(names.assigned(self._places.texts[level], self._places.all[0].function))
+            known |= {counted: [line] for _, line, counted in self._places.counted if counted not in known}
+        if lines := known.get(name):
+            where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines))}"
+            return fail(
+                f"{name} has no value here: {where} of the source gives it one",
+                "go on to a line after that, in the same loop or function",
+            )
+        why = [self._variables.why] if self._variables is not None and self._variables.why else []
+        of_python = [*dict.fromkeys([*self.python_names, *known, *self.variables(), *self.constants])]
+        meant = of_python if not name.startswith("%") and of_python else [site.value for site in self.sites]
+        return fail(
+            f"there is no value {name!r} here",
+            *why,
+            *conditions.nearest(name, meant)[:2],
+            "there are: " + ", ".join(meant[:20]),
+        )
 
     def is_named(self, name: str) -> bool:
         """Whether a value in sight has that name."""
@@ -155,10 +236,10 @@ class State(Machine, Python):
 
     def evaluate(self, expression: str):
         """An expression of NumPy over the values."""
-        code, names = conditions.identifiers(expression)
+        code, of_ir = conditions.identifiers(expression)
         try:
             return eval(
-                code, {"__builtins__": {"__import__": __import__}}, _Names(self, names)
+                code, {"__builtins__": {"__import__": __import__}}, _Names(self, of_ir)
             )  # what the user of the terminal types
         except (SyntaxError, NameError) as error:
             raise fail(f"{expression!r} cannot be evaluated: {error}") from None
@@ -197,6 +278,12 @@ class State(Machine, Python):
                     "an argument or a constant: change what is computed from it",
                 )
         return changes
+
+
+def _pointee(site) -> str:
+    """ "f32" of a value of pointers to them; "" of another one."""
+    match = re.search(r"!tt\.ptr<(\w+)", site.type_text)
+    return match[1] if match else ""
 
 
 class _Names(Mapping):

@@ -9,7 +9,8 @@ import numpy
 
 from triton_runner._base.errors import fail
 from triton_runner._base.typed import as_json
-from triton_runner.verbs.debug import show
+from triton_runner.verbs.debug import show, tables
+from triton_runner.verbs.debug.commands import whole
 
 KINDS = ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8")
 
@@ -18,8 +19,8 @@ class MachineCommands:
     """A part of Terminal."""
 
     def do_shared(self, rest: str):
-        """shared [ADDRESS or NAME [TYPE] [COUNT]]: the buffers in shared memory, or what is in it: shared
-        0x400 f4 16"""
+        """shared [ADDRESS or NAME [TYPE] [COUNT]]: shows the buffers in shared memory, or what is in it:
+        shared 0x400 f4 16"""
         state = self.session.state
         if not rest:
             return self._buffers()
@@ -31,7 +32,7 @@ class MachineCommands:
         size = numpy.dtype(kind).itemsize
         most = (held.at + held.bytes - at) // size if held else 32
         count = counts[0] if counts else min(most, 32)
-        lines = show.memory(state.shared(at, count * size), 0, kind, count, at)
+        lines = show.memory(state.shared(at, count * size), 0, kind, count, at, self.width)
         return self._answer({"at": at, "type": kind, "lines": lines}, lines)
 
     def do_x(self, rest: str):
@@ -41,8 +42,8 @@ class MachineCommands:
         self.do_shared(rest.lstrip("/"))
 
     def do_tmem(self, rest: str):
-        """tmem [COLUMN [COUNT]] [TYPE]: the allocated columns of tensor memory, or what is in them (ptx,
-        cubin): tmem 0 8 f4"""
+        """tmem [COLUMN [COUNT]] [TYPE]: shows the allocated columns of tensor memory, or what is in them
+        (ptx, cubin): tmem 0 8 f4"""
         words, columns = self.session.state.tensor_memory()
         if not rest:
             lines = [f"columns {a} to {b - 1}" for a, b in columns] or ["no columns are allocated"]
@@ -56,16 +57,19 @@ class MachineCommands:
         if not 0 <= first < words.shape[1] or count < 1:
             raise fail(f"tmem: there are columns 0 to {words.shape[1] - 1}")
         array = numpy.ascontiguousarray(words[:, first : first + count]).view(kind)
-        lines = [f"128 lanes, columns {first} to {first + array.shape[1] - 1}", *show.table(array)]
+        lines = [
+            f"128 lanes, columns {first} to {first + array.shape[1] - 1}",
+            *tables.table(array, None, self.width),
+        ]
         return self._answer({"first": first, "type": kind, "value": array.tolist()}, lines)
 
     def do_registers(self, rest: str):
-        """registers [PREFIX]: all registers over all lanes, a line each (ptx, cubin)"""
+        """registers [PREFIX]: shows all registers over all lanes, a line each (ptx, cubin)"""
         held = self.session.state.registers(rest)
         self._registers(held, [show.register(*one) for one in held])
 
     def do_predicates(self, rest: str):
-        """predicates [PREFIX]: all predicates, a digit a lane (ptx, cubin)"""
+        """predicates [PREFIX]: shows all predicates, a digit a lane (ptx, cubin)"""
         held = self.session.state.registers(rest, predicates=True)
         first = self.session.where().threads[1]
         self._registers(held, [line for one in held for line in show.predicate(*one, first)])
@@ -112,7 +116,7 @@ class MachineCommands:
     # ---- which of them
 
     def do_focus(self, rest: str):
-        """focus [program 3,0] [warp 2] [lane 5] | focus all: stops and registers of these alone"""
+        """focus [program 3,0] [warp 2] [lane 5] | all: stops in these alone, and shows their registers"""
         words = dict(_TARGET.findall(rest))
         left = _TARGET.sub("", rest).strip()
         if left == "all":
@@ -131,12 +135,12 @@ class MachineCommands:
         self._answer({"focus": focus}, [text])
 
     def do_freeze(self, rest: str):
-        """freeze [block 1] WARP ...: it gets no turn until it is thawed: freeze 2, freeze 0-3; at ttgir a
-        partition"""
+        """freeze [block 1] WARP ...: gives a warp no turn until it is thawed: freeze 2, freeze 0-3; at
+        ttgir a partition"""
         self._freeze(rest, True)
 
     def do_thaw(self, rest: str):
-        """thaw [block 1] [WARP ...]: a frozen warp or partition goes on; without a number all do"""
+        """thaw [block 1] [WARP ...]: lets a frozen warp or partition go on; without a number all of them"""
         self._freeze(rest, False)
 
     def _freeze(self, rest: str, on: bool) -> None:
@@ -152,10 +156,6 @@ class MachineCommands:
         word = "frozen" if on else "thawed"
         self._answer({word: changed}, [f"{word}: {', '.join(map(str, changed)) or 'none'}"])
 
-    def do_barrier(self, rest: str):
-        """barrier: to the next op or instruction of this task that waits for others"""
-        self._event(self.session.next_barrier())
-
 
 _PARTS = ("warp", "lane", "partition")
 _TARGET = re.compile(r"\b(program|warp|lane|partition)\s+(-?\d[\d,\-]*)")
@@ -165,10 +165,3 @@ def _range(text: str) -> range:
     """2 to 5 of "2-5"."""
     first, _, last = text.partition("-")
     return range(whole(first), whole(last or first) + 1)
-
-
-def whole(text: str) -> int:
-    try:
-        return int(text.strip(), 0)
-    except ValueError:
-        raise fail(f"{text.strip()!r} is no whole number") from None

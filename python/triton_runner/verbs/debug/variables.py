@@ -159,12 +159,19 @@ class Variables:
         Where that would take long, of one that it has anywhere."""
         source = self.source
         if name not in self._located:
-            if source.all_marks is None:
+            if source.all_marks is not None and self._unlocated is None:
+                self._unlocated = self._of_code(None, source.all_marks)
+            if source.all_marks is None or not self._tells(debugger, place):
                 return next(a.site for a in source.assigned.all if a.site.variable == name)
-            self._unlocated = self._unlocated or self._of_code(None, source.all_marks)
         debugger.set_variables({name: self._unlocated, **self._located})
         status, number = debugger.find_variable(name, place)
         return None if status == "none" else source.assigned.all[number].site
+
+    def _tells(self, debugger, place: int) -> bool:
+        """Whether the marks of all assignments at once say what has a value at a place."""
+        names = self.names
+        debugger.set_variables(dict.fromkeys(names, self._unlocated))
+        return any(debugger.find_variable(name, place)[0] != "none" for name in names)
 
     def _of_code(self, plan, marks):
         """Returns where a plan says that values are; None: no register has one."""

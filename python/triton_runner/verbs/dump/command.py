@@ -9,6 +9,7 @@ import click
 from triton_runner._base.drawing import check_picture
 from triton_runner._base.errors import KernelTrap
 from triton_runner._programs.options import (
+    Output,
     ProgramOrFile,
     json_option,
     pretend_option,
@@ -43,8 +44,8 @@ from triton_runner._programs.settings import apply_settings, settings_options
 @click.option("--program", "asked", multiple=True, help="Only this program: 3, or 0,1; -1 is any.")
 @click.option("--max-bytes", type=int, help="At most so many bytes of records (1 GiB).")
 @click.option("--launch", type=int, help="Of a program: which launch is shown, from 0; the last if left out.")
-@click.option("--save", help="Write all records to a .npz or .safetensors file.")
-@click.option("--png", help="Write a heat map of the first value's last record.")
+@click.option("--save", type=Output(), help="Write all records to a .npz or .safetensors file.")
+@click.option("--png", type=Output(), help="Write a heat map of the first value's last record.")
 @pretend_option
 @settings_options
 @json_option

@@ -10,7 +10,7 @@ import click
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._pipeline.constants import constant
-from triton_runner._programs.options import json_option, print_json, verbs
+from triton_runner._programs.options import Output, json_option, print_json, verbs
 
 _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion", "waves_per_eu")
 _FORM = '"*fp32:16, i32:16?; BLOCK=512,1024; num_warps=4"'
@@ -51,7 +51,7 @@ def parse_variants(text: str) -> list[dict]:
     help=f"SIGNATURE; NAME=VALUE,VALUE; ... as in {_FORM}: a variant for each combination. T:16 is a "
     "multiple of 16, T:16? both with that and without.",
 )
-@click.option("--out", "-o", required=True, type=click.Path(file_okay=False), help="The folder to write.")
+@click.option("--out", "-o", required=True, type=Output(is_folder=True), help="The folder to write.")
 @click.option("--targets", "-t", help="Architectures: cuda:80,cuda:90,hip:gfx942.")
 @click.option(
     "--levels",

@@ -12,6 +12,7 @@ import re
 from triton_runner import _core
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS, binary_level, levels_of
+from triton_runner._base.paths import check_output, make_folder
 from triton_runner._kernel.compiling import compile as compiler
 from triton_runner._pipeline import versions
 from triton_runner._worker import job
@@ -76,16 +77,17 @@ def _levels_for(target: str, asked) -> list[str]:
 
 
 class _Folder:
-    """Files named after their content, so that variants share what is the same."""
+    """Files named after their content, so that variants share what is the same; written at the end, so that
+    work that fails or is interrupted leaves nothing."""
 
     def __init__(self, folder: str):
-        self.path = folder
-        os.makedirs(folder, exist_ok=True)
+        check_output(folder, is_folder=True)
+        self.path, self._files = folder, {}
 
     def put(self, name: str, ending: str, content: str | bytes) -> str:
         data = content if isinstance(content, bytes) else content.encode()
         file = f"{name}-{hashlib.sha256(data).hexdigest()[:12]}.{ending}"
-        _core.artifact.write(os.path.join(self.path, file), content)
+        self._files[file] = content
         return file
 
     def index(self) -> dict:
@@ -102,7 +104,10 @@ class _Folder:
         return index
 
     def write_index(self, index: dict) -> None:
-        """Last, so that a reader finds every file that it names."""
+        """Writes the files, and the index last, so that a reader finds every file that it names."""
+        make_folder(self.path)
+        for file, content in self._files.items():
+            _core.artifact.write(os.path.join(self.path, file), content)
         text = json.dumps(index, indent=1) + "\n"
         _core.artifact.write(os.path.join(self.path, INDEX), text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from triton_runner._base.paths import write_file
-from triton_runner._programs.options import verbs
+from triton_runner._programs.options import Output, verbs
 from triton_runner._programs.programs import constants, release_option
 
 
@@ -19,7 +19,7 @@ from triton_runner._programs.programs import constants, release_option
     "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_stages=4."
 )
 @release_option
-@click.option("--output", "-o", metavar="FILE", help="Where the IR goes; else it is printed.")
+@click.option("--output", "-o", metavar="FILE", type=Output(), help="Where the IR goes; else it is printed.")
 def opt_command(file, names, target, options, release, output):
     """Run single compiler passes on an IR FILE, with the arguments that Triton's pipeline gives them."""
     from triton_runner._kernel.compiling import passes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from triton_runner._programs.options import json_option, pairs, print_json, print_result, verbs
+from triton_runner._programs.options import Output, json_option, pairs, print_json, print_result, verbs
 from triton_runner._programs.programs import kernel_options, release_option
 from triton_runner.verbs.passes import dump as passes_dump
 
@@ -24,7 +24,12 @@ from triton_runner.verbs.passes import dump as passes_dump
 @click.option(
     "--replace", multiple=True, metavar="PASS=FILE", help="Put an IR in the place of what a pass made."
 )
-@click.option("--save", metavar="DIR", help="Write NN[-changed]-Pass.mlir, the IR after each pass.")
+@click.option(
+    "--save",
+    metavar="DIR",
+    type=Output(is_folder=True),
+    help="Write NN[-changed]-Pass.mlir, the IR after each pass.",
+)
 @click.option("--print", "printed", metavar="PASS", help="Print the IR after a pass.")
 @click.option("--llvm", is_flag=True, help="The passes inside LLVM too, numbered L1, L2, ...")
 @click.option("--changed", is_flag=True, help="List only passes that changed something.")

@@ -8,7 +8,7 @@ import click
 
 from triton_runner._base.progress import telling
 from triton_runner._programs import programs
-from triton_runner._programs.options import json_option, print_json, verbs
+from triton_runner._programs.options import Output, json_option, print_json, verbs
 
 
 @verbs.command("reduce", group="find", place=7)
@@ -17,9 +17,7 @@ from triton_runner._programs.options import json_option, print_json, verbs
     help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', "
     "'spills>N', or a program whose exit status stays ({} is the file).",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(), help="The smallest so far, at any time (reduced.<suffix>)."
-)
+@click.option("-o", "--output", type=Output(), help="The smallest so far, at any time (reduced.<suffix>).")
 @click.option("--grid", help="Programs, for an oracle that runs the kernel: 4, or 4,2,1.")
 @click.option("--arg", "args", multiple=True, help="One a parameter, in order, as for exec.")
 @click.option("--kernel", "name", default="", help="Which kernel, where a file has several.")

@@ -11,6 +11,7 @@ import click
 from triton_runner._base.levels import ON_CPU
 from triton_runner._base.paths import write_file
 from triton_runner._programs.options import (
+    Output,
     ProgramOrFile,
     json_option,
     pretend_option,
@@ -23,7 +24,7 @@ from triton_runner._programs.options import (
 @verbs.command(
     "report", group="look", place=1, first=(5, "a page that shows a kernel at all levels"), cls=ProgramOrFile
 )
-@click.option("--output", "-o", metavar="FILE",
+@click.option("--output", "-o", metavar="FILE", type=Output(),
               help="Where the page goes; else <kernel>.html, of several kernels <WHAT>.html.")  # fmt: skip
 @click.option("--kernel", "name", default="", help="Show this kernel only, where there are several.")
 @click.option("--against", metavar="DIR|FILE|CASE", help="More kernels, with which the first is compared.")

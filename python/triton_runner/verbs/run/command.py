@@ -68,7 +68,7 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     words = [*(name for name, said in options.items() if said), program, *arguments]
     looks = look(words, settings, quick, ghost, only, release)
     if program.endswith(".trcase"):
-        return run_case(program, release, settings["level"], look)
+        return run_case(program, release, settings["level"], looks)
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)

@@ -67,7 +67,7 @@ class Events:
         hit = [point for n in happened.breakpoints if (point := adapter.points.of_number(n))]
         reason = _REASONS.get(happened.reason, happened.reason)
         if happened.reason == "breakpoint":
-            reason = hit[0].reason if hit else "step"  # the end of a command, such as stepOut
+            reason = hit[0].reason if hit else "breakpoint"  # of the console
         adapter.is_running = False  # what the editor asks from now on is answered
         text = happened.trap.split("\n")[0] if happened.trap else None
         adapter.tell(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 
 import numpy
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import MLIR
-from triton_runner.verbs.debug import parts, show, terminal
-from triton_runner.verbs.debug.dap import texts
+from triton_runner.verbs.debug import parts, show
+from triton_runner.verbs.debug.dap import console, texts
 from triton_runner.verbs.debug.dap.variables import Children, row, text_of
 
 
@@ -93,6 +92,8 @@ def _value(adapter, state, name: str, number, as_hex: bool, is_asked: bool = Fal
     except DiagnosticError as error:
         return row(name, error.message, site.type)
     out = adapter.variables.value(name, array, name, mask, as_hex)
+    if state.is_pointer(name):
+        out["value"] = show.pointers(name, array, state.places_of(array), mask)[0].partition(" = ")[2]
     if adapter.standing().level in MLIR:
         out["type"] = f"{'x'.join(map(str, array.shape))} {site.type}".strip()
     if array.ndim:
@@ -177,16 +178,19 @@ def _evaluated(session, text: str):
 
 
 def evaluate(adapter, arguments) -> dict:
-    """An expression of NumPy over the values. In the console "acc[3] = 0" changes one, and what follows ":"
-    is a command of the terminal: ":compare ttgir", ":freeze 2"."""
+    """An expression of NumPy over the values. The console has commands of the terminal, too (console.py)."""
     text, context = arguments.text("expression"), arguments.text("context", "")
-    session = adapter.session
     as_hex = _as_hex(arguments)
-    if context == "repl" and text.lstrip().startswith(":"):
-        lines, looks = terminal.in_console(session, text.strip()[1:].strip())
-        if not looks:
-            adapter.tell("invalidated", areas=["threads", "variables"])
-        return {"result": "\n".join(lines), "variablesReference": 0}
+    if context == "repl" and (name := console.command_of(text)):
+        return {"result": console.answered(adapter, name, text.strip()), "variablesReference": 0}
+    if context == "repl":
+        with console.hinted(text):
+            return _of_expression(adapter, text.lstrip().removeprefix("!"), context, as_hex)
+    return _of_expression(adapter, text, context, as_hex)
+
+
+def _of_expression(adapter, text: str, context: str, as_hex: bool) -> dict:
+    session = adapter.session
     if context == "repl" and (assigned := parts.assignment(text)):
         changed = _changed(adapter, *assigned)
         return {"result": changed.pop("value"), **changed}
@@ -213,15 +217,13 @@ def _whole(value) -> str:
 
 
 def completions(adapter, arguments) -> dict:
-    """The names in sight that begin as the last word does."""
+    """Commands of the console, and the values here, that begin as the last word does."""
     text, column = arguments.text("text"), arguments.number("column")
     text = text[: max(column - adapter.client.first_column, 0)]
-    word = re.search(r"[%\w.#$]*$", text)[0]
-    names = dict.fromkeys(name for name in adapter.session.state.names() if name.startswith(word))
     return {
         "targets": [
-            {"label": name, "type": "variable", "start": len(text) - len(word), "length": len(word)}
-            for name in [*names][:200]
+            {"label": label, "type": kind, "start": start, "length": len(text) - start}
+            for label, kind, start in console.completions(adapter.session, text)[:200]
         ]
     }
 

@@ -142,4 +142,4 @@ def text_of(value, mask=None, as_hex: bool = False) -> str:
 def _statistics(array, mask) -> list[dict]:
     found, counts = show.figures(array, mask)
     texts = {"shape": list(array.shape), "type": array.dtype, **found, **counts}
-    return [row("infinite" if name == "inf" else name, str(text)) for name, text in texts.items()]
+    return [row(name, str(text)) for name, text in texts.items()]

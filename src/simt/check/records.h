@@ -1,0 +1,59 @@
+// The accesses that the race check of a launch at PTX remembers, by number. A warp has one record for an instruction, and the
+// number tells its thread too, so that the cells of what a warp stores in order have numbers in order (machine::History keeps
+// such cells as one run).
+//
+//   st.global.b32 by warp 1:  record 7, its threads are numbers 7 * 32 + 0 to 7 * 32 + 31
+#pragma once
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include <triton_runner/machine/clock.h>
+
+#include "exec.h"
+
+namespace triton_runner::simt {
+
+struct Record : machine::Record {
+  uint32_t thread = 0;  // the first of its warp, or kNoRegister: no thread made it
+  const Operands* in = nullptr;
+  uint64_t serial = 0;  // of the instruction; 0 for a copy or product in flight
+  // For global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; how often the
+  // warp has come to the instruction; and the cluster.
+  uint32_t warps = 1, times = 0;
+  int64_t cluster = 0;
+  bool writes() const { return act == machine::Act::kWrite || act == machine::Act::kAtomic; }
+};
+
+// 0 is the time before the launch.
+class Records {
+ public:
+  const Record& operator[](uint32_t number) const { return all_[number / kThreads]; }
+  Record& operator[](uint32_t number) { return all_[number / kThreads]; }
+  // The same as of the thread that the number tells.
+  Record at(uint32_t number) const {
+    Record record = (*this)[number];
+    if (record.thread != kNoRegister) record.thread += number % kThreads;
+    return record;
+  }
+  const Record& last() const { return all_.back(); }
+  // The number of the last one, as of a thread.
+  uint32_t number_of(uint32_t thread) const {
+    return static_cast<uint32_t>(all_.size() - 1) * kThreads +
+           (thread == kNoRegister ? 0 : thread % kThreads);
+  }
+  uint32_t add(Record record) {
+    if (all_.size() == kMost) throw std::bad_alloc();
+    const uint32_t thread = record.thread;
+    if (thread != kNoRegister) record.thread -= thread % kThreads;
+    all_.push_back(record);
+    return number_of(thread);
+  }
+
+ private:
+  static constexpr uint32_t kThreads = 32;
+  static constexpr size_t kMost = (uint64_t{1} << 32) / kThreads;
+  std::vector<Record> all_ = std::vector<Record>(1);
+};
+
+}  // namespace triton_runner::simt
