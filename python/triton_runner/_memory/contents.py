@@ -284,7 +284,7 @@ def parts_of(view) -> list[Part]:
 
 
 class _Whole(NamedTuple):
-    """What parts_of() has to know of an array whose elements are asked for by index."""
+    """The facts that parts_of() has to know of an array whose elements are asked for by index."""
 
     shape: tuple
     type: numpy.dtype

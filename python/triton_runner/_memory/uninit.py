@@ -81,7 +81,7 @@ class _Block:
         # Elements that nobody wrote, of how many, and the first, when they were last asked for.
         self.counts = (0, 0, 0)
         self.is_used = False
-        # What marked bytes hold, by the pieces of the block with marks; None: _FILL.
+        # The contents of marked bytes, by the pieces of the block with marks; None: _FILL.
         self.held: dict[int, numpy.ndarray] | None = None
         if source is not None:
             self.hold()

@@ -42,7 +42,7 @@ class Movement:
         self.__dict__.pop("of_all", None)
 
     def of(self, start: tuple) -> numpy.ndarray | None:
-        """Of the elements of a part; None: nothing changed."""
+        """Returns the changes of the elements of a part; None: nothing changed."""
         kept = self._changes.get(start)
         return None if kept is None else _unpacked(kept)
 

@@ -154,9 +154,9 @@ class Places:
         return [(f, n, loop_variables(f)[n]) for f, n in own if n in loop_variables(f)]
 
     def loops(self) -> list[tuple[int, list[int], list[int]]]:
-        """Of PTX and machine code the loops whose iterations are those of a loop of Python: (head, body,
-        places before it), the outermost first. Left out are loops in which code waits, and those of a loop
-        of Python that became several, or that ptxas unrolled: their rounds are other ones."""
+        """Returns for PTX and machine code the loops whose iterations are those of a loop of Python: (head,
+        body, places before it), the outermost first. Left out are loops in which code waits, and those of a
+        loop of Python that became several, or that ptxas unrolled: their rounds are other ones."""
         text, kernel = self.texts[self.level], self.all[0].function if self.all else ""
         text = tools.listing(text) if self.level == "cubin" else text
         by_line: dict[int, list[int]] = {}

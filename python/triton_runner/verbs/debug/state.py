@@ -1,4 +1,4 @@
-"""What stands: the values that are there, read as arrays, evaluated and changed."""
+"""The state at a stop: the values that are there, read as arrays, evaluated and changed."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class State(Machine, Python):
         return found
 
     def names(self) -> list[str]:
-        """Of what has a value here."""
+        """Returns the names of what has a value here."""
         return [*self.variables(), *self.constants, *(site.value for site in self.sites)]
 
     def arguments(self) -> dict[str, str]:
-        """What each argument of the kernel is, constexprs included."""
+        """Returns what each argument of the kernel is, constexprs included."""
         rows = {}
         for name, value in self._arguments.items():
             if (held := self._addresses.view(name)) is not None:
