@@ -15,7 +15,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("vector_add", "softmax", "matmul", "dropout", "layer_norm", "attention", "grouped_gemm")
-# Where the kernel enters, the level that the engine executes, and the architecture that Triton compiles for.
+# Each way: where the kernel enters, the level that the engine executes, and the architecture Triton compiles
+# for.
 WAYS = (
     ("Python", "ttir", "cuda:90"),
     ("TTIR", "ttir", "cuda:90"),

@@ -1,5 +1,9 @@
-"""Checks comments for lint: a file opens with its idea, a file that a comment or a page names is there, and
-no line of a paragraph ends long before the others.
+"""Checks comments for lint: a file opens with its idea, a file that a comment or a page names is there, no
+line of a paragraph ends long before the others, and no paragraph begins as a fragment does:
+
+    // What the loaded code takes.                   refused: there is no main verb
+    // The resources that the loaded code takes.     names the thing, as a comment on a field or a value may
+    // Returns what the loaded code takes.           says what a function does
 
 A .cpp may leave its opening to the header of the same name. tests/lint.py calls check().
 """
@@ -16,8 +20,10 @@ FOLDERS = "src|include|python|tests|tools|doc|examples|benchmark|fuzz|requiremen
 PATH = re.compile(rf"(?<![\w/.<>{{}}$\"-])(?:{FOLDERS})/[\w./-]*\w(?![\w/]*[*<{{$])")
 ROOM = 75  # of 110 characters: what a line of a paragraph can be expected to fill
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
-# Where a page names what is not there, and says so, or what another project has.
+# Pages name these although they are not there, and say so, or another project has them.
 ABSENT = ("doc/solving_triton_issues", "python/test/unit")
+# A clause that begins so is a part of a sentence, whose subject or verb the writer had in mind.
+CLAUSE = re.compile(r"(What|Whatever|Whose|Of|That|Where)\b")
 
 
 def tracked(*patterns: str) -> list[str]:
@@ -60,7 +66,7 @@ def names_of_nothing() -> list[str]:
 
 def blocks(name: str, text: str):
     """(number of its first line, lines) of each comment and docstring, with what marks them taken off."""
-    mark = r"\s*// ?" if name.endswith((".cpp", ".h")) else r"\s*# ?"
+    mark = r"\s*# ?" if name.endswith(".py") else r"\s*// ?"
     lines = text.splitlines()
     start = None
     for number, line in enumerate([*lines, ""]):
@@ -91,6 +97,27 @@ def ragged() -> list[str]:
     return wrong
 
 
+def is_fragment(paragraph: str) -> bool:
+    """Whether a paragraph begins with a clause that has no main verb of its own; a question is a sentence. (A
+    condition is an "If": "If both write, the later one wins.")"""
+    sentence = re.split(r"(?<=[.?!:])(?:\s|$)", paragraph, maxsplit=1)[0]
+    return CLAUSE.match(sentence) is not None and not sentence.endswith("?")
+
+
+def fragments() -> list[str]:
+    """Paragraphs that have no main verb, by how they begin."""
+    wrong = []
+    for name in tracked("*.py", "*.cpp", "*.h", "*.def"):
+        for start, lines in blocks(name, (ROOT / name).read_text()):
+            parts = itertools.groupby(enumerate(lines, start), lambda row: bool(row[1].strip()))
+            for part in (list(rows) for filled, rows in parts if filled):
+                paragraph = re.sub(r'^r?"""', "", " ".join(line for _, line in part))
+                if is_fragment(paragraph):
+                    at, begins = f"{name}:{part[0][0]}", paragraph.split()[0]
+                    wrong.append(f"{at}: begins with {begins!r} and has no main verb: say what it is or does")
+    return wrong
+
+
 def check() -> list[str]:
     """Returns what is wrong, a line each."""
-    return without_opening() + names_of_nothing() + ragged()
+    return without_opening() + names_of_nothing() + ragged() + fragments()

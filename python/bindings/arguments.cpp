@@ -222,7 +222,7 @@ class Binder {
     return value;
   }
 
-  // Where a tensor-like object lies, and the whole block that it belongs to.
+  // Finds where a tensor-like object lies, and the whole block that it belongs to.
   Pointer tensor(const std::string& name, nb::handle v) {
     switch (kind_of(v)) {
       case Kind::kTorch:

@@ -43,7 +43,7 @@ Result<Places> places(const LinearLayout& layout) {
 
 namespace {
 
-// Where the element of (register, lane, warp 0) lies in the buffer, in elements before padding.
+// The offset of the element of (register, lane, warp 0) in the buffer, in elements before padding.
 class Offsets {
  public:
   Offsets(LinearLayout registers, LinearLayout to_memory, const Encoding& shared)

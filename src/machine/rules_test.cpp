@@ -59,7 +59,7 @@ TEST(two_accesses_race_if_one_changes_what_the_other_sees) {
   }
 }
 
-// What was touched long ago is packed; it is all there when it is touched again.
+// Cells that were touched long ago are packed; they are all there when they are touched again.
 TEST(a_history_keeps_every_cell) {
   constexpr uint64_t kBytes = 1024, kPages = 6000, kCells = kBytes / 4;
   using Fill = Cell (*)(uint32_t page, uint32_t i);

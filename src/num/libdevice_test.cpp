@@ -41,7 +41,7 @@ TEST(libdevice_inverses) {
         std::isinf(call("__nv_erfcinv", 0)));
 }
 
-// Where the obvious formulas lose digits; values of mpmath, within 4 ulp.
+// Arguments for which the obvious formulas lose digits; values of mpmath, within 4 ulp.
 TEST(libdevice_hard_arguments) {
   CHECK(close(call("__nv_erfcx", 25.0625), 0.02249342836662447075729, 9e-16));
   CHECK(close(call("__nv_erfcx", 20.125), 0.02799978354412748394835, 9e-16));

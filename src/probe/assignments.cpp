@@ -63,7 +63,7 @@ std::vector<Assignment> collected(const ir::Module& module, const ir::Op& func, 
     const Assignment& a = all[i];
     const int line = a.value->defining_op ? a.line : -1;
     const bool is_last = last.at({block_of(*a.value), a.site.variable, line, a.is_buffer}) == i;
-    // Where the statement gives a tensor in registers, its buffers are on the way to it.
+    // If the statement gives a tensor in registers, its buffers are on the way to it.
     const bool on_the_way = a.is_buffer && last.contains({block_of(*a.value), a.site.variable, line, false});
     if ((is_last || is_completed(*a.value)) && !on_the_way) out.push_back(a);
   }

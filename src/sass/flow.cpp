@@ -12,7 +12,7 @@ namespace {
 
 using enum Trait;
 
-// What is reached from some instructions, in the order of its discovery.
+// Returns what is reached from some instructions, in the order of its discovery.
 template <class After>
 std::vector<uint32_t> reached(std::vector<uint32_t> waiting, size_t size, After after) {
   std::vector<bool> seen(size);
@@ -152,7 +152,7 @@ size_t Flow::block_of(size_t i) const {
   return static_cast<size_t>(std::upper_bound(blocks_.begin(), blocks_.end(), i) - blocks_.begin()) - 1;
 }
 
-// Of each edge to an instruction on the way to it, what reaches it from there.
+// Finds for each edge to an instruction on the way to it what reaches it from there.
 void Flow::find_loops() {
   const auto size = static_cast<uint32_t>(after_.size());
   std::vector<uint8_t> state(size);

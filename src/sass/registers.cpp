@@ -48,7 +48,7 @@ uint32_t width_of_matrix(const Instruction& in, size_t slot) {
   return slot < std::size(bits) ? std::max(1u, bits[slot] / 1024) : 1;
 }
 
-// Of a product of a warp group, which are 128 threads: D, A where it is in registers (64 rows of 32 bytes), C.
+// The width in a warp group's product (128 threads): D, A where it is in registers (64 rows of 32 bytes), C.
 uint32_t width_of_group(const Instruction& in, size_t shape, size_t slot) {
   if (shape == 1 && slot == 1) return 4;
   return std::max(1u, product_of(in).n / (in.has("F16") && !in.has("F32") ? 4 : 2));

@@ -399,7 +399,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     return Outcome::kStopped;
   }
 
-  // Where nothing else can go on, what a debugger froze does. False: nothing is frozen.
+  // If nothing else can go on, what a debugger froze does. False: nothing is frozen.
   bool thaw(Cluster& cluster) {
     bool any = false;
     for (auto& cta : cluster.ctas)

@@ -74,7 +74,7 @@ struct TileType {
   std::vector<int64_t> dense_strides;  // row-major, elements
   int64_t n = 1;                       // elements
   int64_t bytes = 0;                   // n * size
-  // Where element number `element`, row-major, is.
+  // The index of element number `element`, row-major.
   std::vector<int64_t> index_of(int64_t element) const {
     std::vector<int64_t> index(rank);
     for (int d = rank - 1; d >= 0; --d) index[d] = element % shape[d], element /= shape[d];

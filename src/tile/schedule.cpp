@@ -255,7 +255,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
     }
   }
 
-  // Where nothing else can go on, what a debugger froze does. False: nothing is frozen.
+  // If nothing else can go on, what a debugger froze does. False: nothing is frozen.
   bool thaw(Program& p) {
     bool any = false;
     for (Task& t : p.tasks) any |= std::exchange(t.frozen, false);

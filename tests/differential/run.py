@@ -156,7 +156,7 @@ def names_to_look_at(text: str, level: str, seed: int) -> list[str]:
 
 
 def difference(kernel: Kernel, function, target: str, seed: int, levels: list[str]) -> str | None:
-    """Where levels do not agree, or a level with itself when some of its values are dumped."""
+    """Says where levels do not agree, or a level with itself when some of its values are dumped."""
     if kernel.traps:  # would end the use of a GPU
         levels = [level for level in levels if level != "gpu"]
     outcomes = {level: launch(kernel, function, level, target, seed) for level in levels}

@@ -115,7 +115,7 @@ def stable(result: Number, form: Format) -> bool:
     for factor in (1 - step, Fraction(1), 1 + step):
         code = form.encode((result[0], result[1] * factor))
         texts.add(f"{number_to_float(form.decode(code)):.{DIGITS}g}")
-    # Where a result underflows, an ulp is not relative.
+    # If a result underflows, an ulp is not relative.
     return len(texts) == 1 and result[1] > Fraction(4) / (1 << (form.bias - 1))
 
 

@@ -21,7 +21,7 @@ def tensors(value) -> list:
 
 
 def difference(ours, theirs, part: float | None) -> str:
-    """Where two results differ; "" where they are the same within the type's tolerance, or, if `part` is
+    """Says where two results differ; "" where they are the same within the type's tolerance, or, if `part` is
     given, within that part of the largest value of each tensor."""
     ours, theirs = tensors(ours), tensors(theirs)
     if len(ours) != len(theirs):

@@ -25,7 +25,7 @@ def test_a_traced_compilation_is_the_plain_one(target):
     names = [one.argument for one in trace]
     assert {"triton-combine", "tritongpu-coalesce", "tritongpu-pipeline"} <= set(names)
     assert len(trace) >= 40 and trace.find("tritongpu-coalesce").changed
-    # Where printing behind the last pass harms, only that is not known.
+    # If printing behind the last pass harms, only that is not known.
     assert all(one.changed is not None for one in trace[:-1])
     random = np.random.default_rng(1)
     a, b = (random.integers(-4, 5, (128, 128)).astype(np.float16) for _ in range(2))

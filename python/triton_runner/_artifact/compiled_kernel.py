@@ -29,7 +29,7 @@ class Recompiled(str):
 
 
 class Compiled:
-    """What both kinds of kernel tell.
+    """Both kinds of kernel have these.
 
     kernel: what a launch returns: Triton's CompiledKernel, or an ArtifactKernel.
     entry: the level that it entered at, "python" for a function of Python.
@@ -56,7 +56,7 @@ class Compiled:
         return level in dict.keys(self.asm)
 
     def label(self, level: str) -> str:
-        """What messages call the text of a level."""
+        """Returns the name of a level's text in messages."""
         return f"{self.name}.{level}"
 
     def recompile(self, text: str, level: str, to: str) -> Recompiled:
@@ -67,14 +67,14 @@ class Compiled:
         return again
 
     def options(self) -> dict:
-        """What Triton's later stages have to know: compile options, and the metadata that they were part
-        of."""
+        """Returns what Triton's later stages have to know: compile options, and the metadata that they were
+        part of."""
 
     def metadata(self) -> dict:
-        """What the compiler said of it when it wrote it, as far as it is known."""
+        """Returns what the compiler said of it when it wrote it, as far as it is known."""
 
     def description(self) -> dict:
-        """What _core.artifact.describe says of its code and parameters."""
+        """Returns what _core.artifact.describe says of its code and parameters."""
 
     def metadata_value(self, name: str):
         """A fact of the code that executes, such as num_warps; None where nothing says it."""

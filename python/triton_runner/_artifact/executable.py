@@ -1,5 +1,5 @@
-"""What executes an artifact on the device of the settings in force: at which level, for which target, and
-compiled onward where that level lies below the artifact's own."""
+"""Executes an artifact on the device of the settings in force: chooses the level and the target, and compiles
+onward where that level lies below the artifact's own."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ def _compiler(metadata: dict) -> Release:
 
 
 def _described(artifact: Artifact, asm: dict, level: str) -> dict:
-    """What is known of the code at `level`: of the artifact itself, or of what was compiled from it, whose
-    metadata is taken out of asm."""
+    """Returns what is known of the code at `level`: of the artifact itself, or of what was compiled from it,
+    whose metadata is taken out of asm."""
     if level == artifact.level:
         return {**artifact.description, "level": level}
     described = _core.artifact.describe(

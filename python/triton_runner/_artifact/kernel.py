@@ -177,7 +177,7 @@ class ArtifactKernel(_core.Launchable):
     packed_metadata = None  # what Triton's own launchers ask for, and run() does not
 
     def launch_metadata(self, grid, stream, *args):
-        """What run() hands to hooks: the kernel's name, function and stream."""
+        """Returns what run() hands to hooks: the kernel's name, function and stream."""
         return {"name": self.name, "function": self.function, "stream": stream}
 
     def run(self, x, y, z, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args) -> None:

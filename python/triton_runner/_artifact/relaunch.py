@@ -105,7 +105,7 @@ class Relaunch:
         return self._known[level]
 
     def kernel(self, level: str) -> ArtifactKernel:
-        """What runs a level on the device of the settings in force."""
+        """Returns what runs a level on the device of the settings in force."""
         above = [other for other in self.given if other == level or is_above(other, level)]
         entry = max(above, key=[*LEVELS].index, default=level)
         shape = {} if entry in MLIR else {"block": self.block, "cluster": self.cluster}
@@ -170,7 +170,7 @@ class Relaunch:
 
 
 def called(order=None, timing=None, checks=None, perturb=None, **settings) -> str:
-    """What a run is called by what makes it another."""
+    """Names a run by what makes it different from others."""
     words = {"check": checks, "shuffle": order, "timing": timing, "perturb": perturb}
     return ", ".join(f"{word} {value}" for word, value in words.items() if value) or "plain"
 

@@ -128,7 +128,7 @@ def _targets(save, values) -> dict:
 
 
 def _changed(name: str, value, old) -> dict | None:
-    """What a launch changed of an array. old: its contents before; None: it is a ghost."""
+    """Returns what a launch changed of an array. old: its contents before; None: it is a ghost."""
     if old is not None:
         return _change(name, value) if value.tobytes() != old.tobytes() else None
     written = ghost_at(value.ctypes.data).written()

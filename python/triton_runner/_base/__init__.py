@@ -1,1 +1,1 @@
-"""What everything else uses: errors, levels, releases, paths, progress."""
+"""Everything else uses these: errors, levels, releases, paths, progress."""

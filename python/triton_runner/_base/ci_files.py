@@ -1,4 +1,4 @@
-"""What CI systems read of a result: JUnit XML, SARIF 2.1.0 and annotations of GitHub.
+"""Writes what CI systems read of a result: JUnit XML, SARIF 2.1.0 and annotations of GitHub.
 
 A verb or the pytest plug-in gives its result as a Suite of Checks with their Issues; nothing here knows what
 was judged.
@@ -36,7 +36,7 @@ class Issue:
 
     @property
     def place(self) -> str:
-        """What two reports of one thing have in common."""
+        """Returns what two reports of one thing have in common."""
         at = str(self.line) if self.line else "" if self.kernel else self.message
         return "\0".join([self.rule, self.kernel, shown_path(self.file), at])
 

@@ -58,7 +58,7 @@ class MissingName(DiagnosticError, AttributeError):
         return cls(str(error), message=error.message, notes=error.notes)
 
 
-# What a KernelTrap is given by name, by default.
+# A KernelTrap is given these by name, by default.
 _OF_TRAPS = {
     **dict.fromkeys(
         (
@@ -114,8 +114,8 @@ class KernelTrap(RuntimeError):
 
 
 def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:
-    """What a person is shown of an error, with more notes: of a trap the line of the source, with a caret, as
-    errors in a text have it."""
+    """Returns the text of an error that a person is shown, with more notes: for a trap the line of the
+    source, with a caret, as errors in a text have it."""
     first, *rest = str(error).split("\n")
     shown = [first]
     if isinstance(error, KernelTrap) and error.file:

@@ -10,7 +10,7 @@ from triton_runner._base.errors import fail
 
 
 def jsonable(value):
-    """What json.dumps asks for a value that it does not know: Triton's targets and options are objects."""
+    """Answers json.dumps for a value that it does not know: Triton's targets and options are objects."""
     return vars(value) if hasattr(value, "__dict__") else str(value)
 
 

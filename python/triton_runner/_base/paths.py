@@ -59,7 +59,7 @@ def read_text(path) -> str:
 
 
 def read_json(path, *notes: str):
-    """What a file of JSON holds. Raises DiagnosticError, with notes where it is not JSON."""
+    """Returns what a file of JSON holds. Raises DiagnosticError, with notes where it is not JSON."""
     try:
         return json.loads(read_text(path))
     except ValueError as error:
@@ -126,7 +126,7 @@ def write_file(path, content: str | bytes) -> None:
 
 
 def cache_folder(name: str, variable: str = "") -> Path:
-    """Where this package keeps something: what an environment variable says, else
+    """Returns where this package keeps something: what an environment variable says, else
     ${XDG_CACHE_HOME:-~/.cache}/triton-runner/NAME."""
     if chosen := os.environ.get(variable):
         return Path(chosen)

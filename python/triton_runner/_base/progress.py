@@ -1,5 +1,6 @@
-"""What takes more than a second tells on a terminal how far it is: a line, or a bar, that goes away at the
-end. Work that is done sooner shows nothing, and so does a pipe, unless lines are asked for:
+"""Shows progress: work that takes more than a second tells on a terminal how far it is, in a line or a bar
+that goes away at the end. Work that is done sooner shows nothing, and so does a pipe, unless lines are asked
+for:
 
     scan: run 7 of 16: ptx, check race      after three seconds, and then every ten at most
 """
@@ -11,7 +12,7 @@ import sys
 import time
 
 DELAY = 1.0  # seconds before anything is shown
-# Of lines in a pipe: seconds before the first, and between two.
+# For lines in a pipe: seconds before the first, and between two.
 LINES_DELAY, LINES_EVERY = 3.0, 10.0
 
 

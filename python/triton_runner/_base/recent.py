@@ -15,7 +15,7 @@ class Recent:
         return len(self._kept)
 
     def get(self, key):
-        """What was put there, or None."""
+        """Returns what was put there, or None."""
         value = self._kept.pop(key, None)
         if value is not None:
             self._kept[key] = value

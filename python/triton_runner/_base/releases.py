@@ -60,7 +60,7 @@ def unusable(why: str = "") -> tuple[str, str] | None:
 
 
 def missing(error: ImportError | AttributeError) -> tuple[str, str] | None:
-    """What to say of an error that a Triton or torch that is not here, or an unknown one, gives."""
+    """Returns what to say of an error that a Triton or torch that is not here, or an unknown one, gives."""
     package = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
     if package == "torch":
         return "this needs PyTorch, which is not installed", "pip install torch"

@@ -68,7 +68,7 @@ def _version_of(path: str, size: int, changed: int) -> str:
 
 
 def disassembly(cubin: bytes, *options: str) -> str:
-    """What `nvdisasm -c` prints of a cubin: that of the installed Triton, or of whichever knows its
+    """Returns what `nvdisasm -c` prints of a cubin: that of the installed Triton, or of whichever knows its
     architecture. Raises DiagnosticError: no nvdisasm that does, or no cubin."""
     paths = [path for path, _ in programs("nvdisasm")]
     for program in paths:

@@ -16,7 +16,7 @@ FLAT = {"flat": True}
 
 
 def as_json(value):
-    """What json.dumps() takes for a result."""
+    """Returns a result as json.dumps() takes it."""
     if dataclasses.is_dataclass(value):
         fields: dict = {}
         for field in dataclasses.fields(value):

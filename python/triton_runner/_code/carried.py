@@ -1,5 +1,5 @@
-"""What loops and branches of TTIR and TTGIR carry: where a result of theirs, or an argument of their bodies,
-comes from."""
+"""Loops and branches of TTIR and TTGIR carry values: this finds where a result of theirs, or an argument of
+their bodies, comes from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ CARRYING = ("scf.for", "scf.if", "scf.while")
 
 
 def carried_to(value):
-    """What a loop hands to an argument of its body, or a loop or branch gives as one of its results."""
+    """Yields what a loop hands to an argument of its body, or a loop or branch gives as a result."""
     is_result, number = value.op is not None, value.index
     op = value.op if is_result else value.block.parent
     if op is None or op.name not in CARRYING:

@@ -1,5 +1,5 @@
-"""What one element of a stored value is made of, in the TTGIR of a kernel: the graph of values back from a
-store, each with the part of it that matters (its index by axis; None: all of the axis)."""
+"""Finds what one element of a stored value is made of, in the TTGIR of a kernel: the graph of values back
+from a store, each with the part of it that matters (its index by axis; None: all of the axis)."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _before(value) -> set:
 
 
 def _sources(value):
-    """What a value comes from: its op's operands; of what a loop or branch carries what is given to it."""
+    """Yields a value's sources: its op's operands, and what is given to a loop or branch that carries it."""
     op = value.op
     if op is None or op.name in CARRYING:
         yield from carried_to(value)
@@ -90,7 +90,7 @@ def _sources(value):
 
 
 def _next(value):
-    """What a value goes into: other values; None for memory."""
+    """Yields what a value goes into: other values; None for memory."""
     for op, operand in value.uses:
         parent = op.parent
         if op.name == "scf.yield":

@@ -25,8 +25,8 @@ def bank(register: int) -> str:
 
 
 def live(function: sass.Function) -> list[frozenset[int]]:
-    """What takes a register at each instruction, as nvdisasm counts: what is live before it, and what it
-    writes."""
+    """Returns what takes a register at each instruction, as nvdisasm counts: what is live before it, and what
+    it writes."""
     return [
         frozenset([*function.live(i), *one.writes, *(one.frame if one.does("writes") else ())])
         for i, one in enumerate(function.instructions)

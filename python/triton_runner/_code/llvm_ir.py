@@ -122,7 +122,7 @@ _KERNEL = re.compile(r"^define (?:[a-z_]+ )*ptx_kernel .*?@([\w.$-]+)\((.*)\)([^
 
 
 def _annotations(text: str, release: Release) -> tuple[list[str], list[str]]:
-    """What the metadata must say of each kernel, as LLVM text after `ptr @kernel, `, and what it was."""
+    """Returns what metadata must say of each kernel, as LLVM text after `ptr @kernel, `, and what it was."""
     rows, changes = [], []
     for kernel in _KERNEL.finditer(text):
         name, parameters, behind = kernel.groups()
@@ -209,7 +209,7 @@ _RESULTS |= dict.fromkeys(_TYPED.split(), rf"\w+\b[a-z ]*? ({_TYPE})[ ,]")
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """Where a function defines a value: the line in the text (from 0), and the instruction."""
+    """The definition of a value in a function: the line in the text (from 0), and the instruction."""
 
     line: int
     op: str

@@ -1,6 +1,6 @@
-"""What holds the registers of a kernel's machine code where most of them are live, and what was spilled: for
-each register the instruction that defined it, and the line of Python, the value of the TTGIR and the
-registers of the PTX that this instruction was made from.
+"""Finds what holds the registers of a kernel's machine code where most of them are live, and what was
+spilled: for each register the instruction that defined it, and the line of Python, the value of the TTGIR and
+the registers of the PTX that this instruction was made from.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class SpillTraffic:
 
 @dataclasses.dataclass(frozen=True)
 class Spill:
-    """What one line of Python defined and was spilled: `words` 4-byte slots of the stack frame, the `values`
-    of the TTGIR, the number of instructions that store and that reload them, and these by loop."""
+    """The spills of one line of Python: `words` 4-byte slots of the stack frame, the `values` of the TTGIR,
+    the number of instructions that store and that reload them, and these by loop."""
 
     place: str
     words: int
@@ -230,8 +230,8 @@ class _Reader:
         return sum(i in body for _, _, body in self.loops)
 
     def main(self, definitions: list[int], i: int) -> int:
-        """Of several definitions the one in the innermost loop; of these the last that comes before an
-        instruction, or else the last."""
+        """Returns, of several definitions, the one in the innermost loop; of these the last that comes before
+        an instruction, or else the last."""
         return max(definitions, key=lambda d: (self.depth(d), d < i, d))
 
     # --- a register
@@ -284,7 +284,7 @@ class _Reader:
     # --- spills
 
     def spills(self) -> tuple[tuple[Spill, ...], int]:
-        """What was spilled, and how many instructions access local memory in another way."""
+        """Returns what was spilled, and how many instructions access local memory in another way."""
         slots, values = collections.defaultdict(set), collections.defaultdict(set)
         counts: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
         local = 0

@@ -1,5 +1,5 @@
-"""What the code of a kernel says about rounding: in which order a reduction of its TTGIR adds, how a product
-is computed, and which instructions of the PTX compute on a line."""
+"""Reads what the code of a kernel says about rounding: in which order a reduction of its TTGIR adds, how a
+product is computed, and which instructions of the PTX compute on a line."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def is_inexact(op) -> bool:
 
 
 def order_of(op, text: str) -> tuple:
-    """Where the elements along the axis of a reduction or scan are: the steps of registers, lanes and warps,
-    each in its order. Equal for two layouts that combine in the same order."""
+    """Returns where the elements along the axis of a reduction or scan are: the steps of registers, lanes and
+    warps, each in its order. Equal for two layouts that combine in the same order."""
     value, axis = op.operands[0], op.attr("axis").value
     if value.type.encoding is None:
         return (("elements", value.type.shape[axis]),)
@@ -49,7 +49,7 @@ def order_words(order: tuple) -> str:
 
 
 def product_of(op) -> dict:
-    """What decides how a product rounds: its instruction, how far each adds up, the precision of f32
+    """Returns what decides how a product rounds: its instruction, how far each adds up, the precision of f32
     operands, the type of the sum."""
     result = op.results[0].type
     encoding, a = result.encoding, op.operands[0].type

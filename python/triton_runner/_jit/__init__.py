@@ -1,1 +1,1 @@
-"""What stands in place of Triton's own: jit, its fast path of launches, the driver, winners of autotuning."""
+"""These stand in place of Triton's own: jit, its fast path of launches, the driver, winners of autotuning."""

@@ -209,7 +209,7 @@ def _relay(function, kernel, hooks: list, is_hooked: bool):
 
 
 def _caches(function, kernel):
-    """Where Triton caches the kernel: [(dict, names)]; None if it does not."""
+    """Returns where Triton caches the kernel: [(dict, names)]; None if it does not."""
     device = driver.active.get_current_device()
     per_device = getattr(function, "device_caches", None)
     caches = function.cache if per_device is None else per_device

@@ -1,5 +1,5 @@
-"""What torch.compile's Inductor launches, through kernels of this package: Inductor compiles and tunes its
-kernels itself, and hands them to a launcher of its own, which asks nobody.
+"""Launches what torch.compile's Inductor launches, through kernels of this package: Inductor compiles and
+tunes its kernels itself, and hands them to a launcher of its own, which asks nobody.
 
 A kernel that Inductor has settled on is launched as kernel[grid](...) instead, so that dumping(), checks,
 settings and entries at other levels work as for any kernel.

@@ -1,5 +1,5 @@
-"""What importing the package puts in Triton's place: an inert driver, the backend "cpu", and a compile() that
-takes IR files on the CPU. Nothing is opened, and little is imported, before one of them is used."""
+"""Importing the package puts these in Triton's place: an inert driver, the backend "cpu", and a compile()
+that takes IR files on the CPU. Nothing is opened, and little is imported, before one of them is used."""
 
 from __future__ import annotations
 

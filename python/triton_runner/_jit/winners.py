@@ -1,4 +1,4 @@
-"""What autotuning found, kept in a folder: autotune(..., autotune_cubin_dir=folder) saves the kernel of the
+"""Keeps what autotuning found in a folder: autotune(..., autotune_cubin_dir=folder) saves the kernel of the
 configuration that won, and later launches load it without compiling or timing anything.
 
 The folder holds index.json and a folder for each winner: <kernel>.<level> and <kernel>.json, as a launch of
@@ -104,7 +104,7 @@ def _target() -> str:
 
 
 def _specialised(function, values: dict) -> tuple:
-    """What Triton makes of the arguments."""
+    """Returns what Triton makes of the arguments."""
     driver = triton.runtime.driver.active
     if not hasattr(function, "device_caches"):  # before 3.3
         if function.binder is None:

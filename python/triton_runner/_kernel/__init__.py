@@ -1,1 +1,1 @@
-"""What is known of one kernel: compilations, dumps, lockstep, maps, costs, cases."""
+"""The facts that are known of one kernel: compilations, dumps, lockstep, maps, costs, cases."""

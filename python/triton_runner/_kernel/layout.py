@@ -1,5 +1,5 @@
-"""What an encoding of Triton's IR means: who holds which element of a tensor, where it lies in shared or
-tensor memory, and which banks a warp touches. All of it comes from the core's tables; here they get names."""
+"""Explains an encoding of Triton's IR: who holds which element of a tensor, where it lies in shared or tensor
+memory, and which banks a warp touches. All of it comes from the core's tables; here they get names."""
 
 from __future__ import annotations
 

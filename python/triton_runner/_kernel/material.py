@@ -1,4 +1,4 @@
-"""What pages and maps show of a kernel: its texts by level, its binary, its passes. They come from
+"""Pages and maps show these of a kernel: its texts by level, its binary, its passes. They come from
 anywhere."""
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _of_launched(kernel) -> Material:
 
 
 def last_compiled(function):
-    """What Triton compiled last for a JIT function; None if it never was."""
+    """Returns what Triton compiled last for a JIT function; None if it never was."""
     while (
         hasattr(function, "fn") and not hasattr(function, "device_caches") and not hasattr(function, "cache")
     ):

@@ -182,7 +182,7 @@ class SourceMap:
         return self._known_keys[place]
 
     def _index(self, level: str) -> list[dict]:
-        """Of each kind of key: the lines of a level by it."""
+        """Returns for each kind of key: the lines of a level by it."""
         cache = self.__dict__.setdefault("_indexes", {})
         if level not in cache:
             index: list[dict] = [{}, {}, {}, {}]

@@ -71,9 +71,9 @@ _LAUNCHERS = {"cuda": ("CudaLauncher", "cubin"), "hip": ("HIPLauncher", "hsaco")
 
 
 def adopted(kernel) -> _core.device.GpuKernel | None:
-    """What launches a kernel that Triton has compiled and loaded on the current device; None where a launch
-    of Triton's is more than a call of the driver: with scratch memory, sanitizers, another launcher than
-    CUDA's or HIP's own."""
+    """Returns what launches a kernel that Triton has compiled and loaded on the current device; None where a
+    launch of Triton's is more than a call of the driver: with scratch memory, sanitizers, another launcher
+    than CUDA's or HIP's own."""
     from triton.runtime import driver as config
 
     run = getattr(kernel, installed().run_field, None)

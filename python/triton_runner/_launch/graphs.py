@@ -152,7 +152,7 @@ class CUDAGraph:
 
     @contextlib.contextmanager
     def _executing(self):
-        """What is launched or called in here belongs to an operator that is recorded as a whole."""
+        """Runs a block whose launches and calls belong to an operator that is recorded as a whole."""
         self._inside = True
         try:
             yield

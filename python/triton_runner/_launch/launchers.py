@@ -14,8 +14,8 @@ from triton_runner import _core
 from triton_runner._base.releases import installed
 from triton_runner._settings import devices
 
-# What sees every launch on the CPU, and those of artifacts on a GPU, from the outside in: observer(call, go)
-# does the launch by go(), or in another way. Launches that it makes itself pass only those inside of it.
+# Observers see every launch on the CPU, and those of artifacts on a GPU, from the outside in: observer(call,
+# go) launches by go(), or in another way. Launches that it makes itself pass only those inside of it.
 observers: tuple = ()
 _changing = threading.Lock()
 _local = threading.local()  # at_work: the observers that this thread is inside of
@@ -229,7 +229,7 @@ class Selection:
         self.count, self.left_out, self.others = 0, 0, {}
 
     def look(self, name: str, key, of):
-        """What of() gives for a launch, or gave for an equal one; None for one that is not looked at."""
+        """Returns what of() gives for a launch, or gave for an equal one; None: it is not looked at."""
         if self._names and name not in self._names:
             self.others[name] = None
         elif key not in self._known:
@@ -247,7 +247,7 @@ class Selection:
 
 
 def what_else(verb: str, left_out: int, status: int, option: str = "") -> list[str]:
-    """What a page about the launches of a program ends with: those that it leaves out, and a failure."""
+    """Returns the end of a page about a program's launches: those that it leaves out, and a failure."""
     lines = [f"not {verb}: {left_out} later launches{option}"] * bool(left_out)
     return lines + [f"the program itself ended with status {status}"] * bool(status)
 

@@ -32,7 +32,7 @@ def inherit(below: dict, above: dict) -> dict:
 
 
 def launch_options(d: dict, block=None, cluster=None) -> dict:
-    """What every launch of a described artifact has: its shape, shared memory, tensor descriptors, and the
+    """Returns what a described artifact's launches have: shape, shared memory, tensor descriptors, and the
     scratch memory that Triton gives a kernel beside its arguments. block, cluster: where d does not say."""
     return {
         "block": block or (d["num_warps"] and (d["num_warps"] * (d["threads_per_warp"] or 32), 1, 1)),
@@ -45,7 +45,7 @@ def launch_options(d: dict, block=None, cluster=None) -> dict:
 
 
 class Executor:
-    """What runs an artifact below Triton's IR: on the SIMT engine (simt.executor), or on a GPU
+    """The executor runs an artifact below Triton's IR: on the SIMT engine (simt.executor), or on a GPU
     (gpu_driver.executor).
 
     - `load(name, level, params, options)`: gives the code for parameters (name, kind, type, bits), ready to

@@ -28,8 +28,8 @@ from triton_runner._memory.ghost_memory import ghost_at
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """What an argument is of a block: elements of a type from an offset (in bytes) on, shape and strides (in
-    elements)."""
+    """The view that an argument is of a block: elements of a type from an offset (in bytes) on, shape and
+    strides (in elements)."""
 
     block: int
     offset: int
@@ -193,7 +193,7 @@ class Arguments:
     """The arguments of a launch, (name, value), and the blocks of memory that they lie in. Blocks do not
     overlap: arguments that share a byte share a block.
 
-    What the memory holds now is what it held at first, unless a launch was watched() or keep() was told first
+    The memory still holds what it held at first, unless a launch was watched() or keep() was told first
     contents. Inside of kept() a launch may change it.
     """
 
@@ -241,12 +241,12 @@ class Arguments:
         return View(number, offset, _dtype(name, value), shape, strides)
 
     def _number(self, address: int) -> int:
-        """Of the block that holds an address."""
+        """Returns the number of the block that holds an address."""
         return next(i for i, block in enumerate(self._blocks) if block.holds(address))
 
     @property
     def first(self) -> Contents:
-        """What the blocks held at first."""
+        """The contents that the blocks held at first."""
         return self._held or self._contents([Pages() for _ in self._blocks])
 
     @property
@@ -259,7 +259,7 @@ class Arguments:
         return sum(block.size for block in self._blocks)
 
     def address(self, block: int) -> int:
-        """Where a block lies."""
+        """Returns where a block lies."""
         return self._blocks[block].address
 
     def _contents(self, pages: list[Pages], undefined=None) -> Contents:
@@ -271,7 +271,7 @@ class Arguments:
         return [block.bytes() for block in self._blocks]
 
     def now(self) -> Contents:
-        """What the blocks hold now; that holds as long as nobody changes them."""
+        """Returns what the blocks hold now; that holds as long as nobody changes them."""
         pages = [Pages([(0, block.bytes())] if block.is_on_gpu else []) for block in self._blocks]
         return self._contents(pages)
 
@@ -284,8 +284,8 @@ class Arguments:
         return [data.copy() for data in self.live()]
 
     def state(self) -> Contents:
-        """What the blocks hold now, and what of torch.empty's memory nobody has written yet: for put_back(),
-        whatever happens to them."""
+        """Returns what the blocks hold now, and what of torch.empty's memory nobody has written yet: for
+        put_back(), whatever happens to them."""
         return self._contents([Pages([(0, data)]) for data in self.taken()], uninit.snapshot())
 
     def put_back(self, contents: Contents | None = None) -> None:
@@ -297,14 +297,14 @@ class Arguments:
             uninit.put_back(contents.undefined)
 
     def keep(self, first_of: Callable) -> None:
-        """What the blocks held at first: first_of(address, nbytes)."""
+        """Keeps what the blocks held at first: first_of(address, nbytes)."""
         held = [first_of(block.address, block.size) for block in self._blocks]
         self._held = self._contents([Pages([(0, numpy.frombuffer(data, numpy.uint8))]) for data in held])
 
     @contextlib.contextmanager
     def kept(self):
-        """What runs inside begins with the first contents, and may change them. Gives a function of what they
-        are then; that holds as long as nobody else changes them. They are put back in the end."""
+        """Runs a block that begins with the first contents, and may change them. Gives a function of what
+        they are then; that holds as long as nobody else changes them. They are put back in the end."""
         assert self._held is None, "the memory holds something else than at first"
         undefined = uninit.snapshot()
         with self._log() as log:
@@ -319,8 +319,8 @@ class Arguments:
 
     @contextlib.contextmanager
     def watched(self):
-        """What runs inside is the program's own launch: `first` is still what was there before, and
-        put_back() undoes it."""
+        """Runs the program's own launch inside: `first` is still what was there before, and put_back() undoes
+        it."""
         undefined, base = uninit.snapshot(), self._base
         with self._log() as log:
             try:
@@ -354,7 +354,7 @@ class Arguments:
         return by_block
 
     def _seen(self, ranges: list, blocks: list[numpy.ndarray]) -> Contents:
-        """What the blocks hold in these ranges; elsewhere it is what is in place."""
+        """Returns what the blocks hold in these ranges; elsewhere it is what is in place."""
         known = [other.pages for other in self._known]
         pages = [
             contents.taken(data, parts, [each[number] for each in known])
@@ -365,7 +365,7 @@ class Arguments:
         return seen
 
     def as_in(self, copies: Arguments) -> Contents:
-        """What copied() arguments hold now, as contents of these."""
+        """Returns what copied() arguments hold now, as contents of these."""
         blocks = copies.live()
         ranges = [contents.changed(base, data) for base, data in zip(self._base, blocks, strict=True)]
         return self._seen(ranges, blocks)

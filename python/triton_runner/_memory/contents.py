@@ -1,4 +1,4 @@
-"""What the memory of a launch's arguments held at one moment, kept as what differs from what is there.
+"""Keeps what the memory of a launch's arguments held at one moment, as what differs from what is there.
 
 A launch of three programs on a table of 5 GB writes a few pages. Contents has these pages and nothing else,
 and two Contents are compared where one of them has pages. What several runs leave alike is kept once, and
@@ -146,8 +146,8 @@ def add(ranges: list[tuple[int, int]], start: int, size: int) -> None:
 
 
 class Contents:
-    """Of the blocks of some Arguments. base: the bytes in place, which stay as they are as long as this is
-    used; undefined: what of torch.empty's memory nobody had written; None: that is not known."""
+    """The contents of the blocks of some Arguments. base: the bytes in place, which stay as they are as long
+    as this is used; undefined: what of torch.empty's memory nobody had written; None: that is not known."""
 
     def __init__(self, views: dict, base: list[numpy.ndarray], pages: list[Pages], undefined=None):
         self.views, self.base, self.pages, self.undefined = views, base, pages, undefined
@@ -284,7 +284,7 @@ def parts_of(view) -> list[Part]:
 
 
 class _Whole(NamedTuple):
-    """What parts_of() has to know of an array whose elements are asked for by index."""
+    """The facts that parts_of() has to know of an array whose elements are asked for by index."""
 
     shape: tuple
     type: numpy.dtype

@@ -24,8 +24,8 @@ _FP8 = 0.25
 
 
 def tolerance(kind: str, chosen: float | None = None) -> float:
-    """Of an element type as the IR names it ("f16"): relative to the largest magnitude; 0 for integers and
-    pointers. chosen: what a person wants for floats instead."""
+    """Returns the tolerance of an element type as the IR names it ("f16"): relative to the largest magnitude;
+    0 for integers and pointers. chosen: what a person wants for floats instead."""
     if kind[0] in "iu" or kind == "ptr":
         return 0.0
     return _RELATIVE.get(kind, _FP8) if chosen is None else float(chosen)
@@ -74,7 +74,7 @@ class Difference:
 
     @property
     def numbers(self) -> tuple:
-        """What is wanted there, and what there is."""
+        """The number that is wanted there, and the number that is there."""
         return plain(self.want[self.element]), plain(self.got[self.element])
 
     def __str__(self) -> str:
@@ -111,13 +111,13 @@ def _largest(error: numpy.ndarray) -> float:
 
 
 def same_bits(want: numpy.ndarray, got: numpy.ndarray) -> numpy.ndarray:
-    """Of each element of two arrays of one type, whether all bits are the same."""
+    """Returns for each element of two arrays of one type whether all bits are the same."""
     bits = f"u{got.dtype.itemsize}"
     return numpy.ascontiguousarray(got).view(bits) == numpy.ascontiguousarray(want).view(bits)
 
 
 def differing(left, right):
-    """Where the elements of two arrays differ: all NaNs of a float type are one."""
+    """Returns where the elements of two arrays differ: all NaNs of a float type are one."""
     same = same_bits(left, right)
     if left.dtype.kind in "fV":
         as_numbers = [array.astype(numpy.float64) for array in (left, right)]

@@ -22,7 +22,7 @@ _sites: dict[tuple, Fault] = {}
 
 
 def add(faults: list[tuple[dict, int]]) -> None:
-    """What one launch noted, in its order. New sites are shown at once, on stderr."""
+    """Adds what one launch noted, in its order. New sites are shown at once, on stderr."""
     for fields, count in faults:
         fault = Fault(**fields, count=count)
         key = (fault.kernel, fault.op, fault.location, *fault.notes)

@@ -30,7 +30,7 @@ def _drawn(kind: str, *parameters):
     return lambda index: getattr(numpy.random.default_rng(seed), kind)(*parameters, index.size)
 
 
-# What fills all of a ghost, and by what: a number, or a function of the index.
+# These fill all of a ghost, and by what: a number, or a function of the index.
 _FILLING = {
     _aten.zero_: lambda: 0,
     _aten.fill_: lambda value: value,
@@ -105,7 +105,7 @@ def _made(packet, args, kwargs):
     return _new(shape, kwargs.get("dtype") or like.dtype, 0)
 
 
-# What torch's functions that make tensors fill a ghost with, by their names.
+# torch's functions that make tensors fill a ghost with these, by their names.
 _CONTENTS = {
     "empty": lambda *_, **__: 0,
     "zeros": lambda *_, **__: 0,
@@ -119,7 +119,7 @@ _CONTENTS |= {f"{name}_like": _CONTENTS[name] for name in ("empty", "zeros", "on
 
 
 def made_by(function, args, kwargs, at_least: int) -> GhostTensor | None:
-    """What a function that makes a tensor would make, as a ghost; None: it has fewer bytes than
+    """Returns what a function that makes a tensor would make, as a ghost; None: it has fewer bytes than
     `at_least`."""
     fill = _CONTENTS.get(function.__name__)
     if fill is None or any(isinstance(value, GhostTensor) for value in args):

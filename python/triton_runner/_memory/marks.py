@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 class Marks:
-    """Of a block at an address. is_written: what all bytes are at first."""
+    """The marks of a block at an address. is_written: what all bytes are at first."""
 
     def __init__(self, address: int, nbytes: int, is_written: bool = False):
         self.nbytes, self._skip = nbytes, address % 8
@@ -56,7 +56,7 @@ class Marks:
         return bool(self._bits[(self._skip + low) // 8 : (self._skip + high + 7) // 8].any())
 
     def flags(self, low: int, high: int) -> numpy.ndarray:
-        """Of each of these bytes."""
+        """Returns the flag of each of these bytes."""
         first, last = self._skip + low, self._skip + high
         bits = numpy.unpackbits(self._bits[first // 8 : (last + 7) // 8], bitorder="little")
         return bits[first % 8 : first % 8 + high - low].view(bool)
@@ -75,7 +75,7 @@ class Marks:
                 yield part, _of_elements(self.flags(part.low, part.high), part, place)
 
     def elements(self, place: Place) -> numpy.ndarray:
-        """Of each element of a view."""
+        """Returns the flag of each element of a view."""
         out = numpy.zeros(place.shape, bool)
         for part, flags in self.parts(place):
             out[part.index] = flags

@@ -61,7 +61,7 @@ _registered = Blocks()  # (bytes, label)
 _met = Blocks()  # (bytes, label, weak reference to the storage or array): what the last walks came by
 
 
-# What around() said last by address, as long as it holds: a launch asks for each argument again.
+# The last answers of around() by address, as long as they hold: a launch asks for each argument again.
 _recent: dict[int, tuple] = {}
 _RECENT_MOST = 4096
 

@@ -25,7 +25,7 @@ class Substitution:
 
     @property
     def places(self) -> list[Fault]:
-        """What the checks would have reported, in the order of the first launch: a Fault for each place, as
+        """Returns what the checks would have reported, in the order of the first launch: a Fault a place, as
         faults() has them. `count` is the number of elements (threads), replaced or not, over all launches."""
         for fields, count in self.experiment.take_places():
             fault = Fault(**fields, count=count)

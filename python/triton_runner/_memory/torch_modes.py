@@ -1,4 +1,4 @@
-"""What torch.compile must not see: it would trace it, and cannot."""
+"""Hides what torch.compile must not see: it would trace it, and cannot."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def skip_untraced() -> None:
 
 @contextlib.contextmanager
 def hidden_from_compile(mode):
-    """What torch.compile makes in the block runs without the mode. Nothing of Dynamo is loaded before a
+    """Runs what torch.compile makes in the block without the mode. Nothing of Dynamo is loaded before a
     program asks for it."""
     import torch
 

@@ -81,7 +81,7 @@ class _Block:
         # Elements that nobody wrote, of how many, and the first, when they were last asked for.
         self.counts = (0, 0, 0)
         self.is_used = False
-        # What marked bytes hold, by the pieces of the block with marks; None: _FILL.
+        # The contents of marked bytes, by the pieces of the block with marks; None: _FILL.
         self.held: dict[int, numpy.ndarray] | None = None
         if source is not None:
             self.hold()
@@ -334,8 +334,8 @@ def use(block: _Block, how: str) -> None:
 
 
 def finish(ends: bool = True) -> list[Unwritten]:
-    """What was found since the last call: elements that were read, and those that were left. ends: no launch
-    comes after it, so that blocks that still live are looked at too."""
+    """Returns what was found since the last call: elements that were read, and those that were left. ends: no
+    launch comes after it, so that blocks that still live are looked at too."""
     for _, (_, block) in _blocks.items() if ends else ():
         if block.writer and not (block.is_used or block.source) and block.is_intact():
             if (it := block.described()) is not None:

@@ -247,8 +247,8 @@ class _Call:
 
 
 def _numbers(dtype) -> tuple:
-    """What stands for an element that nobody has written: far from others, and no product with 0 of it is
-    NaN."""
+    """Returns what stands for an element that nobody has written: far from others, and no product with 0 of
+    it is NaN."""
     import torch
 
     if dtype == torch.bool:

@@ -1,4 +1,4 @@
-"""What a Triton release cannot compile, said before trying: a table of releases, targets and levels.
+"""Says before trying what a Triton release cannot compile: a table of releases, targets and levels.
 
 A row holds for releases before `until`. doc/measurements/releases.md has the measured table, which
 tools/compile_table.py writes.

@@ -19,7 +19,7 @@ _FOLLOWS = ("hash", "name", "shared", "tmem_size", "global_scratch_size", "profi
 
 
 def folder() -> Path:
-    """Where Triton keeps compiled kernels."""
+    """Returns where Triton keeps compiled kernels."""
     home = os.environ.get("TRITON_HOME") or os.path.expanduser("~")
     return Path(os.environ.get("TRITON_CACHE_DIR") or os.path.join(home, ".triton", "cache"))
 
@@ -93,7 +93,7 @@ def explain(name: str) -> dict:
 
 
 def _differences(entry: dict, mine: dict, other: dict, theirs: dict) -> dict:
-    """What two entries of a kernel have otherwise: {field: (here, there)}."""
+    """Returns the differences between two entries of a kernel: {field: (here, there)}."""
     differences = {
         name: (mine.get(name), theirs.get(name))
         for name in sorted({*mine, *theirs} - {*_FOLLOWS})

@@ -14,8 +14,8 @@ from triton_runner._settings import devices
 
 
 class CpuCompiler:
-    """What triton.backends["cpu"].compiler is: made for a target, it is the stopped backend that stands for
-    it."""
+    """The class that triton.backends["cpu"].compiler is: made for a target, it is the stopped backend that
+    stands for it."""
 
     @staticmethod
     def supports_target(target) -> bool:
@@ -59,8 +59,8 @@ def compile_in_this_process() -> None:
 
 
 def mark_compiled(kernel):
-    """What Inductor asks each kernel for, without the stages that would tell of a GPU: a kernel on the CPU
-    has neither registers nor shared memory."""
+    """Sets what Inductor asks each kernel for, without the stages that would tell of a GPU: a kernel on the
+    CPU has neither registers nor shared memory."""
     kernel.n_regs = kernel.n_spills = kernel.shared = 0
     kernel.metadata = kernel.runner_metadata
     return kernel

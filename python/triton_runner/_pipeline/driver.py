@@ -35,7 +35,7 @@ class LazyDriver:
     def __class__(self):
         return type(_resolve(self))
 
-    # What every launch asks for, without the detour of __getattr__.
+    # Every launch asks for these, without the detour of __getattr__.
     def get_current_device(self):
         return _resolve(self).get_current_device()
 
@@ -116,7 +116,7 @@ class _DeviceInterface(types.SimpleNamespace):
 
 
 class _Utils:
-    """What Triton keeps in a C extension for its GPU drivers."""
+    """The functions that Triton keeps in a C extension for its GPU drivers."""
 
     def get_device_properties(self, device=None):
         arch = cpu_target()[0].split(":")[1]

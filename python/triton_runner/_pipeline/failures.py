@@ -74,8 +74,8 @@ def headline(failure: Failure, target: str = "") -> str:
 
 
 def lines(failure: Failure) -> list[str]:
-    """What a person is told of a failure that ended a program: a line, and then the line of the kernel with a
-    caret, or what the compiler said."""
+    """Returns what a person is told of a failure that ended a program: a line, and then the line of the
+    kernel with a caret, or what the compiler said."""
     if failure.is_kernels:
         shown = source_line(failure.file, failure.line, failure.column) if failure.line else []
         return [headline(failure), *shown, *failure.message.splitlines()[1:]]
@@ -83,7 +83,7 @@ def lines(failure: Failure) -> list[str]:
 
 
 def request_of(error: BaseException) -> dict | None:
-    """What the stages were asked for that failed, as compile_onward() takes it; None where nobody kept it."""
+    """Returns what the failed stages were asked for, as compile_onward() takes it; None: nobody kept it."""
     requests = (getattr(one, "triton_runner_request", None) for one in _chain(error))
     return next(filter(None, requests), None)
 

@@ -85,8 +85,8 @@ def _forked() -> int:
 def death_of_child(step) -> str | None:
     """Runs step() in a forked child and throws its result away.
 
-    Where a signal ended the child, the first line that it wrote to stderr, or the signal's name. None where
-    it ended by itself: an exception of the step is left for the caller to meet.
+    If a signal ended the child, returns the first line that it wrote to stderr, or the signal's name. None
+    where it ended by itself: an exception of the step is left for the caller to meet.
     """
     read_end, write_end = os.pipe()
     child = _forked()

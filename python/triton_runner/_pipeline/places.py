@@ -1,4 +1,4 @@
-"""Where the functions of a kernel stand, as part of the key of Triton's cache on the CPU.
+"""Tells where the functions of a kernel stand, as part of the key of Triton's cache on the CPU.
 
     cp a.py b.py; triton-runner run a.py; triton-runner run b.py
 

@@ -11,13 +11,13 @@ from triton_runner._pipeline import failures
 from triton_runner._worker import llvm_passes
 from triton_runner._worker.recorder import PassError, Recorder
 
-# What is done to every kernel; None: nothing is recorded.
+# The plan for every kernel; None: nothing is recorded.
 in_force: dict | None = None
 # "options" in it: {name: value} of Triton's options that every kernel gets, whatever its launch says;
 # "llvm": whether the passes inside LLVM are kept too.
 # [name, n, plan]: of the nth kernel of a name alone, in the order in which they are compiled, from 0.
 of_kernels: list = []
-# What is done to every kernel whatever the plan: faults that a test plants.
+# Holds what is done to every kernel whatever the plan: faults that a test plants.
 planted: dict = {}
 keep = "none"  # what is kept of the IR, as a Recorder has it
 # A Recorder each of the kernels compiled since the plan is in force, with the kernel's name, what each stage

@@ -158,8 +158,8 @@ def _source(own) -> tuple[str, int]:
 
 
 def kernel(function) -> dict:
-    """What rebuild.function() makes the kernel from; function: a JIT function, without autotuners around
-    it."""
+    """Returns what rebuild.function() makes the kernel from; function: a JIT function, without autotuners
+    around it."""
     capture = _Capture()
     entry = capture.take(function)
     return {"functions": capture.functions, "order": capture.order, "entry": entry}

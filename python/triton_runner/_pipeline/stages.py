@@ -32,8 +32,8 @@ _LLVM_SYNTAX = re.compile(r"failed to parse IR: (.*?)\s*lineno: (\d+)")
 
 
 def _refused_llir(said: str, source: str, filename: str, reason: str | None) -> DiagnosticError:
-    """What LLVM said when it ended the process, with the line of the text where it names one; reason: why the
-    text could not be translated."""
+    """Returns what LLVM said when it ended the process, with the line of the text where it names one; reason:
+    why the text could not be translated."""
     import triton
 
     who = f"LLVM of Triton {triton.__version__}"

@@ -63,7 +63,7 @@ def _kernel(function: str, operands: tuple[str, ...], result: str) -> str:
 
 
 def _body(ptx: str, count: int) -> str:
-    """What the kernel does between its loads and its store; "" where that is not in registers."""
+    """Returns what the kernel does between its loads and its store; "" where that is not in registers."""
     lines = [line.split("//")[0].strip() for line in ptx.splitlines()]
     loads = [(at, found[1]) for at, line in enumerate(lines) if (found := _LOAD.search(line))]
     stores = [(at, found[1]) for at, line in enumerate(lines) if (found := _STORE.search(line))]

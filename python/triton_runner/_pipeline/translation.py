@@ -51,8 +51,8 @@ def translate_llir(text: str, to: str) -> tuple[str, list[str]]:
 
 
 def for_compiler(text: str, level: str, release: str, filename: str = "") -> tuple[str, str | None]:
-    """What is handed to a release's compiler: the text, translated where that is needed (a note says so, once
-    a file), and why it could not be where it could not: the compiler then judges the text as it is."""
+    """Returns what a release's compiler is given: the text, translated where that is needed (a note says so,
+    once a file), and why it could not be where it could not: the compiler then judges the text as it is."""
     level = "ttgir" if level == GLIR else level
     if level not in LEVELS:
         return text, None

@@ -75,7 +75,7 @@ def installed() -> str | None:
 
 
 def folder() -> Path:
-    """Where the releases lie."""
+    """Returns where the releases lie."""
     return cache_folder("versions", "TRITON_RUNNER_VERSIONS")
 
 

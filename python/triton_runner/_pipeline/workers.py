@@ -27,7 +27,7 @@ from triton_runner._pipeline import versions
 from triton_runner._pipeline.failures import SOURCE, Failure
 from triton_runner._worker import child
 
-# What decides how Triton and LLVM compile: sent with each request, as the caller has them then.
+# These decide how Triton and LLVM compile: sent with each request, as the caller has them then.
 _ENVIRONMENT = ("TRITON_", "MLIR_", "LLVM_", "NVPTX_", "AMDGCN_", "USE_", "DISABLE_", "ENABLE_", "PROTON_")
 _KEPT_WARM = 4
 _KEPT_REPRODUCERS = 20
@@ -158,7 +158,7 @@ def environment() -> dict:
 
 
 def _of_caller() -> dict:
-    """What of this process a request takes along: the worker may have been started elsewhere."""
+    """Returns what a request takes along of this process: the worker may have been started elsewhere."""
     try:
         directory = os.getcwd()
     except FileNotFoundError:
@@ -257,7 +257,7 @@ def ask(
 
 
 def _refusal(error: dict, request: dict) -> Failure:
-    """What the front end says of a kernel, at the line of its file."""
+    """Returns what the front end says of a kernel, at the line of its file."""
     functions, kernel = _functions(request)
     at, place = ("", 0, 0), error.get("place")
     for function in functions if place else ():
@@ -270,7 +270,7 @@ def _refusal(error: dict, request: dict) -> Failure:
 
 
 def _failure(answer: dict, request: dict, why: str) -> Failure:
-    """Where a compiler was that failed, and all that was said."""
+    """Returns where a compiler was that failed, and all that was said."""
     error, died = answer.get("error"), answer.get("signal")
     how = error["type"] if error else signal.Signals(died).name if died else "timeout"
     level = (answer.get("stage") or "").partition(",")[0].removeprefix("make_")

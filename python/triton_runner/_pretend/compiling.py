@@ -61,7 +61,7 @@ def _change_fake_tensor(module) -> None:
 def _change_inductor_utils(module) -> None:
     def decode_device(device):
         device = torch.device(device) if isinstance(device, str) else device
-        # What the graph makes on the CPU is made on the one device that there is.
+        # The tensors that the graph makes on the CPU are made on the one device that there is.
         return device if device is not None and device.type not in ("cpu", "cuda") else CUDA
 
     module.decode_device = decode_device

@@ -35,7 +35,7 @@ class CublasLt:
 
     @staticmethod
     def _into(out, a, b, combine):
-        # Where launches are shortened, so is this: as many tiles as programs would run.
+        # If launches are shortened, so is this: as many tiles as programs would run.
         programs = _settings.current().programs
         rows, columns = (programs * _TILE, _TILE) if programs else out.shape
         part = (slice(rows), slice(columns))

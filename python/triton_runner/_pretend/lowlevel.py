@@ -152,7 +152,7 @@ _CONSTANT = (
     (False, "_cuda_isInBadFork _cuda_canDeviceAccessPeer _cuda_isHistoryEnabled"),
     (True, "_cuda_hasPrimaryContext _cuda_checkPoolLiveAllocations _accelerator_isAllocatorInitialized"),
 )
-# What a row gives: a function as it is, or a constant that each call returns.
+# A row gives one of these: a function as it is, or a constant that each call returns.
 _ROWS = {
     **{name: value for value, names in _CONSTANT for name in names.split()},
     "_cuda_getCompiledVersion": 12080,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-# What is needed and not there: the names of torch.cuda that need it.
+# Maps what is needed and not there to the names of torch.cuda that need it.
 _NEEDED = {
     "it reads a GPU's sensors through NVML, and there is no GPU": (
         "device_memory_used memory_usage utilization temperature power_draw clock_rate list_gpu_processes "

@@ -1,6 +1,6 @@
 """--quick (TRITON_RUNNER_QUICK=1): programs that measure end soon, where they run on the CPU.
 
-What triton.testing and the autotuner measure is launched once or twice, with the first programs of the grid
+A launch that triton.testing or the autotuner measures runs once or twice, with the first programs of the grid
 only; perf_report measures at the smallest size; a device has as many multiprocessors as the target's; large
 random tensors repeat a block of numbers. Launches elsewhere, and so whatever a program checks, run whole.
 Each kind is said once on stderr.
@@ -49,7 +49,7 @@ def _do_bench_cudagraph(own):
 
 
 def _size(x) -> float:
-    """Of a value of perf_report's x axis: a number, or a tuple of them."""
+    """Returns the size of a value of perf_report's x axis: a number, or a tuple of them."""
     values = x if isinstance(x, (list, tuple)) else [x]
     return math.prod(v for v in values if isinstance(v, (int, float)))
 

@@ -152,7 +152,7 @@ def prepare(pretend_cuda: bool) -> None:
 
 
 def _of_number_as_grid(error: BaseException) -> DiagnosticError | None:
-    """What `kernel[4](...)` should be told: Triton says that an int has no len()."""
+    """Returns what `kernel[4](...)` should be told: Triton says that an int has no len()."""
     innermost = error.__traceback__
     while innermost is not None and innermost.tb_next is not None:
         innermost = innermost.tb_next

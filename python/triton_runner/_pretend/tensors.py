@@ -1,4 +1,4 @@
-"""Where tensors say they are: on cuda:0, unless they were made on the CPU or moved there.
+"""Tensors say that they are on cuda:0, unless they were made on the CPU or moved there.
 
 A mark on a tensor's storage says "cpu" or "cuda". Calls of torch's functions in the main thread pass through
 a mode that marks what is made on the CPU and what is computed from it; whatever carries no mark says cuda.

@@ -40,7 +40,7 @@ class Asked:
         return run(*self._args, **keywords)
 
     def option(self, name: str):
-        """What the program gives for an option or parameter; None: nothing."""
+        """Returns what the program gives for an option or parameter; None: nothing."""
         names = self.function.arg_names
         return self._keywords.get(name, dict(zip(names, self._args, strict=False)).get(name))
 
@@ -79,7 +79,7 @@ class Watching:
         raise NotImplementedError
 
     def result(self, status: int):
-        """What was found. status: the program's."""
+        """Returns what was found. status: the program's."""
         raise NotImplementedError
 
     @contextlib.contextmanager

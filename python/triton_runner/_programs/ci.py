@@ -35,7 +35,7 @@ def check_ci(junit: str | None, sarif: str | None, **_) -> None:
 def ci_output(
     suite_of, junit: str | None, sarif: str | None, github: bool
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What was asked for: (contents by file, lines to print). suite_of(version): the result."""
+    """Returns what was asked for: (contents by file, lines to print). suite_of(version): the result."""
     if not (junit or sarif or github):
         return {}, ()
     suite = suite_of(__version__)

@@ -12,8 +12,8 @@ from triton_runner._worker import job
 
 @dataclasses.dataclass(frozen=True)
 class Given:
-    """What is launched: "kernel.py:name", its arguments without constexprs, constexprs, a grid (numbers, or a
-    text of expressions over parameters)."""
+    """The launch that was given: "kernel.py:name", its arguments without constexprs, constexprs, a grid
+    (numbers, or a text of expressions over parameters)."""
 
     kernel: str
     args: list

@@ -1,4 +1,4 @@
-"""What verbs of the command line share: --json, programs and their words, options of the form NAME=VALUE."""
+"""Verbs of the command line share these: --json, programs and their words, options of the form NAME=VALUE."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ STARTED = "started"  # is told before the program runs
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a command prints and writes. text: for stdout; files: contents by path; lines: for CI, which go to
-    stderr where stdout is for JSON alone."""
+    """The output of a command, printed and written. text: for stdout; files: contents by path; lines: for CI,
+    which go to stderr where stdout is for JSON alone."""
 
     status: int
     text: str
@@ -180,7 +180,7 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _waited(child: int, read: int) -> tuple[list, End]:
-    """What a process told until it ended, and how it ended. Signals are handed on to it."""
+    """Returns what a process told until it ended, and how it ended. Signals are handed on to it."""
 
     def hand_on(number, frame) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -212,7 +212,7 @@ def _waited(child: int, read: int) -> tuple[list, End]:
 
 
 def _parts(data: bytes):
-    """What was told whole."""
+    """Yields what was told whole."""
     at = 0
     while at + _HEAD.size <= len(data):
         end = at + _HEAD.size + _HEAD.unpack_from(data, at)[0]

@@ -1,5 +1,5 @@
-"""What a launch runs on and how: from the environment, from using(), from a launch's keywords, in rising
-precedence.
+"""The settings say what a launch runs on and how: from the environment, from using(), from a launch's
+keywords, in rising precedence.
 
 The environment is read once, at the first use.
 """
@@ -35,7 +35,7 @@ DEFAULT_TARGET = "cuda:90"
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What is to be known of a setting: its keywords, option, variable and checks are made of it.
+    """The facts of a setting: its keywords, option, variable and checks are made of it.
 
     - `says`: a sentence, for the option and the list of variables.
     - `words`: what it may be; or `form`, an expression, and `advice` where it is not met; or `lowest`, of a
@@ -96,7 +96,7 @@ def _place(program: str) -> list[int] | None:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What a launch runs on and how, a row a setting. using() says what each of them does."""
+    """The settings of a launch, a row a setting. using() says what each of them does."""
 
     device: str = _row(
         "auto", "What kernels run on.", words=DEVICES, advice=f"devices: {', '.join(DEVICES)}",

@@ -33,8 +33,8 @@ def gpu() -> str | None:
 
 
 def _library(backend: str) -> str:
-    """Where a driver's library is, if the loader's path is not where Triton looks first: HIP's is often
-    torch's own copy, and two copies know nothing of each other's kernels."""
+    """Returns where a driver's library is, if the loader's path is not where Triton looks first: HIP's is
+    often torch's own copy, and two copies know nothing of each other's kernels."""
     if backend != "hip":
         return ""
     loaded = sorted(loaded_libraries("libamdhip64.so"))

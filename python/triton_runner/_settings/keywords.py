@@ -40,7 +40,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class DumpKeywords:
-    """What dump_value=, dump_tensor= and dump_grid= ask for: selectors of values, the tensor to fill, the
+    """The request of dump_value=, dump_tensor= and dump_grid=: selectors of values, the tensor to fill, the
     program to record."""
 
     values: tuple = ()
@@ -66,7 +66,7 @@ class DumpKeywords:
 
 @dataclasses.dataclass(frozen=True)
 class Keywords:
-    """What a launch's own keywords ask for: where it enters, what it runs on, what it dumps, which passes
+    """The request of a launch's own keywords: where it enters, what it runs on, what it dumps, which passes
     compile it (start_pass=, skip_pass=, ir_after=)."""
 
     entry: Entry | None
@@ -118,7 +118,7 @@ def take(kwargs: dict, kernel_params) -> Keywords | None:
 
 
 def replacement(name: str) -> Entry | None:
-    """What using(replace=) launches in place of the kernel of this name."""
+    """Returns what using(replace=) launches in place of the kernel of this name."""
     for kernel, path in _settings.current().replace:
         if kernel == name:
             level = level_of_name(path) if os.path.isfile(path) else level_of_text(path)
@@ -135,7 +135,7 @@ def replacement(name: str) -> Entry | None:
 
 
 def _dumps(taken: dict) -> DumpKeywords | None:
-    """What the dump keywords of a launch ask for; None if there are none."""
+    """Returns what the dump keywords of a launch ask for; None if there are none."""
     if not taken:
         return None
     for ours, theirs in (("dump_value", "debug_value"), ("dump_tensor", "debug_tensor")):

@@ -69,7 +69,7 @@ def saved_last():
 
 
 def note(line: str) -> None:
-    """What a person should know of a text that was compiled."""
+    """Tells what a person should know of a text that was compiled."""
     say(f"[Triton Runner] {line}")
 
 

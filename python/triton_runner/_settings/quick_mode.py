@@ -13,7 +13,8 @@ from triton_runner._base.errors import KernelTrap
 PROGRAMS = 2
 _PATIENCE = 20.0  # seconds
 _LONG = 1.0  # seconds after which a call is not repeated for a better time
-# Of a GPU of each architecture: T4, A100, RTX 3090, L40S, H100, B200, B300, RTX PRO 6000, GB10.
+# The multiprocessors of a GPU of each architecture: T4, A100, RTX 3090, L40S, H100, B200, B300, RTX PRO 6000,
+# GB10.
 _MULTIPROCESSORS = {
     "75": 40, "80": 108, "86": 82, "89": 142, "90": 132, "100": 148, "103": 148, "120": 188, "121": 48,
 }  # fmt: skip

@@ -15,8 +15,8 @@ from .llvm_passes import standard_error
 
 
 def _said_by_llvm(backend, processor):
-    """What the LLVM of this Triton writes to stderr about a processor; "help": the names of all, once in a
-    process."""
+    """Returns what the LLVM of this Triton writes to stderr about a processor; "help": the names of all, once
+    in a process."""
     from triton._C.libtriton import llvm
 
     triple = {"cuda": "nvptx64-nvidia-cuda", "hip": "amdgcn-amd-amdhsa"}[backend]

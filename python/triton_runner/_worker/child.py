@@ -91,8 +91,8 @@ def _error(error):
 
 
 def _place(error):
-    """Where in a kernel Triton's front end stops, and why: the source of the innermost function, the line and
-    the column in it; None for other errors."""
+    """Returns where in a kernel Triton's front end stops, and why: the source of the innermost function, the
+    line and the column in it; None for other errors."""
     place = None
     while error is not None:
         node, source = getattr(error, "node", None), getattr(error, "src", None)
@@ -105,7 +105,7 @@ def _place(error):
 
 
 def described(error):
-    """What an exception says, and those that caused it: the reason of a CompilationError is its cause."""
+    """Returns what an exception and its causes say: the reason of a CompilationError is its cause."""
     texts = []
     while error is not None:
         text = str(error).strip() or type(error).__name__
@@ -148,8 +148,8 @@ def _work(request, pipe, output):
         _be_as_caller(request)
 
         def note(stage, add=None, kernel=None):
-            """What the process is at: a stage, the function of Triton that adds the pass, and the kernel; and
-            how many bytes were written before it."""
+            """Notes what the process is at: a stage, the function of Triton that adds the pass, and the
+            kernel; and how many bytes were written before it."""
             sys.stdout.flush()
             written = os.lseek(1, 0, os.SEEK_CUR)
             send({"stage": stage, "add": add, "kernel": kernel, "written": written})

@@ -38,7 +38,7 @@ NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or pt
 
 
 class Refused(Exception):
-    """What cannot be compiled as asked for: one sentence, and notes on what to do."""
+    """The request cannot be compiled as asked for: one sentence, and notes on what to do."""
 
     def __init__(self, message, *notes):
         super().__init__(message)
@@ -47,7 +47,7 @@ class Refused(Exception):
 
 
 class NotAssembled(Refused):
-    """What ptxas does not accept."""
+    """ptxas does not accept the text."""
 
 
 def release():
@@ -58,7 +58,7 @@ def release():
 
 
 def target_fields(target):
-    """What Triton's GPUTarget takes for "cuda:90" or "hip:gfx942"."""
+    """Returns what Triton's GPUTarget takes for "cuda:90" or "hip:gfx942"."""
     backend, _, arch = target.partition(":")
     if backend == "cuda" and arch.isdigit():
         return "cuda", int(arch), 32
@@ -306,7 +306,7 @@ def _source(function, types, constants, attributes):
     aligned = tuple(index[n] for n, a in attributes.items() if ["tt.divisibility", 16] in a)
     constexprs = {p.name for p in function.params if p.is_constexpr}
     ones = tuple(index[n] for n, value in constants.items() if n not in constexprs and value == 1)
-    # Of these releases a signature has all runtime parameters, those that are 1 among them.
+    # In these releases a signature has all runtime parameters, those that are 1 among them.
     signature = {
         name: types.get(name, "i32" if constants.get(name) == 1 else "*i8")
         for name in function.arg_names

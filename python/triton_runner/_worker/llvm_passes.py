@@ -24,7 +24,7 @@ _HEADER = re.compile(
     r"|(?P<machine># )?\*\*\* IR Dump After (?P<said>.+?)(?: \((?P<argument>[\w.-]+)\))? \*\*\*.*)$",
     re.M,
 )
-# What LLVM says between the dumps.
+# LLVM prints these between the dumps.
 _BETWEEN = re.compile(
     r"^(?:Running (?:pass|analysis)|Invalidating analysis|Clearing all analysis|Skipping pass)\b.*$\n?", re.M
 )

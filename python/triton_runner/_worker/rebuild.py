@@ -37,7 +37,7 @@ def value(taken):
 
 
 def _attribute(module, path):
-    # What triton.language offers has moved between its modules: its own name goes first.
+    # Names that triton.language offers have moved between its modules: its own name goes first.
     places = ["triton.language", module] if module.startswith("triton.language") else [module]
     for place in places:
         try:

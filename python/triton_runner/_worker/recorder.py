@@ -29,7 +29,7 @@ _UNPRINTABLE = ((3, 2), (3, 3), (3, 4))
 
 
 class PassError(Exception):
-    """What went wrong, and at which pass (a dict as in Recorder.passes, or None)."""
+    """Says what went wrong, and at which pass (a dict as in Recorder.passes, or None)."""
 
     def __init__(self, message, step=None):
         super().__init__(message)
@@ -286,7 +286,7 @@ class Recorder:
         return _Replaced(parsed, number)
 
     def _end_of(self, module, ran):
-        """What the plan says about the module after the last pass seen."""
+        """Does what the plan says about the module after the last pass seen."""
         number = len(self._seen)
         for selector, text in self.replace:
             if not self._waiting and selector.matches(self._seen):

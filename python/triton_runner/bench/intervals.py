@@ -1,4 +1,4 @@
-"""What samples say: how two rows compare, and how sure that is.
+"""Judges samples: how two rows compare, and how sure that is.
 
 Rows are measured in rounds, one sample of each row a round, so that whatever disturbs the machine disturbs
 all rows of a round. Two rows are therefore compared round by round: the quotient of a round does not know of

@@ -9,7 +9,7 @@ _LEVELS = ("cubin", "hsaco", "ptx", "ttgir", "ttir")  # the last that was compil
 
 
 def describe(compiled) -> str:
-    """What runs, with the digest of its code: "empty_19.cubin 1a2b3c4d, cuda:90"."""
+    """Says what runs, with the digest of its code: "empty_19.cubin 1a2b3c4d, cuda:90"."""
     levels = [name for name in _LEVELS if dict.__contains__(compiled.asm, name)]
     metadata = compiled.metadata
     level = getattr(metadata, "triton_runner_level", None) or levels[0]

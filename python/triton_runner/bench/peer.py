@@ -24,7 +24,7 @@ def loaded(name: str, path: str = ""):
 
 
 class Subject:
-    """What is measured here: a problem of this project, or a module of the user's."""
+    """The subject of a measurement here: a problem of this project, or a module of the user's."""
 
     def __init__(self, on_gpu: bool):
         self.device = "cuda" if on_gpu else "cpu"

@@ -122,7 +122,7 @@ def _python_of(text: str) -> str | None:
 
 
 def conda_folders() -> list[str]:
-    """Where conda keeps environments."""
+    """Returns where conda keeps environments."""
     homes = [os.environ.get("CONDA_EXE", ""), os.environ.get("MAMBA_EXE", "")]
     roots = [str(pathlib.Path(home).parents[1]) for home in homes if home]
     roots.append(os.environ.get("MAMBA_ROOT_PREFIX", ""))

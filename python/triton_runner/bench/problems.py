@@ -1,4 +1,4 @@
-"""What the benchmarks compute: a kernel with its arguments, and what has to come out.
+"""The problems that the benchmarks compute: a kernel with its arguments, and what has to come out.
 
 Only Triton, torch and kernels.py are used, so that another interpreter runs this file too (peer.py).
 """

@@ -1,4 +1,4 @@
-"""What was measured, for people (a table), for programs (JSON) and as a picture."""
+"""Reports what was measured, for people (a table), for programs (JSON) and as a picture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = {1e-6: "us", 1e-3: "ms"}
 
 
 def machine() -> dict:
-    """What ran: device, releases."""
+    """Says what ran: device, releases."""
     about = {"triton_runner": triton_runner.__version__, "python": platform.python_version()}
     for name in ("triton", "torch"):
         try:

@@ -41,7 +41,7 @@ class Row:
 
 
 class WrongResult(Exception):
-    """What a row computed differs from what it should."""
+    """The result of a row differs from what it should be."""
 
 
 @dataclasses.dataclass

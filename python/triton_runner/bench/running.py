@@ -9,7 +9,7 @@ from triton_runner._base.progress import telling
 
 def run(sections, rounds: int, seconds: float, quiet: bool = False) -> tuple[list, bool]:
     """Checks, times and shows each section; (the sections, whether all results were right)."""
-    # What it imports takes longer than the other verbs.
+    # These imports take longer than the other verbs.
     from triton_runner.bench import report
     from triton_runner.bench.rounds import check, measure
 
@@ -25,7 +25,7 @@ def run(sections, rounds: int, seconds: float, quiet: bool = False) -> tuple[lis
 
 
 def environment(threads: int) -> None:
-    """What holds while something is measured, in other interpreters too."""
+    """Sets what holds while something is measured, in other interpreters too."""
     os.environ["TRITON_RUNNER_PROD"] = "1"  # no messages between the launches
     os.environ["TRITON_ALWAYS_COMPILE"] = "0"
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open

@@ -13,7 +13,7 @@ CPU_BURST = 5  # launches of a sample of a kernel's time there
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """What a run measures: sizes of the problems (none: those of the device), and what a burst is."""
+    """The plan of a run: sizes of the problems (none: those of the device), and what a burst is."""
 
     folder: str
     peers: tuple = ()
@@ -22,7 +22,7 @@ class Measurement:
 
 
 def launch_latency(plan: Measurement):
-    """What a launch costs the host, of a kernel that does nothing."""
+    """Measures what a launch costs the host, of a kernel that does nothing."""
     for count in (0, 19):
         bench = Bench({"problem": "launch", "count": count}, "launch", plan.launches, plan.folder)
         rows = [bench.raw(), *bench.triton_rows(), bench.ours()]

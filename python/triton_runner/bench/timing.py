@@ -11,8 +11,8 @@ _LEAST_FLUSH = 256 << 20
 
 
 class Host:
-    """What a launch costs the host: a burst of launches that are queued, divided by their number. On the CPU
-    each runs to its end."""
+    """Measures what a launch costs the host: a burst of launches that are queued, divided by their number. On
+    the CPU each runs to its end."""
 
     def __init__(self, on_gpu: bool, launches: int):
         self.on_gpu, self.launches = on_gpu, launches
@@ -32,8 +32,8 @@ class Host:
 
 
 class Events:
-    """What a kernel costs the GPU, between two events. warm: its data were read just before, as often as they
-    fit the L2; cold: something else was."""
+    """Measures what a kernel costs the GPU, between two events. warm: its data were read just before, as
+    often as they fit the L2; cold: something else was."""
 
     def __init__(self, is_cold: bool):
         import torch
@@ -60,7 +60,7 @@ class Events:
 
 
 def timer(kind: str, on_gpu: bool, launches: int = 1):
-    """Of a kind: "launch" (the host's time), "cold" or "warm" (the kernel's)."""
+    """Returns the timer of a kind: "launch" (the host's time), "cold" or "warm" (the kernel's)."""
     if kind == "launch" or not on_gpu:
         return Host(on_gpu, launches)
     return Events(kind == "cold")

@@ -70,8 +70,8 @@ struct TensorMap {
 };
 static_assert(sizeof(TensorMap) <= kTensorMapBytes);
 
-// Where the pixels of a column lie, in im2col mode: from the one that the coordinates name on along W, then
-// H, D and the images. Axes innermost first, channels left out.
+// The places of a column's pixels, in im2col mode: from the one that the coordinates name on along W, then H,
+// D and the images. Axes innermost first, channels left out.
 struct PixelColumn {
   int axes = 0;         // 2 to 4: W, [H, [D,]] N
   int64_t first[4]{};   // coordinates of the copy

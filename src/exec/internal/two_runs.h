@@ -25,7 +25,7 @@ class TwoRuns {
 
   // Memory that a launch meets later.
   void include(const Allocation& memory);
-  // What the first launch has left is kept, and the memory is as it was before it.
+  // Keeps what the first launch has left, and makes the memory what it was before it.
   void keep();
   // The memory is as it was before the first launch.
   void put_back();

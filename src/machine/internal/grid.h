@@ -89,7 +89,7 @@ class Taker {
   int64_t taken_ = 0, end_ = 0;  // this worker's, not started yet
 };
 
-// Where place `linear` of a grid is, x fastest. Each program asks, and divisions take it time.
+// The coordinates of place `linear` of a grid, x fastest. Each program asks, and divisions take it time.
 inline std::array<int64_t, 3> place_in(const std::array<int64_t, 3>& grid, int64_t linear) {
   if (linear < grid[0]) return {linear, 0, 0};
   const int64_t row = linear / grid[0], plane = row < grid[1] ? 0 : row / grid[1];

@@ -109,7 +109,7 @@ class History {
   std::unordered_map<uint64_t, Page> pages_;  // by number
   std::deque<Page*> open_;                    // which have their cells, oldest first
   size_t open_cells_ = 0;                     // of them
-  // Of pages that were packed, for those that are opened next: the heap would get holes, as what is packed is small.
+  // Cells of packed pages, for those that are opened next: the heap would get holes, as what is packed is small.
   std::vector<std::vector<Cell>> spare_;
   std::vector<uint32_t> packing_, plane_;
   Page* last_ = nullptr;

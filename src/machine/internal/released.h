@@ -1,4 +1,4 @@
-// What the atomics of a launch have released, by the address at which they did: whoever acquires there knows it.
+// The releases by the atomics of a launch, by the address at which they were: whoever acquires there knows it.
 //
 // Addresses that the same agents have come to share a clock, so that a tile of counters that a thousand programs add to has one
 // list of them, not one for each counter.
@@ -17,8 +17,8 @@ class Released {
  public:
   // The agent sees what was released at the address.
   void acquire(uint64_t address, Agent& agent);
-  // What the agent did so far is known to whoever acquires at the address. serial: of the instruction, within which the agent
-  // sees nothing but what it acquires here.
+  // Makes what the agent did so far known to whoever acquires at the address. serial: of the instruction, within which the
+  // agent sees nothing but what it acquires here.
   void publish(uint64_t address, const Agent& agent, uint64_t serial);
 
  private:
@@ -38,7 +38,7 @@ class Released {
   std::unordered_map<uint64_t, Page> pages_;
   std::deque<Shared> clocks_ = std::deque<Shared>(1);
   std::vector<uint32_t> free_;
-  // Of the agent and the instruction that published last: what became of which clock.
+  // For the agent and the instruction that published last: what became of which clock.
   std::vector<std::pair<uint32_t, uint32_t>> known_;
   uint64_t serial_ = 0;
   uint32_t agent_ = 0;

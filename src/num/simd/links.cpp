@@ -19,7 +19,7 @@ NUM_INLINE V at(const float* x, int64_t vector) {
   return *reinterpret_cast<const Unaligned*>(x + vector * kLanes);
 }
 NUM_INLINE V all(float x) { return x - V{}; }  // x - 0 is x, -0 too
-// Where bytes of the condition are 1, then 0.
+// Gives `yes` where bytes of the condition are 1, else `no`.
 NUM_INLINE V chosen(const Link& l, int64_t i, int64_t vector, V yes, V no) {
   const uint8_t* c = l.condition + i + vector * kLanes;
 #if defined(SIMD_ISA_avx512)

@@ -126,7 +126,7 @@ NUM_INLINE void transpose(U8 (&r)[8]) {
   }
 }
 
-// Where eight elements go, of rows in ascending or in the registers' order: element x of k.
+// The place of eight elements, of rows in ascending or in the registers' order: element x of k.
 struct Rows {
   static constexpr int kOrder[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   NUM_INLINE static void put(float* out, int x, F8 v) { store(out + x * kRows, v); }

@@ -185,7 +185,7 @@ class RegisterInserter {
 
   std::string parameter() const { return std::string(f_.name) + "_param_" + prefix_.substr(1) + "buffer"; }
 
-  // Where this thread's values go, and whether they do.
+  // Computes where this thread's values go, and whether they do.
   void add_prologue() {
     const std::string on = name("on"), base = name("base"), at = name("at"), thread = name("thread"),
                       program = name("program"), a = name("a");

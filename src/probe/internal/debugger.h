@@ -183,9 +183,9 @@ class Debugger final : public exec::Stopper {
     uint32_t head;
     std::vector<uint32_t> body, before;  // before: where it may be entered from
   };
-  // Of a launch that is about to begin, the outermost first.
+  // Sets the loops of a launch that is about to begin, the outermost first.
   void set_loops(std::vector<Loop> loops);
-  // Of the loops around where it stands, the outermost first.
+  // The iterations of the loops around where it stands, the outermost first.
   std::vector<int64_t> iterations() const {
     return stopped_ ? iterations(here_, *stopped_) : std::vector<int64_t>();
   }
@@ -223,7 +223,7 @@ class Debugger final : public exec::Stopper {
   struct Start {
     int64_t unit = 0, moment = 0;
   };
-  // Of each block under way, by thread and loop: how often it has come back to the head.
+  // For each block under way, by thread and loop: how often it has come back to the head.
   using Rounds = std::map<std::pair<Program, uint32_t>, std::vector<int64_t>>;
   struct Moment {
     std::shared_ptr<exec::Snapshot> snapshot;
@@ -290,7 +290,7 @@ class Debugger final : public exec::Stopper {
   std::vector<int64_t> last_iterations_;
   std::atomic<bool> interrupted_{false};
   int64_t moment_ = 0, moment_wanted_ = -1, noted_ = -1;
-  // Where it stands, and where it stood when the last order to go on came.
+  // The place where it stands, and the one where it stood when the last order to go on came.
   uint32_t here_ = 0, from_ = 0;
   exec::Stopped* stopped_ = nullptr;
   Program from_program_{};

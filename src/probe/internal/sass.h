@@ -36,7 +36,7 @@ struct SassRead {
 struct SassPlan {
   std::vector<Tap> taps;  // of which something is kept
   std::vector<SassRead> reads;
-  // Where the program is stopped too, so that no thread comes to a stop twice without another in between.
+  // The program is stopped here too, so that no thread comes to a stop twice without another in between.
   std::vector<uint64_t> fences;
   std::vector<std::string> notes;  // what is not kept, and why
 };

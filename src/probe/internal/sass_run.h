@@ -81,8 +81,8 @@ class RegisterSubstitution final : public exec::RegisterObserver {
   std::mutex mutex_;
 };
 
-// Where machine code has the values of a plan, from a launch of each with the same arguments and programs. Errors: nothing of
-// what was asked for is there.
+// Finds where machine code has the values of a plan, from a launch of each with the same arguments and programs. Errors:
+// nothing of what was asked for is there.
 base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Module& ptx,
                                         std::string_view kernel, const RegisterTrace& of_ptx,
                                         const sass::Module& module, const RegisterTrace& of_machine);

@@ -186,7 +186,7 @@ class Namer {
     return base::success();
   }
 
-  // Where the value is given, and the axes of what is recorded.
+  // Notes where the value is given, and the axes of what is recorded.
   void set_site(Site& site, const Instruction& in, const std::vector<uint32_t>& registers,
                 std::string value) {
     site.kernel = f_.name;

@@ -161,7 +161,7 @@ class Tapper {
     }
     if (!value.type->encoding) return failure(name_of(value) + " has no layout: taps are for TTGIR");
     auto encoding = TRY(tile::encoding_of(*value.type->encoding));
-    // Where a tile is larger than the tensor, releases before 3.9 keep the registers that hold the same
+    // If a tile is larger than the tensor, releases before 3.9 keep the registers that hold the same
     // elements again: the layout of the whole tile has them, as copies.
     std::vector<int64_t> shape(value.type->shape.begin(), value.type->shape.end());
     if (encoding.kind == layout::EncodingKind::kBlocked && tap.blocks == 1)

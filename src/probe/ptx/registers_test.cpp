@@ -184,7 +184,7 @@ TEST(a_place_between_a_jump_and_a_label) {
   CHECK(p.ok());
   CHECK(p->probes[0].after);
   CHECK_EQ(p->probes[0].instruction, 5u);
-  // Where nothing stands between the jump and the label, there is no such place.
+  // If nothing stands between the jump and the label, there is no such place.
   const std::string nothing = kLoad + "setp.eq.b32 %p1, %r1, 0;\n@%p1 bra $L1;\n$L1:\n";
   const std::string tapped = kLoad +
                              "setp.eq.b32 %p1, %r1, 0;\n@%p1 bra $L1;\n"

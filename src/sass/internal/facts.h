@@ -1,4 +1,4 @@
-// What an instruction is and asks of the SM, by its row and its suffixes, whatever its operands hold.
+// Tells what an instruction is and asks of the SM, by its row and suffixes, whatever its operands hold.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -30,7 +30,7 @@ struct Product {
 };
 Product product_of(const Instruction& in);
 
-// Of a copy of the copy engine: whether it leads out of the shared memory of the block that asks for it.
+// Tells of a copy of the copy engine whether it leads out of the shared memory of the block that asks for it.
 bool leaves_shared(const Instruction& in);
 
 bool gives_floats(const Instruction& in);  // what it leaves in registers is f32

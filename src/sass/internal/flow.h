@@ -1,4 +1,4 @@
-// Where the instructions of a function lead, and what follows from that: blocks, loops, live ranges of registers.
+// Tells where the instructions of a function lead, and what follows: blocks, loops, live ranges of registers.
 //
 //   0000  BSSY B0, `(L)      next: 0010, and the region of B0 ends at L
 //   0010  @P0 BRA `(M)       next: M by its label, 0020
@@ -19,7 +19,7 @@ struct Edge {
   Kind kind;
 };
 
-// What goes round between `head`, its first instruction, and `last`, which jumps back.
+// The instructions that go round between `head`, the first one, and `last`, which jumps back.
 struct Loop {
   uint32_t head, last;
   std::vector<uint32_t> body;  // by number
@@ -29,8 +29,8 @@ class Flow {
  public:
   explicit Flow(const Function& function);
 
-  // What may come after an instruction: labels first. A computed address whose labels the listing does not say leads to all of
-  // them (kAnywhere); a return to what follows the calls that come to it.
+  // The edges to what may come after an instruction: labels first. A computed address whose labels the listing does not say
+  // leads to all of them (kAnywhere); a return to what follows the calls that come to it.
   std::span<const Edge> after(size_t i) const { return after_[i]; }
   std::span<const uint32_t> before(size_t i) const { return before_[i]; }  // but for kAnywhere
   bool is_target(size_t i) const { return is_target_[i]; }                 // a label stands there
@@ -53,7 +53,7 @@ class Flow {
   std::vector<Loop> loops_;
 };
 
-// Where the label of an instruction is, if it is in the function.
+// The index of the label of an instruction, if it is in the function.
 std::optional<size_t> target_of(const Function& f, const Instruction& in);
 
 // Numbers of registers, and from here on of 4-byte words of the stack frame, which are live as registers are.

@@ -22,7 +22,7 @@ enum class TraitNumber : uint32_t {
 };
 }  // namespace detail
 
-// What an opcode of machine code is besides what effects say: flags of its row, a word of traits.def each.
+// The traits of an opcode of machine code, besides its effects: flags of its row, a word of traits.def each.
 enum class Trait : uint32_t {
   kPlain = 0,
 #define TRAIT(word, Enumerator, meaning) \

@@ -142,7 +142,7 @@ namespace {
 struct Place {
   uint32_t lane, column;
 };
-// Where register r (of 32 bits, unpacked) of lane l is, from the column where its half begins.
+// The place of register r (of 32 bits, unpacked) of lane l, from the column where its half begins.
 Place place_of(const TensorTransfer& t, uint32_t r, uint32_t l) {
   switch (t.shape) {
     case TensorTransfer::k32x32:

@@ -88,7 +88,7 @@ void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, 
   }
 }
 
-// Where b, 1 / b, the quotient and what is left over are normal numbers, with two powers of two to spare, the steps
+// If b, 1 / b, the quotient and what is left over are normal numbers, with two powers of two to spare, the steps
 // round right. Hardware may find fewer so: the other way gives the same bits.
 void check_division(Lanes& l, const Operands& in) {
   const uint32_t *a = l.reg<uint32_t>(in.a), *b = l.reg<uint32_t>(in.b);

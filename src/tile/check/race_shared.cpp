@@ -104,7 +104,7 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
                          {"the other access is " + place_text(*records_[unfenced].in->op, *t.code)});
 }
 
-// Where a task's own accesses to shared memory depend on each other, its warps meet: compilers see to that.
+// If a task's own accesses to shared memory depend on each other, its warps meet: compilers see to that.
 void RaceCheck::shared_hazard(TaskState& s, const std::vector<std::byte>& marks, bool writes) {
   const auto is_marked = [](std::byte b) { return b != std::byte{0}; };
   const auto first = std::find_if(marks.begin(), marks.end(), is_marked);

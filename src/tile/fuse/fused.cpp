@@ -208,7 +208,7 @@ class Strips : public FusedRun<Strips> {
       int64_t from_size = f_.registers[f_.loads[i].reg].size;
       Extent e = extent_of(sources_[i].block, from_size);
       if (e.end <= to.first || to.end <= e.first) continue;
-      // Where every element is stored to where it was loaded from, no strip sees what another one wrote.
+      // If every element is stored to where it was loaded from, no strip sees what another one wrote.
       if (from_size == size && one_place_each(from, out_.rows, tile_, size))
         store_ = Store::kAfterStrip;
       else if (!load_now(i))
@@ -317,7 +317,7 @@ class Strips : public FusedRun<Strips> {
     return reinterpret_cast<std::byte*>(s.data + static_cast<uint64_t>(index * f_.registers[r].size));
   }
 
-  // Where the first strip of every register is, and how far the next one is from it.
+  // The place of the first strip of every register, and how far the next one is from it.
   void begin() {
     for (size_t r = 0; r < f_.registers.size(); ++r) {
       const Stream& s = streams_[r];

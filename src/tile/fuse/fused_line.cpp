@@ -215,7 +215,7 @@ class Line : public FusedRun<Line> {
     skip_steps();
   }
 
-  // Where a long run will probably be read next; or what is a row here, of which each step fetches its part.
+  // Foresees the likely next place of a long run; or what is a row here, of which each step fetches its part.
   void foresee() {
     const bool through_row = f_.row > 1 && f_.store;
     for (size_t i = 0; i < f_.loads.size(); ++i) {

@@ -1,6 +1,6 @@
 // Shared memory of other blocks of a cluster, their barrier, and bulk stores.
 //
-// Where the blocks of a cluster are programs of the grid ("ttg.cluster-dim-x"), they run side by side on one
+// If the blocks of a cluster are programs of the grid ("ttg.cluster-dim-x"), they run side by side on one
 // worker (schedule.cpp), and a program reaches the memory of each by its rank. A cluster of num_ctas blocks is
 // one program on the whole tile: its buffers are there, whichever block has them, and to name one block's
 // memory means nothing.

@@ -245,7 +245,7 @@ bool MemPlan::holds(const MemPlan& part, uint32_t flip, int64_t* offset, int64_t
   for (const auto& [place, index] : solve_) {
     if (flip & std::bit_floor(place)) flip ^= place, *offset ^= index;
   }
-  // Where it begins inside of one of its own dimensions, places are no sums of an offset and strides.
+  // If it begins inside of one of its own dimensions, places are no sums of an offset and strides.
   for (const Dim& d : part.dims_) {
     if (*offset / strides[d.dim] & ((int64_t{1} << d.places.size()) - 1)) return false;
   }

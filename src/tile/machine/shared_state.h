@@ -96,7 +96,7 @@ class SharedState : public ProgramState {
   void complete_copies(uint32_t address);
   // As many as it takes to end the phase of that parity, the oldest first; false: it has not ended.
   bool end_phase(uint32_t address, bool parity);
-  // Where barriers were set up, in a launch that somebody observes.
+  // The places of barriers that were set up, in a launch that somebody observes.
   const std::set<uint32_t>& barriers() const { return barriers_; }
   // All under way, oldest first: "copy of 4096 bytes to shared 0x400, counted by the mbarrier at 0x230".
   std::vector<std::string> under_way() const;

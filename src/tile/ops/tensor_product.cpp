@@ -24,7 +24,7 @@ std::optional<num::MmaType> mma_type(num::Type type) {
 
 int64_t size_of(num::MmaType type) { return num::mma_bits(type) / 8; }
 
-// Where instructions find the elements of a row, if a thread holds more of them side by side than a register has. As
+// If instructions find the elements of a row, if a thread holds more of them side by side than a register has. As
 // Triton has it (MMAv2.cpp): an instruction takes the same register of two such groups, or, where the row is too short,
 // two registers of one.
 std::vector<int32_t> places_of(int64_t k, int64_t width, int64_t size) {

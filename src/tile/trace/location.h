@@ -1,4 +1,4 @@
-// Where an op comes from, for diagnostics and traps.
+// Tells where an op comes from, for diagnostics and traps.
 #pragma once
 #include <string>
 

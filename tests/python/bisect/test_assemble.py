@@ -175,7 +175,7 @@ def test_a_fault_of_ptxas(name, made, of, tmp_path, store):
 
 @pytest.mark.parametrize("name, right", [("lost_predicates", ["12.9"]), ("lost_guard", [])])
 def test_predicates_that_ptxas_loses(name, right, store):
-    """What 13.4 drops and reads nevertheless; a guard that every ptxas leaves out."""
+    """ptxas 13.4 drops a predicate and reads it nevertheless; every ptxas leaves out a guard."""
     path = Path(__file__).resolve().parents[3] / "doc" / "solving_triton_issues" / f"{name}.ptx"
     words = ["--check", "--ptxas", "12.9", "--ptxas", "13.4"]
     found = {one["ptxas"][:4]: one["state"] for one in json.loads(run(path, *words, "--json").output)}

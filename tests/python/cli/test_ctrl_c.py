@@ -130,7 +130,7 @@ REAL = [
 
 
 def interrupted(words, folder, group: bool) -> subprocess.CompletedProcess:
-    """What a command answers to Ctrl-C, once its work has begun."""
+    """Returns what a command answers to Ctrl-C, once its work has begun."""
     hears = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
     process = subprocess.Popen(
         [sys.executable, "-m", "triton_runner", *words], cwd=folder, stdout=subprocess.PIPE,

@@ -17,7 +17,7 @@ RAN = 'raise SystemExit("it ran")'
 KERNEL = f"{ROOT}/examples/kernels/vector_add.py:add_kernel"
 SIGNATURE = ("-s", "*fp32, *fp32, *fp32, i32, 64", "-t", "cuda:90")
 ARRAYS = ("--grid", "1", "--arg", "f32[64]=iota", "--arg", "f32[64]=1", "--arg", "f32[64]", "--arg", "64")
-# What else the verb is asked with; the option with a place that is not there comes first.
+# The verb is asked with these too; the option with a place that is not there comes first.
 WORDS = {
     "report --output": ("ran.py",), "bundle --output": ("ran.py",), "dump --save": ("ran.py",),
     "dump --png": ("ran.py",), "debug --record": ("-ex", "run", "ran.py"),

@@ -99,7 +99,7 @@ vim.cmd("qall!")
 
 
 def seen(steps: str, program: pathlib.Path, folder: pathlib.Path) -> list:
-    """What Neovim shows at each step."""
+    """Returns what Neovim shows at each step."""
     files = {
         "init.lua": f'vim.opt.runtimepath:append("{nvim_dap()}")\n{CONFIGURATION}',
         "driver.lua": DRIVER.replace("STEPS", steps),

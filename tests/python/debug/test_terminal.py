@@ -176,7 +176,7 @@ class Screen:
         self.output = ""
 
     def until(self, text: str, seconds: float = 60) -> str:
-        """What it has shown since the last time, up to a text."""
+        """Returns what it has shown since the last time, up to a text."""
         end = time.monotonic() + seconds
         while text not in self.output:
             assert time.monotonic() < end, f"no {text!r} in {self.output!r}"

@@ -142,7 +142,7 @@ def test_two_dumps_are_compared_value_by_value():
 
 
 def test_an_unused_result_of_an_atomic_in_registers():
-    """Where it is tapped, the program asks for shared memory that it does without otherwise."""
+    """If it is tapped, the program asks for shared memory that it does without otherwise."""
 
     @triton_runner.jit
     def swaps(x, o, n, N: triton.language.constexpr):

@@ -52,7 +52,7 @@ def masked(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.strip().splitlines()]
 
 
-# What a busy machine adds: what make says, and how far a slow verdict is.
+# A busy machine adds these: what make says, and how far a slow verdict is.
 _ASIDE = re.compile(r"WARNING: Location|make\[|\S+: run .* of .*: ")
 
 

@@ -1,6 +1,6 @@
-"""What others have to know about an opcode of machine code is in its row of opcodes.def: nobody else spells
-one in a text without a reason. `python tests/python/sass/test_rows.py` counts them: there were 381, in 33
-files, before the table had pipes and traits."""
+"""The row of an opcode of machine code in opcodes.def has what others have to know: nobody else spells one in
+a text without a reason. `python tests/python/sass/test_rows.py` counts them: there were 381, in 33 files,
+before the table had pipes and traits."""
 
 import ast
 import collections

@@ -183,7 +183,7 @@ def test_machine_code_that_runs_equally_often_is_not_hot():
 
 
 def test_machine_code_is_hot_where_warps_wait():
-    """Where there is a replay, its cycles count: all reasons of an instruction together."""
+    """If there is a replay, its cycles count: all reasons of an instruction together."""
     stalls = [instruction(0, 0.2), instruction(0, 0.1), instruction(16, 0.6), instruction(16, 0.05)]
     heat, scale = heat_of([instruction(16 * i, 0.5) for i in range(3)], {"stalls": stalls})
     assert heat["sass"].keys() == {1, 2} and heat["sass"][2] > 0.1

@@ -41,7 +41,7 @@ def route(logits):
 
 def reference(logits):
     wide = logits if logits.dtype == torch.float64 else logits.float()
-    # Of equal experts the first, as tl.argmax has it; topk does not say which.
+    # The first of equal experts is chosen, as tl.argmax has it; topk does not say which.
     weights, experts = torch.sort(torch.softmax(wide, -1), dim=-1, descending=True, stable=True)
     return weights[:, :2], experts[:, :2].int()
 

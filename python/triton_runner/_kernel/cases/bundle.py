@@ -190,7 +190,7 @@ def _options(kernel) -> dict:
 
 
 def _specialised(kernel) -> dict:
-    """What a launched kernel was compiled for, as compile() takes it."""
+    """Returns what a launched kernel was compiled for, as compile() takes it."""
     src = kernel.src
     attrs, names = getattr(src, "attrs", None), src.fn.arg_names
     attrs = attrs if isinstance(attrs, dict) else {}

@@ -65,7 +65,7 @@ def findings(launch, say=lambda text: None, is_rounding=lambda name, pair: False
     without = _Watched(launch.recompiled(enable_fp_fusion=False))
     ended = without.run("copies, enable_fp_fusion=False").trap is None
     remain = {_key(d) for d in without.differing} if ended else None
-    # Of what a mask leaves out of a load, and of a store, only contraction is sure to be the cause.
+    # For what a mask leaves out of a load, and of a store, only contraction is sure to be the cause.
     begun = [d for d in begun if d.is_whole or _cause(d, remain) == "contraction"]
     if not begun:
         return []

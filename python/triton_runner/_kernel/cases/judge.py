@@ -104,7 +104,7 @@ class Judging:
         return self.judged(started)
 
     def judged(self, started: float) -> Judged:
-        """What was found since then."""
+        """Returns what was found since then."""
         it, seconds = self.launch, round(time.perf_counter() - started, 3)
         judged = Judged(
             it.name, list(it.grid), it.target, list(self.levels), [*self.findings], self.bits, self.runs,
@@ -428,9 +428,9 @@ def judge(
 
 
 def check(launch: Relaunch, level: str, checks, strict: bool = False, say=lambda text: None) -> Judged:
-    """What checks find in one run at a level. Where they find something, all levels run, which tell whose
-    fault it is, whether it reaches an output, and whether a level below defines what the language leaves
-    open."""
+    """Returns what checks find in one run at a level. Where they find something, all levels run, which tell
+    whose fault it is, whether it reaches an output, and whether a level below defines what the language
+    leaves open."""
     level = level if level in launch.levels else launch.levels[0]
     started = time.perf_counter()
     first = Judging(launch, checks, strict, say, [level])

@@ -42,7 +42,7 @@ class Movement:
         self.__dict__.pop("of_all", None)
 
     def of(self, start: tuple) -> numpy.ndarray | None:
-        """Of the elements of a part; None: nothing changed."""
+        """Returns the changes of the elements of a part; None: nothing changed."""
         kept = self._changes.get(start)
         return None if kept is None else _unpacked(kept)
 
@@ -134,7 +134,7 @@ class _Room:
         self._movement, self._is_float, self._steps, self._relative = movement, is_float, steps, relative
         self._decisions = decisions
         self._widest, jumped = movement.of_all if movement is not None else (0.0, 0)
-        # What was decided otherwise here may be so elsewhere, and about as often.
+        # An element that was decided otherwise here may be so elsewhere, and about as often.
         self.spare = 2 * jumped if decisions else 0
 
     def of(self, start: tuple, x: numpy.ndarray) -> numpy.ndarray:

@@ -16,8 +16,8 @@ NONDETERMINISTIC = "nondeterministic"
 NO_LAUNCH = "no launch"
 FINE = ("right", NO_FAULT, NONDETERMINISTIC)  # nothing is at fault, by themselves
 _RANK = (*FINE, NO_LAUNCH, "unknown", "wrong")
-# What compared the result of a launch, from the least to the most: nothing, a check that the program itself
-# made and passed after the launch, or a reference that was given for it.
+# The result of a launch was compared by one of these, from the least to the most: nothing, a check that the
+# program itself made and passed after the launch, or a reference that was given for it.
 COMPARED = ("none", "program", "reference")
 
 

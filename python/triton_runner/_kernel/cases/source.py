@@ -21,7 +21,7 @@ class _Writer:
     def __init__(self, captured: dict):
         self._taken, self._entry = captured["functions"], captured["entry"]
         self._imports: dict[str, str] = {"triton": "import triton"}
-        # What each name of the module means.
+        # Maps each name of the module to what it means.
         self._scope: dict[str, str] = {"triton": repr({"module": "triton"})}
         self._constants: dict[str, str] = {}
         self._functions: list[str] = []

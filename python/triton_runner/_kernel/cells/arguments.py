@@ -55,7 +55,7 @@ def decoded(value):
 
 
 def digest(value):
-    """What a cell's key has of an argument."""
+    """Returns what a cell's key has of an argument."""
     if not is_array(value):
         return value
     return {**value, "bytes": hashlib.sha256(value["bytes"]).hexdigest()}

@@ -37,7 +37,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The cell's name in messages."""
         return " ".join([self.release, self.target, *([text] if (text := config_text(self.config)) else [])])
 
 
@@ -72,7 +72,7 @@ def parse_configs(text: str, value) -> list[dict]:
 
 @dataclasses.dataclass
 class Subject:
-    """What is compared: a kernel as compile() takes it, its signature and constants, and a launch."""
+    """The subject of a comparison: a kernel as compile() takes it, its signature, constants, and a launch."""
 
     kernel: object
     signature: object
@@ -193,14 +193,14 @@ class Subject:
 
 @functools.cache
 def _runner_digest() -> str:
-    """What this package's own figures and results depend on: its core."""
+    """Returns a hash of what this package's own figures and results depend on: its core."""
     with open(_core.__file__, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()[:16]
 
 
 @functools.cache
 def _estimator_digest() -> str:
-    """What an estimate depends on besides: the chips' parameters, and how they are used."""
+    """Returns a hash of what an estimate depends on besides: the chips' parameters, and how they are used."""
     place = Path(__file__).parents[1] / "cost"
     return store.key_of([(place / f"{name}.py").read_text() for name in ("chips", "timing", "replay")])
 

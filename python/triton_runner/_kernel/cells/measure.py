@@ -55,7 +55,7 @@ FIGURES = {
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What was measured of a cell.
+    """The measurements of a cell.
 
     - `figures`: of FIGURES; `mix`, `ptx`: how often each instruction occurs in machine code and in PTX.
     - `files`: a hash of the text of each level; `outputs`: [type, shape, bytes] of each array after the

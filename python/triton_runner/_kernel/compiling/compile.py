@@ -121,7 +121,7 @@ def compile(
 
 
 def request_of(kernel, signature, constexprs, target, from_, to, options, attrs, metadata=None) -> dict:
-    """What job.run() takes for the arguments of compile(). A JIT function stays one."""
+    """Returns what job.run() takes for the arguments of compile(). A JIT function stays one."""
     common = {"options": dict(options or {}), "to": to}
     if not isinstance(kernel, (str, os.PathLike)):
         return {

@@ -1,5 +1,5 @@
-"""What is said of a release that does not compile a kernel: its compiler fails (Crash), or its front end
-refuses the kernel (Refused).
+"""Describes a release that does not compile a kernel: its compiler fails (Crash), or its front end refuses
+the kernel (Refused).
 
     make_ttgir, pass TritonGPUCoalesce (tritongpu-coalesce): Assertion `n > 0' failed
 """

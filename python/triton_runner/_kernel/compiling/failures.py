@@ -27,7 +27,7 @@ def explained(error: BaseException) -> list[str]:
 
 
 def _again(request: dict) -> list[str]:
-    """What a worker says of the same compilation; nothing where it does not fail there."""
+    """Returns what a worker says of the same compilation; nothing where it does not fail there."""
     label = f"kernel '{request['filename']}'" if request["filename"] else "this IR"
     try:
         compiler.run("recorder_job", {**request, "label": label}, timeout=_SECONDS, isolate=True)

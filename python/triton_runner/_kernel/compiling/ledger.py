@@ -284,7 +284,7 @@ def _peak(allocations: list[Allocation]) -> tuple[int, int]:
 
 
 def _mark(op) -> tuple:
-    """What an op is known by from pass to pass: its kind, its place, and the shape that it gives."""
+    """Returns what an op is known by from pass to pass: its kind, its place, and the shape that it gives."""
     shape = tuple(op.results[0].type.shape or ()) if op.results else ()
     location = op.location
     place = (location.file, location.line, location.column) if location else ()

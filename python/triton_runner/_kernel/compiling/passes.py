@@ -19,11 +19,11 @@ from triton_runner._kernel.compiling.passes_launch import content, plan_of, unme
 from triton_runner._worker import llvm_passes
 from triton_runner._worker.recorder import Selector
 
-# What the recorder says of a pass, as it stands in a Pass.
+# A Pass has these fields as the recorder gives them.
 _FIELDS = (
     "number", "stage", "level", "add", "arguments", "pipeline", "ran", "seconds", "changed", "bytes",
 )  # fmt: skip
-# What a saved trace lists of it.
+# A saved trace lists these of it.
 _LISTED = ("number", "name", "stage", "ran", "changed", "seconds")
 
 
@@ -103,7 +103,7 @@ class LlvmPass:
 
     @property
     def file(self) -> str:
-        """What save() calls it."""
+        """The name of its file in what save() writes."""
         words = re.sub(r"\W+", "-", self.name).strip("-")
         return f"{self.number}{'-changed' if self.changed else ''}-{words}.ll"
 

@@ -117,8 +117,8 @@ _entries: dict[str, Entry] = {}
 
 
 def entry(function, passes: dict, own: Entry | None, args, kwargs) -> Entry:
-    """What a launch with start_pass=, skip_pass=, ir_after= enters with, in place of the Python source or of
-    the artifact it was given."""
+    """Returns what a launch with start_pass=, skip_pass=, ir_after= enters with, in place of the Python
+    source or of the artifact it was given."""
     plan = plan_of(passes.get("start_pass"), passes.get("skip_pass"), passes.get("ir_after"))
     on_cpu = devices.resolved_device() == "cpu"
     target = devices.cpu_target()[0] if on_cpu else gpu_driver.current_target()

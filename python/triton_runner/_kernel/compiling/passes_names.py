@@ -1,5 +1,5 @@
-"""What MLIR calls the passes that Triton's backends add: {function: (name, argument)}, of any
-release. Written by tools/pass_names.py."""
+"""MLIR's names of the passes that Triton's backends add: {function: (name, argument)}, of any release.
+Written by tools/pass_names.py."""
 
 # ruff: noqa: E501
 # A module of the bindings, then a row for each of its functions: function, name, argument.

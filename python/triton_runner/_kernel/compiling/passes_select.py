@@ -37,7 +37,7 @@ def _spelled(name: str) -> str:
 
 
 def selector(pass_) -> dict:
-    """What recorder.Selector takes for a name or a number. Raises DiagnosticError."""
+    """Returns what recorder.Selector takes for a name or a number. Raises DiagnosticError."""
     text = str(pass_).strip()
     if text.isdigit():
         if int(text) == 0:

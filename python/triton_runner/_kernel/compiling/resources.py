@@ -18,8 +18,8 @@ from triton_runner._kernel.compiling import compile as compiler
 
 @dataclasses.dataclass(frozen=True)
 class Resources:
-    """What a kernel's binary needs. A field is None where the binary does not record it or the target does
-    not have it.
+    """The resources that a kernel's binary needs. A field is None where the binary does not record it or the
+    target does not have it.
 
     - `registers`: registers of a thread (AMD: VGPRs); `sgprs`, `agprs`: AMD's other registers.
     - `spills`: registers that were spilled to memory, counted as Triton does: on NVIDIA 4-byte slots of the
@@ -140,7 +140,7 @@ def _of_file(path: str, metadata: str | None, name: str) -> Resources:
 
 
 def _compiled(source: str, level: str, metadata: str | None, name: str) -> Resources:
-    """Of IR or PTX: compiled to the binary first."""
+    """Returns the resources of IR or PTX: compiled to the binary first."""
     compiled = compiler.compile(source, from_=level, metadata=metadata)
     binary = binary_level(compiled.target)
     return _of_binary(

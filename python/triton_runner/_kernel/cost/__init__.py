@@ -1,1 +1,1 @@
-"""What a launch executes, counted in its machine code, and the least time that it can take."""
+"""Counts what a launch executes in its machine code, and bounds the least time that it can take."""

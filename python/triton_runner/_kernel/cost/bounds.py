@@ -15,7 +15,7 @@ from triton_runner._kernel.cost.chips import Chip
 from triton_runner._kernel.cost.results import Bound, Instruction, Roofline
 
 _WARP = 32
-# What XU executes at its published rate; that of conversions depends on their types.
+# XU executes these at its published rate; that of conversions depends on their types.
 _XU = ("MUFU", "POPC", "FLO")
 _OF_THE_SM = ("shared memory", "lsu")  # of which all parts of an SM have one together
 
@@ -109,8 +109,8 @@ def _bound(name: str, cycles: float, chip: Chip, about: str) -> Bound:
 
 
 def roofline(bounds: list[Bound], chip: Chip, operations: int, types: dict, moved: int) -> Roofline:
-    """Where the launch stands between memory and arithmetic: of matrices, the type that it multiplies most;
-    else f32."""
+    """Returns where the launch stands between memory and arithmetic: for matrices, by the type that it
+    multiplies most; else by f32."""
     kind = max(types, key=types.get) if types else ""
     peak = chip.matrices.get(kind) or 2 * chip.pipes["FMA"]
     ridge = peak * chip.sms * chip.clock / chip.memory

@@ -1,4 +1,4 @@
-"""What a launch is sure to lose time to: bank conflicts that bind it, and spills in what it executes often.
+"""Names what surely costs a launch time: bank conflicts that bind it, and spills in what it executes often.
 
 A warning that is wrong costs its reader more than one that is missing. Bank conflicts are named if shared
 memory takes longer than every other resource because of them, on the chip of the target with the slowest
@@ -59,7 +59,7 @@ def _of(launch: Launch, chip: Chip) -> Iterator[Cost]:
     def total(name: str) -> int:
         return sum(one.counts.get(name, 0) for one in launch.instructions)
 
-    # Of the whole grid, an SM's part: warps that share an SM with others make the others' times shorter only.
+    # An SM's part of the whole grid: warps that share an SM with others make the others' times shorter only.
     part = (1 if launch.is_extrapolated else launch.of / launch.programs) / chip.sms
     used = min(launch.warps, chip.schedulers) / chip.schedulers
     others = bounds.of_instructions(launch.instructions, chip, bounds.Dealt(part, used))

@@ -26,9 +26,9 @@ COUNTS = [name for name, *_ in probe.COUNTS]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Counted:
-    """What the engine counted. table: a row for each of `rows` (sass.Instruction), a column for
-    each of COUNTS; by_warp: likewise, warps of a block; scale: by how much the counts were multiplied to be
-    those of all programs, or 1; agree: whether the programs that ran have equal counts."""
+    """The counts of the engine. table: a row for each of `rows` (sass.Instruction), a column for each of
+    COUNTS; by_warp: likewise, warps of a block; scale: by how much the counts were multiplied to be those of
+    all programs, or 1; agree: whether the programs that ran have equal counts."""
 
     rows: list
     listing: str
@@ -71,8 +71,8 @@ def counted(launch: Relaunch, sample=None, threads: int = 0, told=lambda text, d
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Traced:
-    """What warps of these programs did in order, kept by the observer. rows: as Counted has them; memory:
-    (address, bytes) of each block of the arguments' memory as the programs saw it."""
+    """The instructions that warps of these programs executed in order, kept by the observer. rows: as Counted
+    has them; memory: (address, bytes) of each block of the arguments' memory as the programs saw it."""
 
     observer: probe.CountObserver
     rows: list

@@ -39,7 +39,7 @@ def map_of(launch: Relaunch, notes: list[str]) -> SourceMap | None:
 
 
 class _Places:
-    """Where an instruction comes from: (line of TTGIR, file, line), by its address."""
+    """Finds where an instruction comes from: (line of TTGIR, file, line), by its address."""
 
     def __init__(self, map_: SourceMap | None, kernel: str):
         self._map, self._known = map_, {}
@@ -169,7 +169,7 @@ def short(file: str) -> str:
 
 
 def _causes(counts: dict[str, int], collision: Collision | None) -> Iterator[str]:
-    """What a line with these counts pays for."""
+    """Yields what a line with these counts pays for."""
     wavefronts, least = counts.get("shared_wavefronts", 0), counts.get("shared_least", 0)
     if wavefronts > least:
         yield f"bank conflicts: {wavefronts:,} wavefronts of shared memory, {least:,} without"

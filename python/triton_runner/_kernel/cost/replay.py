@@ -35,8 +35,8 @@ _BUSY = 0.6  # of the time: a resource that binds
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Subject:
-    """What an estimate needs of a launch: how many programs it has, how many of them an SM holds, the shared
-    memory of each, and the trace of some."""
+    """The parts of a launch that an estimate needs: how many programs it has, how many of them an SM holds,
+    the shared memory of each, and the trace of some."""
 
     kernel: str
     total: int
@@ -47,7 +47,7 @@ class Subject:
 
 @dataclasses.dataclass(frozen=True)
 class _Dealt:
-    """What an SM gets: how many programs, how many at once, how many SMs have some."""
+    """The share of an SM: how many programs, how many at once, how many SMs have some."""
 
     programs: int
     resident: int
@@ -135,7 +135,8 @@ def _spread(total: int, most: int) -> list[int]:
 
 
 def _replayed(subject: Subject, dealt: _Dealt, numbers: dict, blocks: int):
-    """What the core says, and the SM's cycles for all of its programs. blocks: so many have a timeline."""
+    """Returns the core's answer, and the SM's cycles for all its programs. blocks: so many have a
+    timeline."""
     sizes = subject.what.sizes
     if max(sizes.values()) > _EQUAL * min(sizes.values()):
         return _replayed_uneven(subject, dealt, numbers, blocks)
@@ -172,8 +173,8 @@ def _replayed_uneven(subject: Subject, dealt: _Dealt, numbers: dict, blocks: int
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """What a warp of a block did from one cycle to another: it issued ("issuing"), or waited, at the
-    instruction of an address."""
+    """A segment of the timeline of a warp of a block, from one cycle to another: it issued ("issuing"), or
+    waited, at the instruction of an address."""
 
     block: int
     warp: int
@@ -184,7 +185,7 @@ class Segment:
 
 
 def timeline(launch: Relaunch, *, chip: str, blocks: int = 1) -> list[Segment]:
-    """What the warps of an SM's first blocks do, one after the other. Raises as estimate()."""
+    """Returns what the warps of an SM's first blocks do, one after the other. Raises as estimate()."""
     subject = subject_of(launch, chips.chip_named(chip))
     dealt = _deal(chips.chip_named(chip), subject.total, subject.blocks)
     return _segments(_replayed(subject, dealt, timing.parameters(chip), blocks)[0], subject.what)

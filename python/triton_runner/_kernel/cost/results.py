@@ -86,8 +86,8 @@ class Group:
 
 @dataclasses.dataclass(frozen=True)
 class Roofline:
-    """Where a launch stands: its operations for each byte that has to come from memory, the chip's ratio at
-    which memory and arithmetic bind alike, and what binds."""
+    """The place of a launch under the roofline: its operations for each byte that has to come from memory,
+    the chip's ratio at which memory and arithmetic bind alike, and what binds."""
 
     operations: int
     bytes: int
@@ -111,8 +111,8 @@ class Stall:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What a warp does from one cycle to another for most of the time: the number of a reason among the
-    timeline's, and the address of the instruction that it issues or waits at."""
+    """The reason that holds for a warp from one cycle to another for most of the time: its number among the
+    timeline's, and the address of the instruction that the warp issues or waits at."""
 
     begin: float
     end: float
@@ -122,8 +122,8 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Timeline:
-    """What the warps of an SM's first block do in each of many equal parts of its time: short waits between
-    two longer ones do not show. A reason is "issuing", or what a warp waits for."""
+    """The timeline of the warps of an SM's first block, in each of many equal parts of its time: short waits
+    between two longer ones do not show. A reason is "issuing", or what a warp waits for."""
 
     cycles: float
     reasons: list[str]

@@ -1,4 +1,4 @@
-"""What the replay of an SM has to know of a chip (`_core.probe.REPLAY_PARAMETERS`), with its sources.
+"""The numbers that the replay of an SM has to know of a chip (`_core.probe.REPLAY_PARAMETERS`), with sources.
 
 - [rates] chips.py: threads of a cycle and SM by pipe, matrix operations by type; an SM has four parts.
 - [micro] tests/gpu/timed/micro.cu on an H200 and an H100 (results/timed.json has what it said).
@@ -48,7 +48,7 @@ _HOPPER = {
     "launch_cycles": 2550, "block_cycles": 100, "block_interval": 1.18,  # [fit]: nothing
 }  # fmt: skip
 
-# What of a chip's memory bandwidth (chips.py) can be reached. [micro]: 1 GiB
+# The part of a chip's memory bandwidth (chips.py) that can be reached. [micro]: 1 GiB
 _REACHED = 0.94
 
 # Nothing of it was measured: the rates of chips.py, and the H100's latencies in the ratio that [luo] gives.

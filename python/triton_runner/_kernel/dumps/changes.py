@@ -1,4 +1,4 @@
-"""What stores in a kernel change, found out for each dump: its outputs, shared memory, registers and waits,
+"""Finds what stores in a kernel change, for each dump: its outputs, shared memory, registers and waits,
 beside those of the plain kernel."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Copies:
 
 
 class Before:
-    """What is known of the plain kernel."""
+    """The facts that are known of the plain kernel."""
 
     def __init__(self, compiled: Compiled):
         self.compiled = compiled
@@ -73,7 +73,7 @@ def check_shared(name: str, before: Before, made: Compiled) -> None:
 
 
 def changes_of(before: Before, made: Compiled, copies: Copies | None) -> list[str]:
-    """What the stores changed, a sentence each."""
+    """Returns what the stores changed, a sentence each."""
     sentences = []
     if copies is not None and copies.taken:
         differing = copies.differing()

@@ -68,8 +68,8 @@ def names_sass(request) -> bool:
 
 
 def plan(request, compiled) -> DebuggerReads | None:
-    """Where the SASS of a compiled kernel has the values that the selectors name; None where they name SASS.
-    Errors: names of both kinds, values that no register holds, with the reasons."""
+    """Finds where the SASS of a compiled kernel has the values that the selectors name; None where they name
+    SASS. Errors: names of both kinds, values that no register holds, with the reasons."""
     if names_sass(request):
         return None
     code = registers.Code(compiled)

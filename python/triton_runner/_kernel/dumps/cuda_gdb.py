@@ -89,8 +89,8 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
 
 
 def table() -> dict[str, tuple[bool, int]]:
-    """Of each opcode of machine code: whether it ends straight code, and how many registers it writes where
-    its suffixes say no more. What cuda_gdb_script.py knows of opcodes."""
+    """Returns for each opcode of machine code whether it ends straight code, and how many registers it writes
+    where its suffixes say no more. What cuda_gdb_script.py knows of opcodes."""
     result = {}
     for row in _core.sass.opcode_table():
         written = _REGISTERS.search(row["operands"])
@@ -144,8 +144,8 @@ def _save(folder: Path, spec: dict, kernel, metadata: dict, named: list) -> None
 
 
 def _plain_launch(folder: Path, spec: dict, metadata: dict, named: list) -> dict | None:
-    """What cuda_gdb_child.py needs, with the arrays written to files; None where a launch takes more than it
-    knows: descriptors, scratch memory, clusters."""
+    """Returns what cuda_gdb_child.py needs, with the arrays written to files; None where a launch takes more
+    than it knows: descriptors, scratch memory, clusters."""
     import torch
 
     cubin = (folder / "kernel.cubin").read_bytes()

@@ -1,4 +1,4 @@
-"""What cuda-gdb runs, in its own Python: stops a kernel after the instructions that were asked for and
+"""cuda-gdb runs this in its own Python: it stops a kernel after the instructions that were asked for and
 writes the registers that they gave, a JSON line each. Nothing of triton_runner is imported here.
 
 Lines of the output: {"sass": [[offset, text, file, line], ...], "unread": what no stop could be found for}
@@ -103,7 +103,7 @@ def fences_of(code, stops, table):
 
 
 def named(spec, listing):
-    """Of the selectors: {offset of a stop: registers}, second stops, and what cannot be read."""
+    """Returns for the selectors: {offset of a stop: registers}, second stops, and what cannot be read."""
     code = [(offset, text) for offset, text, _, _ in listing]
     texts, stops, unread = dict(code), {}, []
     for offset, text, file, line in listing:
@@ -131,7 +131,7 @@ def warps_of(threads, block_threads):
 
 
 class Scan:
-    """What each thread did since it was last looked at."""
+    """Finds what each thread did since it was last looked at."""
 
     def __init__(self, gdb, write, start, stops):
         self.gdb, self.write, self.start, self.stops = gdb, write, start, stops

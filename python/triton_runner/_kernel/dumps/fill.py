@@ -66,7 +66,7 @@ class Target:
         if not hasattr(numpy, name) and not hasattr(ml_dtypes, name):
             raise fail(f"dump_tensor of type {tensor.dtype} is not supported")
         dtype = numpy.dtype(getattr(ml_dtypes, name, None) or name)
-        # Of a tensor on a GPU a copy, which done() brings back.
+        # For a tensor on a GPU it is a copy, which done() brings back.
         bits = self._tensor.view(getattr(torch, f"int{8 * dtype.itemsize}")).cpu()
         self.elements = bits.numpy().view(dtype)
         self._bits = bits
@@ -110,14 +110,14 @@ def statement(marker: str, file: str, line: int) -> str:
 
 
 def describe(site) -> str:
-    """What a message calls a dumped value: "dl.dump at kernel.py:42", "%13"."""
+    """Returns the name of a dumped value in messages: "dl.dump at kernel.py:42", "%13"."""
     if not site.marker:
         return site.value
     return statement(site.marker, site.file, site.line)
 
 
 def place(site) -> tuple:
-    """What tells a value from others: names are used again in other regions."""
+    """Returns what tells a value from others: names are used again in other regions."""
     return site.value, site.location, site.line, site.column
 
 

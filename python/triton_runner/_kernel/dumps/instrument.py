@@ -47,7 +47,7 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     compiled = compiled_of(kernel)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
     level = _level(request, entry)
-    # What the kernel is without its dl.dump statements too: their markers would print on a GPU.
+    # The plain kernel is without its dl.dump statements too: their markers would print on a GPU.
     again, quiet = _without_statements(function, launch, kernel, entry, args, kwargs, grid)
 
     def launch_copies(copies):
@@ -164,7 +164,7 @@ def _level(request, entry) -> str:
 
 
 def options_of(compiled: Compiled) -> dict:
-    """What the later stages need to know: the kernel's compile options."""
+    """Returns what the later stages need to know: the kernel's compile options."""
     names = (option_names(compiled.target) | {"tensordesc_meta"}) - {"extern_libs", "arch"}
     return {k: v for k, v in compiled.options().items() if k in names and v is not None}
 
@@ -181,7 +181,7 @@ def _text(compiled: Compiled, level: str) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _insertion(request, text: str, name: str, level: str, target: str, metadata: str, numbers, grid):
-    """What is stored where; made once for the launches of a loop."""
+    """Returns what is stored where; made once for the launches of a loop."""
     put = _core.probe.insert_markers if level == "ttir" else _core.probe.insert_stores
     insertion = put(
         text, f"{name}.{level}", name, [(text, list(lines)) for text, lines in request.selectors],

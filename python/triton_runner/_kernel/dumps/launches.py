@@ -34,7 +34,7 @@ def say_values(text: str, sites, markers=()) -> None:
 
 
 class DumpLayout:
-    """What is known of a dump before it runs: the module's text, the values that dump_value= chose in it and
+    """The facts of a dump before it runs: the module's text, the values that dump_value= chose in it and
     where they begin in dump_tensor=, the statements. Errors: what the tensor has no room or no type for."""
 
     def __init__(self, ask: DumpKeywords, who: str, text: str):
@@ -180,8 +180,8 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
 
 
 def _way(request, plan: DumpLayout):
-    """What records a launch that the tile engine does not execute. Statements become stores, which values of
-    the IR and registers can be too; on the CPU the engine reads registers."""
+    """Returns what records a launch that the tile engine does not execute. Statements become stores, which
+    values of the IR and registers can be too; on the CPU the engine reads registers."""
     on_cpu = devices.resolved_device() == "cpu"
     if request.level == "cubin":
         return machine_values.run if on_cpu else cuda_gdb.run
@@ -200,8 +200,8 @@ _REGISTER = re.compile(r"%(?:r|rd|rs|rl|rq|f|fd|h|hh|b|p)\d+")
 
 
 def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> DumpLayout:
-    """What the IR tells of the dump: that of the level that the engine executes, elsewhere the one that the
-    names belong to."""
+    """Returns what the IR tells of the dump: that of the level that the engine executes, elsewhere the one
+    that the names belong to."""
     level = compiled_of(kernel).level if on_engine else entry.level if entry is not None else "ttir"
     if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
         level = "ttgir"
@@ -249,7 +249,7 @@ def _meant(text: str, sites: list) -> list:
 
 
 def _request(ask: DumpKeywords, plan: DumpLayout, around, function) -> session.Request:
-    """What the recorder is asked for: the launch's own wishes, and those of dumping() around it."""
+    """Returns what the recorder is asked for: the launch's own wishes, and those of dumping() around it."""
     own = session.request(
         ask.values, function, plan.every_iteration, ask.programs, markers=bool(plan.markers) or not plan.text
     )

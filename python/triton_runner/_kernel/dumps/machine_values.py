@@ -101,7 +101,7 @@ def _recorded(request, compiled, named: list, launched, of_ptx):
 
 
 def _threads(compiled) -> int:
-    """Of a block."""
+    """Returns the number of threads of a block."""
     if (compiled.metadata_value("num_ctas") or 1) != 1:
         raise fail("registers of a cluster's machine code are not recorded", "dump them at ptx")
     block = compiled.block or (32 * (compiled.metadata_value("num_warps") or 4),)

@@ -1,5 +1,5 @@
-"""What a dump gives: the records of each value as arrays, and what a person asks of them first: statistics,
-the first NaN, the difference from another dump, a file, a picture."""
+"""The result of a dump: the records of each value as arrays, and what a person asks of them first:
+statistics, the first NaN, the difference from another dump, a file, a picture."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class Values:
 
     @property
     def registers(self) -> list[tuple[int, str]]:
-        """Of machine code: (address of the instruction, register) of each register that holds a part of the
-        value."""
+        """The registers of machine code, as (address of the instruction, register) of each that holds a part
+        of the value."""
         name, hash_, address = self.name.partition("#0x")
         named = [(int(address, 16), name)] if hash_ and self.level == "cubin" else []  # R10#0x1a0
         return self._series.registers or named
@@ -219,8 +219,8 @@ def _is_inside(v: Values, loop: Values) -> bool:
 
 
 def _assigned(values: list[Values]) -> list[Values]:
-    """Of the values that a variable's statements make, what each gives in the end (as select() of
-    probe/select.h chooses)."""
+    """Returns, of the values that a variable's statements make, those that each gives in the end (as select()
+    of probe/select.h chooses)."""
     lines: dict = {}
     loops = [v for v in values if v.op in ("scf.for", "scf.while")]
     for v in values:
@@ -365,12 +365,12 @@ class Dump:
 
 
 def _same(values: Values):
-    """What the same value has in two dumps: registers of PTX may be written by several instructions."""
+    """Returns what a value has in both dumps: registers of PTX may be written by several instructions."""
     return values.name, values.op, values.shape, values.site.marker
 
 
 def describe(values: Values) -> dict:
-    """What is known of a value, for JSON."""
+    """Returns what is known of a value, for JSON."""
     return {
         "value": values.name, "variable": values.variable, "op": values.op, "level": values.level,
         "kernel": values.kernel, "file": values.file, "line": values.line, "column": values.column,

@@ -1,9 +1,9 @@
 """Values in the registers of PTX on the CPU: a value of TTGIR or LLIR put together from the threads that hold
 it, registers by name, what a line or an opcode writes.
 
-Where a value is, the compiler says: it compiles the IR a second time with taps after the value, comments
-that name the registers. Without them the two programs are the same, and the launch runs its own PTX
-untouched; where they are not, what runs is the program with taps, and the dump says so.
+The compiler says where a value is: it compiles the IR a second time with taps after the value, comments that
+name the registers. Without them the two programs are the same, and the launch runs its own PTX untouched;
+where they are not, what runs is the program with taps, and the dump says so.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _REGISTER = re.compile(r"\{|%[a-z]{1,2}\d+$|[a-z0-9]+\.[a-z]")
 
 
 def chosen(request, code: Code):
-    """What the selectors name: ("llir", names), ("ttgir", (name, lines) of each) or ("ptx", names)."""
+    """Returns what selectors name: ("llir", names), ("ttgir", (name, lines) of each) or ("ptx", names)."""
     if request.level == "llir" and not request.lenient and code.llir is not None:
         in_llir = llvm_ir.values(code.llir, code.name)
         in_text = [text for text, _ in request.selectors if text in in_llir]

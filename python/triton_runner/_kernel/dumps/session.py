@@ -1,5 +1,5 @@
-"""What is wanted of a launch's values (Request), which dumping() is in force, and what launches left for
-dumps().
+"""Keeps what is wanted of a launch's values (Request), which dumping() is in force, and what launches left
+for dumps().
 
 A launch is dumped where its values live. At ttir and ttgir on the CPU the tile engine hands them over, and
 nothing changes in the program. PTX on the CPU is asked for registers (registers.py); a GPU runs a kernel with
@@ -30,9 +30,9 @@ _KEPT = 64  # dumps that wait to be asked for
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What to record of a launch: selectors as texts, each with the source lines that assign a variable of
-    that name; whether every iteration; programs as (x, y, z), -1 for any, none for all; the statements
-    dl.dump too; and at most so many bytes. level: "" for the one that executes."""
+    """The request says what to record of a launch: selectors as texts, each with the source lines that assign
+    a variable of that name; whether every iteration; programs as (x, y, z), -1 for any, none for all; the
+    statements dl.dump too; and at most so many bytes. level: "" for the one that executes."""
 
     selectors: tuple = ()  # ((text, ("kernel.py:42", ...)), ...)
     every_iteration: bool = False
@@ -44,7 +44,7 @@ class Request:
     ttgir: str = ""  # of PTX that was given as text: the TTGIR that it was compiled from, if it is known
 
     def recorder(self, kernels=()) -> _core.probe.Recorder:
-        """What records it on the tile engine; kernels: their names, none for all."""
+        """Returns what records it on the tile engine; kernels: their names, none for all."""
         return _core.probe.Recorder(
             [(text, list(lines)) for text, lines in self.selectors],
             markers=self.markers,
@@ -98,7 +98,7 @@ def request(
 
 
 def assignments(kernel, name: str) -> tuple:
-    """Where the source of a kernel (and of the functions of Triton that it calls) assigns a variable:
+    """Returns where the source of a kernel (and of the functions of Triton that it calls) assigns a variable:
     "file.py:42"."""
     if not name.isidentifier() or kernel is None:
         return ()

@@ -78,7 +78,7 @@ def _items(value):
 
 
 class _Context:
-    """What the compiler hands to a builtin: a builder up to 3.3, a semantic after."""
+    """The object that the compiler hands to a builtin: a builder up to 3.3, a semantic after."""
 
     def __init__(self, builder, semantic):
         self.builder = semantic.builder if semantic is not None else builder

@@ -1,4 +1,4 @@
-"""Where machine code and PTX part: the first instruction that computes something else from the same operands.
+"""Finds where machine code and PTX part: the first instruction with another result from the same operands.
 
 Both run once more from the same inputs, and what each instruction leaves in registers is kept. From the
 store of the element that differs, the walk goes back through the machine code's registers to what does not
@@ -30,7 +30,7 @@ _OFF_CHIP = ("global", "generic")
 
 @dataclasses.dataclass(frozen=True)
 class Store:
-    """What stores the element that differs: its program, a thread of it, the element's address, the line of
+    """The store of the element that differs: its program, a thread of it, the element's address, the line of
     the instruction in the listing. 0: the machine code does not store it; then ptx_line is that of the PTX's
     own store."""
 
@@ -128,7 +128,7 @@ class Walk:
         return self.nodes["store", at] or []
 
     def _stored(self, at: int) -> list[_Node]:
-        """What a store reads, the value first."""
+        """Returns what a store reads, the value first."""
         came = self.machine.last(at, self.thread)
         if came is None and not self.stops:
             return []
@@ -235,7 +235,7 @@ class Walk:
         return sorted(first.values(), key=lambda node: not self._is_meant(node, node.helped_by[0]))
 
     def _above(self, node: _Node) -> list[_Node]:
-        """What a node was made of, as far as the walk went."""
+        """Returns what a node was made of, as far as the walk went."""
         found = reached(node.inputs, lambda one: () if one is node else one.inputs)
         return [one for one in found if (one.at, one.register) != (node.at, node.register)]
 
@@ -315,7 +315,7 @@ class Walk:
     # ---- what is said
 
     def _named(self, found: list[_Node]) -> Parting:
-        """What is shown of the first of the nodes that help: others may be at fault as well."""
+        """Returns what is shown of the first of the nodes that help: others may be at fault as well."""
         node = found[0]
         others = [n.at for n in [*found[1:], *(n for n in self._expand(node) if not n.right)]]
         others = list(dict.fromkeys(at for at in others if at != node.at))
@@ -351,7 +351,7 @@ class Walk:
         return not is_own and node.at == last and line in {self.ptx.instructions[i].line for i in meant}
 
     def _instead(self, node: _Node, line: int) -> list[int]:
-        """What gives operands of its line, and not to it, or what helps in its place."""
+        """Returns what gives operands of its line, and not to it, or what helps in its place."""
         lines = {self.ptx.instructions[i].line for i in self.ptx.above(self._of_line(node.at), 1)} | {line}
         read = {one.at for one in node.inputs}
         return [
@@ -410,9 +410,9 @@ def _as_often(word: Column, column: Column | None) -> dict[int, list[int]]:
 
 
 def parting(launch, listing: str, store: Store, run) -> Parting | None:
-    """Where a launch's machine code parts from its PTX. run(level, observer): the launch under an observer,
-    and whether the element is right then. None: the launch is too long to be looked at, its blocks are in
-    clusters, or its store was not found."""
+    """Finds where a launch's machine code parts from its PTX. run(level, observer): the launch under an
+    observer, and whether the element is right then. None: the launch is too long to be looked at, its blocks
+    are in clusters, or its store was not found."""
     program = tuple(int(x) for x in store.program)
     of_machine = _core.probe.trace_machine(listing, launch.name, [program], True)
     of_ptx = _core.probe.trace_ptx(launch.texts["ptx"], "kernel.ptx", launch.name, [program])

@@ -143,7 +143,7 @@ def lockstep(
     Raises DiagnosticError for a launch that cannot be run.
     """
     on_gpu = [device for device in devices if device != "cpu"]
-    # What the CPU runs is compiled for the GPU that takes part.
+    # The kernel that the CPU runs is compiled for the GPU that takes part.
     target = gpu_driver.current_target() if on_gpu else None
     subject = subject_of(kernel, args, dict(constexprs or {}), grid, dict(sources or {}), target)
     levels = subject.levels if levels is None else levels

@@ -20,7 +20,7 @@ _UNIFORM, _PREDICATE = 256, 512  # register numbers from there on
 
 
 class Column:
-    """What threads had in one register, or in 32 bits of it, one number after the other."""
+    """The values that threads had in one register, or in 32 bits of it, one number after the other."""
 
     def __init__(self, threads, orders, values, bytes_: int = 4):
         sorted_ = numpy.lexsort((orders, threads))
@@ -119,13 +119,13 @@ class Ptx:
         return [self.all[one] for one in self._of[low:high]]
 
     def above(self, start: list[int], depth: int = _NEAR) -> set[int]:
-        """What instructions are made of."""
+        """Returns what instructions are made of."""
         return self._reached(
             start, depth, lambda i: self._of_names(self.makers, self.instructions[i].sources)
         )
 
     def given(self, i: int, thread: int) -> list[int]:
-        """What gave an instruction its operands in a thread, when it came there for the last time."""
+        """Returns what gave an instruction its operands in a thread, when it came there for the last time."""
         came, result = self._last(i, thread), []
         came = came if came >= 0 else 1 << 62  # it did not come there: the last of all
         for name in self.instructions[i].sources:
@@ -143,7 +143,7 @@ class Ptx:
         return 1 << 62 if not self.words.get(i) else -1
 
     def below(self, start: list[int], depth: int) -> list[int]:
-        """What is made of them, the nearest first."""
+        """Returns what is made of them, the nearest first."""
         reached = self._reached(
             start, depth, lambda i: self._of_names(self.users, self.instructions[i].results)
         )

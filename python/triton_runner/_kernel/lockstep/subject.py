@@ -73,7 +73,7 @@ def _read(level: str, source) -> str | bytes:
 
 
 def _target_of(texts: dict) -> str | None:
-    """What the lowest of the texts that say it was compiled for."""
+    """Returns the target of the lowest text that says what it was compiled for."""
     targets = [_core.artifact.describe(texts[level], level)["target"] for level in LEVELS if level in texts]
     return next((target for target in reversed(targets) if target), None)
 
@@ -117,7 +117,7 @@ def _entering(loaded: ArtifactKernel, texts: dict, options: dict) -> ArtifactKer
 
 
 def launch_of(kernel, args, constexprs: dict, grid) -> Relaunch:
-    """What a launch is that is not executed, its arguments in memory of this machine's CPU."""
+    """Returns a launch that is not executed, its arguments in memory of this machine's CPU."""
     named = isinstance(args, dict)
     names = getattr(kernel, "arg_names", None) or [param.name for param in kernel.params]
     names = [*names, *(f"#{i}" for i in range(len(args)))]

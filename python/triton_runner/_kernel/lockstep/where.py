@@ -1,4 +1,4 @@
-"""Where a difference between machine code and its PTX comes from: the instruction that stores the first
+"""Finds where a difference between machine code and its PTX comes from: the instruction that stores the first
 element that differs, or stops, and the one that computes something else (apart.py).
 """
 
@@ -54,8 +54,8 @@ def line_of(ptx: str, number: int) -> str:
 
 
 def parting(launch: Relaunch) -> Place | None:
-    """Where the machine code of a launch parts from its PTX, from the launch's own inputs; None: it does not
-    on the CPU, or the PTX stops."""
+    """Returns where a launch's machine code parts from its PTX, from the launch's own inputs; None: it does
+    not on the CPU, or the PTX stops."""
     want = launch.run("ptx")
     got = launch.run("cubin") if want.trap is None else want
     difference = None if got.trap is not None else first_difference(want, got)
@@ -67,7 +67,7 @@ def parting(launch: Relaunch) -> Place | None:
 def place_of(
     launch: Relaunch, want: Outcome, got: Outcome, argument: str = "", element: int = 0
 ) -> Place | None:
-    """Where the machine code of a launch parts from its PTX. want, got: what the two leave; argument,
+    """Finds where the machine code of a launch parts from its PTX. want, got: what the two leave; argument,
     element: the first element that differs; "": the machine code stops."""
     ptx, trap, of_ptx, address = launch.texts["ptx"], got.trap, None, 0
     if argument:
@@ -173,6 +173,6 @@ def first_difference(want: Outcome, got: Outcome):
 
 
 def _place(trap: KernelTrap, ptx: str) -> Place:
-    """Where a trap of machine code stands."""
+    """Returns where a trap of machine code stands."""
     text = trap.instruction if trap.ptx_line else trap.op or trap.message
     return Place(text, trap.ptx_line, line_of(ptx, trap.ptx_line), trap.location)

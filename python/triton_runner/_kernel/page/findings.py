@@ -39,7 +39,7 @@ def each(source) -> list[tuple[str, object]]:
 
 
 def read(source, map_) -> list[dict]:
-    """What the page shows of a finding that each() returned. map_: the SourceMap that knows its lines."""
+    """Returns what the page shows of a finding of each(). map_: the SourceMap that knows its lines."""
     if isinstance(source, (KernelTrap, DiagnosticError)) or hasattr(source, "kind"):
         return [_of_trap(source, map_)]
     if not isinstance(source, dict):
@@ -147,7 +147,7 @@ def _of_bisection(fault: dict, map_) -> list[dict]:
 
 
 def _of_comparison(comparison: dict) -> list[dict]:
-    """What went wrong in a cell, each, and all figures as one note."""
+    """Returns what went wrong in a cell, each, and all figures as one note."""
     rows, lines = [], []
     for cell in comparison["cells"]:
         config = " ".join(f"{key}={value}" for key, value in cell["config"].items())

@@ -76,8 +76,8 @@ class KernelData:
         return [[lines[at], register] for at, register in values.registers if at in lines]
 
     def _place_of(self, values):
-        """Where the page goes for a dumped value: its line in the level that it was recorded at, or in the
-        source."""
+        """Returns where the page goes for a dumped value: its line in the level that it was recorded at, or
+        in the source."""
         if held := self._held(values):
             return ["sass", held[0][0]]
         level = self.map.levels.get(values.level)
@@ -145,7 +145,8 @@ def _source(path: str, texts: dict | None) -> str | None:
 
 
 def _pass_texts(material: Material, map_: SourceMap) -> dict:
-    """Of each pass that changed something its IR, and of each line of it the number of its place or -1."""
+    """Returns for each pass that changed something its IR, and for each line the number of its place or
+    -1."""
     out = {}
     for step in material.passes:
         if step.text is None:

@@ -1,5 +1,5 @@
-"""What the page shows of a launch that `profile` counted: its counters and bounds, and how much of it each
-line of each level is."""
+"""Makes what the page shows of a launch that `profile` counted: its counters and bounds, and how much of it
+each line of each level is."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def _file(path: str, map_) -> int:
 
 
 def _weight(line: dict, launch: dict) -> tuple[float, float]:
-    """What lines are sorted by, as the table shows them: the least time on a chip, or else the share."""
+    """Returns what lines are sorted by, as the table shows them: the least time on a chip, or else the
+    share."""
     return (line["microseconds"] or 0 if launch["chip"] else line["share"]), line["share"]
 
 

@@ -82,7 +82,7 @@ def _found(kernel: KernelData) -> dict:
 
 
 def _labels(materials) -> list[str]:
-    """What tells the kernels of a page from each other: their names, and more where several have one name."""
+    """Returns what tells the kernels of a page apart: their names, and more where several have one name."""
     labels = [material.name for material in materials]
     for name in {label for label in labels if labels.count(label) > 1}:
         same = [i for i, material in enumerate(materials) if material.name == name]

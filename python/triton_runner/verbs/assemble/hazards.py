@@ -42,7 +42,7 @@ class KernelHazards:
 
 
 def of_listing(listing: str, filename: str = "") -> list[KernelHazards]:
-    """Of what `nvdisasm -c -hex` prints. Raises DiagnosticError."""
+    """Finds the hazards in what `nvdisasm -c -hex` prints. Raises DiagnosticError."""
     result = []
     for function in _core.sass.parse(listing, filename):
         hazards, reached, unjudged = function.hazards()
@@ -52,7 +52,7 @@ def of_listing(listing: str, filename: str = "") -> list[KernelHazards]:
 
 
 def of_cubin(cubin: bytes, filename: str = "") -> list[KernelHazards]:
-    """Of each kernel of a cubin. Raises DiagnosticError: no nvdisasm that reads it."""
+    """Finds the hazards of each kernel of a cubin. Raises DiagnosticError: no nvdisasm that reads it."""
     return of_listing(tools.listing(cubin), filename)
 
 

@@ -145,8 +145,8 @@ def chosen_assemblers(texts) -> list:
 
 
 def made(subject: Subject, assembler, opt: int | None, target: str) -> dict:
-    """What an assembler makes of a PTX, without running it: {"cubin", "registers", "spills", "code"}, or
-    "error"."""
+    """Returns what an assembler makes of a PTX, without running it: {"cubin", "registers", "spills", "code"},
+    or "error"."""
     try:
         cubin = assemblers.assemble(subject.ptx, assembler, target, opt)
     except DiagnosticError as error:

@@ -57,8 +57,8 @@ class Result:
 def work_of(
     ptx: str, name: str, assembler, target: str, opt, seeds: int, case: list | None = None, **more
 ) -> dict:
-    """What a trial is asked. case: [(name, argument)] of a launch; else the inputs are those of the text's
-    head, or drawn: `seeds` times random numbers and ends of types. more: grid, block, metadata."""
+    """Returns what a trial is asked. case: [(name, argument)] of a launch; else the inputs are those of the
+    text's head, or drawn: `seeds` times random numbers and ends of types. more: grid, block, metadata."""
     return {
         "ptx": ptx, "name": name, "ptxas": assembler.path, "version": assembler.version, "target": target,
         "opt": opt, "seeds": seeds, **more,
@@ -206,7 +206,7 @@ class Trial:
 
 
 def key_parts(work: dict) -> dict:
-    """What decides a result: the work, without what only names it, and the engine's own build."""
+    """Returns what decides a result: the work, without what only names it, and the engine's own build."""
     built = os.stat(_core.__file__)
     case = work["case"] and [[name, arguments.digest(value)] for name, value in work["case"]]
     parts = {name: value for name, value in work.items() if name not in ("ptxas", "case", "label")}

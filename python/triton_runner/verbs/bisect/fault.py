@@ -208,7 +208,7 @@ class Search:
     # --- splicing ---------------------------------------------------------------------------------------
 
     def _by_splice(self, hint: Step | None) -> tuple[str | None, Step | None]:
-        """Where the fault is, judged by the nearest right release that reads the IR of the wrong one:
+        """Returns where the fault is, judged by the nearest right release that reads the IR of the wrong one:
         ("source", "pass", "llir" or "ptx", the pass as a selector). None if no right release reads it."""
         reasons = []
         for right in self.rights[:3]:

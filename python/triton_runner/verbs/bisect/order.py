@@ -1,4 +1,4 @@
-"""What a program's result depends on besides its code: the order of atomics, races, the time at which
+"""Finds what a program's result depends on besides its code: the order of atomics, races, the time at which
 asynchronous copies land, and promises that do not hold. A program can be right or wrong by luck, so all of
 these are examined before a pass is blamed.
 
@@ -249,7 +249,7 @@ def named(condition: dict) -> dict:
 
 
 def at_other_timings(release: Release, **more) -> tuple[str | None, Place | None]:
-    """What a release that is wrong is at both ends of timing: a note and the place of a race."""
+    """Examines a wrong release at both ends of timing: returns a note and the place of a race."""
     level = release.program.lowest
     if release.program.is_measured:
         return None, None

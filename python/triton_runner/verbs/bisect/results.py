@@ -14,9 +14,9 @@ MEANS = ("execution", "leave-out", "splice")
 
 @dataclasses.dataclass(frozen=True)
 class Oracle:
-    """What decides that a kernel is wrong: "wrong", "callable", "program" with its path, or a measure and its
-    bound. name: the instruction that is counted; chip: on which cycles are estimated; than: of "cycles", the
-    release with so many cycles (`base`), of which `bound` is a multiple."""
+    """The measure that decides that a kernel is wrong: "wrong", "callable", "program" with its path, or a
+    measure and its bound. name: the instruction that is counted; chip: on which cycles are estimated; than:
+    of "cycles", the release with so many cycles (`base`), of which `bound` is a multiple."""
 
     kind: str
     name: str | None = None
@@ -77,8 +77,8 @@ def short_name(add: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """Where a result is wrong, or where the engine stopped. said: the last lines that the program printed.
-    differs: the difference between an array of a launch and the expected one (`than`)."""
+    """The place where a result is wrong, or where the engine stopped. said: the last lines that the program
+    printed. differs: the difference between an array of a launch and the expected one (`than`)."""
 
     file: str
     op: str | None = dataclasses.field(default=None, metadata=NULL)
@@ -179,7 +179,7 @@ class CompilerFault:
         return f"{where}{', in ' + self.stage if self.stage else ''}"
 
     def said(self) -> list[str]:
-        """What the compiler said of a kernel that it does not compile, or the line with a caret."""
+        """The compiler's message about a kernel that it does not compile, or the line with a caret."""
         return (self.crash or self.refused).lines() if self.crash or self.refused else []
 
 

@@ -83,7 +83,7 @@ def program_of(
     program, args, *, oracle, grid, constexprs, options, arguments, target, pretend_cuda, timeout, levels,
     is_module=False, chip="",
 ) -> Program:  # fmt: skip
-    """What bisection runs, of the arguments of bisect()."""
+    """Returns what bisection runs, from the arguments of bisect()."""
     if not isinstance(program, (str, os.PathLike)):
         own = innermost(program)
         own = getattr(own, "fn", own)

@@ -27,8 +27,8 @@ from triton_runner.verbs.bisect.trial import Trial
 def bisect_program(
     program: Program, wanted: list[str], say=lambda text, done=None: None, jobs: int = 2
 ) -> Found:
-    """What is wrong with a program, in which of the releases. say: is told each run, and with done=(releases
-    judged, of all) how far it is."""
+    """Finds what is wrong with a program, in which of the releases. say: is told each run, and with
+    done=(releases judged, of all) how far it is."""
     file = program.name.rpartition(":")[0] if program.launch else program.name
     if program.launch and not os.path.isfile(file):
         raise fail(f"no such file: {file}")
@@ -154,7 +154,7 @@ class _Bisection:
         return {version: self.releases[version].at("cubin") for version in right}
 
     def _in_other_orders(self) -> order.Orders:
-        """What other orders decide of the newest wrong release and of the newest right one."""
+        """Returns what other orders decide of the newest wrong release and of the newest right one."""
         decided = order.Orders()
         for verdict in ("wrong", "right"):
             for version in self._of(verdict)[-1:] if decided.verdict is None else ():

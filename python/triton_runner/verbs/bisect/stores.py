@@ -1,5 +1,5 @@
-"""Where a kernel writes memory: the op and the line of Python that store to an array, by what the table says
-that ops do."""
+"""Finds where a kernel writes memory: the op and the line of Python that store to an array, by what the table
+says that ops do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WRITES = ("stores", "atomics")
 
 
 def of_trap(program: Program, place: Place, printed: list[str] | None = None) -> Evidence:
-    """Where the engine, or a check of it, stopped."""
+    """Returns the place where the engine, or a check of it, stopped."""
     place_known = {name: at for name, at in vars(place).items() if at is not None}
     return Evidence(**{"file": program.name, "said": printed or [], **place_known})
 
@@ -59,7 +59,7 @@ def store(module, position: int, arrays: int) -> tuple:
 
 
 def name_of(parameter) -> str:
-    """What Python calls a parameter."""
+    """Returns the name that Python has for a parameter."""
     return getattr(parameter.location, "name", "") or parameter.name.removeprefix("%")
 
 
@@ -75,7 +75,7 @@ def root(value):
 
 
 def _before(value):
-    """What a pointer is computed from, None where that is all."""
+    """Returns what a pointer is computed from, None where that is all."""
     op = value.op
     holder = op or (value.block.parent if value.block else None)
     if holder is None:
@@ -90,7 +90,7 @@ def _before(value):
 
 
 def _argument(function, index: int):
-    """What a function that the kernel calls is given."""
+    """Returns what a function that the kernel calls is given."""
     name = function.attr("sym_name")
     module = function.parent
     if name is None or module is None or _is_public(function):

@@ -100,7 +100,7 @@ class Launches:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where a trap stopped a run."""
+    """The place where a trap stopped a run."""
 
     file: str | None
     op: str | None
@@ -138,7 +138,7 @@ class Trial:
     @property
     def first_why(self) -> str:
         lines = [line.strip() for line in self.why.splitlines() if line.strip()]
-        # Of an error in a kernel the first line is its place, and the last what is wrong.
+        # The first line of an error in a kernel is its place, and the last says what is wrong.
         return " ".join([lines[0], lines[-1]] if lines[0].endswith(":") else lines[:1]) if lines else ""
 
     @property

@@ -84,7 +84,7 @@ def _of_program(axes, options, invariant, program, function=""):
 
 
 def _of_file(axes, options, invariant, program):
-    """Of a case, kernel.py:name with its arguments, or program.py:function, whose program runs."""
+    """Handles a case, kernel.py:name with its arguments, or program.py:function, whose program runs."""
     from triton_runner._kernel.cases.case import is_case
     from triton_runner.verbs.bits import run as kernel
 
@@ -143,7 +143,7 @@ def _show_rows(rows) -> None:
 
 
 def _lines(parting):
-    """What is printed of two classes."""
+    """Yields what is printed of two classes."""
     a, b = map(_number, parting.numbers)
     index = ", ".join(map(str, parting.element))
     yield (

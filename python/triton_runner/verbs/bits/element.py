@@ -35,7 +35,7 @@ class Element:
         self._dump: dict = {}
 
     def root(self, write: Write) -> Node:
-        """What a write stores."""
+        """Returns what a write stores."""
         return Node(write.value, write.part)
 
     def _writes(self, argument: str, element: tuple) -> list[Write]:
@@ -64,7 +64,7 @@ class Element:
         return found or None
 
     def values_of(self, node: Node):
-        """What the dump says of a node's value: op, variable, file, line; None: it is not recorded."""
+        """Returns what the dump says of a node's value: op, variable, file, line; None: it is not in it."""
         return self._dump.get(self.chain.names.get(node.value, ""))
 
 

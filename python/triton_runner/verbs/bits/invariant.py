@@ -261,7 +261,7 @@ def _label(options: dict) -> str:
 
 
 def _origins(a: _Result, b: _Result, argument: str, element: tuple) -> list[Origin]:
-    """Of the first launch whose results differ in the rows that both have."""
+    """Explains the first launch whose results differ in the rows that both have."""
     kernels = [[launch.name for launch in one.launches] for one in (a, b)]
     if kernels[0] != kernels[1]:
         return [Origin("operations", f"launches {', '.join(kernels[0])} | {', '.join(kernels[1])}")]

@@ -33,7 +33,7 @@ class Write:
 
     @property
     def value(self):
-        """What is stored."""
+        """The value that is stored."""
         if self.op.name in BOXES:
             return _put_into(self.op.group("src")[0])
         return self.op.operands[2 if self.op.name == "tt.atomic_cas" else 1]
@@ -140,7 +140,7 @@ def _mask(op) -> list:
 
 
 def _corner(op) -> list:
-    """Where a box begins."""
+    """Returns where a box begins."""
     return op.group("coord" if op.name.startswith("ttng.") else "indices")
 
 
@@ -155,7 +155,7 @@ def _written(op, values, row: int, part: tuple) -> tuple:
 
 
 def _at(values, program: tuple, turn: tuple):
-    """What a scalar was in an execution; outside of a loop it holds in all turns. None: it was not there."""
+    """Returns a scalar in an execution; outside of a loop it holds in all turns. None: it was not there."""
     rows = {execution: row for row, execution in enumerate(_executions(values))}
     keys = ((program, turn[:length]) for length in range(len(turn), -1, -1))
     row = next((rows[key] for key in keys if key in rows), None)

@@ -20,8 +20,8 @@ _WARPS = (1, 2, 4, 8)
 
 @dataclasses.dataclass(frozen=True)
 class Axes:
-    """What is varied. configs: dicts of options and constexprs; none: an autotuner's configurations, else
-    numbers of warps; orders: how many other orders of programs; fusion: on and off alone."""
+    """The axes of variation. configs: dicts of options and constexprs; none: an autotuner's configurations,
+    else numbers of warps; orders: how many other orders of programs; fusion: on and off alone."""
 
     configs: tuple = ()
     orders: int = 0

@@ -1,5 +1,5 @@
-"""Where two launches part: their values are walked side by side, from the element that differs back through
-the TTGIR of both, to the first op whose operands have equal bits and whose result has not."""
+"""Finds where two launches part: their values are walked side by side, from the element that differs back
+through the TTGIR of both, to the first op whose operands have equal bits and whose result has not."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ class Side:
 
 
 def origins(x: Side, y: Side, argument: str, at: tuple, other: tuple | None = None) -> list[Origin]:
-    """Where two launches begin to differ in an element of an argument, and why; never empty. other: the
-    element's index in the second, if it is another one."""
+    """Returns where two launches begin to differ in an element of an argument, and why; never empty. other:
+    the element's index in the second, if it is another one."""
     try:
         a = Element(x.launch, x.level, argument, at, x.settings)
         b = Element(y.launch, y.level, argument, at if other is None else other, y.settings)
@@ -80,8 +80,8 @@ def _is_ordered(x: Side, y: Side, a: Element, b: Element) -> bool:
 
 
 def _ordered(x: Side, a: Element, b: Element) -> Origin:
-    """What atomics decide: those that write the element, those of a lock around its stores, or those that say
-    which program stores it."""
+    """Returns what atomics decide: those that write the element, those of a lock around its stores, or those
+    that say which program stores it."""
     write = next((w for w in (*a.writes, *b.writes) if w.adds), None)
     count = [len(side.writes) for side in (a, b)]
     if write is not None:
@@ -116,8 +116,8 @@ def _found(x: Side, y: Side, a: Element, b: Element) -> list[Origin]:
 
 
 def _contracted(x: Side, y: Side, argument: str, at: tuple, found: list) -> list[Origin]:
-    """What was found, contraction where it is gone without fusion and the code shows no other cause. One
-    element may be equal by chance: then the instructions of the line have to agree."""
+    """Returns what was found, contraction where it is gone without fusion and the code shows no other cause.
+    One element may be equal by chance: then the instructions of the line have to agree."""
     first, second = (_without_fusion(side) for side in (x, y))
     runs = [side.launch.run(side.level, **side.settings) for side in (first, second)]
     if _equal(*runs):

@@ -1,1 +1,1 @@
-"""What Triton's cache holds."""
+"""Shows what Triton's cache holds."""

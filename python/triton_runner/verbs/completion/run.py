@@ -1,5 +1,5 @@
-"""What a shell completes on the command line: a static file for each shell, made from the options of the
-verbs, so that a Tab starts no Python.
+"""Writes what a shell completes on the command line: a static file for each shell, made from the options of
+the verbs, so that a Tab starts no Python.
 
     option("exec", "--check")  -> Offer("list", words=("oob", "nan", ...))  words with commas between them
     argument("run", "program") -> Offer("files", words=("py", "trcase"))    files by their endings, folders
@@ -24,10 +24,10 @@ _FOLDER = Path(__file__).parent / "shells"
 
 @dataclasses.dataclass(frozen=True)
 class Offer:
-    """What stands at a place of the command line. kind: "words" (one of them), "list" (several, with commas
-    between them), "files" (with these endings; all if there are none), "folder", "kernels" (those in the file
-    that the line names, else in the Python files of the folder), "place" (kernel.py:NAME, or a file with
-    these endings), or "text" (nothing)."""
+    """An offer is what stands at a place of the command line. kind: "words" (one of them), "list" (several,
+    with commas between them), "files" (with these endings; all if there are none), "folder", "kernels" (those
+    in the file that the line names, else in the Python files of the folder), "place" (kernel.py:NAME, or a
+    file with these endings), or "text" (nothing)."""
 
     kind: str
     words: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Verb:
 
 
 _TEXT, _FOLDER_OFFER, _ANY_FILE, _KERNELS = Offer("text"), Offer("folder"), Offer("files"), Offer("kernels")
-# What Triton compiles for and people ask for; a test asks the installed release.
+# Triton compiles for these, and people ask for them; a test asks the installed release.
 TARGETS = ("cuda:75", "cuda:80", "cuda:86", "cuda:89", "cuda:90", "cuda:100", "cuda:120", "hip:gfx942")
 _RELEASES = tuple(f"{major}.{minor}.0" for major, minor in sorted(RELEASES))
 _MACHINE = ("cubin", "fatbin", "so")
@@ -68,7 +68,7 @@ def _files(*endings: str) -> Offer:
 
 @functools.cache
 def _options() -> dict[str, Offer]:
-    """What an option's value is, by "verb --option" where a verb differs, else by "--option"."""
+    """Returns what an option's value is, by "verb --option" where a verb differs, else by "--option"."""
     from triton_runner._kernel.cases.judge import CHECKS
     from triton_runner._kernel.cost.chips import CHIPS
 
@@ -131,7 +131,8 @@ _ARGUMENTS = {
 
 
 def option(verb: str, param: click.Option) -> Offer | None:
-    """What an option of a verb offers for its value; None if it takes none. Raises KeyError without a row."""
+    """Returns what an option of a verb offers for its value; None if it takes none. Raises KeyError without a
+    row."""
     if param.is_flag or param.count:
         return None
     if isinstance(param.type, click.Choice):
@@ -146,7 +147,7 @@ def option(verb: str, param: click.Option) -> Offer | None:
 
 
 def argument(verb: str, param: click.Argument) -> Offer:
-    """What an argument of a verb offers. Raises KeyError for one without a row."""
+    """Returns what an argument of a verb offers. Raises KeyError for one without a row."""
     if isinstance(param.type, click.Choice):
         return Offer("words", tuple(map(str, param.type.choices)))
     return _ARGUMENTS[f"{verb} {param.name}"]

@@ -37,7 +37,8 @@ def _extent(view) -> int:
 
 
 def _index(element: int, view) -> list[int] | None:
-    """Of an element by its distance from the first one; None: it is between the view's elements."""
+    """Returns the index of an element by its distance from the first one; None: it is between the view's
+    elements."""
     axes = sorted(range(len(view.shape)), key=lambda axis: -view.strides[axis])
     index = [0] * len(axes)
     for axis in axes:

@@ -17,7 +17,7 @@ from triton_runner.verbs.debug.results import BreakpointInfo
 
 @dataclasses.dataclass
 class Breakpoint:
-    """Where and when a launch stops. number: negative where nobody asked for it by name."""
+    """The place and condition at which a launch stops. number: negative where nobody asked for it by name."""
 
     number: int
     where: str

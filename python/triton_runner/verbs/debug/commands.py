@@ -3,8 +3,8 @@
     Going on
       next (n)          goes to the next line of Python, over functions
 
-What a command does and how it is written stands with its method (terminal.py), or in MOVES: "usage: what it
-does".
+The docstring of a command's method (terminal.py), or MOVES, says what it does and how it is written: "usage:
+what it does".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import dataclasses
 from triton_runner._base.errors import fail
 from triton_runner.verbs.debug import conditions
 
-# Of each group the commands with what people of other debuggers type for them.
+# For each group the commands with what people of other debuggers type for them.
 GROUPS = {
     "Going on": {
         "run": "r", "start": "", "continue": "c", "next": "n", "step": "s", "op": "ni si nexti stepi",

@@ -93,7 +93,7 @@ class Before:
 
 
 class _Position:
-    """Where an op is in the order of execution of its function. key: the lines of the ops around it,
+    """The position of an op in the order of execution of its function. key: the lines of the ops around it,
     outermost first, of a loop the iteration, too; partitions: its region of each op whose regions run side by
     side."""
 

@@ -1,4 +1,4 @@
-"""What Tab offers at the debugger's prompt: commands, and after one of them what it takes: lines, files,
+"""Offers on Tab at the debugger's prompt: commands, and after one of them what it takes: lines, files,
 kernels, ops, values, registers, buffers, the subjects of info."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def of(
 
 
 def begin(text: str) -> int:
-    """Where the last word of a line begins."""
+    """Returns where the last word of a line begins."""
     return _WORD.search(text).start()
 
 
@@ -113,7 +113,7 @@ def on_tab(complete) -> None:
         if number == 0:
             line = readline.get_line_buffer()[: readline.get_endidx()]
             start, words = complete(line)
-            # What stands before the word that readline takes apart from the rest is not given again.
+            # The part before the word that readline takes apart from the rest is not given again.
             shift = readline.get_begidx() - start
             found[:] = [one[shift:] if shift > 0 else one for one in words]
             if len(found) == 1 and not found[0].endswith(":"):

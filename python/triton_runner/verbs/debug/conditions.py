@@ -68,7 +68,7 @@ def names(text: str) -> list[str]:
 
 
 def _of(term, names: dict):
-    """What the core decides; None: it is for Python."""
+    """Returns what the core decides; None: it is for Python."""
     compare, number = "UNEQUAL", 0.0
     if isinstance(term, ast.Compare):
         if len(term.ops) != 1 or type(term.ops[0]) not in _COMPARE:

@@ -35,7 +35,7 @@ class Focus:
         self._debugger.focus(self.focus, self._task)
 
     def focused(self) -> dict:
-        """What focus_on() was given."""
+        """The keywords that focus_on() was given."""
         out: dict = {"program": ",".join(map(str, self.focus))} if self.focus != [-1, -1, -1] else {}
         if self.threads is not None:
             out["warp"] = self.threads.start // _WARP

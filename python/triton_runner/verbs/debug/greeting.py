@@ -1,4 +1,4 @@
-"""What the terminal says first: what is loaded, and what to type."""
+"""Says first in the terminal what is loaded, and what to type."""
 
 from __future__ import annotations
 

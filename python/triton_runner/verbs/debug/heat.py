@@ -3,9 +3,9 @@
     0369
     !^v.        NaN, inf, -inf, left out by the mask
 
-Where a terminal has colours, each cell is half a character, in the colours of viridis, by rich; elsewhere it
-is a digit, from 0 for the smallest finite number to 9 for the largest. What is not finite, or not there, has
-a mark or a colour of its own.
+If a terminal has colours, each cell is half a character, in the colours of viridis, by rich; elsewhere it is
+a digit, from 0 for the smallest finite number to 9 for the largest. What is not finite, or not there, has a
+mark or a colour of its own.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Memory:
 
 
 class Machine:
-    """What a State (state.py) says of the machine."""
+    """The state of the machine, as a part of a State (state.py)."""
 
     def barriers(self) -> list[Barrier]:
         """The mbarriers of the program that have been set up."""
@@ -40,7 +40,7 @@ class Machine:
         ]
 
     def paths(self) -> list[str]:
-        """What each task of the program, or each path of a block, a set of its threads, does."""
+        """Says what each task of the program, or each path of a block, a set of its threads, does."""
         return self._debugger.paths
 
     def copies(self) -> list[str]:
@@ -130,7 +130,8 @@ class Machine:
         return int(value.flat[0])
 
     def watched(self, text: str) -> Memory | None:
-        """What a watchpoint is of: "*x_ptr + 40 bytes 8", "shared 0x40", "barrier full"; None: of a value."""
+        """Returns what a watchpoint is of: "*x_ptr + 40 bytes 8", "shared 0x40", "barrier full"; None:
+        values."""
         head, _, size = text.partition(" bytes ")
         nbytes = int(size) if size.strip().isdigit() else 0 if size else 4
         if not 1 <= nbytes <= 1 << 16:

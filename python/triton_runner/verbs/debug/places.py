@@ -75,7 +75,7 @@ class Places:
         self.all, self.level, self.texts = places, level, texts or {}
         self.frames = [self._frames(place) for place in places]
         self._numbers: dict = {}
-        # Of each place the numbers of its lines, callers first: what the core compares.
+        # For each place the numbers of its lines, callers first: the core compares these.
         self.lines = [[self.number(frame) for frame in reversed(frames)] for frames in self.frames]
 
     def _frames(self, place) -> list[Frame]:
@@ -115,7 +115,7 @@ class Places:
         return self._first(inside)[:1]
 
     def of_line(self, file: str, line: int) -> list[int]:
-        """Where a line begins: once in each block of the IR, and for each way of calls to it."""
+        """Returns where a line begins: once in each block of the IR, and for each way of calls to it."""
         on_line = [(i, self.depth_of(i, file, line)) for i in range(len(self.all))]
         return self._first([i for i, depth in on_line if depth], [depth for _, depth in on_line if depth])
 
@@ -154,9 +154,9 @@ class Places:
         return [(f, n, loop_variables(f)[n]) for f, n in own if n in loop_variables(f)]
 
     def loops(self) -> list[tuple[int, list[int], list[int]]]:
-        """Of PTX and machine code the loops whose iterations are those of a loop of Python: (head, body,
-        places before it), the outermost first. Left out are loops in which code waits, and those of a loop
-        of Python that became several, or that ptxas unrolled: their rounds are other ones."""
+        """Returns for PTX and machine code the loops whose iterations are those of a loop of Python: (head,
+        body, places before it), the outermost first. Left out are loops in which code waits, and those of a
+        loop of Python that became several, or that ptxas unrolled: their rounds are other ones."""
         text, kernel = self.texts[self.level], self.all[0].function if self.all else ""
         text = tools.listing(text) if self.level == "cubin" else text
         by_line: dict[int, list[int]] = {}
@@ -197,7 +197,7 @@ class Places:
         return lines_of(body) - lines_of(place for other in inner for place in other)
 
     def pipelined(self, place: int, iterations: list[int]) -> str:
-        """What a stop outside of a loop does, whose line is inside of it: "" where that is not so."""
+        """Says what a stop outside of a loop does, whose line is inside of it: "" where that is not so."""
         frame = self.frames[place][0] if self.level == "ttgir" and self.frames[place] else None
         around = loops_around(frame.file, frame.line) if frame else []
         if len(around) <= len(iterations):

@@ -31,7 +31,7 @@ class Recording:
         self._add([line], _TYPED)
 
     def answer(self, lines: list[str]) -> None:
-        """What a command answers, where heat maps have colours (ANSI)."""
+        """Adds what a command answers, where heat maps have colours (ANSI)."""
         if lines:
             self._add(lines, _READ + _LINE * min(len(lines), _ROWS))
 

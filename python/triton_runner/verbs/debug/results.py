@@ -1,4 +1,4 @@
-"""What a session tells, as frozen dataclasses: the events of a program, and what stands where it stopped."""
+"""The results of a session, as frozen dataclasses: the events of a program, and its state at a stop."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Differing:
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """What compare() finds in a program of the grid: compared values, those that differ in the order of
+    """The result of compare() for a program of the grid: compared values, those that differ in the order of
     execution, notes."""
 
     side: str

@@ -301,7 +301,7 @@ class Session(Back, Focus):
         return self._visits
 
     def where(self) -> Stopped | Exited | None:
-        """Where it stands; None before the start."""
+        """Returns where it stands; None before the start."""
         return self.stopped
 
     def frames(self) -> list[Frame]:

@@ -1,4 +1,4 @@
-"""What stands as text: where, a value as a table with its mask and statistics, registers over all lanes,
+"""Shows a stop as text: where, a value as a table with its mask and statistics, registers over all lanes,
 shared memory."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TEXT = 240  # characters of an op
 
 
 def where(event: Stopped | Exited) -> list[str]:
-    """Where the program stands, in two or three lines."""
+    """Says where the program stands, in two or three lines."""
     if isinstance(event, Exited):
         return [f"the program has ended: {event.error or f'status {event.status}'}"]
     lines = [f"{_reason(event)}: {standing(event)}"]
@@ -54,7 +54,7 @@ def compared(result: Compared) -> list[str]:
 
 
 def without_launches(session) -> list[str]:
-    """Of a program that has ended: that it launched nothing that could stop."""
+    """Says of a program that has ended that it launched nothing that could stop."""
     if session.launches:
         return []
     others = ", ".join(dict.fromkeys(session.passed))
@@ -64,7 +64,7 @@ def without_launches(session) -> list[str]:
 
 
 def never_hit(breakpoint_, session) -> str:
-    """Of a breakpoint at which no launch stopped."""
+    """Says of a breakpoint that no launch stopped at it."""
     what = breakpoint_.info().where + (f" if {breakpoint_.condition}" if breakpoint_.condition else "")
     return f"breakpoint {breakpoint_.number} ({what}) was never hit{_why_not(breakpoint_, session)}"
 

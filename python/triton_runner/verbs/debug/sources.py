@@ -1,4 +1,4 @@
-"""What a Python source says before anything runs: its kernels, and which lines have code.
+"""Reads what a Python source says before anything runs: its kernels, and which lines have code.
 
 kernels("scaled_rows.py")       {"normalize": Kernel(first=8, last=16)}
 """

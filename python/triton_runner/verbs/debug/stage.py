@@ -1,4 +1,4 @@
-"""Where the program runs: on a thread of its own, or on Python's main thread, which alone can set handlers of
+"""Runs the program on a thread of its own, or on Python's main thread, which alone can set handlers of
 signals. Then the debugger's prompt, or what serves an editor, runs on another thread."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands: the values that are there, read as arrays, evaluated and changed."""
+"""The state at a stop: the values that are there, read as arrays, evaluated and changed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class State(Machine, Python):
         return self._sites
 
     def site(self, number):
-        """What is known of a value."""
+        """Returns what is known of a value."""
         if not isinstance(number, str):
             return self.sites[number]
         site = self.python_site(number)
@@ -68,11 +68,11 @@ class State(Machine, Python):
         return found
 
     def names(self) -> list[str]:
-        """Of what has a value here."""
+        """Returns the names of what has a value here."""
         return [*self.variables(), *self.constants, *(site.value for site in self.sites)]
 
     def arguments(self) -> dict[str, str]:
-        """What each argument of the kernel is, constexprs included."""
+        """Returns what each argument of the kernel is, constexprs included."""
         rows = {}
         for name, value in self._arguments.items():
             if (held := self._addresses.view(name)) is not None:
@@ -212,8 +212,8 @@ class State(Machine, Python):
         return array[()]
 
     def mask(self, number):
-        """Where a value is there: the threads that are here, or the mask that it was loaded under; None:
-        all."""
+        """Returns where a value is there: the threads that are here, or the mask that it was loaded under;
+        None: all."""
         _, mask = self.read(number)
         if isinstance(number, str):
             return mask

@@ -1,4 +1,4 @@
-"""What a session runs: a program, a case, a kernel in a file, or a function that launches."""
+"""The target of a session: a program, a case, a kernel in a file, or a function that launches."""
 
 from __future__ import annotations
 
@@ -81,6 +81,6 @@ def _levels_from(entry: str) -> list[str]:
 def ended(error: BaseException) -> str:
     """A line that says what a program raised."""
     lines = [line.strip() for line in str(error).split("\n") if line.strip(" ^")] or [""]
-    # Of an error in a kernel's source the first line is its place, and the last what is wrong.
+    # The first line of an error in a kernel's source is its place, and the last says what is wrong.
     first = " ".join([lines[0], lines[-1]] if lines[0].endswith(":") else lines[:1])
     return first if isinstance(error, KernelTrap) else f"{type(error).__name__}: {first}"

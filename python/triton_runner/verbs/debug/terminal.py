@@ -189,7 +189,7 @@ class Terminal(MachineCommands, ValueCommands):
         self._answer({"deleted": rest or "all"}, [])
 
     def info(self) -> dict:
-        """What info shows, by name."""
+        """Returns what info shows, by name."""
         return {
             "breakpoints": self._breakpoints, **self.value_info(), "launches": self._launches,
             **self.machine_info(),
@@ -299,7 +299,7 @@ class Terminal(MachineCommands, ValueCommands):
 
 
 def repeated(command, count: int) -> Stopped | Exited:
-    """Where a command comes to that goes on, so many times; something else than its end ends it."""
+    """Returns where a command comes to that goes on, so many times; something else than its end ends it."""
     for _ in range(max(count, 1)):
         event = command()
         if isinstance(event, Exited) or event.reason not in ("step", "breakpoint", "moment"):
@@ -316,7 +316,7 @@ def check(session: Session, lines: list[str]) -> None:
 
 
 def read_lines(prompt: str, read, terminal: Terminal):
-    """What a person types, until he ends the input. read(prompt): a line, None at the end."""
+    """Yields what a person types, until he ends the input. read(prompt): a line, None at the end."""
     with contextlib.suppress(ImportError):
         completion.on_tab(terminal.completions)
     while (line := read(prompt)) is not None:

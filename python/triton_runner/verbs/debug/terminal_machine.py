@@ -84,7 +84,7 @@ class MachineCommands:
     # ---- info
 
     def machine_info(self) -> dict:
-        """What info shows of the machine, by name."""
+        """Returns what info shows of the machine, by name."""
         return {
             "barriers": self._barriers, "paths": self._paths, "copies": self._copies, "descriptors":
             self._descriptors, "shared": self._buffers, "focus": self._focus,

@@ -129,7 +129,7 @@ class ValueCommands:
     # ---- info
 
     def value_info(self) -> dict:
-        """What info shows of values, by name."""
+        """Returns what info shows of values, by name."""
         return {
             "args": self._args,
             "locals": self._locals,

@@ -1,8 +1,9 @@
 """Python's variables at PTX and in machine code: which registers hold them.
 
-What dumps know of the registers of a value (registers.py, machine_values.py of _kernel/dumps) is made into a
-map of each variable, when somebody first asks for it: a compilation or two of the kernel, and in machine code
-a run of the launch at both levels. The core then says at each instruction what is there (probe/variables.h).
+This module makes what dumps know of the registers of a value (registers.py, machine_values.py of
+_kernel/dumps) into a map of each variable, when somebody first asks for it: a compilation or two of the
+kernel, and in machine code a run of the launch at both levels. The core then says at each instruction what is
+there (probe/variables.h).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Source:
         return self._marked([*range(len(self.assigned.all))])
 
     def _marked(self, which: list[int]):
-        """Where some assignments are; None: with marks the kernel is another program."""
+        """Returns where some assignments are; None: with marks the kernel is another program."""
         twin = self.code.compile(self.assigned.marked(which), "ttgir")
         try:
             return probe.find_marks(self.assigned, twin, self.code.ptx, self.code.filename)
@@ -173,7 +174,7 @@ class Variables:
         return any(debugger.find_variable(name, place)[0] != "none" for name in names)
 
     def _of_code(self, plan, marks):
-        """Where a plan says that values are; None: no register has one."""
+        """Returns where a plan says that values are; None: no register has one."""
         source, code = self.source, self.source.code
         of = source.assigned, code.ptx, code.filename, code.name, marks
         if self.level == "cubin":
@@ -309,7 +310,7 @@ class Python:
         raise self._missing(name, status, assignment)
 
     def _known(self, assignment):
-        """What needs no register: a constant, an argument of the launch."""
+        """Returns a value that needs no register: a constant, an argument of the launch."""
         if assignment.constant:
             return _constant(assignment)
         value = self._arguments.get(assignment.site.variable)

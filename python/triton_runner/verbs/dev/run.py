@@ -38,12 +38,12 @@ class Checkout:
 
     @property
     def project(self) -> Path:
-        """What pip installs: the root since 3.4, python/ before."""
+        """The folder that pip installs: the root since 3.4, python/ before."""
         return self.root if (self.root / "setup.py").is_file() else self.root / "python"
 
     @property
     def build(self) -> Path:
-        """Where ninja builds: the folder that is there, or the one that setup.py makes for this Python."""
+        """The folder where ninja builds: one that is there, or setup.py's for this Python."""
         there = sorted((self.project / "build").glob("cmake.*"))
         name = f"cmake.{sys.platform}-{os.uname().machine}-{sys.implementation.name}-%d.%d"
         return there[-1] if there else self.project / "build" / (name % sys.version_info[:2])

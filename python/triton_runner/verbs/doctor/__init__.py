@@ -1,1 +1,1 @@
-"""What this machine has, and whether it works."""
+"""Reports what this machine has, and whether it works."""

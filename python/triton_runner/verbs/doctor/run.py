@@ -1,4 +1,4 @@
-"""What triton-runner doctor and env report of this machine."""
+"""Collects what triton-runner doctor and env report of this machine."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def torch_pin() -> str | None:
 
 
 def pin_places() -> str | None:
-    """Where the pin stands: in the installed torch, and in PyTorch's sources of its commit."""
+    """Returns where the pin stands: in the installed torch, and in PyTorch's sources of its commit."""
     try:
         torch = importlib.metadata.distribution("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -158,7 +158,7 @@ def selftest() -> dict[str, str]:
 
 
 def fingerprint() -> dict[str, str]:
-    """What somebody who is asked for help wants to know, in short lines."""
+    """Returns what somebody who is asked for help wants to know, in short lines."""
     facts_read = facts()
     keys = ("triton-runner", "triton", "torch", "torch pins", "python", "platform", "cores", "isa", "device")
     kept = {key: str(facts_read[key]) for key in keys}

@@ -1,1 +1,1 @@
-"""What an encoding means, as text and as a picture."""
+"""Shows what an encoding means, as text and as a picture."""

@@ -76,7 +76,7 @@ def is_file(name: str) -> bool:
 
 
 class _Names:
-    """What the command line names: parts of names, and files, whose ops have their whole names."""
+    """The names on the command line: parts of names, and files, whose ops have their whole names."""
 
     def __init__(self, names: tuple[str, ...], is_ptx: bool):
         self._parts = [name for name in names if not is_file(name)]

@@ -81,8 +81,8 @@ def split(text: str, filename: str = "the dump") -> list[Dumped]:
 
 
 def _find_after(dumped: Dumped, later: list[Dumped]) -> None:
-    """What stands before the next pass on the same op. With passes on functions between them it is not known
-    whose changes it shows."""
+    """Finds what stands before the next pass on the same op. With passes on functions between them it is not
+    known whose changes it shows."""
     for distance, other in enumerate(later):
         if other.op != dumped.op:
             continue

@@ -1,4 +1,4 @@
-"""What a compilation spends its time on: its stages, and within them MLIR's passes, LLVM's passes, ptxas.
+"""Divides a compilation's time into its stages, and within them into MLIR's passes, LLVM's passes, ptxas.
 
 times_job.py measures it in a process of its own, as every trace of passes is made. Here the parts of one name
 are added up and put under what they are parts of.
@@ -11,7 +11,7 @@ import dataclasses
 from triton_runner._kernel.compiling import compile as compiler
 from triton_runner._kernel.compiling import passes_select
 
-# What the parts of a kind are within: the function of Triton's bindings, or the program.
+# The parts of a kind are within these: the function of Triton's bindings, or the program.
 _WITHIN = {"optimise": "llvm.optimize_module", "generate": "llvm.translate_to_asm"}
 _MLIR = "MLIR's passes"
 
@@ -64,7 +64,7 @@ class Times:
 
     @property
     def slowest(self) -> tuple[str, float]:
-        """What takes the most, of all that is not divided further, and its seconds."""
+        """The part that takes the most, of all that is not divided further, and its seconds."""
         leaves = [(stage.name, stage.seconds) for stage in self.stages if not stage.groups]
         for stage in self.stages:
             for group in stage.groups:
@@ -127,7 +127,7 @@ def _parts(runs: dict[str, list[float]], whole: float) -> tuple[Part, ...]:
 
 
 def _missing(stages: tuple[Stage, ...]):
-    """What could not be divided further."""
+    """Yields what could not be divided further."""
     for stage in stages:
         for group in stage.groups:
             if group.name in _WITHIN.values() and not group.parts:

@@ -1,1 +1,1 @@
-"""What a launch executes, counted."""
+"""Counts what a launch executes."""

@@ -61,7 +61,7 @@ def _sample(text: str | None):
 
 
 def _profiled(program, names, most, options):
-    """Of a program, a case, an artifact, or kernel.py:name with its arguments."""
+    """Profiles a program, a case, an artifact, or kernel.py:name with its arguments."""
     from triton_runner._artifact.shell_arguments import parse_grid
     from triton_runner._base.levels import level_of_name
     from triton_runner._kernel.cases.case import is_case, open_case

@@ -1,5 +1,5 @@
-"""What makes TTIR and TTGIR smaller: ops leave, and what they gave becomes a constant, an operand or an
-earlier value of the same type; loops become one iteration, branches one of their sides.
+"""Makes TTIR and TTGIR smaller: ops leave, and what they gave becomes a constant, an operand or an earlier
+value of the same type; loops become one iteration, branches one of their sides.
 
 The text stays valid: every edit goes through the graph, and what the verifier refuses is not tried.
 """
@@ -45,7 +45,7 @@ def _is_terminator(op) -> bool:
 
 
 def steps() -> list:
-    """What the reduction of IR tries, a round."""
+    """Returns what the reduction of IR tries, a round."""
     edits = [
         functools.partial(_drop, substitute=substitute) for substitute in (_zero, _number, _operand, _earlier)
     ]
@@ -84,7 +84,7 @@ def _drop(shrinker: Shrinker, substitute) -> None:
     def edited(text: str, chosen) -> str | None:
         module, fresh = ir.parse(text), _names(text)
         ops = _ops(module)
-        # Of an op and what it holds the op alone: its regions leave with it.
+        # An op leaves with its regions: what it holds is not dropped by itself.
         outer = [ops[i] for i in chosen if not _inside(ops[i], [ops[j] for j in chosen if j < i])]
         changed = False
         for op in reversed(outer):

@@ -1,4 +1,4 @@
-"""What a reduction keeps: an oracle says of a text whether the fault is still there.
+"""Tells what a reduction keeps: an oracle says of a text whether the fault is still there.
 
 - `levels`, `levels:ttgir,ptx`: two levels leave different results, by the engines.
 - `trap`, `trap:race`: a run stops as the first did; with a check.
@@ -206,7 +206,7 @@ def _trap(candidates: Candidates, check: str, text: str):
 
 
 def sign(answer: dict) -> tuple:
-    """What a failure is told by, without names and numbers; empty where it is none."""
+    """Returns what a failure is told by, without names and numbers; empty where it is none."""
     if "result" in answer:
         return ()
     if answer.get("timeout"):

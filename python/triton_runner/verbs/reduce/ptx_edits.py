@@ -1,4 +1,4 @@
-"""What makes PTX smaller: an instruction whose result nobody reads leaves, one whose result is read gives 0
+"""Makes PTX smaller: an instruction whose result nobody reads leaves, one whose result is read gives 0
 instead; debug information, comments and labels that nobody jumps to leave."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def stripped(text: str) -> str:
 
 
 def steps() -> list:
-    """What the reduction of PTX tries, a round."""
+    """Returns what the reduction of PTX tries, a round."""
     leave = [functools.partial(_leave, instead=instead) for instead in (_nothing, _zero, _operand)]
     return [*leave, _redirected, _labels]
 

@@ -1,6 +1,6 @@
-"""What makes a kernel in Python smaller: statements leave, loops and branches become what they hold,
-expressions become one of their parts or a number, names what was assigned to them, functions and imports that
-nobody uses leave."""
+"""Makes a kernel in Python smaller: statements leave, loops and branches become what they hold, expressions
+become one of their parts or a number, names what was assigned to them, functions and imports that nobody uses
+leave."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def size(text: str) -> tuple:
 
 
 def steps() -> list:
-    """What the reduction of Python tries, a round."""
+    """Returns what the reduction of Python tries, a round."""
     return [
         functools.partial(_each, edit=_without),
         functools.partial(_each, edit=_inside),
@@ -84,7 +84,7 @@ def _without(node) -> list:
 
 
 def _inside(node) -> list:
-    """What loops and branches hold stands in their place; a loop's variable begins as its range does."""
+    """Puts what loops and branches hold in their place; a loop's variable begins as its range does."""
     if isinstance(node, ast.If):
         return [side for side in (node.body, node.orelse) if side]
     if isinstance(node, ast.While):

@@ -39,7 +39,7 @@ class Reduction:
 
 
 class _Kind:
-    """What a kind of text is made smaller by."""
+    """A kind of text, and what makes it smaller."""
 
     def __init__(self, suffix: str, size, steps, simpler):
         self.suffix, self.size, self.steps, self.simpler = suffix, size, steps, simpler

@@ -25,8 +25,8 @@ _TUNED_OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg")
 
 @dataclasses.dataclass
 class Program:
-    """What the page shows of a program: its kernels in the order of their first launch, its launches, the
-    choices of autotuning, and what was recorded and found."""
+    """The parts of a program that the page shows: its kernels in the order of their first launch, its
+    launches, the choices of autotuning, and what was recorded and found."""
 
     materials: list[Material]
     dumps: list
@@ -81,7 +81,7 @@ class _Observer:
 
 
 def _new_faults(before: list[int]) -> list[str]:
-    """What launches noted and went on after. before: how many launches had had each fault."""
+    """Returns what launches noted and went on after. before: how many launches had had each fault."""
     counts = [*before, *[0] * (len(faults := fault_log.faults()) - len(before))]
     return [
         f"{fault.kind}: {fault.message}"
@@ -164,7 +164,8 @@ def _is_chosen(kernel, tunings: list) -> bool:
 
 
 def _as_data(tuner) -> dict:
-    """What a tuner chose for each key, and the time of each configuration for the last key that was timed."""
+    """Returns a tuner's choice for each key, and the times of configurations for the last key that it
+    timed."""
     timings = getattr(tuner, "configs_timings", None) or {}
     last = [*tuner.cache][-1]
     rows = [{"config": _config(config), "ms": None} for config in tuner.configs]

@@ -1,1 +1,1 @@
-"""What kernels need of the GPU."""
+"""Reports what kernels need of the GPU."""

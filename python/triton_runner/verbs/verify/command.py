@@ -69,7 +69,7 @@ def verify_command(
 
 @dataclasses.dataclass(frozen=True)
 class _Asked:
-    """What the command was asked for."""
+    """The request that the command was given."""
 
     program: Program
     names: tuple

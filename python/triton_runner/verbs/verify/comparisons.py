@@ -24,7 +24,7 @@ from triton_runner._memory.arrays import ArrayArgument
 from triton_runner.verbs.verify import overlap, source_checks
 
 _COMPARE = {"equal", "allclose"}  # they say whether all elements are equal
-# What hands elements of a tensor to Python, by name.
+# These functions hand elements of a tensor to Python, by name.
 _READS = _COMPARE | {
     "item", "tolist", "numpy", "is_nonzero", "__bool__", "__float__", "__int__", "__index__", "__complex__",
     "__contains__", "__array__",
@@ -39,7 +39,7 @@ class Comparisons:
     wrote. by: the check and its place. differed(numbers, by): a comparison gave False, and nothing comes of
     it.
 
-    Where all that is known of an element is whether it is a NaN or an infinity, its number n stands as ~n: a
+    If all that is known of an element is whether it is a NaN or an infinity, its number n stands as ~n: a
     check of that alone compares nothing."""
 
     def __init__(self, compared, differed):

@@ -1,4 +1,4 @@
-"""What tells two launches of a kernel apart beside their grid: their arguments as a kernel sees them."""
+"""Tells two launches of a kernel apart beside their grid: by their arguments as a kernel sees them."""
 
 from __future__ import annotations
 

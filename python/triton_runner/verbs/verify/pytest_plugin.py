@@ -1,4 +1,4 @@
-"""What pytest --triton does: it sees the launches of each test, judges each by checks, and makes a test fail
+"""Implements pytest --triton: it sees the launches of each test, judges each by checks, and makes a test fail
 whose kernels have a fault. The module triton_runner_pytest, which pytest loads, registers it.
 
 With pytest-xdist the tests run in several processes: what a test's launches gave travels with its reports.
@@ -50,7 +50,7 @@ class Unjudged:
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """What the launches of a test gave. kernels: the names of those launched; left_out: launches beyond
+    """The result of a test's launches. kernels: the names of those launched; left_out: launches beyond
     --triton-launches."""
 
     test: str
@@ -94,7 +94,7 @@ class _Test:
             return None
 
     def watching(self):
-        """What the test compares is seen inside of the block."""
+        """Sees what the test compares inside of the block."""
         return self.comparisons.watching() if self.comparisons else contextlib.nullcontext()
 
     def judged(self) -> list[Judged]:
@@ -129,8 +129,8 @@ class _Test:
 
 @contextlib.contextmanager
 def _staying():
-    """What would end this process inside of the block, and with it the tests without a verdict, is a failure
-    of the test. Processes that the test forks end as ever."""
+    """Turns what would end this process inside of the block, and with it the tests without a verdict, into a
+    failure of the test. Processes that the test forks end as ever."""
     process, calls = os.getpid(), []
 
     def refusing(name: str, own):
@@ -318,7 +318,7 @@ def _listed(text: str, level: str) -> tuple:
 
 
 def _summary(seen: list[Seen], how: str) -> list[str]:
-    """What ran, and what was found."""
+    """Says what ran, and what was found."""
     launching = [one for one in seen if one.launches]
     kernels = {name for one in launching for name in one.kernels}
     judged, launches = sum(one.judged for one in seen), sum(one.launches for one in seen)

@@ -1,4 +1,4 @@
-"""What the result of a launch is compared with: a function that does in torch or NumPy what the kernel does.
+"""The reference for a launch's result: a function that does in torch or NumPy what the kernel does.
 
 def add(x_ptr, y_ptr, out_ptr):      # parameters of the kernel, as many of them as it needs
     out_ptr[:] = x_ptr + y_ptr       # it writes into its arguments, as the kernel does
@@ -19,7 +19,7 @@ from triton_runner._launch.launchers import unseen
 
 @dataclasses.dataclass
 class Expected:
-    """What a reference leaves in the arguments of a launch. arrays: by parameter, of what it takes."""
+    """A reference leaves these in the arguments of a launch. arrays: by parameter, of what it takes."""
 
     reference: Reference
     arrays: dict
@@ -49,8 +49,8 @@ class Reference:
         self.error: DiagnosticError | None = None
 
     def of(self, launch, constants: dict) -> Expected | None:
-        """What it gives for a launch; None where the kernel lacks one of its parameters, or where there is an
-        error. constants: the kernel's constexprs by parameter."""
+        """Returns what it gives for a launch; None where the kernel lacks one of its parameters, or where
+        there is an error. constants: the kernel's constexprs by parameter."""
         try:
             function = self._find()
         except DiagnosticError as error:  # the program goes on, which is not at fault

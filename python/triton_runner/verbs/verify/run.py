@@ -63,7 +63,7 @@ class Program:
         return self.ended.how in ("exited", "left") or self.ended.error == "AssertionError"
 
     def why(self) -> list[str]:
-        """What is said of an end that is not the ordinary one."""
+        """Explains an end that is not the ordinary one."""
         it = self.ended
         place = f" at {it.file}:{it.line}" if it.file else ""
         source = linecache.getline(it.file, it.line).strip() if it.file else ""
@@ -250,7 +250,7 @@ class Judge:
 
 
 def _some(names, kind: str) -> str:
-    """What compared results, by name: all, or the first of many."""
+    """Names what compared results: all, or the first of many."""
     shown = [*names][:_SHOWN] + [f"{len(names) - _SHOWN} more"] * (len(names) > _SHOWN)
     return f"{'the program: ' * (kind == 'program')}{', '.join(shown)}"
 

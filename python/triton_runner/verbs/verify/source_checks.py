@@ -1,5 +1,5 @@
-"""What the program's text does with a value that it reads from a result: checks it, keeps it under a name,
-hands it back, or nothing of that.
+"""Finds what the program's text does with a value that it reads from a result: checks it, keeps it under a
+name, hands it back, or nothing of that.
 
     err = (out - want).abs().max().item()    # keeps it: `err`
     print(err)                               # nothing
@@ -18,7 +18,7 @@ import itertools
 import linecache
 
 _EXITS = {"exit", "quit", "_exit", "abort", "fail", "SystemExit"}
-# What a name says of an array without looking at its elements.
+# These names say something of an array without looking at its elements.
 _METADATA = {
     "shape", "dtype", "device", "ndim", "size", "numel", "stride", "is_cuda", "requires_grad", "names",
     "layout", "is_contiguous", "data_ptr", "element_size", "nbytes", "dim", "strides", "itemsize",
@@ -29,8 +29,8 @@ _CHANGES = {"append", "extend", "insert", "add", "update", "setdefault", "append
 
 @dataclasses.dataclass(frozen=True)
 class Use:
-    """What a statement does with a value in it. check: what the check is called, "" for none; names: those
-    that then depend on the value; is_returned: it goes to the caller."""
+    """The use that a statement makes of a value in it. check: what the check is called, "" for none; names:
+    those that then depend on the value; is_returned: it goes to the caller."""
 
     check: str = ""
     names: frozenset = frozenset()
@@ -73,7 +73,7 @@ def scope_of(code) -> Scope | None:
 
 
 def use_at(code, line: int) -> Use:
-    """What the statement at a line of a code object does with a value."""
+    """Returns what the statement at a line of a code object does with a value."""
     scope = scope_of(code)
     found = scope.at(line) if scope else None
     return use_of(*found) if found else Use()
@@ -87,7 +87,7 @@ def is_at(statement: ast.stmt, line: int) -> bool:
 
 
 def use_of(statement: ast.stmt, around: tuple) -> Use:
-    """What a statement does with a value in its own expressions."""
+    """Returns what a statement does with a value in its own expressions."""
     check = _check(statement)
     if check:
         return Use() if _is_caught(statement, around) else Use(check)
@@ -100,7 +100,7 @@ def use_of(statement: ast.stmt, around: tuple) -> Use:
 
 
 def _check(statement: ast.stmt) -> str:
-    """What a check is called; "": it is none."""
+    """Returns the name of a check; "": it is none."""
     if isinstance(statement, ast.Assert):
         return "assert"
     if isinstance(statement, ast.Raise):

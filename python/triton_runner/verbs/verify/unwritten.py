@@ -1,5 +1,5 @@
-"""What nobody wrote, as findings: of the elements of torch.empty that a program's launches left as they were,
-those that something reads are a fault, and the others a warning."""
+"""Reports what nobody wrote, as findings: of the elements of torch.empty that a program's launches left as
+they were, those that something reads are a fault, and the others a warning."""
 
 from __future__ import annotations
 

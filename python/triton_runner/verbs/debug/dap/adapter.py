@@ -119,14 +119,14 @@ class Adapter:
         self.send(event(name, **body))
 
     def after(self, call) -> None:
-        """What is done once the response to this request has been sent."""
+        """Adds what is done once the response to this request has been sent."""
         self._later.append(call)
 
     # ---- the session
 
     @property
     def stopped(self) -> Stopped | None:
-        """Where the launch stands; None while it runs, and before and after the program."""
+        """The place where the launch stands; None while it runs, and before and after the program."""
         where = self.session.where() if self.session is not None and not self.is_running else None
         return where if isinstance(where, Stopped) else None
 
@@ -135,7 +135,7 @@ class Adapter:
         return self.events.ended.is_set()
 
     def standing(self) -> Stopped:
-        """Where the launch stands. Raises DiagnosticError where it does not."""
+        """Returns where the launch stands. Raises DiagnosticError where it does not."""
         stopped = self.stopped
         if stopped is None:
             raise fail("the program has ended" if self.has_ended else "the program runs: pause it first")

@@ -34,7 +34,8 @@ def command_of(text: str) -> str:
 
 
 def answered(adapter, name: str, text: str) -> str:
-    """What a command answers. Those that go on have no answer: the editor hears where the launch stops."""
+    """Returns what a command answers. Those that go on have no answer: the editor hears where the launch
+    stops."""
     session, rest = adapter.session, text.partition(" ")[2].strip()
     if name in MOVES:
         move = getattr(session, _MOVES[name])
@@ -62,7 +63,7 @@ def answered(adapter, name: str, text: str) -> str:
 
 @contextlib.contextmanager
 def hinted(text: str):
-    """What fails inside, a line that was taken for Python, names the command that it may be."""
+    """If a line that was taken for Python fails inside, the error names the command that it may be."""
     try:
         yield
     except DiagnosticError as error:

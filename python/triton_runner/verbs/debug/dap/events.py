@@ -1,5 +1,5 @@
-"""What a session comes to, as the client hears of it: stops, log messages, breakpoints that have a place now,
-the end."""
+"""Tells the client what a session comes to: stops, log messages, breakpoints that have a place now, the
+end."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _name(key: tuple) -> str:
 
 
 def flush() -> None:
-    """What the program has printed so far is on its way to the client."""
+    """Flushes, so that what the program has printed so far is on its way to the client."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(ValueError, OSError, AttributeError):
             stream.flush()

@@ -38,7 +38,7 @@ class _Pipe:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def read(self) -> str | None:
-        """What is there; None at its end."""
+        """Reads what is there; None at its end."""
         try:
             data = os.read(self.fd, _READ)
         except BlockingIOError:
@@ -163,7 +163,7 @@ class Guard:
                 self._answer_alone(request["seq"], request["command"])
 
     def _from_pipes(self, events=0, times: int = 1) -> None:
-        """What the program has printed: one read has all that a pipe can hold."""
+        """Sends what the program has printed: one read has all that a pipe can hold."""
         for pipe in self._pipes:
             for _ in range(times):
                 if text := pipe.read():

@@ -80,7 +80,7 @@ REQUESTS = {
 
 
 def capabilities() -> dict:
-    """What `initialize` answers: the capabilities of the rows, and a filter of exceptions for each check."""
+    """Answers `initialize`: the capabilities of the rows, and a filter of exceptions for each check."""
     able = {name: True for request in REQUESTS.values() for name in request.capabilities}
     filters = [
         {"filter": "trap", "label": "Traps", "description": RULES["trap"], "default": True},

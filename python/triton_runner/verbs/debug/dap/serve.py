@@ -1,4 +1,4 @@
-"""Where the client is: on standard input and output, or on a port of this machine."""
+"""Serves a client on standard input and output, or on a port of this machine."""
 
 from __future__ import annotations
 

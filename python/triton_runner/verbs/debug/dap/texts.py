@@ -34,7 +34,7 @@ def of_launch(adapter) -> dict:
 
 
 def _named(kernel: str, level: str) -> str:
-    """What an editor shows as the name of a text, by whose ending it chooses the colours."""
+    """Returns what an editor shows as the name of a text, by whose ending it chooses the colours."""
     return f"{kernel}.{'sass' if level == 'cubin' else level}"
 
 

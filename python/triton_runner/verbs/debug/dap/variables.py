@@ -98,7 +98,7 @@ class Variables:
 
 
 def _name_of(expression: str):
-    """Of an element "[5]" of an array the expression that gives it."""
+    """Returns a function that gives, for an element "[5]" of an array, the expression that yields it."""
 
     def name_of(child: str) -> str:
         inside = child[1:-1]

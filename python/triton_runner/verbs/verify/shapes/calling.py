@@ -27,7 +27,7 @@ _ELSEWHERE = 8  # sets of tensors that are held while others are made
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of a case."""
+    """The outcome of a case."""
 
     state: str
     why: str = ""
@@ -114,7 +114,7 @@ class Calling:
         return outcome
 
     def _ended(self, error: Exception, watch: Watch, case: Case) -> Outcome:
-        """What an exception means: a refusal, a fault, or nothing that can be judged."""
+        """Returns what an exception means: a refusal, a fault, or nothing that can be judged."""
         if isinstance(error, KernelTrap) and error.kind == "interrupted":
             raise KeyboardInterrupt from None
         text = f"{type(error).__name__}: {_first_line(error)}"
@@ -260,7 +260,7 @@ class Calling:
 
 
 def _named(ran: Ran, pairs: list) -> dict:
-    """What a call of the function gave, by the paths of the reference's."""
+    """Returns what a call of the function gave, by the paths of the reference's."""
     return {theirs: ran.everything[ours] for theirs, ours in pairs if ours in ran.everything}
 
 
@@ -302,7 +302,7 @@ def _poisoned():
 
 
 def _unwritten(returned) -> str:
-    """What of the results nothing ever wrote to; "" where all was written."""
+    """Names what of the results nothing ever wrote to; "" where all was written."""
     for path, value in compared.results(returned).items():
         if hasattr(value, "untyped_storage") and (view := uninit_torch.view_of(value)) is not None:
             where = view.undefined

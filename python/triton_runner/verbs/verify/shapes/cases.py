@@ -51,8 +51,8 @@ class Case:
 
 @dataclasses.dataclass
 class Multiple:
-    """Of what a size seems to have to be a multiple. refused: values that were; is_closed: others are not
-    tried any more."""
+    """The number of which a size seems to have to be a multiple. refused: values that were; is_closed: others
+    are not tried any more."""
 
     factor: int = 1
     refused: int = 0
@@ -61,9 +61,9 @@ class Multiple:
 
 @dataclasses.dataclass
 class Tried:
-    """What the calls so far have shown, which is looked at as cases are drawn. written: paths of tensors that
-    the function changed; unjudged: texts of cases of which nothing is known, as they were refused, say;
-    multiples: by size, of what it seems to have to be a multiple."""
+    """The findings of the calls so far, used as cases are drawn. written: paths of tensors that the function
+    changed; unjudged: texts of cases of which nothing is known, as they were refused, say; multiples: by
+    size, of what it seems to have to be a multiple."""
 
     written: set = dataclasses.field(default_factory=set)
     written_by_reference: set = dataclasses.field(default_factory=set)

@@ -54,9 +54,9 @@ def _host(value) -> numpy.ndarray:
 
 @dataclasses.dataclass
 class Opinions:
-    """What decides where the table does not: exact(): the reference's results in f64, or None; moved(): the
-    results of runs whose roundings are off, or none where sums are narrow. narrow: kernels add up in 16
-    bits."""
+    """The opinions decide where the table does not: exact(): the reference's results in f64, or None;
+    moved(): the results of runs whose roundings are off, or none where sums are narrow. narrow: kernels add
+    up in 16 bits."""
 
     kinds: set
     exact: object

@@ -1,4 +1,4 @@
-"""What is declared of a function's arguments: by `triton_runner.testing.dims`, by its annotations, by --dims.
+"""Reads what is declared of a function's arguments: by `triton_runner.testing.dims`, annotations, --dims.
 
 M=(0, 5000), N=[64, 128]                    a size: its range, or all that it may be
 x="f16|f32[M, 2 * N] contiguous in 0..1"    a tensor
@@ -36,7 +36,7 @@ ATTRIBUTE = "triton_runner_dims"
 
 
 def of_function(function) -> dict:
-    """What the decorator and the annotations of a function declare."""
+    """Returns what the decorator and the annotations of a function declare."""
     found = {}
     try:
         hints = typing.get_type_hints(function, include_extras=True)
@@ -81,7 +81,7 @@ def _annotated(hint) -> str:
 
 
 def of_texts(texts) -> dict:
-    """What the options --dims declare: "M=0..5000", "N=64,128", "x=f32[M]", "x=inout"."""
+    """Returns what the options --dims declare: "M=0..5000", "N=64,128", "x=f32[M]", "x=inout"."""
     declared: dict = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))

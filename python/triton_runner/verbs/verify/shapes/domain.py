@@ -1,4 +1,4 @@
-"""What a function takes: its arguments, whose sizes are expressions of named sizes. Declarations and calls
+"""The domain of a function: its arguments, whose sizes are expressions of named sizes. Declarations and calls
 that a program made are both read into this form, and cases are drawn from it."""
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Domains out of calls: dimensions and numbers that were equal in every call are one size.
 
-What may depend on something that the calls do not show stays as it was: dimensions of 1, which broadcast;
-offsets, whose contents say where things lie; integers that could be indices stay below the smallest dimension
-that was above all of them, and all different where they were (a scatter by a permutation is no race).
+Properties that may depend on something that the calls do not show stay as they were: dimensions of 1, which
+broadcast; offsets, whose contents say where things lie; integers that could be indices stay below the
+smallest dimension that was above all of them, and all different where they were (a scatter by a permutation
+is no race).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def domains(calls: list[SeenCall], is_checked: bool) -> list[Domain]:
 
 
 def _form(value):
-    """What calls of one form have in common."""
+    """Returns what calls of one form have in common."""
     if isinstance(value, SeenTensor):
         return len(value.shape), value.device, value.library, [n == 1 for n in value.shape]
     if type(value) in (list, tuple):
@@ -97,7 +98,7 @@ class _Generalising:
                 self._sizes[path] = Size(path, values[0])
 
     def _numbers(self, path: str) -> tuple:
-        """What an integer argument was in each call; () of other arguments."""
+        """Returns what an integer argument was in each call; () of other arguments."""
         values = tuple(_by_path(call)[path] for call in self._calls)
         return values if all(type(value) is int for value in values) else ()
 

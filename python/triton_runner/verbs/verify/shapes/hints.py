@@ -10,7 +10,7 @@ from triton_runner.verbs.verify.shapes.calling import Calling, Outcome, tensor_s
 from triton_runner.verbs.verify.shapes.cases import Case
 from triton_runner.verbs.verify.shapes.results import Hint
 
-# What measures time, and what compares results: by module, names that a program has no reason to replace.
+# These measure time, and compare results: by module, names that a program has no reason to replace.
 _CLOCKS = {
     "time": "time perf_counter perf_counter_ns monotonic monotonic_ns process_time time_ns",
     "torch.cuda": "Event synchronize",
@@ -39,7 +39,7 @@ def _look(places: dict) -> dict:
 
 
 class Names:
-    """What clocks and comparisons were before the program ran."""
+    """Keeps what clocks and comparisons were before the program ran."""
 
     def __init__(self):
         for module in ("torch.testing", "triton.testing"):

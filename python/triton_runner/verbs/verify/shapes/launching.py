@@ -30,8 +30,8 @@ _TF32 = re.compile(r"inputPrecision = tf32")
 
 
 class Launching:
-    """What launches of one function are watched with. full: how many compiled kernels are judged at every
-    level, in other orders; the others run under the checks alone."""
+    """Watches the launches of one function. full: how many compiled kernels are judged at every level, in
+    other orders; the others run under the checks alone."""
 
     def __init__(self, checks=CHECKS, full: int = 8, say=lambda text: None):
         self.checks, self._full, self._say = tuple(checks), full, say
@@ -48,7 +48,7 @@ class Launching:
             yield watch
 
     def look_at(self, call: Call) -> None:
-        """What the kernel's text says of its arithmetic."""
+        """Notes what the kernel's text says of its arithmetic."""
         if id(call.kernel) in self._texts:
             return
         self._texts.add(id(call.kernel))

@@ -46,7 +46,7 @@ def layouts_of(tensor: Tensor, shape: tuple, is_written: bool) -> list[str]:
 
 
 def told_first(by_word: dict[str, list]) -> list[str]:
-    """Of each word the first, then of each the second, and so on."""
+    """Returns the first of each word, then the second of each, and so on."""
     rounds = itertools.zip_longest(*by_word.values())
     return [layout for those in rounds for layout in those if layout is not None]
 

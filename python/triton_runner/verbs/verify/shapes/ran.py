@@ -32,12 +32,12 @@ class Ran:
 
     @property
     def results(self) -> dict:
-        """What it gave: what it returned, else the arguments that it changed."""
+        """The results: what it returned, else the arguments that it changed."""
         return self.returns or {argument(path): self.after[path] for path in self.written}
 
     @property
     def everything(self) -> dict:
-        """What it returned, and all arguments."""
+        """All that it returned, and all arguments."""
         return self.returns | {argument(path): array for path, array in self.after.items()}
 
     @functools.cached_property

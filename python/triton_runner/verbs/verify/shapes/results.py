@@ -1,4 +1,4 @@
-"""What `verify --shapes` hands on, of which its JSON is made (SCHEMA, doc/reference/shapes.md)."""
+"""The results of `verify --shapes`, of which its JSON is made (SCHEMA, doc/reference/shapes.md)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fault:
 
     @property
     def same(self) -> tuple:
-        """What faults of one cause have in common."""
+        """Returns what faults of one cause have in common."""
         return self.kind, self.kernel, self.file, self.line
 
 

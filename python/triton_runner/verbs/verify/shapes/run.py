@@ -36,8 +36,8 @@ _nothing = lambda text: None  # noqa: E731
 
 @dataclasses.dataclass
 class Options:
-    """What is asked for. dims: of --dims; vary: families of cases; most: cases; seconds: after which no
-    other case is begun, 0 for no limit; calls: a program that calls the function, "" for its own."""
+    """The options of a request. dims: of --dims; vary: families of cases; most: cases; seconds: after which
+    no other case is begun, 0 for no limit; calls: a program that calls the function, "" for its own."""
 
     reference: str = ""
     dims: tuple = ()
