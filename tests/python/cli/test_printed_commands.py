@@ -58,7 +58,7 @@ RUN = {
     ("verbs.bits.command", "configs PROGRAM"): (("configs", "tuned.py"), 0, "add_kernel"),
     ("_pipeline.cache", "cache ls"): (("cache", "ls"), 0, "kernels in"),
     # Their words are made at run time: the tests below take them from what is printed.
-    ("verbs.debug.command", "debug * *"): None,
+    ("_programs.look", "debug * *"): None,
     ("verbs.bisect.reproducer", "*"): None,
 }  # fmt: skip
 

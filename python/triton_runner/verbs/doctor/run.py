@@ -8,6 +8,7 @@ import os
 import platform
 import re
 
+import triton_runner
 from triton_runner import _settings
 from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError
@@ -88,14 +89,14 @@ def facts() -> dict:
 def installed_runner() -> tuple[str, str]:
     """Which of the two packages of this name is installed, and where from; and what is wrong with it, or "".
     The original project, which the package index has, does not start this command."""
-    here = os.path.dirname(get_file_dir(__file__))
+    here = get_file_dir(triton_runner.__file__)
     try:
         package = importlib.metadata.distribution(commands.PROGRAM)
     except importlib.metadata.PackageNotFoundError:
         return f"not installed: this code is imported from {here}", ""
     shown = f"{package.version} ({commands.PROGRAM})"
     starts = {entry.value for entry in package.entry_points if entry.group == "console_scripts"}
-    if f"{__package__}:main" not in starts:
+    if "triton_runner._cli:main" not in starts:
         return f"{shown}, which is the original project of that name", (
             f"the package {commands.PROGRAM} {package.version} is another project, and this code is imported "
             f"from {here}: uninstall that one, then {commands.install()} ({commands.WHAT_IS_THERE})"
