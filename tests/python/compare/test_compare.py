@@ -466,7 +466,15 @@ def test_what_is_worse_than_the_base_has_a_star():
         figures = collections.defaultdict(lambda: None, registers=registers, occupancy=occupancy)
         none = dict.fromkeys(("gap", "error", "trap", "unrun", "outputs"))
         return types.SimpleNamespace(
-            release="3.9.0", target="cuda:90", config={}, figures=figures, base=base, notes=[], **none
+            crash=None,
+            refused=None,
+            release="3.9.0",
+            target="cuda:90",
+            config={},
+            figures=figures,
+            base=base,
+            notes=[],
+            **none,
         )
 
     base = row(None, 32, 0.5)
