@@ -464,10 +464,8 @@ def test_what_is_worse_than_the_base_has_a_star():
 
     def row(base, registers, occupancy):
         figures = collections.defaultdict(lambda: None, registers=registers, occupancy=occupancy)
-        none = dict.fromkeys(("gap", "error", "trap", "unrun", "outputs"))
+        none = dict.fromkeys(("gap", "error", "crash", "refused", "trap", "unrun", "outputs"))
         return types.SimpleNamespace(
-            crash=None,
-            refused=None,
             release="3.9.0",
             target="cuda:90",
             config={},
@@ -480,4 +478,8 @@ def test_what_is_worse_than_the_base_has_a_star():
     base = row(None, 32, 0.5)
     _, texts = table.cells_of([base, row(base, 40, 0.25), row(base, 24, 0.75)])
     assert [worse[2:4] for _, worse, _ in texts] == [[False, False], [True, True], [False, False]]
-    assert "40*" in table.lines([base, row(base, 40, 0.25)])[2]
+
+    class Rows(list):
+        is_judged = True
+
+    assert "40*" in table.lines(Rows([base, row(base, 40, 0.25)]))[2]
