@@ -154,6 +154,7 @@ def _working(work, write: int):
     except KeyboardInterrupt:
         tell(Interrupted())
         interrupts.leave()
+        return interrupts.STATUS
     except BaseException:
         traceback.print_exc()
         report = None
