@@ -83,12 +83,11 @@ class Findings(list):
         for number, by_level in self._reports.values():
             check, above = self[number].check, levels[0] not in by_level
             reached = next((report for report in by_level.values() if report.reached), None)
-            below = levels[-1] not in by_level and len(levels) > 1
             if reached is None:
                 why = "harmless for these inputs: with 1 or -2 in its place every output keeps its bits"
                 if above:
                     why += f"; {levels[0]} does not compute it: it is the compiler's speculation"
-            elif check == "uninit" and below and check not in lowest:
+            elif check == "uninit" and check not in lowest:
                 self._undefined.append(number)
                 why = (
                     f"undefined by the language, and defined by this compiler: {levels[-1]} reads nothing "
