@@ -29,7 +29,7 @@ enum class TrapKind : uint8_t {
 };
 const char* trap_name(TrapKind kind);  // "out of bounds", ...
 
-// Which kind of data race it is: it decides whose fault a race below the language can be. A kernel of the Triton
+// A data race is of one kind: it decides whose fault a race below the language can be. A kernel of the Triton
 // language has no shared memory and no asynchronous operations: those are of its compiler.
 enum class Race : uint8_t {
   kNone,

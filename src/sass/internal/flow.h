@@ -59,7 +59,7 @@ std::optional<size_t> target_of(const Function& f, const Instruction& in);
 // Numbers of registers, and from here on of 4-byte words of the stack frame, which are live as registers are.
 inline constexpr uint32_t kFrameWords = 1 << 16;
 
-// Which registers and words of the stack frame are live.
+// Tells which registers and words of the stack frame are live.
 class Live {
  public:
   Live(const Module& module, const Function& function, const Flow& flow);
