@@ -21,7 +21,7 @@ def outer(x, bias):
 
 @triton.jit
 def gathers(x_ptr, index_ptr, out_ptr, columns, bias, BLOCK: tl.constexpr):
-    # Which row this program has.
+    # This program has the row of its number.
     row = tl.program_id(0)
     index = tl.load(index_ptr + row)
 
