@@ -8,6 +8,7 @@
 
 #include <triton_runner/ptx/alu.h>
 
+using namespace triton_runner;
 using namespace triton_runner::ptx;
 
 namespace {
@@ -26,17 +27,17 @@ double nanoseconds(const char* text, size_t registers) {
     const float value = 0.1f + 0.37f * static_cast<float>(i);
     std::memcpy(file + 4 * kLanes + 4 * i, &value, 4);
   }
-  Operands o;
+  lanes::Operands o;
   o.d = 0, o.a = 4 * kLanes, o.b = 8 * kLanes;
   o.small = alu->small;
   o.imm = alu->imm;
-  Lanes lanes;
-  lanes.regs = file, lanes.count = kLanes;
+  lanes::Lanes x;
+  x.regs = file, x.count = kLanes;
   double least = 1e9;
   for (int sample = 0; sample < 50; ++sample) {
     constexpr int kTimes = 2000;
     const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kTimes; ++i) alu->run(lanes, o);
+    for (int i = 0; i < kTimes; ++i) alu->run(x, o);
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
     least = std::min(least, took.count() / kTimes);
   }

@@ -1,14 +1,14 @@
-// From an instruction to its function: which row it is, which operand goes where, and what else it is told.
+// From an instruction to its function: which one it is, which operand goes where, and what else it is told.
 #include <triton_runner/ptx/alu.h>
 
 #include <initializer_list>
 
+#include <triton_runner/lanes/oob.h>
+#include <triton_runner/lanes/stochastic.h>
+#include <triton_runner/lanes/video.h>
 #include <triton_runner/num/elementwise.h>
 
 #include "alu_rules.h"
-#include "oob.h"
-#include "stochastic.h"
-#include "video.h"
 
 namespace triton_runner::ptx {
 namespace {
@@ -18,7 +18,7 @@ class Finder {
   Finder(const Module& module, const Function& function, const Instruction& in)
       : module_(module), function_(function), in_(in), operands_(flattened(in)), spec_(spec_of(in)) {}
 
-  base::Result<Alu> find() {
+  base::Result<Alu> find_function() {
     choose();
     if (!error_.empty()) return module_.diagnostic(error_offset_, error_, notes_);
     if (!alu_.run) return refusal();
@@ -45,12 +45,15 @@ class Finder {
   }
   void put(size_t place, int8_t which, Mod type) {
     alu_.operands[place] = which;
-    alu_.types[place] = widths_[place] = type;
+    alu_.types[place] = type_of(type), widths_[place] = type;
+  }
+  Handler function_of(Mod type, Mod type2, uint32_t variant) const {
+    return find(operation_of(in_.opcode), type_of(type), type_of(type2), variant);
   }
   void row(Mod type, Mod type2 = Mod::kNone) { row_variant(type, type2, spec_.variant); }
   void row_variant(Mod type, Mod type2, uint32_t variant) {
     row_type_ = type, row_type2_ = type2, row_variant_ = variant;
-    alu_.run = find_row(in_.opcode, type, type2, variant);
+    alu_.run = function_of(type, type2, variant);
   }
   void fail(const Operand& at, std::string message, std::vector<std::string> notes = {}) {
     if (!error_.empty()) return;
@@ -286,8 +289,8 @@ void Finder::conversion() {
     if (!o || o->kind != OperandKind::kRegister) return static_cast<uint32_t>(natural / 8);
     return static_cast<uint32_t>(bits(function_.registers[o->reg].type) / 8);
   };
-  CvtKey key{to,
-             from,
+  CvtKey key{type_of(to),
+             type_of(from),
              bytes_of(0, to),
              bytes_of(1, from),
              spec_.direction,
@@ -299,7 +302,7 @@ void Finder::conversion() {
   const bool two = operands_.size() > 2;
   // Integers may lie in wider registers; floats may not.
   take(is_float(to) ? to : Mod::kNone, {from});
-  alu_.types[1] = from;
+  alu_.types[1] = type_of(from);
   widths_[1] = is_float(from) ? from : Mod::kNone;
   if (two) put(2, 2, from);
   for (size_t k = 0; k < 2; ++k) {
@@ -308,19 +311,19 @@ void Finder::conversion() {
       continue;
     return fail(*operands_[k], "the register is narrower than ." + std::string(text(t)));
   }
-  const CvtChoice choice = choose_cvt(key);
+  const CvtChoice choice = find_cvt(key);
   alu_.run = choice.run, alu_.small = choice.small, alu_.imm = choice.imm;
 }
 
 // d, a, b, rbits or d, {a, b, e, f}, rbits.
 void Finder::stochastic() {
   bool four = false;
-  const Handler run = stochastic_conversion(type(0), &four);
+  const Handler run = stochastic_conversion(type_of(type(0)), &four);
   if (!run || type(1) != Mod::kF32 || type(2) != Mod::kNone) return;
   alu_.small = (spec_.satfinite ? kStochasticSatfinite : 0) | (spec_.variant & kVRelu ? kStochasticRelu : 0);
   if (four) {
     take(type(0), {Mod::kF32, Mod::kF32, Mod::kF32, Mod::kF32});
-    alu_.extra = 5, alu_.extra_type = Mod::kB32;
+    alu_.extra = 5, alu_.extra_type = Type::kB32;
   } else {
     take(type(0), {Mod::kF32, Mod::kF32, Mod::kB32});
   }
@@ -423,7 +426,7 @@ base::Diagnostic Finder::refusal() const {
     without.mods = fewer;
     const Spec spec = spec_of(without);
     uint32_t difference = spec_.variant & ~spec.variant;
-    if (difference && find_row(in_.opcode, row_type_, row_type2_, row_variant_ & ~difference))
+    if (difference && function_of(row_type_, row_type2_, row_variant_ & ~difference))
       notes.push_back("it is the modifier ." + std::string(text(m)) +
                       " that is not executed with these types");
   }
@@ -466,7 +469,7 @@ std::vector<const Operand*> flattened(const Instruction& in) {
 }
 
 base::Result<Alu> find_alu(const Module& module, const Function& function, const Instruction& in) {
-  return Finder(module, function, in).find();
+  return Finder(module, function, in).find_function();
 }
 
 }  // namespace triton_runner::ptx

@@ -1,48 +1,11 @@
-// Modifiers to variants, and the tables of every instruction set.
+// Modifiers to variants, and the names of PTX to those of the functions over lanes.
 #include "alu_rules.h"
 
 #include <algorithm>
-#include <unordered_map>
-
-#include <triton_runner/num/types.h>
+#include <string_view>
 
 namespace triton_runner::ptx {
 namespace {
-
-uint64_t key_of(Opcode op, Mod type, Mod type2, uint32_t variant) {
-  return uint64_t(op) << 48 | uint64_t(type) << 38 | uint64_t(type2) << 28 | variant;
-}
-
-using Table = std::unordered_map<uint64_t, Handler>;
-
-Table make_table(std::initializer_list<Rows> all) {
-  Table table;
-  for (const Rows& rows : all)
-    for (size_t i = 0; i < rows.count; ++i) {
-      const Row& r = rows.rows[i];
-      table.emplace(key_of(r.op, r.type, r.type2, r.variant), r.run);
-    }
-  return table;
-}
-
-#define TABLE_OF(isa)                                                                                    \
-  make_table({isa::int_rows(), isa::bit_rows(), isa::float_rows(), isa::approx_rows(), isa::half_rows(), \
-              isa::compare_rows(), isa::move_rows(), video_rows()})
-const Table& table() {
-#if defined(__x86_64__) && !defined(NUM_PORTABLE)
-  if (num::current_isa() == num::Isa::kAvx512) {
-    static const Table avx512 = TABLE_OF(avx512);
-    return avx512;
-  }
-  if (num::current_isa() == num::Isa::kAvx2) {
-    static const Table avx2 = TABLE_OF(avx2);
-    return avx2;
-  }
-#endif
-  static const Table portable = TABLE_OF(portable);
-  return portable;
-}
-#undef TABLE_OF
 
 // The meaning of a modifier, by kind. Those that say what is so anyway (rn, lo, wrap, r) are in none.
 template <class Value>
@@ -112,7 +75,40 @@ bool read_comparison(Mod m, Spec& s) {
   return look_up(kCombinations, m, &s.combine);
 }
 
+constexpr std::string_view kOperationNames[] = {
+    "kNone",
+#define OPERATION(name) #name,
+#include <triton_runner/lanes/functions.def>
+};
+constexpr std::string_view kTypeNames[] = {
+    "kNone",
+    "kOther",
+#define TYPE(name, ...) #name,
+#include <triton_runner/lanes/types.def>
+};
+template <class Value, size_t n>
+constexpr Value named(const std::string_view (&names)[n], std::string_view name, Value other) {
+  for (size_t i = 0; i < n; ++i)
+    if (names[i] == name) return static_cast<Value>(i);
+  return other;
+}
+constexpr Operation kOperations[] = {
+#define OP(name, ...) named(kOperationNames, #name, Operation::kNone),
+#include <triton_runner/ptx/opcodes.def>
+};
+constexpr Type kTypes[] = {
+#define TYPE(name, ...) named(kTypeNames, #name, Type::kOther),
+#define MOD(name, text) Type::kNone,
+#include <triton_runner/ptx/modifiers.def>
+};
+
 }  // namespace
+
+Operation operation_of(Opcode opcode) { return kOperations[static_cast<size_t>(opcode)]; }
+Type type_of(Mod type) { return kTypes[static_cast<size_t>(type)]; }
+Mod mod_of(Type type) {
+  return static_cast<Mod>(std::find(std::begin(kTypes), std::end(kTypes), type) - std::begin(kTypes));
+}
 
 Spec spec_of(const Instruction& in) {
   Spec s;
@@ -128,23 +124,6 @@ Spec spec_of(const Instruction& in) {
   if (in.does(Effect::kCarries)) s.variant |= kVCarryIn;
   if (s.direction != kNearest) s.variant |= kVDirected;
   return s;
-}
-
-Handler find_row(Opcode op, Mod type, Mod type2, uint32_t variant) {
-  const Table& rows = table();
-  auto found = rows.find(key_of(op, type, type2, variant));
-  return found == rows.end() ? nullptr : found->second;
-}
-
-Handler sine_of_turns() { return find_row(Opcode::kSin, Mod::kF32, Mod::kNone, kVTurns); }
-Handler cosine_of_turns() { return find_row(Opcode::kCos, Mod::kF32, Mod::kNone, kVTurns); }
-
-CvtChoice choose_cvt(const CvtKey& key) {
-#if defined(__x86_64__) && !defined(NUM_PORTABLE)
-  if (num::current_isa() == num::Isa::kAvx512) return avx512::find_cvt(key);
-  if (num::current_isa() == num::Isa::kAvx2) return avx2::find_cvt(key);
-#endif
-  return portable::find_cvt(key);
 }
 
 Mod bits_type(int bits) {

@@ -1,12 +1,11 @@
-// Reads what the modifiers of an ALU instruction say, and has the rows of functions to look it up in.
+// Reads what the modifiers of an ALU instruction say, and has the names of the functions over lanes for those of PTX.
 #pragma once
 #include <array>
 
 #include <triton_runner/ptx/alu.h>
 
-#include "simd/rows.h"
-
 namespace triton_runner::ptx {
+using namespace lanes;
 
 struct Spec {
   std::array<Mod, 4> types{};  // in order; kNone where there are no more
@@ -20,10 +19,9 @@ struct Spec {
 };
 Spec spec_of(const Instruction& in);
 
-// Null if there is none.
-Handler find_row(Opcode op, Mod type, Mod type2, uint32_t variant);
-// find_cvt of the current instruction set.
-CvtChoice choose_cvt(const CvtKey& key);
+// By name; kNone or kOther where lanes have none.
+Operation operation_of(Opcode opcode);
+Type type_of(Mod type);
 Mod bits_type(int bits);  // kB32 for 32; kPred for 1
 
 }  // namespace triton_runner::ptx

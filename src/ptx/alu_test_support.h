@@ -54,17 +54,18 @@ class OneInstruction {
   void run(uint32_t count = kLanes, const int8_t* mask = nullptr) {
     const Function& f = *module_->functions()[0];
     const auto operands = flattened(f.body[0]);
-    Operands o;
+    lanes::Operands o;
     uint32_t next = static_cast<uint32_t>(types_.size()) + 1;
-    auto place = [&](int8_t which, Mod type) {
-      if (which == Alu::kCarry) return carry();
-      if (which < 0) return kNoRegister;
+    auto place = [&](int8_t which, lanes::Type stored) {
+      const Mod type = mod_of(stored);
+      if (which == lanes::Alu::kCarry) return carry();
+      if (which < 0) return lanes::kNoRegister;
       const Operand& operand = *operands[static_cast<size_t>(which)];
-      if (operand.kind == OperandKind::kSink) return kNoRegister;
+      if (operand.kind == OperandKind::kSink) return lanes::kNoRegister;
       if (operand.kind == OperandKind::kRegister) {
         for (size_t i = 0; i < names_.size(); ++i)
           if (f.registers[operand.reg].name == names_[i]) return places_[i];
-        return kNoRegister;
+        return lanes::kNoRegister;
       }
       const uint32_t here = places_[next++];
       for (uint32_t lane = 0; lane < kLanes; ++lane)
@@ -75,10 +76,10 @@ class OneInstruction {
     o.b = place(alu_.operands[2], alu_.types[2]), o.c = place(alu_.operands[3], alu_.types[3]);
     o.e = place(alu_.operands[4], alu_.types[4]);
     o.small = alu_.small;
-    o.imm = alu_.extra == Alu::kNoOperand ? alu_.imm : place(alu_.extra, alu_.extra_type);
-    Lanes lanes;
-    lanes.regs = base_, lanes.count = count, lanes.mask = mask;
-    alu_.run(lanes, o);
+    o.imm = alu_.extra == lanes::Alu::kNoOperand ? alu_.imm : place(alu_.extra, alu_.extra_type);
+    lanes::Lanes x;
+    x.regs = base_, x.count = count, x.mask = mask;
+    alu_.run(x, o);
   }
 
   bool ok = false;
@@ -95,7 +96,7 @@ class OneInstruction {
   std::vector<Mod> types_;
   std::vector<std::string> names_;
   std::shared_ptr<const Module> module_;
-  Alu alu_;
+  lanes::Alu alu_;
   std::vector<uint32_t> places_;
   std::vector<std::byte> file_;
   std::byte* base_ = nullptr;

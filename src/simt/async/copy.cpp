@@ -75,7 +75,7 @@ void CpAsync::commit(const Lanes& threads) {
 
 namespace {
 
-PTX_INLINE void make(const CpAsync::Copy& c) {
+LANES_INLINE void make(const CpAsync::Copy& c) {
   if (c.from_bytes == c.bytes) {
     switch (c.bytes) {
       case 4:

@@ -7,7 +7,6 @@
 #include <deque>
 #include <vector>
 
-#include "simd/tables.h"
 #include "state/address.h"
 
 namespace triton_runner::simt {

@@ -8,16 +8,34 @@
 #include <vector>
 
 #include <triton_runner/exec/kernel.h>
-#include <triton_runner/ptx/lanes.h>
+#include <triton_runner/lanes/lanes.h>
+#include <triton_runner/lanes/tables.h>
 
 #include "code/source.h"
 
 namespace triton_runner::simt {
 
-using ptx::Handler;
-using ptx::kNoRegister;
-using ptx::Lanes;
-using ptx::Operands;
+using lanes::Guard;
+using lanes::Handler;
+using lanes::kNoRegister;
+using lanes::Lanes;
+using lanes::Operands;
+using lanes::simd_tables;
+using lanes::Tables;
+
+struct Exec;
+Exec& exec_of(Lanes& lanes);  // of the SIMT engine's own (state/exec.h)
+
+// handler<f>: the Handler of a function of Exec and Operands, or of one that takes the plan, too, which Operands::data is.
+template <class Plan>
+void run_function(void (*f)(Exec&, const Operands&, const Plan&), Exec& x, const Operands& in) {
+  f(x, in, *static_cast<const Plan*>(in.data));
+}
+inline void run_function(void (*f)(Exec&, const Operands&), Exec& x, const Operands& in) { f(x, in); }
+template <auto kFunction>
+void handler(Lanes& lanes, const Operands& in) {
+  run_function(kFunction, exec_of(lanes), in);
+}
 
 // One lowered instruction. The fields of Operands are byte offsets for a register file of Code::threads
 // lanes.

@@ -18,7 +18,6 @@
 #include "check/count.h"
 #include "launch/stop_machine.h"
 #include "ops/cluster.h"
-#include "simd/tables.h"
 #include "state/divergence.h"
 #include "state/turns.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "ops/warp.h"
-#include "simd/transpose.h"
+#include <triton_runner/lanes/transpose.h>
 #include "state/refuse.h"
 
 namespace triton_runner::simt {
@@ -73,10 +73,10 @@ void run_load(Exec& x, const Operands& in, const Matrices& m) {
     std::byte* rows[32];
     if (!matrix_rows(x, in, m.address, w, 8u * m.count, false, rows)) return;
     for (uint32_t r = 0; r < m.count; ++r) {
-      Row tile[8];
-      for (uint32_t i = 0; i < 8; ++i) tile[i] = load_row(rows[8 * r + i]);
-      if constexpr (kTrans) transpose(tile);
-      for (uint32_t i = 0; i < 8; ++i) store_row(to[r] + 16 * i, tile[i]);
+      lanes::MatrixRow tile[8];
+      for (uint32_t i = 0; i < 8; ++i) tile[i] = lanes::load_row(rows[8 * r + i]);
+      if constexpr (kTrans) lanes::transpose(tile);
+      for (uint32_t i = 0; i < 8; ++i) lanes::store_row(to[r] + 16 * i, tile[i]);
     }
   }
 }
@@ -122,10 +122,10 @@ void store_matrices(Exec& x, const Operands& in, const Matrices& m) {
             rows[8 * r + 2 * (lane % 4) + i % 2][lane / 4 + 8 * (i / 2)] = s[4 * lane + i];
         continue;
       }
-      Row tile[8];
-      for (uint32_t i = 0; i < 8; ++i) tile[i] = load_row(s + 16 * i);
-      if (m.trans) transpose(tile);
-      for (uint32_t i = 0; i < 8; ++i) store_row(rows[8 * r + i], tile[i]);
+      lanes::MatrixRow tile[8];
+      for (uint32_t i = 0; i < 8; ++i) tile[i] = lanes::load_row(s + 16 * i);
+      if (m.trans) lanes::transpose(tile);
+      for (uint32_t i = 0; i < 8; ++i) lanes::store_row(rows[8 * r + i], tile[i]);
     }
   }
 }
@@ -135,10 +135,10 @@ void move_matrix(Exec& x, const Operands& in) {
   for (uint32_t w : x.warps()) {
     const auto* a = reinterpret_cast<const std::byte*>(x.reg<uint32_t>(in.a) + w);
     auto* d = reinterpret_cast<std::byte*>(x.reg<uint32_t>(in.d) + w);
-    Row tile[8];
-    for (uint32_t i = 0; i < 8; ++i) tile[i] = load_row(a + 16 * i);
-    transpose(tile);
-    for (uint32_t i = 0; i < 8; ++i) store_row(d + 16 * i, tile[i]);
+    lanes::MatrixRow tile[8];
+    for (uint32_t i = 0; i < 8; ++i) tile[i] = lanes::load_row(a + 16 * i);
+    lanes::transpose(tile);
+    for (uint32_t i = 0; i < 8; ++i) lanes::store_row(d + 16 * i, tile[i]);
   }
 }
 

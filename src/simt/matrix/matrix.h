@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 
-#include "simd/tables.h"
 #include "state/address.h"
 
 namespace triton_runner::simt {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "matrix/matrix.h"
-#include "simd/tables.h"
 
 namespace triton_runner::simt {
 

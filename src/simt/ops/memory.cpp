@@ -9,7 +9,6 @@
 
 #include <triton_runner/num/by_size.h>
 
-#include "simd/tables.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -130,7 +129,7 @@ void each_lane(Exec& x, const Operands& in, const Access& a) {
   }
   if (!kWrite || a.space != Space::kShared || x.goes_on()) return;
   for (uint32_t turn = 0; turn < x.count; ++turn)  // again: the checks had to see the lanes in their order
-    if (const uint32_t i = store_turn(turn, x.count, a.bytes()); x.on(i))
+    if (const uint32_t i = lanes::store_turn(turn, x.count, a.bytes()); x.on(i))
       store_lane(a, regs, i, places[i], false);
 }
 
@@ -212,7 +211,7 @@ bool is_plain(const Access& a) { return !a.strong && a.word_bytes <= 8; }
 
 // access_global and access_shared are inline in their handler<>: a jump between the two costs a shared access 8 %.
 template <bool kWrite>
-PTX_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
+LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   if constexpr (kWrite) x.worker->launch->progress.changed();
   if (!is_plain(a) || x.worker->each_access) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
@@ -242,7 +241,7 @@ PTX_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
 }
 
 template <bool kWrite>
-PTX_INLINE void access_shared(Exec& x, const Operands& in, const Access& a) {
+LANES_INLINE void access_shared(Exec& x, const Operands& in, const Access& a) {
   const Cta& cta = *x.cta;
   const uint32_t size = a.bytes();
   if (a.address_bytes != 4 || a.word_bytes > 8 || size > cta.shared_bytes || x.worker->each_access)

@@ -9,7 +9,7 @@
 namespace triton_runner::simt {
 
 enum class Redux : uint8_t { kAdd, kMinS, kMaxS, kMinU, kMaxU, kAnd, kOr, kXor, kMinF, kMaxF };
-PTX_INLINE uint32_t redux_float(uint32_t a, uint32_t b, bool max, bool nan) {
+LANES_INLINE uint32_t redux_float(uint32_t a, uint32_t b, bool max, bool nan) {
   float x = std::bit_cast<float>(a), y = std::bit_cast<float>(b);
   if (std::isnan(x) || std::isnan(y)) {
     if (nan || (std::isnan(x) && std::isnan(y))) return 0x7fffffff;
@@ -19,7 +19,7 @@ PTX_INLINE uint32_t redux_float(uint32_t a, uint32_t b, bool max, bool nan) {
   return (x < y) == max ? b : a;
 }
 
-PTX_INLINE uint32_t redux_step(Redux op, uint32_t a, uint32_t b, bool nan) {
+LANES_INLINE uint32_t redux_step(Redux op, uint32_t a, uint32_t b, bool nan) {
   switch (op) {
     case Redux::kAdd:
       return a + b;

@@ -11,7 +11,6 @@
 #include <triton_runner/base/look_up.h>
 
 #include "check/check.h"
-#include "simd/tables.h"
 
 namespace triton_runner::simt {
 
@@ -37,13 +36,13 @@ namespace {
 
 // Calls f(index of the warp's first lane, bits of the lanes that are on) for the path's warps.
 template <class F>
-PTX_INLINE void each_warp(const Lanes& x, F f) {
+LANES_INLINE void each_warp(const Lanes& x, F f) {
   for (uint32_t w = 0; w < x.count; w += 32)
     if (const uint32_t on = warp_bits(x, w)) f(w, on);
 }
 
 template <class F>
-PTX_INLINE void each_bit(uint32_t bits, F f) {
+LANES_INLINE void each_bit(uint32_t bits, F f) {
   for (; bits; bits &= bits - 1) f(static_cast<uint32_t>(std::countr_zero(bits)));
 }
 

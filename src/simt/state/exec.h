@@ -214,17 +214,6 @@ bool for_each_lane(Exec& x, F f) {
 
 inline Exec& exec_of(Lanes& lanes) { return static_cast<Exec&>(lanes); }
 
-// handler<f>: the Handler of a function of Exec and Operands, or of one that takes the plan, too, which Operands::data is.
-template <class Plan>
-void run_function(void (*f)(Exec&, const Operands&, const Plan&), Exec& x, const Operands& in) {
-  f(x, in, *static_cast<const Plan*>(in.data));
-}
-inline void run_function(void (*f)(Exec&, const Operands&), Exec& x, const Operands& in) { f(x, in); }
-template <auto kFunction>
-void handler(Lanes& lanes, const Operands& in) {
-  run_function(kFunction, exec_of(lanes), in);
-}
-
 // The host address of an address of .param that is at or above kParamBase.
 inline uint64_t param_address(const Exec& x, uint64_t address) {
   return reinterpret_cast<uint64_t>(x.launch().params.data()) + (address - kParamBase);

@@ -8,8 +8,6 @@
 
 namespace triton_runner::simt {
 
-struct Tables;
-
 inline constexpr uint32_t kMaxWords = 8;
 
 struct Access {
@@ -38,7 +36,7 @@ struct ShuffleSource {
 };
 
 // The place that `lane` reads from: PTX ISA 9.7.9.6.
-PTX_INLINE ShuffleSource shuffle_from(ShuffleKind kind, uint32_t lane, uint32_t b, uint32_t c) {
+LANES_INLINE ShuffleSource shuffle_from(ShuffleKind kind, uint32_t lane, uint32_t b, uint32_t c) {
   const uint32_t by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
   const int32_t first = static_cast<int32_t>(lane & segment);
   const int32_t last = first | static_cast<int32_t>(clamp & ~segment);

@@ -118,8 +118,8 @@ void write_port(const AsmProgram& a, const AsmPort& p, std::byte* to, size_t siz
 }
 
 // Under a guard, and only lanes that are on.
-void run_step(const AsmStep& s, ptx::Lanes& lanes, const int8_t* on, std::vector<int8_t>& mask) {
-  if (s.guard != ptx::kNoRegister) {
+void run_step(const AsmStep& s, lanes::Lanes& lanes, const int8_t* on, std::vector<int8_t>& mask) {
+  if (s.guard != lanes::kNoRegister) {
     const auto* guard = reinterpret_cast<const int8_t*>(lanes.regs + s.guard);
     for (uint32_t i = 0; i < lanes.count; ++i)
       mask[i] = static_cast<int8_t>((guard[i] ^ s.flip) & (on ? on[i] : -1));
@@ -131,7 +131,7 @@ void run_step(const AsmStep& s, ptx::Lanes& lanes, const int8_t* on, std::vector
 }
 
 // Lanes that went different ways go on in the order of the text, and together where they meet again.
-void execute_jumps(const AsmProgram& a, ptx::Lanes& lanes, std::vector<int8_t>& mask) {
+void execute_jumps(const AsmProgram& a, lanes::Lanes& lanes, std::vector<int8_t>& mask) {
   const auto end = static_cast<uint32_t>(a.steps.size());
   std::vector<uint32_t> at(lanes.count, 0);
   std::vector<int8_t> on(lanes.count);
@@ -156,12 +156,12 @@ void execute_jumps(const AsmProgram& a, ptx::Lanes& lanes, std::vector<int8_t>& 
 }
 
 void execute(const AsmProgram& a, std::byte* file, uint32_t n, std::vector<int8_t>& mask) {
-  ptx::Lanes lanes;
+  lanes::Lanes lanes;
   lanes.regs = file;
   lanes.count = (n + 31) & ~31u;
   if (a.jumps) return execute_jumps(a, lanes, mask);
   for (const AsmStep& s : a.steps) {
-    if (s.guard != ptx::kNoRegister) {
+    if (s.guard != lanes::kNoRegister) {
       const auto* guard = reinterpret_cast<const int8_t*>(file + s.guard);
       for (uint32_t i = 0; i < lanes.count; ++i) mask[i] = static_cast<int8_t>(guard[i] ^ s.flip);
       lanes.mask = mask.data();
@@ -201,13 +201,13 @@ void run_asm(Task& t, const Instr& in, const AsmProgram& a) {
     if (!t.type(in.result(r)).is_tensor) t.set_uniform_from(in.result(r), &scalars[r]);
 }
 
-void flip_sign(ptx::Lanes& l, const ptx::Operands& o) {
+void flip_sign(lanes::Lanes& l, const lanes::Operands& o) {
   const auto* a = l.reg<uint32_t>(o.a);
   auto* d = l.reg<uint32_t>(o.d);
   for (uint32_t i = 0; i < l.count; ++i) d[i] = a[i] ^ 0x80000000u;
 }
 
-void flip_predicate(ptx::Lanes& l, const ptx::Operands& o) {
+void flip_predicate(lanes::Lanes& l, const lanes::Operands& o) {
   const auto* a = l.reg<int8_t>(o.a);
   auto* d = l.reg<int8_t>(o.d);
   for (uint32_t i = 0; i < l.count; ++i) d[i] = static_cast<int8_t>(~a[i]);
@@ -355,7 +355,7 @@ uint32_t Assembler::place(const ptx::Operand& o, ptx::Mod type) {
     case ptx::OperandKind::kRegister:
       return places_[o.reg];
     case ptx::OperandKind::kSink:
-      return ptx::kNoRegister;
+      return lanes::kNoRegister;
     case ptx::OperandKind::kInteger:
     case ptx::OperandKind::kFloat: {
       uint64_t bits;
@@ -363,14 +363,14 @@ uint32_t Assembler::place(const ptx::Operand& o, ptx::Mod type) {
         return constant(type == ptx::Mod::kPred ? (bits ? 0xff : 0) : bits, bytes);
       failed_ = true;
       fail(asm_->module->diagnostic(o.offset, ptx::wrong_literal(o, type)));
-      return ptx::kNoRegister;
+      return lanes::kNoRegister;
     }
     case ptx::OperandKind::kSpecial:
       return special(o, bytes);
     default:
       failed_ = true;
       fail("inline assembly has an operand that is neither a register nor a number");
-      return ptx::kNoRegister;
+      return lanes::kNoRegister;
   }
 }
 
@@ -381,7 +381,7 @@ uint32_t Assembler::special(const ptx::Operand& o, uint32_t bytes) {
   auto unknown = [&](std::string why) {
     failed_ = true;
     fail("inline assembly reads " + std::string(name) + ", " + why, {"run the kernel at level ptx"});
-    return ptx::kNoRegister;
+    return lanes::kNoRegister;
   };
   auto axis = [&] { return static_cast<uint64_t>(name.back() - 'x'); };
   switch (o.special) {
@@ -431,7 +431,7 @@ uint32_t Assembler::special(const ptx::Operand& o, uint32_t bytes) {
   };
   for (const auto& [special, filled] : kOfThread) {
     if (special != o.special) continue;
-    if (asm_->lanes == 0 && find_threads && !find_threads()) return failed_ = true, ptx::kNoRegister;
+    if (asm_->lanes == 0 && find_threads && !find_threads()) return failed_ = true, lanes::kNoRegister;
     if (asm_->lanes == 0)
       return unknown("and the layout of its tensors, which TTIR does not have, says which thread it is");
     if (asm_->threads == 0 && (special == kTidX || special == kWarpid))
@@ -471,12 +471,12 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   if (!found) return fail(found.error());
   const auto operands = ptx::flattened(in);
   AsmStep step = guarded(in);
-  auto at = [&](int8_t which, ptx::Mod type) {
-    if (which == ptx::Alu::kCarry) return carry_ == ptx::kNoRegister ? carry_ = asm_->reserve(1) : carry_;
-    if (which < 0) return ptx::kNoRegister;
+  auto at = [&](int8_t which, lanes::Type type) {
+    if (which == lanes::Alu::kCarry) return carry_ == lanes::kNoRegister ? carry_ = asm_->reserve(1) : carry_;
+    if (which < 0) return lanes::kNoRegister;
     const ptx::Operand& o = *operands[static_cast<size_t>(which)];
-    const uint32_t value = place(o, type);
-    if (!o.negated || value == ptx::kNoRegister) return value;
+    const uint32_t value = place(o, ptx::mod_of(type));
+    if (!o.negated || value == lanes::kNoRegister) return value;
     return flipped(flip_predicate, value, 1);
   };
   step.run = found->run;
@@ -486,7 +486,7 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   step.operands.c = at(found->operands[3], found->types[3]);
   step.operands.e = at(found->operands[4], found->types[4]);
   step.operands.small = found->small;
-  step.operands.imm = found->extra == ptx::Alu::kNoOperand ? found->imm : at(found->extra, found->extra_type);
+  step.operands.imm = found->extra == lanes::Alu::kNoOperand ? found->imm : at(found->extra, found->extra_type);
   asm_->steps.push_back(step);
   return !failed_;
 }
@@ -498,7 +498,7 @@ AsmStep Assembler::guarded(const ptx::Instruction& in) const {
   return step;
 }
 
-uint32_t Assembler::flipped(ptx::Handler flip, uint32_t place, uint32_t bytes) {
+uint32_t Assembler::flipped(lanes::Handler flip, uint32_t place, uint32_t bytes) {
   AsmStep step;
   step.run = flip;
   step.operands.d = asm_->reserve(bytes), step.operands.a = place;
@@ -531,13 +531,13 @@ bool Assembler::lower_sum(const ptx::Function& f, const ptx::Contraction& c) {
 bool Assembler::lower() {
   const ptx::Function& f = *asm_->module->functions()[0];
   for (const ptx::Register& r : f.registers) {
-    uint32_t at = ptx::kNoRegister;
-    for (size_t i = 0; i < names_.size() && at == ptx::kNoRegister; ++i) {
+    uint32_t at = lanes::kNoRegister;
+    for (size_t i = 0; i < names_.size() && at == lanes::kNoRegister; ++i) {
       if (r.name != names_[i]) continue;
       const size_t results = asm_->outputs.size();
       at = i < results ? asm_->outputs[i].place : asm_->inputs[i - results].place;
     }
-    places_.push_back(at != ptx::kNoRegister
+    places_.push_back(at != lanes::kNoRegister
                           ? at
                           : asm_->reserve(static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8))));
   }

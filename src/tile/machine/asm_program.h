@@ -23,9 +23,9 @@ struct AsmPort {
   uint32_t elements = 1;  // in this register
 };
 struct AsmStep {
-  ptx::Handler run = nullptr;  // null: a jump to step `to`
-  ptx::Operands operands;
-  uint32_t guard = ptx::kNoRegister;
+  lanes::Handler run = nullptr;  // null: a jump to step `to`
+  lanes::Operands operands;
+  uint32_t guard = lanes::kNoRegister;
   int8_t flip = 0;
   bool is_target = false;  // of a jump
   uint32_t to = 0;
@@ -99,7 +99,7 @@ class Assembler {
   bool lower_instruction(const ptx::Function& f, const ptx::Instruction& in);
   bool lower_sum(const ptx::Function& f, const ptx::Contraction& c);
   AsmStep guarded(const ptx::Instruction& in) const;  // a step under the instruction's guard
-  uint32_t flipped(ptx::Handler flip, uint32_t place,
+  uint32_t flipped(lanes::Handler flip, uint32_t place,
                    uint32_t bytes);  // the place of what `flip` makes of it
   uint32_t constant(uint64_t value, uint32_t bytes, AsmFill::Kind kind = AsmFill::kNumber);
   uint32_t place(const ptx::Operand& o, ptx::Mod type);
@@ -116,7 +116,7 @@ class Assembler {
   std::vector<std::string> names_;
   std::vector<uint32_t> ties_;    // by constraint: which port's register it is
   std::vector<uint32_t> places_;  // by register of the parsed function
-  uint32_t carry_ = ptx::kNoRegister;
+  uint32_t carry_ = lanes::kNoRegister;
   bool failed_ = false;
   bool is_ours_ = false;  // the text is not the op's: it may jump, and what is wrong with it is not reported
 };

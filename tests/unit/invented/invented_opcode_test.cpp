@@ -10,7 +10,7 @@
 namespace triton_runner::simt {
 namespace {
 
-void run_mean(ptx::Lanes& l, const ptx::Operands& in) {
+void run_mean(lanes::Lanes& l, const lanes::Operands& in) {
   const auto *a = l.reg<float>(in.a), *b = l.reg<float>(in.b);
   auto* d = l.reg<float>(in.d);
   for (uint32_t i = 0; i < l.count; ++i) d[i] = (a[i] + b[i]) / 2;

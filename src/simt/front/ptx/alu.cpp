@@ -21,10 +21,11 @@ bool lower_alu(Lowering& l, const ptx::Instruction& in) {
     return false;
   }
   const std::vector<const ptx::Operand*> operands = ptx::flattened(in);
-  auto place_of = [&](int8_t which, ptx::Mod type) {
-    if (which == ptx::Alu::kCarry) return l.carry();
+  auto place_of = [&](int8_t which, lanes::Type stored) {
+    if (which == lanes::Alu::kCarry) return l.carry();
     if (which < 0) return kNoRegister;
     const ptx::Operand& o = *operands[static_cast<size_t>(which)];
+    const ptx::Mod type = ptx::mod_of(stored);
     const uint32_t place = type == ptx::Mod::kNone ? l.reg(o) : l.place(o, type);
     if (!o.negated || place == kNoRegister) return place;
     const uint32_t flipped = l.temporary(1);

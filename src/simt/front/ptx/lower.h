@@ -13,7 +13,7 @@
 #include <triton_runner/ptx/products.h>
 #include <triton_runner/simt/simt.h>
 
-#include "front/ptx/emitter.h"
+#include "code/emitter.h"
 
 namespace triton_runner::simt {
 

@@ -5,7 +5,6 @@
 #include "front/ptx/async.h"
 #include "front/ptx/listing.h"
 #include "ops/move.h"
-#include "simd/tables.h"
 
 namespace triton_runner::simt {
 namespace {

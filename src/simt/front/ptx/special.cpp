@@ -83,7 +83,8 @@ bool differs_by_thread(Special s) {
          (s >= Special::kLanemaskEq && s <= Special::kLanemaskGt);
 }
 
-uint64_t thread_special(const Code& code, Special special, uint32_t thread) {
+// The value of a special register that differs by thread.
+static uint64_t thread_special(const Code& code, Special special, uint32_t thread) {
   const uint32_t lane = thread % 32, x = std::max(1u, code.block[0]), y = std::max(1u, code.block[1]);
   switch (special) {
     case Special::kTidX:
@@ -111,13 +112,18 @@ uint64_t thread_special(const Code& code, Special special, uint32_t thread) {
   }
 }
 
+uint32_t place_by_thread(Emitter& to, Special special, uint32_t bytes) {
+  return to.thread_constant(static_cast<uint64_t>(special), bytes,
+                            [&](uint32_t thread) { return thread_special(to.code, special, thread); });
+}
+
 bool read_special(Lowering& l, Special special, uint32_t bytes, uint32_t place) {
   if (differs_by_thread(special)) return false;
   return l.emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(special), .imm = bytes});
 }
 
 uint32_t place_special(Lowering& l, Special special, uint32_t bytes) {
-  if (differs_by_thread(special)) return l.thread_constant(special, bytes);
+  if (differs_by_thread(special)) return place_by_thread(l, special, bytes);
   uint32_t place = l.temporary(bytes);
   read_special(l, special, bytes, place);
   return place;

@@ -12,7 +12,7 @@ bool read_special(Lowering& l, ptx::Special special, uint32_t bytes, uint32_t pl
 // The same by handlers: small is the ptx::Special, d the place, imm its bytes.
 bool differs_by_thread(ptx::Special special);
 void read_block_special(Lanes& l, const Operands& in);
-// The value of a special register that differs by thread.
-uint64_t thread_special(const Code& code, ptx::Special special, uint32_t thread);
+// The place of a special register that differs by thread.
+uint32_t place_by_thread(Emitter& to, ptx::Special special, uint32_t bytes);
 
 }  // namespace triton_runner::simt

@@ -1,7 +1,7 @@
 // Conversions, and the unit of approximated functions: lines of PTX, with the types that the suffixes name.
 #include <algorithm>
 
-#include <triton_runner/ptx/alu.h>
+#include <triton_runner/lanes/functions.h>
 
 #include "front/sass/handlers.h"
 #include "front/sass/lower.h"
@@ -218,7 +218,9 @@ bool lower_function(SassLowering& l) {
   }
   if (l.has("SIN") || l.has("COS")) {
     const uint32_t a = l.word(1, As::kF32), d = l.result(0);
-    return l.emit(l.has("SIN") ? ptx::sine_of_turns() : ptx::cosine_of_turns(), {.d = d, .a = a});
+    return l.emit(lanes::find(l.has("SIN") ? lanes::Operation::kSin : lanes::Operation::kCos, lanes::Type::kF32,
+                              lanes::Type::kNone, lanes::kVTurns),
+                  {.d = d, .a = a});
   }
   const char* name = l.has("EX2")    ? "ex2"
                      : l.has("LG2")  ? "lg2"

@@ -9,7 +9,6 @@
 
 #include "ops/control.h"
 #include "ops/warp.h"
-#include "simd/tables.h"
 #include "state/divergence.h"
 #include "state/turns.h"
 

@@ -1,9 +1,13 @@
 // Does what machine code does that PTX has no line for.
 #pragma once
-#include "simd/sums.h"
+#include <triton_runner/lanes/sums.h>
 #include "state/exec.h"
 
 namespace triton_runner::simt {
+
+using lanes::Add3;
+using lanes::PredicateBits;
+using lanes::SumHandlers;
 
 // The Instr `data` for all threads of each warp that has one on: the uniform datapath.
 void run_for_warp(Lanes& l, const Operands& in);

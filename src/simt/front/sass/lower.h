@@ -16,7 +16,7 @@
 #include <triton_runner/sass/registers.h>
 
 #include "check/count.h"
-#include "front/ptx/emitter.h"
+#include "code/emitter.h"
 #include "launch/stop.h"
 
 namespace triton_runner::simt {

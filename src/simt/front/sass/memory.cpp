@@ -2,7 +2,6 @@
 #include "ops/memory.h"
 
 #include "front/sass/lower.h"
-#include "simd/tables.h"
 
 namespace triton_runner::simt {
 namespace {

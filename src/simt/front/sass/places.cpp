@@ -297,7 +297,7 @@ uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
       emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(s.special), .imm = bytes});
       return place;
     }
-    return thread_constant(s.special, bytes);
+    return place_by_thread(*this, s.special, bytes);
   }
   error("the engine does not have the special register '" + std::string(name) + "'",
         {"level 'ptx' executes the PTX that this was assembled from"});

@@ -15,7 +15,7 @@ struct SassLowering::PtxLine {
   std::shared_ptr<const ptx::Module> module;
   std::vector<uint32_t> places;  // which place each register is
   bool is_alu = false;
-  ptx::Alu alu;
+  lanes::Alu alu;
   Source source;  // what the PTX front end says of it
   // For d, a, b, c, e and imm: which place, or a constant of so many bytes.
   struct Ref {
@@ -68,7 +68,7 @@ const SassLowering::PtxLine* SassLowering::ptx_line(const std::string& line) {
   const std::vector<const ptx::Operand*> operands = ptx::flattened(in);
   for (size_t k = 0; made->is_alu && k < 6; ++k) {
     const int8_t which = k < 5 ? made->alu.operands[k] : made->alu.extra;
-    const ptx::Mod type = k < 5 ? made->alu.types[k] : made->alu.extra_type;
+    const ptx::Mod type = ptx::mod_of(k < 5 ? made->alu.types[k] : made->alu.extra_type);
     PtxLine::Ref& ref = made->refs[k];
     if (which < 0) continue;
     const ptx::Operand& o = *operands[static_cast<size_t>(which)];
@@ -90,7 +90,7 @@ bool SassLowering::ptx(const std::string& line, std::span<const uint32_t> places
   std::array<uint32_t, 6> at;
   for (size_t k = 0; k < 6; ++k) {
     const PtxLine::Ref& ref = known->refs[k];
-    const bool is_carry = k < 5 && known->alu.operands[k] == ptx::Alu::kCarry;
+    const bool is_carry = k < 5 && known->alu.operands[k] == lanes::Alu::kCarry;
     at[k] = is_carry          ? carry()
             : ref.is_constant ? constant(ref.bits, ref.bytes)
             : ref.place >= 0  ? places[static_cast<size_t>(ref.place)]

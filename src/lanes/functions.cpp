@@ -1,0 +1,81 @@
+// The tables of every instruction set, and what is asked of a type.
+#include <triton_runner/lanes/functions.h>
+
+#include <unordered_map>
+
+#include <triton_runner/num/types.h>
+
+#include "simd/rows.h"
+
+namespace triton_runner::lanes {
+namespace {
+
+enum class Class : uint8_t { kNothing, kBits, kUnsigned, kSigned, kFloat, kPred };
+struct TypeRow {
+  uint8_t bits;
+  Class kind;
+};
+constexpr TypeRow kTypes[] = {
+    {0, Class::kNothing},
+    {0, Class::kNothing},
+#define TYPE(name, bits, kind) {bits, Class::kind},
+#include <triton_runner/lanes/types.def>
+};
+const TypeRow& row_of(Type type) { return kTypes[static_cast<size_t>(type)]; }
+
+uint64_t key_of(Operation op, Type type, Type type2, uint32_t variant) {
+  return uint64_t(op) << 48 | uint64_t(type) << 38 | uint64_t(type2) << 28 | variant;
+}
+
+using Table = std::unordered_map<uint64_t, Handler>;
+
+Table make_table(std::initializer_list<Rows> all) {
+  Table table;
+  for (const Rows& rows : all)
+    for (size_t i = 0; i < rows.count; ++i) {
+      const Row& r = rows.rows[i];
+      table.emplace(key_of(r.op, r.type, r.type2, r.variant), r.run);
+    }
+  return table;
+}
+
+#define TABLE_OF(isa)                                                                                    \
+  make_table({isa::int_rows(), isa::bit_rows(), isa::float_rows(), isa::approx_rows(), isa::half_rows(), \
+              isa::compare_rows(), isa::move_rows(), video_rows()})
+const Table& table() {
+#if defined(__x86_64__) && !defined(NUM_PORTABLE)
+  if (num::current_isa() == num::Isa::kAvx512) {
+    static const Table avx512 = TABLE_OF(avx512);
+    return avx512;
+  }
+  if (num::current_isa() == num::Isa::kAvx2) {
+    static const Table avx2 = TABLE_OF(avx2);
+    return avx2;
+  }
+#endif
+  static const Table portable = TABLE_OF(portable);
+  return portable;
+}
+#undef TABLE_OF
+
+}  // namespace
+
+int bits(Type type) { return row_of(type).bits; }
+bool is_float(Type type) { return row_of(type).kind == Class::kFloat; }
+bool is_signed(Type type) { return row_of(type).kind == Class::kSigned; }
+
+Handler find(Operation operation, Type type, Type type2, uint32_t variant) {
+  const Table& rows = table();
+  auto found = rows.find(key_of(operation, type, type2, variant));
+  return found == rows.end() ? nullptr : found->second;
+}
+
+CvtChoice find_cvt(const CvtKey& key) {
+#if defined(__x86_64__) && !defined(NUM_PORTABLE)
+  if (num::current_isa() == num::Isa::kAvx512) return avx512::find_cvt(key);
+  if (num::current_isa() == num::Isa::kAvx2) return avx2::find_cvt(key);
+#endif
+  return portable::find_cvt(key);
+}
+
+}  // namespace triton_runner::lanes

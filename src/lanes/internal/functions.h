@@ -1,0 +1,135 @@
+// The functions over lanes: found by what they compute, of which types, and how (rounding, saturation, the rule of NaNs).
+//
+//   find(Operation::kAdd, Type::kF32, Type::kNone, kVFtz | kVDirected)    f32, flushed, in the direction of Operands::small
+//
+// What an instruction set calls them is its own matter: ptx::find_alu goes from PTX's modifiers to these.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include <triton_runner/lanes/lanes.h>
+#include <triton_runner/num/enums.h>
+
+namespace triton_runner::lanes {
+
+enum class Operation : uint8_t {
+  kNone,
+#define OPERATION(name) name,
+#include <triton_runner/lanes/functions.def>
+};
+
+// kOther: a type that no function has.
+enum class Type : uint8_t {
+  kNone,
+  kOther,
+#define TYPE(name, ...) name,
+#include <triton_runner/lanes/types.def>
+};
+int bits(Type type);
+bool is_float(Type type);
+bool is_signed(Type type);
+
+// How it is computed, where that takes another function; the rest is data in Operands::small. Without kVFtz subnormals are
+// kept; without kVNan, of minimum and maximum, a number wins over a NaN. NaNs are NVIDIA's (simd/floats.h): another rule is
+// another bit here.
+enum Variant : uint32_t {
+  kVLo = 0,
+  kVHi = 1u << 0,
+  kVWide = 1u << 1,
+  kVSat = 1u << 2,
+  kVFtz = 1u << 3,
+  kVDirected = 1u << 4,  // rounds otherwise than to nearest even; small: Direction
+  kVRelu = 1u << 5,
+  kVNan = 1u << 6,
+  kVXorsign = 1u << 7,
+  kVCarryIn = 1u << 8,
+  kVCarryOut = 1u << 9,
+  kVApprox = 1u << 10,
+  kVFull = 1u << 11,
+  kVOob = 1u << 12,
+  kVAbs = 1u << 13,
+  kVShiftamt = 1u << 14,
+  kVLeft = 1u << 15,
+  kVClamp = 1u << 16,
+  kVThree = 1u << 17,    // three operands where two are usual (min, max)
+  kVGeneral = 1u << 18,  // comparisons: with a second result, a boolean, or flushed operands
+  kVPair = 1u << 19,     // lop3 with a predicate result
+  kVTurns = 1u << 20,    // sin and cos of an argument in turns, as the unit has it
+};
+
+// In Operands::small: rounding, comparisons.
+using num::Direction, num::Comparison;
+using enum num::Direction;
+using enum num::Comparison;
+
+// The modes of prmt, as in Operands::small.
+enum Permutation : uint32_t {
+  kPermuteBytes,        // each nibble of c chooses a byte; the others take two bits of c
+  kPermuteForward4,     // f4e
+  kPermuteBackward4,    // b4e
+  kPermuteReplicate8,   // rc8
+  kPermuteClampLeft,    // ecl
+  kPermuteClampRight,   // ecr
+  kPermuteReplicate16,  // rc16
+  kPermutations
+};
+
+// The question of testp, as in Operands::small.
+enum FloatTest : uint32_t {
+  kTestFinite,
+  kTestInfinite,
+  kTestNumber,
+  kTestNotANumber,
+  kTestNormal,
+  kTestSubnormal
+};
+
+// In Operands::small of lop3 with a predicate result, above the table: it is combined by or, else by and.
+inline constexpr uint32_t kLop3Or = 1u << 8;
+// In Operands::small of cvt.pack, above the bits of the result's type.
+inline constexpr uint32_t kPackToSigned = 1u << 8, kPackFromSigned = 1u << 9;
+
+// In Row::variant of setp, the comparison of the plain form.
+inline constexpr uint32_t kComparisonShift = 24;
+// Operands::small of a comparison: the comparison, how it is combined with the predicate c, and whether
+// operands are flushed.
+inline constexpr uint32_t kCmpMask = 15, kBoolShift = 4, kBoolNone = 0, kBoolAnd = 1, kBoolOr = 2,
+                          kBoolXor = 3;
+inline constexpr uint32_t kCmpFtz = 1u << 7;
+
+// How a conversion is chosen: the bytes are of the registers, which may be wider than the types.
+struct CvtKey {
+  Type to, from;
+  uint32_t to_bytes, from_bytes;
+  Direction direction;
+  bool integral, ftz, sat, satfinite, relu;
+};
+struct CvtChoice {
+  Handler run = nullptr;
+  uint32_t small = 0;
+  int64_t imm = 0;
+};
+
+
+// A function and what it wants in Operands::small, imm and data; d, a, b, c, e are an instruction's operands in the order
+// given by `operands`.
+struct Alu {
+  Handler run = nullptr;
+  uint32_t small = 0;
+  int64_t imm = 0;
+  // Which operand of the instruction (counted one by one) goes into d, a, b, c, e; kNoOperand: none; kCarry: the thread's
+  // carry, a predicate. A negated predicate is inverted by the caller.
+  static constexpr int8_t kNoOperand = -1, kCarry = -2;
+  int8_t operands[5] = {-1, -1, -1, -1, -1};
+  // The type in which an immediate at d, a, b, c, e is stored; kNone for registers only.
+  Type types[5] = {Type::kNone, Type::kNone, Type::kNone, Type::kNone, Type::kNone};
+  int8_t extra = kNoOperand;  // a sixth operand: its place goes into imm
+  Type extra_type = Type::kPred;
+};
+
+// The function for the current instruction set (num::current_isa); null if there is none. `type2` where one type does not
+// say it all.
+Handler find(Operation operation, Type type, Type type2 = Type::kNone, uint32_t variant = 0);
+CvtChoice find_cvt(const CvtKey& key);
+
+}  // namespace triton_runner::lanes

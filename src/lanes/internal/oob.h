@@ -1,0 +1,11 @@
+// fma.oob: how it wraps the plain one.
+#pragma once
+#include <triton_runner/lanes/lanes.h>
+
+namespace triton_runner::lanes {
+
+// d = 0 where an operand is the NaN that tensor copies fill with, else what the handler in imm gives. `halves`:
+// of 16 bits in a register.
+Handler fma_oob(int halves);
+
+}  // namespace triton_runner::lanes

@@ -1,0 +1,15 @@
+// cvt.rs: how it is found.
+#pragma once
+#include <triton_runner/lanes/lanes.h>
+#include <triton_runner/lanes/functions.h>
+
+namespace triton_runner::lanes {
+
+// In Operands::small.
+inline constexpr uint32_t kStochasticSatfinite = 1, kStochasticRelu = 2;
+
+// f32 to packed values of type `to`: d, a, b, c = rbits, or with four sources d, a, b, c, e and the register of
+// rbits in imm. Null if there is none of that type.
+Handler stochastic_conversion(Type to, bool* four);
+
+}  // namespace triton_runner::lanes

@@ -1,0 +1,202 @@
+// Comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
+#include "simd/floats.h"
+
+namespace triton_runner::lanes::SIMD_ISA {
+namespace {
+
+// The value that is compared: an integer or float as it is, a half as f32.
+template <class T>
+struct Value {
+  using type = T;
+  LANES_INLINE static T of(T x) { return x; }
+  LANES_INLINE static T flush(T x) {
+    if constexpr (__is_same(T, float)) return flushed(x);
+    return x;
+  }
+};
+template <class T>
+struct HalfValue {
+  using type = uint16_t;
+  LANES_INLINE static float of(uint16_t x) { return T::wide(x); }
+  LANES_INLINE static uint16_t flush(uint16_t x) { return flushed_half<T>(x); }
+};
+
+template <class V, uint32_t kCmp>
+struct compare {
+  template <class T>
+  LANES_INLINE int8_t operator()(T a, T b) const {
+    return holds<kCmp>(V::of(a), V::of(b)) ? -1 : 0;
+  }
+};
+
+template <class V, uint32_t kCmp>
+void compare_loop(int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < n; ++i) out[i] = compare<V, kCmp>{}(a[i], b[i]);
+}
+template <class V>
+void compare_any(uint32_t cmp, int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
+  switch (cmp) {
+#define CASE(c) \
+  case c:       \
+    return compare_loop<V, c>(out, a, b, n);
+    // clang-format off
+    CASE(kCmpEq) CASE(kCmpNe) CASE(kCmpLt) CASE(kCmpLe) CASE(kCmpGt) CASE(kCmpGe) CASE(kCmpEqu)
+    CASE(kCmpNeu) CASE(kCmpLtu) CASE(kCmpLeu) CASE(kCmpGtu) CASE(kCmpGeu) CASE(kCmpNum) CASE(kCmpNan)
+    // clang-format on
+#undef CASE
+  }
+}
+LANES_INLINE int8_t combined(uint32_t how, int8_t t, int8_t c) {
+  return how == kBoolNone ? t : how == kBoolAnd ? t & c : how == kBoolOr ? t | c : t ^ c;
+}
+
+constexpr size_t kBlock = 128;  // lanes
+
+// The outcomes of kPack comparisons a lane, for a block of lanes, into `out` in memory order.
+template <class V, int kPack>
+void outcomes(const Lanes& x, const Operands& o, uint32_t first, size_t n, int8_t* out) {
+  using T = typename V::type;
+  const T* a = values<const T, kPack>(x, o.a) + size_t(first) * kPack;
+  const T* b = values<const T, kPack>(x, o.b) + size_t(first) * kPack;
+  alignas(64) T fa[kBlock * kPack], fb[kBlock * kPack];
+  if (o.small & kCmpFtz) {
+    for (size_t i = 0; i < n * kPack; ++i) fa[i] = V::flush(a[i]), fb[i] = V::flush(b[i]);
+    a = fa, b = fb;
+  }
+  compare_any<V>(o.small & kCmpMask, out, a, b, n * kPack);
+}
+
+// setp with everything: p (d) = outcome op c; a pair's second (e) = !outcome op c, or of halves the second
+// half's outcome op c. d or e may be no register.
+template <class V, int kPack>
+void setp(Lanes& x, const Operands& o) {
+  int8_t* p = o.d == kNoRegister ? nullptr : values<int8_t>(x, o.d);
+  int8_t* q = o.e == kNoRegister ? nullptr : values<int8_t>(x, o.e);
+  const int8_t* c = o.c == kNoRegister ? nullptr : values<const int8_t>(x, o.c);
+  uint32_t how = o.small >> kBoolShift & 3;
+  for (uint32_t first = 0; first < x.count; first += kBlock) {
+    size_t n = x.count - first < kBlock ? x.count - first : kBlock;
+    int8_t t[kBlock * kPack];
+    outcomes<V, kPack>(x, o, first, n, t);
+    for (size_t i = 0; i < n; ++i) {
+      size_t lane = first + i;
+      if (x.mask && !x.mask[lane]) continue;
+      int8_t with = c ? c[lane] : 0;
+      int8_t one = t[i * kPack], two = kPack == 2 ? t[i * kPack + 1] : int8_t(~one);
+      if (p) p[lane] = combined(how, one, with);
+      if (q) q[lane] = combined(how, two, with);
+    }
+  }
+}
+
+// set: D(imm) where it holds, 0 elsewhere.
+template <class V, int kPack, class D>
+void set(Lanes& x, const Operands& o) {
+  const int8_t* c = o.c == kNoRegister ? nullptr : values<const int8_t>(x, o.c);
+  uint32_t how = o.small >> kBoolShift & 3;
+  D value = D(o.imm);
+  const Lanes* lanes = &x;
+  const Operands* operands = &o;
+  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) {
+    for (uint32_t at = 0; at < n; at += kBlock) {
+      size_t m = n - at < kBlock ? n - at : kBlock;
+      int8_t t[kBlock * kPack];
+      outcomes<V, kPack>(*lanes, *operands, first + at, m, t);
+      for (size_t i = 0; i < m * kPack; ++i) {
+        int8_t with = c ? c[first + at + i / kPack] : 0;
+        d[at * kPack + i] = combined(how, t[i], with) ? value : D(0);
+      }
+    }
+  });
+}
+
+struct selp {
+  template <class T>
+  LANES_INLINE T operator()(T a, T b, int8_t c) const {
+    return c ? a : b;
+  }
+};
+struct slct {
+  template <class T>
+  LANES_INLINE T operator()(T a, T b, int32_t c) const {
+    return c >= 0 ? a : b;
+  }
+  template <class T>
+  LANES_INLINE T operator()(T a, T b, float c) const {
+    return c >= 0.0f ? a : b;
+  }
+};
+struct slct_ftz {
+  template <class T>
+  LANES_INLINE T operator()(T a, T b, float c) const {
+    return flushed(c) >= 0.0f ? a : b;
+  }
+};
+
+// testp (a zero is normal); small: FloatTest.
+template <class U, U kExponent, U kMantissa>
+struct testp {
+  LANES_INLINE explicit testp(const Operands& o) : kind(o.small) {}
+  LANES_INLINE int8_t operator()(U x) const {
+    U exponent = x & kExponent, mantissa = x & kMantissa;
+    bool top = exponent == kExponent;
+    bool r = kind == kTestFinite       ? !top
+             : kind == kTestInfinite   ? top && mantissa == 0
+             : kind == kTestNumber     ? !top || mantissa == 0
+             : kind == kTestNotANumber ? top && mantissa != 0
+             : kind == kTestNormal     ? !top && (exponent != 0 || mantissa == 0)
+                                       : exponent == 0 && mantissa != 0;
+    return r ? -1 : 0;
+  }
+  uint32_t kind;
+};
+
+#define PLAIN(t, V, c) ROW(kSetp, t, (c) << kComparisonShift, map<compare<V, c>, 1, int8_t, V::type, V::type>)
+#define EQUALITY(t, V) PLAIN(t, V, kCmpEq), PLAIN(t, V, kCmpNe)
+#define ORDER(t, V) PLAIN(t, V, kCmpLt), PLAIN(t, V, kCmpLe), PLAIN(t, V, kCmpGt), PLAIN(t, V, kCmpGe)
+#define UNORDERED(t, V)                                                                   \
+  PLAIN(t, V, kCmpEqu), PLAIN(t, V, kCmpNeu), PLAIN(t, V, kCmpLtu), PLAIN(t, V, kCmpLeu), \
+      PLAIN(t, V, kCmpGtu), PLAIN(t, V, kCmpGeu), PLAIN(t, V, kCmpNum), PLAIN(t, V, kCmpNan)
+#define GENERAL(t, V, pack) ROW(kSetp, t, kVGeneral, setp<V, pack>)
+#define SET(t, result, V, pack, D) ROW_OF(kSet, t, result, 0, set<V, pack, D>)
+#define EVERY(t, V) \
+  EQUALITY(t, V), GENERAL(t, V, 1), SET(t, kB16, V, 1, uint16_t), SET(t, kB32, V, 1, uint32_t)
+#define INTEGER(t, T) EVERY(t, Value<T>), ORDER(t, Value<T>)
+#define FLOAT(t, V) EVERY(t, V), ORDER(t, V), UNORDERED(t, V)
+#define SELP(t, T)                                               \
+  ROW(kSelp, t, 0, map<selp, 1, T, T, T, int8_t>),               \
+      ROW_OF(kSlct, t, kS32, 0, map<slct, 1, T, T, T, int32_t>), \
+      ROW_OF(kSlct, t, kF32, 0, map<slct, 1, T, T, T, float>),   \
+      ROW_OF(kSlct, t, kF32, kVFtz, map<slct_ftz, 1, T, T, T, float>)
+
+constexpr Row kRows[] = {
+    EVERY(kB16, Value<uint16_t>),
+    EVERY(kB32, Value<uint32_t>),
+    EVERY(kB64, Value<uint64_t>),
+    INTEGER(kU16, uint16_t),
+    INTEGER(kU32, uint32_t),
+    INTEGER(kU64, uint64_t),
+    INTEGER(kS16, int16_t),
+    INTEGER(kS32, int32_t),
+    INTEGER(kS64, int64_t),
+    FLOAT(kF32, Value<float>),
+    FLOAT(kF64, Value<double>),
+    FLOAT(kF16, HalfValue<F16>),
+    FLOAT(kBf16, HalfValue<BF16>),
+    GENERAL(kF16x2, HalfValue<F16>, 2),
+    GENERAL(kBf16x2, HalfValue<BF16>, 2),
+    SET(kF16x2, kB16, HalfValue<F16>, 2, uint16_t),
+    SET(kBf16x2, kB16, HalfValue<BF16>, 2, uint16_t),
+    SELP(kB16, uint16_t),
+    SELP(kB32, uint32_t),
+    SELP(kB64, uint64_t),
+    ROW(kTestp, kF32, 0, map<testp<uint32_t, 0x7f800000u, 0x7fffffu>, 1, int8_t, uint32_t>),
+    ROW(kTestp, kF64, 0, map<testp<uint64_t, 0x7ff0000000000000u, 0xfffffffffffffu>, 1, int8_t, uint64_t>),
+};
+
+}  // namespace
+
+Rows compare_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
+
+}  // namespace triton_runner::lanes::SIMD_ISA

@@ -1,0 +1,236 @@
+// Guards, ranges of addresses, and the movement of lanes between registers and memory.
+#include <cstring>
+
+#include <triton_runner/num/by_size.h>
+
+#include <triton_runner/lanes/tables.h>
+
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
+#include <immintrin.h>
+#endif
+
+namespace triton_runner::lanes {
+namespace SIMD_ISA {
+namespace {
+
+Guard guard(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint32_t n) {
+  uint8_t any = 0, missing = 0;
+  if (mask) {
+    for (uint32_t i = 0; i < n; ++i) {
+      uint8_t m = static_cast<uint8_t>(mask[i]);
+      uint8_t v = static_cast<uint8_t>(p[i] ^ flip) & m;
+      out[i] = static_cast<int8_t>(v);
+      any |= v;
+      missing |= static_cast<uint8_t>(v ^ m);
+    }
+  } else {
+    for (uint32_t i = 0; i < n; ++i) {
+      uint8_t v = static_cast<uint8_t>(p[i] ^ flip);
+      out[i] = static_cast<int8_t>(v);
+      any |= v;
+      missing |= static_cast<uint8_t>(~v);
+    }
+  }
+  return !any ? Guard::kNone : missing ? Guard::kSome : Guard::kAll;
+}
+
+uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
+  uint32_t high = 0;
+  if (!mask) {
+    for (uint32_t i = 0; i < n; ++i) {
+      uint32_t v = a[i] + add;
+      high = v > high ? v : high;
+    }
+    return high;
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    uint32_t v = mask[i] ? a[i] + add : 0;
+    high = v > high ? v : high;
+  }
+  return high;
+}
+
+uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
+  uint32_t bits = 0;
+  if (!mask) {
+    for (uint32_t i = 0; i < n; ++i) bits |= a[i] + add;
+    return bits;
+  }
+  for (uint32_t i = 0; i < n; ++i) bits |= mask[i] ? a[i] + add : 0;
+  return bits;
+}
+
+void range(const uint64_t* a, const int8_t* mask, uint32_t n, uint64_t* low, uint64_t* high, uint64_t* bits) {
+  uint64_t l = ~uint64_t{0}, h = 0, b = 0;
+  if (!mask) {
+    for (uint32_t i = 0; i < n; ++i) {
+      l = a[i] < l ? a[i] : l;
+      h = a[i] > h ? a[i] : h;
+      b |= a[i];
+    }
+  } else {
+    for (uint32_t i = 0; i < n; ++i) {
+      uint64_t off = mask[i] ? 0 : ~uint64_t{0};
+      uint64_t up = a[i] | off, down = a[i] & ~off;
+      l = up < l ? up : l;
+      h = down > h ? down : h;
+      b |= down;
+    }
+  }
+  *low = l;
+  *high = h;
+  *bits = b;
+}
+
+template <class T>
+bool contiguous_of(const T* a, uint32_t n, T step) {
+  T bad = 0;
+  const T first = a[0];
+  for (uint32_t i = 0; i < n; ++i) bad |= a[i] ^ static_cast<T>(first + step * i);
+  return bad == 0;
+}
+bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) { return contiguous_of(a, n, step); }
+bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) { return contiguous_of(a, n, step); }
+
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
+// Four lanes' 16 bytes as four registers' 4 words of these lanes.
+inline void transpose4(__m128i x0, __m128i x1, __m128i x2, __m128i x3, __m128i out[4]) {
+  __m128i t0 = _mm_unpacklo_epi32(x0, x1), t1 = _mm_unpacklo_epi32(x2, x3);
+  __m128i t2 = _mm_unpackhi_epi32(x0, x1), t3 = _mm_unpackhi_epi32(x2, x3);
+  out[0] = _mm_unpacklo_epi64(t0, t1);
+  out[1] = _mm_unpackhi_epi64(t0, t1);
+  out[2] = _mm_unpacklo_epi64(t2, t3);
+  out[3] = _mm_unpackhi_epi64(t2, t3);
+}
+template <class At>
+void gather_4x4(std::byte* const* out, At at, uint32_t n) {
+  auto row = [&](uint32_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at(i))); };
+  for (uint32_t i = 0; i < n; i += 4) {
+    __m128i r[4];
+    transpose4(row(i), row(i + 1), row(i + 2), row(i + 3), r);
+    for (int k = 0; k < 4; ++k) _mm_storeu_si128(reinterpret_cast<__m128i*>(out[k] + 4 * i), r[k]);
+  }
+}
+template <bool kShared, class At>
+void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
+  for (uint32_t turn = 0; turn < n; turn += 4) {
+    const uint32_t i = kShared ? store_turn(turn, n, 16) - 3 : turn;
+    __m128i r[4];
+    auto word = [&](int k) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(in[k] + 4 * i)); };
+    transpose4(word(0), word(1), word(2), word(3), r);
+    for (uint32_t k = 0; k < 4; ++k) {
+      const uint32_t lane = kShared ? 3 - k : k;
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(at(i + lane)), r[lane]);
+    }
+  }
+}
+#else
+template <class At>
+void gather_4x4(std::byte* const* out, At at, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) {
+    const std::byte* p = at(i);  // once: a register of the result may be the address's
+    for (uint32_t k = 0; k < 4; ++k) std::memcpy(out[k] + 4 * i, p + 4 * k, 4);
+  }
+}
+template <bool kShared, class At>
+void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
+  for (uint32_t turn = 0; turn < n; ++turn) {
+    const uint32_t i = kShared ? store_turn(turn, n, 16) : turn;
+    for (uint32_t k = 0; k < 4; ++k) std::memcpy(at(i) + 4 * k, in[k] + 4 * i, 4);
+  }
+}
+#endif
+
+template <class T, class At>
+void gather_words(std::byte* const* out, At at, const int8_t* mask, uint32_t n, uint32_t words) {
+  if (words == 1) {
+    T* o = reinterpret_cast<T*>(out[0]);
+    if (!mask) {
+      for (uint32_t i = 0; i < n; ++i) std::memcpy(&o[i], at(i), sizeof(T));
+      return;
+    }
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    if (mask && !mask[i]) continue;
+    const std::byte* p = at(i);
+    for (uint32_t k = 0; k < words; ++k) std::memcpy(out[k] + sizeof(T) * i, p + sizeof(T) * k, sizeof(T));
+  }
+}
+template <class T, bool kShared, class At>
+void scatter_words(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words) {
+  for (uint32_t turn = 0; turn < n; ++turn) {
+    const uint32_t i = kShared ? store_turn(turn, n, sizeof(T) * words) : turn;
+    if (mask && !mask[i]) continue;
+    std::byte* p = at(i);
+    for (uint32_t k = 0; k < words; ++k) std::memcpy(p + sizeof(T) * k, in[k] + sizeof(T) * i, sizeof(T));
+  }
+}
+
+template <class At>
+void gather_any(std::byte* const* out, At at, const int8_t* mask, uint32_t n, uint32_t words,
+                uint32_t word_bytes) {
+  if (words == 4 && word_bytes == 4 && !mask) return gather_4x4(out, at, n);
+  num::by_size(word_bytes, [&](auto zero) { gather_words<decltype(zero)>(out, at, mask, n, words); });
+}
+template <bool kShared, class At>
+void scatter_any(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words,
+                 uint32_t word_bytes) {
+  if (words == 4 && word_bytes == 4 && !mask) return scatter_4x4<kShared>(in, at, n);
+  num::by_size(word_bytes,
+               [&](auto zero) { scatter_words<decltype(zero), kShared>(in, at, mask, n, words); });
+}
+
+void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
+              uint32_t words, uint32_t word_bytes) {
+  gather_any(
+      out, [=](uint32_t i) { return reinterpret_cast<const std::byte*>(a[i] + add); }, mask, n, words,
+      word_bytes);
+}
+void gather32(std::byte* const* out, const std::byte* base, const uint32_t* a, uint32_t add,
+              const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
+  gather_any(
+      out, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words, word_bytes);
+}
+void scatter64(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
+               uint32_t words, uint32_t word_bytes) {
+  scatter_any<false>(
+      in, [=](uint32_t i) { return reinterpret_cast<std::byte*>(a[i] + add); }, mask, n, words, word_bytes);
+}
+void scatter32(const std::byte* const* in, std::byte* base, const uint32_t* a, uint32_t add,
+               const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
+  scatter_any<true>(
+      in, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words, word_bytes);
+}
+
+void permute(uint32_t* d, const uint32_t* a, const uint8_t* from, uint32_t n) {
+#if defined(SIMD_ISA_avx512)
+  auto half = [&](size_t k) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k)));
+  };
+  const __m512i low = half(0), high = half(16);
+  for (size_t w = 0; w < n; w += 32) {
+    const __m512i x = _mm512_loadu_si512(a + w), y = _mm512_loadu_si512(a + w + 16);
+    _mm512_storeu_si512(d + w, _mm512_permutex2var_epi32(x, low, y));
+    _mm512_storeu_si512(d + w + 16, _mm512_permutex2var_epi32(x, high, y));
+  }
+#else
+  for (size_t w = 0; w < n; w += 32) {
+    uint32_t value[32];
+    std::memcpy(value, a + w, sizeof value);
+    for (size_t i = 0; i < 32; ++i) d[w + i] = value[from[i]];
+  }
+#endif
+}
+
+}  // namespace
+
+bool load_matrices(const std::byte* base, uint32_t bytes, const uint32_t* a, uint32_t add, uint32_t count,
+                   bool trans, std::byte* const* out);  // matrix.cpp
+extern const SumHandlers kSums;                         // sums.cpp
+
+extern const Tables kTables;
+const Tables kTables{guard,    highest,   any_bits,  range,         contiguous, contiguous32, gather64,
+                     gather32, scatter64, scatter32, load_matrices, permute,    &kSums};
+
+}  // namespace SIMD_ISA
+}  // namespace triton_runner::lanes
