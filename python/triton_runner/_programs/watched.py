@@ -7,6 +7,7 @@ it ends without one, the process that waits makes the report of what was told un
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import dataclasses
@@ -164,7 +165,20 @@ def _working(work, write: int):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
     tell(Failed() if report is None else report)
-    return _NO_VERDICT if report is None else report.status
+    status = _NO_VERDICT if report is None else report.status
+    atexit.register(_leave, status)
+    return status
+
+
+def _leave(status: int) -> None:
+    """Ends this process once its threads have ended, without taking apart what it has loaded: with torch and
+    Triton that takes 0.3 s of CPU."""
+    atexit.unregister(_leave)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
 
 
 class Interrupted:
