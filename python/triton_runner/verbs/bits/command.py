@@ -77,7 +77,7 @@ def _of_program(axes, options, invariant, program, function=""):
 
     program.check()
     if not invariant:
-        return comparing.Program(axes, *options).of_program(*program.words)
+        return comparing.WatchedBits(axes, *options).of_program(*program.words)
     catching = invariance.Catching(invariant, function)
     with _settings.using(threads=1):
         status = catching.run(*program.words)

@@ -57,7 +57,7 @@ def configs_command(names, most, num_warps, num_stages, constant, checks, target
     grid = {name: values for name, values in grid.items() if values}
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
-        judging = configs.Program(names, most, grid, check_names, say)
+        judging = configs.WatchedConfigs(names, most, grid, check_names, say)
         result = judging.of_program(*program.words)
     print_result(result, as_json, show)
     return result.exit_status

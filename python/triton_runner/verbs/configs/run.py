@@ -56,7 +56,7 @@ class Configurations:
         return 0 if self.configurations else 125
 
 
-class Program(asked.Watching):
+class WatchedConfigs(asked.Watching):
     """A program that runs as it is, while each configuration of its launches is judged.
 
     `grid`: values by option that are tried in all combinations ({"num_warps": [1, 4], ...}) for launches

@@ -17,14 +17,14 @@ from triton_runner._programs.options import check_settings
 from triton_runner._programs.programs import Program as Words
 from triton_runner.verbs.dump.run import is_program
 
-__all__ = ["Program", "is_program", "run"]
+__all__ = ["PageContents", "is_program", "run"]
 
 _MOST_ROWS = 500  # distinct launches in the table of the page
 _TUNED_OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg")
 
 
 @dataclasses.dataclass
-class Program:
+class PageContents:
     """The parts of a program that the page shows: its kernels in the order of their first launch, its
     launches, the choices of autotuning, and what was recorded and found."""
 
@@ -97,7 +97,7 @@ def _text(value) -> str:
     return f"{str(value.dtype).removeprefix('torch.')}[{', '.join(map(str, shape))}]"
 
 
-def run(program: str, arguments, name: str, selectors, level, target, pretend_cuda: bool) -> Program:
+def run(program: str, arguments, name: str, selectors, level, target, pretend_cuda: bool) -> PageContents:
     """Runs a program and gathers its kernels, or those called `name`."""
     for variable, value in (("TARGET", target), ("LEVEL", level)):
         if value:
@@ -137,7 +137,7 @@ def run(program: str, arguments, name: str, selectors, level, target, pretend_cu
     materials = [_traced(kernel) for kernel in shown.values()]
     dumps = [*dict.fromkeys(observer.dumps.values())]
     tuned = [_as_data(tuner) for tuner in tunings if tuner.base_fn.__name__ in names]
-    return Program(materials, dumps, findings, launches, tuned)
+    return PageContents(materials, dumps, findings, launches, tuned)
 
 
 def _tunings() -> list:

@@ -34,14 +34,14 @@ def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program
     from triton_runner._kernel.cost import timing
     from triton_runner._kernel.cost.chips import chip_named
     from triton_runner.verbs.tune import results
-    from triton_runner.verbs.tune.ranking import Program, Ranker
+    from triton_runner.verbs.tune.ranking import Ranker, WatchedTuning
 
     target = f"cuda:{chip_named(chip, timing.TIMINGS).capability}"
     values = {"num_warps": num_warps, "num_stages": num_stages}
     values = {name: numbers for name, numbers in values.items() if numbers}
     with _settings.using(target=target), prints_aside(as_json), telling() as say:
         check_settings("cubin")
-        tuning = Program(Ranker(chip, top, say), names, most, values)
+        tuning = WatchedTuning(Ranker(chip, top, say), names, most, values)
         if program.is_program:
             program.check()
             result = tuning.of_program(*program.words)
