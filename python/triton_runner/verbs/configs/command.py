@@ -9,6 +9,7 @@ import click
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 from triton_runner._programs.programs import program_arguments
+from triton_runner._programs.watched import in_own_process
 
 
 class Numbers(click.ParamType):
@@ -34,6 +35,7 @@ class Numbers(click.ParamType):
 @click.option("--check", "checks", help="Of the checks that verify runs; else all.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
 @program_arguments
+@in_own_process
 def configs_command(names, most, num_warps, num_stages, constant, checks, target, as_json, program):
     """Judge each configuration of the kernels that PROGRAM launches.
 

@@ -13,8 +13,8 @@ from triton_runner._kernel.dumps.dumping import dumping
 from triton_runner._kernel.material import Material, gather
 from triton_runner._launch.launchers import Call, axes_of, constants_of, observing
 from triton_runner._memory import fault_log
-from triton_runner._pretend import running
 from triton_runner._programs.options import check_settings
+from triton_runner._programs.programs import Program as Words
 from triton_runner.verbs.dump.run import is_program
 
 __all__ = ["PageContents", "is_program", "run"]
@@ -107,21 +107,22 @@ def run(program: str, arguments, name: str, selectors, level, target, pretend_cu
         from triton_runner._jit.jit import configure_jit_backend  # it needs Triton
 
         configure_jit_backend()  # registers are recorded by our jit alone
-    observer = _Observer(name)
+    observer, words = _Observer(name), Words(program, tuple(arguments), pretend_cuda=pretend_cuda)
     with observing(observer):
         if selectors:
             with dumping(name or None, *selectors, every_iteration=True, level=level) as observer.dump:
-                status = running.run_program(program, list(arguments), False, pretend_cuda)
+                status = words.run()
             observer.keep_last()
             if not observer.dumps:
                 notes = [] if name else ["where only one of several kernels has it, --kernel names that one"]
                 raise fail(f"nothing of {', '.join(selectors)} was recorded, and no page is written", *notes)
         else:
-            status = running.run_program(program, list(arguments), False, pretend_cuda)
+            status = words.run()
     if not observer.kernels:
         raise fail(
             f"{program} launched no kernel {f'{name!r} ' if name else ''}(it ended with status {status})",
             f"a kernel alone is compiled first: compile {program}:NAME -s TYPES --save DIR, then report DIR",
+            ended=status,
         )
     tunings = _tunings()
     shown = {key: kernel for key, kernel in observer.kernels.items() if _is_chosen(kernel, tunings)}
