@@ -112,7 +112,7 @@ struct Exec : Lanes {
   bool converged(const Instr& in, uint32_t members = 0xffffffffu);
   // The same where each thread's own members are in a register of 32 bits.
   bool converged_by(const Instr& in, uint32_t place);
-  // Of a checked launch: whether none of `members` has exited; false after a trap.
+  // Asks the checks of a checked launch whether none of `members` has exited; false after a trap.
   bool whole_warps(const Instr& in, uint32_t members);
   // The instruction is to be tried again after the cluster's next event.
   void retry_later(const Instr& in);
