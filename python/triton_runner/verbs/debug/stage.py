@@ -16,7 +16,6 @@ import time
 
 from triton_runner._base import interrupts
 
-
 _STOPPING = "Ctrl-C stops the launch that runs, or the next one; press it again to end the debugger"
 
 

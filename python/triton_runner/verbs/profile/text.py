@@ -93,10 +93,10 @@ def _bounds(one: Launch) -> Iterator[str]:
 
 def _time(microseconds: float, digits: int, space: str = "") -> str:
     """A time in the largest unit in which these digits show something."""
-    for unit, parts in (("us", 1), ("ns", 1e3), ("ps", 1e6)):
-        if round(microseconds * parts, digits) or not microseconds:
-            break
-    return f"{microseconds * parts:,.{digits}f}{space}{unit}"
+    units = {"us": 1, "ns": 1e3, "ps": 1e6}
+    shown = (unit for unit, parts in units.items() if round(microseconds * parts, digits))
+    unit = next(shown, "us")
+    return f"{microseconds * units[unit]:,.{digits}f}{space}{unit}"
 
 
 def _roofline(roof) -> Iterator[str]:
