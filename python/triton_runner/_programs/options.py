@@ -106,9 +106,10 @@ class Picture(Output):
         self._own = own
 
     def convert(self, value, param, context):
+        value = super().convert(value, param, context)
         if drawing.kind_of(value) not in self._own:
             drawing.check_picture(value)
-        return super().convert(value, param, context)
+        return value
 
 
 class Verbs(click.Group):
