@@ -299,9 +299,5 @@ def _is_prepared(words, env) -> bool:
 
 def _called_at(frames) -> list[str]:
     """The line of the program whose call raised: the last that is neither ours nor Triton's."""
-    own = [
-        frame
-        for frame in traceback.extract_tb(frames)
-        if not frame.filename.startswith((*package_folders(), "<"))
-    ]
+    own = [frame for frame in traceback.extract_tb(frames) if not is_of_library(frame.filename)]
     return [f"called at {frame.filename}:{frame.lineno}; --traceback shows all calls" for frame in own[-1:]]

@@ -76,7 +76,7 @@ def compare_command(
     from triton_runner.verbs.compare import text as table
 
     parsed = [expression.parse(text, "--fail-if", measure.FIGURES) for text in conditions]
-    named = {leaf[1] for node in parsed for leaf in expression.named(node) if leaf[0] == "name"}
+    named = {name for condition in parsed for name in condition.figures}
     counts = counts or bool(named.intersection(measure.COUNTED))
     if chip:
         targets = targets or f"cuda:{chip_named(chip, timing.TIMINGS).capability}"

@@ -18,6 +18,7 @@ from triton_runner._programs.options import (
     verbs,
 )
 from triton_runner._programs.settings import apply_settings, settings_options
+from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command(
@@ -51,6 +52,7 @@ from triton_runner._programs.settings import apply_settings, settings_options
 @json_option
 @click.argument("file", type=click.Path())
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@in_own_process
 def dump(
     file,
     arguments,
