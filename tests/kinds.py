@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KIND = re.compile(r"\b(?:OpKind|K)::k([A-Z]\w*)")
-HANDLERS = ("src/tile/ops/", "src/tile/machine/", "src/simt/", "src/ptx/", "src/num/")
+HANDLERS = ("src/tile/ops/", "src/tile/machine/", "src/simt/", "src/ptx/", "src/lanes/", "src/num/")
 
 # Who follows values or walks over regions goes through these: each passes values on in a way of its own.
 CONTROL = """Module Func Return Call Br CondBr For If While ExecuteRegion IndexSwitch Yield Condition

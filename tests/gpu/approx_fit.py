@@ -1,6 +1,6 @@
 """From the measurement of approx.py to tables and goldens: an H100's special function unit.
 
-    python approx_fit.py fit APPROX.npz [NAME...]   prints src/ptx/simd/approx_tables.inc
+    python approx_fit.py fit APPROX.npz [NAME...]   prints src/lanes/simd/approx_tables.inc
     python approx_fit.py golden APPROX.npz          writes tests/golden/ptx-hw/approx.txt
 
 A table's entry (c0, c1, c2) must give (c0 2^s + c1 x + c2 square(x) 2^k + bias) >> shift as measured for

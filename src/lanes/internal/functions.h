@@ -110,7 +110,6 @@ struct CvtChoice {
   int64_t imm = 0;
 };
 
-
 // A function and what it wants in Operands::small, imm and data; d, a, b, c, e are an instruction's operands in the order
 // given by `operands`.
 struct Alu {

@@ -1,7 +1,7 @@
 // cvt.rs: how it is found.
 #pragma once
-#include <triton_runner/lanes/lanes.h>
 #include <triton_runner/lanes/functions.h>
+#include <triton_runner/lanes/lanes.h>
 
 namespace triton_runner::lanes {
 

@@ -210,7 +210,7 @@ template <class Around>
 struct DivisionSum : Rcp {
   LANES_INLINE static int32_t prepare(float, float b, float) { return Rcp::prepare(b * Around::factor(b)); }
   LANES_INLINE static float finish(float a, float b, float c, int32_t prepared, int32_t c0, int32_t c12,
-                                 int32_t s) {
+                                   int32_t s) {
     float factor = Around::factor(b);
     return Around::sum(a, factor, Rcp::finish(b * factor, prepared, c0, c12, s), c);
   }
@@ -262,7 +262,9 @@ struct ftz_division {
   }
 };
 struct div_approx : plain_division {
-  LANES_INLINE static float factor(float b) { return is_low(b) ? 0x1p24f : 1.0f; }  // large: a reciprocal of 0
+  LANES_INLINE static float factor(float b) {
+    return is_low(b) ? 0x1p24f : 1.0f;
+  }  // large: a reciprocal of 0
 };
 struct div_approx_ftz : ftz_division {
   LANES_INLINE static float factor(float) { return 1.0f; }

@@ -56,7 +56,9 @@ struct signed_by {
 NUM_FORMULA2(sign_of_first, num::SIMD_ISA::copysign{}(y, x))
 
 // The f64 approximations look at the upper half of the operand and give the upper half of the result.
-LANES_INLINE double upper_half(double x) { return bits_as<double>(bits_as<uint64_t>(x) & 0xffffffff00000000); }
+LANES_INLINE double upper_half(double x) {
+  return bits_as<double>(bits_as<uint64_t>(x) & 0xffffffff00000000);
+}
 LANES_INLINE double finish_upper(double r, double a) {
   uint64_t bits = bits_as<uint64_t>(r);
   bits = bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000;

@@ -66,7 +66,7 @@ LANES_INLINE F formula(const Operands& o) {
 // body(In*...) with the arrays of operands a, b, c, e, as many as there are types.
 template <int kPack, class... In, class Body, size_t... kPlace>
 LANES_INLINE void with_operands(const Lanes& x, const Operands& o, const Body& body,
-                              std::index_sequence<kPlace...>) {
+                                std::index_sequence<kPlace...>) {
   const uint32_t places[] = {o.a, o.b, o.c, o.e};
   body(values<const In, kPack>(x, places[kPlace])...);
 }

@@ -30,7 +30,7 @@ LANES_INLINE void store(MatrixRows<4> x, std::byte* const* out, uint32_t at) {
 constexpr uint32_t kCount = 2;
 LANES_INLINE MatrixRows<2> load(const std::byte* base, const uint32_t* at) {
   return (MatrixRows<2>)_mm256_inserti128_si256(_mm256_castsi128_si256((__m128i)load_row(base + at[0])),
-                                          (__m128i)load_row(base + at[8]), 1);
+                                                (__m128i)load_row(base + at[8]), 1);
 }
 LANES_INLINE void store(MatrixRows<2> x, std::byte* const* out, uint32_t at) {
   store_row(out[0] + at, (MatrixRow)_mm256_castsi256_si128((__m256i)x));

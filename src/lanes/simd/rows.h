@@ -21,7 +21,7 @@ struct Rows {
   size_t count;
 };
 
-#define LANES_TABLES(isa)                  \
+#define LANES_TABLES(isa)                \
   namespace isa {                        \
   Rows int_rows();                       \
   Rows bit_rows();                       \

@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "ops/warp.h"
 #include <triton_runner/lanes/transpose.h>
+#include "ops/warp.h"
 #include "state/refuse.h"
 
 namespace triton_runner::simt {

@@ -9,7 +9,6 @@
 
 #include <triton_runner/num/by_size.h>
 
-
 namespace triton_runner::simt {
 namespace {
 

@@ -486,7 +486,8 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   step.operands.c = at(found->operands[3], found->types[3]);
   step.operands.e = at(found->operands[4], found->types[4]);
   step.operands.small = found->small;
-  step.operands.imm = found->extra == lanes::Alu::kNoOperand ? found->imm : at(found->extra, found->extra_type);
+  step.operands.imm =
+      found->extra == lanes::Alu::kNoOperand ? found->imm : at(found->extra, found->extra_type);
   asm_->steps.push_back(step);
   return !failed_;
 }

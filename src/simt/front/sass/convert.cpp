@@ -218,8 +218,8 @@ bool lower_function(SassLowering& l) {
   }
   if (l.has("SIN") || l.has("COS")) {
     const uint32_t a = l.word(1, As::kF32), d = l.result(0);
-    return l.emit(lanes::find(l.has("SIN") ? lanes::Operation::kSin : lanes::Operation::kCos, lanes::Type::kF32,
-                              lanes::Type::kNone, lanes::kVTurns),
+    return l.emit(lanes::find(l.has("SIN") ? lanes::Operation::kSin : lanes::Operation::kCos,
+                              lanes::Type::kF32, lanes::Type::kNone, lanes::kVTurns),
                   {.d = d, .a = a});
   }
   const char* name = l.has("EX2")    ? "ex2"

@@ -1,6 +1,7 @@
 // Does what machine code does that PTX has no line for.
 #pragma once
 #include <triton_runner/lanes/sums.h>
+
 #include "state/exec.h"
 
 namespace triton_runner::simt {
