@@ -30,7 +30,7 @@ std::byte* Exec::fault(const Operands& in, exec::TrapKind kind, std::string mess
   return room.get();
 }
 
-bool Exec::whole_warps(const Instr& in, uint32_t members) {
+bool Exec::whole_warps(const Instr& in, uint64_t members) {
   return worker->checks->whole_warps(*this, in, members);
 }
 

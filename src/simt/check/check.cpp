@@ -63,7 +63,7 @@ void Checks::begin(const Cluster& cluster) {
   State& s = *state;
   s.cluster = cluster.number;
   s.first_id = agents_;
-  s.warps = launch_.code->threads / 32;
+  s.warps = launch_.code->threads / launch_.code->width;
   s.all_warps = s.warps * static_cast<uint32_t>(cluster.ctas.size());
   for (uint32_t a = 0; a < s.all_warps + 2; a++) s.agents.push_back({agents_++});
   s.tensor.resize(cluster.ctas.size());
@@ -391,14 +391,15 @@ void Checks::after(Exec& x, const Instr& in) {
   }
 }
 
-bool Checks::whole_warps(Exec& x, const Instr& in, uint32_t members) {
+bool Checks::whole_warps(Exec& x, const Instr& in, uint64_t members) {
   if (!race_) return true;
+  const uint32_t width = x.code().width;
   for (uint32_t i = 0; i < x.count; i++) {
     const Instr* end = x.cta->ended_at[x.first + i];
-    const uint32_t warp = i & ~31u;
-    if (!warp_bits(x, warp) || !end || !(members >> (i & 31) & 1)) continue;
+    const uint32_t lane = i % width;
+    if (!mask_bits(x.mask, i - lane, width) || !end || !(members >> lane & 1)) continue;
     x.trap(in, exec::TrapKind::kInvalid,
-           "only part of warp " + std::to_string((x.first + i) / 32) +
+           "only part of warp " + std::to_string((x.first + i) / width) +
                " reaches this warp-wide instruction: thread " + std::to_string(x.first + i) + " has ended",
            kNoRegister, 0, 0, {"it ended in " + place_text(*launch_.code, *end)});
     return false;

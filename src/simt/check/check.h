@@ -69,7 +69,7 @@ class Checks {
   // `waited`: the threads that issued it waited for it; otherwise the tensor core signals a barrier.
   void finish(Exec& x, const Operands& in, const UnderWay& op, bool waited);
   // Checks a warp-wide instruction of the lanes `members`: a trap (false) if some of them have exited.
-  bool whole_warps(Exec& x, const Instr& in, uint32_t members);
+  bool whole_warps(Exec& x, const Instr& in, uint64_t members);
   // allocated(): tcgen05.alloc; the columns are uninitialised. tensor(): an access by tcgen05.ld or tcgen05.st.
   void allocated(Exec& x, Cta& cta, uint32_t column, uint32_t columns);
   bool tensor(Exec& x, const Operands& in, uint32_t lane, const Range& range);

@@ -75,7 +75,7 @@ struct Checks::State {
   machine::Agent& by_id(uint32_t id) { return agents[id - first_id]; }  // no copier
   bool is_warp(uint32_t id) const { return id - first_id < all_warps; }
   machine::Agent& agent(const Cta& cta, uint32_t thread) {
-    machine::Agent& warp = agents[cta.rank * warps + thread / 32];
+    machine::Agent& warp = agents[cta.rank * warps + thread / cta.code->width];
     warp.time = time;
     return warp;
   }

@@ -12,10 +12,10 @@
 
 namespace triton_runner::simt {
 
-// For machine code: an instruction is a part of what one instruction of the program computes (a division is thirty
-// of them), and no number between two parts is one that the program has.
+// Where code was made from other code: an instruction is a part of what one instruction of that computes (a division is
+// thirty of them in machine code), and no number between two parts is one that the program has.
 struct Part {
-  uint32_t of = 0;                           // the line of the PTX; 0: a function that the assembler added
+  uint32_t of = 0;                           // the line of that code; 0: a function that the assembler added
   std::vector<std::vector<uint32_t>> reads;  // of each operand, the places of its registers
   std::vector<uint32_t> writes;              // of 32 bits
   // Registers of the warp, UR and UP: their places and bytes.
@@ -70,8 +70,8 @@ class Listing {
   virtual ~Listing() = default;
   virtual base::Location location(const Source& source) const = 0;  // in the text
   virtual std::string text(const Source& source) const = 0;
-  // The line of the PTX that machine code was made from; 0: not known, or it is PTX itself.
-  virtual uint32_t ptx_line(const Source&) const { return 0; }
+  // The line of the code that this was made from, as machine code from PTX; 0: not known, or it was made from none.
+  virtual uint32_t origin_line(const Source&) const { return 0; }
   // Tells what check="overflow" has to know, which few launches ask for; nothing for machine code.
   virtual Exact exact(const Source&) const { return {}; }
   // In the program that the text was made from, if the text says.

@@ -258,7 +258,7 @@ std::string set_shape(Target& target, std::array<uint32_t, 3> block, std::array<
            std::to_string(block[1]) + " x " + std::to_string(block[2]);
   if (blocks > 16) return "a cluster has at most 16 blocks, and this one " + std::to_string(blocks);
   target.real_threads = static_cast<uint32_t>(threads);
-  target.threads = (target.real_threads + 31) / 32 * 32;
+  target.threads = (target.real_threads + target.width - 1) / target.width * target.width;
   return "";
 }
 

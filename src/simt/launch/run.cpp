@@ -217,7 +217,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     const bool runs = std::exchange(s.runs, true);
     for (size_t i = 0; i < cta.paths.size();) {
       Path& other = *cta.paths[i];
-      const bool in_warp = code_.warp_turns && &other != &s && share_warp(s, other);
+      const bool in_warp = code_.warp_turns && &other != &s && share_warp(s, other, code_.width);
       if (in_warp) {
         other.runs = false;
         if (!runs && other.pc == s.pc && other.state == PathState::kYield && !other.frozen) {
@@ -289,7 +289,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     cta.fuel = kFuel;
     // Each path (in a shuffled launch: each warp) jumps back for itself, and often one of them asks for all.
     const uint64_t jumps =
-        launch_.shuffle ? (code_.threads + 31) / 32 : std::max<size_t>(cta.paths.size(), 1);
+        launch_.shuffle ? code_.threads / code_.width : std::max<size_t>(cta.paths.size(), 1);
     const bool spins_only = cta.spins * jumps >= kSpinsOfFuel;
     cta.spins = 0;
     worker_.only_spun = spins_only ? worker_.only_spun + 1 : 0;
@@ -443,7 +443,7 @@ void GridWorker::report_deadlock(Cluster& cluster) {
       std::string line =
           cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
       const Source* source = s->pc->source;
-      line += threads_of(*s);
+      line += threads_of(*s, code_.width);
       if (source) line += " at " + instruction_location(code_, *source);
       notes.push_back(line + " " + why);
       if (!where) {

@@ -75,7 +75,8 @@ class Standing final : public exec::StoppedLanes {
     const size_t rank = thread / x_.code().threads;
     if (rank >= blocks.size()) return false;
     if (x_.path) x_.path->pc = x_.pc;  // it has stopped here, and goes on behind it
-    if (!freeze_warp(*blocks[rank], static_cast<uint32_t>(thread % x_.code().threads) / 32, on)) return false;
+    if (!freeze_warp(*blocks[rank], static_cast<uint32_t>(thread % x_.code().threads) / x_.code().width, on))
+      return false;
     x_.leave();
     return true;
   }

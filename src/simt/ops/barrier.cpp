@@ -16,10 +16,10 @@ bool barrier_operands(Exec& x, const Operands& in, uint32_t* barrier, uint32_t* 
   if (*barrier >= x.cta->barriers.size())
     return refuse(x, in, exec::TrapKind::kInvalid,
                   "barrier " + std::to_string(*barrier) + ": a block has 16, numbered from 0", lane);
-  if (*expected % 32 || *expected > x.code().threads)
+  if (*expected % x.code().width || *expected > x.code().threads)
     return refuse(x, in, exec::TrapKind::kInvalid,
-                  "a barrier for " + std::to_string(*expected) +
-                      " threads: a multiple of 32 is wanted, at most the " +
+                  "a barrier for " + std::to_string(*expected) + " threads: a multiple of " +
+                      std::to_string(x.code().width) + " is wanted, at most the " +
                       std::to_string(x.code().threads) + " of the block",
                   lane);
   if (Counting* counting = x.worker->counting)
@@ -105,7 +105,7 @@ void cluster_wait(Exec& x, const Operands& in) {
 
 void warp_sync(Exec& x, const Operands& in) {
   if (!x.mask) return;
-  const uint32_t members = in.a == kNoRegister ? ~0u : x.reg<uint32_t>(in.a)[first_on(x)];
+  const uint64_t members = in.a == kNoRegister ? ~uint64_t{0} : x.reg<uint32_t>(in.a)[first_on(x)];
   x.converged(instr_of(in), members);
 }
 

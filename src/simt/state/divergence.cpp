@@ -36,13 +36,14 @@ void remove_path(Cta& cta, const Path& path) {
 }
 
 // Sets the path's threads to those of mask[i], i < count, from thread `first`; false if there are none.
-bool assign(Path& s, uint32_t first, uint32_t count, const int8_t* mask) {
+bool assign(const Cta& cta, Path& s, uint32_t first, uint32_t count, const int8_t* mask) {
+  const uint32_t width = cta.code->width;
   auto any = [&](uint32_t w) {
-    return std::any_of(mask + w, mask + w + 32, [](int8_t m) { return m != 0; });
+    return std::any_of(mask + w, mask + w + width, [](int8_t m) { return m != 0; });
   };
   uint32_t low = 0, high = count;
-  while (low < high && !any(low)) low += 32;
-  while (high > low && !any(high - 32)) high -= 32;
+  while (low < high && !any(low)) low += width;
+  while (high > low && !any(high - width)) high -= width;
   if (low == high) return false;
   const int8_t* begin = mask + low;
   s.full = std::all_of(begin, mask + high, [](int8_t m) { return m != 0; });
@@ -84,7 +85,7 @@ uint32_t first_on(const Lanes& l) {
 
 Path& add_path(Exec& x, const int8_t* mask, const Instr* pc) {
   Path& s = fresh_path(*x.cta);
-  assign(s, x.first, x.count, mask);
+  assign(*x.cta, s, x.first, x.count, mask);
   s.pc = pc;
   s.penalty = x.path->penalty;
   return s;
@@ -96,7 +97,7 @@ void keep_others(Exec& x) {
   const int8_t* on = x.mask;
   for (uint32_t i = 0; i < x.count; ++i)
     rest[i] = static_cast<int8_t>((own ? own[i] : -1) & ~(on ? on[i] : -1));
-  if (!assign(*x.path, x.first, x.count, rest.data())) {
+  if (!assign(*x.cta, *x.path, x.first, x.count, rest.data())) {
     remove_path(*x.cta, *x.path);
     x.path = nullptr;
   }
@@ -119,7 +120,7 @@ void pass_guarded(Exec& x, const Instr& in) {
   }
   if (!any) return;
   add_path(x, others.data(), &in + 1);
-  assign(*x.path, x.first, x.count, mine.data());
+  assign(*x.cta, *x.path, x.first, x.count, mine.data());
 }
 
 void park(Exec& x, const Instr& in, PathState state) {
@@ -142,11 +143,12 @@ namespace {
 template <class Wanted>
 bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
   Cta& cta = *x.cta;
+  const uint32_t width = cta.code->width;
   // `ready`, if given, is set for the threads of the warp that begins at `from` and has the mask `m`.
   auto look = [&](const int8_t* m, uint32_t from, int8_t* ready) {
-    const uint32_t on = mask_bits(m, 0), missing = mask_bits(cta.alive.data(), from) & ~on;
+    const uint64_t on = mask_bits(m, 0, width), missing = mask_bits(cta.alive.data(), from, width) & ~on;
     bool all = true;
-    for (uint32_t i = 0; i < 32; ++i) {
+    for (uint32_t i = 0; i < width; ++i) {
       if (!(on >> i & 1)) continue;
       const bool ok = missing == 0 || (wanted(from + i) & missing) == 0;
       if (ready) ready[i] = ok ? -1 : 0;
@@ -155,7 +157,7 @@ bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
     return all;
   };
   bool whole = true;
-  for (uint32_t w = 0; w < x.count; w += 32) whole = whole && look(x.mask + w, x.first + w, nullptr);
+  for (uint32_t w = 0; w < x.count; w += width) whole = whole && look(x.mask + w, x.first + w, nullptr);
   if (whole) return true;
   park(x, in, PathState::kWarpSync);
   for (size_t i = 0; i < cta.paths.size();) {
@@ -170,7 +172,7 @@ bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
   const int8_t* own = x.path_mask();
   std::vector<int8_t> ready(s.count);
   bool all = true;
-  for (uint32_t w = 0; w < s.count; w += 32)
+  for (uint32_t w = 0; w < s.count; w += width)
     all = look(own ? own + w : nullptr, s.first + w, &ready[w]) && all;
   if (all) {
     s.state = PathState::kReady;
@@ -187,7 +189,7 @@ bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
 
 }  // namespace
 
-bool Exec::converged(const Instr& in, uint32_t members) {
+bool Exec::converged(const Instr& in, uint64_t members) {
   if (!mask) return true;
   return gather_wanted(*this, in, [members](uint32_t) { return members; }) &&
          (!worker->checks || whole_warps(in, members));
@@ -229,7 +231,8 @@ void end_lanes(Exec& x) {
 }
 
 bool may_merge(const Cta& cta, const Path& a, const Path& b) {
-  if (cta.code->warp_turns && !share_warp(a, b) && (is_parted(cta, a) || is_parted(cta, b))) return false;
+  if (cta.code->warp_turns && !share_warp(a, b, cta.code->width) && (is_parted(cta, a) || is_parted(cta, b)))
+    return false;
   return !cta.worker->launch->shuffle || a.first == b.first;
 }
 
@@ -242,12 +245,12 @@ void merge(Cta& cta, Path& a, Path& b) {
   a.penalty = std::min(a.penalty, b.penalty);
   a.since = std::min(a.since, b.since);
   a.timed_out |= b.timed_out;
-  assign(a, low, high - low, mask.data());
+  assign(cta, a, low, high - low, mask.data());
   remove_path(cta, b);
 }
 
 bool freeze_warp(Cta& cta, uint32_t warp, bool on) {
-  const uint32_t first = warp * 32;
+  const uint32_t width = cta.code->width, first = warp * width;
   std::vector<Path*> all;
   for (auto& s : cta.paths)
     if (s->first <= first && first < s->first + s->count) all.push_back(s.get());
@@ -255,7 +258,7 @@ bool freeze_warp(Cta& cta, uint32_t warp, bool on) {
   for (Path* s : all) {
     std::vector<int8_t> ours(s->count), others(s->count);
     for (uint32_t i = 0; i < s->count; ++i)
-      if (s->full || s->mask[i]) ((s->first + i) / 32 == warp ? ours : others)[i] = -1;
+      if (s->full || s->mask[i]) ((s->first + i) / width == warp ? ours : others)[i] = -1;
     const auto is_on = [](int8_t m) { return m != 0; };
     if (std::none_of(ours.begin(), ours.end(), is_on)) continue;
     any = true;
@@ -266,8 +269,8 @@ bool freeze_warp(Cta& cta, uint32_t warp, bool on) {
     Path& own = fresh_path(cta);
     own = *s;
     own.frozen = on;
-    assign(own, s->first, s->count, ours.data());
-    assign(*s, s->first, s->count, others.data());
+    assign(cta, own, s->first, s->count, ours.data());
+    assign(cta, *s, s->first, s->count, others.data());
   }
   return any;
 }
@@ -290,7 +293,7 @@ void begin_paths(Cta& cta) {
     cta.paths.pop_back();
   }
   const Code& code = *cta.code;
-  const uint32_t width = cta.worker->launch->shuffle ? 32 : code.threads;
+  const uint32_t width = cta.worker->launch->shuffle ? code.width : code.threads;
   for (uint32_t first = 0; first < code.threads; first += width) {
     Path& s = fresh_path(cta);
     s.timed_out = false;
@@ -310,13 +313,13 @@ void begin_paths(Cta& cta) {
   cta.turns = 0;
 }
 
-std::string threads_of(const Path& s) {
+std::string threads_of(const Path& s, uint32_t width) {
   uint32_t on = s.count;
   if (!s.full)
     on = static_cast<uint32_t>(std::count_if(s.mask.begin(), s.mask.end(), [](int8_t m) { return m; }));
-  std::string out = s.count == 32 ? "warp " + std::to_string(s.first / 32)
-                                  : "warps " + std::to_string(s.first / 32) + " to " +
-                                        std::to_string((s.first + s.count) / 32 - 1);
+  std::string out = s.count == width ? "warp " + std::to_string(s.first / width)
+                                     : "warps " + std::to_string(s.first / width) + " to " +
+                                           std::to_string((s.first + s.count) / width - 1);
   if (!s.full) out += " (" + std::to_string(on) + " threads)";
   return out;
 }

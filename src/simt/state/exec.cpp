@@ -106,7 +106,7 @@ exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string me
     t.location = c.listing->location(*source);
     t.instruction = c.listing->text(*source);
     t.artifact_line = t.location.line;
-    t.ptx_line = c.listing->ptx_line(*source);
+    t.ptx_line = c.listing->origin_line(*source);
     if (auto at = c.listing->program_location(*source)) {
       t.notes.push_back("the instruction is at " + t.location.str() + ": " + t.instruction);
       t.location = std::move(*at);

@@ -109,11 +109,11 @@ struct Exec : Lanes {
 
   // Tells of the threads that are on: is every warp whole, as far as `members` (a bit a lane) wants it? If
   // not, the path is set to wait (or split) and the handler returns at once; it will be called again.
-  bool converged(const Instr& in, uint32_t members = 0xffffffffu);
+  bool converged(const Instr& in, uint64_t members = ~uint64_t{0});
   // The same where each thread's own members are in a register of 32 bits.
   bool converged_by(const Instr& in, uint32_t place);
   // Asks the checks of a checked launch whether none of `members` has exited; false after a trap.
-  bool whole_warps(const Instr& in, uint32_t members);
+  bool whole_warps(const Instr& in, uint64_t members);
   // The instruction is to be tried again after the cluster's next event.
   void retry_later(const Instr& in);
 
@@ -165,33 +165,43 @@ inline uint32_t mask_bits(const int8_t* mask, uint32_t first) {
   return bits;
 }
 inline uint32_t warp_bits(const Lanes& x, uint32_t first) { return mask_bits(x.mask, first); }
+// The same of a warp of Target::width lanes.
+inline uint64_t mask_bits(const int8_t* mask, uint32_t first, uint32_t width) {
+  const uint64_t low = mask_bits(mask, first);
+  return width == 32 ? low : low | uint64_t{mask_bits(mask, first + 32)} << 32;
+}
 
 // The threads of a warp, a bit a lane: those that are on a path, and those that have not ended.
-inline uint32_t lanes_of(const Path& path, uint32_t warp) {
-  const uint32_t first = warp * 32;
+inline uint64_t lanes_of(const Path& path, uint32_t warp, uint32_t width) {
+  const uint32_t first = warp * width;
   if (first < path.first || first >= path.first + path.count) return 0;
-  return mask_bits(path.full ? nullptr : path.mask.data(), first - path.first);
+  return mask_bits(path.full ? nullptr : path.mask.data(), first - path.first, width);
 }
-inline uint32_t alive_of(const Cta& cta, uint32_t warp) { return mask_bits(cta.alive.data(), warp * 32); }
+inline uint64_t alive_of(const Cta& cta, uint32_t warp) {
+  return mask_bits(cta.alive.data(), warp * cta.code->width, cta.code->width);
+}
 // Whether the two have threads of one warp.
-inline bool share_warp(const Path& a, const Path& b) {
-  for (uint32_t w = std::max(a.first, b.first) / 32; w < std::min(a.first + a.count, b.first + b.count) / 32;
-       ++w)
-    if (lanes_of(a, w) && lanes_of(b, w)) return true;
+inline bool share_warp(const Path& a, const Path& b, uint32_t width) {
+  const uint32_t end = std::min(a.first + a.count, b.first + b.count) / width;
+  for (uint32_t w = std::max(a.first, b.first) / width; w < end; ++w)
+    if (lanes_of(a, w, width) && lanes_of(b, w, width)) return true;
   return false;
 }
 // Threads of the warp of `thread` that have given their turn away (turns.h), a bit a lane.
-inline uint32_t yielded(const Cta& cta, uint32_t thread) {
-  uint32_t lanes = 0;
+inline uint64_t yielded(const Cta& cta, uint32_t thread) {
+  const uint32_t width = cta.code->width;
+  uint64_t lanes = 0;
   for (const auto& path : cta.paths)
-    if (path->state == PathState::kYield) lanes |= lanes_of(*path, thread / 32);
+    if (path->state == PathState::kYield) lanes |= lanes_of(*path, thread / width, width);
   return lanes;
 }
 // Whether threads of the path's warps that live are on other paths.
 inline bool is_parted(const Cta& cta, const Path& path) {
   if (path.full) return false;
-  for (uint32_t w = path.first / 32; w < (path.first + path.count) / 32; ++w)
-    if (const uint32_t lanes = lanes_of(path, w); lanes != 0 && (alive_of(cta, w) & ~lanes) != 0) return true;
+  const uint32_t width = cta.code->width;
+  for (uint32_t w = path.first / width; w < (path.first + path.count) / width; ++w)
+    if (const uint64_t lanes = lanes_of(path, w, width); lanes != 0 && (alive_of(cta, w) & ~lanes) != 0)
+      return true;
   return false;
 }
 

@@ -12,24 +12,29 @@
 namespace triton_runner::simt {
 namespace {
 
+constexpr uint32_t kWidth = 32;  // of NVIDIA's warps, whose turns these are
+
 bool runs_before(const Path& a, const Path& b) {
   return std::tuple(b.penalty, a.runs, a.turn, b.pc) > std::tuple(a.penalty, b.runs, b.turn, a.pc);
 }
 
 // The threads that the path waits for in BSYNC, of one warp; all of them elsewhere.
 uint32_t missing(const Cta& cta, const Path& path) {
-  const uint32_t warp = path.first / 32, own = lanes_of(path, warp);
-  if (path.state != PathState::kWarpSync || path.members == kNoRegister || path.count != 32) return ~own;
+  const uint32_t warp = path.first / kWidth;
+  const auto own = static_cast<uint32_t>(lanes_of(path, warp, kWidth));
+  if (path.state != PathState::kWarpSync || path.members == kNoRegister || path.count != kWidth) return ~own;
   const auto* members = reinterpret_cast<const uint32_t*>(cta.regs + path.members);
   uint32_t here = 0;
   for (const auto& other : cta.paths)
-    if (other->state == PathState::kWarpSync && other->pc == path.pc) here |= lanes_of(*other, warp);
-  return members[path.first + static_cast<uint32_t>(std::countr_zero(own))] & alive_of(cta, warp) & ~here;
+    if (other->state == PathState::kWarpSync && other->pc == path.pc)
+      here |= static_cast<uint32_t>(lanes_of(*other, warp, kWidth));
+  return members[path.first + static_cast<uint32_t>(std::countr_zero(own))] &
+         static_cast<uint32_t>(alive_of(cta, warp)) & ~here;
 }
 
 // In a mask, the threads of the warp that begins at `first`: those of `lanes`, a bit each.
 void put_lanes(std::vector<int8_t>& mask, uint32_t first, uint32_t lanes) {
-  for (uint32_t i = 0; i < 32; ++i) mask[first + i] = lanes >> i & 1 ? -1 : 0;
+  for (uint32_t i = 0; i < kWidth; ++i) mask[first + i] = lanes >> i & 1 ? -1 : 0;
 }
 
 void add_turn(Exec& x, uint32_t first, uint32_t lanes, const Instr* pc) {
@@ -47,12 +52,12 @@ void part_warps(Exec& x, const Instr* target) {
     return on != 0 && on != mask_bits(own, w);
   };
   bool any = false;
-  for (uint32_t w = 0; w < x.count && !any; w += 32) any = parts(w);
+  for (uint32_t w = 0; w < x.count && !any; w += kWidth) any = parts(w);
   if (!any) return split(x, target);
   const Instr* next = x.pc;
   std::vector<int8_t> jump(x.count), gone(x.count);
   bool jumps = false;  // some warps as a whole
-  for (uint32_t w = 0; w < x.count; w += 32) {
+  for (uint32_t w = 0; w < x.count; w += kWidth) {
     const uint32_t all = mask_bits(own, w), on = warp_bits(x, w), off = all & ~on;
     if (!parts(w)) {
       put_lanes(jump, w, on);
@@ -72,7 +77,7 @@ void part_warps(Exec& x, const Instr* target) {
 }
 
 void yield_turn(Exec& x, const Operands&) {
-  if (x.count != 32 || !x.mask || !is_parted(*x.cta, *x.path)) return;
+  if (x.count != kWidth || !x.mask || !is_parted(*x.cta, *x.path)) return;
   x.path->state = PathState::kYield;
   x.path->since = ++x.cta->turns;
   x.leave();
@@ -83,21 +88,21 @@ void give_turns(Cta& cta, bool (*is_ready)(const Cta&, const Path&)) {
   for (auto& path : cta.paths) {
     path->has_turn = false;
     if (!is_ready(cta, *path)) continue;
-    for (uint32_t w = path->first / 32; w < (path->first + path->count) / 32; ++w)
-      if (lanes_of(*path, w) && (!first[w] || runs_before(*path, *first[w]))) first[w] = path.get();
+    for (uint32_t w = path->first / kWidth; w < (path->first + path->count) / kWidth; ++w)
+      if (lanes_of(*path, w, kWidth) && (!first[w] || runs_before(*path, *first[w]))) first[w] = path.get();
   }
   for (auto& path : cta.paths) {  // where nobody of a warp is ready: who waits longest
     const bool waits = path->state == PathState::kYield || path->state == PathState::kWarpSync;
-    Path*& best = first[path->first / 32];
-    if (!waits || path->frozen || path->count != 32 || (best && is_ready(cta, *best))) continue;
+    Path*& best = first[path->first / kWidth];
+    if (!waits || path->frozen || path->count != kWidth || (best && is_ready(cta, *best))) continue;
     if (path->state == PathState::kWarpSync && (missing(cta, *path) & ~yielded(cta, path->first)) != 0)
       continue;
     if (!best || path->since < best->since) best = path.get();
   }
   for (auto& path : cta.paths) {
     bool all = false;
-    for (uint32_t w = path->first / 32; w < (path->first + path->count) / 32; ++w)
-      if (lanes_of(*path, w)) {
+    for (uint32_t w = path->first / kWidth; w < (path->first + path->count) / kWidth; ++w)
+      if (lanes_of(*path, w, kWidth)) {
         all = first[w] == path.get();
         if (!all) break;
       }

@@ -12,7 +12,7 @@ class SassListing final : public Listing {
   std::string text(const Source& s) const override {
     return std::string(module_->text().substr(of(s).offset, of(s).length));
   }
-  uint32_t ptx_line(const Source& s) const override { return of(s).ptx_line; }
+  uint32_t origin_line(const Source& s) const override { return of(s).ptx_line; }
   std::optional<base::Location> program_location(const Source& s) const override {
     const sass::Place* place = of(s).place();
     if (!place) return {};
