@@ -25,7 +25,8 @@ std::string what_it_does(Cta& cta, const Path& path) {
 namespace {
 
 std::string path_name(const Cta& cta, const Path& path) {
-  return (cta.cluster->ctas.size() > 1 ? "block " + std::to_string(cta.rank) + ", " : "") + threads_of(path, cta.code->width);
+  return (cta.cluster->ctas.size() > 1 ? "block " + std::to_string(cta.rank) + ", " : "") +
+         threads_of(path, cta.code->width);
 }
 
 std::string map_text(const exec::TensorMap& map) {
