@@ -2,7 +2,7 @@
 //
 //   find(Operation::kAdd, Type::kF32, Type::kNone, kVFtz | kVDirected)    f32, flushed, in the direction of Operands::small
 //
-// What an instruction set calls them is its own matter: ptx::find_alu goes from PTX's modifiers to these.
+// An instruction set has names of its own for them: ptx::find_alu goes from PTX's modifiers to these.
 #pragma once
 #include <cstddef>
 #include <cstdint>

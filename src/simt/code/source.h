@@ -12,7 +12,7 @@
 
 namespace triton_runner::simt {
 
-// Where code was made from other code: an instruction is a part of what one instruction of that computes (a division is
+// Says, of code that was made from other code, that an instruction is a part of what one instruction of that computes (a division is
 // thirty of them in machine code), and no number between two parts is one that the program has.
 struct Part {
   uint32_t of = 0;                           // the line of that code; 0: a function that the assembler added
