@@ -217,9 +217,10 @@ PTX_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   if (!is_plain(a) || x.worker->each_access) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
   const auto* address = x.reg<uint64_t>(in.a);
-  uint64_t low, high, bits;
-  a.tables->range(address, x.mask, x.count, &low, &high, &bits);
   const uint64_t add = static_cast<uint64_t>(a.offset), size = a.bytes();
+  const bool in_a_row = a.words == 1 && !x.mask && a.tables->contiguous(address, x.count, size);
+  uint64_t low = address[0], high = low + size * (x.count - 1), bits = low;
+  if (!in_a_row || high < low) a.tables->range(address, x.mask, x.count, &low, &high, &bits);
   const uint64_t extent = high - low + size;
   const bool inside =
       kWrite ? x.worker->memory.writable(low + add, extent) : x.worker->memory.readable(low + add, extent);
@@ -227,13 +228,13 @@ PTX_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   Arrays arrays;
   if constexpr (kWrite) {
     begin_store(x, a, arrays);
-    if (a.words == 1 && !x.mask && extent == size * x.count && a.tables->contiguous(address, x.count, size))
+    if (in_a_row && extent == size * x.count)
       std::memcpy(reinterpret_cast<void*>(low + add), arrays.words[0], extent);
     else
       a.tables->scatter64(arrays.words, address, add, x.mask, x.count, a.words, a.word_bytes);
   } else {
     begin_arrays(x, a, arrays);
-    if (a.words == 1 && !x.mask && extent == size * x.count && a.tables->contiguous(address, x.count, size))
+    if (in_a_row && extent == size * x.count)
       std::memcpy(arrays.words[0], reinterpret_cast<const void*>(low + add), extent);
     else
       a.tables->gather64(arrays.words, address, add, x.mask, x.count, a.words, a.word_bytes);
