@@ -13,6 +13,7 @@ import re
 from triton_runner._base.releases import DISTRIBUTIONS, RELEASES, Release
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+FURTHER = "\n## What no row knows"  # tools/next.py writes from there on
 PAGE = """# Triton releases
 
 The releases that Triton Runner knows: the rows of
@@ -69,12 +70,14 @@ def page() -> str:
         f"| {changes(row, RELEASES[row.version])} |"
         for name, row in DISTRIBUTIONS.items()
     ]
-    return PAGE.format(
+    text = PAGE.format(
         last=spelled(before.version),
         rows="\n".join(rows),
         distributions="\n".join(others),
         columns="\n".join(f"- `{name}`: {getattr(Release, name).__doc__}" for name in COLUMNS),
     )
+    _, heading, rest = (ROOT / "doc" / "reference" / "releases.md").read_text().partition(FURTHER)
+    return text + heading + rest
 
 
 def texts() -> dict[pathlib.Path, str]:

@@ -54,6 +54,14 @@ def newest_patches() -> list[str]:
     return [row.patches[-1] for row in ROWS.values()]
 
 
+def says(version: str, imported: str) -> bool:
+    """Whether the Triton of a version calls itself so: "3.7.4+fb" that of "fbtriton-3.7.4"."""
+    row, patch = distribution_of(version), _patch(version)
+    if row is None or not row.suffix:
+        imported = imported.partition("+")[0]
+    return f"{patch}.".startswith(f"{imported.removesuffix(row.suffix if row else '')}.")
+
+
 def expand(text: str) -> list[str]:
     """The releases of "3.4.0", "3.0.0,3.9.0", "3.1.0..3.6.0" (the newest patch of each minor, and both
     ends), "all" (the newest patch of each), "fbtriton-3.7.4", "fbtriton" (its newest patch)."""

@@ -88,7 +88,7 @@ class Worker:
         self._socket, self._receiver = ours, child.Receiver()
         hello = self._receive(120)
         error = hello.get("error")
-        if error is None and self.folder and not _is_within(hello["result"]["file"], self.folder):
+        if error is None and self.folder and not versions.says(self.version, hello["result"]["triton"]):
             other = hello["result"]
             error = {
                 "type": "ImportError",
@@ -166,10 +166,6 @@ def _of_caller() -> dict:
     except FileNotFoundError:
         directory = None
     return {"environment": environment(), "directory": directory, "path": sys.path}
-
-
-def _is_within(file: str, folder: str) -> bool:
-    return os.path.realpath(file).startswith(os.path.realpath(folder) + os.sep)
 
 
 _warm: dict[str, Worker] = {}
