@@ -146,7 +146,8 @@ void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
 // The lanes of a warp that are on, a bit a lane.
 inline uint32_t bits_of(const int8_t* mask) {
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
-  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask))));
+  return static_cast<uint32_t>(
+      _mm256_movemask_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask))));
 #else
   uint32_t bits = 0;
   for (uint32_t i = 0; i < 32; ++i) bits |= uint32_t{mask[i] != 0} << i;
@@ -192,7 +193,8 @@ void gather_words(std::byte* const* out, At at, const int8_t* mask, uint32_t n) 
 }
 template <class T, uint32_t kWords, bool kShared, class At>
 void scatter_words(const std::byte* const* in, At at, const int8_t* mask, uint32_t n) {
-  constexpr uint32_t kBytes = static_cast<uint32_t>(sizeof(T)) * kWords, kPart = kBytes <= 4 ? 32 : 128 / kBytes;
+  constexpr uint32_t kBytes = static_cast<uint32_t>(sizeof(T)) * kWords,
+                     kPart = kBytes <= 4 ? 32 : 128 / kBytes;
   auto store = [&](uint32_t i) { store_words<T, kWords>(in, at(i), i); };
   if (mask) return for_lanes<kShared>(mask, n, kBytes, store);
   for (uint32_t first = 0; first < n; first += kPart)
