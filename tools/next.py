@@ -155,8 +155,8 @@ def section(names: list[str]) -> str:
 
     lines = [
         HEADING, "",
-        "Written by `tools/next.py` from the newest wheel of each build: ops without a row; attributes that no",
-        "source here names, passes and compile options, each without those of the installed release "
+        "Written by `tools/next.py` from the newest wheel of each build: ops without a row; attributes that",
+        "no source here names, passes and compile options, each without those of the installed release "
         f"({installed_version()}).", "",
     ]  # fmt: skip
     for name in names:
