@@ -216,7 +216,8 @@ class Judging:
         why = ""
         if check in reach.CHECKS:
             if self._grades(level, f"what depends on the values that {check} reports"):
-                for report in reach.reports(self, level, check):
+                is_certain = not self.findings.strict and self.findings.reaches_output(check)
+                for report in reach.reports(self, level, check, is_certain):
                     self.findings.report(check, level, report)
                 return
             why = f"whether an output depends on it was not tried{severity.DECIDED}"
