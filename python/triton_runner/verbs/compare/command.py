@@ -10,7 +10,7 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
-from triton_runner._programs.ci import check_ci, ci_options, of_comparison, write_ci
+from triton_runner._programs.ci import ci_options, of_comparison, write_ci
 from triton_runner._programs.options import json_option, print_json, verbs
 from triton_runner._programs.programs import constants
 
@@ -82,7 +82,6 @@ def compare_command(
         targets = targets or f"cuda:{chip_named(chip, timing.TIMINGS).capability}"
     elif unnamed := named.intersection(measure.ESTIMATED):
         raise fail(f"--fail-if names {min(unnamed)}, which needs a chip", "--chip h200")
-    check_ci(**ci)
     if base and not base.endswith(".json"):
         base = base.replace("triton=", "release=")
     launch = {
