@@ -5,8 +5,7 @@
 
 namespace triton_runner::ptx {
 
-// In Operands::small.
-inline constexpr uint32_t kStochasticSatfinite = 1, kStochasticRelu = 2;
+// Operands::small has the word of num/stochastic.h that says how.
 
 // f32 to packed values of type `to`: d, a, b, c = rbits, or with four sources d, a, b, c, e and the register of
 // rbits in imm. Null if there is none of that type.
