@@ -7,6 +7,8 @@ triton_runner.verbs.verify.pytest_plugin does the work.
 
 from __future__ import annotations
 
+import argparse
+
 import pytest
 
 _NAME = "triton_runner_judging"
@@ -43,10 +45,22 @@ def pytest_addoption(parser):
         "--triton-launches", metavar="N", type=int, default=16,
         help="Judge at most so many different launches of a test (16).",
     )  # fmt: skip
-    group.addoption("--triton-sarif", metavar="FILE", help="Write the findings as SARIF 2.1.0.")
+    group.addoption(
+        "--triton-sarif", metavar="FILE", type=_output, help="Write the findings as SARIF 2.1.0."
+    )
     group.addoption(
         "--triton-github", action="store_true", help="Print the findings as annotations of GitHub."
     )
+
+
+def _output(path: str) -> str:
+    """A file that can be written."""
+    from triton_runner._programs.options import Output
+
+    try:
+        return Output()(path)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("error: ")) from None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -71,8 +71,8 @@ def abs_max(ptx: str) -> str:
 KNOWN = {"prmt-sign": prmt_sign, "packed-add": packed_add, "abs-max": abs_max}
 
 
-def subject(name: str, ptx: str) -> trials.Subject:
-    return trials.Subject(name, ptx, {"metadata": "", "kernel": ""})
+def subject(name: str, ptx: str) -> trials.TriedPtx:
+    return trials.TriedPtx(name, ptx, {"metadata": "", "kernel": ""})
 
 
 def cause(ptx: str, assembler, opt: int, tried) -> str:

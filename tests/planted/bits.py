@@ -119,13 +119,13 @@ def measured(planted: Planted):
     from triton_runner import _settings
     from triton_runner._kernel.cells.cells import parse_configs
     from triton_runner._pipeline.constants import constant
-    from triton_runner.verbs.bits.program import Program
+    from triton_runner.verbs.bits.program import WatchedBits
     from triton_runner.verbs.bits.variants import Axes
 
     axes = dict(planted.axes)
     configs = tuple(parse_configs(axes.pop("configs"), constant)) if "configs" in axes else ()
     targets = tuple(axes.pop("targets").split(",")) if "targets" in axes else ()
-    comparing = Program(Axes(configs, targets=targets, **axes))
+    comparing = WatchedBits(Axes(configs, targets=targets, **axes))
     with _settings.using(device="cpu", threads=1), comparing.watching():
         planted.launch[0](**planted.launch[1])
     return comparing.result(0).launches[0]

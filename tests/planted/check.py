@@ -95,7 +95,7 @@ def found(seed: int, say=lambda text, done=None: None) -> tuple[dict, Found] | N
     fault = draw(seed)
     spliced = others()[-1:] if fault["kernel"] == "shifted" else []
     with tempfile.TemporaryDirectory() as folder:
-        program = search.Program(str(plant(fault, Path(folder))))
+        program = search.BisectedProgram(str(plant(fault, Path(folder))))
         said = search.bisect_program(program, [*spliced, versions.installed()], say)
     if said.verdict in ("right", "unknown"):
         return None

@@ -9,6 +9,7 @@ call, and refuses a command that is written elsewhere (tests/python/cli/test_pri
 
 from __future__ import annotations
 
+import os
 import shlex
 
 PROGRAM = "triton-runner"
@@ -19,9 +20,15 @@ WHAT_IS_THERE = (
 )
 
 
+# The release that `versions run` runs this process with: commands that it prints need it too.
+RELEASE = "TRITON_RUNNER_RELEASE"
+
+
 def shell(*words) -> str:
     """triton-runner with these words, as a shell reads it."""
-    return shlex.join([PROGRAM, *map(str, words)])
+    release = os.environ.get(RELEASE) if words[0] != "versions" else None
+    with_release = ["versions", "run", release] if release else []
+    return shlex.join([PROGRAM, *with_release, *map(str, words)])
 
 
 def install(*extras: str, beside: tuple[str, ...] = ()) -> str:

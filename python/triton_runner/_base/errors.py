@@ -19,6 +19,7 @@ class DiagnosticError(ValueError):
     """
 
     __module__ = "triton_runner"  # the name that programs catch, and tracebacks print
+    status = 2  # of a command that ends with it
 
     def __init__(
         self,
@@ -46,6 +47,12 @@ class DiagnosticError(ValueError):
     def sentence(self) -> str:
         """The message and its notes in a line."""
         return "; ".join([self.message, *map(str, self.notes)])
+
+
+class ProgramFailed(DiagnosticError):
+    """The program that a command ran has failed before there was anything to show."""
+
+    status = 1
 
 
 class MissingName(DiagnosticError, AttributeError):
@@ -134,11 +141,12 @@ def source_line(file: str, line: int, column: int) -> list[str]:
     return [text, "".join("\t" if c == "\t" else " " for c in before) + "^"]
 
 
-def fail(message: str, *notes: str) -> DiagnosticError:
-    """Returns a DiagnosticError without a position, worded like the core's errors; the caller raises it."""
-    return DiagnosticError(
-        "\n".join([f"error: {message}", *(f"note: {note}" for note in notes)]), message=message, notes=notes
-    )
+def fail(message: str, *notes: str, ended: int = 0) -> DiagnosticError:
+    """Returns a DiagnosticError without a position, worded like the core's errors; the caller raises it.
+    ended: the status of a program that a command ran; where it failed, so did the command."""
+    text = "\n".join([f"error: {message}", *(f"note: {note}" for note in notes)])
+    kind = ProgramFailed if ended else DiagnosticError
+    return kind(text, message=message, notes=notes)
 
 
 def number_as_grid(kernel: str, grid: int) -> DiagnosticError:

@@ -1,218 +1,171 @@
-"""Expressions over named figures, as in --fail-if "shared > 1.1 * base": read, checked, and computed here.
+"""Expressions over named figures, in Python's own syntax, of which this is taken:
 
-    or, and, not;  < <= > >= == !=;  + - * / // %;  (...);  numbers, names, "texts";  f(x, y)
+    or, and, not;  < <= > >= == !=;  + - * / // % **;  (...);  numbers, names;  f(x, y), count("LDG")
 
-A parsed expression is nested tuples: ("number", 2), ("text", "LDG"), ("name", "shared"), ("base", node),
-("call", function, node, ...), (operator, node, ...).
+    parse("shared > 1.1 * base", "--fail-if").value(figure)
+    parse("cdiv(n, BLOCK) * 2", "--grid").value(lambda name, of_base: numbers[name])
+
+`base` is the base's value of the only figure that a comparison names, base.shared that of a figure.
 """
 
 from __future__ import annotations
 
+import ast
 import operator
 import re
 
 from triton_runner._base.errors import fail
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)"
-    r"|(?P<text>\"[^\"]*\"|'[^']*')|(?P<sign>//|<=|>=|==|!=|[-+*/%()<>,]))"
-)
-_COMPARISONS = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
-    "!=": operator.ne,
-}  # fmt: skip
-_ARITHMETIC = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod,
-}  # fmt: skip
+_LARGEST_POWER = 64
 FUNCTIONS = {"min": min, "max": max, "abs": abs, "cdiv": lambda a, b: -(-a // b)}
+
+
+def _power(value, power):
+    if abs(power) > _LARGEST_POWER:
+        raise ArithmeticError(f"a power is at most {_LARGEST_POWER}")
+    return value**power
+
+
+_OPERATORS = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Add: operator.add, ast.Sub: operator.sub,
+    ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Pow: _power, ast.USub: operator.neg, ast.Not: operator.not_,
+}  # fmt: skip
 
 
 class Unknown(Exception):
     """A figure that has no value here; its text names it."""
 
 
-class _Parser:
-    def __init__(self, text: str, what: str):
-        self.text, self.what = text, what
-        self.tokens = []
-        at = 0
-        while text[at:].strip():
-            match = _TOKEN.match(text, at)
-            if match is None:
-                at += len(text[at:]) - len(text[at:].lstrip())
-                raise self.error(f"{text[at]!r} stands where nothing like it can", at)
-            self.tokens.append((match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
-            at = match.end()
-        self.tokens.append(("end", "", len(text)))
+class Expression:
+    """A text that was read. figures: what it names, in order and once, without what base.x names: names, and
+    ("count", "LDG") of count("LDG")."""
 
-    def error(self, why: str, at: int):
-        return fail(f"{self.what}: {why}", self.text, " " * at + "^")
+    def __init__(self, text: str, what: str, tree: ast.expr, known=None):
+        self.text, self._what, self._tree, self._known = text, what, tree, known
+        self._bases: dict = {}  # nodes that read `base`, and the nodes that they are the base's value of
+        self.figures = tuple(dict.fromkeys(map(_figure, self._named(tree))))
 
-    def next(self, *words: str) -> str | None:
-        """Takes the next token if it is one of these signs or words."""
-        kind, text, _ = self.tokens[0]
-        if kind in ("sign", "name") and text in words:
-            self.tokens.pop(0)
-            return text
-        return None
+    def value(self, figure):
+        """figure(name, of_base) gives a figure's value, or raises Unknown."""
+        try:
+            return self._value(self._tree, figure, False)
+        except (TypeError, ArithmeticError) as error:
+            raise fail(f"{self._what} cannot be computed: {error}", self.text) from None
 
-    def expect(self, sign: str) -> None:
-        if self.next(sign) is None:
-            _, text, at = self.tokens[0]
-            raise self.error(f"expected {sign!r}, found {text!r}" if text else f"expected {sign!r}", at)
+    def _error(self, why: str, node):
+        return _error(self._what, why, self.text, node.col_offset)
 
-    def whole(self):
-        node = self.either()
-        kind, text, at = self.tokens[0]
-        if kind != "end":
-            raise self.error(f"unexpected {text!r}", at)
-        return node
+    def _named(self, node) -> list:
+        """The nodes that name figures, after they were checked."""
+        match node:
+            case ast.Name(name):
+                if self._known is not None and name not in self._known and name != "base":
+                    raise self._error(f"there is no figure {name!r}: {', '.join(self._known)}", node)
+                return [node]
+            case ast.Attribute(ast.Name("base"), name):
+                self._bases[node] = ast.Name(name, lineno=1, col_offset=node.col_offset)
+                self._named(self._bases[node])
+                return []
+            case ast.Attribute(ast.Name(first), name):
+                raise self._error(f"{first!r} has no figures: only base has, as in base.{name}", node)
+            case ast.Constant(int() | float()) if not isinstance(node.value, bool):
+                return []
+            case ast.Call(ast.Name("count"), arguments, []) if self._known is not None:
+                match arguments:
+                    case [ast.Constant(str())]:
+                        return [node]
+                why = 'count takes the name of an instruction in quotes: count("LDG")'
+                raise self._error(why, node)
+            case ast.Call(ast.Name(name), [_, *_] as parts, []):
+                if name not in FUNCTIONS:
+                    names = ["count"] * (self._known is not None) + [*FUNCTIONS]
+                    raise self._error(f"there is no function {name!r}: {', '.join(names)}", node)
+            case ast.Compare(left, _, right):
+                return self._compared(node, [named for part in (left, *right) for named in self._named(part)])
+            case ast.BoolOp(_, parts):
+                pass
+            case ast.BinOp(left, sign, right) if type(sign) in _OPERATORS:
+                parts = [left, right]
+            case ast.UnaryOp(sign, part) if type(sign) in _OPERATORS:
+                parts = [part]
+            case _:
+                raise self._error(
+                    f"{ast.unparse(node)!r} is not taken here: numbers, names, sums and comparisons are", node
+                )
+        return [named for part in parts for named in self._named(part)]
 
-    def either(self):
-        node = self.both()
-        while self.next("or"):
-            node = ("or", node, self.both())
-        return node
+    def _compared(self, node, named: list) -> list:
+        bases = [each for each in named if isinstance(each, ast.Name) and each.id == "base"]
+        figures = {_figure(each): each for each in named if each not in bases}
+        if bases and len(figures) != 1:
+            raise self._error("base of which figure? Write base.shared, base.registers, ...", node)
+        self._bases |= {base: each for base in bases for each in figures.values()}
+        return [each for each in named if each not in bases]
 
-    def both(self):
-        node = self.denied()
-        while self.next("and"):
-            node = ("and", node, self.denied())
-        return node
+    def _value(self, node, figure, of_base: bool):
+        if node in self._bases:
+            return self._value(self._bases[node], figure, True)
+        match node:
+            case ast.Constant(value):
+                return value
+            case ast.Name(name):
+                return figure(name, of_base)
+            case ast.Call(ast.Name("count"), [ast.Constant(name)]):
+                return figure(("count", name), of_base)
+            case ast.Call(ast.Name(name), parts):
+                return FUNCTIONS[name](*(self._value(part, figure, of_base) for part in parts))
+            case ast.BoolOp(sign, parts):  # each in turn: the first that decides
+                for part in parts:
+                    value = self._value(part, figure, of_base)
+                    if bool(value) is isinstance(sign, ast.Or):
+                        break
+                return value
+            case ast.Compare(left, signs, right):
+                values = [self._value(part, figure, of_base) for part in (left, *right)]
+                pairs = zip(signs, values, values[1:], strict=False)
+                return all(_OPERATORS[type(sign)](one, other) for sign, one, other in pairs)
+            case ast.UnaryOp(sign, part):
+                parts = [part]
+            case ast.BinOp(left, sign, right):
+                parts = [left, right]
+        return _OPERATORS[type(sign)](*(self._value(part, figure, of_base) for part in parts))
 
-    def denied(self):
-        return ("not", self.denied()) if self.next("not") else self.comparison()
-
-    def comparison(self):
-        at = self.tokens[0][2]
-        node = self.sum()
-        if sign := self.next(*_COMPARISONS):
-            node = (sign, node, self.sum())
-            return self.with_base(node, at)
-        return node
-
-    def with_base(self, node, at: int):
-        """The comparison with `base` as the base's value of the only figure that it names."""
-        if ("name", "base") not in named(node):
-            return node
-        figures = list(dict.fromkeys(n for n in named(node) if n[0] in ("name", "call") and n[1] != "base"))
-        if len(figures) != 1:
-            raise self.error("base of which figure? Write base.shared, base.registers, ...", at)
-        return _replaced(node, ("name", "base"), ("base", figures[0]))
-
-    def sum(self):
-        node = self.product()
-        while sign := self.next("+", "-"):
-            node = (sign, node, self.product())
-        return node
-
-    def product(self):
-        node = self.factor()
-        while sign := self.next("*", "/", "//", "%"):
-            node = (sign, node, self.factor())
-        return node
-
-    def factor(self):
-        return ("negative", self.factor()) if self.next("-") else self.atom()
-
-    def atom(self):
-        if self.next("("):
-            node = self.either()
-            self.expect(")")
-            return node
-        kind, text, at = self.tokens.pop(0)
-        if kind == "number":
-            return ("number", float(text) if re.search(r"[.eE]", text) else int(text))
-        if kind == "text":
-            return ("text", text[1:-1])
-        if kind != "name" or text in ("and", "or", "not"):
-            raise self.error(f"unexpected {text!r}" if text else "it ends too early", at)
-        if self.next("("):
-            arguments = [self.either()]
-            while self.next(","):
-                arguments.append(self.either())
-            self.expect(")")
-            return ("call", text, *arguments)
-        first, dot, second = text.partition(".")
-        if not dot:
-            return ("name", text)
-        if first != "base":
-            raise self.error(f"{first!r} has no figures: only base has, as in base.{second}", at)
-        return ("base", ("name", second))
+    def __str__(self) -> str:
+        return self.text
 
 
-def named(node) -> list:
-    """The names and calls of counts in an expression. What base.x names is not among them."""
-    if node[0] == "name" or (node[0] == "call" and node[1] == "count"):
-        return [node]
-    if node[0] in ("base", "number", "text"):
-        return []
-    return [leaf for part in node[1:] if isinstance(part, tuple) for leaf in named(part)]
+def _figure(node):
+    return node.id if isinstance(node, ast.Name) else ("count", node.args[0].value)
 
 
-def _replaced(node, old, new):
-    if node == old:
-        return new
-    if node[0] in ("name", "base", "number", "text"):
-        return node
-    return tuple(_replaced(part, old, new) if isinstance(part, tuple) else part for part in node)
+def _error(what: str, why: str, text: str, at: int):
+    return fail(f"{what}: {why}", text, " " * at + "^")
 
 
-def parse(text: str, what: str, known=None) -> tuple:
-    """The expression of a text. what: what messages call it; known: the names that it may use. Raises
-    DiagnosticError."""
-    parser = _Parser(text, what)
-    node = parser.whole()
-    for kind, name, at in _Parser(text, what).tokens:
-        if kind != "name" or name in ("and", "or", "not", "base", "count", *FUNCTIONS):
-            continue
-        if known is not None and name.removeprefix("base.") not in known:
-            raise parser.error(f"there is no figure {name.removeprefix('base.')!r}: {', '.join(known)}", at)
-    return node
-
-
-def evaluate(node, figure, what: str = "the expression"):
-    """The value of an expression. figure(name, of_base) gives a value, or raises Unknown; of count("LDG")
-    the name is ("count", "LDG")."""
-    return _value(node, figure, False, what)
-
-
-def _value(node, figure, of_base: bool, what: str):
-    kind = node[0]
-    if kind in ("number", "text"):
-        return node[1]
-    if kind == "name":
-        return figure(node[1], of_base)
-    if kind == "base":
-        return _value(node[1], figure, True, what)
-    if kind in ("and", "or"):  # each in turn: the first that decides
-        left = _value(node[1], figure, of_base, what)
-        return left if bool(left) is (kind == "or") else _value(node[2], figure, of_base, what)
-    if kind == "call" and node[1] == "count":
-        if len(node) != 3 or node[2][0] != "text":
-            raise fail(f'{what}: count takes the name of an instruction in quotes: count("LDG")')
-        return figure(("count", node[2][1]), of_base)
-    values = [_value(part, figure, of_base, what) for part in node[1:] if isinstance(part, tuple)]
-    if kind == "call":
-        if node[1] not in FUNCTIONS:
-            raise fail(
-                f"{what}: there is no function {node[1]!r}", f"functions: count, {', '.join(FUNCTIONS)}"
-            )
-        function = FUNCTIONS[node[1]]
-    elif kind in ("not", "negative"):
-        function = operator.not_ if kind == "not" else operator.neg
-    else:
-        function = _COMPARISONS.get(kind) or _ARITHMETIC[kind]
+def _tree(text: str, what: str) -> ast.expr:
     try:
-        return function(*values)
-    except (TypeError, ZeroDivisionError) as error:
-        raise fail(f"{what} cannot be computed: {error}") from None
+        return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        at = min(error.offset - 1, len(text)) if error.offset else len(text)
+        word = re.match(r"\w+|.|$", text[at:], re.S)[0]
+        why = f"expected a number or a name, found {word!r}" if word else "it ends too early"
+        raise _error(what, why if error.msg == "invalid syntax" else error.msg, text, at) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise fail(f"{what}: {error}", text) from None
+
+
+def parse(text: str, what: str, known=None) -> Expression:
+    """Reads an expression. what: what messages call it; known: the names that it may use, and that it may
+    use count. Raises DiagnosticError."""
+    text = text.strip()
+    return Expression(text, what, _tree(text, what), known)
 
 
 def grid(text: str, numbers: dict) -> list:
     """The extents of "cdiv(n, BLOCK), 4": expressions over numbers by name."""
-    what = f"--grid {text!r}"
+    text, what = text.strip(), f"--grid {text!r}"
 
     def number(name, of_base):
         if of_base or name not in numbers:
@@ -221,11 +174,6 @@ def grid(text: str, numbers: dict) -> list:
             )
         return numbers[name]
 
-    parser, extents = _Parser(text, "--grid"), []
-    while True:
-        extents.append(evaluate(parser.sum(), number, what))
-        if not parser.next(","):
-            break
-    if parser.tokens[0][0] != "end":
-        raise parser.error(f"unexpected {parser.tokens[0][1]!r}", parser.tokens[0][2])
-    return extents
+    tree = _tree(text, "--grid")
+    parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
+    return [Expression(text, what, part).value(number) for part in parts]

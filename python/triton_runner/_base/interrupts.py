@@ -109,6 +109,8 @@ def leave() -> None:
     if _watch is None:
         say()
         return
+    # A second signal changes nothing, whoever heard the first one: the core, or a process that told of it.
+    _watch.came, _watch.gentle = True, False
     atexit._run_exitfuncs()
     end()
 

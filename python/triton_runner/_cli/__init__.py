@@ -50,7 +50,7 @@ class _Group(help.Group):
             status = super().invoke(context)
         except DiagnosticError as error:
             click.echo(str(error), err=True)
-            context.exit(2)
+            context.exit(error.status)
         except KernelTrap as error:
             click.echo(with_source(error, *context.meta.get(LOOK, [])), err=True)
             context.exit(1)

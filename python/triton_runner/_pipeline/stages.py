@@ -80,10 +80,16 @@ class Notes:
 
     @contextlib.contextmanager
     def of(self, level: str, request: dict):
-        if os.getpid() == self._process:
-            self._write(pickle.dumps((level, {n: v for n, v in request.items() if n not in _OF_PROCESS})))
+        """Notes the stage that makes `level`, and each later one that it is told of."""
+        kept = {name: value for name, value in request.items() if name not in _OF_PROCESS}
+
+        def at(level: str) -> None:
+            if os.getpid() == self._process:
+                self._write(pickle.dumps((level, kept)))
+
+        at(level)
         try:
-            yield
+            yield at
         finally:
             if os.getpid() == self._process:
                 self._write(b"")
@@ -106,7 +112,7 @@ _notes: list[Notes] = []
 
 
 def _noted(level: str, request: dict):
-    return _notes[-1].of(level, request) if _notes else contextlib.nullcontext()
+    return _notes[-1].of(level, request) if _notes else contextlib.nullcontext(lambda level: None)
 
 
 _is_apart = [False]
@@ -136,8 +142,8 @@ def _compiled(request: dict, asked: dict) -> dict:
     else:
         stages = [reached]
         try:
-            with _noted(reached, asked):
-                return job.run(request, stages.append)
+            with _noted(reached, asked) as at:
+                return job.run(request, lambda stage: (stages.append(stage), at(stage)))
         except Exception as raised:
             error, reached = raised, stages[-1]
     if isinstance(error, DiagnosticError):

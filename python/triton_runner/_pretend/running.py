@@ -15,6 +15,7 @@ import runpy
 import subprocess
 import sys
 import traceback
+import types
 
 from triton_runner import _pretend, _settings
 from triton_runner._base import commands
@@ -99,7 +100,7 @@ def ended(
 def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, look, lines) -> Ended:
     """Shows an exception that ended the program. lines: why a kernel was not compiled, if it says that."""
     frames = _of_program(error.__traceback__)
-    error = _of_number_as_grid(error) or error
+    error = of_number_as_grid(error) or error
     if lines and not whole_traceback:
         failure = failure_of(error)
         place = f"{failure.file}:{failure.line}:{failure.column}: " if failure.line else ""
@@ -110,7 +111,7 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
         print(with_source(error, *_called_at(frames), *notes), file=sys.stderr)
     else:
         traceback.print_exception(type(error), error, frames)
-    if not pretend_cuda and "CUDA" in str(error) and devices.resolved_device() == "cpu":
+    if not pretend_cuda and asks_for_cuda(error) and devices.resolved_device() == "cpu":
         print(
             "triton-runner: a program that asks torch for CUDA runs on the CPU with --pretend-cuda",
             file=sys.stderr,
@@ -122,6 +123,28 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
         at = {"file": failure.file, "line": failure.line} if failure.line else at
         return Ended(1, how, failure.how, lines[0], **at)
     return Ended(1, "raised", type(error).__name__, str(error), **at)
+
+
+def asks_for_cuda(error: BaseException) -> bool:
+    """Whether torch raised an error because it was asked for CUDA, which is not here."""
+    cuda = sys.modules.get("torch.cuda")
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(cuda and frames and frames[-1].filename.startswith(os.path.dirname(cuda.__file__) + os.sep))
+
+
+def own_frames(frames, is_cut: bool):
+    """The frames of a traceback that are neither ours nor Triton's; is_cut: down to the last one of the
+    program. None: there are no such frames."""
+    kept = []
+    while frames is not None:
+        if not frames.tb_frame.f_code.co_filename.startswith(package_folders()):
+            kept.append(frames)
+        frames = frames.tb_next
+    while is_cut and kept and is_of_library(kept[-1].tb_frame.f_code.co_filename):
+        kept.pop()
+    for at in reversed(kept):
+        frames = types.TracebackType(frames, at.tb_frame, at.tb_lasti, at.tb_lineno)
+    return frames
 
 
 def _of_program(frames):
@@ -151,7 +174,7 @@ def prepare(pretend_cuda: bool) -> None:
     _tell_of_others()
 
 
-def _of_number_as_grid(error: BaseException) -> DiagnosticError | None:
+def of_number_as_grid(error: BaseException) -> DiagnosticError | None:
     """Returns what `kernel[4](...)` should be told: Triton says that an int has no len()."""
     innermost = error.__traceback__
     while innermost is not None and innermost.tb_next is not None:
@@ -276,9 +299,5 @@ def _is_prepared(words, env) -> bool:
 
 def _called_at(frames) -> list[str]:
     """The line of the program whose call raised: the last that is neither ours nor Triton's."""
-    own = [
-        frame
-        for frame in traceback.extract_tb(frames)
-        if not frame.filename.startswith((*package_folders(), "<"))
-    ]
+    own = [frame for frame in traceback.extract_tb(frames) if not is_of_library(frame.filename)]
     return [f"called at {frame.filename}:{frame.lineno}; --traceback shows all calls" for frame in own[-1:]]

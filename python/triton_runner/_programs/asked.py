@@ -10,7 +10,8 @@ import itertools
 
 from triton_runner import _settings
 from triton_runner._launch.launchers import Selection
-from triton_runner._pretend.running import run_program
+from triton_runner._pipeline import stages
+from triton_runner._programs.programs import Program
 
 
 class Asked:
@@ -69,8 +70,8 @@ class Watching:
 
     def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> int:
         """The exit status of the program."""
-        with self.watching():
-            return run_program(program, list(arguments), is_module, pretend_cuda)
+        with self.watching(), stages.apart():
+            return Program(program, arguments, is_module, pretend_cuda).run()
 
     def seen(self, launch: Asked) -> tuple | None:
         return self.selection.look(launch.name, launch.key, lambda: self.chosen(launch))

@@ -10,12 +10,14 @@ import click
 from triton_runner import __version__
 from triton_runner._base import ci_files
 from triton_runner._base.ci_files import Check, Issue, Suite
-from triton_runner._base.paths import check_output, write_file
-from triton_runner._programs.options import with_options
+from triton_runner._base.paths import write_file
+from triton_runner._programs.options import Output, with_options
 
 _OPTIONS = (
-    click.option("--junit", metavar="FILE", help="Write the result as JUnit XML."),
-    click.option("--sarif", metavar="FILE", help="Write the result as SARIF 2.1.0, for code scanning."),
+    click.option("--junit", type=Output(), metavar="FILE", help="Write the result as JUnit XML."),
+    click.option(
+        "--sarif", type=Output(), metavar="FILE", help="Write the result as SARIF 2.1.0, for code scanning."
+    ),
     click.option("--github", is_flag=True, help="Print ::error lines, which GitHub shows at the code."),
 )
 
@@ -23,13 +25,6 @@ _OPTIONS = (
 def ci_options(command):
     """The three options, which the command takes as **ci."""
     return with_options(_OPTIONS, command)
-
-
-def check_ci(junit: str | None, sarif: str | None, **_) -> None:
-    """Refuses places that cannot be written to, before the work."""
-    for file in (junit, sarif):
-        if file:
-            check_output(file)
 
 
 def ci_output(

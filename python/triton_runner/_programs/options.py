@@ -12,7 +12,7 @@ import sys
 import click
 
 from triton_runner import _settings
-from triton_runner._base import commands
+from triton_runner._base import commands, drawing
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ENDINGS, HOLDERS
 from triton_runner._base.paths import check_output
@@ -83,17 +83,32 @@ def check_settings(level: str = "") -> None:
 
 class Output(click.ParamType):
     """A file or a folder that a command writes, refused before its work where it cannot be written. ending:
-    the one that the file's name has to have."""
+    the one that the file's name has to have. takes_stdout: "-" is the standard output."""
 
     name = "path"
 
-    def __init__(self, is_folder: bool = False, ending: str = ""):
-        self.is_folder, self.ending = is_folder, ending
+    def __init__(self, is_folder: bool = False, ending: str = "", takes_stdout: bool = False):
+        self.is_folder, self.ending, self._takes_stdout = is_folder, ending, takes_stdout
 
     def convert(self, value, param, context):
         if self.ending and not value.endswith(self.ending) and not value.startswith("/dev/"):
             self.fail(f"{value!r} is written as {self.ending[1:].upper()}: end its name in {self.ending}")
-        check_output(value, self.is_folder)
+        if value != "-" or not self._takes_stdout:
+            check_output(value, self.is_folder)
+        return value
+
+
+class Picture(Output):
+    """A picture that a command draws. own: the kinds that it draws without matplotlib."""
+
+    def __init__(self, own: tuple[str, ...] = ()):
+        super().__init__()
+        self._own = own
+
+    def convert(self, value, param, context):
+        value = super().convert(value, param, context)
+        if drawing.kind_of(value) not in self._own:
+            drawing.check_picture(value)
         return value
 
 

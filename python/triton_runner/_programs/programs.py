@@ -47,10 +47,11 @@ class Program:
         check_program(self.name, self.is_module)
 
     def run(self) -> int:
-        """The exit status of the program."""
+        """The exit status of the program. A kernel that was not compiled is explained."""
+        from triton_runner._kernel.compiling import failures
         from triton_runner._pretend.running import run_program
 
-        return run_program(*self.words)
+        return run_program(*self.words, explained=failures.explained)
 
     def values(self) -> list:
         """The arguments of the launch. Raises DiagnosticError where they or the grid are missing."""

@@ -23,7 +23,7 @@ def loaded(name: str, path: str = ""):
     return module
 
 
-class Subject:
+class MeasuredProblem:
     """The subject of a measurement here: a problem of this project, or a module of the user's."""
 
     def __init__(self, on_gpu: bool):
@@ -148,7 +148,7 @@ def main() -> None:
         try:
             if request["do"] == "hello":
                 answer = hello(request["gpu"])
-                subject = Subject(request["gpu"])
+                subject = MeasuredProblem(request["gpu"])
             else:
                 answer = {"ways": subject.ways, "module": subject.module, "sample": subject.sample}[
                     request["do"]

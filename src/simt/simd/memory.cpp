@@ -1,5 +1,7 @@
 // Guards, ranges of addresses, and the movement of lanes between registers and memory.
+#include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include <triton_runner/num/by_size.h>
 
@@ -141,47 +143,146 @@ void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
 }
 #endif
 
-template <class T, class At>
-void gather_words(std::byte* const* out, At at, const int8_t* mask, uint32_t n, uint32_t words) {
-  if (words == 1) {
-    T* o = reinterpret_cast<T*>(out[0]);
-    if (!mask) {
-      for (uint32_t i = 0; i < n; ++i) std::memcpy(&o[i], at(i), sizeof(T));
-      return;
+// The lanes of a warp that are on, a bit a lane.
+inline uint32_t bits_of(const int8_t* mask) {
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
+  return static_cast<uint32_t>(
+      _mm256_movemask_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask))));
+#else
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < 32; ++i) bits |= uint32_t{mask[i] != 0} << i;
+  return bits;
+#endif
+}
+
+// Calls f(lane) for the lanes that are on: in ascending order, or (kShared) as store_turn has them for stores of `bytes`.
+// Often one lane of each warp is on, as where warps hand sums to each other.
+template <bool kShared, class F>
+inline void for_lanes(const int8_t* mask, uint32_t n, uint32_t bytes, F f) {
+  const uint32_t lanes = !kShared || bytes <= 4 ? 32 : 128 / bytes;
+  const uint32_t low = ~uint32_t{0} >> (32 - lanes);
+  for (uint32_t first = 0; first < n; first += 32) {
+    uint32_t on = mask ? bits_of(mask + first) : ~uint32_t{0};
+    while (on) {
+      const uint32_t part = static_cast<uint32_t>(std::countr_zero(on)) & ~(lanes - 1);
+      uint32_t bits = on & low << part;
+      on ^= bits;
+      while (bits) {
+        const auto i = static_cast<uint32_t>(kShared ? 31 - std::countl_zero(bits) : std::countr_zero(bits));
+        bits &= ~(uint32_t{1} << i);
+        f(first + i);
+      }
     }
   }
-  for (uint32_t i = 0; i < n; ++i) {
-    if (mask && !mask[i]) continue;
-    const std::byte* p = at(i);
-    for (uint32_t k = 0; k < words; ++k) std::memcpy(out[k] + sizeof(T) * i, p + sizeof(T) * k, sizeof(T));
-  }
 }
-template <class T, bool kShared, class At>
-void scatter_words(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words) {
-  for (uint32_t turn = 0; turn < n; ++turn) {
-    const uint32_t i = kShared ? store_turn(turn, n, sizeof(T) * words) : turn;
-    if (mask && !mask[i]) continue;
-    std::byte* p = at(i);
-    for (uint32_t k = 0; k < words; ++k) std::memcpy(p + sizeof(T) * k, in[k] + sizeof(T) * i, sizeof(T));
-  }
+
+// Moves the words of lane i between the registers and place.
+template <class T, uint32_t kWords>
+inline void load_words(std::byte* const* out, const std::byte* place, uint32_t i) {
+  for (uint32_t k = 0; k < kWords; ++k) std::memcpy(out[k] + sizeof(T) * i, place + sizeof(T) * k, sizeof(T));
+}
+template <class T, uint32_t kWords>
+inline void store_words(const std::byte* const* in, std::byte* place, uint32_t i) {
+  for (uint32_t k = 0; k < kWords; ++k) std::memcpy(place + sizeof(T) * k, in[k] + sizeof(T) * i, sizeof(T));
+}
+
+template <class T, uint32_t kWords, class At>
+void gather_words(std::byte* const* out, At at, const int8_t* mask, uint32_t n) {
+  if (mask) return for_lanes<false>(mask, n, 0, [&](uint32_t i) { load_words<T, kWords>(out, at(i), i); });
+  for (uint32_t i = 0; i < n; ++i) load_words<T, kWords>(out, at(i), i);
+}
+template <class T, uint32_t kWords, bool kShared, class At>
+void scatter_words(const std::byte* const* in, At at, const int8_t* mask, uint32_t n) {
+  constexpr uint32_t kBytes = static_cast<uint32_t>(sizeof(T)) * kWords,
+                     kPart = kBytes <= 4 ? 32 : 128 / kBytes;
+  auto store = [&](uint32_t i) { store_words<T, kWords>(in, at(i), i); };
+  if (mask) return for_lanes<kShared>(mask, n, kBytes, store);
+  for (uint32_t first = 0; first < n; first += kPart)
+    for (uint32_t k = 0; k < kPart; ++k) store(first + (kShared ? kPart - 1 - k : k));
+}
+// f(T{}, words): a constant for each number of words, 1, 2, 4 and 8.
+template <class F>
+void by_words(uint32_t word_bytes, uint32_t words, F f) {
+  num::by_size(word_bytes, [&](auto zero) {
+    if (words == 1) return f(zero, std::integral_constant<uint32_t, 1>());
+    if (words == 2) return f(zero, std::integral_constant<uint32_t, 2>());
+    if (words == 4) return f(zero, std::integral_constant<uint32_t, 4>());
+    f(zero, std::integral_constant<uint32_t, 8>());
+  });
 }
 
 template <class At>
 void gather_any(std::byte* const* out, At at, const int8_t* mask, uint32_t n, uint32_t words,
                 uint32_t word_bytes) {
   if (words == 4 && word_bytes == 4 && !mask) return gather_4x4(out, at, n);
-  num::by_size(word_bytes, [&](auto zero) { gather_words<decltype(zero)>(out, at, mask, n, words); });
+  by_words(word_bytes, words,
+           [&](auto zero, auto count) { gather_words<decltype(zero), count>(out, at, mask, n); });
 }
 template <bool kShared, class At>
 void scatter_any(const std::byte* const* in, At at, const int8_t* mask, uint32_t n, uint32_t words,
                  uint32_t word_bytes) {
   if (words == 4 && word_bytes == 4 && !mask) return scatter_4x4<kShared>(in, at, n);
-  num::by_size(word_bytes,
-               [&](auto zero) { scatter_words<decltype(zero), kShared>(in, at, mask, n, words); });
+  by_words(word_bytes, words,
+           [&](auto zero, auto count) { scatter_words<decltype(zero), count, kShared>(in, at, mask, n); });
 }
+
+// to[i] = from[i] of the lanes that are on: addresses in a row, some of which are masked off.
+template <class T>
+void copy_lanes(std::byte* to, const std::byte* from, const int8_t* mask, uint32_t n) {
+#if defined(SIMD_ISA_avx512)
+  if constexpr (sizeof(T) == 4) {
+    for (uint32_t i = 0; i < n; i += 16) {
+      const __mmask16 on = _mm_movepi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(mask + i)));
+      _mm512_mask_storeu_epi32(to + 4 * size_t{i}, on, _mm512_maskz_loadu_epi32(on, from + 4 * size_t{i}));
+    }
+    return;
+  }
+#endif
+  for_lanes<false>(mask, n, 0,
+                   [&](uint32_t i) { std::memcpy(to + sizeof(T) * i, from + sizeof(T) * i, sizeof(T)); });
+}
+void copy_any(std::byte* to, const std::byte* from, const int8_t* mask, uint32_t n, uint32_t word_bytes) {
+  num::by_size(word_bytes, [&](auto zero) { copy_lanes<decltype(zero)>(to, from, mask, n); });
+}
+
+#if defined(SIMD_ISA_avx512)
+inline __m512i words16(const std::byte* from, uint32_t i) { return _mm512_loadu_si512(from + 64 * size_t{i}); }
+
+// Rows of two or four words of 4 bytes, one a lane and one after the other, to registers of these words.
+void gather_pairs(std::byte* const* out, const std::byte* from, uint32_t n) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i x = words16(from, i / 8), y = words16(from, i / 8 + 1);
+    _mm512_storeu_si512(out[0] + 4 * size_t{i}, _mm512_permutex2var_epi32(x, even, y));
+    _mm512_storeu_si512(out[1] + 4 * size_t{i}, _mm512_permutex2var_epi32(x, odd, y));
+  }
+}
+void gather_fours(std::byte* const* out, const std::byte* from, uint32_t n) {
+  // Words 0 and 1 of eight lanes, words 2 and 3 of them.
+  const __m512i low = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(2));
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i x[4] = {words16(from, i / 4), words16(from, i / 4 + 1), words16(from, i / 4 + 2),
+                          words16(from, i / 4 + 3)};
+    for (uint32_t k = 0; k < 2; ++k) {
+      const __m512i which = k ? high : low, first = _mm512_permutex2var_epi32(x[0], which, x[1]),
+                    second = _mm512_permutex2var_epi32(x[2], which, x[3]);
+      _mm512_storeu_si512(out[2 * k] + 4 * size_t{i}, _mm512_shuffle_i64x2(first, second, 0x44));
+      _mm512_storeu_si512(out[2 * k + 1] + 4 * size_t{i}, _mm512_shuffle_i64x2(first, second, 0xee));
+    }
+  }
+}
+#endif
 
 void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
               uint32_t words, uint32_t word_bytes) {
+  if (words == 1 && mask && contiguous(a, n, word_bytes))
+    return copy_any(out[0], reinterpret_cast<const std::byte*>(a[0] + add), mask, n, word_bytes);
+#if defined(SIMD_ISA_avx512)
+  if (word_bytes == 4 && !mask && (words == 2 || words == 4) && contiguous(a, n, 4 * words))
+    return (words == 2 ? gather_pairs : gather_fours)(out, reinterpret_cast<const std::byte*>(a[0] + add), n);
+#endif
   gather_any(
       out, [=](uint32_t i) { return reinterpret_cast<const std::byte*>(a[i] + add); }, mask, n, words,
       word_bytes);
@@ -193,6 +294,8 @@ void gather32(std::byte* const* out, const std::byte* base, const uint32_t* a, u
 }
 void scatter64(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
                uint32_t words, uint32_t word_bytes) {
+  if (words == 1 && mask && contiguous(a, n, word_bytes))
+    return copy_any(reinterpret_cast<std::byte*>(a[0] + add), in[0], mask, n, word_bytes);
   scatter_any<false>(
       in, [=](uint32_t i) { return reinterpret_cast<std::byte*>(a[i] + add); }, mask, n, words, word_bytes);
 }

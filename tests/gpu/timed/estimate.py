@@ -101,7 +101,7 @@ def pairs(options) -> list[Pair]:
     from triton_runner import _core
     from triton_runner._core import probe
     from triton_runner._kernel.cost.counting import Traced
-    from triton_runner._kernel.cost.replay import Subject
+    from triton_runner._kernel.cost.replay import ReplayedLaunch
 
     rows = [json.loads(line) for line in options.measured.read_text().splitlines()]
     measured = {(row["item"], row["kernel"], row["nth"]): row for row in rows}
@@ -120,7 +120,7 @@ def pairs(options) -> list[Pair]:
         listing = fields["listing"]
         rows = _core.sass.parse_kernel(listing, fields["kernel"]).instructions
         what = Traced(observer, rows, listing, fields["memory"])
-        subject = Subject(fields["kernel"], fields["total"], fields["blocks"], fields["shared"], what)
+        subject = ReplayedLaunch(fields["kernel"], fields["total"], fields["blocks"], fields["shared"], what)
         out.append(Pair(fields["item"], fields["kernel"], fields["nth"], subject, row))
     print(f"{len(out)} pairs; {other} without a measurement of the same machine code", flush=True)
     return out

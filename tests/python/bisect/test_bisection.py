@@ -293,4 +293,4 @@ def test_the_page_and_bad_usage(tmp_path):
     assert answer.exit_code == 1 and "the initial IR is wrong already: kernel" in answer.output
     assert warm.invoke("bisect", "--versions", "1.0.0", "program.py").exit_code == 2
     with pytest.raises(DiagnosticError, match=r"no such file: missing\.py"):
-        search.bisect_program(search.Program("missing.py"), [INSTALLED])
+        search.bisect_program(search.BisectedProgram("missing.py"), [INSTALLED])

@@ -137,7 +137,7 @@ exec {ptxas} "$@"
 
 def test_the_instruction_that_an_assembler_makes_wrong(tmp_path):
     faulty = tmp_path / "ptxas"
-    with contextlib.closing(search.Release(INSTALLED, search.Program(""))) as release:
+    with contextlib.closing(search.Release(INSTALLED, search.BisectedProgram(""))) as release:
         faulty.write_text(FAULTY.format(ptxas=assembler.ptxas(release)))
     faulty.chmod(0o755)
     plant = "".join(f"os.environ[{name!r}] = {str(faulty)!r}; " for name in assembler.instead(""))
@@ -160,7 +160,7 @@ while [ $# -gt 1 ]; do [ "$1" = -o ] && printf PLANTED >> "$2"; shift; done
 def test_an_assembler_that_an_oracle_sees(tmp_path):
     """Right where the right release generates code of the same LLIR, and where its ptxas assembles."""
     marking, judge_ = tmp_path / "ptxas", tmp_path / "judge.py"
-    with contextlib.closing(search.Release(INSTALLED, search.Program(""))) as release:
+    with contextlib.closing(search.Release(INSTALLED, search.BisectedProgram(""))) as release:
         marking.write_text(MARKING.format(ptxas=assembler.ptxas(release)))
     marking.chmod(0o755)
     plant = f"""

@@ -93,7 +93,7 @@ def test_a_fence_that_the_compiler_leaves_out_is_a_note(tmp_path):
 
 def test_a_run_under_several_conditions(monkeypatch):
     """Wrong under one of them is wrong; what cannot be judged under one is judged by the others."""
-    release = runs.Release(INSTALLED, runs.Program("program.py"))
+    release = runs.Release(INSTALLED, runs.BisectedProgram("program.py"))
     ends = {"a": "right", "b": "wrong", "c": "unknown"}
     ran = []
 

@@ -24,7 +24,7 @@ from triton_runner._memory.difference import tolerance  # noqa: E402
 from triton_runner._pipeline import portable  # noqa: E402
 from triton_runner.verbs.bisect import reproducer  # noqa: E402
 from triton_runner.verbs.bisect.results import CompilerFault, Evidence, Found, NamedPass, Releases  # noqa: E402
-from triton_runner.verbs.bisect.runs import Program  # noqa: E402
+from triton_runner.verbs.bisect.runs import BisectedProgram  # noqa: E402
 
 LIMIT = tl.constexpr(7)
 
@@ -165,7 +165,7 @@ def test_a_reproducer_of_a_case_has_the_case(case_file, tmp_path):
     }  # fmt: skip
     found = Found(**fields, faults=[CompilerFault(**fields)], target=case.target, runs=1)
     with case.extracted() as folder:
-        program = Program(str(folder / "repro.py"), target=case.target)
+        program = BisectedProgram(str(folder / "repro.py"), target=case.target)
         reproducer.write(str(tmp_path / "saved"), program, found, str(case_file))
     saved = {path.name for path in (tmp_path / "saved").iterdir()}
     assert {case_file.name, "run.sh", "verdict.txt", "before.mlir", "after.mlir"} <= saved

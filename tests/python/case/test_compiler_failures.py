@@ -38,9 +38,9 @@ ENDS = {
 }
 
 
-def judged(folder, verb):
+def judged(folder, *words):
     """With a cache of its own, which has no kernel yet."""
-    return warm.cli(verb, "program.py", cwd=folder, variables={"TRITON_CACHE_DIR": str(folder / "cache")})
+    return warm.cli(*words, "program.py", cwd=folder, variables={"TRITON_CACHE_DIR": str(folder / "cache")})
 
 
 @pytest.mark.parametrize("stage", ["ttir", "ttgir"])
@@ -70,6 +70,44 @@ def test_run_says_what_the_compiler_died_of(tmp_path, end, words):
     said = "it died of SIGABRT" if end == "abort" else said  # what it wrote stands above
     line = rf"error: the compiler of Triton \S+ fails on kernel 'kernel' in make_{stage}: {re.escape(said)}\n"
     assert re.search(line, done.stderr) and (end != "abort" or SAID in done.stderr)
+
+
+VERBS = {
+    "dump": ("dump", "--level", "ttgir"), "report": ("report",), "profile": ("profile",),
+    "debug": ("debug", "--level", "ttgir", "-ex", "run"), "bundle": ("bundle", "-o", "x.trcase"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_that_runs_a_program_says_what_the_compiler_died_of(tmp_path, verb):
+    """Also where the stage is reached from another one: `report` compiles TTIR onward, and says ttgir."""
+    (tmp_path / "program.py").write_text(FAILING.replace("HOW", ENDS["abort"][0]))
+    done = judged(tmp_path, *VERBS[verb])
+    assert done.returncode == 1 and "Traceback" not in done.stderr and SAID in done.stderr, done.stderr
+    line = r"error: the compiler of Triton \S+ fails on kernel 'kernel' in make_ttgir: it died of SIGABRT\n"
+    assert re.search(line, done.stderr)
+
+
+TUNED = """
+@triton.autotune(configs=[triton.Config({}, num_warps=warps) for warps in (8, 4)], key=[])
+@triton.jit
+def kernel"""
+
+
+def test_a_configuration_that_ends_the_compiler_is_a_row(tmp_path):
+    """The others are judged, and the program goes on with one of them."""
+    ways = (
+        "own = nvidia.CUDABackend.make_ttgir\n\ndef fails",
+        "os.abort() if options.num_warps == 8 else None",
+    )
+    text = FAILING.replace("def fails", ways[0]).replace(
+        "HOW", f"{ways[1]}; return own(module, metadata, options, capability)"
+    )
+    (tmp_path / "program.py").write_text(text.replace("\n@triton.jit\ndef kernel", TUNED))
+    done = judged(tmp_path, "configs")
+    rows = [line.split("  ")[1:] for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert done.returncode == 1 and rows[0][0] == "compiler error" and "died of SIGABRT" in done.stdout
+    assert "1 no fault found" in done.stdout and "1 compiler error" in done.stdout
 
 
 def test_run_ends_as_its_program_does(tmp_path):

@@ -211,7 +211,7 @@ def test_without_the_option_nothing_is_loaded_and_wrong_options_are_refused(tmp_
     status, text = run(tmp_path, program=WITHOUT)
     assert status == 0, text
     for said in re.findall(r"^--- (.*)", text, re.MULTILINE):
-        assert re.search(rf"ERROR: .*{re.escape(said)}", text), (said, text)
+        assert re.search(rf"(?i)error: .*{re.escape(said)}", text), (said, text)
     assert "Traceback" not in text and "INTERNALERROR" not in text
 
 
@@ -274,3 +274,47 @@ def test_what_a_launch_is_and_who_leaves(tmp_path):
     assert {name for name, outcome in found.items() if outcome == "FAILED"} == wrong, text
     assert found.keys() - wrong == {"test_no_programs", "test_a_child_leaves", "test_a_nan_that_is_checked"}
     assert "data race" in text and "os._exit() would end pytest" in text
+
+
+SAYS_CUDA = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def add(x, y, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at) + 1)
+
+def test_made_there():
+    torch.ones(128, device="cuda")
+
+def test_moved_there():
+    torch.ones(128).cuda()
+
+def test_trap():
+    add[(2,)](torch.ones(100), torch.empty(128), B=64)
+
+def test_grid():
+    add[3](torch.ones(64), torch.empty(64), B=64)
+
+def test_of_torch():
+    torch.ones(3) + torch.ones(4)
+"""
+
+
+def test_what_a_failure_shows(tmp_path):
+    """No frame of ours or of Triton; where a test says cuda, the option that lets it."""
+    (tmp_path / "test_says_cuda.py").write_text(SAYS_CUDA)
+    done = warm.run(
+        [sys.executable, "-m", "pytest", "--triton=cpu", "-q", "-p", "no:cacheprovider", "test_says_cuda.py"],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    shown = done.stdout.split("= FAILURES =")[1].split("kernels of Triton")[0]
+    assert "/triton_runner/" not in shown and "triton/runtime" not in shown, shown
+    tests = re.split(r"_{5,} (\w+) _{5,}", shown)
+    tests = dict(zip(tests[1::2], tests[2::2], strict=True))
+    for name in ("test_made_there", "test_moved_there"):
+        assert "--triton-pretend-cuda" in tests[name] and tests[name].count("\n") < 12, tests[name]
+    assert "out of bounds in tt.load" in tests["test_trap"]
+    assert "the grid of kernel 'add' is the number 3" in tests["test_grid"]
+    assert "must match the size" in tests["test_of_torch"]
+    assert shown.count("--triton-pretend-cuda") == 2

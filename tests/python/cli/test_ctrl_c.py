@@ -89,6 +89,12 @@ def test_what_waits_for_a_thread(folder):
     deaf(folder, work, "ops")
 
 
+def test_a_signal_while_it_ends(folder):
+    """Another process or the core heard the first one, so that this process hears its first while it ends."""
+    later = "atexit.register(lambda: [os.kill(os.getpid(), signal.SIGINT) for again in range(2)])"
+    deaf(folder, f"import atexit; {later}; raise KeyboardInterrupt", "ops")
+
+
 def test_the_process_is_ended_within_half_a_second():
     assert interrupts.GRACE < 0.5
 

@@ -26,6 +26,11 @@ WORDS = {
     "translate --output": (IR, "--to", "3.9.0"), "opt --output": (IR, "--pass", "add_cse"),
     "layout --png": ("#a", "--shape", "4"), "assemble --output": ("k.ptx",),
     "reduce --output": ("--oracle", "trap", IR),
+    "bench --save": ("matmul",), "bench --plot": ("matmul",),
+    "bisect --json": ("ran.py",), "bisect --save": ("ran.py",),
+    **{f"bisect {option}": ("ran.py",) for option in ("--junit", "--sarif")},
+    **{f"verify {option}": ("ran.py",) for option in ("--junit", "--sarif")},
+    **{f"compare {option}": (KERNEL, *SIGNATURE) for option in ("--junit", "--sarif")},
 }  # fmt: skip
 
 
@@ -38,10 +43,10 @@ def options():
 
 def test_every_output_is_here():
     assert {name for name, _ in options()} == set(WORDS)
-    named = {"--output", "--out", "--record", "--png", "--plot"}
+    named = {"--output", "--out", "--record", "--png", "--plot", "--junit", "--sarif"}
     for verb in main.list_commands(None):
         for option in main.get_command(None, verb).params:
-            if isinstance(option, click.Option) and named & {*option.opts} and verb != "bench":
+            if isinstance(option, click.Option) and named & {*option.opts}:
                 assert isinstance(option.type, Output), (verb, option.opts)
 
 

@@ -45,7 +45,7 @@ def test_levels_agree(make, seed, tmp_path):
 def test_random_ptx_and_its_machine_code_agree(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_RUNNER_STORE", str(tmp_path / "store"))
     chosen = [
-        trials.Subject(str(seed), random_ptx.generate_ptx(seed, target), {"metadata": "", "kernel": ""})
+        trials.TriedPtx(str(seed), random_ptx.generate_ptx(seed, target), {"metadata": "", "kernel": ""})
         for seed, target in enumerate(["sm_80", "sm_90a", "sm_89", "sm_90a"])
     ]
     assert len({subject.ptx for subject in chosen}) == 4

@@ -8,7 +8,7 @@ import warm
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 from triton_runner._pipeline import versions
-from triton_runner.verbs.bisect.runs import Program
+from triton_runner.verbs.bisect.runs import BisectedProgram
 from triton_runner.verbs.experiments import run as experiments
 
 PROGRAM = """
@@ -57,7 +57,9 @@ def test_passes_are_left_out_too(tmp_path, monkeypatch):
     steps = experiments.steps_of
     monkeypatch.setattr(experiments, "_GRID", ())
     monkeypatch.setattr(experiments, "steps_of", lambda kernels: steps(kernels)[1:3])
-    found = experiments.experiments(Program(str(program), ("separate",)), versions.installed(), passes=True)
+    found = experiments.experiments(
+        BisectedProgram(str(program), ("separate",)), versions.installed(), passes=True
+    )
     assert [one.name for one in found] == ["as it is", "without add_canonicalizer", "without add_combine"]
     assert {one.verdict for one in found} == {"wrong"}
 

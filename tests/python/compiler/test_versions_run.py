@@ -56,6 +56,15 @@ def test_a_wrong_program_is_wrong_there(program, older):
     assert done.returncode == 1 and "verdict: wrong" in done.stdout, done.stdout + done.stderr
 
 
+def test_the_command_that_a_fault_prints_has_the_release_too(program, older, tmp_path):
+    (tmp_path / "beyond.py").write_text(PROGRAM.replace("tl.load(x, boundary_check=(0, 1))", "tl.load(x)"))
+    done = warm.cli("versions", "run", older, "run", "--device", "cpu", str(tmp_path / "beyond.py"))
+    command = f"triton-runner versions run {older} debug {tmp_path / 'beyond.py'}"
+    assert done.returncode == 1 and f"to look at it: {command}\n" in done.stderr, done.stderr
+    done = warm.cli("versions", "run", older, "debug", "-ex", "run", str(tmp_path / "beyond.py"))
+    assert "trap: kernel 'copy': out of bounds" in done.stdout, done.stdout
+
+
 def test_the_installed_release_runs_as_it_is():
     done = warm.cli("versions", "run", triton.__version__, "ops", "tt.dot", "--json")
     assert done.returncode == 0 and '"tt.dot"' in done.stdout

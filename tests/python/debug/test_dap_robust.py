@@ -172,12 +172,23 @@ def test_nonsense(launched):
 
 # ---- programs
 
+ABORTING = """
+import os, torch, triton, triton.language as tl
+import triton.backends.nvidia.compiler as nvidia
+nvidia.CUDABackend.make_ttir = staticmethod(lambda *arguments: os.abort())
+@triton.jit
+def kernel(out):
+    tl.store(out, 1.0)
+kernel[(1,)](torch.zeros(1))
+"""
+
 
 @pytest.mark.parametrize(
     "text, status, told",
     [
         ("import os\nprint('last words', flush=True)\nos._exit(3)", 3, "status 3"),
         ("import signal\nsignal.raise_signal(signal.SIGSEGV)", 139, "signal SIGSEGV"),
+        (ABORTING, 134, "fails on kernel 'kernel' in make_ttir: it died of SIGABRT"),
         ("import sys\nprint('bye')\nsys.exit(5)", 5, "bye"),
         ("raise ValueError('of the program')", 1, "ValueError: of the program"),
         ("print(input())", 1, "EOFError"),
@@ -185,7 +196,17 @@ def test_nonsense(launched):
         ("for i in range(30_000): print('x' * 100)\nprint('the last line')", 0, "the last line"),
         ("import os\nos.write(1, b'\\xff\\xfe')\nos.system('echo below')", 0, "below"),
     ],
-    ids=["_exit", "signal", "exit", "raises", "reads its input", "prints", "prints much", "prints bytes"],
+    ids=[
+        "_exit",
+        "signal",
+        "compiler",
+        "exit",
+        "raises",
+        "reads its input",
+        "prints",
+        "prints much",
+        "prints bytes",
+    ],
 )
 def test_a_program_that_ends(tmp_path, text, status, told):
     with Editor() as editor:

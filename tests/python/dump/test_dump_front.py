@@ -67,7 +67,7 @@ def test_nothing_recorded_of_a_program_that_fails(tmp_path):
     program = tmp_path / "failing.py"
     program.write_text("raise SystemExit(3)")
     done = command(str(program))
-    assert done.returncode == 2 and "ended with status 3, and no launch was recorded" in done.stderr
+    assert done.returncode == 1 and "ended with status 3, and no launch was recorded" in done.stderr
 
 
 PLAIN = """

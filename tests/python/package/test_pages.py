@@ -158,7 +158,7 @@ def test_settings_variables_and_commands_are_in_the_reference():
     assert [name for name in _settings.shown() if f"| `{name}` |" not in settings] == []
     code = "".join(path.read_text() for path in (ROOT / "python" / "triton_runner").rglob("*.py"))
     # How the package tells its script in cuda-gdb what to read, and the Pythons of a program how to begin.
-    of_own_processes = {"TRITON_RUNNER_GDB", "TRITON_RUNNER_STARTED"}
+    of_own_processes = {"TRITON_RUNNER_GDB", "TRITON_RUNNER_RELEASE", "TRITON_RUNNER_STARTED"}
     variables = set(re.findall(r"TRITON_RUNNER_[A-Z]+", code)) - of_own_processes
     assert [name for name in sorted(variables) if f"`{name}`" not in settings] == []
     commands = (ROOT / "doc" / "reference" / "cli.md").read_text()

@@ -245,3 +245,10 @@ def test_the_page_lights_lines_by_their_share(added, tmp_path):
     assert {"ttgir", "ptx"} <= profile["heat"].keys()
     triton_runner.report(compiled, tmp_path / "out.html")
     assert pages.Read(tmp_path / "out.html").kernels[0]["profile"] is None
+
+
+def test_a_short_time_has_a_unit_that_shows_something():
+    from triton_runner.verbs.profile import text
+
+    shown = [text._time(us, 2) for us in (1234.5, 0.07, 0.0042, 0.0000042, 0.0)]
+    assert shown == ["1,234.50us", "0.07us", "4.20ns", "4.20ps", "0.00us"]

@@ -18,7 +18,7 @@ from triton_runner._base.typed import schema  # noqa: E402
 from triton_runner.testing import dims  # noqa: E402
 from triton_runner.verbs.verify.shapes import cases, compared, declared, inputs, layouts  # noqa: E402
 from triton_runner.verbs.verify.shapes.calls import Recorder  # noqa: E402
-from triton_runner.verbs.verify.shapes.domain import Kept, Number, Stride, expression  # noqa: E402
+from triton_runner.verbs.verify.shapes.domain import Kept, Number, Stride, expression, size_of  # noqa: E402
 from triton_runner.verbs.verify.shapes.generalised import domains, moderate  # noqa: E402
 from triton_runner.verbs.verify.shapes.results import Shapes  # noqa: E402
 from triton_runner.verbs.verify.shapes.run import Options, verify_shapes  # noqa: E402
@@ -289,7 +289,7 @@ def test_words_are_added_to_what_else_is_known(tmp_path):
 
 
 def test_sizes_are_computed_and_nothing_else():
-    assert expression("cdiv(M, 4) + min(2 * N, 7) % 5 - 1").value({"M": 9, "N": 2}) == 6
+    assert size_of("cdiv(M, 4) + min(2 * N, 7) % 5 - 1", {"M": 9, "N": 2}) == 6
     for text in ("__import__('os')", "M.x", "M if N else 1", "open(M)", "[M]"):
         with pytest.raises(DiagnosticError):
             expression(text)

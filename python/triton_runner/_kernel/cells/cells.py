@@ -71,7 +71,7 @@ def parse_configs(text: str, value) -> list[dict]:
 
 
 @dataclasses.dataclass
-class Subject:
+class ComparedKernel:
     """The subject of a comparison: a kernel as compile() takes it, its signature, constants, and a launch."""
 
     kernel: object
@@ -205,7 +205,7 @@ def _estimator_digest() -> str:
     return store.key_of([(place / f"{name}.py").read_text() for name in ("chips", "timing", "replay")])
 
 
-def all_cells(subject: Subject, releases, targets, configs, gpu: str = "") -> list[Cell]:
+def all_cells(subject: ComparedKernel, releases, targets, configs, gpu: str = "") -> list[Cell]:
     """The cells in order: by target, configuration, release."""
     if len(releases) * len(targets) * len(configs) > _LARGEST:
         raise fail(

@@ -34,7 +34,7 @@ _BUSY = 0.6  # of the time: a resource that binds
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Subject:
+class ReplayedLaunch:
     """The parts of a launch that an estimate needs: how many programs it has, how many of them an SM holds,
     the shared memory of each, and the trace of some."""
 
@@ -69,7 +69,7 @@ def estimate(
     return estimate_of(subject, chips.chip_named(chip), numbers, started, with_timeline=with_timeline)
 
 
-def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) -> Subject:
+def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) -> ReplayedLaunch:
     """Runs some programs of the launch. Raises as estimate()."""
     chips.check_target(chip, launch.target)
     if blocks_of(launch) > 1:
@@ -91,12 +91,12 @@ def subject_of(launch: Relaunch, chip: chips.Chip, programs: int | None = None) 
             f"kernel '{launch.name}' has products on tensor memory (tcgen05)", "the replay does not have them"
         )
     shared = (needs.static_shared or 0) + (needs.dynamic_shared or 0)
-    return Subject(launch.name, total, blocks, shared, what)
+    return ReplayedLaunch(launch.name, total, blocks, shared, what)
 
 
 def estimate_of(
-    subject: Subject, chip: chips.Chip, numbers: dict[str, float], started: float = 0.0, clock: float = 0.0,
-    with_timeline: bool = False,
+    subject: ReplayedLaunch, chip: chips.Chip, numbers: dict[str, float], started: float = 0.0,
+    clock: float = 0.0, with_timeline: bool = False,
 ) -> Estimate:  # fmt: skip
     """numbers: of the chip, by parameter. clock: in Hz, where it is known."""
     what, dealt = subject.what, _deal(chip, subject.total, subject.blocks)
@@ -134,7 +134,7 @@ def _spread(total: int, most: int) -> list[int]:
     return list(dict.fromkeys(int(total * ((i + 0.5) * 0.6180339887 % 1)) for i in range(min(total, most))))
 
 
-def _replayed(subject: Subject, dealt: _Dealt, numbers: dict, blocks: int):
+def _replayed(subject: ReplayedLaunch, dealt: _Dealt, numbers: dict, blocks: int):
     """Returns the core's answer, and the SM's cycles for all its programs. blocks: so many have a
     timeline."""
     sizes = subject.what.sizes
@@ -152,7 +152,7 @@ def _replayed(subject: Subject, dealt: _Dealt, numbers: dict, blocks: int):
     return result, cycles
 
 
-def _replayed_uneven(subject: Subject, dealt: _Dealt, numbers: dict, blocks: int):
+def _replayed_uneven(subject: ReplayedLaunch, dealt: _Dealt, numbers: dict, blocks: int):
     """Programs differ: those of the whole grid are replayed on an SM, and then all are dealt to the SMs as
     these get free, each with the time of one of them."""
     sizes = subject.what.sizes
@@ -225,7 +225,7 @@ def _parted(segments: list[Segment]) -> Timeline:
     return Timeline(round(cycles - start, 1), reasons, warps)
 
 
-def _run(subject: Subject, dealt: _Dealt, numbers: dict, order: list[int], blocks: int = 0) -> dict:
+def _run(subject: ReplayedLaunch, dealt: _Dealt, numbers: dict, order: list[int], blocks: int = 0) -> dict:
     what = subject.what
     return probe.replay(
         what.observer, what.listing, subject.kernel, numbers, order, dealt.resident, dealt.active,

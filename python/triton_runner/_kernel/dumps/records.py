@@ -162,8 +162,8 @@ class Values:
         """Returns records, nan and inf (how many), and min, max and mean of the finite elements that exist.
         For pointers with an origin it describes the offsets."""
         values = self.offsets().astype("float64") if self.origin else self.floats()
-        there = numpy.ones(values.shape, bool) if self.mask is None else self.mask
-        nan, inf = int(numpy.isnan(values[there]).sum()), int(numpy.isinf(values).sum())
+        values = values if self.mask is None else values[self.mask]
+        nan, inf = int(numpy.isnan(values).sum()), int(numpy.isinf(values).sum())
         finite = values[numpy.isfinite(values)]
         some = finite.size > 0
         return {

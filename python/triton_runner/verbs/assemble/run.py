@@ -24,7 +24,7 @@ _END_OF_CASE = "\n// ---- expected\n"  # of the project's own cases: what they p
 
 
 @dataclasses.dataclass(frozen=True)
-class Subject:
+class TriedPtx:
     """A PTX to try: what it is called, and more of what trial.work_of takes."""
 
     name: str
@@ -47,7 +47,7 @@ class Tried:
         return {"name": self.name, "ptxas": self.ptxas, "opt": self.opt, "target": self.target, **result}
 
 
-def subjects(place: str, kernel: str = "") -> list[Subject]:
+def subjects(place: str, kernel: str = "") -> list[TriedPtx]:
     """The PTX of a file, of the files of a folder, or of a case."""
     # A case needs what its launches need.
     from triton_runner._kernel.cases.case import is_case, open_case
@@ -61,7 +61,7 @@ def subjects(place: str, kernel: str = "") -> list[Subject]:
             "case": launch.arguments.named, "grid": list(launch.grid), "block": launch.block,
             "metadata": json.dumps(launch.metadata), "kernel": case.name,
         }  # fmt: skip
-        return [Subject(place, launch.texts["ptx"], more)]
+        return [TriedPtx(place, launch.texts["ptx"], more)]
     if not os.path.exists(place):
         raise fail(f"no such file or folder: {place}")
     paths = [Path(place)] if os.path.isfile(place) else sorted(Path(place).rglob("*.ptx"))
@@ -74,14 +74,14 @@ def subjects(place: str, kernel: str = "") -> list[Subject]:
             raise fail(f"{place} is not PTX with a kernel", "as in: .version 8.7, .target sm_90a, .entry k()")
         metadata = _core.artifact.find_metadata(str(path))
         metadata_text = read_text(metadata) if metadata else ""
-        results.append(Subject(str(path), text, {"metadata": metadata_text, "kernel": kernel}))
+        results.append(TriedPtx(str(path), text, {"metadata": metadata_text, "kernel": kernel}))
     if not results:
         raise fail(f"{place} has no PTX file (*.ptx)")
     return results
 
 
 def run(
-    chosen: list[Subject], with_: list, opts: list, target: str, seeds: int, jobs: int | None = None,
+    chosen: list[TriedPtx], with_: list, opts: list, target: str, seeds: int, jobs: int | None = None,
     executor: str | None = None, timeout: float | None = None, again: bool = False, told=lambda *_: None,
 ) -> list[Tried]:  # fmt: skip
     """The trials of each subject by each assembler at each -O; those of the store are taken from there."""
@@ -144,7 +144,7 @@ def chosen_assemblers(texts) -> list:
     return [assemblers.find(text) for text in texts]
 
 
-def made(subject: Subject, assembler, opt: int | None, target: str) -> dict:
+def made(subject: TriedPtx, assembler, opt: int | None, target: str) -> dict:
     """Returns what an assembler makes of a PTX, without running it: {"cubin", "registers", "spills", "code"},
     or "error"."""
     try:

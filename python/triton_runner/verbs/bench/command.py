@@ -10,9 +10,8 @@ import tempfile
 
 import click
 
-from triton_runner._base.drawing import check_picture
-from triton_runner._base.paths import check_output, write_file
-from triton_runner._programs.options import json_option, print_json, verbs
+from triton_runner._base.paths import write_file
+from triton_runner._programs.options import Output, Picture, json_option, print_json, verbs
 from triton_runner._settings import devices
 
 NAMES = ("launch_latency", "matmul", "attention")
@@ -83,8 +82,8 @@ def opened_peers(texts):
 @click.option("--arg", "args", multiple=True, help="Of --ab: one a parameter, as for exec.")
 @click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of --ab: NAME=VALUE, options too.")
 @click.option("--tolerance", type=float, default=1e-2, show_default=True, help="Of --ab: between results.")
-@click.option("--save", help="Write all samples to a JSON file.")
-@click.option("--plot", help="Draw medians and intervals into a picture.")
+@click.option("--save", type=Output(), help="Write all samples to a JSON file.")
+@click.option("--plot", type=Picture(), help="Draw medians and intervals into a picture.")
 @json_option
 def bench_command(
     benchmarks, ab, peers, sizes, rounds, launches, seconds, device, threads, lock_sm, grid, args, constexprs,
@@ -99,9 +98,6 @@ def bench_command(
         os.environ["TRITON_RUNNER_DEVICE"] = device
     if not benchmarks and not ab:
         raise click.UsageError(f"which benchmark? {', '.join(NAMES)}, all, or --ab A B")
-    for place in (save, plot):
-        if place:
-            check_output(place)
     sizes = _sizes(sizes)
     # The other verbs do without what it loads.
     from triton_runner.bench.running import environment, run
@@ -109,9 +105,6 @@ def bench_command(
     environment(threads)
     from triton_runner.bench import clocks, suites
     from triton_runner.verbs.bench import ab as two
-
-    if plot:
-        check_picture(plot)
 
     chosen = NAMES if "all" in benchmarks else benchmarks
     with contextlib.ExitStack() as stack:

@@ -9,10 +9,10 @@ import re
 
 import click
 
-from triton_runner._base.paths import check_output, write_file
+from triton_runner._base.paths import write_file
 from triton_runner._base.progress import telling
-from triton_runner._programs.ci import check_ci, ci_options, of_bisection, write_ci
-from triton_runner._programs.options import ProgramOrFile, module_option, pretend_option, verbs
+from triton_runner._programs.ci import ci_options, of_bisection, write_ci
+from triton_runner._programs.options import Output, ProgramOrFile, module_option, pretend_option, verbs
 from triton_runner._programs.programs import constants
 from triton_runner._worker import job
 
@@ -72,8 +72,14 @@ class _Command(ProgramOrFile):
     "--timeout", type=float, default=300.0, show_default=True,
     help="Seconds of one run, without those in which it waits for a core.",
 )  # fmt: skip
-@click.option("--json", "file", metavar="[FILE]", help="Print the verdict as JSON, or write it to FILE.")
-@click.option("--save", metavar="DIR", help="Write a folder that shows the fault again: sh DIR/run.sh.")
+@click.option(
+    "--json", "file", type=Output(takes_stdout=True), metavar="[FILE]",
+    help="Print the verdict as JSON, or write it to FILE.",
+)  # fmt: skip
+@click.option(
+    "--save", type=Output(is_folder=True), metavar="DIR",
+    help="Write a folder that shows the fault again: sh DIR/run.sh.",
+)  # fmt: skip
 @ci_options
 @module_option
 @click.option(
@@ -107,11 +113,6 @@ def bisect_command(
     from triton_runner.verbs.bisect import reproducer
     from triton_runner.verbs.bisect import run as api
 
-    if file and file != "-":
-        check_output(file)
-    if save:
-        check_output(save, is_folder=True)
-    check_ci(**ci)
     with contextlib.ExitStack() as held:
         named, case, folder = program, None, None
         if cases.is_case(program):

@@ -12,11 +12,11 @@ from triton_runner._base import commands
 from triton_runner._base.paths import make_folder
 from triton_runner._base.typed import as_json
 from triton_runner.verbs.bisect.results import CompilerFault, Found, KernelLaunch
-from triton_runner.verbs.bisect.runs import Program, Release
+from triton_runner.verbs.bisect.runs import BisectedProgram, Release
 from triton_runner.verbs.bisect.trial import Kernel
 
 
-def write(folder: str, program: Program, bisected: Found, case: str = "") -> str:
+def write(folder: str, program: BisectedProgram, bisected: Found, case: str = "") -> str:
     """Writes the folder and returns its path. case: the case from which the program was taken, which
     replaces it.
 
@@ -46,7 +46,7 @@ def write(folder: str, program: Program, bisected: Found, case: str = "") -> str
     return str(place)
 
 
-def _write_run(place: Path, program: Program, versions: list[str], case: str) -> None:
+def _write_run(place: Path, program: BisectedProgram, versions: list[str], case: str) -> None:
     file, _, function = program.name.rpartition(":") if program.launch else (program.name, "", "")
     command = ["bisect", "--versions", ",".join(versions), "--target", program.target]
     command += ["--pretend-cuda"] if program.pretend_cuda else []

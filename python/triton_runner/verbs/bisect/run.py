@@ -14,7 +14,7 @@ from triton_runner._pipeline import portable
 from triton_runner._pipeline import versions as releases
 from triton_runner.verbs.bisect import kernel, search
 from triton_runner.verbs.bisect.results import Found, KernelLaunch, Oracle
-from triton_runner.verbs.bisect.runs import LEVELS, Program
+from triton_runner.verbs.bisect.runs import LEVELS, BisectedProgram
 
 
 class Bisection:
@@ -30,7 +30,7 @@ class Bisection:
       sentences; `faults`: one entry for each consecutive range of wrong releases.
     """
 
-    def __init__(self, found: Found, program: Program):
+    def __init__(self, found: Found, program: BisectedProgram):
         self._found, self._name = found, program.name
         about = self.as_dict()
         self.verdict, self.level, self.stage = found.verdict, found.level, found.stage
@@ -82,7 +82,7 @@ def bisect(
 def program_of(
     program, args, *, oracle, grid, constexprs, options, arguments, target, pretend_cuda, timeout, levels,
     is_module=False, chip="",
-) -> Program:  # fmt: skip
+) -> BisectedProgram:  # fmt: skip
     """Returns what bisection runs, from the arguments of bisect()."""
     if not isinstance(program, (str, os.PathLike)):
         own = innermost(program)
@@ -94,7 +94,7 @@ def program_of(
     if unknown:
         raise fail(f"bisection executes no level {unknown[0]!r}", f"levels: {', '.join(LEVELS)}")
     _settings.using(target=target).settings()  # raises for one that is none
-    given = Program("", target=target)
+    given = BisectedProgram("", target=target)
     if levels and not {*levels} & {*given.executed, "cubin"}:
         raise fail(
             f"no engine executes {', '.join(levels)} of {target}", f"levels: {', '.join(given.executed)}"
@@ -114,7 +114,7 @@ def program_of(
         raise fail(
             f"{name} is a program, its own oracle", "oracle= and args= are of a kernel: kernel.py:name"
         )
-    return Program(
+    return BisectedProgram(
         name, tuple(arguments), is_module, pretend_cuda, target, timeout, launch, tuple(levels or ()), judge
     )
 
@@ -128,7 +128,7 @@ def _argument(value):
     return repr(value) if value is not None else "null"
 
 
-def found(given: Program, wanted: str | list | None, say) -> Found:
+def found(given: BisectedProgram, wanted: str | list | None, say) -> Found:
     """The verdict."""
     if isinstance(wanted, str):
         chosen = releases.expand(wanted)

@@ -39,7 +39,7 @@ _PRELOADED = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class BisectedProgram:
     """The program under test: a script or a module with its arguments; or a kernel ("kernel.py:name") whose
     launch an oracle judges (kernel.py)."""
 
@@ -103,7 +103,7 @@ class Program:
 class Release:
     """A release, which runs the program at a level and under a plan of passes."""
 
-    def __init__(self, version: str, program: Program, say=lambda text: None):
+    def __init__(self, version: str, program: BisectedProgram, say=lambda text: None):
         self.version, self.program, self.say = version, program, say
         self._worker = _idle.pop(version, None) or workers.Worker(version)
         self.folder = self._worker.folder  # "": the one that is installed

@@ -20,12 +20,12 @@ from triton_runner._pipeline import versions
 from triton_runner.verbs.bisect import evidence, failed, kernel, order, stores
 from triton_runner.verbs.bisect.fault import Search, of_assembler
 from triton_runner.verbs.bisect.results import CompilerFault, Evidence, Found, Releases, Unjudged
-from triton_runner.verbs.bisect.runs import Program, Release
+from triton_runner.verbs.bisect.runs import BisectedProgram, Release
 from triton_runner.verbs.bisect.trial import Trial
 
 
 def bisect_program(
-    program: Program, wanted: list[str], say=lambda text, done=None: None, jobs: int = 2
+    program: BisectedProgram, wanted: list[str], say=lambda text, done=None: None, jobs: int = 2
 ) -> Found:
     """Finds what is wrong with a program, in which of the releases. say: is told each run, and with
     done=(releases judged, of all) how far it is."""
@@ -41,7 +41,7 @@ def bisect_program(
 class _Bisection:
     """A program in all releases: how it ends in each."""
 
-    def __init__(self, program: Program, asked: list[str], say, jobs: int):
+    def __init__(self, program: BisectedProgram, asked: list[str], say, jobs: int):
         self.program, self.wanted, self.say, self.jobs = program, asked, say, jobs
         self.releases: dict[str, Release] = {}
         self.judged: dict[str, Trial] = {}
@@ -110,7 +110,7 @@ class _Bisection:
 
     # --- each release
 
-    def _with_reference(self) -> Program:
+    def _with_reference(self) -> BisectedProgram:
         """The program, judged by what the newest release's front end makes, executed as it is."""
         version, launch = self.wanted[-1], self.program.launch
         with contextlib.closing(Release(version, self.program, self.say)) as release:
@@ -121,7 +121,7 @@ class _Bisection:
         reference = {name: packed(array) for name, array in trial.launches.kept.items()}
         return dataclasses.replace(self.program, launch=dataclasses.replace(launch, reference=reference))
 
-    def _with_time(self) -> Program:
+    def _with_time(self) -> BisectedProgram:
         """The program, judged by the time that the first release's code takes."""
         version, launch = self.wanted[0], self.program.launch
         with contextlib.closing(Release(version, self.program, self.say)) as release:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from triton_runner._code.carried import carried_to
 from triton_runner.verbs.bisect.results import Evidence
-from triton_runner.verbs.bisect.runs import Program
+from triton_runner.verbs.bisect.runs import BisectedProgram
 from triton_runner.verbs.bisect.trial import Place
 
 POINTERS = ("ptr", "desc", "dst")  # the groups of operands that say where memory is written
 _WRITES = ("stores", "atomics")
 
 
-def of_trap(program: Program, place: Place, printed: list[str] | None = None) -> Evidence:
+def of_trap(program: BisectedProgram, place: Place, printed: list[str] | None = None) -> Evidence:
     """Returns the place where the engine, or a check of it, stopped."""
     place_known = {name: at for name, at in vars(place).items() if at is not None}
     return Evidence(**{"file": program.name, "said": printed or [], **place_known})

@@ -9,6 +9,7 @@ from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 from triton_runner._programs.programs import Program, launch_options, program_arguments
+from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command("bits", group="find", place=2, cls=ProgramOrFile)
@@ -34,6 +35,7 @@ from triton_runner._programs.programs import Program, launch_options, program_ar
 )  # fmt: skip
 @launch_options
 @program_arguments
+@in_own_process
 def bits_command(
     names, most, configs, orders, fusion, versions, targets, level, invariant, as_json, program,
 ):  # fmt: skip
@@ -75,7 +77,7 @@ def _of_program(axes, options, invariant, program, function=""):
 
     program.check()
     if not invariant:
-        return comparing.Program(axes, *options).of_program(*program.words)
+        return comparing.WatchedBits(axes, *options).of_program(*program.words)
     catching = invariance.Catching(invariant, function)
     with _settings.using(threads=1):
         status = catching.run(*program.words)

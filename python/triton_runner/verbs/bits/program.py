@@ -13,7 +13,7 @@ from triton_runner.verbs.bits.results import SCHEMA, Bits, Launch
 from triton_runner.verbs.bits.variants import Axes
 
 
-class Program(asked.Watching):
+class WatchedBits(asked.Watching):
     """level: whose bits are compared, "" for the lowest that the CPU executes."""
 
     def __init__(self, axes: Axes, names=(), most: int = 4, level: str = "", say=lambda text: None):

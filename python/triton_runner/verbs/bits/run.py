@@ -18,7 +18,7 @@ from triton_runner.verbs.bits.variants import Axes
 
 def compared(given: Given, axes: Axes, level: str, invariant: str, say) -> Bits:
     """The launch in its configurations, or in batches of other sizes."""
-    comparing = program.Program(axes, level=level, say=say)
+    comparing = program.WatchedBits(axes, level=level, say=say)
     with _settings.using(threads=1):
         function, named, launch = launching(given)
         if invariant:

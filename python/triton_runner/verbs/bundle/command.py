@@ -12,6 +12,7 @@ from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._programs.options import Output, ProgramOrFile, print_json, prints_aside, verbs
 from triton_runner._programs.programs import program_arguments
+from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command("bundle", group="carry", place=1, cls=ProgramOrFile)
@@ -27,6 +28,7 @@ from triton_runner._programs.programs import program_arguments
 @click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
 @click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
 @program_arguments
+@in_own_process
 def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as_json, program):
     """Put one launch of PROGRAM into one file: kernel, arguments, all levels, passes, verdict, a page that
     shows them, and a repro.py that needs nothing else. Options come before PROGRAM.
@@ -55,6 +57,7 @@ def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as
             raise fail(
                 f"{program.name} made no such launch: {selection.seen} of {kernel or 'any kernel'} were seen",
                 f"it ended with status {status}",
+                ended=status,
             )
         try:
             shutil.move(captured.cases[-1], output)

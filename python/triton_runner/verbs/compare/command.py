@@ -10,7 +10,7 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
-from triton_runner._programs.ci import check_ci, ci_options, of_comparison, write_ci
+from triton_runner._programs.ci import ci_options, of_comparison, write_ci
 from triton_runner._programs.options import json_option, print_json, verbs
 from triton_runner._programs.programs import constants
 
@@ -76,13 +76,12 @@ def compare_command(
     from triton_runner.verbs.compare import text as table
 
     parsed = [expression.parse(text, "--fail-if", measure.FIGURES) for text in conditions]
-    named = {leaf[1] for node in parsed for leaf in expression.named(node) if leaf[0] == "name"}
+    named = {name for condition in parsed for name in condition.figures}
     counts = counts or bool(named.intersection(measure.COUNTED))
     if chip:
         targets = targets or f"cuda:{chip_named(chip, timing.TIMINGS).capability}"
     elif unnamed := named.intersection(measure.ESTIMATED):
         raise fail(f"--fail-if names {min(unnamed)}, which needs a chip", "--chip h200")
-    check_ci(**ci)
     if base and not base.endswith(".json"):
         base = base.replace("triton=", "release=")
     launch = {

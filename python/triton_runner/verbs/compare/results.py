@@ -108,14 +108,14 @@ class Comparison:
     def failing(self, text: str) -> list[tuple[Measured, str]]:
         """Returns the rows for which an expression is true, and those for which it cannot be evaluated, each
         with the reason. Rows without figures (`error`, `gap`) are skipped."""
-        node = expression.parse(text, "--fail-if", measure.FIGURES)
+        condition = expression.parse(text, "--fail-if", measure.FIGURES)
         rows = []
         for row in self.rows:
             if row.gap or row.error:
                 continue
             try:
-                if expression.evaluate(node, row.figure, f"--fail-if {text!r}"):
-                    rows.append((row, _why(node, row)))
+                if condition.value(row.figure):
+                    rows.append((row, _why(condition, row)))
             except expression.Unknown as error:
                 rows.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
         return rows
@@ -142,11 +142,10 @@ class Comparison:
         return "\n".join(table.lines(self))
 
 
-def _why(node, row: Measured) -> str:
+def _why(condition, row: Measured) -> str:
     """The figures that an expression names, with the base's beside them."""
     words = []
-    for leaf in expression.named(node):
-        name = leaf[1] if leaf[0] == "name" else ("count", leaf[2][1])
+    for name in condition.figures:
         shown = name if isinstance(name, str) else f"count({name[1]})"
         text = f"{shown} {table.short(row.figure(name))}"
         if row.base and not row.is_base:

@@ -15,7 +15,7 @@ from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._kernel.cells import cells as making
 from triton_runner._kernel.cells import measure, run
-from triton_runner._kernel.cells.cells import Cell, Subject
+from triton_runner._kernel.cells.cells import Cell, ComparedKernel
 from triton_runner._kernel.cells.store import Store
 from triton_runner._memory.difference import difference
 from triton_runner._pipeline import versions
@@ -53,7 +53,9 @@ def compare(
       is finished.
     """
     place = store if isinstance(store, Store) else Store(store)
-    subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place, counts, chip)
+    subject = ComparedKernel(
+        kernel, signature, dict(constexprs or {}), args, grid, timeout, place, counts, chip
+    )
     releases = _releases(versions)
     target_names = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
     chosen = _configs(configs)

@@ -9,6 +9,7 @@ import click
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 from triton_runner._programs.programs import program_arguments
+from triton_runner._programs.watched import in_own_process
 
 
 class Numbers(click.ParamType):
@@ -34,6 +35,7 @@ class Numbers(click.ParamType):
 @click.option("--check", "checks", help="Of the checks that verify runs; else all.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
 @program_arguments
+@in_own_process
 def configs_command(names, most, num_warps, num_stages, constant, checks, target, as_json, program):
     """Judge each configuration of the kernels that PROGRAM launches.
 
@@ -55,7 +57,7 @@ def configs_command(names, most, num_warps, num_stages, constant, checks, target
     grid = {name: values for name, values in grid.items() if values}
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
         check_settings()
-        judging = configs.Program(names, most, grid, check_names, say)
+        judging = configs.WatchedConfigs(names, most, grid, check_names, say)
         result = judging.of_program(*program.words)
     print_result(result, as_json, show)
     return result.exit_status

@@ -15,6 +15,7 @@ from triton_runner._base.errors import DiagnosticError
 from triton_runner._kernel.cases import judge
 from triton_runner._kernel.cases.results import FINE, NO_FAULT, Judged
 from triton_runner._launch.launchers import observing
+from triton_runner._pipeline.failures import CompilerError
 from triton_runner._programs import asked
 from triton_runner._programs.asked import Asked
 
@@ -55,7 +56,7 @@ class Configurations:
         return 0 if self.configurations else 125
 
 
-class Program(asked.Watching):
+class WatchedConfigs(asked.Watching):
     """A program that runs as it is, while each configuration of its launches is judged.
 
     `grid`: values by option that are tried in all combinations ({"num_warps": [1, 4], ...}) for launches
@@ -120,13 +121,15 @@ def captured(launch: Asked, options: dict, hook) -> tuple[str, str, Relaunch | N
     try:
         with observing(lambda call, go: calls.append(of_call(call))):
             launch.go((options, hook))
+        needs = _too_much(calls[-1]) if calls else ""
+    except CompilerError as error:
+        return "compiler error", error.message, None
     except DiagnosticError:  # what is asked for, and not a compiler
         raise
     except Exception as error:  # whatever a compiler raises
         return *asked.refused(error), None
     if not calls:
         return "unknown", "it launches nothing", None
-    needs = _too_much(calls[-1])
     return ("out of shared memory", needs, None) if needs else ("", "", calls[-1])
 
 

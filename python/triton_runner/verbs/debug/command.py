@@ -10,6 +10,7 @@ import click
 from triton_runner._programs.look import DEBUGGED
 from triton_runner._programs.options import Output, ProgramOrFile, prints_aside, verbs
 from triton_runner._programs.programs import launch_options, program_arguments
+from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command("debug", group="execute", place=3, cls=ProgramOrFile)
@@ -42,6 +43,7 @@ from triton_runner._programs.programs import launch_options, program_arguments
     "of this machine; its launch request names the program.",
 )
 @program_arguments
+@in_own_process
 def debug_command(
     level, kernel, at, check, target, commands, script, record, as_json, program
 ):  # fmt: skip

@@ -16,6 +16,8 @@ import time
 
 from triton_runner._base import interrupts
 
+_STOPPING = "Ctrl-C stops the launch that runs, or the next one; press it again to end the debugger"
+
 
 def on_a_thread(run) -> threading.Thread:
     """Runs the program on a thread of its own."""
@@ -125,20 +127,20 @@ def at_work(session):
 
 
 class CtrlC:
-    """Ctrl-C while the program runs. The first one stops the launch; the second one, where nothing has
-    stopped since, is a KeyboardInterrupt in the program; the third one ends the process. While the program
-    stands, it is a KeyboardInterrupt in the command that is at work (compare runs other launches), and ends
-    the process where that does not end in time. Python writes each signal to a socket at once, even while the
-    main thread is in a launch, and whichever handler the program sets."""
+    """Ctrl-C while the program runs. The first one stops the launch, and says so; the second one, where
+    nothing has stopped since, ends the process. While the program stands, it is a KeyboardInterrupt in the
+    command that is at work (compare runs other launches), and ends the process where that does not end in
+    time. Python writes each signal to a socket at once, even while the main thread is in a launch, and
+    whichever handler the program sets."""
 
     def __init__(self, session):
         self._session, self._stops = session, 0
-        self._pressed = self._handled = 0  # since the last stop
+        self._pressed = 0  # since the last stop
 
     def __enter__(self):
         ours, self._signals = socket.socketpair()
         self._signals.setblocking(False)
-        self._before = signal.signal(signal.SIGINT, self._handle)
+        self._before = signal.signal(signal.SIGINT, lambda number, frame: None)  # _watch() hears of it
         signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._watch, args=(ours,), daemon=True).start()
         return self
@@ -151,14 +153,8 @@ class CtrlC:
 
     def _is_running(self) -> bool:
         if self._session.stops != self._stops:
-            self._stops, self._pressed, self._handled = self._session.stops, 0, 0
+            self._stops, self._pressed = self._session.stops, 0
         return self._session.where() is None
-
-    def _handle(self, number, frame) -> None:
-        """On the main thread, between two steps of Python."""
-        self._handled += self._is_running()
-        if self._handled == 2:
-            raise KeyboardInterrupt
 
     def _watch(self, signals) -> None:
         while numbers := signals.recv(64):
@@ -167,10 +163,10 @@ class CtrlC:
                     self._interrupt()
                     continue
                 self._pressed += 1
-                if self._pressed == 1:
-                    self._session.interrupt()
-                elif self._pressed > 2:
-                    _end_process(130)
+                if self._pressed > 1:
+                    interrupts.end()
+                self._session.interrupt()
+                print(_STOPPING, file=sys.stderr, flush=True)
         signals.close()
 
     def _interrupt(self) -> None:

@@ -10,7 +10,7 @@ from triton_runner._artifact.loading import load
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import HOLDERS, is_above, level_of_name
 from triton_runner._kernel.cases.case import is_case, open_case
-from triton_runner._pretend import running
+from triton_runner._programs.programs import Program
 
 LEVELS = ("ttir", "ttgir", "ptx", "cubin")
 
@@ -49,7 +49,7 @@ def of(what, arguments=(), *, grid=None, kernel: str = "", is_module=False, pret
         return _of_artifact(what, entry, arguments, grid, kernel)
     if not is_module and not os.path.isfile(what):
         raise fail(f"no such file: {what}")
-    return Target(what, lambda: running.run_program(what, list(arguments), is_module, pretend_cuda))
+    return Target(what, Program(what, tuple(arguments), is_module, pretend_cuda).run)
 
 
 def _run_case(case) -> int:

@@ -6,10 +6,10 @@ import os
 
 import click
 
-from triton_runner._base.drawing import check_picture
 from triton_runner._base.errors import KernelTrap
 from triton_runner._programs.options import (
     Output,
+    Picture,
     ProgramOrFile,
     json_option,
     pretend_option,
@@ -18,6 +18,7 @@ from triton_runner._programs.options import (
     verbs,
 )
 from triton_runner._programs.settings import apply_settings, settings_options
+from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command(
@@ -45,12 +46,13 @@ from triton_runner._programs.settings import apply_settings, settings_options
 @click.option("--max-bytes", type=int, help="At most so many bytes of records (1 GiB).")
 @click.option("--launch", type=int, help="Of a program: which launch is shown, from 0; the last if left out.")
 @click.option("--save", type=Output(), help="Write all records to a .npz or .safetensors file.")
-@click.option("--png", type=Output(), help="Write a heat map of the first value's last record.")
+@click.option("--png", type=Picture(), help="Write a heat map of the first value's last record.")
 @pretend_option
 @settings_options
 @json_option
 @click.argument("file", type=click.Path())
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@in_own_process
 def dump(
     file,
     arguments,
@@ -86,8 +88,6 @@ def dump(
     }  # fmt: skip
     if not os.path.isfile(file):
         raise click.UsageError(f"no such file: {file}")
-    if png:
-        check_picture(png)
     stopped = None
     if dumped.is_program(file):
         with prints_aside(as_json):

@@ -12,7 +12,7 @@ from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import MLIR
 from triton_runner._kernel.dumps.dumping import dumping
 from triton_runner._kernel.dumps.records import Dump, describe
-from triton_runner._pretend import running
+from triton_runner._programs.programs import Program
 from triton_runner._settings import devices
 
 _SOURCES = (".py",)
@@ -50,9 +50,9 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
 
         configure_jit_backend()  # registers, and launches on a GPU, are recorded by our jit alone
     with dumping(kernel or None, *selectors, **options) as dump:
-        status = running.run_program(program, list(arguments), False, pretend_cuda)
+        status = Program(program, tuple(arguments), pretend_cuda=pretend_cuda).run()
     if status and not dump.launches:
-        raise fail(f"{program} ended with status {status}, and no launch was recorded")
+        raise fail(f"{program} ended with status {status}, and no launch was recorded", ended=status)
     return dump.launches, status or 0
 
 

@@ -23,13 +23,13 @@ def experiments_command(release, target, passes, timeout, as_json, program):
     PROGRAM is the oracle as for bisect: it exits with 0 where it is right, 125 where it cannot tell, another
     status where it is wrong. Exit status: 0 it is right as it is, 1 it is wrong, 125 it cannot be told.
     """
-    from triton_runner.verbs.bisect.runs import Program
+    from triton_runner.verbs.bisect.runs import BisectedProgram
     from triton_runner.verbs.experiments.run import experiments
 
     version = versions.known(release) if release else versions.installed()
     if version is None:
         raise click.UsageError("Triton is not installed: name a release with --triton")
-    subject = Program(
+    subject = BisectedProgram(
         program.name, program.arguments, program.is_module, program.pretend_cuda, target, timeout
     )
 

@@ -8,7 +8,7 @@ import dataclasses
 
 from triton_runner import _settings
 from triton_runner._base.paths import check_program
-from triton_runner.verbs.bisect.runs import Program, Release
+from triton_runner.verbs.bisect.runs import BisectedProgram, Release
 from triton_runner.verbs.bisect.splice import steps_of
 from triton_runner.verbs.bisect.trial import Trial
 
@@ -37,7 +37,9 @@ class Experiment:
     why: str
 
 
-def experiments(program: Program, version: str, passes: bool, told=lambda one: None) -> list[Experiment]:
+def experiments(
+    program: BisectedProgram, version: str, passes: bool, told=lambda one: None
+) -> list[Experiment]:
     """The program as it is, and, where that is not right, under each setting of the grid; with passes also
     without each pass that ran. told(experiment) as they are done."""
     _settings.using(target=program.target).settings()  # raises for one that is none

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from triton_runner._base.paths import read_text
-from triton_runner._programs.options import Output, json_option, print_json, verbs
+from triton_runner._programs.options import Picture, json_option, print_json, verbs
 from triton_runner.verbs.layout import text as layout_text
 
 
@@ -18,7 +18,9 @@ from triton_runner.verbs.layout import text as layout_text
 @click.option("--warp", default=0, show_default=True, help="Of --access: which warp.")
 @click.option("--rows", default=layout_text.MOST_ROWS, show_default=True, help="Rows that are drawn.")
 @click.option("--cells", default=layout_text.MOST_CELLS, show_default=True, help="Cells of a row.")
-@click.option("--png", type=Output(), help="Write a picture to this file (PNG, SVG, PDF).")
+@click.option(
+    "--png", type=Picture(("svg",)), help="Write a picture to this file: SVG, or with matplotlib PNG or PDF."
+)
 @json_option
 def layout_command(encoding, shape, element, file, access, warp, rows, cells, png, as_json):
     """Draw which thread holds which element under ENCODING, "#ttg.blocked<{...}>"; of shared memory where

@@ -3,17 +3,26 @@ the lane of tensor memory that they belong to; of shared memory also the banks t
 
 from __future__ import annotations
 
+import colorsys
+import html
+import itertools
+
 import numpy
 
-from triton_runner._base.drawing import check_picture
+from triton_runner._base.drawing import check_picture, kind_of
 from triton_runner._base.errors import fail
+from triton_runner._base.paths import write_file
 
+_TOP = 24  # of the cells in an SVG
 _WIDTH = 530  # points that a row of cells has
 _SMALLEST, _LARGEST = 4, 9  # points of a letter; names of cells that would need less are left out
 
 
 def picture(layout, path: str, banks=None) -> None:
-    """Writes a PNG (or SVG, PDF); banks: a Banks of shared memory, whose first access is drawn beside it."""
+    """Writes an SVG, or by matplotlib a PNG or PDF; banks: a Banks of shared memory, whose first access is
+    drawn beside it."""
+    if kind_of(path) == "svg":
+        return write_file(path, _svg(layout, banks))
     check_picture(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -23,9 +32,7 @@ def picture(layout, path: str, banks=None) -> None:
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, 2 if banks else 1, squeeze=False)[0]
     axes[0].imshow(colours, interpolation="nearest", aspect="auto")
-    axes[0].set_title(
-        f"{layout.kind} on {'x'.join(map(str, layout.shape))} of {layout.element}: {what}", fontsize=9
-    )
+    axes[0].set_title(_title(layout, what), fontsize=9)
     size = min(_LARGEST, _WIDTH / names.shape[1] / (0.65 * max(map(len, names.flat))))
     if size >= _SMALLEST and names.size <= 4096:
         for (row, column), name in numpy.ndenumerate(names):
@@ -37,6 +44,51 @@ def picture(layout, path: str, banks=None) -> None:
         figure.savefig(path, dpi=120)
     except OSError as error:
         raise fail(f"cannot write {path}: {error}") from None
+
+
+def _title(layout, what: str) -> str:
+    return f"{layout.kind} on {'x'.join(map(str, layout.shape))} of {layout.element}: {what}"
+
+
+def _svg(layout, banks) -> str:
+    """The same picture without matplotlib: a rectangle for a run of cells of one colour, and their names."""
+    colours, names, what = _cells(layout)
+    rows, columns = names.shape
+    has_names = names.size <= 4096
+    high = 16 if has_names else 4
+    wide = max(high, 7 * max(map(len, names.flat)) + 6) if has_names else high
+    parts = [_heading(0, _title(layout, what)), *_runs(colours, wide, high, 0)]
+    for (row, column), name in numpy.ndenumerate(names) if has_names else ():
+        parts.append(f'<text x="{(column + 0.5) * wide:g}" y="{_TOP + row * high + 11}">{name}</text>')
+    width, height = max(columns * wide, 480), _TOP + rows * high
+    if banks:
+        touched, title = _touched(banks)
+        shades = numpy.where(touched[..., None] > 0, (0.15, 0.4, 0.7), (0.93, 0.95, 0.98))
+        parts += [_heading(width + 24, title), *_runs(shades, 16, 16, width + 24)]
+        width, height = width + 24 + 480, max(height, _TOP + 16 * len(touched))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="monospace" '
+        f'font-size="11"><rect width="100%" height="100%" fill="#fff"/><g text-anchor="middle">'
+        f"{''.join(parts)}</g></svg>\n"
+    )
+
+
+def _heading(left: int, title: str) -> str:
+    return f'<text x="{left}" y="14" text-anchor="start">{html.escape(title)}</text>'
+
+
+def _runs(colours, wide: int, high: int, left: int):
+    """Neighbours of one colour in a row as one rectangle."""
+    for row, line in enumerate(numpy.round(255 * colours).astype(int).tolist()):
+        column = 0
+        for colour, run in itertools.groupby(line):
+            count = len(list(run))
+            yield (
+                f'<rect x="{left + column * wide}" y="{_TOP + row * high}" width="{count * wide}" '
+                f'height="{high}" fill="#{"".join(f"{c:02x}" for c in colour)}" stroke="#fff" '
+                f'stroke-width="{int(high > 4)}"/>'
+            )
+            column += count
 
 
 def _cells(layout):
@@ -71,9 +123,8 @@ def _named(first, second):
 
 def _rgb(hue, saturation):
     """Colours on which dark text is legible."""
-    from matplotlib.colors import hsv_to_rgb
-
-    return hsv_to_rgb(numpy.stack([0.58 + hue, saturation, numpy.full(hue.shape, 0.97)], -1) % 1.0)
+    pairs = zip((0.58 + hue.ravel()) % 1.0, saturation.ravel(), strict=True)
+    return numpy.array([colorsys.hsv_to_rgb(h, s, 0.97) for h, s in pairs]).reshape(*hue.shape, 3)
 
 
 def _lines_between(axes, shape) -> None:
@@ -83,14 +134,20 @@ def _lines_between(axes, shape) -> None:
     axes.tick_params(which="minor", length=0)
 
 
-def _draw_banks(axes, banks) -> None:
+def _touched(banks):
+    """(which bank each lane touches in the first access, what it costs)."""
     table = banks.table(0)
     touched = numpy.zeros((len(table), 32))
     for lane, word in enumerate(table):
         touched[lane, word] = 1
-    axes.imshow(touched, cmap="Blues", interpolation="nearest", aspect="auto")
     first = banks.accesses[0]
     cost = f"{first.turns} turns, {first.conflicts} of them conflicts"
-    axes.set_title(f"an access of {banks.vector_bytes} bytes a lane: {cost}", fontsize=9)
+    return touched, f"an access of {banks.vector_bytes} bytes a lane: {cost}"
+
+
+def _draw_banks(axes, banks) -> None:
+    touched, title = _touched(banks)
+    axes.imshow(touched, cmap="Blues", interpolation="nearest", aspect="auto")
+    axes.set_title(title, fontsize=9)
     axes.set_xlabel("bank")
     axes.set_ylabel("lane")

@@ -8,6 +8,7 @@ from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 from triton_runner._programs.programs import launch_options, program_arguments
+from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command("profile", group="measure", place=2, cls=ProgramOrFile)
@@ -24,6 +25,7 @@ from triton_runner._programs.programs import launch_options, program_arguments
 @click.option("--target", "-t", help="cuda:90; else the chip's.")
 @launch_options
 @program_arguments
+@in_own_process
 def profile_command(
     chip, replay, programs, names, most, level, shown, target, as_json, program
 ):  # fmt: skip

@@ -67,7 +67,7 @@ def _work(one: Launch) -> Iterator[str]:
 def _estimate(one: Estimate) -> Iterator[str]:
     error = "its error was not measured" if one.error is None else f"+- {one.error:.0%}, as measured"
     yield (
-        f"  estimate on {one.chip}: {one.microseconds:,.2f} us, {one.cycles:,.0f} cycles "
+        f"  estimate on {one.chip}: {_time(one.microseconds, 2, ' ')}, {one.cycles:,.0f} cycles "
         f"({one.kind}: {error}), bound by {one.bound_by}"
     )
     busy = ", ".join(f"{name} {part:.0%}" for name, part in one.busy.items())
@@ -86,9 +86,17 @@ def _bounds(one: Launch) -> Iterator[str]:
     top = one.bounds[0].microseconds or 1.0
     for bound in one.bounds:
         bar = "#" * max(1, round(20 * bound.microseconds / top))
-        yield f"    {bound.name:<14}{bound.microseconds:>12,.3f} us  {bar:<20}  {bound.about}"
+        yield f"    {bound.name:<14}{_time(bound.microseconds, 3, ' '):>15}  {bar:<20}  {bound.about}"
     if roof := one.roofline:
         yield from _roofline(roof)
+
+
+def _time(microseconds: float, digits: int, space: str = "") -> str:
+    """A time in the largest unit in which these digits show something."""
+    units = {"us": 1, "ns": 1e3, "ps": 1e6}
+    shown = (unit for unit, parts in units.items() if round(microseconds * parts, digits))
+    unit = next(shown, "us")
+    return f"{microseconds * units[unit]:,.{digits}f}{space}{unit}"
 
 
 def _roofline(roof) -> Iterator[str]:
@@ -119,7 +127,7 @@ def _lines(one: Launch, level: str, most: int) -> Iterator[str]:
     bound = f"{'at least':>10}  {'bound by':<14}" if one.chip else ""
     yield f"{'share':>7}{'warp instr.':>14}  {bound}{head}"
     for line in rows[:most]:
-        at_least = f"{line.microseconds:>8,.2f}us  {line.bound_by:<14}" if one.chip else ""
+        at_least = f"{_time(line.microseconds, 2):>10}  {line.bound_by:<14}" if one.chip else ""
         where = f"{short(line.file)}:{line.line}" if line.file else f"{line.line}"
         executed = line.counts.get("executed", 0)
         yield f"{line.share:>7.1%}{executed:>14,}  {at_least}{where}  {line.text[:_WIDTH]}"

@@ -19,6 +19,7 @@ from triton_runner._programs.options import (
     prints_aside,
     verbs,
 )
+from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command(
@@ -39,6 +40,7 @@ from triton_runner._programs.options import (
 @json_option
 @click.argument("what", type=click.Path(exists=True))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@in_own_process
 def report_command(
     output, name, against, findings, selectors, level, target, pretend_cuda, as_json, what, arguments
 ):

@@ -13,18 +13,18 @@ from triton_runner._kernel.dumps.dumping import dumping
 from triton_runner._kernel.material import Material, gather
 from triton_runner._launch.launchers import Call, axes_of, constants_of, observing
 from triton_runner._memory import fault_log
-from triton_runner._pretend import running
 from triton_runner._programs.options import check_settings
+from triton_runner._programs.programs import Program as Words
 from triton_runner.verbs.dump.run import is_program
 
-__all__ = ["Program", "is_program", "run"]
+__all__ = ["PageContents", "is_program", "run"]
 
 _MOST_ROWS = 500  # distinct launches in the table of the page
 _TUNED_OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg")
 
 
 @dataclasses.dataclass
-class Program:
+class PageContents:
     """The parts of a program that the page shows: its kernels in the order of their first launch, its
     launches, the choices of autotuning, and what was recorded and found."""
 
@@ -97,7 +97,7 @@ def _text(value) -> str:
     return f"{str(value.dtype).removeprefix('torch.')}[{', '.join(map(str, shape))}]"
 
 
-def run(program: str, arguments, name: str, selectors, level, target, pretend_cuda: bool) -> Program:
+def run(program: str, arguments, name: str, selectors, level, target, pretend_cuda: bool) -> PageContents:
     """Runs a program and gathers its kernels, or those called `name`."""
     for variable, value in (("TARGET", target), ("LEVEL", level)):
         if value:
@@ -107,21 +107,22 @@ def run(program: str, arguments, name: str, selectors, level, target, pretend_cu
         from triton_runner._jit.jit import configure_jit_backend  # it needs Triton
 
         configure_jit_backend()  # registers are recorded by our jit alone
-    observer = _Observer(name)
+    observer, words = _Observer(name), Words(program, tuple(arguments), pretend_cuda=pretend_cuda)
     with observing(observer):
         if selectors:
             with dumping(name or None, *selectors, every_iteration=True, level=level) as observer.dump:
-                status = running.run_program(program, list(arguments), False, pretend_cuda)
+                status = words.run()
             observer.keep_last()
             if not observer.dumps:
                 notes = [] if name else ["where only one of several kernels has it, --kernel names that one"]
                 raise fail(f"nothing of {', '.join(selectors)} was recorded, and no page is written", *notes)
         else:
-            status = running.run_program(program, list(arguments), False, pretend_cuda)
+            status = words.run()
     if not observer.kernels:
         raise fail(
             f"{program} launched no kernel {f'{name!r} ' if name else ''}(it ended with status {status})",
             f"a kernel alone is compiled first: compile {program}:NAME -s TYPES --save DIR, then report DIR",
+            ended=status,
         )
     tunings = _tunings()
     shown = {key: kernel for key, kernel in observer.kernels.items() if _is_chosen(kernel, tunings)}
@@ -136,7 +137,7 @@ def run(program: str, arguments, name: str, selectors, level, target, pretend_cu
     materials = [_traced(kernel) for kernel in shown.values()]
     dumps = [*dict.fromkeys(observer.dumps.values())]
     tuned = [_as_data(tuner) for tuner in tunings if tuner.base_fn.__name__ in names]
-    return Program(materials, dumps, findings, launches, tuned)
+    return PageContents(materials, dumps, findings, launches, tuned)
 
 
 def _tunings() -> list:

@@ -40,7 +40,7 @@ def _with_release(case, release: str, level: str | None) -> int:
     if "repro.py" not in case.archive:
         raise case.archive.bad("it has no Python of its kernel, which another release would compile")
     with case.extracted() as folder:
-        program = runs.Program(str(folder / "repro.py"), target=case.target)
+        program = runs.BisectedProgram(str(folder / "repro.py"), target=case.target)
         level = level or (case.level if case.level in program.levels else program.lowest)
         if level not in program.levels:
             raise fail(

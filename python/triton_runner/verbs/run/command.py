@@ -7,7 +7,6 @@ import re
 import click
 
 from triton_runner._base import interrupts
-from triton_runner._programs import watched
 from triton_runner._programs.look import look
 from triton_runner._programs.options import (
     ProgramOrFile,
@@ -17,6 +16,7 @@ from triton_runner._programs.options import (
     verbs,
 )
 from triton_runner._programs.settings import apply_settings, fault_status, program_option, settings_options
+from triton_runner._programs.watched import in_own_process
 from triton_runner.verbs.run.case import run_case
 
 
@@ -55,10 +55,10 @@ class Size(click.ParamType):
 @click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@in_own_process
 def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program, arguments, **settings):
     """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
     from triton_runner._kernel.compiling import failures
-    from triton_runner._pipeline import stages
     from triton_runner._pretend import running
 
     if ghost and not pretend_cuda:
@@ -72,26 +72,8 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
-    notes = stages.Notes()
-    if (end := watched.forked()) is not None:
-        return _ended(end, notes)
-    with notes.taken(), interrupts.watching():
-        interrupts.gently()
-        status = running.run_program(
-            program, list(arguments), is_module, pretend_cuda, traceback, looks, explained=failures.explained
-        )
+    interrupts.gently()
+    status = running.run_program(
+        program, list(arguments), is_module, pretend_cuda, traceback, looks, explained=failures.explained
+    )
     return fault_status() or status
-
-
-def _ended(end: watched.End, notes) -> int:
-    """The status of `run` where its program has ended, in a process of its own. A compiler that ended that
-    process is an answer."""
-    from triton_runner._kernel.compiling import failures
-    from triton_runner._pretend import running
-
-    error = notes.failure(end.signal) if end.signal in running.CRASHES else None
-    if error is None:
-        return watched.die_of(end)
-    first, *rest = failures.explained(error)
-    click.echo("\n".join([f"error: {first}", *rest]), err=True)
-    return 1

@@ -8,6 +8,7 @@ from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 from triton_runner._programs.programs import launch_options, program_arguments
+from triton_runner._programs.watched import in_own_process
 from triton_runner.verbs.configs.command import Numbers
 
 
@@ -20,6 +21,7 @@ from triton_runner.verbs.configs.command import Numbers
 @click.option("--num-stages", type=Numbers(), help="Try each of these: 1,2,3.")
 @launch_options
 @program_arguments
+@in_own_process
 def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program):
     """Rank the configurations of the kernels that PROGRAM launches by their estimated time on a chip.
 
@@ -32,14 +34,14 @@ def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program
     from triton_runner._kernel.cost import timing
     from triton_runner._kernel.cost.chips import chip_named
     from triton_runner.verbs.tune import results
-    from triton_runner.verbs.tune.ranking import Program, Ranker
+    from triton_runner.verbs.tune.ranking import Ranker, WatchedTuning
 
     target = f"cuda:{chip_named(chip, timing.TIMINGS).capability}"
     values = {"num_warps": num_warps, "num_stages": num_stages}
     values = {name: numbers for name, numbers in values.items() if numbers}
     with _settings.using(target=target), prints_aside(as_json), telling() as say:
         check_settings("cubin")
-        tuning = Program(Ranker(chip, top, say), names, most, values)
+        tuning = WatchedTuning(Ranker(chip, top, say), names, most, values)
         if program.is_program:
             program.check()
             result = tuning.of_program(*program.words)

@@ -113,7 +113,7 @@ class Ranker:
             return testing.do_bench(lambda: kernel.launch(subject.grid, there), return_mode="median")
 
 
-class Program(asked.Watching):
+class WatchedTuning(asked.Watching):
     """grid: values by option that are tried in all combinations."""
 
     def __init__(self, ranker: Ranker, names=(), most: int = 4, grid: dict | None = None):

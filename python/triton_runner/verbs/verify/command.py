@@ -8,7 +8,7 @@ import click
 
 from triton_runner._base.progress import telling
 from triton_runner._programs import watched
-from triton_runner._programs.ci import check_ci, ci_options, ci_output
+from triton_runner._programs.ci import ci_options, ci_output
 from triton_runner._programs.options import ProgramOrFile, check_settings, prints_aside, verbs
 from triton_runner._programs.programs import Program, program_arguments
 from triton_runner.verbs.verify.shapes import command as shapes_command
@@ -56,7 +56,6 @@ def verify_command(
     no launch or a level that could not be run, 130 interrupted.
     """
     ci = {"junit": junit, "sarif": sarif, "github": github}
-    check_ci(**ci)
     name = program.name
     if shapes_command.is_asked(name, shapes):
         shapes_command.check_unused({"--kernel": names, "--assembled": assembled, "-m": program.is_module})

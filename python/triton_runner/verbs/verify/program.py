@@ -21,7 +21,7 @@ from triton_runner._memory.tracking import track_empty
 from triton_runner._pipeline import stages
 from triton_runner._pretend import running
 from triton_runner.verbs.verify import comparisons, overlap, unwritten
-from triton_runner.verbs.verify.run import Judge, Program, Verdict
+from triton_runner.verbs.verify.run import Judge, JudgedProgram, Verdict
 
 # Functions that launch a kernel only to time it, by module: autotuners choose by that, and the launch with
 # what they chose comes after.
@@ -135,9 +135,9 @@ class Judging:
             )
             found = uninit.finish()
         self._selection.judged = unwritten.added(self._selection.judged, found, self._how.strict)
-        return self.verdict(Program(program, ended))
+        return self.verdict(JudgedProgram(program, ended))
 
-    def verdict(self, program: Program) -> Verdict:
+    def verdict(self, program: JudgedProgram) -> Verdict:
         selection = self._selection
         selection.left.elsewhere = self._elsewhere[0]
         if error := next((one.error for one in self._how.references if one.error), None):
@@ -182,7 +182,7 @@ def unfinished(name: str, told: list, status: int, signal: str, strict: bool) ->
     else:
         ended = running.Ended(status, "killed" if signal else "left", message=signal or None)
     judged = _settled(judged, checked if status == 0 else {}, {}, strict)
-    return Verdict(judged, Program(name, ended), left, strict)
+    return Verdict(judged, JudgedProgram(name, ended), left, strict)
 
 
 def follow(watching: comparisons.Comparisons, judged: Judged, call: Call, number: int) -> None:

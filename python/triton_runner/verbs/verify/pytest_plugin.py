@@ -17,8 +17,8 @@ from triton_runner import __version__, _settings
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._base import ci_files
 from triton_runner._base.ci_files import Check, Issue, Suite
-from triton_runner._base.errors import DiagnosticError, fail, source_line
-from triton_runner._base.paths import check_output, write_file
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, source_line
+from triton_runner._base.paths import write_file
 from triton_runner._base.typed import as_json, of_json
 from triton_runner._kernel.cases import judge
 from triton_runner._kernel.cases.results import Judged
@@ -37,6 +37,7 @@ from triton_runner.verbs.verify import comparisons, program, unwritten
 DEFAULT_CHECKS = "oob,uninit,race,overflow"
 _KEY = "triton_runner"  # of what a report carries
 _THREADS = "TRITON_RUNNER_THREADS"
+_CUDA = "the kernels run on the CPU: with --triton-pretend-cuda, tests that say cuda get CPU tensors"
 _LEAVES = "os.{}() would end pytest: neither this test nor those after it would have a result"
 
 
@@ -194,8 +195,6 @@ class Plugin:
         self._level = devices.cpu_target()[1]
         asked = self._options.triton_check
         self._checks = _listed(DEFAULT_CHECKS if asked is None else asked, self._level)
-        if file := self._options.triton_sarif:
-            check_output(file)
         self._held.enter_context(program.tracking(self._checks))
         self._held.enter_context(stages.apart())
         running.prepare(self._options.triton_pretend_cuda)
@@ -281,13 +280,31 @@ class Plugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item, call):
+        asks_for_cuda = bool(call.excinfo) and self._asks_for_cuda(call.excinfo.value)
+        if call.excinfo:
+            self._shorten(call, asks_for_cuda)
         report = yield
+        if report.failed and asks_for_cuda:
+            report.longrepr.addsection("triton-runner", _CUDA)
         if report.failed and call.excinfo and (lines := failures.explained(call.excinfo.value)):
             report.longrepr = "\n".join(lines)  # a kernel was not compiled: no traceback says more
         if call.when == "teardown" and self._test is not None:
             setattr(report, _KEY, as_json(self._test.seen()))
             self._test = None
         return report
+
+    def _asks_for_cuda(self, error: BaseException) -> bool:
+        is_there = self._options.triton_pretend_cuda or self._device != "cpu"
+        return not is_there and running.asks_for_cuda(error)
+
+    def _shorten(self, call, is_told: bool) -> None:
+        """Takes our frames out of a test's traceback; where the message tells all, every frame below the
+        test's own line."""
+        frames = call.excinfo.value.__traceback__
+        error = running.of_number_as_grid(call.excinfo.value) or call.excinfo.value
+        frames = running.own_frames(frames, is_told or isinstance(error, (DiagnosticError, KernelTrap)))
+        if frames is not None:
+            call.excinfo = pytest.ExceptionInfo.from_exception(error.with_traceback(frames))
 
     def pytest_runtest_logreport(self, report):
         if seen := getattr(report, _KEY, None):

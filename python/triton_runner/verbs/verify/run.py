@@ -45,7 +45,7 @@ _HINT = "compare it by an assertion in the program, or by --reference FILE:FUNCT
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class JudgedProgram:
     """A program whose launches were judged: its name, and how it ended."""
 
     name: str
@@ -108,7 +108,7 @@ class Verdict:
     """
 
     def __init__(
-        self, judged: list[Judged], program: Program | None = None, left: Left | None = None,
+        self, judged: list[Judged], program: JudgedProgram | None = None, left: Left | None = None,
         strict: bool = False, references=(),
     ):  # fmt: skip
         self.judged, self.program, self.left = judged, program, left or Left()

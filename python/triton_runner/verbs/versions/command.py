@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._pipeline import versions
 from triton_runner._programs.options import json_option, print_result, verbs
@@ -63,9 +64,10 @@ def versions_run(release, words):
             f"Triton {release} has no wheel for this Python, and this package is not installed for {python}",
             "use a release of versions ls whose python is this one, or an environment with that Python",
         )
-    path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "triton_runner", *words]
-    os.execve(sys.executable, command, {**os.environ, "PYTHONPATH": path} if folder else os.environ)
+    path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+    more = {"PYTHONPATH": path, commands.RELEASE: release} if folder else {}
+    os.execve(sys.executable, command, {**os.environ, **more})
 
 
 def _may_remove(rows) -> bool:

@@ -14,6 +14,8 @@ import signal
 import socket
 import time
 
+from triton_runner._pipeline import stages
+from triton_runner._programs import watched
 from triton_runner.verbs.debug.dap.transport import (
     Decoder,
     Malformed,
@@ -51,7 +53,7 @@ class Guard:
 
     def __init__(self, client_in: int, client_out: int, serve):
         self._in, self._out = client_in, client_out
-        self._serve = serve
+        self._serve, self._notes = serve, stages.Notes()
         self._client, self._adapter = Decoder(), Decoder()
         self._seq = 0
         self._pending: dict[int, str] = {}  # requests without a response
@@ -81,7 +83,8 @@ class Guard:
         ours, theirs = socket.socketpair()
         self._pid = os.fork()
         if self._pid == 0:
-            _become_adapter(ours, theirs, self._pipes, (self._in, self._out), self._serve)
+            with self._notes.taken():
+                _become_adapter(ours, theirs, self._pipes, (self._in, self._out), self._serve)
         theirs.close()
         for pipe in self._pipes:
             os.close(pipe.theirs)
@@ -217,8 +220,10 @@ class Guard:
 
     def _tell_death(self) -> None:
         status = self._status if self._status is not None else -signal.SIGKILL
-        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-        self._send(event("output", category="important", output=f"the program ended its process: {how}\n"))
+        end = watched.End.of(status)
+        how = f"the program ended its process: {f'signal {end.signal}' if end.signal else f'status {status}'}"
+        for line in watched.lines_of_compiler(end, self._notes) or [how]:
+            self._send(event("output", category="important", output=f"{line}\n"))
         self._send(event("exited", exitCode=status if status >= 0 else 128 - status))
         self._send(event("terminated"))
 

@@ -120,7 +120,9 @@ def _of_form(domain: Domain, form: int, families, seed: int, tried: Tried, is_an
 
 def _is_long(domain: Domain, name: str) -> bool:
     """Whether a size is of vectors alone, which may be long at little cost."""
-    having = [one for one in domain.tensors().values() if any(name in expression(d).names for d in one.dims)]
+    having = [
+        one for one in domain.tensors().values() if any(name in expression(d).figures for d in one.dims)
+    ]
     return bool(having) and all(len(one.dims) == 1 for one in having)
 
 

@@ -17,13 +17,13 @@ from triton_runner._base.errors import fail
 from triton_runner._memory.files import DTYPES, kind_of
 from triton_runner.verbs.verify.shapes.domain import (
     Domain,
-    Expression,
     Kept,
     Number,
     Several,
     Size,
     Tensor,
     Values,
+    expression,
 )
 
 _TENSOR = re.compile(r"\s*([\w|.]+)\s*\[([^\]]*)\]\s*(.*?)\s*")
@@ -114,7 +114,7 @@ def tensor(name: str, text: str, device: str) -> Tensor:
     if types is None:
         kinds = ", ".join([*_TYPES, *DTYPES])
         raise fail(f"{name}={text!r} is not a tensor: expected TYPES[SIZES]", _FORM, f"types: {kinds}")
-    dims = tuple(str(Expression(dim)) for dim in match[2].split(",") if dim.strip())
+    dims = tuple(str(expression(dim)) for dim in match[2].split(",") if dim.strip())
     plain = Tensor(dims, types, types[0], device=device)
     if types[0][0] in "iu":
         low, high = ("0", "2") if types[0] == "i1" else ("-8", "9")
@@ -126,7 +126,7 @@ def _worded(plain: Tensor, name: str, text: str, words: str) -> Tensor:
     """A tensor with the words about it."""
     values = plain.values
     if between := _BETWEEN.search(words):
-        low, high = (str(Expression(bound)) for bound in between.groups()[:2])
+        low, high = (str(expression(bound)) for bound in between.groups()[:2])
         other = int(between[3]) if between[3] else None
         values = dataclasses.replace(values, low=low, high=high, other=other, order="", kept=None)
         words = _BETWEEN.sub("", words)
@@ -168,7 +168,7 @@ def domain(function, declared: dict, known: Domain | None, device: str) -> Domai
     arguments = dict(known.arguments) if known else {}
     for name, text in texts.items():
         if not is_words(text):
-            arguments[name] = tensor(name, text, device) if "[" in text else Number(str(Expression(text)))
+            arguments[name] = tensor(name, text, device) if "[" in text else Number(str(expression(text)))
         elif name in arguments:
             arguments[name] = _all_worded(arguments[name], name, text)
     for name in names:
@@ -225,7 +225,7 @@ def _used(arguments: dict) -> list[str]:
     for one in probe.tensors().values():
         texts += [*one.dims, *(text for text in (one.values.low, one.values.high) if text)]
     texts += [one.text for one in arguments.values() if isinstance(one, Number)]
-    return list(dict.fromkeys(name for text in texts for name in Expression(text).names))
+    return list(dict.fromkeys(name for text in texts for name in expression(text).figures))
 
 
 def _called_with(arguments: dict, known: Domain | None) -> dict[str, int]:

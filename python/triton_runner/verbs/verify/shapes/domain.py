@@ -3,22 +3,15 @@ that a program made are both read into this form, and cases are drawn from it.""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import math
-import operator
 import re
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.expression import Expression, parse
 
 LARGEST = (1 << 31) - 1  # of a size of which nobody says more
-
-_OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod, ast.Pow: operator.pow,
-}  # fmt: skip
-_FUNCTIONS = {"min": min, "max": max, "cdiv": lambda a, b: -(-a // b)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,51 +39,19 @@ class Size:
         return f"{self.name} ({self.usual} in the program)"
 
 
-class Expression:
+@functools.lru_cache(maxsize=4096)
+def expression(text: str) -> Expression:
     """A size as a text: "M", "2 * N + 1", "cdiv(K, 4)"."""
-
-    def __init__(self, text: str):
-        self.text = text.strip()
-        try:
-            self._tree = ast.parse(self.text, mode="eval").body
-            self.names = tuple(dict.fromkeys(self._names(self._tree)))
-        except (SyntaxError, ValueError):
-            message = f"{text!r} is not a size: expected a number, a name, or both with + - * // % ( )"
-            raise fail(message, 'as in "f32[M, 2 * N]"') from None
-
-    def _names(self, node):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-            yield from self._names(node.left)
-            yield from self._names(node.right)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            yield from self._names(node.operand)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _FUNCTIONS and not node.keywords:
-            for argument in node.args:
-                yield from self._names(argument)
-        elif not (isinstance(node, ast.Constant) and type(node.value) in (int, float)):
-            raise ValueError(self.text)
-
-    def value(self, sizes: dict):
-        return self._value(self._tree, sizes)
-
-    def _value(self, node, sizes):
-        if isinstance(node, ast.Name):
-            return sizes[node.id]
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.UnaryOp):
-            return -self._value(node.operand, sizes)
-        if isinstance(node, ast.Call):
-            return _FUNCTIONS[node.func.id](*(self._value(one, sizes) for one in node.args))
-        return _OPERATORS[type(node.op)](self._value(node.left, sizes), self._value(node.right, sizes))
-
-    def __str__(self) -> str:
-        return self.text
+    try:
+        return parse(text, "a size")
+    except DiagnosticError:
+        message = f"{text!r} is not a size: expected a number, a name, or both with + - * // % ( )"
+        raise fail(message, 'as in "f32[M, 2 * N]"') from None
 
 
-expression = functools.lru_cache(maxsize=4096)(Expression)
+def size_of(text: str, sizes: dict):
+    """The value of a size. sizes: by name."""
+    return expression(text).value(lambda name, of_base: sizes[name])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,13 +99,13 @@ class Tensor:
     inout: bool = False
 
     def shape(self, sizes: dict) -> tuple:
-        return tuple(int(expression(dim).value(sizes)) for dim in self.dims)
+        return tuple(int(size_of(dim, sizes)) for dim in self.dims)
 
     def fits(self, sizes: dict) -> bool:
         """Whether no dimension is negative, and integers have numbers to be."""
         shape, values = self.shape(sizes), self.values
         if self.dtypes[0][0] in "iu" and values.high is not None and math.prod(shape) > 0:
-            low, high = (expression(bound).value(sizes) for bound in (values.low, values.high))
+            low, high = (size_of(bound, sizes) for bound in (values.low, values.high))
             of_rows = shape[-1] if shape else 1
             needed = {
                 "distinct": math.prod(shape),
@@ -256,7 +217,7 @@ class Domain:
             return False
         try:
             return all(one.fits(sizes) for one in self.tensors().values())
-        except ZeroDivisionError:
+        except DiagnosticError:  # a division by zero
             return False
 
     def __str__(self) -> str:

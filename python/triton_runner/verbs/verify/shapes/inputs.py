@@ -24,7 +24,7 @@ from triton_runner.verbs.verify.shapes.domain import (
     Several,
     Stride,
     Tensor,
-    expression,
+    size_of,
 )
 from triton_runner.verbs.verify.shapes.layouts import laid_out
 
@@ -67,17 +67,15 @@ def numbers(argument: Tensor, case: Case, path: str, seed: int, again: int = 0) 
     if dtype.kind in "iu":
         return _integers(argument, case, chance, shape, dtype).astype(dtype)
     low, high = argument.values.low, argument.values.high
-    low = None if low is None else expression(low).value(case.sizes)
-    high = None if high is None else expression(high).value(case.sizes)
+    low = None if low is None else size_of(low, case.sizes)
+    high = None if high is None else size_of(high, case.sizes)
     with numpy.errstate(over="ignore", invalid="ignore"):
         return _floats(argument, case, chance, shape, low, high).astype(dtype)
 
 
 def _bounds(argument: Tensor, case: Case, dtype) -> tuple[int, int]:
     """The lowest integer, and the one after the highest, that the type has too."""
-    low, high = (
-        int(expression(text).value(case.sizes)) for text in (argument.values.low, argument.values.high)
-    )
+    low, high = (int(size_of(text, case.sizes)) for text in (argument.values.low, argument.values.high))
     limits = numpy.iinfo(dtype)
     low = min(max(low, int(limits.min)), int(limits.max))
     return low, max(min(high, int(limits.max) + 1), low + 1)
@@ -170,7 +168,7 @@ class _Making:
         if isinstance(argument, Several):
             return argument.kind(self.value(f"{path}[{i}]", item) for i, item in enumerate(argument.items))
         if isinstance(argument, Number):
-            return expression(argument.text).value(self._case.sizes)
+            return size_of(argument.text, self._case.sizes)
         return argument.value if isinstance(argument, Kept) else argument
 
     def settle(self, values: dict) -> None:
