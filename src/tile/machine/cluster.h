@@ -23,7 +23,7 @@ inline bool are_paired(const CodeHeader& code) { return code.two_ctas && code.cl
 // The blocks whose tensor cores do what this block issues: the pair that it leads, or it alone; none where the other
 // block of its pair issues it.
 std::vector<Program*> tensor_blocks(const Task& t);
-// Of the blocks of a cluster the first along x asks launch control for all of them.
+// The first block of a cluster along x asks launch control for all of them.
 bool asks_for_cluster(const Task& t);
 // Emits that the blocks of a cluster meet behind `init`, an mbarrier's, where the compiler has them do so.
 void lower_meeting(Lowering& l, const ir::Op& init);

@@ -47,7 +47,7 @@ std::vector<int64_t> allocated_shape(const ir::Value& value) {
   return {type.shape.begin(), type.shape.end()};
 }
 
-// Where the elements of its shape lie. Returns why that is not known, or an empty text.
+// Works out where the elements of its shape lie. Returns why that is not known, or an empty text.
 std::string place_elements(MemView& view, int64_t row_bytes) {
   const layout::Encoding& e = view.encoding;
   auto layout = to_linear_layout(e, view.allocated);

@@ -19,7 +19,7 @@ struct BulkCopy {
   int global, memory, size, barrier;  // operands; size -1: all of the buffer; barrier -1: none
 };
 
-// What is copied: a row of a tensor of one dimension, which ends where the copy does.
+// It is copied as a row of a tensor of one dimension, which ends where the copy does.
 struct Span {
   TensorDescriptor desc{};
   Box box{};

@@ -79,7 +79,7 @@ void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {
   const ir::Type& pred = *op.operand(1)->type;
   if (pred.kind != ir::TypeKind::kTensor) {
     if (l.lanes() == 0) return void(l.emit<run_ballot>(op));
-    // Of each thread its own (threads_apart.cpp).
+    // Each thread has its own (threads_apart.cpp).
     ThreadElements own{1, l.code().warp_size, l.lanes() / l.code().warp_size, 1, {}};
     own.element.resize(static_cast<size_t>(l.lanes()));
     std::iota(own.element.begin(), own.element.end(), 0);

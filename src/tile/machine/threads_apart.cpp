@@ -1,4 +1,4 @@
-// What differs between the threads of a program: their numbers, what is computed from these, and what only some of them run.
+// Values that differ between the threads of a program are handled here: their numbers, what is computed from these, and what only some of them run.
 //
 //     %tid = gpu.thread_id x            // a tile with an element for each thread of the partition
 //     %c = arith.cmpi eq, %tid, %c0     // so is this
@@ -49,7 +49,7 @@ void run_any(Task& t, const Instr& in) {
   t.set_uniform(in.result(), std::any_of(on, on + n, [](uint8_t b) { return b != 0; }));
 }
 
-// What thread 0 has.
+// The result is what thread 0 has.
 void run_first(Task& t, const Instr& in) { t.set_uniform_from(in.result(), t.dense(in.operand(0))); }
 
 // The elements that a thread of the branch stores, by the number of the first thread that holds each.
@@ -121,7 +121,7 @@ class Apart {
     return does.any(kAtomics) && op.operand(0)->type->kind != ir::TypeKind::kTensor &&
            std::ranges::all_of(op.results, [](const ir::Value& v) { return !v.first_use; });
   }
-  // Where it does not matter which threads run it.
+  // Tells whether it does not matter which threads run it.
   static bool may_be_inside(const ir::Op& op) {
     const ir::Effects does = op.effects();
     if (op.kind == ir::OpKind::kClock64 || does.any(kEnds | kReports | kHint)) return true;

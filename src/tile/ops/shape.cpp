@@ -261,7 +261,7 @@ void shadow_poison(ShadowRule& r) { r.undefined("its value is undefined"); }
 
 // The same elements under another type or layout.
 void lower_same(Lowering& l, const ir::Op& op) { l.emit(run_copy, op); }
-// Of a buffer, the compiler brings it to where the buffer was made.
+// The compiler brings that of a buffer to where the buffer was made.
 void lower_require_layout(Lowering& l, const ir::Op& op) {
   if (op.operand(0)->type->kind == ir::TypeKind::kMemDesc)
     return l.error(op, "the layout of this buffer is not settled yet", {"the kernel runs from TTGIR on"});
