@@ -43,11 +43,9 @@ def pytest_addoption(parser):
     )
     group.addoption(
         "--triton-launches", metavar="N", type=int, default=16,
-        help="Judge at most so many different launches of a test (16).",
+        help="Largest number of different launches of a test to judge (default: 16).",
     )  # fmt: skip
-    group.addoption(
-        "--triton-sarif", metavar="FILE", type=_output, help="Write the findings as SARIF 2.1.0."
-    )
+    group.addoption("--triton-sarif", metavar="FILE", type=_output, help="Write the findings as SARIF 2.1.0.")
     group.addoption(
         "--triton-github", action="store_true", help="Print the findings as annotations of GitHub."
     )

@@ -47,7 +47,8 @@ def expand(text: str) -> list[str]:
         if part.strip() == "all":
             folders += newest_patches()
         elif dots:
-            known(first), known(last)
+            if key(known(first)) > key(known(last)):
+                raise fail(f"the releases {part.strip()} run backwards", f"as in {last}..{first}")
             inside = [v for v in newest_patches() if key(first) <= key(v) <= key(last)]
             folders += sorted({first, *inside, last}, key=key)
         else:

@@ -70,12 +70,19 @@ def answer(request, note):
     """Runs what a request names: run(request, note) of a file beside this one, or of a module of the package
     ("verbs.bisect.job"), which the worker has then."""
     if "." in request["do"]:
+        _spell("triton_runner._worker", request)
         return importlib.import_module("triton_runner." + request["do"]).run(request, note)
     if PACKAGE not in sys.modules:
         package = sys.modules[PACKAGE] = types.ModuleType(PACKAGE)
         package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
+    _spell(PACKAGE, request)
     module = importlib.import_module("%s.%s" % (PACKAGE, request["do"]))
     return module.run(request, note)
+
+
+def _spell(package, request):
+    """Messages name options as they do where the request comes from."""
+    importlib.import_module(package + ".spelling").names.update(request.get("spelling", {}))
 
 
 def _error(error):
