@@ -1,10 +1,9 @@
-"""Includes lead down among the folders of src/tile (doc/internals/tile-engine.md) and among the layers of
+"""Includes lead down among the folders of src/tile (doc/internals/tile-engine.md) and among the rooms of
 src/simt (doc/internals/simt.md), where only the front ends know PTX; triton_runner.h includes every public
 header: what it does without is for src/<folder>/internal. The folders of src are kept apart by their include
 directories. The modules that the Python tests share are imported by their bare names, so that a name is given
-once. tests/lint.py calls check()."""
+once. tests/lint.py calls check(), and `python tests/folders.py` counts rooms, floors, arrows of src/simt."""
 
-import graphlib
 import pathlib
 import re
 import sys
@@ -27,64 +26,60 @@ MAY_INCLUDE = {
 # Files of the root that are above all folders.
 ON_TOP = {"schedule", "kernel", "observe", "stop", "stop_machine", "snapshot"}
 
-# The layers of src/simt from the bottom up: files with their headers, folders. A file includes its own layer
-# and those below it. doc/internals/simt.md has the same table.
-SIMT_LAYERS = (
-    ("code", "source simd tables code arguments spaces"),
-    ("state", "block matrix/tensor_memory exec refuse operand_data"),
-    ("checks", "check count trace access"),
-    ("lanes", "divergence turns address redux warp move cluster barrier control memory atomic observe"),
-    ("operations", "matrix async snapshot stop_machine stop"),
-    ("front ends", "ptx sass"),
-    ("launch", "run kernel"),
-)
-SIMT_FRONT = {"ptx/load": {"kernel"}, "sass/load": {"kernel"}}  # what they load is a Kernel
+# The rooms of src/simt, folders, from the bottom up: a file includes its own room and those below it.
+# doc/internals/simt.md has the same table, and says what each holds.
+SIMT_ROOMS = ("simd", "code", "state", "check", "ops", "async", "matrix", "launch", "front/ptx", "front/sass")
+SIMT_ARROWS = 30  # between rooms (the front ends count as one): at most
 READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|Variable|Special)\b")
 
 
-def simt_unit(name: str) -> str:
-    """A file's name without its ending, below src/simt."""
-    return re.sub(r"\.(cpp|h|inc)$", "", name)
+def simt_room(path: pathlib.Path) -> str:
+    """The folder below src/simt that a file lies in."""
+    return str(path.relative_to(SIMT).parent)
 
 
-SIMT_RANKS = {name: i for i, (_, names) in enumerate(SIMT_LAYERS) for name in names.split()}
+def simt_arrows() -> dict[tuple[str, str], list[str]]:
+    """From a room of src/simt to another that it includes: where."""
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for path in sorted([*SIMT.rglob("*.h"), *SIMT.rglob("*.cpp")]):
+        if path.stem.endswith("_test"):
+            continue
+        for included in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
+            beside = path.parent / included
+            here, there = simt_room(path), simt_room(beside if beside.is_file() else SIMT / included)
+            if here != there:
+                arrows.setdefault((here, there), []).append(f"{path.relative_to(ROOT)}: includes {included}")
+    return arrows
 
 
-def simt_part(unit: str) -> str:
-    """Returns what SIMT_LAYERS names: a file, or its folder."""
-    return unit if unit in SIMT_RANKS else unit.split("/")[0]
-
-
-def simt_rank(unit: str) -> int:
-    """The number of the layer that holds a file or its folder."""
-    return SIMT_RANKS.get(simt_part(unit), -1)
+def simt_count() -> tuple[int, int, int]:
+    """How many rooms of src/simt there are, how many stand above each other, and arrows between them."""
+    arrows = {(here.split("/")[0], there.split("/")[0]) for here, there in simt_arrows()}
+    arrows -= {(room, room) for room in SIMT_ROOMS} | {("front", "front")}
+    floor: dict[str, int] = {}
+    for room in SIMT_ROOMS:
+        name = room.split("/")[0]
+        floor[name] = 1 + max((floor[there] for here, there in arrows if here == name), default=0)
+    return len(floor), max(floor.values()), len(arrows)
 
 
 def check_simt() -> list[str]:
     """Returns what is wrong within src/simt, a line each."""
-    wrong, includes = [], {}
+    wrong = []
     for path in sorted([*SIMT.rglob("*.h"), *SIMT.rglob("*.cpp")]):
-        unit = simt_unit(str(path.relative_to(SIMT)))
-        if unit.endswith("_test") or unit.startswith("internal/"):
-            continue
-        name, text = f"src/simt/{path.relative_to(SIMT)}", path.read_text()
-        if simt_rank(unit) < 0:
-            wrong.append(f"{name}: is in no layer: add it to SIMT_LAYERS of tests/folders.py")
-            continue
-        if not unit.startswith(("ptx/", "sass/")) and READS_PTX.search(text):
+        name, room = path.relative_to(ROOT), simt_room(path)
+        if room not in SIMT_ROOMS:
+            wrong.append(f"{name}: is in no room: put it into one of SIMT_ROOMS (tests/folders.py)")
+        elif not room.startswith("front/") and READS_PTX.search(path.read_text()):
             wrong.append(f"{name}: reads PTX, which is for the front ends: move that part there")
-        for included in re.findall(r'^#include "([^"]+)"', text, re.M):
-            beside = path.parent / included
-            other = simt_unit(str(beside.relative_to(SIMT)) if beside.is_file() else included)
-            is_loaded = other in SIMT_FRONT.get(unit, ())
-            if not is_loaded and simt_part(other) != simt_part(unit):
-                includes.setdefault(simt_part(unit), set()).add(simt_part(other))
-            if simt_rank(other) > simt_rank(unit) and not is_loaded:
-                wrong.append(f"{name}: includes {included}, which is above it (SIMT_LAYERS): move that down")
-    try:
-        graphlib.TopologicalSorter(includes).prepare()
-    except graphlib.CycleError as error:
-        wrong.append(f"src/simt: includes in a circle, cut it: {' <- '.join(error.args[1])}")
+    if wrong:
+        return wrong
+    arrows = simt_arrows()
+    for (here, there), places in arrows.items():
+        if SIMT_ROOMS.index(there) > SIMT_ROOMS.index(here):
+            wrong += [f"{place}, which is above it (SIMT_ROOMS): move that down" for place in places]
+    if (n := simt_count()[2]) > SIMT_ARROWS:
+        wrong.append(f"src/simt: {n} arrows between rooms, at most {SIMT_ARROWS}: use what a room below has")
     return wrong
 
 
@@ -138,4 +133,5 @@ def check() -> list[str]:
 if __name__ == "__main__":
     found = check()
     print("\n".join(found) or "every include leads down")
+    print("src/simt: {} rooms, {} floors, {} arrows".format(*simt_count()))
     sys.exit(bool(found))

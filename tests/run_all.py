@@ -88,7 +88,8 @@ def python_tests(marked: str) -> list[str]:
 
 def unit_tests(folder: pathlib.Path) -> list[list[str]]:
     """The unit tests of the libraries that have any, and the C++ examples."""
-    libraries = sorted({path.parent.name for path in ROOT.glob("src/*/*_test.cpp")})
+    sources = ROOT / "src"
+    libraries = sorted({path.relative_to(sources).parts[0] for path in sources.rglob("*_test.cpp")})
     examples = sorted(path.stem for path in ROOT.glob("examples/cpp/*.cpp"))
     tests = [*(f"{library}_test" for library in libraries), "invented_test", "invented_opcode_test"]
     return [[str(folder / name)] for name in (*tests, *examples)]

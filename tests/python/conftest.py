@@ -57,6 +57,12 @@ SHARE = [
     "test_commands[doc/guide/without-a-gpu.md]", "test_commands[doc/guide/overflow.md]",
     "test_commands[doc/guide/see.md]", "test_commands[doc/guide/passes.md]",
     "test_commands[doc/guide/pytest.md]", "test_commands[doc/guide/shapes.md]",
+    "test_commands[doc/guide/ghosts.md]", "test_commands[doc/guide/assembler.md]",
+    "test_one_overflow_a_day_is_the_same_beside_other_checks",
+    "test_no_verdict_depends_on_the_words_of_a_trap", "test_the_memory_of_a_verdict",
+    "test_a_planted_fault_is_found", "test_processes_that_are_spawned", "test_against_the_metadata",
+    "test_runs_share_the_seeds_that_a_program_does_not_set", "test_scratch_of_a_reduction",
+    "test_pointers_are_tensors_addresses_or_none",
 ]  # fmt: skip
 
 # Machine code beside PTX, random kernels, AMD's launches, passes inside LLVM: marked `machine`, with a turn

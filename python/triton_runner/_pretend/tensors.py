@@ -24,7 +24,6 @@ _OWN = "to cuda cpu type get_device pin_memory is_pinned _make_wrapper_subclass"
 _own = {name: getattr(torch.Tensor, name) for name in _OWN.split()}
 _real_device = torch.Tensor.device.__get__
 _constructors = _device_constructors()
-_ghosts_from = int(os.environ.get("TRITON_RUNNER_GHOST", "0"))  # bytes: larger tensors are ghosts; 0: none
 
 
 def asks_for_cuda(value) -> bool:
@@ -224,10 +223,11 @@ def _construct(function, args, kwargs):
         default = CUDA if asks_for_cuda(device) else torch.device(device)
         if default.type == "cuda":
             kwargs["device"] = _CPU
-    if _ghosts_from and default.type == "cuda":
+    ghosts_from = int(os.environ.get("TRITON_RUNNER_GHOST", "0"))  # bytes: larger tensors are ghosts; 0: none
+    if ghosts_from and default.type == "cuda":
         from triton_runner._memory import ghost_tensor  # programs on such tensors are few
 
-        if (ghost := ghost_tensor.made_by(function, args, kwargs, _ghosts_from)) is not None:
+        if (ghost := ghost_tensor.made_by(function, args, kwargs, ghosts_from)) is not None:
             return ghost
     result = function(*args, **kwargs)
     if default.type == "cuda" and isinstance(result, torch.Tensor) and _mark_of(result) == "cpu":

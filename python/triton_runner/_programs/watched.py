@@ -9,7 +9,6 @@ in_own_process: the process that waits speaks only where a compiler has ended th
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import ctypes
 import dataclasses
@@ -201,20 +200,7 @@ def _working(work, write: int):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
     tell(Failed() if report is None else report)
-    status = _NO_VERDICT if report is None else report.status
-    atexit.register(_leave, status)
-    return status
-
-
-def _leave(status: int) -> None:
-    """Ends this process once its threads have ended, without taking apart what it has loaded: with torch and
-    Triton that takes 0.3 s of CPU."""
-    atexit.unregister(_leave)
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit(status)
+    return _NO_VERDICT if report is None else report.status
 
 
 class Interrupted:

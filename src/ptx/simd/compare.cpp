@@ -1,4 +1,6 @@
 // Comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
+#include <cstring>
+
 #include "simd/floats.h"
 
 namespace triton_runner::ptx::SIMD_ISA {
@@ -67,26 +69,44 @@ void outcomes(const Lanes& x, const Operands& o, uint32_t first, size_t n, int8_
   compare_any<V>(o.small & kCmpMask, out, a, b, n * kPack);
 }
 
+// to = outcome op c of n lanes, of which the mask's (null: all) are written; outcomes: kPack a lane; second: of those the
+// second, of one the opposite.
+template <int kPack>
+void put_outcomes(int8_t* to, const int8_t* outcomes, bool second, uint32_t how, const int8_t* c,
+                  const int8_t* mask, size_t n) {
+  int8_t t[kBlock];
+  for (size_t i = 0; i < n; ++i)
+    t[i] = kPack == 2 ? outcomes[2 * i + second] : static_cast<int8_t>(outcomes[i] ^ -int8_t{second});
+  auto combine = [&](auto op) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) t[i] = static_cast<int8_t>(op(t[i], c ? c[i] : int8_t{0}));
+  };
+  if (how == kBoolAnd) combine([](int8_t x, int8_t y) { return x & y; });
+  if (how == kBoolOr) combine([](int8_t x, int8_t y) { return x | y; });
+  if (how == kBoolXor) combine([](int8_t x, int8_t y) { return x ^ y; });
+  if (!mask) {
+    for (size_t i = 0; i < n; ++i) to[i] = t[i];
+    return;
+  }
+#pragma GCC ivdep
+  for (size_t i = 0; i < n; ++i) to[i] = static_cast<int8_t>((t[i] & mask[i]) | (to[i] & ~mask[i]));
+}
+
 // setp with everything: p (d) = outcome op c; a pair's second (e) = !outcome op c, or of halves the second
 // half's outcome op c. d or e may be no register.
 template <class V, int kPack>
 void setp(Lanes& x, const Operands& o) {
-  int8_t* p = o.d == kNoRegister ? nullptr : values<int8_t>(x, o.d);
-  int8_t* q = o.e == kNoRegister ? nullptr : values<int8_t>(x, o.e);
   const int8_t* c = o.c == kNoRegister ? nullptr : values<const int8_t>(x, o.c);
-  uint32_t how = o.small >> kBoolShift & 3;
+  const uint32_t how = o.small >> kBoolShift & 3;
   for (uint32_t first = 0; first < x.count; first += kBlock) {
-    size_t n = x.count - first < kBlock ? x.count - first : kBlock;
-    int8_t t[kBlock * kPack];
+    const size_t n = x.count - first < kBlock ? x.count - first : kBlock;
+    int8_t t[kBlock * kPack], with[kBlock];
     outcomes<V, kPack>(x, o, first, n, t);
-    for (size_t i = 0; i < n; ++i) {
-      size_t lane = first + i;
-      if (x.mask && !x.mask[lane]) continue;
-      int8_t with = c ? c[lane] : 0;
-      int8_t one = t[i * kPack], two = kPack == 2 ? t[i * kPack + 1] : int8_t(~one);
-      if (p) p[lane] = combined(how, one, with);
-      if (q) q[lane] = combined(how, two, with);
-    }
+    if (c) std::memcpy(with, c + first, n);  // it may be one of those that are written
+    const int8_t* mask = x.mask ? x.mask + first : nullptr;
+    for (const bool second : {false, true})
+      if (const uint32_t place = second ? o.e : o.d; place != kNoRegister)
+        put_outcomes<kPack>(values<int8_t>(x, place) + first, t, second, how, c ? with : nullptr, mask, n);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "async/delivery.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "refuse.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

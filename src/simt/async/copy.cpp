@@ -6,7 +6,7 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "refuse.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

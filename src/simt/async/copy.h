@@ -7,8 +7,8 @@
 #include <deque>
 #include <vector>
 
-#include "address.h"
 #include "simd/tables.h"
+#include "state/address.h"
 
 namespace triton_runner::simt {
 

@@ -3,7 +3,7 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "count.h"
+#include "check/count.h"
 
 namespace triton_runner::simt {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "exec.h"
+#include "state/exec.h"
 
 namespace triton_runner::simt {
 

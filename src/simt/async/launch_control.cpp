@@ -7,7 +7,7 @@
 #include <triton_runner/machine/launch_control.h>
 
 #include "async/delivery.h"
-#include "cluster.h"
+#include "ops/cluster.h"
 
 namespace triton_runner::simt {
 

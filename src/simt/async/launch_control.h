@@ -2,7 +2,7 @@
 #pragma once
 #include <array>
 
-#include "address.h"
+#include "state/address.h"
 
 namespace triton_runner::simt {
 

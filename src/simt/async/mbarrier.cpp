@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "check/check.h"
-#include "count.h"
-#include "refuse.h"
+#include "check/count.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

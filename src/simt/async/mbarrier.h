@@ -6,7 +6,7 @@
 
 #include <triton_runner/machine/mbarrier.h>
 
-#include "address.h"
+#include "state/address.h"
 
 namespace triton_runner::simt {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "atomic.h"
+#include "ops/atomic.h"
 
 namespace triton_runner::simt {
 

@@ -6,8 +6,8 @@
 
 #include <triton_runner/exec/tensor_map.h>
 
-#include "refuse.h"
-#include "warp.h"
+#include "ops/warp.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

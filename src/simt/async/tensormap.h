@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "address.h"
+#include "state/address.h"
 
 namespace triton_runner::simt {
 

@@ -7,7 +7,7 @@
 
 #include <triton_runner/machine/box.h>
 
-#include "atomic.h"
+#include "ops/atomic.h"
 
 namespace triton_runner::simt {
 

@@ -10,7 +10,7 @@
 #include "async/delivery.h"
 #include "async/tma.h"
 #include "check/check.h"
-#include "refuse.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

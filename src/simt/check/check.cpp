@@ -3,7 +3,7 @@
 #include <triton_runner/base/text.h>
 
 #include "check/state.h"
-#include "refuse.h"
+#include "state/refuse.h"
 
 #include <algorithm>
 #include <bit>

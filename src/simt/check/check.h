@@ -18,7 +18,7 @@
 #include <triton_runner/machine/unwritten.h>
 
 #include "check/records.h"
-#include "exec.h"
+#include "state/exec.h"
 
 namespace triton_runner::simt {
 

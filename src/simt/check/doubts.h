@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec.h"
+#include "state/exec.h"
 
 namespace triton_runner::simt {
 

@@ -7,7 +7,7 @@
 #include <triton_runner/num/types.h>
 
 #include "check/state.h"
-#include "operand_data.h"
+#include "state/operand_data.h"
 
 namespace triton_runner::simt {
 

@@ -7,7 +7,7 @@
 #include <triton_runner/base/text.h>
 
 #include "check/state.h"
-#include "matrix/tensor_memory.h"
+#include "state/tensor_memory.h"
 
 namespace triton_runner::simt {
 

@@ -10,7 +10,7 @@
 
 #include <triton_runner/machine/clock.h>
 
-#include "exec.h"
+#include "state/exec.h"
 
 namespace triton_runner::simt {
 

@@ -6,9 +6,9 @@
 
 #include <cstring>
 
-#include "refuse.h"
+#include "ops/warp.h"
 #include "simd/transpose.h"
-#include "warp.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

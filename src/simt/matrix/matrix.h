@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include "address.h"
 #include "simd/tables.h"
+#include "state/address.h"
 
 namespace triton_runner::simt {
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#include "exec.h"
+#include "state/exec.h"
 
 namespace triton_runner::simt {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "refuse.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "matrix/mma.h"
-#include "move.h"
+#include "ops/move.h"
 
 namespace triton_runner::simt {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "divergence.h"
 #include "matrix/matrix_descriptor.h"
-#include "refuse.h"
+#include "state/divergence.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

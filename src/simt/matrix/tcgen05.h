@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "matrix/matrix.h"
-#include "matrix/tensor_memory.h"
-#include "redux.h"
+#include "ops/redux.h"
+#include "state/tensor_memory.h"
 
 namespace triton_runner::simt {
 

@@ -12,7 +12,7 @@
 #include "matrix/matrix_descriptor.h"
 #include "matrix/mma_fragments.h"
 #include "matrix/tcgen05_shape.h"
-#include "refuse.h"
+#include "state/refuse.h"
 
 namespace triton_runner::simt {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "matrix/mma_fragments.h"
-#include "matrix/tensor_memory.h"
+#include "state/tensor_memory.h"
 
 namespace triton_runner::simt {
 

@@ -146,7 +146,8 @@ void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
 // The lanes of a warp that are on, a bit a lane.
 inline uint32_t bits_of(const int8_t* mask) {
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
-  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask))));
+  return static_cast<uint32_t>(
+      _mm256_movemask_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask))));
 #else
   uint32_t bits = 0;
   for (uint32_t i = 0; i < 32; ++i) bits |= uint32_t{mask[i] != 0} << i;
@@ -192,7 +193,8 @@ void gather_words(std::byte* const* out, At at, const int8_t* mask, uint32_t n) 
 }
 template <class T, uint32_t kWords, bool kShared, class At>
 void scatter_words(const std::byte* const* in, At at, const int8_t* mask, uint32_t n) {
-  constexpr uint32_t kBytes = static_cast<uint32_t>(sizeof(T)) * kWords, kPart = kBytes <= 4 ? 32 : 128 / kBytes;
+  constexpr uint32_t kBytes = static_cast<uint32_t>(sizeof(T)) * kWords,
+                     kPart = kBytes <= 4 ? 32 : 128 / kBytes;
   auto store = [&](uint32_t i) { store_words<T, kWords>(in, at(i), i); };
   if (mask) return for_lanes<kShared>(mask, n, kBytes, store);
   for (uint32_t first = 0; first < n; first += kPart)
@@ -243,10 +245,44 @@ void copy_any(std::byte* to, const std::byte* from, const int8_t* mask, uint32_t
   num::by_size(word_bytes, [&](auto zero) { copy_lanes<decltype(zero)>(to, from, mask, n); });
 }
 
+#if defined(SIMD_ISA_avx512)
+inline __m512i words16(const std::byte* from, uint32_t i) { return _mm512_loadu_si512(from + 64 * size_t{i}); }
+
+// Rows of two or four words of 4 bytes, one a lane and one after the other, to registers of these words.
+void gather_pairs(std::byte* const* out, const std::byte* from, uint32_t n) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i x = words16(from, i / 8), y = words16(from, i / 8 + 1);
+    _mm512_storeu_si512(out[0] + 4 * size_t{i}, _mm512_permutex2var_epi32(x, even, y));
+    _mm512_storeu_si512(out[1] + 4 * size_t{i}, _mm512_permutex2var_epi32(x, odd, y));
+  }
+}
+void gather_fours(std::byte* const* out, const std::byte* from, uint32_t n) {
+  // Words 0 and 1 of eight lanes, words 2 and 3 of them.
+  const __m512i low = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(2));
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i x[4] = {words16(from, i / 4), words16(from, i / 4 + 1), words16(from, i / 4 + 2),
+                          words16(from, i / 4 + 3)};
+    for (uint32_t k = 0; k < 2; ++k) {
+      const __m512i which = k ? high : low, first = _mm512_permutex2var_epi32(x[0], which, x[1]),
+                    second = _mm512_permutex2var_epi32(x[2], which, x[3]);
+      _mm512_storeu_si512(out[2 * k] + 4 * size_t{i}, _mm512_shuffle_i64x2(first, second, 0x44));
+      _mm512_storeu_si512(out[2 * k + 1] + 4 * size_t{i}, _mm512_shuffle_i64x2(first, second, 0xee));
+    }
+  }
+}
+#endif
+
 void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
               uint32_t words, uint32_t word_bytes) {
   if (words == 1 && mask && contiguous(a, n, word_bytes))
     return copy_any(out[0], reinterpret_cast<const std::byte*>(a[0] + add), mask, n, word_bytes);
+#if defined(SIMD_ISA_avx512)
+  if (word_bytes == 4 && !mask && (words == 2 || words == 4) && contiguous(a, n, 4 * words))
+    return (words == 2 ? gather_pairs : gather_fours)(out, reinterpret_cast<const std::byte*>(a[0] + add), n);
+#endif
   gather_any(
       out, [=](uint32_t i) { return reinterpret_cast<const std::byte*>(a[i] + add); }, mask, n, words,
       word_bytes);

@@ -1,5 +1,8 @@
 #include "sums.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace triton_runner::simt {
 namespace SIMD_ISA {
 namespace {
@@ -42,23 +45,31 @@ void add3(Lanes& l, const Operands& in) {
   auto flip = [&](uint32_t bit) { return in.small & bit ? ~0u : 0; };
   const uint32_t flip_a = flip(1), flip_b = flip(2), flip_c = flip(4);
   const uint32_t ones = (in.small >> 3 & 1) + (in.small >> 4 & 1) + (in.small >> 5 & 1);
+  const auto is_used = [](uint32_t place) { return place != kNoRegister; };
+  const bool carries_in = std::any_of(std::begin(carries.in), std::end(carries.in), is_used);
+  const bool carries_out = std::any_of(std::begin(carries.out), std::end(carries.out), is_used);
   for (size_t w = 0; w < l.count; w += kWarp) {
     uint32_t more[kWarp], sum[kWarp], high[kWarp];
     for (uint32_t& m : more) m = ones;
-    for (uint32_t place : carries.in) {
-      if (place == kNoRegister) continue;
-      const int8_t* carry = l.reg<int8_t>(place) + w;
-      for (size_t i = 0; i < kWarp; ++i) more[i] += carry[i] != 0;
+    for (uint32_t k = 0; carries_in && k < std::size(carries.in); ++k) {
+      if (!is_used(carries.in[k])) continue;
+      const int8_t* carry = l.reg<int8_t>(carries.in[k]) + w;
+      for (size_t i = 0; i < kWarp; ++i) more[i] += carry[i] & 1;
+    }
+    for (size_t i = 0; i < kWarp; ++i)
+      sum[i] = (a[w + i] ^ flip_a) + (b[w + i] ^ flip_b) + (c[w + i] ^ flip_c) + more[i];
+    if (!carries_out) {
+      keep(l, w, l.reg<uint32_t>(in.d), sum);
+      continue;
     }
     for (size_t i = 0; i < kWarp; ++i) {
       const uint32_t x = a[w + i] ^ flip_a, two = x + (b[w + i] ^ flip_b), z = c[w + i] ^ flip_c,
                      three = two + z;
-      sum[i] = three + more[i];
-      high[i] = (two < x) + (three < z) + (sum[i] < more[i]);
+      high[i] = uint32_t{two < x} + uint32_t{three < z} + uint32_t{sum[i] < more[i]};
     }
     keep(l, w, l.reg<uint32_t>(in.d), sum);
     for (uint32_t k = 0; k < 2; ++k) {
-      if (carries.out[k] == kNoRegister) continue;
+      if (!is_used(carries.out[k])) continue;
       int8_t carry[kWarp];
       for (size_t i = 0; i < kWarp; ++i) carry[i] = static_cast<int8_t>(high[i] > k ? -1 : 0);
       keep(l, w, l.reg<int8_t>(carries.out[k]), carry);

@@ -122,6 +122,16 @@ def test_a_case_runs_at_each_level(case_file, level):
     assert status == 0 and said.splitlines()[-1] == "right" and f"capped ({level})" in said
 
 
+def test_a_level_that_a_case_lacks(case_file, tmp_path):
+    place = tmp_path / "without.trcase"
+    with zipfile.ZipFile(case_file) as old, zipfile.ZipFile(place, "w") as new:
+        for name in old.namelist():
+            if not name.endswith(".cubin"):
+                new.writestr(name, old.read(name))
+    status, said = invoke("run", "--device", "cpu", "--level", "cubin", place)
+    assert status == 2 and "has no level cubin" in said and "ttir, ttgir, ptx" in said, said
+
+
 def test_a_case_runs_with_a_release(case_file):
     status, said = invoke("run", "--triton", triton.__version__, "--level", "ttgir", case_file)
     lines = said.splitlines()

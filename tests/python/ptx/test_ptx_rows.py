@@ -22,19 +22,19 @@ ALLOWED = {
         | {"kMembar", "kFence", "kSetmaxnreg", "kBrkpt", "kShfl", "kWgmma", "kFma"},
         CONTRACTION,
     ),
-    "src/simt/ptx/contract.cpp": ({"kDiv", "kMul"}, CONTRACTION),
+    "src/simt/front/ptx/contract.cpp": ({"kDiv", "kMul"}, CONTRACTION),
     "src/tile/machine/asm_program.cpp": ({"kDiv", "kBra"}, CONTRACTION),
-    "src/simt/ptx/origin.cpp": (
+    "src/simt/front/ptx/origin.cpp": (
         {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd"},
         "which operands an address may come of",
     ),
-    "src/simt/ptx/exact.cpp": (
+    "src/simt/front/ptx/exact.cpp": (
         {"kAdd", "kSub", "kNeg", "kMul", "kMad", "kShl", "kShr", "kDiv", "kRem", "kMin", "kMax"}
         | {"kAnd", "kOr", "kXor", "kNot", "kMov", "kCvt", "kCvta", "kSelp", "kSetp"}
         | {"kLd", "kSt", "kShfl", "kRedux"},
         "which rule of exact integers is an instruction's",
     ),
-    "src/simt/ptx/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
+    "src/simt/front/ptx/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
     "src/probe/insert/copies.cpp": (
         {"kSt"},
         "lanes store a value each, which stmatrix and bulk stores do not",

@@ -4,7 +4,7 @@
 #include <triton_runner/ptx/flow.h>
 #include <triton_runner/simt/simt.h>
 
-#include "ptx/lower.h"
+#include "front/ptx/lower.h"
 #include "test.h"
 
 namespace triton_runner::simt {

@@ -1,0 +1,112 @@
+// A kernel lowered for one block size: every operand an offset into the register file, every opcode a
+// function.
+#pragma once
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <triton_runner/exec/kernel.h>
+#include <triton_runner/ptx/lanes.h>
+
+#include "code/source.h"
+
+namespace triton_runner::simt {
+
+using ptx::Handler;
+using ptx::kNoRegister;
+using ptx::Lanes;
+using ptx::Operands;
+
+// One lowered instruction. The fields of Operands are byte offsets for a register file of Code::threads
+// lanes.
+struct Instr : Operands {
+  Handler run = nullptr;
+  uint32_t guard = kNoRegister;    // a .pred register
+  uint8_t guard_flip = 0;          // 0xff for @!%p
+  const Source* source = nullptr;  // of Code::sources
+};
+
+// The register file holds this before an instruction runs.
+struct Constant {
+  uint32_t offset;
+  uint32_t bytes;  // of an element
+  uint64_t low, high;
+  // The value depends on one of these: nothing, the launch (parameters) or the block.
+  enum Kind : uint8_t { kBits, kThread, kShared, kParam } kind = kBits;
+  // kThread: differs by thread (Code::thread_values[low]); kShared: address `low` in the block's own shared window;
+  // kParam: at offset `low` of Launch::params.
+};
+
+// The target that code is lowered for.
+struct Target {
+  std::string kernel;
+  std::string target;  // "cuda:90"
+  int capability = 0;  // 90
+  std::array<uint32_t, 3> block{};
+  std::array<uint32_t, 3> cluster{1, 1, 1};
+  bool explicit_cluster = false;
+  uint32_t threads = 0;       // of a block, rounded up to whole warps: lanes of the register file
+  uint32_t real_threads = 0;  // block[0] * block[1] * block[2]
+};
+
+struct CountPlan;
+
+// A .shared variable; without bytes: the dynamic shared memory.
+struct SharedVariable {
+  std::string name;
+  uint32_t at, bytes;
+};
+
+struct Code : Target {
+  std::string level = "ptx";
+  bool warp_turns = false;  // the order in which a warp's paths run is the hardware's (turns.h)
+  std::shared_ptr<const Listing> listing;
+  std::function<std::optional<exec::Trap>()> hazards;  // the first one of machine code; null: it has none
+  std::string no_numbers;     // why nan, inf and zerodiv cannot be looked for; empty: they can
+  std::vector<Instr> instrs;  // the last one ends the thread
+  std::shared_ptr<const CountPlan> counting;  // of code that counts what it executes; else null
+  std::deque<Source> sources;
+  uint64_t register_bytes = 0;
+  std::vector<Constant> constants;
+  std::vector<std::vector<uint64_t>> thread_values;
+  struct Parameter {
+    uint32_t offset, bytes;
+    exec::Param param;  // as a launch may give it, if nothing else says so
+  };
+  std::vector<Parameter> params;
+  uint32_t param_bytes = 0;
+  // Writes what a launch's parameters begin with where they are a constant bank: block, grid, windows.
+  void (*begin_parameters)(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) = nullptr;
+  uint32_t reserved_shared = 0;  // bytes that the system has in a block's shared memory, before all others
+  // Writes what a block finds in them that is not 0; null: nothing is.
+  void (*begin_reserved)(uint32_t rank, std::byte* out) = nullptr;
+  std::vector<SharedVariable> shared_variables;
+  uint32_t static_shared = 0;  // bytes of .shared variables; dynamic shared memory follows
+  uint32_t local_bytes = 0;    // a thread, of .local variables and of .param variables of calls
+  bool dynamic_shared = false;
+  // Atomic operations on 16 bits are written as such on the words around them: memory ends at whole words.
+  bool whole_words = false;
+  uint32_t dynamic_align = 1;
+
+  // Keeps what Operands::data points to.
+  template <class T>
+  const T* keep(T value) {
+    auto p = std::make_shared<T>(std::move(value));
+    kept.push_back(p);
+    return p.get();
+  }
+  std::vector<std::shared_ptr<void>> kept;
+  // Module variables in .global and .const, at addresses of their own.
+  struct Global {
+    std::string name;
+    std::unique_ptr<std::byte[]> bytes;
+    uint64_t address;  // in `bytes`, aligned
+    uint64_t size;
+    bool writable;
+  };
+  std::vector<Global> globals;
+};
+
+}  // namespace triton_runner::simt

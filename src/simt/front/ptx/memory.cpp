@@ -1,0 +1,143 @@
+// ld and st in all state spaces. PTX ISA 9.7.9.8 to 9.7.9.12.
+#include "ops/memory.h"
+
+#include "front/ptx/addresses.h"
+#include "front/ptx/async.h"
+#include "front/ptx/listing.h"
+#include "ops/move.h"
+#include "simd/tables.h"
+
+namespace triton_runner::simt {
+namespace {
+
+using ptx::Mod;
+
+Space space_of(const ptx::Instruction& in) {
+  if (in.has(Mod::kGlobal) || in.has(Mod::kConst)) return Space::kGlobal;
+  if (is_in_shared(in)) return Space::kShared;
+  if (in.has(Mod::kLocal)) return Space::kLocal;
+  if (in.has(Mod::kParam) || in.has(Mod::kParamEntry) || in.has(Mod::kParamFunc)) return Space::kParam;
+  return Space::kGeneric;
+}
+
+Space space_of(const ptx::Variable& v, Space otherwise) {
+  switch (v.space) {
+    case ptx::Space::kShared:
+      return Space::kShared;
+    case ptx::Space::kLocal:
+      return Space::kLocal;
+    case ptx::Space::kParam:
+      return Space::kParam;
+    case ptx::Space::kGlobal:
+    case ptx::Space::kConst:
+      return Space::kGlobal;
+    case ptx::Space::kGeneric:
+      return Space::kGeneric;
+    default:
+      return otherwise;
+  }
+}
+
+// The registers of a load or store, all of one size.
+bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& value, Access& a) {
+  const auto parts = parts_of(value);
+  if (parts.size() > kMaxWords) return l.error(value.offset, "a vector has at most 8 elements");
+  a.words = static_cast<uint32_t>(parts.size());
+  a.reg_bytes = a.word_bytes;
+  bool known = false;
+  for (const ptx::Operand& p : parts) {
+    if (p.kind != ptx::OperandKind::kRegister) continue;
+    const int bits = ptx::bits(l.declared(p).type);
+    if (bits < 8 || bits < static_cast<int>(a.word_bytes) * 8)
+      return l.error(p.offset, "the register " + std::string(l.declared(p).name) + " has " +
+                                   std::to_string(bits) + " bits; the access has " +
+                                   std::to_string(a.word_bytes * 8));
+    if (known && a.reg_bytes != static_cast<uint32_t>(bits) / 8)
+      return l.error(p.offset, "the registers of a vector are of one size");
+    a.reg_bytes = static_cast<uint32_t>(bits) / 8;
+    known = true;
+  }
+  // A number beside registers is as wide as they are: st.v2.b8 [a], {%rs1, 0}.
+  const Mod number = a.reg_bytes == a.word_bytes ? in.type(0)
+                     : a.reg_bytes == 2          ? Mod::kB16
+                     : a.reg_bytes == 4          ? Mod::kB32
+                                                 : Mod::kB64;
+  for (uint32_t k = 0; k < a.words; ++k) {
+    const ptx::Operand& p = parts[k];
+    if (p.kind == ptx::OperandKind::kSink)
+      a.regs[k] = kNoRegister;
+    else
+      a.regs[k] = l.place(p, p.kind == ptx::OperandKind::kRegister ? in.type(0) : number);
+  }
+  return true;
+}
+
+bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
+  const ptx::Operand &value = in.operands[write ? 1 : 0], &where = in.operands[write ? 0 : 1];
+  Access a;
+  const Mod type = in.type(0);
+  a.word_bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
+  a.is_signed = ptx::is_signed(type);
+  a.strong = is_strong(in);
+  a.space = space_of(in);
+  a.tables = &simd_tables(num::current_isa());
+  if (!access_registers(l, in, value, a)) return false;
+  if ((a.words & (a.words - 1)) || a.bytes() > 32)
+    return l.error(in, "a vector access has 1, 2, 4 or 8 elements and at most 32 bytes");
+  Lowering::Address address;
+  if (!l.address(where, &address)) return false;
+  a.offset = address.offset;
+  a.address_bytes = address.bytes;
+  Handler run = nullptr;
+  if (address.variable) {
+    uint32_t offset = 0;
+    const ptx::Variable& v = *address.variable;
+    if (l.is_entry_param(v, &offset)) {
+      if (write || a.word_bytes > 8)
+        return l.error(in, "the parameters of a kernel may only be read, up to 64 bits at a time");
+      a.offset += offset;
+      if (a.offset < 0 || a.offset + a.bytes() > l.code.param_bytes)
+        return l.error(in, "bytes " + std::to_string(address.offset) + " to " +
+                               std::to_string(address.offset + a.bytes()) + " are not in parameter '" +
+                               std::string(v.name) + "'");
+      run = handler<load_param>;
+    } else {
+      // The variable's address is a constant; it also says which space this is.
+      ptx::Operand name;
+      name.kind = ptx::OperandKind::kVariable;
+      name.variable = &v;
+      name.offset = where.offset;
+      a.space = space_of(v, a.space);
+      const bool narrow = v.space == ptx::Space::kShared;
+      address.place = l.place(name, narrow ? Mod::kB32 : Mod::kB64);
+      a.address_bytes = narrow ? 4 : 8;
+      if (address.place == kNoRegister) return false;
+    }
+  }
+  const bool in_global = a.space != Space::kShared && a.space != Space::kLocal && a.space != Space::kParam;
+  if (!run && in_global && a.address_bytes == 4) return l.error(in, "global memory has addresses of 64 bits");
+  if (!run) run = access_handler(a, write);
+  return l.emit(run, {.a = address.place}, a);
+}
+
+}  // namespace
+
+bool lower_memory(Lowering& l, const ptx::Instruction& in) {
+  switch (in.opcode) {
+    case ptx::Opcode::kLd:
+    case ptx::Opcode::kLdu:
+      return lower_access(l, in, false);
+    case ptx::Opcode::kSt:
+      if (in.has(Mod::kAsync)) return lower_store_async(l, in);
+      return lower_access(l, in, true);
+    case ptx::Opcode::kCreatepolicy: {
+      // A cache policy is a number that only hints look at.
+      uint32_t zero = l.constant(0, 8), d = l.reg(in.operands[0]);
+      return l.emit(copy_register(8), {.d = d, .a = zero});
+    }
+    default:  // prefetch, discard, applypriority: hints
+      return lower_hint(l, in);
+  }
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,87 @@
+#include "front/ptx/origin.h"
+
+#include <set>
+#include <vector>
+
+namespace triton_runner::simt {
+namespace {
+
+using ptx::Opcode;
+using ptx::Operand;
+using ptx::OperandKind;
+
+class Search {
+ public:
+  Search(const ptx::Function& entry, uint64_t candidates) : entry_(entry), candidates_(candidates) {}
+
+  std::optional<uint32_t> run(const Operand& address) {
+    follow(address);
+    while (!open_.empty()) {
+      const uint32_t reg = open_.back();
+      open_.pop_back();
+      for (const ptx::Instruction& in : entry_.body)
+        if (writes(in, reg)) made_by(in);
+    }
+    if (found_.size() != 1) return {};
+    return *found_.begin();
+  }
+
+ private:
+  static bool writes(const ptx::Instruction& in, uint32_t reg) {
+    if (in.operands.empty()) return false;
+    const Operand& to = in.operands[0];
+    return to.kind == OperandKind::kRegister && to.reg == reg;
+  }
+  void follow(const Operand& o) {
+    if (o.kind == OperandKind::kRegister && seen_.insert(o.reg).second) open_.push_back(o.reg);
+    if (o.kind == OperandKind::kAddress) follow(o.parts[0]);
+    if (o.kind == OperandKind::kVariable) parameter(*o.variable);
+  }
+  void follow(const ptx::Instruction& in, size_t i) {
+    if (i < in.operands.size()) follow(in.operands[i]);
+  }
+  void parameter(const ptx::Variable& v) {
+    for (size_t i = 0; i < entry_.params.size() && i < 64; ++i)
+      if (&entry_.params[i] == &v && candidates_ >> i & 1) found_.insert(static_cast<uint32_t>(i));
+  }
+
+  void made_by(const ptx::Instruction& in) {
+    switch (in.opcode) {
+      case Opcode::kMov:
+      case Opcode::kCvta:
+        return follow(in, 1);
+      case Opcode::kAdd:
+      case Opcode::kOr:
+      case Opcode::kSelp:
+        follow(in, 1);
+        return follow(in, 2);
+      case Opcode::kSub:
+        return follow(in, 1);
+      case Opcode::kMad:
+        return follow(in, 3);
+      case Opcode::kLd:  // of a parameter; what else is read from memory says nothing
+        if (in.operands.size() > 1 && in.operands[1].kind == OperandKind::kAddress &&
+            in.operands[1].parts[0].kind == OperandKind::kVariable)
+          follow(in, 1);
+        return;
+      default:
+        return;
+    }
+  }
+
+  const ptx::Function& entry_;
+  const uint64_t candidates_;
+  std::vector<uint32_t> open_;
+  std::set<uint32_t> seen_, found_;
+};
+
+}  // namespace
+
+std::optional<uint32_t> parameter_of(const ptx::Function& entry, const ptx::Instruction& access,
+                                     uint64_t candidates) {
+  for (const Operand& o : access.operands)
+    if (o.kind == OperandKind::kAddress) return Search(entry, candidates).run(o);
+  return {};
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,18 @@
+// Special registers, and addresses that only a launch or a block knows, as places in the register file.
+#pragma once
+#include "front/ptx/lower.h"
+
+namespace triton_runner::simt {
+
+// A place that holds the special register when the instruction being lowered runs. `bytes`: 1 (a predicate),
+// 4 or 8. PTX ISA chapter 10.
+uint32_t place_special(Lowering& l, ptx::Special special, uint32_t bytes);
+// Reads it into a register of so many bytes; false (and nothing) where it differs by thread.
+bool read_special(Lowering& l, ptx::Special special, uint32_t bytes, uint32_t place);
+// The same by handlers: small is the ptx::Special, d the place, imm its bytes.
+bool differs_by_thread(ptx::Special special);
+void read_block_special(Lanes& l, const Operands& in);
+// The value of a special register that differs by thread.
+uint64_t thread_special(const Code& code, ptx::Special special, uint32_t thread);
+
+}  // namespace triton_runner::simt

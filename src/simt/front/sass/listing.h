@@ -1,0 +1,12 @@
+// Machine code's answers to what the engine asks of an instruction (source.h).
+#pragma once
+#include <triton_runner/sass/opcode.h>
+
+#include "code/source.h"
+
+namespace triton_runner::simt {
+
+Source source_of(const sass::Instruction& in, const sass::Row& row);
+std::unique_ptr<Listing> sass_listing(std::shared_ptr<const sass::Module> module);
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,176 @@
+// From machine code to Code: registers get places, each row's lowering function (lower_<family>) says what an instruction
+// does, mostly as lines of PTX.
+#pragma once
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <triton_runner/artifact/cubin.h>
+#include <triton_runner/exec/register_observer.h>
+#include <triton_runner/exec/stopper.h>
+#include <triton_runner/ptx/opcode.h>
+#include <triton_runner/sass/opcode.h>
+#include <triton_runner/sass/registers.h>
+
+#include "check/count.h"
+#include "front/ptx/emitter.h"
+#include "launch/stop.h"
+
+namespace triton_runner::simt {
+
+// How the -, ~ and | | of an operand are meant, and its numbers.
+enum class As : uint8_t { kInteger, kF32, kF64 };
+
+class SassLowering : public Emitter {
+ public:
+  SassLowering(Code& code, std::shared_ptr<const sass::Module> module, const sass::Function& function,
+               const artifact::CubinKernel& kernel, base::Diagnostics& sink,
+               std::span<const exec::RegisterProbe> probes = {}, exec::Stopper* stopper = nullptr);
+  bool lower_kernel();
+  void count();  // before lower_kernel(): the code counts what it executes (count.h)
+
+  const artifact::CubinKernel& kernel;
+
+  // --- the instruction being lowered, as its row has its operands -------------------------------------------
+  const sass::Instruction& in() const { return *in_; }
+  const sass::Instruction* next() const {  // null: it is the last
+    return in_ + 1 < function_.body.data() + function_.body.size() ? in_ + 1 : nullptr;
+  }
+  sass::Opcode opcode() const { return matched_.row->opcode; }
+  size_t shape() const { return matched_.shape; }
+  const sass::Operand* slot(size_t k) const { return matched_.slots[k]; }
+  bool has(std::string_view mod) const { return in_->has(mod); }
+
+  // --- operands as places in the register file ---------------------------------------------------------------
+  // 32 bits, or a pair of registers as 64, with -, ~ and | |.
+  uint32_t word(size_t k, As as = As::kInteger);
+  uint32_t pair(size_t k, As as = As::kInteger);
+  uint32_t wide(size_t k);  // as pair(), of a number too: its sign is that of the text
+  uint32_t raw(size_t k);   // 32 bits without -, ~ and | |
+  // A predicate with its !; PT where the operand is left out.
+  uint32_t predicate(size_t k);
+  // The place where a result goes: for RZ, PT and what is left out, a place that nobody reads.
+  uint32_t result(size_t k);
+  uint32_t predicate_result(size_t k);
+  bool give_pair(size_t k, uint32_t wide);  // a place of 64 bits into two registers; true
+
+  // Neighbouring registers from operand k on, as many as are asked for; `written`: those of RZ are places that nobody reads.
+  std::vector<uint32_t> registers(size_t k, uint32_t count, bool written = false);
+  uint32_t reg(uint32_t index, bool uniform = false);        // R or UR; RZ: a constant
+  uint32_t pair_from(uint32_t index, bool uniform = false);  // 64 bits of two registers
+  uint32_t pred(uint32_t index, bool uniform = false);
+  uint32_t barrier(uint32_t index);
+  uint32_t aside(uint32_t index) {  // Rpc.LO, Rpc.HI
+    return aside_[index] == kNoRegister ? aside_[index] = temporary(4) : aside_[index];
+  }
+  uint32_t active();  // a bit for each thread of the warp that is on
+  // Until threads meet again, these alone are with each other: other members that are on compute for themselves.
+  void only_these(uint32_t members);
+  // Uniform d = what lies at `at` for the threads that are on: a result that is not computed for whole warps.
+  bool give_threads(uint32_t d, uint32_t at, uint32_t bytes);
+  uint32_t special(std::string_view name, uint32_t bytes);  // SR_TID.X; kNoRegister after an error
+  // [R4.64+UR6+0x10] without its offset: a place of 64 bits for global memory, else of 32; kNoRegister after an error.
+  uint32_t address(const sass::Operand& operand, bool global);
+  // The same as a line of PTX has it: "[%d0+16]" of the first place.
+  static std::string offset_text(const sass::Operand& operand);
+  // Bytes of a bank of constants that is not bank 0, with the addresses of this process; null: there is none.
+  const std::string* constants_of(uint32_t bank) const;
+  // Bytes of a constant bank, as they are at the launch.
+  uint32_t bank(const sass::Operand& operand, uint32_t bytes);
+
+  // --- what is done ---------------------------------------------------------------------------------------------
+  // A line of PTX on places: "add.s32 %r0, %r1, %r2" is places[0] = places[1] + places[2]. The letter is the width:
+  // %p predicate, %b 8 bits, %h 16, %r 32, %d 64, %q 128.
+  // What is not arithmetic is lowered as the PTX front end lowers it, and has its facts (Source).
+  bool ptx(const std::string& line, std::span<const uint32_t> places);
+  bool ptx(const std::string& line, std::initializer_list<uint32_t> places) {
+    return ptx(line, std::span(places.begin(), places.size()));
+  }
+  // Makes what this instruction emitted run once a warp, by the lowest thread that is on.
+  bool once_a_warp();
+  // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
+  bool choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
+  using Emitter::emit;
+  Instr& emit(Handler run) override;
+  void name_last();                   // the last one traps at the instruction's line
+  void guard_by(uint32_t predicate);  // the guard of what is emitted next holds where this does, too
+  void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
+  bool copy(uint32_t to, uint32_t from, uint32_t bytes);
+  bool error(std::string message, std::vector<std::string> notes = {});
+  // Whether such instructions have their groups counted by scoreboard `barrier`.
+  bool counts_groups(sass::Opcode opcode, uint8_t barrier) const;
+  // Instr `at` gets the Instr at that address as its data.
+  void jump_to(uint32_t at, uint64_t address);
+  // The same of a jump to an address in a register: `at` gets a BranchTable of all addresses / 16.
+  void jump_anywhere(uint32_t at) { anywhere_.push_back(at); }
+
+ private:
+  struct PtxLine;
+  const PtxLine* ptx_line(const std::string& line);
+  bool ptx_instruction(const PtxLine& line, std::span<const uint32_t> places);
+  bool lower(const sass::Instruction& in);
+  uint32_t unread(uint32_t bytes);  // a place for results that nobody wants
+  void begin_guard(const sass::Instruction& in);
+  void run_uniformly(size_t first);
+  bool writes_uniform() const;
+  void emit_probes(uint32_t instruction, bool after);
+  std::vector<bool> find_stops();  // by index: where the debugger stops; empty: there is none
+  void emit_stop(uint32_t instruction);
+  void begin_counts(const std::vector<uint32_t>& together);
+  void emit_counts(uint32_t instruction);
+  void give_sources(size_t first);
+  Part part();
+  bool takes_divisor() const;
+  void resolve_jumps();
+  void place_variables();
+  bool fits();  // what the cubin and the listing say is within limits
+
+  std::shared_ptr<const sass::Module> module_;
+  std::map<int, std::string> banks_;  // with addresses
+  const sass::Function& function_;
+  std::span<const exec::RegisterProbe> probes_;
+  exec::Stopper* stopper_;
+  std::vector<uint32_t> stops_;                  // of the debugger, by index: the number of the place
+  const StopRegisters* shown_ = nullptr;         // under a debugger
+  std::multimap<uint32_t, uint32_t> probes_at_;  // by instruction
+  base::Diagnostics& sink_;
+  const sass::Instruction* in_ = nullptr;
+  sass::Matched matched_;
+  uint32_t guard_ = kNoRegister;
+  bool guard_negated_ = false;
+  size_t first_ = 0;  // of the instructions of in_
+  uint32_t active_ = kNoRegister, exclusive_ = kNoRegister;
+  uint32_t aside_[2] = {kNoRegister, kNoRegister};
+  size_t numbers_at_ = 0;  // the last instruction of in_ that computes floats, and what it says of them
+  const Source* numbers_ = nullptr;
+  bool by_threads_ = false;                                 // give_threads was used
+  std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> params_;
+  std::map<uint32_t, uint32_t> unread_;  // by bytes
+  std::unordered_map<std::string, std::shared_ptr<PtxLine>> lines_;
+  std::shared_ptr<CountPlan> counting_;  // null: nothing is counted
+  std::vector<uint8_t> begins_;          // of function_.body: where a stretch that is counted at once begins
+  std::vector<uint32_t> starts_;         // of function_.body, where jumps may come
+  std::vector<std::pair<uint32_t, uint64_t>> jumps_;
+  std::vector<uint32_t> anywhere_;
+};
+
+std::string lower_case(std::string_view text);
+std::string rounding(const SassLowering& l);  // ".rz" of .RZ; without one, to the nearest
+
+// A row names what lowers some opcodes of a family.
+struct SassRow {
+  bool (*lower)(SassLowering& l);
+  std::initializer_list<sass::Opcode> opcodes;
+};
+bool lower_by(SassLowering& l, std::span<const SassRow> rows);  // false: no row has the opcode
+
+// One a family of opcodes; the column `family` of opcodes.def names them. They emit instructions, or report an error
+// and return false.
+#define OP(name, modifiers, operands, family, ...) bool lower_##family(SassLowering& l);
+#include <triton_runner/sass/opcodes.def>
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,270 @@
+// The Kernel that simt::load gives.
+#include "launch/kernel.h"
+
+#include <triton_runner/simt/simt.h>
+
+#include <algorithm>
+
+#include <triton_runner/exec/faults.h>
+#include <triton_runner/exec/pool.h>
+#include <triton_runner/exec/timing.h>
+#include <triton_runner/exec/two_runs.h>
+
+#include "check/doubts.h"
+#include "launch/run.h"
+#include "matrix/mma.h"
+
+namespace triton_runner::simt {
+namespace {
+
+class SimtKernel final : public exec::Kernel {
+ public:
+  SimtKernel(Code code, ArgumentPlan plan, int64_t shared_bytes, LowerWithProbes lower)
+      : code_(std::move(code)),
+        plan_(std::move(plan)),
+        lower_(std::move(lower)),
+        shared_bytes_(shared_bytes) {
+    join_products(code_);
+  }
+
+  const std::string& name() const override { return code_.kernel; }
+  const std::vector<exec::Param>& params() const override { return plan_.params(); }
+  const std::string& level() const override { return code_.level; }
+  const std::string& target() const override { return code_.target; }
+
+  exec::LaunchResult launch(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
+                            std::span<const exec::Allocation> allocations) override {
+    if (auto ok = exec::check_programs(options); !ok) return exec::LaunchError{ok.error(), {}};
+    if (options.checks & exec::kCheckNanLoad)
+      return refused(
+          "check 'nanload' needs the types of what is loaded, which PTX does not say; 'nan' and 'inf' look "
+          "at "
+          "the instructions on floats");
+    if (options.checks & exec::kCheckHints)
+      return refused(
+          "check 'hints' is for TTIR and TTGIR: PTX has no hints, and a wide access at an address that is "
+          "not "
+          "aligned stops the launch without it");
+    if ((options.checks & exec::kCheckOverflow) && code_.level == "cubin")
+      return refused(
+          "check 'overflow' is for TTIR, TTGIR and PTX: machine code computes integers of 64 bits in halves");
+    if (options.checks & exec::kCheckHazard) {
+      if (!code_.hazards) return refused(exec::kHazardIsForCubins);
+      if (auto trap = code_.hazards()) return exec::LaunchError{{}, std::move(trap)};
+    }
+    constexpr uint32_t kNumbers = exec::kCheckNan | exec::kCheckInf | exec::kCheckZeroDivision;
+    if ((options.checks & kNumbers) && !code_.no_numbers.empty()) return refused(code_.no_numbers);
+    if ((options.checks & kNumbers) && options.substitution && code_.level == "cubin")
+      return refused(
+          "numbers are substituted in PTX and above: machine code computes one instruction of the PTX by "
+          "several");
+    if (options.perturb) return refused("perturb= is for TTIR and TTGIR, whose ops say what rounds");
+    if (exec::wants_both_ends(options) && has_two_ends())
+      return exec::launch_both_ends(*this, options, args, allocations);
+    if (counter_of(options.observer) && code_.level != "cubin")
+      return refused("what is executed is counted in machine code", {"launch it at level 'cubin'"});
+    auto observed = with_probes(options.observer);
+    if (!observed) return exec::LaunchError{observed.error(), {}};
+    auto* stopper = dynamic_cast<exec::Stopper*>(options.observer);
+    if (stopper && !*observed) return {};  // it is not to run
+    const Code& code = *observed ? **observed : code_;
+    const int64_t blocks =
+        exec::programs_of(options) * code_.cluster[0] * code_.cluster[1] * code_.cluster[2];
+    auto packed = plan_.pack(args, blocks);
+    if (!packed) return exec::LaunchError{packed.error(), {}};
+    auto shared = shared_bytes(options);
+    if (!shared) return exec::LaunchError{shared.error(), {}};
+    std::vector<exec::Allocation> all(allocations.begin(), allocations.end());
+    for (const exec::Allocation& a : packed->memory) all.push_back(a);
+    for (exec::Allocation& a : all)
+      if (code.whole_words && !a.undefined) a.bytes += -(a.address + a.bytes) % 4;
+    for (const Code::Global& g : code.globals)
+      all.push_back({g.address, g.size, "variable '" + g.name + "'", g.writable});
+    packed->bytes.resize(std::max<size_t>(packed->bytes.size(), code_.param_bytes));
+    const Given given{code, packed->bytes, *shared, all};
+    if (!(options.checks & exec::kCheckRace) || stopper) return run(options, given, nullptr, nullptr);
+    return run_with_doubts(options, given);
+  }
+
+  // The subject of a launch, whatever its options.
+  struct Given {
+    const Code& code;
+    std::vector<std::byte> params;
+    uint32_t shared_bytes;
+    std::vector<exec::Allocation> memory;
+  };
+
+  exec::LaunchResult run(const exec::LaunchOptions& options, const Given& given, std::vector<Doubt>* doubts,
+                         OtherOrder* other_order) const {
+    const Code& code = given.code;
+    Launch launch;
+    launch.code = &code;
+    launch.plan = &plan_;
+    launch.doubts = doubts;
+    launch.other_order = other_order;
+    for (size_t d = 0; d < 3; ++d)
+      launch.blocks[d] = static_cast<uint32_t>(options.grid[d]) * code_.cluster[d];
+    launch.params = given.params;
+    if (code_.begin_parameters) code_.begin_parameters(code_, launch.blocks, launch.params.data());
+    launch.shared_bytes = given.shared_bytes;
+    std::vector<exec::Allocation> all = given.memory;
+    if (!launch.params.empty())
+      all.push_back({reinterpret_cast<uint64_t>(launch.params.data()), launch.params.size(),
+                     "the parameters of the kernel", false});
+    exec::Memory memory(all, options.resolve, options.whole);
+    launch.begin(options, memory, exec::programs_of(options));
+    launch.counter = counter_of(options.observer);
+    launch.fast_mma = options.mma == exec::Mma::kFast;
+    launch.keeps_state = launch.counter || std::ranges::any_of(code.globals, &Code::Global::writable);
+    launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard)) != 0;
+    launch.keeps_state |= launch.checked;
+    int workers = options.threads > 0 ? options.threads : exec::available_cores();
+    if (launch.checked || launch.shuffle) workers = 1;
+    if (dynamic_cast<exec::Stopper*>(options.observer)) workers = 1;
+    try {
+      run_grid(launch, workers);
+    } catch (const std::bad_alloc&) {
+      return refused(
+          "there is not enough memory for the registers and shared memory of its blocks, and for what its "
+          "checks remember");
+    }
+    if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
+    if (launch.warning) return exec::LaunchError{{}, std::move(launch.warning->second)};
+    return {};
+  }
+
+  // The launch, and an experiment for each pair of instructions that may race.
+  exec::LaunchResult run_with_doubts(const exec::LaunchOptions& options, const Given& given) const {
+    std::vector<Doubt> doubts;
+    exec::TwoRuns runs(given.memory, !options.observer);
+    exec::LaunchOptions first = options;
+    if (options.resolve)
+      first.resolve = [&](uint64_t address) {
+        std::optional<exec::Allocation> found = options.resolve(address);
+        if (found) runs.include(*found);
+        return found;
+      };
+    exec::LaunchResult result = run(first, given, &doubts, nullptr);
+    const bool is_warning = result && result->trap && !result->trap->warning.empty();
+    if ((result && !is_warning) || doubts.empty()) return result;
+    exec::LaunchOptions again = first;
+    again.checks = exec::kCheckRace;
+    again.observer = again.printer = nullptr;
+    exec::Faults faults;
+    if (options.faults) again.faults = &faults;
+    runs.keep();
+    for (Doubt& doubt : doubts) {
+      OtherOrder order(doubt);
+      exec::LaunchResult other = run(again, given, nullptr, &order);
+      const bool was_stopped = other && (!other->trap || other->trap->kind == exec::TrapKind::kInterrupted);
+      const bool differs = other || runs.difference();
+      runs.put_back();
+      if (was_stopped) break;
+      if (differs) {
+        result = exec::LaunchError{{}, std::move(doubt.trap)};
+        break;
+      }
+    }
+    runs.restore();
+    return result;
+  }
+
+  exec::LaunchError refused(const std::string& why, std::vector<std::string> notes = {}) const {
+    return {base::failure("kernel '" + code_.kernel + "': " + why, std::move(notes)), {}};
+  }
+
+  // Whether there are asynchronous operations whose results can be compared: the order of atomics on global
+  // memory is free.
+  bool has_two_ends() const {
+    bool later = false;
+    for (const Instr& in : code_.instrs) {
+      if (!in.source) continue;
+      if (in.source->updates_global) return false;
+      later |= in.source->copies || in.source->multiplies;
+    }
+    return later;
+  }
+
+  static exec::CountObserver* counter_of(exec::Observer* observer) {
+    return dynamic_cast<exec::CountObserver*>(observer);
+  }
+
+  // The code of a launch that somebody observes; null where it is the kernel's own.
+  base::Result<std::unique_ptr<Code>> with_probes(exec::Observer* observer) const {
+    if (auto* stopper = dynamic_cast<exec::Stopper*>(observer)) {
+      auto code = lower_(*stopper);  // which tells it of all places
+      if (!code) return code;
+      if (!stopper->ready(code_.kernel, code_.level)) return std::unique_ptr<Code>();
+      if (stopper->is_sparse()) code = lower_(*stopper);
+      if (code) join_products(**code);
+      return code;
+    }
+    auto* registers = dynamic_cast<exec::RegisterObserver*>(observer);
+    if (!registers) return std::unique_ptr<Code>();
+    if (registers->register_probes().empty() && !counter_of(observer)) return std::unique_ptr<Code>();
+    auto code = lower_(*registers);
+    if (code) join_products(**code);
+    return code;
+  }
+
+  base::Result<uint32_t> shared_bytes(const exec::LaunchOptions& options) const {
+    const uint32_t most = max_shared_bytes(code_.capability);
+    int64_t dynamic = options.shared_bytes >= 0 ? options.shared_bytes : shared_bytes_;
+    if (dynamic < 0) dynamic = code_.dynamic_shared ? most - code_.static_shared : 0;
+    if (dynamic + code_.static_shared > most)
+      return base::failure(
+          "kernel '" + code_.kernel + "' asks for " + std::to_string(dynamic + code_.static_shared) +
+          " bytes of shared memory; a block of " + code_.target + " has at most " + std::to_string(most));
+    return static_cast<uint32_t>(dynamic) + code_.static_shared + code_.reserved_shared;
+  }
+
+  Code code_;
+  ArgumentPlan plan_;
+  LowerWithProbes lower_;
+  int64_t shared_bytes_;
+};
+
+}  // namespace
+
+uint32_t max_shared_bytes(int capability) {
+  switch (capability) {
+    case 75:
+      return 64 << 10;
+    case 80:
+    case 87:
+      return 163 << 10;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+      return 99 << 10;
+    case 70:
+    case 72:
+      return 96 << 10;
+    default:
+      return capability >= 90 ? 227 << 10 : 48 << 10;
+  }
+}
+
+std::string set_shape(Target& target, std::array<uint32_t, 3> block, std::array<uint32_t, 3> cluster) {
+  for (uint32_t& v : block) v = std::max(v, 1u);
+  for (uint32_t& v : cluster) v = std::max(v, 1u);
+  target.block = block;
+  target.cluster = cluster;
+  const uint64_t threads = uint64_t{block[0]} * block[1] * block[2];
+  const uint64_t blocks = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  if (threads > 1024 || block[2] > 64)
+    return "a block has at most 1,024 threads, 64 of them along z: " + std::to_string(block[0]) + " x " +
+           std::to_string(block[1]) + " x " + std::to_string(block[2]);
+  if (blocks > 16) return "a cluster has at most 16 blocks, and this one " + std::to_string(blocks);
+  target.real_threads = static_cast<uint32_t>(threads);
+  target.threads = (target.real_threads + 31) / 32 * 32;
+  return "";
+}
+
+std::unique_ptr<exec::Kernel> make_kernel(Code code, ArgumentPlan plan, int64_t shared_bytes,
+                                          LowerWithProbes lower) {
+  return std::make_unique<SimtKernel>(std::move(code), std::move(plan), shared_bytes, std::move(lower));
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,24 @@
+// Does what a probe does when a path comes to it.
+#include "launch/observe.h"
+
+#include <triton_runner/exec/register_observer.h>
+
+namespace triton_runner::simt {
+
+void show_registers(Exec& x, const Operands&, const ProbePlace& place) {
+  std::vector<std::byte*> values;
+  values.reserve(place.registers.size());
+  for (const auto& [offset, bytes] : place.registers)
+    values.push_back(x.regs + offset + uint64_t{bytes} * x.first);
+  exec::RegisterEvent event{};
+  event.probe = place.probe;
+  event.program = program_of(*x.cta);
+  event.block = x.cta->rank;
+  event.first = x.first;
+  event.count = x.count;
+  event.mask = x.mask;
+  event.values = values;
+  static_cast<exec::RegisterObserver*>(x.launch().options->observer)->on_registers(event);
+}
+
+}  // namespace triton_runner::simt

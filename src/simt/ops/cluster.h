@@ -1,0 +1,14 @@
+// Blocks of a cluster, and addresses in the shared memory of them: the block's rank and an offset, in 32 bits or in the low
+// 32 of a generic address (wide).
+#pragma once
+#include "state/exec.h"
+
+namespace triton_runner::simt {
+
+// %ctaid of block `rank` of a cluster of the grid.
+std::array<uint32_t, 3> block_of(const Launch& launch, int64_t cluster, uint32_t rank);
+
+Handler map_handler(bool wide);   // d: the address a of this block, in the block of rank b
+Handler rank_handler(bool wide);  // d: the rank of the block that a lies in
+
+}  // namespace triton_runner::simt

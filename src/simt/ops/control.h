@@ -1,0 +1,20 @@
+// Branches and the end of threads.
+#pragma once
+#include "state/exec.h"
+
+namespace triton_runner::simt {
+
+// Addresses of functions: this window and the function's number.
+inline constexpr uint64_t kFunctionWindow = uint64_t{0x72} << 56;
+
+void branch(Lanes& l, const Operands& in);  // to the Instr `data`
+struct BranchTable {
+  std::vector<const Instr*> targets;
+  uint64_t flags = 0;  // that every index has (kFunctionWindow)
+};
+// a: the index of each thread into the table (small: its bytes); every thread goes its way.
+void branch_table(Exec& x, const Operands& in, const BranchTable& table);
+void trap_here(Exec& x, const Operands& in);
+void end_thread(Lanes& l, const Operands& in);  // the threads that are on end here
+
+}  // namespace triton_runner::simt
