@@ -94,7 +94,7 @@ std::vector<std::string> nearest_names(std::string_view wanted, const std::vecto
   for (const std::string& name : names) {
     const size_t changes = distance(name);
     const bool is_part = wanted.size() >= kLeastPart && name.find(wanted) != std::string::npos;
-    if (is_part || changes <= (std::max(wanted.size(), name.size()) + 2) / 3)
+    if (is_part || changes <= (std::max(wanted.size(), name.size()) + 1) / 3)
       ranked.emplace_back(changes, name);
   }
   std::stable_sort(ranked.begin(), ranked.end(),
