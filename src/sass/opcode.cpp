@@ -70,6 +70,11 @@ bool is_register(const Operand& o) {
   return o.kind == OperandKind::kRegister || o.kind == OperandKind::kUniform;
 }
 
+// desc[UR8] with no address behind it.
+bool is_hint(const Operand& o) {
+  return o.kind == OperandKind::kAddress && o.space == "desc" && o.parts.empty() && o.integer == 0;
+}
+
 // Whether the operand is of the kind that the word of a shape (without > and ?) says.
 bool suits(std::string_view word, bool written, const Operand& o) {
   switch (word[0]) {
@@ -85,7 +90,9 @@ bool suits(std::string_view word, bool written, const Operand& o) {
     case 'S':
       return o.kind == OperandKind::kSpecial;
     case 'A':
-      return o.kind == OperandKind::kAddress;
+      return o.kind == OperandKind::kAddress && !is_hint(o);
+    case 'H':
+      return is_hint(o);
     case 'L':
       return o.kind == OperandKind::kLabel;
     case 'I':

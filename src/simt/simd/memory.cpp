@@ -246,7 +246,9 @@ void copy_any(std::byte* to, const std::byte* from, const int8_t* mask, uint32_t
 }
 
 #if defined(SIMD_ISA_avx512)
-inline __m512i words16(const std::byte* from, uint32_t i) { return _mm512_loadu_si512(from + 64 * size_t{i}); }
+inline __m512i words16(const std::byte* from, uint32_t i) {
+  return _mm512_loadu_si512(from + 64 * size_t{i});
+}
 
 // Rows of two or four words of 4 bytes, one a lane and one after the other, to registers of these words.
 void gather_pairs(std::byte* const* out, const std::byte* from, uint32_t n) {

@@ -214,7 +214,7 @@ bool lower_copies(SassLowering& l) {
   using enum sass::Opcode;
   static constexpr SassRow kRows[] = {
       // Waits that the engine does not need, caches of tensor maps, prefetches: nothing to do.
-      {[](SassLowering&) { return true; }, {kDEPBAR, kUTMACCTL, kUTMAPF}},
+      {[](SassLowering&) { return true; }, {kDEPBAR, kUBLKPF, kUTMACCTL, kUTMAPF}},
       {lower_wait, {kDEPBAR_LE}},
       {[](SassLowering& l) { return l.ptx("cp.async.commit_group", {}); }, {kLDGDEPBAR}},
       {lower_thread_copy, {kLDGSTS}},
