@@ -10,9 +10,10 @@ No other text names the first and the last of them: it says "every release", and
 import pathlib
 import re
 
-from triton_runner._base.releases import RELEASES, Release
+from triton_runner._base.releases import DISTRIBUTIONS, RELEASES, Release
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+FURTHER = "\n## What no row knows"  # tools/next.py writes from there on
 PAGE = """# Triton releases
 
 The releases that Triton Runner knows: the rows of
@@ -24,11 +25,21 @@ A newer release is treated as the last row. `triton-runner ops --release {last}`
 |---|---|---|
 {rows}
 
+## Builds that others publish
+
+A build is named and installed as a release is: `--triton NAME-PATCH`, or `NAME` for its newest patch, and
+`versions add PACKAGE==PATCH`. It starts as the release that it left.
+
+| name | package | module | version | left | on the package index | adds and drops (-) ops | columns |
+|---|---|---|---|---|---|---|---|
+{distributions}
+
 ## Columns
 
 {columns}
 """
-COLUMNS = [name for name in vars(Release) if not name.startswith("_") and name not in ("version", "patches")]
+FIELDS = ("version", "patches", "number", "name", "on_index", "module", "suffix", "ops")
+COLUMNS = [name for name in vars(Release) if not name.startswith("_") and name not in FIELDS]
 
 
 def spelled(version: tuple[int, int]) -> str:
@@ -39,18 +50,34 @@ def cell(value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value) or "none"
 
 
+def changes(row: Release, before: Release | None) -> str:
+    """The columns in which a row differs from the one that it starts as."""
+    return ", ".join(
+        f"`{name}`: {cell(value)}"
+        for name in COLUMNS
+        if (value := getattr(row, name)) != (getattr(before, name) if before else type(value)())
+    )
+
+
 def page() -> str:
     rows, before = [], None
     for row in RELEASES.values():
-        changes = [
-            f"`{name}`: {cell(value)}"
-            for name in COLUMNS
-            if (value := getattr(row, name)) != (getattr(before, name) if before else type(value)())
-        ]
-        rows.append(f"| {spelled(row.version)} | {', '.join(row.patches)} | {', '.join(changes)} |")
+        rows.append(f"| {spelled(row.version)} | {', '.join(row.patches)} | {changes(row, before)} |")
         before = row
-    columns = [f"- `{name}`: {getattr(Release, name).__doc__}" for name in COLUMNS]
-    return PAGE.format(last=spelled(row.version), rows="\n".join(rows), columns="\n".join(columns))
+    others = [
+        f"| {name} | {row.on_index} | {row.module} | {row.patches[-1] + row.suffix} "
+        f"| {spelled(row.version)} | {', '.join(row.patches)} | {' '.join(f'`{op}`' for op in row.ops)} "
+        f"| {changes(row, RELEASES[row.version])} |"
+        for name, row in DISTRIBUTIONS.items()
+    ]
+    text = PAGE.format(
+        last=spelled(before.version),
+        rows="\n".join(rows),
+        distributions="\n".join(others),
+        columns="\n".join(f"- `{name}`: {getattr(Release, name).__doc__}" for name in COLUMNS),
+    )
+    _, heading, rest = (ROOT / "doc" / "reference" / "releases.md").read_text().partition(FURTHER)
+    return text + heading + rest
 
 
 def texts() -> dict[pathlib.Path, str]:

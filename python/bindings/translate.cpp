@@ -14,15 +14,15 @@ void init_translate(nb::module_& m) {
         return std::pair(std::move(made.text), std::move(made.changes));
       },
       "text"_a, "release"_a, "filename"_a = "",
-      "TTIR or TTGIR of any release as release 304 (3.4) reads it, and what was changed");
+      "TTIR or TTGIR of any release as release 304 (3.4), or a distribution by its number, reads it, and "
+      "what was changed");
   m.def(
       "written_by",
       [](std::string text, std::string filename) {
-        const ir::Releases found = ir::written_by(unwrap(ir::parse(std::move(text), std::move(filename))));
-        return std::pair(found.first, found.last);
+        return ir::written_by(unwrap(ir::parse(std::move(text), std::move(filename))));
       },
       "text"_a, "filename"_a = "",
-      "The first and the last release, 304 (3.4), that can have printed TTIR or TTGIR");
+      "The releases, 304 (3.4), that can have printed TTIR or TTGIR, oldest first, then the distributions");
 }
 
 }  // namespace triton_runner::python

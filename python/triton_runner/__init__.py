@@ -1,13 +1,12 @@
 """Run a Triton kernel from any level of its compilation, and look inside it at every level.
 
-Importing opens no device. If Triton is installed, importing puts an inert driver in its place, which turns
-into the CPU or into Triton's own GPU driver when a kernel is first used.
+Importing opens no device and does not load Triton. Once Triton is loaded, an inert driver is put in its
+place, which turns into the CPU or into Triton's own GPU driver when a kernel is first used.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 
 # Public name: the module that has it.
 _NAMES = {
@@ -99,7 +98,6 @@ def __dir__():
     return sorted([*globals(), *__all__])
 
 
-if importlib.util.find_spec("triton") is not None:
-    from triton_runner._jit import install
+from triton_runner._jit import install  # noqa: E402  (it needs what stands above)
 
-    install.register()
+install.register_with_triton()

@@ -1,14 +1,17 @@
-"""TLX, the language of warp groups, buffers and barriers that the package triton-utlx adds to Triton 3.8. The
-names are looked up in that package when a kernel uses them. A file with TLX kernels can therefore be imported
-without the package, and its kernels can be run from artifacts of later levels."""
+"""TLX, the language of warp groups, buffers and barriers of Meta's fork of Triton (fbtriton), which the
+package triton-utlx adds to Triton 3.8. The names are looked up in either of them when a kernel uses them. A
+file with TLX kernels can therefore be imported without both, and its kernels can be run from artifacts of
+later levels."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import os
 import sys
 
+from triton_runner._base import commands
 from triton_runner._base.errors import DiagnosticError, MissingName, fail
 
 PACKAGE = "triton-utlx"
@@ -25,6 +28,10 @@ def available() -> bool:
 
 @functools.cache
 def _plugin():
+    with contextlib.suppress(ImportError):
+        own = importlib.import_module("triton.language.extra.tlx")
+        if own.__name__ != __name__:  # Meta's fork; elsewhere the name is this module's
+            return own
     try:
         module = importlib.import_module("utlx_plugin")
     except ImportError as error:
@@ -40,7 +47,8 @@ def _plugin():
 def _advice() -> str:
     return (
         f"in an environment with Triton 3.8: {sys.executable} -m pip install triton==3.8.0 {PACKAGE}; its "
-        ".pth file must lie in a site directory, as pip puts it"
+        ".pth file must lie in a site directory, as pip puts it; or with Meta's fork: "
+        f"`{commands.shell('versions', 'run', 'fbtriton', 'run', 'PROGRAM')}`"
     )
 
 

@@ -212,6 +212,7 @@ struct OldAssembly {
 };
 #define V(major, minor) release(major, minor)
 #define NOW kNow
+#define FORK kFork
 constexpr OldAssembly kOld[] = {
 #define OP(...)
 #define OLD_ASSEMBLY(kind, since, until, assembly) {OpKind::k##kind, since, until, assembly},

@@ -51,6 +51,18 @@ constexpr OldName kOldNames[] = {
 #undef OP
 };
 
+struct Variant {
+  OpKind kind;
+  std::string_view attribute;
+  OpKind other;
+};
+constexpr Variant kVariants[] = {
+#define OP(...)
+#define VARIANT(kind, attribute, other) {OpKind::k##kind, attribute, OpKind::k##other},
+#include <triton_runner/ir/ops.def>
+#undef OP
+};
+
 struct OldDialect {
   std::string_view old_prefix, prefix;
   int until;
@@ -94,6 +106,12 @@ std::string_view op_kind_name(OpKind kind) { return kind == OpKind::kUnknown ? "
 OpKind find_op(std::string_view name) {
   const OpKind* kind = names().find(name);
   return kind ? *kind : OpKind::kUnknown;
+}
+
+OpKind variant_of(const Op& op) {
+  for (const Variant& v : kVariants)
+    if (v.kind == op.kind && op.int_attr(v.attribute, 0) != 0) return v.other;
+  return op.kind;
 }
 
 }  // namespace triton_runner::ir

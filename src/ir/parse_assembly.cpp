@@ -228,6 +228,7 @@ void Parser::apply_rule(const Assembly& form, OpState& s) {
       const char* at = p_;
       std::string_view name = form.rule_type;
       if (name == "i32" || name == "i64") types_.push_back(m_.integer_type(name == "i32" ? 32 : 64));
+      if (name == "index") types_.push_back(m_.index_type());
       p_ = at;
       break;
     }

@@ -337,6 +337,7 @@ Op* Parser::finish(OpState& s) {
 
   give_operands(s, made);
   made->attrs = m_.arena.copy(attrs_.data() + s.attrs_base, attrs_.size() - s.attrs_base);
+  made->kind = variant_of(*made);
   made->regions = m_.arena.copy(regions_.data() + s.regions_base, regions_.size() - s.regions_base);
   for (Region* region : made->regions) region->parent = made;
   made->successors =

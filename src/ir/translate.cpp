@@ -3,6 +3,7 @@
 #include "translate.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <triton_runner/ir/walk.h>
@@ -11,6 +12,45 @@
 #include "printer.h"
 
 namespace triton_runner::ir {
+namespace {
+
+bool covers(Release since, Release until, Release of) { return since <= left(of) && left(of) <= until; }
+
+// Returns whether a distribution has an op by its own row; none where it is as in the release that it left.
+std::optional<bool> own_answer(Release of, std::string_view name) {
+  const ReleaseInfo* other = distribution(of);
+  if (!other || (!other->adds(name) && !other->drops(name))) return std::nullopt;
+  return other->adds(name);
+}
+
+// Whether a release or a distribution has an op, by any name.
+bool has(Release of, OpKind kind) {
+  if (kind == OpKind::kUnknown) return true;  // what we do not know we do not judge
+  const OpInfo& row = op_info(kind);
+  if (auto own = own_answer(of, row.name)) return *own;
+  return covers(row.since, row.until, of) || std::ranges::any_of(old_names(), [&](const OldName& old) {
+           return old.kind == kind && covers(old.since, old.until, of);
+         });
+}
+
+// Whether it prints the op by the name that the op has in this text.
+bool prints(Release of, const Op& op) {
+  if (op.kind == OpKind::kUnknown) return true;
+  if (auto own = own_answer(of, op.name)) return *own;
+  for (const OldName& old : old_names())
+    if (old.kind == op.kind && old.name == op.name) return covers(old.since, old.until, of);
+  const OpInfo& row = op_info(op.kind);
+  if (row.since == kFork)  // of a fork without a row it says nothing
+    return std::ranges::none_of(distribution_table(), [&](auto& other) { return other.adds(row.name); });
+  return covers(row.since, row.until, of) &&
+         std::ranges::all_of(kDialectPrefixes, [&](const DialectPrefix& dialect) {
+           return (!op.name.starts_with(dialect.old_prefix) || left(of) <= dialect.until) &&
+                  (!op.name.starts_with(dialect.prefix) || left(of) > dialect.until);
+         });
+}
+
+}  // namespace
+
 void Translator::each_op(const std::function<void(Op*)>& f) {
   for (Block* block = m_.top->first; block; block = block->next)
     for (Op *op = block->first, *next; op; op = next) {
@@ -29,33 +69,29 @@ void Translator::fail(const Op* op, std::string message, std::vector<std::string
                                      : m_.error_at(op->text.data(), std::move(message), std::move(notes)));
 }
 
-bool Translator::has(const Op* op) const {
-  if (op->kind == OpKind::kUnknown) return true;  // what we do not know we do not judge
-  const OpInfo& row = op_info(op->kind);
-  if (row.since <= release_ && release_ <= row.until) return true;
-  return std::ranges::any_of(old_names(), [&](const OldName& old) {
-    return old.kind == op->kind && old.since <= release_ && release_ <= old.until;
-  });
-}
-
 // The release's name for the op, and the text that it has there.
 void Translator::name_and_form(Op* op) {
   if (op->kind == OpKind::kUnknown || op->kind == OpKind::kModule) return;
-  std::string_view name = op_info(op->kind).name;
-  for (const OldName& old : old_names())
-    if (old.kind == op->kind && old.since <= release_ && release_ <= old.until && old.until < kNow)
-      name = old.name;
-  if (release_ < op_info(op->kind).since || name == op_info(op->kind).name) name = renamed(name);
+  const OpInfo& row = op_info(op->kind);
+  const bool is_newest = own_answer(to_, row.name).value_or(false);
+  std::string_view name = row.name;
+  if (!is_newest) {
+    for (const OldName& old : old_names())
+      if (old.kind == op->kind && covers(old.since, old.until, to_) && old.until < kNow) name = old.name;
+    if (release_ < row.since || name == row.name) name = renamed(name);
+  }
   if (name != op->name) {
     note(std::string(op->name), std::string(name));
     op->name = name;
   }
   if (op->form == 0) return;
   const std::vector<Assembly>& forms = op_syntax(op->kind).forms;
-  auto covers = [&](const Assembly& form) { return form.since <= release_ && release_ <= form.until; };
-  size_t chosen = covers(forms[op->form - 1u]) ? op->form : 1;
+  auto is_read = [&](const Assembly& form) {
+    return is_newest ? form.until == kNow : covers(form.since, form.until, to_);
+  };
+  size_t chosen = is_read(forms[op->form - 1u]) ? op->form : 1;
   for (size_t f = 2; f <= forms.size(); ++f)
-    if (covers(forms[f - 1]) && forms[f - 1].until < kNow) chosen = f;
+    if (is_read(forms[f - 1]) && forms[f - 1].until < kNow) chosen = f;
   if (chosen == 1 && op->form > 1 && forms[op->form - 1u].until == kNow) chosen = op->form;
   if (chosen == op->form) return;
   // Forms may differ in spaces alone, or in operands that this op does not have.
@@ -68,7 +104,7 @@ void Translator::name_and_form(Op* op) {
     return std::move(printer.out);
   };
   if (text_in(op->form) == text_in(chosen)) return;
-  note("the text of " + std::string(op->name), "that of " + spelled(release_));
+  note("the text of " + std::string(op->name), "that of " + spelled(to_));
   op->form = static_cast<uint8_t>(chosen);
 }
 
@@ -94,8 +130,8 @@ base::Result<Translation> Translator::run() {
   each_op([&](Op* op) { pass_on_types(op); });
   each_op([&](Op* op) {
     name_and_form(op);
-    if (!has(op))
-      fail(op, "Triton " + spelled(release_) + " has no op " + std::string(op->name) +
+    if (!has(to_, op->kind))
+      fail(op, "Triton " + spelled(to_) + " has no op " + std::string(op->name) +
                    ", and none that stands for it");
   });
   if (!errors_.empty()) return errors_.front();
@@ -105,24 +141,12 @@ base::Result<Translation> Translator::run() {
   return Translation{module_.print_canonical(), std::move(changes_)};
 }
 
-Releases written_by(const Module& module) {
-  Releases found{release_table().front().version, release_table().back().version};
-  auto within = [&](Release since, Release until) {
-    found.first = std::max(found.first, since);
-    found.last = std::min(found.last, until);
-  };
-  for_each_op(module.op(), [&](Op* op) {
-    if (op->kind == OpKind::kUnknown) return;
-    const OpInfo& row = op_info(op->kind);
-    for (const OldName& old : old_names())
-      if (old.kind == op->kind && old.name == op->name) return within(old.since, old.until);
-    if (row.since == kFork) return;
-    within(row.since, row.until);
-    for (const DialectPrefix& dialect : kDialectPrefixes) {
-      if (op->name.starts_with(dialect.old_prefix)) within(0, dialect.until);
-      if (op->name.starts_with(dialect.prefix)) within(dialect.until + 1, kNow);
-    }
-  });
+std::vector<Release> written_by(const Module& module) {
+  std::vector<Release> found;
+  for (std::span rows : {release_table(), distribution_table()})
+    for (const ReleaseInfo& row : rows) found.push_back(row.version);
+  for_each_op(module.op(),
+              [&](Op* op) { std::erase_if(found, [&](Release of) { return !prints(of, *op); }); });
   return found;
 }
 

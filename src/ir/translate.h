@@ -31,7 +31,7 @@ inline constexpr int kColumnStrides = release(3, 6);  // of tensor memory; earli
 
 class Translator {
  public:
-  Translator(Module& module, Release release) : module_(module), m_(module.impl()), release_(release) {}
+  Translator(Module& module, Release to) : module_(module), m_(module.impl()), to_(to), release_(left(to)) {}
   base::Result<Translation> run();
 
  private:
@@ -55,7 +55,6 @@ class Translator {
   void broadcast(Op* op);
   void name_and_form(Op* op);
   void pass_on_types(Op* loop);
-  bool has(const Op* op) const;
 
   void each_op(const std::function<void(Op*)>& f);
   void note(std::string from, std::string to);
@@ -64,8 +63,9 @@ class Translator {
 
   Module& module_;
   Module::Impl& m_;
-  const Release release_;
-  int predicates_ = 0;  // the number created so far
+  const Release to_;       // a release or a distribution
+  const Release release_;  // the release, or that which the distribution left
+  int predicates_ = 0;     // the number created so far
   std::unordered_map<const Type*, const Type*> types_;
   std::unordered_map<const Attr*, const Attr*> attrs_;
   std::vector<std::string> changes_;

@@ -120,12 +120,12 @@ void Translator::view(Op* op) {
       op->kind = OpKind::kMemDescSubslice;
       set_attr(module_, op, "offsets", m_.numbers(m_.integer_type(32), raw));
     } else {
-      return fail(
-          op, "Triton " + spelled(release_) + " takes no part of shared memory at offsets that are computed",
-          {"its ttg.memdesc_subslice has constant ones"});
+      return fail(op,
+                  "Triton " + spelled(to_) + " takes no part of shared memory at offsets that are computed",
+                  {"its ttg.memdesc_subslice has constant ones"});
     }
   } else {
-    return fail(op, "no op of Triton " + spelled(release_) + " stands for this ttg.memdesc_subview");
+    return fail(op, "no op of Triton " + spelled(to_) + " stands for this ttg.memdesc_subview");
   }
   if (release_ >= release(3, 5)) {
     const uint32_t ends[] = {1, static_cast<uint32_t>(op->num_operands())};
@@ -192,7 +192,7 @@ void Translator::descriptor_parameter(Op* function, uint32_t index) {
         casts.push_back(user);
         break;
       default:
-        return fail(user, "Triton " + spelled(release_) + " gives kernels descriptors, and " +
+        return fail(user, "Triton " + spelled(to_) + " gives kernels descriptors, and " +
                               std::string(user->name) + " takes the pointer to one");
     }
     const Type* tile = m_.tensor_type(here->element, here->shape, here->encoding);

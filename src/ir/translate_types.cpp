@@ -80,7 +80,7 @@ const Type* Translator::changed(const Type* t) {
         differs = true;
       }
       if (made.alloc_shape.size() != t->alloc_shape.size()) {
-        note("!ttg.memdesc", "the allocation's shape as " + spelled(release_) + " has it");
+        note("!ttg.memdesc", "the allocation's shape as " + spelled(to_) + " has it");
         differs = true;
       }
       break;
@@ -120,7 +120,7 @@ const Attr* Translator::tensor_memory(const Attr* e, const Type* element) {
   if (!said) return e;
   const int64_t alone = 32 / element->width;
   if (!strides && said->integer != 1 && said->integer != alone) {
-    errors_.push_back(base::failure("Triton " + spelled(release_) + " has no tensor memory of " +
+    errors_.push_back(base::failure("Triton " + spelled(to_) + " has no tensor memory of " +
                                     std::string(element->text) + " with a colStride of " +
                                     std::to_string(said->integer)));
     return e;

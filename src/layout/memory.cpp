@@ -105,7 +105,11 @@ base::Result<LinearLayout> tensor_memory_layout(const Encoding& e, std::span<con
   const int64_t n = std::min(e.block_n, e.fp4_padded ? share[1] : share[1]);
   LinearLayout tile = LinearLayout::zeros(e.fp4_padded ? 2 : e.col_stride, "col", "dim1");
   int64_t done_m = e.block_m, done_n = n;
-  if (e.block_m == 64 && share[0] >= 64) {
+  if (e.block_m == 64 && e.two_ctas && n > 1) {
+    // A pair of blocks with 64 rows each has the right half of the columns in the upper lanes.
+    tile = LinearLayout::identity(64, "row", "dim0") * tile * LinearLayout::identity(n / 2, "col", "dim1") *
+           LinearLayout::identity(2, "row", "dim1");
+  } else if (e.block_m == 64 && share[0] >= 64) {
     // 16 lanes of each warp's 32; the other 16 take a second block of rows, or of columns, or nothing.
     tile = LinearLayout({{"row", {{1, 0}, {2, 0}, {4, 0}, {8, 0}}}}, {{"dim0", 16}, {"dim1", 1}}) * tile *
            LinearLayout::identity(n, "col", "dim1");

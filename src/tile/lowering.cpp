@@ -386,11 +386,12 @@ bool is_of_another_block(const ir::Type& type) {
          ir::text_of(type.memory_space).ends_with("shared_cluster_memory");
 }
 
-// A barrier of another block can be arrived at, and handed on.
-bool may_reach(const ir::Op& op) {
+// A barrier of another block can be arrived at, count the bytes of a copy from global memory, and be handed on.
+bool may_reach(const ir::Op& op, const ir::Value& value) {
   using enum ir::Effect;
   const ir::Effects does = op.effects();
   return (does.all(kBarrier | kSignals) && !does.any(kGroup | kTensorCore)) ||
+         (does.all(kAsync | kBlock | kLoads) && op.operand_of("barrier") == &value) ||
          !does.any(kBarrier | kCluster | kAsync | kBufferReads | kBufferWrites | kViews | kTensorCore);
 }
 
@@ -403,6 +404,10 @@ void Lowering::lower_op(const ir::Op& op) {
       if (found->second) found->second(op);
       return;
     }
+  lower_row(op);
+}
+
+void Lowering::lower_row(const ir::Op& op) {
   const OpRow& row = row_of(op.kind);
   if (op.kind == ir::OpKind::kUnknown)
     return error(op, "unknown op '" + std::string(op.name) + "': the tile engine cannot run it",
@@ -419,7 +424,7 @@ void Lowering::lower_op(const ir::Op& op) {
   for (const ir::Use& u : op.operand_uses)
     if (too_large(u.value->type)) return;
   for (const ir::Use& u : op.operand_uses)
-    if (is_of_another_block(*u.value->type) && !may_reach(op))
+    if (is_of_another_block(*u.value->type) && !may_reach(op, *u.value))
       return error(op, std::string(op.name) +
                            " of another block's memory is not supported: its barriers can be arrived at");
   hoisting_ = can_hoist(op);
@@ -446,6 +451,8 @@ bool Lowering::lower_kernel(const ir::Op& func, bool fuse) {
   }
   if (fuse) find_sorts(*this, body);
   if (hardware_.contract) find_contractions(*this, body);
+  find_threads_apart(*this, body);
+  if (failed_) return false;
   lower_region(body, [&](const ir::Op& last) { emit_finish(last); });
   if (failed_) return false;
   if (fuse) fuse_code(*this);

@@ -24,6 +24,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <triton_runner/base/diagnostic.h>
@@ -169,6 +170,13 @@ class Lowering {
   bool failed() const { return failed_; }
 
   void lower_op(const ir::Op& op);
+  void lower_row(const ir::Op& op);  // as its row says, whatever replaces it
+  // The same where its scalars have an element for each of `lanes` threads.
+  void lower_row(const ir::Op& op, int64_t lanes) {
+    const int64_t outer = std::exchange(lanes_, lanes);
+    lower_row(op);
+    lanes_ = outer;
+  }
   // Lowers `op` by this in place of its row's function; an empty one leaves it out, as other instructions
   // stand for it.
   void replace(const ir::Op& op, std::function<void(const ir::Op&)> lower) {
@@ -293,8 +301,13 @@ inline std::optional<Slot> optional_slot(Lowering& l, const ir::Value* value) {
 // The op through a num functor. The types come from the op: the last operand's and the result's
 // (ops/elementwise.cpp).
 void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f);
+// tt.fp_to_fp with random bits (machine/stochastic.cpp).
+void lower_stochastic(Lowering& l, const ir::Op& op);
 // Replaces the sorting networks of a function's body, and leaves out what only they used (ops/sort.cpp).
 void find_sorts(Lowering& lowering, const ir::Region& region);
+// Lowers what differs between the threads of a program, and what only some of them run, in ways of its own
+// (machine/threads_apart.cpp).
+void find_threads_apart(Lowering& lowering, const ir::Region& region);
 // Lowers sums of products of a function's body as the fused multiply-adds that LLVM and ptxas make of them
 // (hardware/contract.cpp).
 void find_contractions(Lowering& lowering, const ir::Region& region);

@@ -66,9 +66,11 @@ class RaceRule {
   bool on() const;  // its predicate, if it has one
   RaceThread& task();
   RaceThread& tensor_core();  // of tcgen05: its products and copies come one after the other
-  RaceThread& beside();       // one that comes after what the task did so far
+  std::vector<Program*> blocks()
+      const;             // whose memory an op of the tensor core works on; none: another block issues it
+  RaceThread& beside();  // one that comes after what the task did so far
   void order(RaceThread& before, RaceThread& after);
-  // All of a buffer; an operand that is none is left out.
+  // All of a buffer, in each of these blocks; an operand that is none is left out.
   [[nodiscard]] bool reads(RaceThread& by, ir::GroupName buffer);
   [[nodiscard]] bool writes(RaceThread& by, ir::GroupName buffer);
   void arrive(RaceThread& by, ir::GroupName barriers);  // who waits for one of them comes after it

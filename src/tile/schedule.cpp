@@ -74,6 +74,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
     t.pc = code_.entry;
     t.outcome = Outcome::kRunning;
     t.frozen = false;
+    t.cluster_ticket = 0;
     t.spun_at = nullptr;
     if (t.should_stop()) [[unlikely]] {
       t.stopped(*code_.entry);
@@ -92,7 +93,6 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
       p->id = machine::block_in(grid, code_.cluster, number, p->rank);
       p->linear = p->id[0] + grid[0] * (p->id[1] + grid[1] * p->id[2]);
       p->number = number;
-      p->cluster_ticket = 0;
       if (!begin_block(*p)) return false;
     }
     return true;

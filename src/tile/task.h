@@ -55,8 +55,9 @@ struct Task {
   const Instr* pc = nullptr;
   Outcome outcome = Outcome::kRunning;
   uint32_t polls = 0;
-  bool frozen = false;      // it gets no turn: a debugger's wish
-  bool progressed = false;  // the last run_task did more than find that it is still blocked
+  uint64_t cluster_ticket = 0;  // of its last arrival at the cluster's barrier
+  bool frozen = false;          // it gets no turn: a debugger's wish
+  bool progressed = false;      // the last run_task did more than find that it is still blocked
 
   // ---- operands
   Value& value(Slot s) { return values[s]; }
@@ -240,7 +241,6 @@ struct Program {
   bool was_refused = false;              // it has read that cluster launch control gave it no work
   Cluster* cluster = nullptr;            // where the blocks of a cluster are programs: those it is one of
   int rank = 0;                          // its place there
-  uint64_t cluster_ticket = 0;           // of its last arrival at the cluster's barrier
   std::unique_ptr<Cluster> led;          // of the first of them
   int turns = 0;                         // of a shuffled launch, since it last did no more than spin
   Round round;
@@ -259,7 +259,7 @@ struct Program {
 struct Cluster {
   std::vector<Program*> blocks;                  // by rank
   std::vector<std::unique_ptr<Program>> others;  // all but the first
-  machine::ClusterBarrier barrier;               // of its blocks
+  machine::ClusterBarrier barrier;               // of the threads of its blocks
 };
 
 struct Worker {

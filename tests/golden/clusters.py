@@ -254,16 +254,6 @@ def not_loaded() -> Cases:
 %bar = ttg.local_alloc : () -> {BAR}
 ttng.init_barrier %bar, 1 : {BAR}
 %far = ttng.map_to_remote_buffer %bar, %peer : {BAR} -> {FAR}"""
-    inside = f"""
-%a = ttg.local_alloc : () -> {LINE}
-ttg.warp_specialize(%a)
-default {{
-  ttg.warp_yield
-}}
-partition0(%b: {LINE}) num_warps(4) {{
-  ttng.cluster_barrier {{relaxed = false}}
-  ttg.warp_return
-}} : ({LINE}) -> ()"""
     for name, about, body, op, why in (
         (
             "wait",
@@ -271,13 +261,6 @@ partition0(%b: {LINE}) num_warps(4) {{
             f"{far}\nttng.wait_barrier %far, %c0 : {FAR}",
             "ttng.wait_barrier",
             "ttng.wait_barrier of another block's memory is not supported: its barriers can be arrived at",
-        ),
-        (
-            "partition",
-            "A barrier of the cluster that not all threads of a block arrive at.",
-            inside,
-            "ttng.cluster_barrier",
-            "a barrier of the cluster in a partition, where not all threads of the block are, is not supported",
         ),
     ):
         k = kernel_of()

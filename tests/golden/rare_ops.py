@@ -285,7 +285,7 @@ LINE = "#two = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPe
 
 @case(
     "op/ttng.vote_ballot_sync-tensor.ttgir",
-    "A predicate an element: lanes of a warp vote register by register.",
+    "A predicate an element: a lane votes for what any of its elements says.",
     gpu=True, layouts=LINE,
 )  # fmt: skip
 def ballot_of_tensors(kernel: Kernel) -> None:
@@ -297,7 +297,10 @@ def ballot_of_tensors(kernel: Kernel) -> None:
         f" -> {kernel.type((256,), 'i32', '#two')}"
     )
     # Element e is register e // 128 of warp e // 32 % 4, lane e % 32.
-    votes = [sum(data[e // 32 * 32 + lane] << lane for lane in range(32)) & 0x7FFFFFFF for e in range(256)]
+    on = [a or b for a, b in zip(data[:128], data[128:], strict=True)]
+    votes = [
+        sum(on[e % 128 // 32 * 32 + lane] << lane for lane in range(32)) & 0x7FFFFFFF for e in range(256)
+    ]
     kernel.store(v, "i32", (256,), votes, encoding="#two")
 
 

@@ -338,15 +338,43 @@ class Module:
     def __repr__(self) -> str: ...
 
 class ReleaseInfo:
-    """A row of releases.def: a minor release of Triton."""
+    """
+    A row of releases.def: a minor release of Triton, or a build that others publish.
+    """
 
     @property
     def version(self) -> tuple[int, int]:
-        """(3, 4)"""
+        """(3, 4); of a distribution that of the release which it left"""
 
     @property
     def patches(self) -> list[str]:
         """what the package index has of it, oldest first"""
+
+    @property
+    def number(self) -> int:
+        """304 of 3.4; above all releases for a distribution"""
+
+    @property
+    def name(self) -> str:
+        """fbtriton; empty for a release"""
+
+    @property
+    def on_index(self) -> str:
+        """its name on the package index"""
+
+    @property
+    def module(self) -> str:
+        """the module that programs import"""
+
+    @property
+    def suffix(self) -> str:
+        """how its version ends: +fb"""
+
+    @property
+    def ops(self) -> list[str]:
+        """
+        the ops that it has and the release that it left has not; -op of one that it dropped
+        """
 
     @property
     def undeclared(self) -> str:
@@ -427,14 +455,17 @@ class ReleaseInfo:
 def releases() -> list[ReleaseInfo]:
     """The known releases of Triton, oldest first."""
 
+def distributions() -> list[ReleaseInfo]:
+    """The known builds of Triton that others publish."""
+
 def translate(text: str, release: int, filename: str = '') -> tuple[str, list[str]]:
     """
-    TTIR or TTGIR of any release as release 304 (3.4) reads it, and what was changed
+    TTIR or TTGIR of any release as release 304 (3.4), or a distribution by its number, reads it, and what was changed
     """
 
-def written_by(text: str, filename: str = '') -> tuple[int, int]:
+def written_by(text: str, filename: str = '') -> list[int]:
     """
-    The first and the last release, 304 (3.4), that can have printed TTIR or TTGIR
+    The releases, 304 (3.4), that can have printed TTIR or TTGIR, oldest first, then the distributions
     """
 
 def parse(text: object, filename: str | None = None) -> Module:

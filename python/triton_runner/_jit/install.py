@@ -12,8 +12,14 @@ from triton_runner import _settings, testing, tlx
 from triton_runner._base import levels, releases
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.releases import installed
+from triton_runner._jit import watch
 from triton_runner._pipeline import cpu_backend, driver
 from triton_runner._settings import devices
+
+
+def register_with_triton() -> None:
+    """Calls register() once Triton is loaded."""
+    watch.when_imported(register)
 
 
 def register() -> None:

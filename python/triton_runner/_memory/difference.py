@@ -106,6 +106,12 @@ def of_pair(pair) -> float:
     return error / (max(map(magnitude, pair.whole()), default=0.0) or 1.0)
 
 
+def same_are_numbers(pair) -> bool:
+    """Whether the same elements of a contents.Pair are infinite or NaN."""
+    parts = ((x.astype(numpy.float64), y.astype(numpy.float64)) for _, x, y in pair.differing())
+    return all((numpy.isfinite(x) == numpy.isfinite(y)).all() for x, y in parts)
+
+
 def _largest(error: numpy.ndarray) -> float:
     return float(numpy.nan_to_num(error, nan=1e300, posinf=1e300).max(initial=0.0))
 

@@ -185,7 +185,8 @@ def tried(level: str, above: str, stage, target: str, language: str):
             with _noted(level, request):
                 return stage(source, metadata)
         except Exception as error:
-            failures.noted(level, metadata.get("name", ""), error, request=request)
+            kernel = metadata.get("name") or failures.kernel_at_work()
+            failures.noted(level, kernel, error, request=request)
             raise
 
     return run

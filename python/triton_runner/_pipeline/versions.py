@@ -1,4 +1,5 @@
-"""The Triton releases that this machine has beside the installed one, each in a folder of the cache.
+"""The Triton releases that this machine has beside the installed one, and the builds that others publish
+("fbtriton-3.7.4"), each in a folder of the cache.
 
 A folder is what `pip install --target` makes of the release's wheel, without its dependencies: a worker
 puts it first on sys.path of the user's own interpreter. $TRITON_RUNNER_VERSIONS, else
@@ -21,16 +22,31 @@ from pathlib import Path
 from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import cache_folder, make_folder
+from triton_runner._base.releases import (
+    DISTRIBUTIONS,
+    MODULES,
+    distribution_of,
+    installed_version,
+    release_of,
+)
 from triton_runner._base.releases import RELEASES as ROWS
-from triton_runner._base.releases import release_of
 
-# Those that the package index has, oldest first.
+# Those that the package index has, oldest first; those of other distributions as they are named here.
 RELEASES = tuple(patch for row in ROWS.values() for patch in row.patches)
+OTHERS = tuple(f"{name}-{patch}" for name, row in DISTRIBUTIONS.items() for patch in row.patches)
 
 
 def key(version: str) -> tuple[int, ...]:
-    """By which releases sort: (3, 10, 0) of "3.10.0"."""
-    return tuple(int(part) for part in re.findall(r"\d+", version.split("+")[0]))
+    """By which releases sort: (3, 10, 0) of "3.10.0", (3, 7, 4, 1) of "fbtriton-3.7.4", just after 3.7.4."""
+    row = distribution_of(version)
+    numbers = _patch(version).split("+")[0]
+    return tuple(int(part) for part in re.findall(r"\d+", numbers)) + ((1,) if row else ())
+
+
+def _patch(version: str) -> str:
+    """Returns the version as the package index has it: "3.7.4" of "fbtriton-3.7.4"."""
+    row = distribution_of(version)
+    return version.removeprefix(f"{row.name}-") if row else version
 
 
 def newest_patches() -> list[str]:
@@ -38,16 +54,25 @@ def newest_patches() -> list[str]:
     return [row.patches[-1] for row in ROWS.values()]
 
 
+def says(version: str, imported: str) -> bool:
+    """Whether the Triton of a version calls itself so: "3.7.4+fb" that of "fbtriton-3.7.4"."""
+    row, patch = distribution_of(version), _patch(version)
+    if row is None or not row.suffix:
+        imported = imported.partition("+")[0]
+    return f"{patch}.".startswith(f"{imported.removesuffix(row.suffix if row else '')}.")
+
+
 def expand(text: str) -> list[str]:
     """The releases of "3.4.0", "3.0.0,3.9.0", "3.1.0..3.6.0" (the newest patch of each minor, and both
-    ends) or "all" (the newest patch of each)."""
+    ends), "all" (the newest patch of each), "fbtriton-3.7.4", "fbtriton" (its newest patch)."""
     folders = []
     for part in text.split(","):
         first, dots, last = part.strip().partition("..")
         if part.strip() == "all":
             folders += newest_patches()
         elif dots:
-            if key(known(first)) > key(known(last)):
+            first, last = known(first), known(last)
+            if key(first) > key(last):
                 raise fail(f"the releases {part.strip()} run backwards", f"as in {last}..{first}")
             inside = [v for v in newest_patches() if key(first) <= key(v) <= key(last)]
             folders += sorted({first, *inside, last}, key=key)
@@ -57,22 +82,24 @@ def expand(text: str) -> list[str]:
 
 
 def known(version: str) -> str:
-    """The version itself; an error for one that no package index has."""
-    if version not in RELEASES and version != installed():
-        raise fail(f"there is no Triton release {version!r}", f"releases: {', '.join(RELEASES)}")
+    """The version as it is named here: "fbtriton-3.7.4" of "fbtriton==3.7.4", and of "fbtriton", whose newest
+    patch that is. An error for one that no package index has."""
+    name, _, patch = version.partition("==")
+    of_index = {row.on_index: row for row in [*DISTRIBUTIONS.values(), *ROWS.values()]}
+    if row := of_index.get(name) or DISTRIBUTIONS.get(name):
+        patch = patch or row.patches[-1]
+        version = f"{row.name}-{patch}" if row.name else patch
+    if version not in RELEASES and version not in OTHERS and version != installed():
+        raise fail(
+            f"there is no Triton release {version!r}", f"releases: {', '.join(RELEASES)}",
+            f"builds of others: {', '.join(OTHERS)}",
+        )  # fmt: skip
     return version
 
 
 def installed() -> str | None:
     """The version of the Triton that this interpreter imports, without importing it."""
-    import importlib.metadata
-
-    if "triton" in sys.modules:
-        return getattr(sys.modules["triton"], "__version__", None)
-    for name in ("triton", "pytorch-triton", "pytorch-triton-rocm"):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            return importlib.metadata.version(name)
-    return None
+    return installed_version()
 
 
 def folder() -> Path:
@@ -97,11 +124,15 @@ def _about(place: Path) -> dict:
 def _interpreter(place: Path) -> str | None:
     """Who runs a release: this interpreter if the wheel is for it, else the one that was found when it was
     fetched; None if that is gone."""
-    for wheel in place.glob("triton-*.dist-info/WHEEL"):
+    for wheel in place.glob("*triton-*.dist-info/WHEEL"):
         if f"Tag: {_tag()}-" in wheel.read_text():
             return sys.executable
     python = _about(place).get("python", sys.executable)
     return python if shutil.which(python) else None
+
+
+def _is_there(place: Path) -> bool:
+    return any((place / name / "__init__.py").exists() for name in MODULES)
 
 
 def find(version: str) -> tuple[str, str] | None:
@@ -109,7 +140,7 @@ def find(version: str) -> tuple[str, str] | None:
     if version == installed():
         return "", sys.executable
     place = _place(version)
-    if (place / "triton" / "__init__.py").exists() and (python := _interpreter(place)):
+    if _is_there(place) and (python := _interpreter(place)):
         return str(place), python
     return None
 
@@ -121,7 +152,7 @@ def listed() -> list[dict]:
     if (own := installed()) is not None:
         rows.append({"version": own, "folder": "", "bytes": None, "python": sys.executable})
     for place in folder().glob(f"*-{_tag()}"):
-        if (place / "triton" / "__init__.py").exists():
+        if _is_there(place):
             version = place.name.rpartition("-")[0]
             size = sum(f.lstat().st_size for f in place.resolve().rglob("*") if not f.is_symlink())
             python = _interpreter(place)
@@ -131,7 +162,8 @@ def listed() -> list[dict]:
 
 def ensure(version: str) -> tuple[str, str]:
     """find(), which fetches the release first where it is not there."""
-    return find(known(version)) or add(version)
+    version = known(version)
+    return find(version) or add(version)
 
 
 def processes(place: str) -> list[tuple[int, str]]:
@@ -160,7 +192,8 @@ def remove(version: str) -> bool:
 def add(version: str) -> tuple[str, str]:
     """Fetches a release into its folder: whole, or not at all. pip's progress goes to stderr on a
     terminal."""
-    place = _place(known(version))
+    version = known(version)
+    place = _place(version)
     make_folder(folder())
     with (folder() / f"{version}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be at it
@@ -221,7 +254,8 @@ def _installer() -> list[str]:
 def _pip(version: str, target: Path, options: list) -> str | None:
     """Runs pip; what it said if it failed."""
     installer = _installer()
-    needs = [f"triton=={version}", *release_of(version).undeclared.split()]
+    row = release_of(version)
+    needs = [f"{row.on_index}=={_patch(version)}", *row.undeclared.split()]
     command = [*installer, "--no-deps", "--target", str(target), *options, *needs]
     if installer[0] == sys.executable:
         command += ["--no-compile", "--disable-pip-version-check", "--progress-bar"]

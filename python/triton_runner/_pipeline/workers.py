@@ -21,8 +21,9 @@ import threading
 import time
 from pathlib import Path
 
-from triton_runner._base import commands
+from triton_runner._base import commands, renamed
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.releases import release_of
 from triton_runner._pipeline import versions
 from triton_runner._pipeline.failures import SOURCE, Failure
 from triton_runner._worker import child, spelling
@@ -70,6 +71,7 @@ class Worker:
     def __init__(self, version: str):
         self.version = version
         self.folder, self.python = versions.ensure(version)
+        self.module = release_of(version).module
         self._lock = threading.Lock()
         self._process = self._socket = None
         self.used = time.monotonic()
@@ -77,7 +79,7 @@ class Worker:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         script = Path(child.__file__)
-        command = [self.python, str(script), str(theirs.fileno()), self.folder]
+        command = [self.python, str(script), str(theirs.fileno()), self.folder, self.module]
         with theirs:
             self._process = subprocess.Popen(
                 command, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL,
@@ -87,7 +89,7 @@ class Worker:
         self._socket, self._receiver = ours, child.Receiver()
         hello = self._receive(120)
         error = hello.get("error")
-        if error is None and self.folder and hello["result"]["triton"].split("+")[0] != self.version:
+        if error is None and self.folder and not versions.says(self.version, hello["result"]["triton"]):
             other = hello["result"]
             error = {
                 "type": "ImportError",
@@ -340,7 +342,8 @@ def write_reproducer(process: Worker, request: dict, output: str) -> str:
     for name in _FILES:
         if (source := Path(child.__file__).with_name(name)).exists():
             shutil.copy(source, place)
-    kept = {**_of_caller(), **request, "folder": process.folder}
+    shutil.copy(renamed.__file__, place)
+    kept = {**_of_caller(), **request, "folder": process.folder, "module": process.module}
     (place / "request.json").write_bytes(child.pack(kept)[8:])
     (place / "output.txt").write_text(output)
     (place / "run.sh").write_text(

@@ -1,6 +1,7 @@
 """The worker process: serves requests one by one, each in a process forked for it.
 
-    python child.py DESCRIPTOR FOLDER   serves the socket, with the Triton in FOLDER ("": the installed one)
+    python child.py DESCRIPTOR FOLDER MODULE   serves the socket, with the Triton in FOLDER ("": the installed
+                                               one), which has the name MODULE there
     python child.py REQUEST.json        answers one request here, for a reproducer
 
 Standard library only, in Python 3.8's syntax. Messages are JSON after eight bytes of length, on a
@@ -72,12 +73,18 @@ def answer(request, note):
     if "." in request["do"]:
         _spell("triton_runner._worker", request)
         return importlib.import_module("triton_runner." + request["do"]).run(request, note)
+    module = _beside(request["do"])
+    _spell(PACKAGE, request)
+    return module.run(request, note)
+
+
+def _beside(name):
+    """Imports a module that stands beside this file; in the package also one of _base that needs no other."""
     if PACKAGE not in sys.modules:
         package = sys.modules[PACKAGE] = types.ModuleType(PACKAGE)
-        package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
-    _spell(PACKAGE, request)
-    module = importlib.import_module("%s.%s" % (PACKAGE, request["do"]))
-    return module.run(request, note)
+        here = os.path.dirname(os.path.abspath(__file__))
+        package.__path__ = [here, os.path.join(os.path.dirname(here), "_base")]
+    return importlib.import_module("%s.%s" % (PACKAGE, name))
 
 
 def _spell(package, request):
@@ -246,13 +253,14 @@ def _kill(child):
         os.kill(child, signal.SIGKILL)
 
 
-def _prepare(folder):
-    """Imports Triton, from the folder where one is given."""
+def _prepare(folder, module):
+    """Imports Triton, from the folder where one is given, by its name there."""
+    renamed = _beside("renamed")
     sys.path[:] = [
         p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(os.path.abspath(__file__))
     ]
     if folder:
-        sys.path.insert(0, folder)
+        renamed.prefer(folder, module)
     import triton
     import triton.backends
     import triton.compiler
@@ -262,11 +270,11 @@ def _prepare(folder):
     return {"triton": triton.__version__, "file": triton.__file__, "python": sys.version.split()[0]}
 
 
-def serve(descriptor, folder):
+def serve(descriptor, folder, module):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller decides
     caller = socket.socket(fileno=descriptor)
     try:
-        hello = {"result": _prepare(folder)}
+        hello = {"result": _prepare(folder, module)}
     except BaseException as error:
         hello = {"error": _error(error)}
     caller.sendall(pack(hello))
@@ -301,7 +309,7 @@ def reproduce(path):
     faulthandler.enable()
     with open(path) as file:
         request = loads(file.read())
-    _prepare(request.get("folder") or "")
+    _prepare(request.get("folder") or "", request.get("module") or "triton")
     _be_as_caller(request)
 
     def note(stage, add=None, kernel=None):
@@ -316,6 +324,6 @@ def reproduce(path):
 
 if __name__ == "__main__":
     if sys.argv[1].isdigit():
-        serve(int(sys.argv[1]), sys.argv[2])
+        serve(*[int(sys.argv[1]), *sys.argv[2:]])
     else:
         reproduce(sys.argv[1])

@@ -402,7 +402,7 @@ def _compile_text(request, backend, note):
     if level in MLIR_LEVELS:
         _plug_in(text)
     known = set(option_names(backend))
-    metadata = dict(request.get("metadata") or {})
+    metadata = _with_libraries(dict(request.get("metadata") or {}), backend)
     metadata.update(request.get("options") or {})
     _check_options(backend, request.get("options") or {})
     given = {k: _with_tuples(v) for k, v in metadata.items() if k in known and v is not None}
@@ -451,6 +451,22 @@ def _compile_text(request, backend, note):
             _check_intrinsics(asm[name], text, filename)
         notes += _relocated(module, name, metadata.get("name", ""))
     return {**_answer(asm, metadata, metadata.get("name", "")), "notes": notes}
+
+
+def _with_libraries(metadata, backend):
+    """Returns metadata without libraries that a compiler kept by their names alone (Meta's fork): the backend
+    knows where its own are. Refuses those that it does not bring."""
+    names = [one for one in metadata.get("extern_libs") or () if isinstance(one, str)]
+    if names and not isinstance(metadata["extern_libs"], dict):
+        own = dict(backend.parse_options({}).extern_libs)
+        missing = [name for name in names if name not in own]
+        if missing:
+            raise Refused(
+                "the metadata names the library %s without its path" % ", ".join(missing),
+                "give it as an option: extern_libs={%r: PATH}" % missing[0],
+            )
+        del metadata["extern_libs"]
+    return metadata
 
 
 def _relocated(module, level, name):

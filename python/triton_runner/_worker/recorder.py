@@ -1,8 +1,9 @@
 """Records the passes of Triton's compiler, each run by a pass manager of its own.
 
-A backend builds its pipelines from the names `ir`, `passes`, `nvidia`, `amd` of its module. While a stage
-runs, stand-ins take their place: ir.pass_manager() gives a list of steps, and running it runs the steps one
-by one, with the module printed between them. The code that comes out is the plain compilation's.
+A backend builds its pipelines from parts of Triton's extension, which its module names `ir`, `passes`,
+`nvidia`, `amd`, and in Meta's fork `tlx`. While a stage runs, stand-ins take their place: ir.pass_manager()
+gives a list of steps, and running it runs the steps one by one, with the module printed between them. The
+code that comes out is the plain compilation's.
 
 A plan changes what runs: start at a pass, stop after one, leave passes out, put a text in the place of what
 a pass made.
@@ -20,7 +21,12 @@ import tempfile
 import threading
 import time
 
-STAND_INS = ("ir", "passes", "nvidia", "amd", "llvm")
+
+def _parts(scope):
+    """The parts of Triton's extension among a module's names."""
+    modules = {name: value for name, value in scope.items() if isinstance(value, type(os))}
+    return {name: value for name, value in modules.items() if "._C.libtriton." in value.__name__}
+
 
 # Triton 3.2 to 3.4 print the debug information that this pass makes in a way that changes what LLVM makes of
 # the module afterwards, or crashes it: there nothing is printed after it.
@@ -184,7 +190,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def _stand_ins(self, scopes):
-        kept = [{name: scope[name] for name in STAND_INS if name in scope} for scope in scopes]
+        kept = [_parts(scope) for scope in scopes]
         for scope, names in zip(scopes, kept):
             scope.update({name: _StandIn(self, name, value) for name, value in names.items()})
         try:

@@ -41,10 +41,11 @@ struct EffectInfo {
 };
 std::span<const EffectInfo> effect_table();
 
-std::span<const OpInfo> op_table();          // in the order of ops.def: op_table()[k - 1] is kind k
-std::span<const OldName> old_names();        // rows of OLD_NAME
-const OpInfo& op_info(OpKind kind);          // of a known kind
-OpKind find_op(std::string_view name);       // old names included; kUnknown if there is none
+std::span<const OpInfo> op_table();     // in the order of ops.def: op_table()[k - 1] is kind k
+std::span<const OldName> old_names();   // rows of OLD_NAME
+const OpInfo& op_info(OpKind kind);     // of a known kind
+OpKind find_op(std::string_view name);  // old names included; kUnknown if there is none
+OpKind variant_of(const Op& op);        // its own kind, or the one that an attribute makes of it (VARIANT)
 std::string_view op_kind_name(OpKind kind);  // "AddPtr"; "Unknown"
 
 }  // namespace triton_runner::ir

@@ -22,10 +22,7 @@ struct Translation {
 // is the source, byte for byte.
 base::Result<Translation> translate(Module& module, Release to);
 
-// The first and the last known release that can have printed the module, by the names of its ops.
-struct Releases {
-  Release first, last;
-};
-Releases written_by(const Module& module);
+// The known releases that can have printed the module, by the names of its ops, oldest first, then the distributions.
+std::vector<Release> written_by(const Module& module);
 
 }  // namespace triton_runner::ir

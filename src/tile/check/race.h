@@ -91,6 +91,8 @@ class RaceCheck {
   // The same place in the memory of a block of the cluster.
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act,
               const Program& block);
+  // The same for an operand's buffer in each block whose tensor core works on it.
+  bool buffers(Task& t, const Instr& in, Thread& thread, ir::GroupName group, Act act);
   bool cluster_before(Task& t, const Instr& in);
   // Barriers of a group of operands are told what the thread did.
   void arrive(Task& t, const Instr& in, Thread& from, ir::GroupName group);

@@ -38,7 +38,11 @@ void RaceCheck::arrive(Task& t, const Instr& in, Thread& from, ir::GroupName gro
   const int first = Lowering::operand_index(*in.op, group);
   for (size_t i = 0; i < operands.size(); ++i) {
     const MemDesc d = mem_desc(t, in.operand(static_cast<uint32_t>(first + i)));
-    from.release(of(block_of(t, d)).barriers[address_of(d)]);
+    if (in.op->does(ir::Effect::kTensorCore)) {
+      for (Program* block : tensor_blocks(t)) from.release(of(*block).barriers[address_of(d)]);
+    } else {
+      from.release(of(block_of(t, d)).barriers[address_of(d)]);
+    }
   }
 }
 
@@ -51,6 +55,13 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOpe
   MemDesc d = mem_desc(t, in.operand(b.operand));
   if (block.cluster) d.block = static_cast<uint32_t>(1 + block.rank);
   return buffer(t, in, thread, *b.plan, d, *in.op->operand(b.operand), act);
+}
+
+bool RaceCheck::buffers(Task& t, const Instr& in, Thread& thread, ir::GroupName group, Act act) {
+  const MemoryOperand* b = code_.buffer_of(in, group);
+  return !b || std::ranges::all_of(tensor_blocks(t), [&](const Program* block) {
+    return buffer(t, in, thread, *b, act, *block);
+  });
 }
 
 bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
@@ -192,9 +203,11 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     const int barrier = Lowering::operand_index(*in.op, "barrier");
     for (Program* block : blocks_reached(t, in)) {
       if (to && !buffer(t, in, copy, *to, Act::kWrite, *block)) return false;
-      // The barrier gets to know when it has landed.
-      if (barrier >= 0)
-        of(*block).flights[barrier_address(t, in.operand(static_cast<uint32_t>(barrier)))].push_back(copy.id);
+      // The barrier, of this block or another, gets to know when it has landed.
+      if (barrier < 0) continue;
+      const Slot counted = in.operand(static_cast<uint32_t>(barrier));
+      Program& teller = mem_desc(t, counted).block ? block_of(t, mem_desc(t, counted)) : *block;
+      of(teller).flights[barrier_address(t, counted)].push_back(copy.id);
     }
     return true;
   }
@@ -226,7 +239,7 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
   const ir::Effects does = in.op->effects();
   Clock& seen = state(t).thread.seen;
   if (does.all(kCluster | kWaits) && t.program->cluster)
-    seen.see(met_[{t.program->cluster, t.program->cluster_ticket}]);
+    seen.see(met_[{t.program->cluster, t.cluster_ticket}]);
   if (does.all(kToken | kWaits)) seen.see(race.named[kTokens]);
   if (does.all(kNamed | kWaits)) seen.see(race.named[t.bits(in.operand(0))]);
   if (does.all(kBarrier | kWaits)) {
@@ -285,13 +298,12 @@ RaceThread& RaceRule::beside() { return *(made = std::make_shared<RaceCheck::Thr
 void RaceRule::order(RaceThread& before, RaceThread& after) {
   thread_of(before).release(thread_of(after).seen);
 }
+std::vector<Program*> RaceRule::blocks() const { return tensor_blocks(t); }
 bool RaceRule::reads(RaceThread& by, ir::GroupName buffer) {
-  const MemoryOperand* b = check.code_.buffer_of(in, buffer);
-  return !b || check.buffer(t, in, thread_of(by), *b, RaceCheck::Act::kRead);
+  return check.buffers(t, in, thread_of(by), buffer, RaceCheck::Act::kRead);
 }
 bool RaceRule::writes(RaceThread& by, ir::GroupName buffer) {
-  const MemoryOperand* b = check.code_.buffer_of(in, buffer);
-  return !b || check.buffer(t, in, thread_of(by), *b, RaceCheck::Act::kWrite);
+  return check.buffers(t, in, thread_of(by), buffer, RaceCheck::Act::kWrite);
 }
 void RaceRule::arrive(RaceThread& by, ir::GroupName barriers) {
   check.arrive(t, in, thread_of(by), barriers);

@@ -210,7 +210,8 @@ void UninitCheck::reach(Task& t, const Instr& in, const MemoryOperand& to, const
   for (Program* block : blocks_reached(t, in)) {
     Shadows& there = of(*block);
     if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
-    if (barrier)
+    if (barrier &&
+        !mem_desc(t, in.operand(barrier->operand)).block)  // that of another block: as if it had landed
       there.issue_block(t, in, *barrier, to, undefined);
     else
       there.write(t, in, to, undefined);

@@ -39,25 +39,32 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
   };
   if (in.op->does(ir::Effect::kBufferReads)) {  // a copy
     const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
-    if (from && to) p.write(t, in, *to, undefined("src", in.op->operand_of("src")->type->num_elements()));
+    if (from && to)
+      for (const Program* block : tensor_blocks(t))
+        of(*block).write(t, in, *to, undefined("src", in.op->operand_of("src")->type->num_elements()));
     return;
   }
   const auto &a = in.op->operand_of("a")->type->shape, &b = in.op->operand_of("b")->type->shape;
-  const int64_t m = a[a.size() - 2], k = a.back(), n = b.back(), b_rows = b[b.size() - 2];
+  // A pair of blocks has half of the columns of b each; the other one's operands are taken to be as defined as these.
+  const std::vector<Program*> blocks = tensor_blocks(t);
+  if (blocks.empty()) return;
+  const int64_t m = a[a.size() - 2], k = a.back(), part = b.back(), b_rows = b[b.size() - 2],
+                n = part * static_cast<int64_t>(blocks.size());
   const bool in_memory = Lowering::operand_index(*in.op, "d") >= 0;
   if (!is_on(t, in, "pred")) return;
   const bool keep = in_memory ? is_on(t, in, "use_d") : is_on(t, in, "use_c");
-  const std::vector<uint8_t> la = undefined("a", m * k), lb = undefined("b", b_rows * n);
+  const std::vector<uint8_t> la = undefined("a", m * k), lb = undefined("b", b_rows * part);
   std::vector<uint8_t> c(m * n);
   if (keep) c = in_memory ? undefined("d", m * n) : undefined("c", m * n);
   if (any_set(la) || any_set(lb)) {
-    std::vector<uint8_t> rows(m), columns(n);
+    std::vector<uint8_t> rows(m), columns(part);
     for (int64_t i = 0; i < m * k; ++i) rows[i / k] |= la[i];
-    for (int64_t i = 0; i < b_rows * n; ++i) columns[i % n] |= lb[i];
-    for (int64_t e = 0; e < m * n; ++e) c[e] |= rows[e / n] | columns[e % n];
+    for (int64_t i = 0; i < b_rows * part; ++i) columns[i % part] |= lb[i];
+    for (int64_t e = 0; e < m * n; ++e) c[e] |= rows[e / n] | columns[e % n % part];
   }
   if (in_memory) {
-    if (const MemoryOperand* d = code_.buffer_of(in, "d")) p.write(t, in, *d, c);
+    if (const MemoryOperand* d = code_.buffer_of(in, "d"))
+      for (const Program* block : blocks) of(*block).write(t, in, *d, c);
     return;
   }
   uint32_t origin = p.stored;

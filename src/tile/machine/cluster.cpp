@@ -1,4 +1,4 @@
-// Shared memory of other blocks of a cluster, their barrier, and bulk stores.
+// Shared memory of other blocks of a cluster, and their barrier.
 //
 // If the blocks of a cluster are programs of the grid ("ttg.cluster-dim-x"), they run side by side on one
 // worker (schedule.cpp), and a program reaches the memory of each by its rank. A cluster of num_ctas blocks is
@@ -81,51 +81,43 @@ const Instr* run_send(Task& t, const Instr& in, const Remote& r) {
   return next(in);
 }
 
+void run_size(Task& t, const Instr& in) { t.set_uniform(in.result(), t.code->cluster_size()); }
+
 void run_rank(Task& t, const Instr& in) { t.set_uniform(in.result(), t.program->rank); }
 
-// ---- the barrier of the cluster: each block arrives, and waits until all others have as often
+// ---- the barrier of the cluster: each thread arrives, and waits until all others have as often
 
-uint32_t alive_in(const Cluster& cluster) {
-  return static_cast<uint32_t>(std::ranges::count_if(
-      cluster.blocks, [](const Program* p) { return p->tasks.front().outcome != Outcome::kFinished; }));
+struct Sync {
+  uint32_t arriving;  // threads that the op stands for: all of the block, or 0: those of the task
+  uint32_t block;     // threads of a block
+};
+
+uint32_t alive_in(const Cluster& cluster, const Sync& s) {
+  return s.block * static_cast<uint32_t>(std::ranges::count_if(cluster.blocks, [](const Program* p) {
+           return p->tasks.front().outcome != Outcome::kFinished;
+         }));
 }
 
-void run_cluster_arrive(Task& t, const Instr&) {
+void run_cluster_arrive(Task& t, const Instr&, const Sync& s) {
   Cluster& cluster = *t.program->cluster;
-  t.program->cluster_ticket = cluster.barrier.ticket();
-  cluster.barrier.arrive(1, alive_in(cluster));
+  t.cluster_ticket = cluster.barrier.ticket();
+  const auto threads =
+      s.arriving ? s.arriving : static_cast<uint32_t>(SharedState::of(t).named.threads_of(t));
+  cluster.barrier.arrive(threads, alive_in(cluster, s));
 }
 
-const Instr* run_cluster_wait(Task& t, const Instr& in) {
+const Instr* run_cluster_wait(Task& t, const Instr& in, const Sync& s) {
   Cluster& cluster = *t.program->cluster;
-  cluster.barrier.settle(alive_in(cluster));
-  return cluster.barrier.is_open(t.program->cluster_ticket) ? next(in) : t.block(in);
+  cluster.barrier.settle(alive_in(cluster, s));
+  return cluster.barrier.is_open(t.cluster_ticket) ? next(in) : t.block(in);
 }
 
+// Outside of a warp specialisation the compiler has the warps of all partitions take part.
 void lower_cluster(Lowering& l, const ir::Op& op, std::initializer_list<Handler> steps) {
   if (l.code().cluster_size() == 1) return;
-  if (in_partition(op))
-    return l.error(op,
-                   "a barrier of the cluster in a partition, where not all threads of the block are, is "
-                   "not supported");
-  for (Handler step : steps) l.emit(step, op);
-}
-
-const Instr* run_async_store(Task& t, const Instr& in, const int64_t& buffer_bytes) {
-  SharedState::of(t);
-  const MemDesc from = mem_desc(t, in.operand(0));
-  const auto to = static_cast<uint64_t>(t.bits(in.operand(1)));
-  const int64_t bytes = t.bits(in.operand(2));
-  if (bytes < 0 || bytes > buffer_bytes)
-    return t.trap(
-        in, exec::TrapKind::kOutOfBounds,
-        "a store of " + std::to_string(bytes) + " bytes from a buffer of " + std::to_string(buffer_bytes));
-  if (bytes && !t.worker->memory.writable(to, bytes))
-    return t.note_access(in, to, static_cast<uint32_t>(bytes), true, -1, t.type(in.operand(1))) ? next(in)
-                                                                                                : nullptr;
-  std::memcpy(reinterpret_cast<void*>(to), SharedState::of(t).arena() + from.base, bytes);
-  t.worker->launch->made_progress();
-  return next(in);
+  const auto threads = static_cast<uint32_t>(warps_of_block(l.code(), op) * l.code().warp_size);
+  const Sync* sync = l.make<Sync>(in_partition(op) ? 0 : threads, threads);
+  for (Handler step : steps) l.emit(step, op, sync);
 }
 
 // False: one of its blocks' memory was named where they are one program.
@@ -172,6 +164,14 @@ Program* block_of_rank(const Task& t, int64_t rank) {
   return known ? cluster->blocks[static_cast<size_t>(rank)] : nullptr;
 }
 
+std::vector<Program*> tensor_blocks(const Task& t) {
+  if (!are_paired(*t.code)) return {t.program};
+  if (t.program->rank % 2 != 0) return {};
+  return {t.program, t.program->cluster->blocks[static_cast<size_t>(t.program->rank) + 1]};
+}
+
+bool asks_for_cluster(const Task& t) { return t.program->rank % t.code->cluster[0] == 0; }
+
 std::vector<Program*> blocks_reached(Task& t, const Instr& in) {
   if (!t.program->cluster) return {t.program};
   auto operand = [&](ir::GroupName group) {
@@ -181,6 +181,8 @@ std::vector<Program*> blocks_reached(Task& t, const Instr& in) {
     Program* block = block_of_rank(t, operand("rank"));
     return block ? std::vector{block} : std::vector<Program*>{};
   }
+  if (in.op->kind == ir::OpKind::kAsyncClcTryCancel)  // one block asks, and all get the answer
+    return asks_for_cluster(t) ? t.program->cluster->blocks : std::vector<Program*>{};
   if (!in.op->operand_of("multicast")) return {t.program};
   std::vector<Program*> out;
   for (Program* block : t.program->cluster->blocks)
@@ -196,23 +198,57 @@ void lower_cluster_rank(Lowering& l, const ir::Op& op) {
   if (names_blocks(l, op)) l.emit<run_rank>(op);
 }
 
+void lower_cluster_size(Lowering& l, const ir::Op& op) {
+  if (names_blocks(l, op)) l.emit<run_size>(op);
+}
+
 void lower_cluster_arrive(Lowering& l, const ir::Op& op) {
   lower_cluster(l, op, {handler<run_cluster_arrive>});
 }
-void lower_cluster_wait(Lowering& l, const ir::Op& op) { lower_cluster(l, op, {run_cluster_wait}); }
+void lower_cluster_wait(Lowering& l, const ir::Op& op) { lower_cluster(l, op, {handler<run_cluster_wait>}); }
 void lower_cluster_barrier(Lowering& l, const ir::Op& op) {
-  lower_cluster(l, op, {handler<run_cluster_arrive>, run_cluster_wait});
+  lower_cluster(l, op, {handler<run_cluster_arrive>, handler<run_cluster_wait>});
+}
+
+namespace {
+
+// Whether the op signals an mbarrier of another block of the cluster.
+bool signals_others(const ir::Op& op) {
+  switch (op.kind) {
+    case ir::OpKind::kMapToRemoteBuffer:
+    case ir::OpKind::kAsyncClcTryCancel:
+      return true;
+    case ir::OpKind::kAsyncTMACopyGlobalToLocal:
+      return op.operand_of("multicast") != nullptr;
+    case ir::OpKind::kTCGen5Commit:
+      return !op.group("descs").empty();
+    default:
+      break;
+  }
+  for (const ir::Region* region : op.regions)
+    for (const ir::Block* b = region->first; b; b = b->next)
+      for (const ir::Op* inner = b->first; inner; inner = inner->next)
+        if (signals_others(*inner)) return true;
+  return false;
+}
+
+}  // namespace
+
+// The compiler of clusters whose blocks are programs puts a barrier of the cluster behind the last mbarrier that the kernel's
+// first block sets up, where one of another block is signalled, or products are of pairs of blocks (behind TTGIR).
+void lower_meeting(Lowering& l, const ir::Op& init) {
+  const ir::Op* func = init.block->region->parent;
+  if (l.code().cluster_size() == 1 || !func || func->kind != ir::OpKind::kFunc ||
+      init.block != func->region(0)->first)
+    return;
+  for (const ir::Op* later = init.next; later; later = later->next)
+    if (later->kind == ir::OpKind::kInitBarrier) return;
+  if (l.code().two_ctas || signals_others(*func)) lower_cluster_barrier(l, init);
 }
 
 void lower_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }
 void lower_async_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }
 void lower_async_remote_shmem_copy(Lowering& l, const ir::Op& op) { lower_send(l, op); }
 void lower_async_shared_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }
-
-// The first bytes of a buffer, as they lie.
-void lower_async_store(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of("src"), op);
-  if (view) l.emit<run_async_store>(op, l.make<int64_t>(view->bytes()));
-}
 
 }  // namespace triton_runner::tile

@@ -18,4 +18,14 @@ inline Program& block_of(const Task& t, MemDesc d) {
 // multicast mask, that it has as an operand, else its own. Of ranks that no block has none.
 std::vector<Program*> blocks_reached(Task& t, const Instr& in);
 
+// Tells whether the blocks of a cluster, which are programs, use their tensor cores in pairs.
+inline bool are_paired(const CodeHeader& code) { return code.two_ctas && code.cluster_size() > 1; }
+// The blocks whose tensor cores do what this block issues: the pair that it leads, or it alone; none where the other
+// block of its pair issues it.
+std::vector<Program*> tensor_blocks(const Task& t);
+// The first block of a cluster along x asks launch control for all of them.
+bool asks_for_cluster(const Task& t);
+// Emits that the blocks of a cluster meet behind `init`, an mbarrier's, where the compiler has them do so.
+void lower_meeting(Lowering& l, const ir::Op& init);
+
 }  // namespace triton_runner::tile

@@ -301,7 +301,10 @@ Status read_split(const ir::Attr& attr, Encoding& e) {
 Status read_tensor_memory(const ir::Attr& attr, Encoding& e) {
   e.block_m = integer(attr, "blockM", 128);
   e.block_n = integer(attr, "blockN", 0);
-  e.two_ctas = integer(attr, "twoCTAs", 0) != 0;
+  // fbtriton calls it a mode, which accumulators of blocks with 64 rows have.
+  const ir::Attr* mode = attr.get("ctaMode");
+  const bool is_half = mode && (mode->string == "twocta_rhs" || mode->text == "twocta_rhs");
+  e.two_ctas = is_half || integer(attr, "twoCTAs", 0) != 0;
   e.fp4_padded = integer(attr, "fp4Padded", 0) != 0;
   // Up to 3.5: unpacked = true puts every element in a column of its own; 3.6 says by how many elements
   // apart.

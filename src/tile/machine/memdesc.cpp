@@ -47,6 +47,39 @@ std::vector<int64_t> allocated_shape(const ir::Value& value) {
   return {type.shape.begin(), type.shape.end()};
 }
 
+// Works out where the elements of its shape lie. Returns why that is not known, or an empty text.
+std::string place_elements(MemView& view, int64_t row_bytes) {
+  const layout::Encoding& e = view.encoding;
+  auto layout = to_linear_layout(e, view.allocated);
+  if (!layout) return layout.error().message;
+  auto inverse = layout->pseudo_invert();
+  if (!inverse) return "the encoding places not every element of its buffer";
+  // A cluster runs as one program that holds the whole tile: the blocks' shares lie one after the other.
+  const char* minor = view.tensor_memory ? "col" : "offset";
+  const int minor_bits = layout->in_bits(minor);
+  view.row_bytes = row_bytes;
+  const int64_t row = view.row_bytes / view.size;
+  for (size_t d = 0; d < view.shape.size(); d++) {
+    std::vector<uint32_t> bits;
+    for (int bit = 0; int64_t{1} << bit < view.shape[d]; bit++) {
+      std::vector<int64_t> index(view.shape.size(), 0);
+      index[d] = int64_t{1} << bit;
+      const layout::Basis at = inverse->apply(index);
+      auto coordinate = [&](const char* name) {
+        const int out = inverse->out_index(name);
+        return out < 0 ? int64_t{0} : int64_t{at[out]};
+      };
+      bits.push_back(static_cast<uint32_t>(coordinate("row") * row + coordinate(minor) +
+                                           (coordinate("block") << minor_bits)));
+    }
+    view.place.push_back(std::move(bits));
+  }
+  const int64_t slots = int64_t{1} << (minor_bits + layout->in_bits("block"));
+  view.buffer_bytes = (slots + padding_before(e, slots - 1)) * view.size;
+  if (view.tensor_memory) view.buffer_bytes = std::max<int64_t>(4, (view.buffer_bytes + 3) / 4 * 4);
+  return {};
+}
+
 }  // namespace
 
 int64_t MemView::n() const { return product(shape); }
@@ -92,10 +125,12 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
   if (!encoding) return fail(encoding.error().message);
   auto* view = l.make<MemView>();
   const TileType* element = l.type(type.element);
-  if (element->size == 0)
+  // The answers of cluster launch control: 16 bytes, which only its ops read.
+  const bool is_answer = type.element->kind == ir::TypeKind::kInteger && type.element->width == 128;
+  if (element->size == 0 && !is_answer)
     return fail("memory descriptors of " + std::string(type.element->text) + " are not supported");
-  view->element = element->element;
-  view->size = element->size;
+  view->element = is_answer ? num::Type::kI64 : element->element;
+  view->size = is_answer ? 16 : element->size;
   view->encoding = std::move(*encoding);
   layout::Encoding& e = view->encoding;
   view->tensor_memory = !is_shared(e.kind);
@@ -118,34 +153,17 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
   for (int64_t& extent : view->allocated)
     extent = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
 
-  auto layout = to_linear_layout(e, view->allocated);
-  if (!layout) return fail(layout.error().message);
-  auto inverse = layout->pseudo_invert();
-  if (!inverse) return fail("the encoding places not every element of " + std::string(type.text));
-  // A cluster runs as one program that holds the whole tile: the blocks' shares lie one after the other.
-  const char* minor = view->tensor_memory ? "col" : "offset";
-  const int minor_bits = layout->in_bits(minor);
-  view->row_bytes = l.code().tensor_memory_row();
-  const int64_t row = view->row_bytes / view->size;
-  for (size_t d = 0; d < inner; d++) {
-    std::vector<uint32_t> bits;
-    for (int bit = 0; int64_t{1} << bit < view->shape[d]; bit++) {
-      std::vector<int64_t> index(inner, 0);
-      index[d] = int64_t{1} << bit;
-      const layout::Basis at = inverse->apply(index);
-      auto coordinate = [&](const char* name) {
-        const int out = inverse->out_index(name);
-        return out < 0 ? int64_t{0} : int64_t{at[out]};
-      };
-      bits.push_back(static_cast<uint32_t>(coordinate("row") * row + coordinate(minor) +
-                                           (coordinate("block") << minor_bits)));
-    }
-    view->place.push_back(std::move(bits));
-  }
-  const int64_t slots = int64_t{1} << (minor_bits + layout->in_bits("block"));
-  view->buffer_bytes = (slots + padding_before(e, slots - 1)) * view->size;
-  if (view->tensor_memory) view->buffer_bytes = std::max<int64_t>(4, (view->buffer_bytes + 3) / 4 * 4);
+  const std::string fault = place_elements(*view, l.code().tensor_memory_row());
+  if (!fault.empty()) return fail(fault);
   return view;
+}
+
+const MemView* reshaped(Lowering& l, const ir::Op& op, const MemView& view, std::vector<int64_t> shape) {
+  auto* out = l.make<MemView>(view);
+  out->shape = out->allocated = std::move(shape);
+  out->place.clear();
+  const std::string fault = place_elements(*out, l.code().tensor_memory_row());
+  return fault.empty() ? out : (l.error(op, fault), nullptr);
 }
 
 std::vector<int> memory_order(const MemView& view) {

@@ -59,6 +59,9 @@ struct MemView {
 // The view of a value of type !ttg.memdesc; null after an error (reported at `op`).
 const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op);
 
+// The same memory as a buffer of another shape in the same encoding; null after an error.
+const MemView* reshaped(Lowering& l, const ir::Op& op, const MemView& view, std::vector<int64_t> shape);
+
 // Copies between a buffer and contiguous elements, worked out once an instruction.
 class MemPlan {
  public:

@@ -1,6 +1,7 @@
 // The files of NVIDIA's ops share these.
 #pragma once
 #include "lowering.h"
+#include "machine/cluster.h"
 #include "machine/memdesc.h"
 #include "task.h"
 
@@ -11,8 +12,8 @@ struct Barriers {
   int first, first_pred, count;  // operands; first_pred -1: always
   int arrivals = 1;              // at each
 };
-// False: trapped.
-bool arrive_all(Task& t, const Instr& in, const Barriers& barriers);
+// At those of each of the blocks. False: trapped.
+bool arrive_all(Task& t, const Instr& in, const Barriers& barriers, std::span<Program* const> blocks);
 // How many blocks of the cluster arrive at a block's mbarrier where each tells all blocks that have its share
 // of one of these buffers: the blocks of a cluster are one program here, with one mbarrier.
 int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value* const> buffers);
@@ -25,6 +26,22 @@ struct Gen5 {
   int64_t m, n, k;
   num::Type result;
 };
+// The blocks whose tensor cores do what an instruction of tcgen05 says. A pair makes one product: each block has its rows of a
+// and of the accumulator, and half of the columns of b.
+class TensorBlocks {
+ public:
+  explicit TensorBlocks(Task& t) : own_{t.program} {
+    if (are_paired(*t.code)) [[unlikely]]
+      pair_ = tensor_blocks(t), is_pair_ = true;
+  }
+  std::span<Program* const> all() const { return is_pair_ ? std::span<Program* const>(pair_) : own_; }
+
+ private:
+  Program* own_[1];
+  std::vector<Program*> pair_;
+  bool is_pair_ = false;
+};
+
 // Fills in which operands are d, use_d, pred and the barriers.
 void find_operands(Lowering& l, const ir::Op& op, Gen5& g);
 

@@ -56,6 +56,7 @@ const Instr* run_arrive_barrier(Task& t, const Instr& in, const Count& c) {
 
 // Each thread of the partition arrives.
 const Instr* run_warp_barrier_arrive(Task& t, const Instr& in) {
+  if (off(t, in, in.as<Count>().pred)) return next(in);
   SharedState& state = SharedState::of(t);
   Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
@@ -114,13 +115,15 @@ const Instr* run_named(Task& t, const Instr& in, const bool& waits) {
 
 }  // namespace
 
-bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
-  SharedState& state = SharedState::of(t);
+bool arrive_all(Task& t, const Instr& in, const Barriers& b, std::span<Program* const> blocks) {
   for (int i = 0; i < b.count; i++) {
     if (b.first_pred >= 0 && t.bits(in.operand(b.first_pred + i)) == 0) continue;
-    Mbarrier* barrier = state.barrier(address_of(mem_desc(t, in.operand(b.first + i))));
-    if (!barrier) return no_barrier(t, in);
-    if (!arrive(t, in, *barrier, {.count = b.arrivals})) return false;
+    const MemDesc d = mem_desc(t, in.operand(b.first + i));
+    for (Program* block : blocks) {
+      Mbarrier* barrier = SharedState::of(*block).barrier(address_of(d));
+      if (!barrier) return no_barrier(t, in);
+      if (!arrive(t, in, *barrier, {.count = b.arrivals})) return false;
+    }
   }
   return true;
 }
@@ -143,8 +146,8 @@ int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value*
 }
 
 void find_operands(Lowering& l, const ir::Op& op, Gen5& g) {
-  if (l.code().cluster_size() > 1 && (l.code().two_ctas || op.int_attr("two_ctas", 0) != 0))
-    l.error(op, "a product of a pair of blocks that are programs of their own is not supported");
+  if (l.code().cluster_size() > 1 && (op.attr("two_ctas") != nullptr) != l.code().two_ctas)
+    l.error(op, "a product of a pair of blocks in a module whose products are not, or the other way round");
   g.d_operand = Lowering::operand_index(op, "d");
   g.use_d = Lowering::operand_index(op, "use_d");
   g.pred = Lowering::operand_index(op, "pred");
@@ -159,19 +162,22 @@ void lower_init_barrier(Lowering& l, const ir::Op& op) {
   if (count < 1 || count > Mbarrier::kMost)
     return l.error(op, "an mbarrier of " + std::to_string(count) + " arrivals");
   with_count(l, op, handler<run_init_barrier>, "count");
+  lower_meeting(l, op);
 }
 void lower_inval_barrier(Lowering& l, const ir::Op& op) { l.emit<run_inval_barrier>(op); }
 void lower_barrier_expect(Lowering& l, const ir::Op& op) {
   with_count(l, op, handler<run_barrier_expect>, "size", 0);
 }
+// Each thread of the partition arrives, and not one for all.
+void lower_warp_barrier_arrive(Lowering& l, const ir::Op& op) {
+  with_count(l, op, run_warp_barrier_arrive, "count");
+}
 void lower_arrive_barrier(Lowering& l, const ir::Op& op) {
+  if (op.attr("perThread")) return lower_warp_barrier_arrive(l, op);
   // The blocks whose numbers differ in these bits tell each other: one program here, with one mbarrier.
   const auto told = static_cast<uint64_t>(op.int_attr("multicastCTA", 0) & (l.code().num_ctas - 1));
   l.emit<run_arrive_barrier>(
       op, l.make<Count>(op.int_attr("count", 1) << std::popcount(told), Lowering::operand_index(op, "pred")));
-}
-void lower_warp_barrier_arrive(Lowering& l, const ir::Op& op) {
-  with_count(l, op, run_warp_barrier_arrive, "count");
 }
 void lower_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, ""); }
 void lower_amd_arrive_barrier(Lowering& l, const ir::Op& op) {

@@ -1,10 +1,12 @@
 // Cluster launch control: a running program asks for the work of one that has not started (machine/launch_control.h).
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include <triton_runner/machine/launch_control.h>
 
 #include "lowering.h"
+#include "machine/cluster.h"
 #include "machine/shared_state.h"
 
 namespace triton_runner::tile {
@@ -15,17 +17,14 @@ using machine::LaunchAnswer;
 
 // Null after a trap.
 Buffer* answer(Task& t, const Instr& in, int64_t bytes) {
-  if (t.program->cluster) {
-    t.trap(in, exec::TrapKind::kUnsupported, "launch control in a cluster whose blocks are programs");
-    return nullptr;
-  }
   if (t.program->was_refused) {
     t.trap(in, exec::TrapKind::kInvalid, std::string("the program") + machine::kAsksAgain);
     return nullptr;
   }
-  const int64_t program = t.worker->programs->take();
+  const int64_t unit = t.worker->programs->take();  // a program, or a cluster of them
   LaunchAnswer answer;
-  if (program >= 0) answer = LaunchAnswer::of(machine::place_in(t.worker->launch->options->grid, program));
+  if (unit >= 0)
+    answer = LaunchAnswer::of(machine::block_in(t.worker->launch->options->grid, t.code->cluster, unit, 0));
   Buffer* made = t.worker->pool->allocate(bytes);
   std::memset(made->data(), 0, static_cast<size_t>(bytes));
   std::memcpy(made->data(), &answer, sizeof answer);
@@ -52,19 +51,54 @@ bool run_try_cancel_sync(Task& t, const Instr& in) {
   return made != nullptr;
 }
 
-// An answer that was read is the number of the program, or -1.
-const Instr* run_load_result(Task& t, const Instr& in, const MemPlan& plan) {
+// To each block of the cluster, at the same place, counted by its own mbarrier.
+const Instr* run_async_try_cancel(Task& t, const Instr& in, const MemPlan& plan) {
+  Program* const own[] = {t.program};
+  std::span<Program* const> blocks = own;
+  if (t.program->cluster) {
+    if (!asks_for_cluster(t)) return next(in);
+    blocks = t.program->cluster->blocks;
+  }
+  const uint32_t barrier = address_of(mem_desc(t, in.operand(0)));
+  for (Program* block : blocks)
+    if (!SharedState::of(*block).barrier(barrier)) return no_barrier(t, in, "the answer's mbarrier");
+  Buffer* made = answer(t, in, plan.bytes());
+  if (!made) return nullptr;
+  made->refs += static_cast<uint32_t>(blocks.size()) - 1;
+  for (Program* block : blocks)
+    SharedState::of(*block).copy_through_barrier(barrier, {made, &plan, mem_desc(t, in.operand(1))},
+                                                 kAnswerBytes);
+  return next(in);
+}
+
+// False: it is none, and that is a trap.
+bool read_answer(Task& t, const Instr& in, const MemPlan& plan, LaunchAnswer& answer) {
   Buffer* read = SharedState::of(t).read_planned(plan, mem_desc(t, in.operand(0)));
-  LaunchAnswer answer;
   std::memcpy(&answer, read->data(), sizeof answer);
   t.worker->pool->release(read);
-  if (!answer.is_one())
-    return t.trap(
-        in, exec::TrapKind::kInvalid,
-        "these 128 bits are no answer of clc_try_cancel: it was not waited for, or was overwritten");
+  return answer.is_one() || t.trap(in, exec::TrapKind::kInvalid,
+                                   "these 128 bits are no answer of cluster launch control: it was not "
+                                   "waited for, or was overwritten");
+}
+
+// An answer that was read is the number of the program, or -1.
+const Instr* run_load_result(Task& t, const Instr& in, const MemPlan& plan) {
+  LaunchAnswer answer;
+  if (!read_answer(t, in, plan, answer)) return nullptr;
   const auto& grid = t.worker->launch->options->grid;
   const auto [x, y, z] = answer.block();
   t.set_uniform(in.result(), answer.is_cancelled() ? x + grid[0] * (y + grid[1] * z) : -1);
+  return next(in);
+}
+
+// The place of the cluster's first block, or -1.
+const Instr* run_query_cancel(Task& t, const Instr& in, const MemPlan& plan) {
+  LaunchAnswer answer;
+  if (!read_answer(t, in, plan, answer)) return nullptr;
+  t.program->was_refused |= !answer.is_cancelled();
+  const auto place = answer.block();
+  for (uint32_t d = 0; d < place.size(); ++d)
+    t.set_uniform(in.result(d), answer.is_cancelled() ? static_cast<int64_t>(place[d]) : -1);
   return next(in);
 }
 
@@ -93,6 +127,15 @@ const MemPlan* answer_plan(Lowering& l, const ir::Op& op, const ir::Value* memor
 
 void lower_clc_try_cancel(Lowering& l, const ir::Op& op) {
   if (const MemPlan* plan = answer_plan(l, op, op.operand_of("result"))) l.emit<run_try_cancel>(op, plan);
+}
+
+void lower_async_clc_try_cancel(Lowering& l, const ir::Op& op) {
+  if (const MemPlan* plan = answer_plan(l, op, op.operand_of("result")))
+    l.emit<run_async_try_cancel>(op, plan);
+}
+
+void lower_clc_query_cancel(Lowering& l, const ir::Op& op) {
+  if (const MemPlan* plan = answer_plan(l, op, op.operand_of("src"))) l.emit<run_query_cancel>(op, plan);
 }
 
 // Into the buffer of an aref, whose turns say when it is there.

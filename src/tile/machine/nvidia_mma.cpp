@@ -28,20 +28,21 @@ class MatrixReader {
  public:
   explicit MatrixReader(Task& t) : t_(t) {}
   ~MatrixReader() {
-    for (Buffer* b : held_) {
-      if (b) t_.worker->pool->release(b);
-    }
+    for (int i = 0; i < count_; i++) t_.worker->pool->release(held_[i]);
   }
-  num::MatrixView view(const Instr& in, const MmaOperand& o) {
+  num::MatrixView view(const Instr& in, const MmaOperand& o) { return view(in, o, *t_.program); }
+  // The same in the memory of a block of the cluster.
+  num::MatrixView view(const Instr& in, const MmaOperand& o, Program& block) {
     if (!o.plan) return matrix_view(t_, in.operand(o.index), o.type);
-    const SharedElements e = SharedState::of(t_).read(*o.plan, mem_desc(t_, in.operand(o.index)));
-    (held_[0] ? held_[1] : held_[0]) = e.buffer;
+    const SharedElements e = SharedState::of(block).read(*o.plan, mem_desc(t_, in.operand(o.index)));
+    held_[count_++] = e.buffer;
     return {e.data(), o.type, e.stride[0], e.stride[1]};
   }
 
  private:
   Task& t_;
-  Buffer* held_[2] = {nullptr, nullptr};
+  Buffer* held_[3];  // a, and b in as many parts as there are blocks
+  int count_ = 0;
 };
 
 bool types_fit(Lowering& l, const ir::Op& op, num::Type a, num::Type b, num::Type c) {
@@ -114,38 +115,52 @@ num::MatrixView widened(BufferPool& pool, const num::MatrixView& m, int64_t rows
   return {held->data(), num::Type::kI32, cols, 1};
 }
 
-const Instr* run_tc_gen5_mma(Task& t, const Instr& in, const Gen5Mma& g) {
-  if (t.bits(in.operand(g.pred)) == 0) return next(in);
-  SharedState& state = SharedState::of(t);
+// The accumulator of one block; b is in the memory of all, each of which has as many of its columns.
+void accumulate(Task& t, const Instr& in, const Gen5Mma& g, Program& block,
+                std::span<Program* const> blocks) {
+  SharedState& state = SharedState::of(block);
   const MemDesc d = mem_desc(t, in.operand(g.d_operand));
   MatrixReader reader(t);
-  num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
+  const num::MatrixView a = reader.view(in, g.a, block);
   const bool keep = t.bits(in.operand(g.use_d)) != 0;
   BufferPool& pool = *t.worker->pool;
   Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
   if (!keep) std::memset(c->data(), 0, g.d->bytes());
-  Buffer* wide[2] = {};
-  if (g.is_unsigned) {
-    a = widened(pool, a, g.m, g.k, wide[0]);
-    b = widened(pool, b, g.k, g.n, wide[1]);
+  const int64_t columns = g.n / static_cast<int64_t>(blocks.size());
+  std::byte* part = c->data();
+  for (Program* of : blocks) {
+    num::MatrixView left = a, right = reader.view(in, g.b, *of);
+    Buffer* wide[2] = {};
+    if (g.is_unsigned) {
+      left = widened(pool, left, g.m, g.k, wide[0]);
+      right = widened(pool, right, g.k, columns, wide[1]);
+    }
+    if (g.exact)
+      multiply(*g.exact, part, g.n, g.result, left, right, g.m, columns, g.k);
+    else
+      multiply_accumulate(t, part, g.n, g.result, left, right, g.m, columns, g.k);
+    for (Buffer* buffer : wide)
+      if (buffer) pool.release(buffer);
+    part += columns * static_cast<int64_t>(num::size_of(g.result));
   }
-  if (g.exact)
-    multiply(*g.exact, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
-  else
-    multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
-  for (Buffer* buffer : wide)
-    if (buffer) pool.release(buffer);
   state.write(*g.d, d, c);
-  return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
+}
+
+const Instr* run_tc_gen5_mma(Task& t, const Instr& in, const Gen5Mma& g) {
+  if (t.bits(in.operand(g.pred)) == 0) return next(in);
+  const TensorBlocks blocks(t);
+  for (Program* block : blocks.all()) accumulate(t, in, g, *block, blocks.all());
+  return arrive_all(t, in, g.barriers, blocks.all()) ? next(in) : nullptr;
 }
 
 const Instr* run_store_token_wait(Task& t, const Instr& in) {
   SharedState::of(t).wait(t, 0, SharedState::kStores);
-  return arrive_all(t, in, in.as<Barriers>()) ? next(in) : nullptr;
+  Program* const own[] = {t.program};
+  return arrive_all(t, in, in.as<Barriers>(), own) ? next(in) : nullptr;
 }
 
 const Instr* run_tc_gen5_commit(Task& t, const Instr& in, const Barriers& b) {
-  return arrive_all(t, in, b) ? next(in) : nullptr;
+  return arrive_all(t, in, b, TensorBlocks(t).all()) ? next(in) : nullptr;
 }
 
 }  // namespace
@@ -194,7 +209,7 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   if (!d) return;
   const auto &a = op.operand_of("a")->type->shape, &b = op.operand_of("b")->type->shape;
   if (!d->leading.empty() || d->shape.size() != 2 || a.size() != 2 || b.size() != 2 || a[0] != d->shape[0] ||
-      b[1] != d->shape[1] || a[1] != b[0])
+      b[1] * (are_paired(l.code()) ? 2 : 1) != d->shape[1] || a[1] != b[0])
     return l.error(op, "operands whose shapes do not match");
   g->d = l.make<MemPlan>(*d);
   g->m = d->shape[0];
@@ -211,7 +226,7 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
 }
 
 bool race_tc_gen5_mma(RaceRule& r) {
-  if (!r.on()) return true;
+  if (!r.on() || r.blocks().empty()) return true;
   RaceThread& core = r.tensor_core();
   r.order(r.task(), core);
   if (!r.reads(core, "a") || !r.reads(core, "b") || !r.reads(core, "a_scale") || !r.reads(core, "b_scale") ||

@@ -22,11 +22,12 @@ struct ScaledMma : Gen5 {
   MmaSide a, b;
 };
 
-void widen(Task& t, const Instr& in, const MmaSide& s, float* out) {
+// The elements of a side in the memory of `block`, times the scales that `scaler` has of them, from row `first_row` on.
+void widen(Task& t, const Instr& in, const MmaSide& s, Program& block, Program& scaler, int64_t first_row,
+           float* out) {
   BufferPool& pool = *t.worker->pool;
-  SharedState& state = SharedState::of(t);
-  Buffer *data = state.read_planned(*s.plan, mem_desc(t, in.operand(s.operand))),
-         *scales = state.read_planned(*s.scale_plan, mem_desc(t, in.operand(s.scale)));
+  Buffer *data = SharedState::of(block).read_planned(*s.plan, mem_desc(t, in.operand(s.operand))),
+         *scales = SharedState::of(scaler).read_planned(*s.scale_plan, mem_desc(t, in.operand(s.scale)));
   if (s.apart) {
     Buffer* pairs = pool.allocate(s.plan->bytes() / 2);
     for (int64_t i = 0; i < s.plan->bytes() / 2; i++) {
@@ -36,31 +37,50 @@ void widen(Task& t, const Instr& in, const MmaSide& s, float* out) {
     }
     pool.release(std::exchange(data, pairs));
   }
-  widen_scaled(s.scaled, data->data(), scales->data(), out);
+  widen_scaled(s.scaled, data->data(), scales->data() + first_row * (s.scaled.k / s.scaled.group), out);
   pool.release(data);
   pool.release(scales);
 }
 
-const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in, const ScaledMma& g) {
-  if (t.bits(in.operand(g.pred)) == 0) return next(in);
+// As for other products of pairs; each block has all scales of b.
+void accumulate(Task& t, const Instr& in, const ScaledMma& g, Program& block,
+                std::span<Program* const> blocks) {
   BufferPool& pool = *t.worker->pool;
-  SharedState& state = SharedState::of(t);
-  Buffer *a = pool.allocate(g.m * g.k * 4), *b = pool.allocate(g.k * g.n * 4);
-  widen(t, in, g.a, reinterpret_cast<float*>(a->data()));
-  widen(t, in, g.b, reinterpret_cast<float*>(b->data()));
+  SharedState& state = SharedState::of(block);
+  const int64_t columns = g.n / static_cast<int64_t>(blocks.size());
+  Buffer *a = pool.allocate(g.m * g.k * 4), *b = pool.allocate(g.k * columns * 4);
+  widen(t, in, g.a, block, block, 0, reinterpret_cast<float*>(a->data()));
   const MemDesc d = mem_desc(t, in.operand(g.d_operand));
   const bool keep = t.bits(in.operand(g.use_d)) != 0;
   Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
   if (!keep) std::memset(c->data(), 0, g.d->bytes());
-  multiply_accumulate(t, c->data(), g.n, g.result, {a->data(), num::Type::kF32, g.k, 1},
-                      {b->data(), num::Type::kF32, g.n, 1}, g.m, g.n, g.k);
+  for (size_t part = 0; part < blocks.size(); part++) {
+    const auto first = static_cast<int64_t>(part) * columns;
+    widen(t, in, g.b, *blocks[part], block, first, reinterpret_cast<float*>(b->data()));
+    multiply_accumulate(t, c->data() + first * static_cast<int64_t>(num::size_of(g.result)), g.n, g.result,
+                        {a->data(), num::Type::kF32, g.k, 1}, {b->data(), num::Type::kF32, columns, 1}, g.m,
+                        columns, g.k);
+  }
   state.write(*g.d, d, c);
   for (Buffer* buffer : {a, b}) pool.release(buffer);
-  return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
+}
+
+const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in, const ScaledMma& g) {
+  if (t.bits(in.operand(g.pred)) == 0) return next(in);
+  const TensorBlocks blocks(t);
+  for (Program* block : blocks.all()) accumulate(t, in, g, *block, blocks.all());
+  return arrive_all(t, in, g.barriers, blocks.all()) ? next(in) : nullptr;
+}
+
+// `rows` of scales: the hardware takes them where the layout of such a tile has them, whatever shape the buffer has.
+const MemView* scale_view(Lowering& l, const ir::Op& op, const MemView& scales, int64_t rows) {
+  if (scales.shape.size() != 2 || !scales.leading.empty() || scales.n() % rows != 0) return nullptr;
+  if (scales.shape[0] == rows) return &scales;
+  return reshaped(l, op, scales, {rows, scales.n() / rows});
 }
 
 bool side(Lowering& l, const ir::Op& op, ir::GroupName group, ir::GroupName scale_group, const char* type,
-          bool is_b, int64_t outer, MmaSide& s) {
+          bool is_b, int64_t outer, int64_t blocks, MmaSide& s) {
   const auto element = scaled_element(op.attr(type));
   const MemView *data = mem_view(l, *op.operand_of(group), op),
                 *scales = mem_view(l, *op.operand_of(scale_group), op);
@@ -74,9 +94,8 @@ bool side(Lowering& l, const ir::Op& op, ir::GroupName group, ir::GroupName scal
   const bool packed_k = !fp4 || stored_outer == outer;
   if (stored_outer * (packed_k ? 1 : 2) != outer) return fail();
   s.scaled = {*element, packed_k, is_b, outer, stored_k * (fp4 && packed_k ? 2 : 1), 0, scales->element, 0};
-  if (scales->shape.size() != 2 || scales->shape[0] != outer || scales->shape[1] < 1 ||
-      s.scaled.k % scales->shape[1] != 0)
-    return fail();
+  scales = scale_view(l, op, *scales, outer * blocks);
+  if (!scales || s.scaled.k % scales->shape[1] != 0) return fail();
   s.scaled.group = s.scaled.k / scales->shape[1];
   s.operand = Lowering::operand_index(op, group);
   s.scale = Lowering::operand_index(op, scale_group);
@@ -103,8 +122,9 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   if (!d->leading.empty() || d->shape.size() != 2) return l.error(op, "an accumulator of rank 2 is expected");
   g->m = d->shape[0];
   g->n = d->shape[1];
-  if (!side(l, op, "a", "a_scale", "a_type", false, g->m, g->a) ||
-      !side(l, op, "b", "b_scale", "b_type", true, g->n, g->b))
+  const int64_t blocks = are_paired(l.code()) ? 2 : 1;
+  if (!side(l, op, "a", "a_scale", "a_type", false, g->m, 1, g->a) ||
+      !side(l, op, "b", "b_scale", "b_type", true, g->n / blocks, blocks, g->b))
     return;
   g->k = g->a.scaled.k;
   if (g->b.scaled.k != g->k) return l.error(op, "operands whose shapes do not match");

@@ -119,7 +119,12 @@ bool store_now(Task& t, const Instr& in, StorePlace& p) {
 
 const Instr* run_tma_load(Task& t, const Instr& in, const TmaAccess& a) {
   if (t.bits(in.operand(a.pred)) == 0) return next(in);
-  const uint32_t address = address_of(mem_desc(t, in.operand(a.barrier)));
+  const MemDesc counted = mem_desc(t, in.operand(a.barrier));
+  const uint32_t address = address_of(counted);
+  // The barrier may be another block's.
+  const auto counter = [&](Program& block) -> SharedState& {
+    return SharedState::of(counted.block ? block_of(t, counted) : block);
+  };
   Program* const own[] = {t.program};
   std::vector<Program*> several;
   if (a.multicast && t.program->cluster) {
@@ -130,7 +135,7 @@ const Instr* run_tma_load(Task& t, const Instr& in, const TmaAccess& a) {
   std::span<Program* const> blocks = own;
   if (!several.empty()) blocks = several;
   for (Program* block : blocks)
-    if (!SharedState::of(*block).barrier(address)) return no_barrier(t, in, "the copy's mbarrier");
+    if (!counter(*block).barrier(address)) return no_barrier(t, in, "the copy's mbarrier");
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
   if (!load(t, in, a, data->data())) {
     t.worker->pool->release(data);
@@ -138,8 +143,9 @@ const Instr* run_tma_load(Task& t, const Instr& in, const TmaAccess& a) {
   }
   data->refs += static_cast<uint32_t>(blocks.size()) - 1;
   for (Program* block : blocks)
-    SharedState::of(*block).copy_through_barrier(address, {data, a.plan, mem_desc(t, in.operand(a.memory))},
-                                                 a.barrier_bytes);
+    counter(*block).copy_through_barrier(
+        address, {data, a.plan, mem_desc(t, in.operand(a.memory)), &SharedState::of(*block)},
+        a.barrier_bytes);
   return next(in);
 }
 

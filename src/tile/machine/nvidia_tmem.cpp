@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lowering.h"
+#include "machine/nvidia.h"
 #include "machine/shared_state.h"
 
 namespace triton_runner::tile {
@@ -51,26 +52,31 @@ struct MemCopy {
   bool arrives;
 };
 
+void copy_in(Program& block, const MemCopy& c, MemDesc from, MemDesc to) {
+  SharedState& state = SharedState::of(block);
+  if (c.from) return state.write(*c.to, to, state.read_planned(*c.from, from));
+  std::byte* arena = state.arena();
+  // 32 rows of 16 bytes, one after the other in shared memory, become 16 bytes of 32 lanes.
+  const std::byte* piece = arena + from.base;
+  for (uint32_t column : c.columns)
+    for (int64_t row = 0; row < kScaleLanes; row++, piece += 16)
+      for (int64_t lane = row; lane < kTensorMemoryRows; lane += kScaleLanes)
+        std::memcpy(arena + to.base + lane * c.row_bytes + column, piece, 16);
+}
+
+// Within each block that the tensor core works for.
 const Instr* run_tmem_copy(Task& t, const Instr& in, const MemCopy& c) {
-  SharedState& state = SharedState::of(t);
-  const MemDesc from = mem_desc(t, in.operand(0)), to = mem_desc(t, in.operand(1));
-  Mbarrier* barrier = nullptr;
-  if (c.arrives) {
-    barrier = state.barrier(address_of(mem_desc(t, in.operand(2))));
-    if (!barrier) return no_barrier(t, in, "the copy's mbarrier");
+  const TensorBlocks blocks(t);
+  for (Program* block : blocks.all()) {
+    Mbarrier* barrier = nullptr;
+    if (c.arrives) {
+      barrier = SharedState::of(*block).barrier(address_of(mem_desc(t, in.operand(2))));
+      if (!barrier) return no_barrier(t, in, "the copy's mbarrier");
+    }
+    copy_in(*block, c, mem_desc(t, in.operand(0)), mem_desc(t, in.operand(1)));
+    if (barrier && !arrive(t, in, *barrier)) return nullptr;
   }
-  if (c.from) {
-    state.write(*c.to, to, state.read_planned(*c.from, from));
-  } else {
-    std::byte* arena = state.arena();
-    // 32 rows of 16 bytes, one after the other in shared memory, become 16 bytes of 32 lanes.
-    const std::byte* piece = arena + from.base;
-    for (uint32_t column : c.columns)
-      for (int64_t row = 0; row < kScaleLanes; row++, piece += 16)
-        for (int64_t lane = row; lane < kTensorMemoryRows; lane += kScaleLanes)
-          std::memcpy(arena + to.base + lane * c.row_bytes + column, piece, 16);
-  }
-  return barrier ? arrive(t, in, *barrier) : next(in);
+  return next(in);
 }
 
 // A load that reduces gives this besides: the smallest or largest value of each row, or of their magnitudes.
@@ -203,6 +209,7 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
 }
 
 bool race_tmem_copy(RaceRule& r) {
+  if (r.blocks().empty()) return true;
   RaceThread& core = r.tensor_core();
   r.order(r.task(), core);
   if (!r.reads(core, "src") || !r.writes(core, "dst")) return false;

@@ -1,6 +1,8 @@
 // The pipeliner and the machine add these to a kernel: predicated regions, the predicate of a stage,
 // subtiles, ballots, clocks and warp numbers.
 #include <chrono>
+#include <numeric>
+#include <span>
 
 #include "machine/threads.h"
 #include "ops/elements.h"
@@ -31,18 +33,18 @@ void run_ballot(Task& t, const Instr& in) {
     t.set_uniform(in.result(), t.bits(pred) ? static_cast<int32_t>(mask) : 0);
     return;
   }
+  // A thread votes for what any of its elements says.
   const auto& held = in.as<ThreadElements>();
   const auto* on = t.dense<uint8_t>(pred);
   auto* out = t.new_dense<uint32_t>(in.result());
   const auto lanes = static_cast<size_t>(held.lanes), registers = static_cast<size_t>(held.registers);
-  for (size_t warp = 0; warp < held.element.size(); warp += lanes * registers)
-    for (size_t reg = 0; reg < registers; ++reg) {
-      const int32_t* element = held.element.data() + warp + reg;
-      uint32_t votes = 0;
-      for (size_t lane = 0; lane < lanes; ++lane)
-        votes |= static_cast<uint32_t>(on[element[lane * registers]]) << lane;
-      for (size_t lane = 0; lane < lanes; ++lane) out[element[lane * registers]] = votes & mask;
-    }
+  for (size_t warp = 0; warp < held.element.size(); warp += lanes * registers) {
+    const std::span elements(held.element.data() + warp, lanes * registers);
+    uint32_t votes = 0;
+    for (size_t i = 0; i < elements.size(); ++i)
+      votes |= static_cast<uint32_t>(on[elements[i]]) << i / registers;
+    for (const int32_t element : elements) out[element] = votes & mask;
+  }
 }
 
 // ---- ttg.clock64
@@ -75,7 +77,14 @@ void lower_predicate_stage(Lowering& l, const ir::Op& op) {
 
 void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {
   const ir::Type& pred = *op.operand(1)->type;
-  if (pred.kind != ir::TypeKind::kTensor) return void(l.emit<run_ballot>(op));
+  if (pred.kind != ir::TypeKind::kTensor) {
+    if (l.lanes() == 0) return void(l.emit<run_ballot>(op));
+    // Each thread has its own (threads_apart.cpp).
+    ThreadElements own{1, l.code().warp_size, l.lanes() / l.code().warp_size, 1, {}};
+    own.element.resize(static_cast<size_t>(l.lanes()));
+    std::iota(own.element.begin(), own.element.end(), 0);
+    return void(l.emit<run_ballot>(op, l.make<ThreadElements>(std::move(own))));
+  }
   auto held = thread_elements(l, op, pred);
   if (!held) return;
   if (held->lanes > 32) return l.error(op, "a ballot of more than 32 lanes does not fit an i32");
@@ -83,17 +92,6 @@ void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {
 }
 
 void lower_clock64(Lowering& l, const ir::Op& op) { l.emit<run_clock>(op); }
-
-// A tile is computed as a whole, not warp by warp: the number is known where there is one warp only.
-void lower_warp_id(Lowering& l, const ir::Op& op) {
-  const int64_t warps = warps_around(l.code(), op);
-  if (warps != 1)
-    return l.error(op,
-                   "the warp's number differs between the " + std::to_string(warps) +
-                       " warps here, which the tile engine runs as one",
-                   {"it runs where one warp does: num_warps=1, or a partition of one warp"});
-  l.emit(run_zero, op);
-}
 
 // The body once a tile: its arguments are the tile's own values, then those all tiles share, then the tile's
 // number. Per-tile operands and results come position by position, each for all tiles.

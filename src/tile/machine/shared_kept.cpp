@@ -48,8 +48,9 @@ std::vector<std::string> SharedState::under_way() const {
     const Operation& op = i.op;
     std::string text = op.store ? "store to global memory" : "arrivals";
     if (op.copy.data)
-      text = "copy of " + std::to_string(op.copy.plan->bytes()) + " bytes to " +
-             (op.copy.plan->in_tensor_memory() ? "tensor memory " : "shared ") + hex(op.copy.to.base);
+      text = "copy of " + std::to_string(op.copy.plan ? op.copy.plan->bytes() : op.bytes) + " bytes to " +
+             (op.copy.plan && op.copy.plan->in_tensor_memory() ? "tensor memory " : "shared ") +
+             hex(op.copy.to.base);
     if (op.barrier != kNoBarrier)
       text += ", which signals the mbarrier at shared " + hex(op.barrier);
     else if (i.agent != machine::kNoAgent)

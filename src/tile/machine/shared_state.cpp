@@ -126,10 +126,17 @@ void SharedState::hand_over(const Task& task, uint32_t barrier, int arrivals, Qu
   settle(barrier);
 }
 
+void SharedState::land(const Copy& copy, int64_t count) {
+  SharedState& home = copy.home ? *copy.home : *this;
+  if (copy.plan) return home.tiles_.put(*copy.plan, copy.to, copy.data);
+  std::memcpy(home.bytes(copy.to.base, count), copy.data->data(), static_cast<size_t>(count));
+  pool_->release(copy.data);
+}
+
 // It takes effect, and its barrier is told.
 void SharedState::complete(Operation& op) {
   if (op.store) return op.store();
-  if (op.copy.data) tiles_.put(*op.copy.plan, op.copy.to, op.copy.data);
+  if (op.copy.data) land(op.copy, op.bytes);
   Mbarrier* b = op.barrier == kNoBarrier ? nullptr : barrier(op.barrier);
   if (!b) return;
   b->count_bytes(-op.bytes);

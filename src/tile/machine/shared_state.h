@@ -25,11 +25,15 @@ namespace triton_runner::tile {
 
 using machine::Mbarrier;
 
-// Data on its way to shared memory. Owns a reference to `data`.
+class SharedState;
+
+// Data on its way to shared memory. Owns a reference to `data`. Without a plan, the bytes are placed in the order in
+// which they stand: as many as the barrier counts.
 struct Copy {
   Buffer* data;
   const MemPlan* plan;
   MemDesc to;
+  SharedState* home = nullptr;  // whose memory; null: that of the program whose barrier or group it is
 };
 
 // Barriers that partitions of a program know by number
@@ -127,6 +131,7 @@ class SharedState : public ProgramState {
   using Async = machine::AsyncQueue<Operation>;
   uint32_t agent(const Task& task, Queue queue);
   void complete(Operation& op);
+  void land(const Copy& copy, int64_t count);
   static auto to(uint32_t barrier) {
     return [barrier](const Async::Issued& i) { return i.op.barrier == barrier; };
   }

@@ -2,6 +2,7 @@
 #include "machine/threads.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <triton_runner/layout/encoding.h>
 
@@ -86,6 +87,47 @@ int64_t warps_around(const CodeHeader& code, const ir::Op& op) {
       return static_cast<int64_t>(warps->raw[partition->index - 1]);
   }
   return code.num_warps;
+}
+
+namespace {
+
+// Warps of the partitions of one specialisation, by their regions; `found` gets the largest sum of one in the region.
+void find_most_warps(const ir::Region& region, int64_t& found) {
+  for (const ir::Block* b = region.first; b; b = b->next)
+    for (const ir::Op* op = b->first; op; op = op->next) {
+      if (const ir::Attr* warps = op->attr("partitionNumWarps"))
+        found = std::max<int64_t>(found, std::accumulate(warps->raw.begin(), warps->raw.end(), int64_t{0}));
+      for (const ir::Region* inner : op->regions) find_most_warps(*inner, found);
+    }
+}
+
+}  // namespace
+
+int64_t warps_of_block(const CodeHeader& code, const ir::Op& op) {
+  if (code.all_warps > code.num_warps) return code.all_warps;
+  const ir::Op* func = &op;
+  while (func->kind != ir::OpKind::kFunc && func->block && func->block->region->parent)
+    func = func->block->region->parent;
+  int64_t partitions = 0;
+  for (const ir::Region* region : func->regions) find_most_warps(*region, partitions);
+  if (partitions == 0) return code.num_warps;
+  constexpr int64_t kGroup = 4;  // the compiler adds warps that do nothing, up to whole warp groups
+  return (code.num_warps + partitions + kGroup - 1) / kGroup * kGroup;
+}
+
+int64_t first_warp(const CodeHeader& code, const ir::Op& op) {
+  const auto partition = partition_around(op);
+  if (!partition || partition->index == 0) return 0;
+  const size_t index = partition->index - 1;
+  const ir::Attr* starts = partition->specialize->attr("warpGroupStartIds");
+  if (starts && index < starts->raw.size()) return static_cast<int64_t>(starts->raw[index]);
+  // As the compiler places them: the largest first, behind the warps of the default region.
+  const ir::Attr* warps = partition->specialize->attr("partitionNumWarps");
+  int64_t first = code.num_warps;
+  for (size_t i = 0; warps && i < warps->raw.size(); ++i)
+    if (warps->raw[i] > warps->raw[index] || (warps->raw[i] == warps->raw[index] && i < index))
+      first += static_cast<int64_t>(warps->raw[i]);
+  return first;
 }
 
 bool in_partition(const ir::Op& op) { return partition_around(op).has_value(); }

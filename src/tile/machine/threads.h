@@ -31,6 +31,10 @@ bool is_copy(const layout::Basis& basis);
 
 // Warps that run the op: those of the partition around it, else the program's.
 int64_t warps_around(const CodeHeader& code, const ir::Op& op);
+// Warps of a block, those of the partitions of the kernel that the op stands in included.
+int64_t warps_of_block(const CodeHeader& code, const ir::Op& op);
+// The number of the first warp that runs the op.
+int64_t first_warp(const CodeHeader& code, const ir::Op& op);
 // Whether the op stands in a region of ttg.warp_specialize.
 bool in_partition(const ir::Op& op);
 

@@ -68,6 +68,7 @@ void lower_unrealized_cast(Lowering& l, const ir::Op& op) {
 }
 
 void lower_fp_to_fp(Lowering& l, const ir::Op& op) {
+  if (op.operand_of("rbits")) return lower_stochastic(l, op);
   const ir::Attr* rounding = op.attr("rounding");
   bool toward_zero = rounding && rounding->string == "rtz";
   if (rounding && !toward_zero && rounding->string != "rtne")

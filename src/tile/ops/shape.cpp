@@ -261,6 +261,12 @@ void shadow_poison(ShadowRule& r) { r.undefined("its value is undefined"); }
 
 // The same elements under another type or layout.
 void lower_same(Lowering& l, const ir::Op& op) { l.emit(run_copy, op); }
+// The compiler brings that of a buffer to where the buffer was made.
+void lower_require_layout(Lowering& l, const ir::Op& op) {
+  if (op.operand(0)->type->kind == ir::TypeKind::kMemDesc)
+    return l.error(op, "the layout of this buffer is not settled yet", {"the kernel runs from TTGIR on"});
+  lower_same(l, op);
+}
 
 void lower_splat(Lowering& l, const ir::Op& op) { l.fusible(l.emit<run_splat>(op), Fusion::kSplat); }
 void lower_unsplat(Lowering& l, const ir::Op& op) { l.emit<run_unsplat>(op); }

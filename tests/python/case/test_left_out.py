@@ -54,3 +54,28 @@ def test_a_launch_that_may_be_right_is_run_with_all_of_them():
     assert verdict != "wrong" and left_out == set()
     assert any("in place of what it reports" in how for how in hows)
     assert checks["nan"]["severity"] == "warning" and "harmless" in checks["nan"]["text"]
+
+
+@triton.jit
+def roots(x, out, B: tl.constexpr):
+    value = tl.load(x + tl.arange(0, B))
+    root = tl.sqrt(value)
+    tl.store(out + tl.arange(0, B), root)
+    tl.store(out + B + tl.arange(0, B), tl.sqrt(value - 3))
+
+
+def levels_that_were_graded(strict):
+    args = [torch.arange(64.0) - 1, torch.zeros(128)]
+    verdict = triton_runner.verify(roots, args, {"B": 64}, grid=(1,), strict=strict)
+    (launch,) = verdict.launches
+    faults = [finding for finding in launch["findings"] if finding["check"] == "nan"]
+    assert verdict.verdict == "wrong" and all(finding["severity"] == "fault" for finding in faults)
+    assert {level for finding in faults for level in finding["levels"]} == {"ttir", "ttgir", "ptx"}
+    graded = [run["level"] for run in launch["runs"] if "-2 in place of what it reports" in run["how"]]
+    return len(faults), set(graded)
+
+
+def test_a_nan_that_reaches_an_output_is_graded_at_one_level():
+    """Below it is enough to know where one arises: the faults stay the same, at each level."""
+    assert levels_that_were_graded(strict=False) == (2, {"ttir"})
+    assert levels_that_were_graded(strict=True)[1] == {"ttir", "ttgir", "ptx"}

@@ -8,8 +8,10 @@ torch = pytest.importorskip("torch")
 import numpy as np  # noqa: E402
 import triton  # noqa: E402
 import triton_runner  # noqa: E402
-import unwritten  # noqa: E402
+import unwritten_kernels as kernels  # noqa: E402
 from triton_runner._memory import uninit  # noqa: E402
+from unwritten_right import RIGHT  # noqa: E402
+from unwritten_wrong import WRONG  # noqa: E402
 
 
 def found(function, **settings) -> list:
@@ -24,42 +26,42 @@ def used(function, **settings) -> list:
 
 
 @pytest.mark.parametrize("check", ["", "uninit"])
-@pytest.mark.parametrize("name", unwritten.RIGHT)
+@pytest.mark.parametrize("name", RIGHT)
 def test_right(name, check):
-    assert not used(unwritten.RIGHT[name], check=check)
+    assert not used(RIGHT[name], check=check)
 
 
-@pytest.mark.parametrize("name", unwritten.WRONG)
+@pytest.mark.parametrize("name", WRONG)
 def test_wrong(name):
-    (it,) = used(unwritten.WRONG[name])
-    assert it.file == unwritten.__file__ and it.line and it.argument in ("y", "cache")
+    (it,) = used(WRONG[name])
+    assert it.file == WRONG[name].__code__.co_filename and it.line and it.argument in ("y", "cache")
 
 
 @pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx", "cubin"])
 def test_levels(level):
-    (it,) = found(unwritten.WRONG["a_persistent_step_that_is_one_too_long"], level=level)
+    (it,) = found(WRONG["a_persistent_step_that_is_one_too_long"], level=level)
     assert (it.elements, it.of, it.first, it.level) == (48, 200, 48, level)
     assert it.message == "y: 48 of 200 elements were never written, the first is 48" and it.used == "item()"
-    assert not used(unwritten.RIGHT["only_the_beginning_is_read"], level=level)
+    assert not used(RIGHT["only_the_beginning_is_read"], level=level)
 
 
 def test_what_nobody_reads_is_left():
     def leave():
-        unwritten.copied(120, 100)
+        kernels.copied(120, 100)
 
     (it,) = found(leave)
     assert not it.used and it.kernel == "copy" and (it.elements, it.of, it.first) == (20, 120, 100)
 
 
 def test_two_dimensions():
-    (it,) = found(unwritten.WRONG["a_last_column"])
+    (it,) = found(WRONG["a_last_column"])
     assert (it.elements, it.of, it.first) == (4, 40, [0, 9])
 
 
 def test_an_array_of_numpy_is_left():
     def leave():
         y = np.empty(120, np.float32)
-        unwritten.copy_arrays[(4,)](np.ones(100, np.float32), y, 100, B=32)
+        kernels.copy_arrays[(4,)](np.ones(100, np.float32), y, 100, B=32)
         return y
 
     with triton_runner.track_empty(), triton_runner.using(device="cpu"):
@@ -73,8 +75,8 @@ def test_an_array_of_numpy_is_left():
 
 def test_a_kernel_reads_it():
     def read():
-        y = unwritten.copied(120, 100)
-        unwritten.copy[(4,)](y, torch.empty(120), 120, B=32)
+        y = kernels.copied(120, 100)
+        kernels.copy[(4,)](y, torch.empty(120), 120, B=32)
 
     for check in ("oob", "uninit"):
         with triton_runner.track_empty(), triton_runner.using(device="cpu", check=check):
@@ -88,7 +90,7 @@ def test_a_kernel_reads_it():
 def test_random_numbers_come_as_ever():
     def draw():
         torch.manual_seed(3)
-        y = unwritten.copied(120, 100)
+        y = kernels.copied(120, 100)
         y[100:].normal_()
         return y.bernoulli_(0.5).tolist(), torch.rand(3).tolist()
 

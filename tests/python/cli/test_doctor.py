@@ -1,5 +1,6 @@
 """doctor, env, cache: what they say of this machine, and that the table of variables is whole."""
 
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -59,16 +60,12 @@ def test_doctor_runs_a_kernel_at_each_level_and_explains_variables():
 
 
 def test_what_should_be_looked_at_is_a_problem(tmp_path):
-    """A second package with the folder triton, and a torch that was built for another release."""
-    for name, record, more in (
-        ("pytorch_triton-3.1.0", "triton/__init__.py,,\n", ""),
-        ("torch-9.0", "", "Requires-Dist: triton==3.1.9; platform_system == 'Linux'\n"),
-    ):
-        folder = tmp_path / f"{name}.dist-info"
-        folder.mkdir()
-        title, version = name.rsplit("-", 1)
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {title}\nVersion: {version}\n{more}")
-        (folder / "RECORD").write_text(record)
+    """A torch that was built for another release."""
+    folder = tmp_path / "torch-9.0.dist-info"
+    folder.mkdir()
+    needs = "Requires-Dist: triton==3.1.9; platform_system == 'Linux'\n"
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: 9.0\n{needs}")
+    (folder / "RECORD").write_text("")
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "version.py").write_text("git_version = 'abc123'\n")
     told = json.loads(run("doctor", "--json", "--no-selftest", status=1, PYTHONPATH=str(tmp_path)))
@@ -78,7 +75,6 @@ def test_what_should_be_looked_at_is_a_problem(tmp_path):
         "https://github.com/pytorch/pytorch/blob/abc123/.ci/docker/triton_version.txt (release)",
         "https://github.com/pytorch/pytorch/blob/abc123/.ci/docker/ci_commit_pins/triton.txt (commit)",
     ]
-    assert "pytorch_triton, triton" in told["problems"]["triton"]
     assert "built for Triton 3.1.9" in told["problems"]["torch"]
 
 
@@ -247,3 +243,23 @@ def test_a_recipe_is_run(checkout, monkeypatch):
     done = warm.invoke("dev", "--checkout", checkout, "rebuild", "--run")
     assert done.exit_code == 3 and ran.read_text().startswith(f"-C {checkout}/build/cmake.")
     assert warm.invoke("dev", "--checkout", checkout, "--run").exit_code == 2
+
+
+def test_two_packages_of_one_module_are_named_with_the_remedy(tmp_path, monkeypatch):
+    """fbtriton and triton in one environment overwrite each other's files; elsewhere they do not meet."""
+    from triton_runner.verbs.doctor import run
+
+    found = importlib.metadata.distributions
+    monkeypatch.setattr(run.releases, "place", lambda *names: tmp_path / "site" / "triton")
+    monkeypatch.setattr(run.importlib.metadata, "distributions", lambda: found(path=[str(tmp_path / "site")]))
+    for name in ("triton-3.9.0", "fbtriton-3.7.4"):
+        about = tmp_path / "site" / f"{name}.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text(f"Name: {name.partition('-')[0]}\nVersion: 1\n")
+        (about / "RECORD").write_text("triton/__init__.py,,\n")
+        problem = run.facts()["problems"].get("triton")
+        assert (problem is not None) == name.startswith("fb")
+    assert "the folder triton: fbtriton, triton;" in problem
+    assert "pip uninstall fbtriton triton" in problem and "versions add fbtriton" in problem
+    monkeypatch.setattr(run.releases, "place", lambda *names: tmp_path / "elsewhere" / "triton")
+    assert "triton" not in run.facts()["problems"]

@@ -13,6 +13,7 @@ from kernels_for_tests import plain_add  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
+from triton_runner._worker import job  # noqa: E402
 
 HERE = pathlib.Path(__file__).parents[1] / "helpers"
 LEVELS = ["source", "ttir", "ttgir", "llir", "ptx", "cubin"]
@@ -207,3 +208,17 @@ def test_what_the_front_end_made_is_inlined_first():
         assert again.asm[level] == made.asm[level], level
     kept = triton_runner.compile(made.asm["ttir"], target="cuda:80", to="ttgir")
     assert list(kept.asm) == ["ttir", "ttgir"]
+
+
+def test_libraries_that_metadata_name_without_a_path():
+    """Meta's fork keeps the names alone: those of the backend are found again, others are asked for."""
+    made = triton_runner.compile(plain_add, **ADD, to="ttgir")
+
+    def below(names):
+        metadata = {**made.metadata, "extern_libs": names}
+        request = {"text": made.asm["ttgir"], "level": "ttgir", "target": "cuda:90", "metadata": metadata}
+        return job.run({**request, "to": "ptx", "options": {}, "filename": "add.ttgir"})["asm"]["ptx"]
+
+    assert below(["libdevice"]) == below(made.metadata["extern_libs"])
+    with pytest.raises(job.Refused, match="names the library mine without its path"):
+        below(["libdevice", "mine"])

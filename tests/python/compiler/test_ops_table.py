@@ -47,8 +47,9 @@ def names_in(path: Path) -> set[str]:
 def test_every_executed_row_names_a_case_that_contains_it(name):
     row = TABLE[name]
     assert row["tested"], f"{name} is executed, and its row of ops.def names no case"
-    ops = names_in(case_of(row["tested"]))
-    assert name in ops, f"{row['tested']} does not contain {name}"
+    case, (op, _, attribute) = case_of(row["tested"]), name.rstrip("}").partition("{")
+    assert op in names_in(case), f"{row['tested']} does not contain {op}"
+    assert not attribute or f"{attribute} = true" in case.read_text()
 
 
 @pytest.mark.parametrize("name, old", [(n, old) for n, row in TABLE.items() for old in row["old_names"]])

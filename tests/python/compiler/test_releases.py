@@ -119,7 +119,7 @@ def test_an_invented_release_differs_as_its_row_says(invented):
 
 def test_an_invented_release_can_be_fetched_and_compiled_with(invented):
     assert invented["expand"] == ["3.9.0", "3.10.0"] and invented["all"] == "3.10.1"
-    assert invented["ls"][0] == 0 and invented["ls"][1].rstrip().endswith("3.10.0, 3.10.1")
+    assert invented["ls"][0] == 0 and "3.10.0, 3.10.1\n" in invented["ls"][1]
     for verb in ("add", "compile"):  # it goes as far as the package index, which does not have it
         assert "Triton 3.10.1 has no wheel for Python" in invented[verb][1], invented[verb]
     assert "there is no Triton release '3.10.2'" in invented["unknown"][1]
@@ -132,6 +132,35 @@ def test_texts_of_an_invented_release_are_read_and_written(invented):
     assert invented["ops"][0] == 0 and "tt.load" in invented["ops"][1]
 
 
+def test_an_invented_distribution_differs_as_its_row_says(invented):
+    fork = invented["fork"]
+    assert fork["facts"] == [4, 4, RELEASES[3, 7].hidden_pointers]
+    assert fork["expand"] == ["invented-3.7.9", "3.7.1", "invented-3.7.8"]
+
+
+def test_an_invented_distribution_can_be_fetched_and_compiled_with(invented):
+    fork = invented["fork"]
+    assert fork["ls"].rstrip().endswith("invented-3.7.8, invented-3.7.9")
+    for verb in ("add", "compile"):  # it goes as far as the package index, which does not have it
+        assert "Triton invented-3.7.9 has no wheel for Python" in fork[verb][1], fork[verb]
+    assert "there is no Triton release 'invented-3.7.10'" in fork["unknown"][1]
+
+
+def test_texts_of_an_invented_distribution_have_its_ops(invented):
+    fork = invented["fork"]
+    assert fork["translate"]["changes"] == []
+    assert "Triton 3.7 has no op tt.atomic_load" in fork["poll"][1]
+    assert fork["kept"][0] == 0 and "of Triton 3.9" in fork["kept"][1]
+    assert fork["ops"][0] == 0
+    rows = {row["name"]: row for row in json.loads(fork["ops"][1])}
+    assert rows["tt.atomic_load"]["status"] == "executed" and "tt.advance" not in rows
+    assert rows["test.own"]["status"] == "no row" and "tt.make_tensor_ptr" in rows
+
+
+def test_the_module_of_an_invented_distribution_is_triton(invented):
+    assert invented["fork"]["module"] == ["True", "triton.language", "True", "triton"]
+
+
 def test_the_lists_of_tests_and_tools_have_an_invented_release(invented):
     assert invented["corpus"] == "3.10.1" and invented["nearest"] == "3.10.1"
     assert "3.10.1/ttgir/sm90/matmul" in invented["rows"] and "3.10.1/gluon/gluon_intro" in invented["rows"]
@@ -140,6 +169,10 @@ def test_the_lists_of_tests_and_tools_have_an_invented_release(invented):
 
 def test_the_pages_have_an_invented_release(invented):
     texts = invented["texts"]
+    assert (
+        "| invented | invented-triton | invented_triton | 3.7.9+inv | 3.7 | 3.7.8, 3.7.9 |"
+        in texts["releases.md"]
+    )
     assert "\n| 3.10 | 3.10.0, 3.10.1 | `hidden_pointers`: 3 |\n" in texts["releases.md"]
     assert "releases 3.0 to 3.10," in texts["README.md"] and "3.0 至 3.10" in texts["README.zh.md"]
     assert 'triton = ["triton>=3.0,<3.11"]' in texts["pyproject.toml"]

@@ -6,6 +6,7 @@ and tools say of that release: JSON for test_releases.py.
 
 import json
 import pathlib
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -29,6 +30,29 @@ text = "module {\n  tt.func public @k() {\n    tt.return\n  }\n}\n"
 def cli(*arguments):
     done = CliRunner().invoke(main, [str(a) for a in arguments])
     return done.exit_code, done.output
+
+
+(SITE / "poll.ttir").write_text(
+    "module {\n  tt.func public @k(%p: !tt.ptr<i32>) {\n"
+    "    %v = tt.atomic_load acquire, gpu, %p : (!tt.ptr<i32>) -> i32\n    tt.return\n  }\n}\n"
+)
+
+
+def imported_by_its_own_name():
+    """Returns what a process prints that imports the module of the distribution, which is `triton` there."""
+    package = SITE / "folder" / "invented_triton"
+    (package / "language").mkdir(parents=True)
+    (package / "__init__.py").write_text("from . import language\n__version__ = '3.7.9+inv'\n")
+    (package / "language" / "__init__.py").write_text("class dtype: pass\n")
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from triton_runner._base import renamed; renamed.prefer(sys.argv[2], 'invented_triton')\n"
+        "import invented_triton.language as tl, triton.language\n"
+        "print(tl is triton.language, tl.dtype.__module__, sys.modules['invented_triton'] is triton,\n"
+        "      triton.__spec__.name)"
+    )
+    command = [sys.executable, "-c", code, str(SITE), str(package.parent)]
+    return subprocess.run(command, capture_output=True, text=True).stdout.split()
 
 
 texts = {path.name: text for path, text in releases_page.texts().items()}
@@ -55,6 +79,21 @@ print(
             "nearest": matrix.nearest("3.10.0"),
             "tests": [releases.NEWEST[-1], releases.FEW[-1]],
             "texts": texts,
+            "fork": {
+                "facts": [release_of(v).hidden_pointers for v in ("invented-3.7.9", "3.7.9+inv", "3.7.1")],
+                "expand": versions.expand("invented,3.7.1,invented-triton==3.7.8"),
+                "ls": cli("versions")[1],
+                "add": cli("versions", "add", "invented-triton==3.7.9"),
+                "compile": cli("compile", SITE / "k.ttir", "-t", "cuda:90", "--triton", "invented"),
+                "unknown": cli("versions", "add", "invented-3.7.10"),
+                "translate": json.loads(
+                    cli("translate", SITE / "k.ttir", "--from", "invented", "--to", "invented", "--json")[1]
+                ),
+                "poll": cli("translate", SITE / "poll.ttir", "--to", "3.7.1"),
+                "kept": cli("translate", SITE / "poll.ttir", "--to", "invented-3.7.9"),
+                "ops": cli("ops", "--release", "invented-3.7.9", "--json"),
+                "module": imported_by_its_own_name(),
+            },
         }
     )
 )

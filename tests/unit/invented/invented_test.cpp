@@ -158,10 +158,11 @@ TEST(invented_release_is_the_last_and_differs_as_its_row_says) {
 
 TEST(invented_release_writes_and_reads_texts) {
   auto copy = ir::parse(replaced(kMean, "test.mean %a, %two", "arith.addf %a, %two"), "test.ttir");
-  CHECK_EQ(ir::written_by(*copy).first, ir::release_table().front().version);
-  CHECK_EQ(ir::written_by(*copy).last, ir::release(3, 10));
+  const std::vector<ir::Release> writers = ir::written_by(*copy);
+  CHECK_EQ(writers.front(), ir::release_table().front().version);
+  CHECK(std::ranges::find(writers, ir::release(3, 10)) != writers.end());
   auto mean = ir::parse(kMean, "test.ttir");
-  CHECK_EQ(ir::written_by(*mean).first, ir::release(3, 10));
+  CHECK_EQ(ir::written_by(*mean).front(), ir::release(3, 10));
   CHECK(ir::translate(*mean, ir::release(3, 10)).ok());
   auto older = ir::translate(*mean, ir::release(3, 9));
   CHECK(!older.ok() && older.error().message.find("Triton 3.9 has no op test.mean") == 0);

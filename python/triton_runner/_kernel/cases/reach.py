@@ -14,6 +14,7 @@ NUMBERS = (1.0, -2.0)
 _MOST = 8  # places that are tried one by one
 _PATIENCE = 20  # times the seconds of the run without a substitution, and at least:
 _LEAST_SECONDS = 60
+_NOT_TRIED = "it was not tried here, as an output depends on one at a level above"
 
 
 @dataclasses.dataclass
@@ -26,10 +27,15 @@ class Report:
     why: str
 
 
-def reports(judge, level: str, check: str) -> list[Report]:
-    """The reports of a check at a level, in the order of execution."""
+def reports(judge, level: str, check: str, is_certain: bool = False) -> list[Report]:
+    """The reports of a check at a level, in the order of execution. is_certain: an output depends on what the
+    check reports at a level above, and the verdict on no more than where it reports something here."""
     if check == "uninit":
-        return _undefined(judge, level)
+        return _undefined(judge, level, is_certain)
+    if is_certain:
+        return [
+            Report(place, True, _NOT_TRIED) for place in _Experiment(judge, level, check, NUMBERS[0]).places
+        ]
     whole = [_Experiment(judge, level, check, number) for number in NUMBERS]
     places = {(place.location, place.op): place for finding in whole for place in finding.places}
     effects = [finding.effect for finding in whole if finding.effect]
@@ -40,12 +46,14 @@ def reports(judge, level: str, check: str) -> list[Report]:
     ]
 
 
-def _undefined(judge, level: str) -> list[Report]:
+def _undefined(judge, level: str, is_certain: bool) -> list[Report]:
     """Reports of uninit. The check reports uses of undefined values, but the experiment replaces the values
     themselves, most of which have no such use."""
     run = judge.run(level, checks="uninit")
     if run is None or run.trap is None:
         return []
+    if is_certain:
+        return [Report(run.trap, True, _NOT_TRIED)]
     effects = [_Experiment(judge, level, "uninit", number).effect for number in NUMBERS]
     return [Report(run.trap, any(effects), next(filter(None, effects), ""))]
 

@@ -76,6 +76,11 @@ class Findings(list):
         if level not in by_level or report.reached:
             by_level[level] = report
 
+    def reaches_output(self, check: str) -> bool:
+        """Whether an output depends on what a check reported at a level so far."""
+        known = (reports for number, reports in self._reports.values() if self[number].check == check)
+        return any(report.reached for by_level in known for report in by_level.values())
+
     def settle(self, levels: list[str], is_in_output: Callable[[str], bool]) -> None:
         """Decides the severity of each report, after all levels (highest first) have been checked.
         is_in_output: whether a level leaves a NaN or an infinity in an output, and the highest a number."""

@@ -7,10 +7,11 @@ import json
 import os
 import platform
 import re
+from pathlib import Path
 
 import triton_runner
 from triton_runner import _settings
-from triton_runner._base import commands
+from triton_runner._base import commands, releases
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.paths import check_output, get_file_dir
 from triton_runner._pipeline import cache
@@ -32,12 +33,9 @@ def facts() -> dict:
     runner, reason = installed_runner()
     if reason:
         problems["triton-runner"] = reason
-    wheels = _owners("triton/")
+    wheels = _owners(releases.place())
     if len(wheels) > 1:
-        problems["triton"] = (
-            f"several packages have the folder triton: {', '.join(wheels)}; which files are whose is left to "
-            "chance: uninstall all, and install one again"
-        )
+        problems["triton"] = _several(wheels)
     if (pin := torch_pin()) and wheels and not any(_version(name).startswith(pin + " ") for name in wheels):
         problems["torch"] = f"this torch was built for Triton {pin}: torch.compile may fail with another one"
     if os.environ.get("TRITON_INTERPRET") == "1":
@@ -105,14 +103,27 @@ def installed_runner() -> tuple[str, str]:
     return f"{shown}, this project, from {origin.removeprefix('file://')}", ""
 
 
-def _owners(folder: str) -> list[str]:
-    """The installed packages that have files in a folder of site-packages."""
+def _owners(place: Path | None) -> list[str]:
+    """The installed packages that have files in the folder of a package."""
     wheels = set()
-    for distribution in importlib.metadata.distributions():
+    for distribution in importlib.metadata.distributions() if place else ():
         record = distribution.read_text("RECORD") or ""
-        if record.startswith(folder) or f"\n{folder}" in record:
+        is_there = f"\n{place.name}/" in f"\n{record}"
+        if is_there and Path(distribution.locate_file(place.name)).resolve() == place.resolve():
             wheels.add(distribution.metadata["Name"])
     return sorted(wheels)
+
+
+def _several(wheels: list[str]) -> str:
+    """Returns what to do where several packages have files in the folder of one module."""
+    others = {row.on_index: name for name, row in releases.DISTRIBUTIONS.items()}
+    beside = next((others[wheel] for wheel in wheels if wheel in others), None)
+    keeps = f"; `{commands.shell('versions', 'add', beside)}` keeps {beside} beside the other"
+    return (
+        f"several packages have the folder {releases.place().name}: {', '.join(wheels)}; which files are "
+        f"whose is left to chance: pip uninstall {' '.join(wheels)}, and install one of them again"
+        + (keeps if beside else "")
+    )
 
 
 def torch_pin() -> str | None:

@@ -7,7 +7,7 @@ import click
 from triton_runner import _core
 from triton_runner._base.levels import MLIR
 from triton_runner._base.paths import read_text
-from triton_runner._base.releases import RELEASES, parse_version
+from triton_runner._base.releases import RELEASES, distribution_of, parse_version
 
 _FILES = (".ttir", ".ttgir", ".glir", ".ptx", ".trcase")
 _OLD_DIALECTS = {"triton_gpu.": "ttg.", "triton_nvidia_gpu.": "ttng.", "amdgpu.": "amdg."}
@@ -19,8 +19,8 @@ def table() -> list[dict]:
     since, until: first and last release that has it by this name; until None: still there; since None: no
     release has it, but a fork whose texts are read.
     status: "executed"; "structure" (its parent's handler takes it along); "parsed only" (running it is an
-    error). handler: the function of the tile engine, or None. tested: a golden case, "folder/name" under
-    tests/cases, or None.
+    error); "no row" (an op of a distribution that this project does not know). handler: the function of the
+    tile engine, or None. tested: a golden case, "folder/name" under tests/cases, or None.
     """
     rows = []
     for row in _core.ir.op_table():
@@ -56,10 +56,9 @@ def listing(
             )
         rows = [row for row in rows if row["dialect"] == dialect]
     if release is not None:
-        version = _version(release)
-        rows = [row for row in rows if any(_has(name, version) for name in (row, *row["old_names"]))]
+        rows = _of_release(rows, release)
     if unsupported:
-        rows = [row for row in rows if row["status"] == "parsed only"]
+        rows = [row for row in rows if row["status"] in ("parsed only", "no row")]
     if names:
         chosen = _Names(names, is_ptx=False)
         rows = [
@@ -68,6 +67,36 @@ def listing(
             if any(map(chosen.has, [row["name"], *(old["name"] for old in row["old_names"])]))
         ]
     return rows
+
+
+def _of_release(rows: list[dict], release: str) -> list[dict]:
+    """The rows of a release, or of a distribution, whose ops without a row have one that says so."""
+    if (other := distribution_of(release)) is None:
+        version = _version(release)
+        return [row for row in rows if any(_has(name, version) for name in (row, *row["old_names"]))]
+    added = {name for name in other.ops if not name.startswith("-")}
+    dropped = {name[1:] for name in other.ops if name.startswith("-")}
+    kept = [
+        row
+        for row in rows
+        if row["name"] in added
+        or (
+            row["name"] not in dropped and any(_has(name, other.version) for name in (row, *row["old_names"]))
+        )
+    ]
+    return kept + [_without_row(name) for name in sorted(added - {row["name"] for row in rows})]
+
+
+def _without_row(name: str) -> dict:
+    empty = dict.fromkeys(("kind", "operands", "since", "until", "handler", "tested"))
+    return {
+        **empty,
+        "name": name,
+        "dialect": name.partition(".")[0],
+        "effects": [],
+        "status": "no row",
+        "old_names": [],
+    }
 
 
 def is_file(name: str) -> bool:
@@ -129,9 +158,11 @@ def lines(rows: list[dict]) -> list[str]:
         line = f"{row['name']:<{width}}  {row['status']:<11}  {releases + old:<10}  {handler:<28}  {tested}"
         out.append(line.rstrip())
     counts = [
-        sum(row["status"] == status for row in rows) for status in ("executed", "structure", "parsed only")
+        f"{sum(row['status'] == status for row in rows)} {status}"
+        for status in ("executed", "structure", "parsed only", "no row")
+        if status != "no row" or any(row["status"] == status for row in rows)
     ]
-    out.append(f"{len(rows)} ops: {counts[0]} executed, {counts[1]} structure, {counts[2]} parsed only")
+    out.append(f"{len(rows)} ops: {', '.join(counts)}")
     return out
 
 

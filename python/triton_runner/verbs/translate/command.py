@@ -27,7 +27,7 @@ def translate_command(file, from_, to, output, as_json):
 
     releases = {
         translation.number(version): version
-        for version in (versions.installed(), *versions.RELEASES)
+        for version in (versions.installed(), *versions.RELEASES, *versions.OTHERS)
         if version
     }
     for named in filter(None, (from_, to)):
@@ -43,8 +43,8 @@ def translate_command(file, from_, to, output, as_json):
         written, of = [], from_ or "another release"
         text, changes = translation.translate_llir(source, to)
     else:
-        first, last = map(translation.spelled, translation.written_by(source, file))
-        written, of = [first, last], first + (f" to {last}" if first != last else "")
+        writers = translation.written_by(source, file)
+        written, of = translation.ends(writers), translation.described(writers)
         text, changes = translation.translate(source, to, file, from_)
     if output:
         write_file(output, text)

@@ -34,17 +34,22 @@ def versions_ls(as_json=False):
 
 
 def _show_versions(rows: list[dict]) -> None:
+    width = max((len(row["version"]) for row in rows), default=0)
     for row in rows:
         size = f"{row['bytes'] / 2**20:6.0f} MiB" if row["bytes"] is not None else "         -"
-        click.echo(f"{row['version']:<8} {size}  {row['folder'] or 'installed'}")
+        click.echo(f"{row['version']:<{width}} {size}  {row['folder'] or 'installed'}")
     there = {row["version"] for row in rows}
     click.echo("to fetch: " + (", ".join(v for v in versions.RELEASES if v not in there) or "none"))
+    click.echo("builds of others: " + (", ".join(v for v in versions.OTHERS if v not in there) or "none"))
 
 
 @versions_command.command("add")
 @click.argument("releases", nargs=-1, required=True)
 def versions_add(releases):
-    """Fetch releases: 3.4.0, 3.0.0..3.9.0 (the newest patch of each minor release), all."""
+    """Fetch releases: 3.4.0, 3.0.0..3.9.0 (the newest patch of each minor release), all.
+
+    Builds of others by their name here or on the package index: fbtriton-3.7.4, fbtriton==3.7.4, next.
+    """
     for version in dict.fromkeys(v for text in releases for v in versions.expand(text)):
         folder, _ = versions.ensure(version)
         click.echo(f"{version} {folder or 'is installed'}")
@@ -72,10 +77,11 @@ def versions_run(release, words):
 
 def _may_remove(rows) -> bool:
     """Shows the folders of releases with who uses them, and asks."""
+    width = max(len(row["version"]) for row in rows)
     for row in rows:
-        click.echo(f"{row['version']:<8} {row['bytes'] / 2**20:6.0f} MiB  {row['folder']}")
+        click.echo(f"{row['version']:<{width}} {row['bytes'] / 2**20:6.0f} MiB  {row['folder']}")
         for number, command in versions.processes(row["folder"]):
-            click.echo(f"{'':<8} in use by process {number}: {command}")
+            click.echo(f"{'':<{width}} in use by process {number}: {command}")
     click.echo(
         f"Every environment with Python {sys.version_info[0]}.{sys.version_info[1]} that has this cache uses "
         "them, and fetches them again when it needs them."

@@ -1,0 +1,73 @@
+"""Loads a Triton whose distribution calls the module otherwise under the name `triton`.
+
+    renamed.install("/site-packages/tokenspeed_triton")
+    import tokenspeed_triton.language as tl     # the module triton.language, from that folder
+
+A process has one Triton: whoever asks for a module by either name gets the same object, whose name begins
+with `triton`, so that kernels, drivers and types are found as those of every release. Standard library only,
+in Python 3.8's syntax: workers use it too."""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+
+class Renamed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `triton` in the folder, and the modules by the folder's own name as those of `triton`."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.module = os.path.basename(folder)
+        self._specs = {}
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "triton":
+            places = {"submodule_search_locations": [self.folder]}
+            return importlib.util.spec_from_file_location(
+                name, os.path.join(self.folder, "__init__.py"), **places
+            )
+        if name.partition(".")[0] != self.module:
+            return None
+        own = "triton" + name[len(self.module) :]
+        try:
+            found = importlib.util.find_spec(own)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            return None
+        is_package = found.submodule_search_locations is not None
+        return importlib.machinery.ModuleSpec(name, self, origin=found.origin, is_package=is_package)
+
+    def create_module(self, spec):
+        module = importlib.import_module("triton" + spec.name[len(self.module) :])
+        self._specs[spec.name] = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        """The module has run by its own name: its spec is put back, which the import system replaced, and the
+        modules that an extension has put into sys.modules get their other name."""
+        name = module.__spec__.name
+        module.__spec__ = self._specs.pop(name, module.__spec__)
+        own = "triton" + name[len(self.module) :] + "."
+        for inner in [one for one in sys.modules if one.startswith(own)]:
+            sys.modules.setdefault(name + inner[len(own) - 1 :], sys.modules[inner])
+
+
+def folder():
+    """Returns the folder that is `triton` here by another name; None where there is none."""
+    return next((finder.folder for finder in sys.meta_path if isinstance(finder, Renamed)), None)
+
+
+def install(folder):
+    """Makes `triton` the package in a folder of another name; nothing is imported yet."""
+    sys.meta_path.insert(0, Renamed(os.path.abspath(folder)))
+
+
+def prefer(folder, module):
+    """Puts a folder of packages first on sys.path, whose Triton has the name `module`."""
+    sys.path.insert(0, folder)
+    if module != "triton":
+        install(os.path.join(folder, module))
