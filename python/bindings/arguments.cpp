@@ -246,8 +246,8 @@ class Binder {
       need_cpu(name, "a NumPy array");
     fail(argument(name) + " is a tensor on " + string_of(v.attr("device")) + ", and the kernel runs on " +
              std::string(device_),
-         {"move the tensor with .to(\"" + std::string(device_) +
-          "\"), or choose the device with device= or TRITON_RUNNER_DEVICE"});
+         {"move the tensor with .to(\"" + std::string(device_) + "\"), or choose the device with " +
+          base::option("device") + " or TRITON_RUNNER_DEVICE"});
   }
 
   Pointer torch_tensor(const std::string& name, nb::handle v) {

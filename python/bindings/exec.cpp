@@ -232,6 +232,9 @@ void init_settings(nb::module_& m) {
       "limit_isa", [](const std::string& isa) { return num::limit_isa(isa); }, "isa"_a,
       "From here on as on a machine that has no better instruction set than this. False if it has not even "
       "that.");
+  m.def("name_options", &base::name_options, "by_keyword"_a,
+        "What messages call the options of launches: those of the command line that runs, by keyword; {}: as "
+        "Python does.");
   m.def("set_tracking", &set_tracking, "on"_a,
         "Whether launches ask triton_runner/_memory/uninit.py for memory that was never written.");
   m.def("set_pretend_cuda", &set_pretend_cuda, "on"_a,

@@ -43,7 +43,7 @@ def pytest_addoption(parser):
     )
     group.addoption(
         "--triton-launches", metavar="N", type=int, default=16,
-        help="Judge at most so many different launches of a test (16).",
+        help="Largest number of different launches of a test to judge (default: 16).",
     )  # fmt: skip
     group.addoption("--triton-sarif", metavar="FILE", type=_output, help="Write the findings as SARIF 2.1.0.")
     group.addoption(

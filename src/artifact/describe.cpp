@@ -198,9 +198,13 @@ base::Result<Description> describe(std::string_view bytes, std::string_view leve
           {"kernels: " + join(names)});
   } else {
     index = std::find(names.begin(), names.end(), wanted) - names.begin();
-    if (index == names.size())
-      return bad("no kernel '" + wanted + "' in the " + std::string(level),
-                 {"did you mean " + join(base::nearest_names(wanted, names)) + "?"});
+    if (index == names.size()) {
+      std::vector<std::string> notes;
+      if (const auto near = base::nearest_names(wanted, names); !near.empty())
+        notes.push_back("did you mean " + join(near) + "?");
+      notes.push_back("kernels: " + join(names));
+      return bad("no kernel '" + wanted + "' in the " + std::string(level), std::move(notes));
+    }
   }
   Description d = std::move(found[index]);
   if (!metadata.empty()) TRY(Merge(d, metadata_name).run(json));

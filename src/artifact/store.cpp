@@ -188,8 +188,7 @@ base::Result<std::string> find(const std::string& folder, std::string_view kerne
     notes.push_back("it holds " + who + " at " + list(here.others) + ": use " +
                     list(here.others, "_dir= or ") + "_dir=");
   } else if (!here.kernels.empty()) {
-    notes.push_back("kernels at " + std::string(level) +
-                    " there: " + list(base::nearest_names(kernel, here.kernels)));
+    notes.push_back("kernels at " + std::string(level) + " there: " + list(here.kernels));
   } else {
     notes.push_back("a folder of artifacts holds <kernel>." + std::string(level) +
                     "; a Triton cache (TRITON_CACHE_DIR) is one too");

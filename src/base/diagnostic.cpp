@@ -2,6 +2,8 @@
 #include <triton_runner/base/diagnostic.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <numeric>
 
 namespace triton_runner::base {
@@ -87,14 +89,39 @@ std::vector<std::string> nearest_names(std::string_view wanted, const std::vecto
     }
     return row[name.size()];
   };
+  constexpr size_t kLeastPart = 3;  // shorter texts are a part of too many names
   std::vector<std::pair<size_t, std::string>> ranked;
-  for (const std::string& name : names) ranked.emplace_back(distance(name), name);
+  for (const std::string& name : names) {
+    const size_t changes = distance(name);
+    const bool is_part = wanted.size() >= kLeastPart && name.find(wanted) != std::string::npos;
+    if (is_part || changes <= (std::max(wanted.size(), name.size()) + 1) / 3)
+      ranked.emplace_back(changes, name);
+  }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   if (ranked.size() > limit) ranked.resize(limit);
   std::vector<std::string> out;
   for (auto& entry : ranked) out.push_back(std::move(entry.second));
   return out;
+}
+
+namespace {
+
+std::mutex option_names_mutex;
+std::map<std::string, std::string> option_names;  // of the command line that runs, by keyword
+
+}  // namespace
+
+std::string option(const std::string& keyword, const std::string& value, const std::string& code) {
+  const std::lock_guard lock(option_names_mutex);
+  if (const auto found = option_names.find(keyword); found != option_names.end())
+    return value.empty() ? found->second : found->second + " " + value;
+  return keyword + "=" + (!code.empty() ? code : value.empty() ? "" : "\"" + value + "\"");
+}
+
+void name_options(std::map<std::string, std::string> by_keyword) {
+  const std::lock_guard lock(option_names_mutex);
+  option_names = std::move(by_keyword);
 }
 
 }  // namespace triton_runner::base

@@ -229,7 +229,7 @@ class CudaDriver final : public Driver {
         d.notes.push_back(
             "a kernel launched before this call failed; the process has to be restarted to use the GPU "
             "again");
-        d.notes.push_back("device=\"cpu\" runs the same kernel with every access checked");
+        d.notes.push_back(base::option("device", "cpu") + " runs the same kernel with every access checked");
         break;
       default:
         break;

@@ -17,8 +17,8 @@ base::Result<void*> open_library(const std::string& library, const char* what) {
   if (void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   const char* reason = dlerror();
   return base::failure("cannot open " + library + ": " + (reason ? reason : "unknown reason"),
-                       {std::string("this machine has no ") + what +
-                        " driver in the loader's path; device=\"cpu\" needs none"});
+                       {std::string("this machine has no ") + what + " driver in the loader's path; " +
+                        base::option("device", "cpu") + " needs none"});
 }
 
 void* find_symbol(void* handle, const char* name) { return dlsym(handle, name); }

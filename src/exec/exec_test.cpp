@@ -1,6 +1,7 @@
 // Memory lookup and the worker threads.
 #include "test.h"
 
+#include <triton_runner/base/diagnostic.h>
 #include <triton_runner/exec/memory.h>
 #include <triton_runner/exec/order.h>
 #include <triton_runner/exec/pool.h>
@@ -108,4 +109,27 @@ TEST(grids_are_checked) {
   CHECK(!check_grid({0, 1, 1}).ok());
   CHECK(!check_grid({1, 65536, 1}).ok());
   CHECK(!check_grid({1, 1, -1}).ok());
+}
+
+TEST(nearest_names_are_near) {
+  using triton_runner::base::nearest_names;
+  const std::vector<std::string> names = {"add_kernel", "mul", "--level", "--device", "--check"};
+  CHECK_EQ(nearest_names("--levl", names).size(), size_t{1});
+  CHECK_EQ(nearest_names("--levl", names)[0], std::string("--level"));
+  CHECK_EQ(nearest_names("kernel", names)[0], std::string("add_kernel"));  // a part of it
+  CHECK(nearest_names("softmax", names).empty());
+  CHECK(nearest_names("x", names).empty());
+}
+
+TEST(options_are_named_as_their_reader_has_them) {
+  using triton_runner::base::name_options;
+  using triton_runner::base::option;
+  CHECK_EQ(option("device", "cpu"), std::string("device=\"cpu\""));
+  CHECK_EQ(option("programs", "0,5", "[0, 5]"), std::string("programs=[0, 5]"));
+  CHECK_EQ(option("block"), std::string("block="));
+  name_options({{"device", "--device"}, {"programs", "--programs"}});
+  CHECK_EQ(option("device", "cpu"), std::string("--device cpu"));
+  CHECK_EQ(option("programs", "0,5", "[0, 5]"), std::string("--programs 0,5"));
+  CHECK_EQ(option("block"), std::string("block="));  // the command line lacks it
+  name_options({});
 }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <triton_runner/base/diagnostic.h>
+#include <triton_runner/exec/kernel.h>
+
 namespace triton_runner::exec {
 
 void Faults::note(const void* site, int64_t program, uint64_t count, const std::function<Trap()>& describe) {
@@ -14,6 +17,15 @@ void Faults::note(const void* site, int64_t program, uint64_t count, const std::
   s.fault.first = describe();
   s.program = program;
   s.met = clock_++;
+}
+
+void advise_on_distance(Trap& trap, int64_t distance, uint32_t checks, std::string_view level) {
+  // A product that wrapped is as often negative as not; what no mask holds back lies just past the end.
+  constexpr int64_t kBefore = -(int64_t{1} << 22), kBehind = int64_t{1} << 30;
+  if ((distance > kBefore && distance < kBehind) || checks & kCheckOverflow) return;
+  const std::string what = "so far from '" + trap.argument + "', an integer may have overflowed: ";
+  trap.notes.push_back(what + base::option("check", "overflow") +
+                       (level == "cubin" ? " at ttir, ttgir or ptx" : "") + " says where one does");
 }
 
 std::vector<Fault> Faults::take() {

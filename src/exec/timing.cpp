@@ -45,12 +45,10 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
   LaunchResult late = kernel.launch(usual, arguments, allocations);
   const bool warned = late && late->trap && !late->trap->warning.empty();
   if (late && !warned) return late;
-  constexpr const char* kHow =
-      "with asynchronous operations that take effect as soon as they are issued "
-      "(timing=\"eager\")";
+  const std::string how = "with asynchronous operations that take effect as soon as they are issued (" +
+                          base::option("timing", "eager") + ")";
   if (first) {
-    first->trap->notes.push_back(std::string("this is ") + kHow +
-                                 "; it does not happen where they come late");
+    first->trap->notes.push_back("this is " + how + "; it does not happen where they come late");
     return first;
   }
   const auto difference = runs.difference();
@@ -61,7 +59,7 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
   trap.kernel = kernel.name();
   trap.op = "the whole kernel";
   trap.message = "byte " + std::to_string(difference->second) + " of " + difference->first->label +
-                 " comes out otherwise " + kHow +
+                 " comes out otherwise " + how +
                  " than where they come late: something does not wait for them";
   return LaunchError{{}, std::move(trap)};
 }

@@ -72,10 +72,11 @@ class Loaded final : public GpuKernel {
 
     const int64_t threads = threads_of(spec_);
     if (threads > resources_.max_threads)
-      return failure("kernel '" + spec_.name + "' is launched with " + std::to_string(threads) +
-                         " threads a block, and its code allows " + std::to_string(resources_.max_threads) +
-                         " (" + std::to_string(resources_.n_regs) + " registers a thread)",
-                     {"num_warps, or block=, has to be what the artifact was compiled with"});
+      return failure(
+          "kernel '" + spec_.name + "' is launched with " + std::to_string(threads) +
+              " threads a block, and its code allows " + std::to_string(resources_.max_threads) + " (" +
+              std::to_string(resources_.n_regs) + " registers a thread)",
+          {"num_warps, or " + base::option("block") + ", has to be what the artifact was compiled with"});
     config_.block = spec_.block;
     config_.cluster = spec_.cluster;
     config_.cooperative = spec_.cooperative;
@@ -118,8 +119,8 @@ class Loaded final : public GpuKernel {
       if (auto s = exec::check_arguments(*this, args); !s) return refused(s.error());
     }
     if (options.observer)
-      return refused(
-          failure("values of a GPU kernel cannot be observed from outside", {"launch with device=\"cpu\""}));
+      return refused(failure("values of a GPU kernel cannot be observed from outside",
+                             {"launch with " + base::option("device", "cpu")}));
 
     ContextGuard context(driver_);
     if (auto s = context.enter(device_); !s) return refused(s.error());
@@ -236,8 +237,8 @@ class Loaded final : public GpuKernel {
     if (bytes < 0) {
       bytes = max_dynamic_shared();
       warnings_.push_back("nothing says how much dynamic shared memory kernel '" + spec_.name +
-                          "' needs: launched with the most there is, " + std::to_string(bytes) +
-                          " bytes; shared= or a metadata file says it");
+                          "' needs: launched with the most there is, " + std::to_string(bytes) + " bytes; " +
+                          base::option("shared") + " or a metadata file says it");
     }
     if (bytes > max_dynamic_shared()) return out_of_shared(bytes);
     config_.shared_bytes = static_cast<uint32_t>(bytes);
@@ -264,7 +265,7 @@ class Loaded final : public GpuKernel {
       if (!where)
         return failure("kernel '" + spec_.name + "': " + who + " lies in memory that " + place +
                            " cannot reach (a CPU tensor?)",
-                       {"move the tensor to " + place + ", or launch with device=\"cpu\""});
+                       {"move the tensor to " + place + ", or launch with " + base::option("device", "cpu")});
       return failure("kernel '" + spec_.name + "': " + who + " lies on device " +
                      std::to_string(where->device) + ", and the kernel runs on " + place);
     }

@@ -10,8 +10,10 @@ namespace {
 
 using base::failure;
 
-constexpr const char* kGiveMetadata =
-    "give its metadata file: metadata_json=, or <kernel>.json beside the artifact";
+std::string give_metadata() {
+  return "give its metadata file: " + base::option("metadata_json") +
+         ", or <kernel>.json beside the artifact";
+}
 
 std::string who(const Interface& a) { return "kernel '" + a.kernel + "'"; }
 
@@ -63,7 +65,7 @@ base::Result<size_t> places(const Interface& a, const Value& value, size_t at) {
   if (at < a.params.size() && a.params[at].bytes == 128)
     return failure(who(a) + " takes host-side tensor descriptors, and the " + a.level +
                        " does not say how they are laid out (tensordesc_meta)",
-                   {kGiveMetadata});
+                   {give_metadata()});
   return 1 + 4 * rank + static_cast<size_t>(flags_of(a, at, rank));
 }
 
@@ -163,7 +165,7 @@ base::Result<Settled> settle(const Interface& artifact, std::span<const Value> v
                      std::to_string(values.size()) +
                      " arguments were given: counting does not settle which parameters are Triton's own and "
                      "which arguments were compiled in",
-                 {kGiveMetadata});
+                 {give_metadata()});
 }
 
 namespace {

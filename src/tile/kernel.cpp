@@ -141,10 +141,10 @@ class TileKernel final : public exec::Kernel {
           {"they say which instruction multiplies and in which order elements are added: run it at "
            "level ttgir, or at level ptx, which always rounds so"});
     if (!code_.target.starts_with("cuda:"))
-      return base::failure("kernel '" + name() +
-                               "': numerics 'hardware' is for NVIDIA's targets, and this is " +
-                               (code_.target.empty() ? "a module without a target" : code_.target),
-                           {"leave numerics= out, or compile the kernel for a target such as cuda:90"});
+      return base::failure(
+          "kernel '" + name() + "': numerics 'hardware' is for NVIDIA's targets, and this is " +
+              (code_.target.empty() ? "a module without a target" : code_.target),
+          {"leave " + base::option("numerics") + " out, or compile the kernel for a target such as cuda:90"});
     std::lock_guard lock(checked_mutex_);
     if (!hardware_) {
       auto made = std::make_unique<Code>();

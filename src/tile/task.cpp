@@ -230,7 +230,7 @@ const Instr* Task::stopped(const Instr& in) {
     if (l.is_interrupted()) return trap(in, exec::TrapKind::kInterrupted, "the launch was interrupted");
     return trap(in, exec::TrapKind::kTimeout,
                 "the kernel ran longer than " + seconds_text(l.options->timeout_seconds) +
-                    " (TRITON_RUNNER_TIMEOUT or timeout=)");
+                    " (TRITON_RUNNER_TIMEOUT or " + base::option("timeout") + ")");
   }
   return stop(Outcome::kTrapped, &in);
 }

@@ -2,6 +2,7 @@
 //
 // Bad input is reported as Diagnostics in a sink that the caller owns; nothing here prints, throws or exits.
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,8 +49,15 @@ class Diagnostics {
 Location locate(std::string_view text, size_t offset, std::string_view file);
 std::string_view line_at(std::string_view text, size_t offset);
 
-// The names closest to `wanted` (edit distance), best first, at most `limit`: for "did you mean" notes.
+// The names near `wanted`, best first, at most `limit`: for "did you mean" notes. A name is near when a third
+// of its letters at most are others, or when `wanted` is a part of it.
 std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names,
                                        size_t limit = 3);
+
+// Names an option in a message as its reader gives it: option("device", "cpu") is `device="cpu"`, or
+// `--device cpu` while name_options() has told what the command line that runs calls it. `code`: the value in
+// C++ and Python, where it is not a text.
+std::string option(const std::string& keyword, const std::string& value = {}, const std::string& code = {});
+void name_options(std::map<std::string, std::string> by_keyword);
 
 }  // namespace triton_runner::base

@@ -35,7 +35,7 @@ def open_entry(entry: Entry, name: str) -> Artifact:
         path = _core.artifact.find(entry.value, name, entry.level)
     else:
         path = entry.value
-    source = read_kernel(path, entry.keyword, not LEVELS[entry.level].is_text)
+    source = read_kernel(path, not LEVELS[entry.level].is_text, entry.keyword)
     level = entry.level if os.path.splitext(path)[1] != SOURCE else level_of_text(source)
     artifact = describe(level, source, path, name, entry.metadata_json)
     return _opened.put(key, (stamp(path), artifact))[1]

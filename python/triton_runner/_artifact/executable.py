@@ -15,14 +15,15 @@ from triton_runner._base.recent import Recent
 from triton_runner._base.releases import RELEASES, Release, installed, is_known, release_of
 from triton_runner._launch import gpu_driver, native, simt
 from triton_runner._settings import devices
+from triton_runner._worker.spelling import option
 
 
 def _check_level(artifact: Artifact, level: str) -> None:
     if level in LEVELS and is_above(level, artifact.level):
         raise fail(
-            f"level={level!r} was asked for, and the kernel enters at {artifact.level}: "
+            f"{option('level', level)} was asked for, and the kernel enters at {artifact.level}: "
             "execution cannot go back",
-            f"leave level= out, or give the kernel at {level}",
+            f"leave {option('level')} out, or give the kernel at {level}",
         )
 
 
@@ -30,8 +31,8 @@ def _check_target(artifact: Artifact, target: str) -> str:
     own_target = artifact.description.get("target") or ""
     if own_target and target and own_target != target and artifact.level != "ttir":
         raise fail(
-            f"{artifact.label} was compiled for {own_target}, and target={target!r} was asked for",
-            "compile the kernel for that target, or leave target= out",
+            f"{artifact.label} was compiled for {own_target}, and {option('target', target)} was asked for",
+            f"compile the kernel for that target, or leave {option('target')} out",
         )
     return target or own_target
 

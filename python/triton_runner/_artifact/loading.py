@@ -17,6 +17,7 @@ from triton_runner._artifact.reading import (
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ENDINGS, HOLDERS, LEVELS, level_of_name, level_of_text
 from triton_runner._base.metadata import as_path_or_text
+from triton_runner._base.paths import no_level
 
 
 def load(
@@ -65,11 +66,8 @@ def load(
             return _kernel(artifact, device, target, level, check, shuffle, block, cluster)
         entry = level_of_name(text)
         if not entry and not is_source:
-            raise fail(
-                f"{text}: its name does not say a level",
-                f"it should end in .{', .'.join((*ENDINGS, *HOLDERS))} or .source",
-            )
-        content = read_kernel(text, "load", not is_source and not LEVELS[entry].is_text)
+            raise no_level(text, (*ENDINGS, *HOLDERS, SOURCE[1:]))
+        content = read_kernel(text, not is_source and not LEVELS[entry].is_text)
         entry = level_of_text(content) if is_source else entry
         artifact = describe(entry, content, text, name, metadata)
     return _kernel(artifact, device, target, level, check, shuffle, block, cluster)

@@ -12,6 +12,7 @@ from triton_runner._base import tools
 from triton_runner._base.errors import fail, warn
 from triton_runner._base.levels import stage_of
 from triton_runner._base.paths import check_name
+from triton_runner._worker.spelling import option
 
 SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
 
@@ -52,13 +53,15 @@ def no_case(path: str) -> None:
         )
 
 
-def read_kernel(path: str, keyword: str, binary: bool):
+def read_kernel(path: str, binary: bool, keyword: str = ""):
+    """The content of a file. keyword: of a launch, which messages name; "" of other callers."""
     no_case(path)
     check_name(path)
+    by = f"{option(keyword).rstrip('=')}: " if keyword else ""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise fail(f"{keyword}: cannot read {path}: {error.strerror}") from None
+        raise fail(f"{by}cannot read {path}: {error.strerror}") from None
     if binary:
         return data
     try:
@@ -66,14 +69,16 @@ def read_kernel(path: str, keyword: str, binary: bool):
     except UnicodeDecodeError as error:
         raise fail(
             f"{path} is not a text file: byte {error.start} is not UTF-8",
-            "a binary artifact has a keyword of its own",
+            "a binary artifact has a keyword of its own"
+            if by
+            else "the name of a binary ends in .cubin or .hsaco",
         ) from None
 
 
 def cubin_in(path: str, name: str, target: str) -> bytes:
     """The cubin in a fatbin, or in a library or object file that holds fatbins, that has a kernel, for a
     target: the one asked for, else the default or the newest. Raises DiagnosticError."""
-    pieces = _core.artifact.device_code(read_kernel(path, "load", True), path)
+    pieces = _core.artifact.device_code(read_kernel(path, True), path)
     cubins = [one for one in pieces if one["level"] == "cubin"]
     named = [one for one in cubins if (name in one["kernels"] if name else one["kernels"])]
     unread = next((one["problem"] for one in cubins if one["problem"]), "")
@@ -86,10 +91,13 @@ def cubin_in(path: str, name: str, target: str) -> bytes:
     kernels = list(dict.fromkeys(kernel for one in cubins for kernel in one["kernels"]))
     if not named:
         near = difflib.get_close_matches(name, kernels, 3, 0.3) or kernels[:3]
-        said = [f"it has {len(kernels)}: {', '.join(near)}, ..."] if kernels else []
+        more = ", ..." if len(kernels) > len(near) else ""
+        said = [f"it has {len(kernels)}: {', '.join(near)}{more}"] if kernels else []
         raise fail(f"{path} has no kernel" + (f" '{name}'" if name else " in a cubin"), *said)
     if not name and len(kernels) > 1:
-        raise fail(f"{path} has {len(kernels)} kernels, and none is named", f"as in name={kernels[0]!r}")
+        raise fail(
+            f"{path} has {len(kernels)} kernels, and none is named", f"as in {option('name', kernels[0])}"
+        )
     targets = {one["target"]: one["content"] for one in named}
     if target and target not in targets:
         raise fail(f"{path} has '{name}' not for {target}", f"it has it for {', '.join(targets)}")
@@ -101,10 +109,10 @@ def cubin_in(path: str, name: str, target: str) -> bytes:
 def _metadata_text(path: str, metadata_json: str | None) -> str:
     if metadata_json is None:
         metadata_path = _core.artifact.find_metadata(path) if path else ""
-        return read_kernel(metadata_path, "metadata", False) if metadata_path else ""
+        return read_kernel(metadata_path, False, "metadata") if metadata_path else ""
     if metadata_json.lstrip().startswith("{"):
         return metadata_json
-    return read_kernel(metadata_json, "metadata_json", False)
+    return read_kernel(metadata_json, False, "metadata_json")
 
 
 def describe(level: str, source, path: str, name: str, metadata_json: str | None) -> Artifact:

@@ -38,7 +38,7 @@ def _contents(text: str, dtype, count: int):
             return generator.integers(0, 8, count)
         return numpy.full(count, _NAMED[kind] if text in _NAMED or not text else float(text))
     except (ValueError, TypeError):
-        raise fail(f"--arg: unknown contents {text!r}", _CONTENTS) from None
+        raise fail(f"an array has unknown contents {text!r}", _CONTENTS) from None
 
 
 def parse_argument(text: str):
@@ -60,11 +60,11 @@ def parse_argument(text: str):
             raise
         except (MemoryError, ValueError):
             size = count * dtype.itemsize / 2**30
-            raise fail(f"--arg {text!r}: {size:,.1f} GiB do not fit into the memory here") from None
+            raise fail(f"argument {text!r}: {size:,.1f} GiB do not fit into the memory here") from None
     kind, typed, value = text.partition("=") if "=" in text else ("", "", text)
     number = _number(value)
     if number is None or (typed and elements.find(kind) is None):
-        raise fail(f"--arg {text!r} is not an argument", _FORMS)
+        raise fail(f"{text!r} is not an argument of a launch", _FORMS)
     if not typed:
         return number
     dtype = dtype_named(kind)
@@ -73,7 +73,7 @@ def parse_argument(text: str):
             return number_of(dtype, number)
     except OverflowError:
         pass
-    raise fail(f"--arg {text!r}: {value} is not a value of type {kind}")
+    raise fail(f"argument {text!r}: {value} is not a value of type {kind}")
 
 
 def _ghost(contents: str, shape: tuple, dtype):
@@ -95,10 +95,10 @@ def _number(text: str):
 
 def parse_grid(text: str, option: str = "--grid") -> tuple:
     """(4, 2, 1) of "4,2,1"."""
-    try:
-        return tuple(int(part) for part in re.split(r"[,x\s]+", text.strip().strip("()")) if part)
-    except ValueError:
-        raise fail(f"{option} {text!r} is not a grid", "as in: 4, or 4,2,1") from None
+    numbers = [part for part in re.split(r"(?<=\d)[,x\s]+", text.strip().strip("()")) if part]
+    if not 1 <= len(numbers) <= 3 or not all(re.fullmatch(r"-?\d+", part) for part in numbers):
+        raise fail(f"{option} {text!r} is not one to three numbers", "as in: 4, or 4,2,1")
+    return tuple(map(int, numbers))
 
 
 def _axes(text: str | None, option: str):

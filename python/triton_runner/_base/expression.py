@@ -165,7 +165,7 @@ def parse(text: str, what: str, known=None) -> Expression:
 
 def grid(text: str, numbers: dict) -> list:
     """The extents of "cdiv(n, BLOCK), 4": expressions over numbers by name."""
-    text, what = text.strip(), f"--grid {text!r}"
+    text, what = text.strip(), f"the grid {text!r}"
 
     def number(name, of_base):
         if of_base or name not in numbers:
@@ -174,6 +174,6 @@ def grid(text: str, numbers: dict) -> list:
             )
         return numbers[name]
 
-    tree = _tree(text, "--grid")
+    tree = _tree(text, "the grid")
     parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
     return [Expression(text, what, part).value(number) for part in parts]

@@ -29,13 +29,38 @@ def check_program(file: str) -> None:
         if not os.path.isfile(os.path.join(file, "__main__.py")):
             raise fail(f"{file} is a folder without a __main__.py", "name the program in it")
         return
-    if not os.path.isfile(file):
-        raise fail(f"no such file: {file}")
+    check_there(file)
     if level_of_name(file):
         raise fail(
             f"{file} holds a level of a kernel and is not a Python program",
             f"to run it: `{commands.shell('exec', '--grid', 'GRID', file)}`, or load() in Python",
         )
+
+
+def check_there(path) -> None:
+    """Refuses a file that is not there, or is a folder."""
+    if os.path.isdir(path):
+        raise fail(f"{os.fspath(path)} is a folder, and should be a file", "name a file in it")
+    if os.path.exists(path):
+        return
+    file, _, name = os.fspath(path).rpartition(":")
+    if file.endswith(".py") and name.isidentifier() and os.path.isfile(file):
+        raise fail(f"{os.fspath(path)} is a function of a file, and the file is needed", f"name {file}")
+    raise fail(f"no such file: {os.fspath(path)}")
+
+
+def no_level(path, endings) -> DiagnosticError:
+    """Returns the error of a file whose name says no level of a kernel; the caller raises it."""
+    path = os.fspath(path)
+    file, _, _ = path.rpartition(":")
+    if file.endswith(".py"):
+        levels = commands.shell("compile", path, "--save", "FOLDER")
+        return fail(f"{path} is a kernel in Python, and a level of one is needed", f"`{levels}` writes them")
+    check_there(path)
+    if path.endswith(".py"):
+        run = commands.shell("run", path)
+        return fail(f"{path} is Python, and a level of a kernel is needed", f"`{run}` runs the program")
+    return fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(endings)}")
 
 
 def check_name(path) -> None:

@@ -5,6 +5,7 @@ Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input, 130 when i
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import importlib.util
@@ -13,14 +14,17 @@ import pkgutil
 
 import click
 
+from triton_runner import _core
 from triton_runner._base import interrupts, releases
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._cli import help
+from triton_runner._core.probe import nearest_names
 from triton_runner._programs.options import (
     verbs,
 )
 from triton_runner._programs.settings import LOOK
 from triton_runner._settings import messages
+from triton_runner._worker import spelling
 
 _VERBS = "triton_runner.verbs"  # the command line finds each verb's room there and names none
 
@@ -40,6 +44,15 @@ class _Group(help.Group):
     def get_command(self, context, name):
         return _load(name).get(name)
 
+    def parse_args(self, context, args):
+        with _one_style(context):
+            return super().parse_args(context, args)
+
+    def resolve_command(self, context, args):
+        name, command, rest = super().resolve_command(context, args)
+        context.with_resource(_spelled(command.params))
+        return name, command, rest
+
     def invoke(self, context):
         messages.without_fusion_notice()
         with interrupts.watching():
@@ -47,7 +60,8 @@ class _Group(help.Group):
 
     def _invoke(self, context):
         try:
-            status = super().invoke(context)
+            with _one_style(context):
+                status = super().invoke(context)
         except DiagnosticError as error:
             click.echo(str(error), err=True)
             context.exit(error.status)
@@ -69,6 +83,51 @@ class _Group(help.Group):
             interrupts.leave()
             context.exit(interrupts.STATUS)
         context.exit(int(status or 0))
+
+
+@contextlib.contextmanager
+def _one_style(context):
+    """Bad usage reads as every other error does."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        command = error.ctx or context
+        verb = "" if command.parent or not context.invoked_subcommand else f" {context.invoked_subcommand}"
+        text, near = error.format_message(), []
+        if isinstance(error, click.NoSuchOption):
+            text = f"No such option '{error.option_name}'"
+            options = [param for param in command.command.params if isinstance(param, click.Option)]
+            names = sorted({name for option in options for name in option.opts})
+            near = [f"did you mean {name}?" for name in nearest_names(error.option_name, names)]
+        told = fail(text.rstrip("."), *near, f"{command.command_path}{verb} --help says what it takes")
+        click.echo(str(told), err=True)
+        context.exit(error.exit_code)
+
+
+# Options that Python calls otherwise than the parameters of commands.
+_IN_PYTHON = {
+    "metadata": ("metadata_json",), "kernel": ("name",), "variants": ("signature", "constexprs"),
+    "file": ("aliases",),
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def _spelled(params):
+    """Messages name options as this command does."""
+    before, names = spelling.names, {}
+    for param in params:
+        for option in (max(param.opts, key=len),) if isinstance(param, click.Option) else ():
+            keyword = option.lstrip("-").replace("-", "_")
+            names |= dict.fromkeys((param.name, keyword, *_IN_PYTHON.get(keyword, ())), option)
+    spelling.names = names
+    _core.name_options(names)
+    try:
+        yield
+    finally:
+        spelling.names = before
+        _core.name_options(before)
 
 
 def _load(name: str = "") -> dict:

@@ -1,6 +1,6 @@
 """The C++ core of triton_runner."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import enum
 import types
 
@@ -335,6 +335,11 @@ def force_isa(isa: str) -> bool:
 def limit_isa(isa: str) -> bool:
     """
     From here on as on a machine that has no better instruction set than this. False if it has not even that.
+    """
+
+def name_options(by_keyword: Mapping[str, str]) -> None:
+    """
+    What messages call the options of launches: those of the command line that runs, by keyword; {}: as Python does.
     """
 
 def set_tracking(on: bool) -> None:

@@ -4,12 +4,14 @@ memory, and which banks a warp touches. All of it comes from the core's tables; 
 from __future__ import annotations
 
 import functools
+import re
 
 import numpy
 
 from triton_runner._base.errors import fail
 from triton_runner._core import layout as _core_layout
 from triton_runner._worker import elements
+from triton_runner._worker.spelling import option
 
 BANKS = 32
 
@@ -160,7 +162,13 @@ def layout(encoding: str, shape, element: str = "f16", aliases: str = "") -> Lay
     - aliases: the text of a module (TTGIR) whose names of encodings may be used.
     """
     sizes = parse_shape(shape) if isinstance(shape, str) else tuple(int(size) for size in shape)
-    element = getattr(elements.find(element), "name", element)
+    if (row := elements.find(element)) is None:
+        raise fail(f"there is no element type {element!r}", elements.KNOWN)
+    element = row.name
+    if not encoding.lstrip().startswith("#"):
+        raise fail(f"{encoding!r} is not an encoding", 'as in "#ttg.blocked<{...}>", or "#blocked" of a file')
+    if re.fullmatch(r"#\w+", encoding.strip()) and not aliases:
+        raise fail(f"{encoding} is a name that a module defines", f"give its TTGIR: {option('aliases')}")
     return Layout(_core_layout.read(encoding, sizes, element, aliases), encoding, sizes, element, aliases)
 
 

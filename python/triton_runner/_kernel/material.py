@@ -12,7 +12,7 @@ from triton_runner._artifact import compiled_kernel
 from triton_runner._artifact.reading import describe
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import ENDINGS, GLIR, LEVELS, is_above, level_of_name, levels_of
-from triton_runner._base.paths import check_name, read_json
+from triton_runner._base.paths import check_name, no_level, read_json
 
 _PASS_FILE = re.compile(r"(\d+)(-changed)?-(\w+)\.mlir$")
 _BINARIES = {"cubin": "cuda", "hsaco": "hip"}
@@ -165,7 +165,7 @@ def _of_file(path: Path) -> Material:
     if path.suffix == ".trcase":
         raise fail(f"{path} is a case", f"triton_runner.open_case({path.name!r}) gives what has its levels")
     if not level_of_name(path):
-        raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(ENDINGS)}")
+        raise no_level(path, ENDINGS)
     return _read(path.parent, path.stem)
 
 

@@ -12,6 +12,7 @@ from triton_runner._launch import launchers, simt
 from triton_runner._launch.native import Executor
 from triton_runner._settings import devices
 from triton_runner._settings.devices import gpu, loaded_libraries
+from triton_runner._worker.spelling import option
 
 
 def driver() -> _core.device.Driver:
@@ -19,7 +20,8 @@ def driver() -> _core.device.Driver:
     backend = gpu()
     if backend is None:
         raise fail(
-            "this machine has no GPU that CUDA or HIP can see", 'device="cpu" runs ttir, ttgir, llir and ptx'
+            "this machine has no GPU that CUDA or HIP can see",
+            f"{option('device', 'cpu')} runs ttir, ttgir, llir and ptx",
         )
     return _core.device.driver(backend)
 

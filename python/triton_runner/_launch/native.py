@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 from triton_runner import _core, _settings
 from triton_runner._base.errors import fail, warn
+from triton_runner._worker.spelling import option
 
 _GIVE_METADATA = "give its metadata file: metadata_json=, or <kernel>.json beside the artifact"
 
@@ -100,7 +101,7 @@ class Executor:
         if "num_warps" in missing:
             raise fail(
                 f"{self._who}: the {self.level} does not say how many threads a block has",
-                f"give block=, as in block=(128, 1, 1), or {_GIVE_METADATA}",
+                f"give {option('block', '128', '(128, 1, 1)')}, or {_GIVE_METADATA}",
             )
         if "num_ctas" in missing:
             warn(

@@ -8,7 +8,7 @@ import struct
 
 import numpy
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.paths import written_whole
 from triton_runner._worker import elements
 
@@ -77,12 +77,17 @@ def load_array(text: str):
         if path.endswith(".safetensors"):
             return _load_safetensors(path, key)
         with open(path, "rb") as file:
+            if file.read(2) not in (b"\x93N", b"PK"):
+                raise fail(f"{path} is not a file that NumPy wrote", "numpy.save(path, array) writes one")
+            file.seek(0)
             loaded = numpy.load(file, allow_pickle=False)
             if path.endswith(".npz"):
                 loaded = loaded[_chosen(path, key, list(loaded.files))]
         return numpy.ascontiguousarray(loaded)
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror or error}") from None
+    except DiagnosticError:
+        raise
     except (ValueError, KeyError, EOFError, struct.error) as error:
         raise fail(f"{path} is not an array file that NumPy or safetensors can read: {error}") from None
 

@@ -72,6 +72,8 @@ def expand(text: str) -> list[str]:
             folders += newest_patches()
         elif dots:
             first, last = known(first), known(last)
+            if key(first) > key(last):
+                raise fail(f"the releases {part.strip()} run backwards", f"as in {last}..{first}")
             inside = [v for v in newest_patches() if key(first) <= key(v) <= key(last)]
             folders += sorted({first, *inside, last}, key=key)
         else:

@@ -26,7 +26,8 @@ from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.releases import release_of
 from triton_runner._pipeline import versions
 from triton_runner._pipeline.failures import SOURCE, Failure
-from triton_runner._worker import child
+from triton_runner._worker import child, spelling
+from triton_runner._worker.spelling import option
 
 # These decide how Triton and LLVM compile: sent with each request, as the caller has them then.
 _ENVIRONMENT = ("TRITON_", "MLIR_", "LLVM_", "NVPTX_", "AMDGCN_", "USE_", "DISABLE_", "ENABLE_", "PROTON_")
@@ -37,7 +38,7 @@ _NO_ANSWER = 20  # times what a request may take: then the process does not answ
 _DEFAULT_TIMEOUT = 600.0  # seconds a request may take; TRITON_RUNNER_TIMEOUT is of kernels
 _FILES = (
     *("child.py", "job.py", "rebuild.py", "recorder.py", "recorder_job.py"),
-    *("llvm_passes.py", "pass_clock.py", "times_job.py", "elements.py", "architectures.py"),
+    *("llvm_passes.py", "pass_clock.py", "times_job.py", "elements.py", "architectures.py", "spelling.py"),
 )
 # Faults of the kernel's Python, which its message tells whole: no folder is needed to see them again.
 _OF_THE_KERNEL = ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct")
@@ -165,7 +166,9 @@ def _of_caller() -> dict:
         directory = os.getcwd()
     except FileNotFoundError:
         directory = None
-    return {"environment": environment(), "directory": directory, "path": sys.path}
+    return {
+        "environment": environment(), "directory": directory, "path": sys.path, "spelling": spelling.names,
+    }  # fmt: skip
 
 
 _warm: dict[str, Worker] = {}
@@ -228,7 +231,7 @@ def ask(
         pass_name = pass_name or _failed_pass(written)
         notes = _error_lines(written)
     elif answer.get("timeout"):
-        why, notes = f"it was ended after {answer['seconds']:.1f} s", ["timeout= allows for more"]
+        why, notes = f"it was ended after {answer['seconds']:.1f} s", [f"{option('timeout')} allows for more"]
     elif "signal" in answer:
         if pass_name is None and stage in ("ttir", "ttgir", "llir") and "LLVM ERROR" not in output:
             pass_name = _pass_of_death(one, request, timeout)

@@ -15,7 +15,7 @@ from triton_runner import _settings
 from triton_runner._base import commands, drawing
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ENDINGS, HOLDERS
-from triton_runner._base.paths import check_output
+from triton_runner._base.paths import check_output, check_there
 from triton_runner._base.typed import as_json
 from triton_runner._settings import devices
 from triton_runner._worker import job
@@ -24,7 +24,10 @@ from triton_runner._worker import job
 class ProgramOrFile(click.Command):
     """A command whose first argument is a program, to which all words after it belong, or something else (a
     case, a level of a kernel, kernel.py:name, a folder), around which options stand in any order. Words after
-    a program that are options of this command are told on stderr, unless "--" stands before the program."""
+    a program that are options of this command are told on stderr, unless "--" stands before the program.
+    taken_after: options with a value that the command takes right after the program too."""
+
+    taken_after: tuple[str, ...] = ()
 
     def parse_args(self, context, args):
         context.allow_interspersed_args = False
@@ -36,7 +39,11 @@ class ProgramOrFile(click.Command):
             if not is_program(what) and not taken.get("is_module"):
                 context.allow_interspersed_args = True
             elif "--" not in before:
-                self._tell(what, after)
+                own = next(
+                    (i for i in range(0, len(after), 2) if after[i] not in self.taken_after), len(after)
+                )
+                args = [*before, *after[:own], what, *after[own:]]
+                self._tell(what, after[own:])
         return super().parse_args(context, args)
 
     def _tell(self, program: str, after) -> None:
@@ -61,8 +68,8 @@ def is_program(what: str) -> bool:
 
 def check_program(program: str, is_module: bool) -> None:
     """Refuses a program that is not there. Modules are looked for where they run."""
-    if not is_module and not os.path.isfile(program):
-        raise click.UsageError(f"no such file: {program}")
+    if not is_module and not os.path.isfile(os.path.join(program, "__main__.py")):
+        check_there(program)
 
 
 def check_settings(level: str = "") -> None:

@@ -131,10 +131,14 @@ def program_arguments(function):
 
 _LAUNCH_OPTIONS = (
     click.option(
-        "--arg", "--args", "args", multiple=True, help="Of a kernel: one a parameter, in order, as for exec."
+        "--arg", "--args", "args", multiple=True,
+        help="For a kernel: an argument, once for each parameter in order, as for exec.",
     ),
-    click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of kernel.py:name: NAME=VALUE."),
-    click.option("--grid", help='Of a kernel: 4, or of kernel.py:name "cdiv(M, BLOCK), 2" over parameters.'),
+    click.option("--constexpr", "-c", "constexprs", multiple=True, help="For kernel.py:NAME: NAME=VALUE."),
+    click.option(
+        "--grid",
+        help='For a kernel: the programs: 4, or for kernel.py:NAME "cdiv(M, BLOCK), 2" over parameters.',
+    ),
 )  # fmt: skip
 
 

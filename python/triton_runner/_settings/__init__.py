@@ -148,7 +148,7 @@ class Settings:
     )  # fmt: skip
     threads: int = _row(0, "CPU threads; 0 for all cores.", lowest=0, option=True, core=_number("threads", 0))
     programs: int = _row(
-        0, "Run only the first so many programs of each launch.", lowest=0, option=True,
+        0, "Run only the first N programs of each launch.", lowest=0, option=True,
         core=_number("programs", 0),
     )  # fmt: skip
     timeout: float = _row(

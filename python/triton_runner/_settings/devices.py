@@ -9,6 +9,7 @@ from triton_runner import _settings
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import LEVELS, ON_CPU
 from triton_runner._settings import messages
+from triton_runner._worker.spelling import option
 
 # Devices of the CPU are numbered from here, after GPUs: Triton keeps compiled kernels by number, those of
 # GPUs too. Where the CPU pretends to be torch's CUDA device, it is number 0.
@@ -68,7 +69,7 @@ def _resolve(device: str) -> str:
     if device != "cpu" and gpu() != device:
         raise fail(
             f"device {device!r} was asked for, and this machine has no such device",
-            'TRITON_RUNNER_DEVICE=cpu (or device="cpu") runs on the CPU',
+            f"{option('device', 'cpu')} (or TRITON_RUNNER_DEVICE=cpu) runs on the CPU",
         )
     return device
 

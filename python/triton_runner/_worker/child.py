@@ -71,8 +71,11 @@ def answer(request, note):
     """Runs what a request names: run(request, note) of a file beside this one, or of a module of the package
     ("verbs.bisect.job"), which the worker has then."""
     if "." in request["do"]:
+        _spell("triton_runner._worker", request)
         return importlib.import_module("triton_runner." + request["do"]).run(request, note)
-    return _beside(request["do"]).run(request, note)
+    module = _beside(request["do"])
+    _spell(PACKAGE, request)
+    return module.run(request, note)
 
 
 def _beside(name):
@@ -82,6 +85,11 @@ def _beside(name):
         here = os.path.dirname(os.path.abspath(__file__))
         package.__path__ = [here, os.path.join(os.path.dirname(here), "_base")]
     return importlib.import_module("%s.%s" % (PACKAGE, name))
+
+
+def _spell(package, request):
+    """Messages name options as they do where the request comes from."""
+    importlib.import_module(package + ".spelling").names.update(request.get("spelling", {}))
 
 
 def _error(error):

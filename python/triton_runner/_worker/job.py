@@ -32,6 +32,7 @@ import traceback
 
 from . import architectures, elements
 from .recorder import parse
+from .spelling import option
 
 MLIR_LEVELS = ("ttir", "ttgir", "glir")
 NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or ptx"
@@ -248,7 +249,9 @@ def signature_of(function, signature, constexprs, attrs):
         word = signature.get(name)
         if name in constants or word == "constexpr":
             if name not in constants:
-                raise Refused("parameter %r is a constexpr without a value" % name, "give it in constexprs=")
+                raise Refused(
+                    "parameter %r is a constexpr without a value" % name, "give it in " + option("constexprs")
+                )
             if word and word != "constexpr":
                 types[name] = word.partition(":")[0]  # a runtime parameter that is known to be 1
         elif word is not None:
@@ -274,7 +277,7 @@ def signature_of(function, signature, constexprs, attrs):
             constants[name] = getattr(parameter.default, "value", parameter.default)
         else:
             what = "no value" if name in constexpr_names else "no type"
-            where = "constexprs=" if name in constexpr_names else "signature="
+            where = option("constexprs" if name in constexpr_names else "signature")
             raise Refused(
                 "kernel '%s': parameter %r has %s" % (function.__name__, name, what),
                 "give it in %s; the parameters: %s" % (where, ", ".join(parameters)),

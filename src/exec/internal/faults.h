@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include <triton_runner/exec/trap.h>
@@ -34,5 +35,10 @@ class Faults {
   std::map<const void*, Site> sites_;
   uint64_t clock_ = 0;
 };
+
+// Adds the advice to an access out of bounds whose address lies so far from the argument that it was made from
+// (`distance` bytes) that an integer which overflowed is a likely cause. Not where `checks` look for it, nor
+// where `level` cannot.
+void advise_on_distance(Trap& trap, int64_t distance, uint32_t checks, std::string_view level);
 
 }  // namespace triton_runner::exec

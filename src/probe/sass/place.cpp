@@ -306,7 +306,8 @@ base::Result<SassPlan> SassKept::plan(std::vector<SassRead> reads) const {
     return base::failure(!gone.empty()        ? gone[0]
                          : !out.notes.empty() ? out.notes[0]
                                               : "nothing was selected",
-                         {"dump it at level=\"ttgir\", or name a register, an opcode or a line of the SASS"});
+                         {"dump it at " + base::option("level", "ttgir") +
+                          ", or name a register, an opcode or a line of the SASS"});
   out.notes.insert(out.notes.end(), gone.begin(), gone.end());
   for (SassRead& read : reads)
     if (number[read.tap] != ~0u && kept_[read.tap][read.number]) {

@@ -337,7 +337,7 @@ base::Result<SassPlan> place_by_running(const RegisterPlan& plan, const ptx::Mod
   if (!f || !machine) return base::failure("there is no kernel '" + std::string(kernel) + "'");
   if (of_ptx.is_full() || of_machine.is_full())
     return base::failure("this launch is too long to find registers by running it",
-                         {"choose fewer programs: programs=[0]"});
+                         {"choose fewer programs: " + base::option("programs", "0", "[0]")});
   std::vector<uint32_t> number_of;  // of the PTX's programs, in the machine's trace
   for (const auto& id : of_ptx.programs()) {
     const auto found = std::find(of_machine.programs().begin(), of_machine.programs().end(), id);

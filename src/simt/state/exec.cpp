@@ -89,8 +89,8 @@ exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string me
   t.address = address;
   t.access_bytes = bytes;
   const Source* source = source_of(c, in);
+  uint64_t from = 0;  // what the argument that the address was made from points to
   if (bytes && (address & kWindowMask) != kSharedWindow && (address & kWindowMask) != kLocalWindow) {
-    uint64_t from = 0;
     if (source)
       if (auto origin = origin_of(*worker->launch, c, *source)) {
         t.argument = origin->first;
@@ -116,6 +116,9 @@ exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string me
                         " of the PTX");
   }
   for (std::string& n : notes) t.notes.push_back(std::move(n));
+  if (from && t.kind == exec::TrapKind::kOutOfBounds)
+    exec::advise_on_distance(t, static_cast<int64_t>(address - from), worker->launch->options->checks,
+                             c.level);
   return t;
 }
 

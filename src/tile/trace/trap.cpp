@@ -82,7 +82,12 @@ exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, 
   trap.address = address;
   trap.access_bytes = bytes;
   trap.nearest = nearest;
-  if (place) trap.argument = place->name, trap.place = place->str();
+  if (!place) return trap;
+  trap.argument = place->name;
+  trap.place = place->str();
+  if (place->base && trap.kind == exec::TrapKind::kOutOfBounds && !found)
+    exec::advise_on_distance(trap, static_cast<int64_t>(address - place->base),
+                             worker->launch->options->checks, "");
   return trap;
 }
 

@@ -280,7 +280,7 @@ def test_what_is_refused(tmp_path):
         ("levels:ttir", "expected two of"),
         ("trap:nans", "there is no such check"),
         ("levels", "its arguments are not known"),
-        ("no-such-program-anywhere", "does not run"),
+        ("no-such-program-anywhere", "nor a program that runs"),
     ):
         with pytest.raises(DiagnosticError, match=said):
             triton_runner.reduce(source, oracle)

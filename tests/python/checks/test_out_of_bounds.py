@@ -182,3 +182,47 @@ def test_exec_says_so(tmp_path):
     assert json.loads(done.stdout)["changed"]
     done = warm.cli(*base, *reports, "--arg", "i32[8]=zeros")
     assert done.returncode == 0
+
+
+@triton_runner.jit
+def one_row(x_ptr, y_ptr, row, stride, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + row * stride + at))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "row, stride, is_told",
+    [
+        (65536, 40000, True),  # 2,621,440,000 wraps to a negative number
+        (100000, 50000, True),  # 5,000,000,000 to 705,032,704
+        (1, 64, False), (-1, 64, False), (0, 0, None),
+    ],
+)  # fmt: skip
+def test_a_far_address_may_come_of_an_overflow(level, row, stride, is_told):
+    x, y = torch.zeros(64), torch.zeros(64)
+
+    def launched(check):
+        with triton_runner.using(level=level, device="cpu", check=check):
+            one_row[(1,)](x, y, row, stride, BLOCK=64)
+
+    if is_told is None:  # nothing is out of bounds
+        return launched("")
+    with pytest.raises(KernelTrap, match="out of bounds") as found:
+        launched("")
+    told = "so far from 'x_ptr', an integer may have overflowed: check=\"overflow\" says where one does"
+    assert (told in found.value.notes) == is_told, found.value.notes
+    with pytest.raises(KernelTrap, match="integer overflow" if is_told else "out of bounds") as found:
+        launched("overflow")
+    assert told not in found.value.notes
+
+
+def test_the_command_line_names_its_option(tmp_path):
+    (tmp_path / "far.py").write_text(
+        "import torch, triton, triton.language as tl\n\n@triton.jit\n"
+        "def far(x, y, row, stride, B: tl.constexpr):\n"
+        "    at = tl.arange(0, B)\n    tl.store(y + at, tl.load(x + row * stride + at))\n\n"
+        "far[(1,)](torch.zeros(64), torch.zeros(64), 65536, 40000, B=64)\n"
+    )
+    done = warm.cli("run", "--device", "cpu", str(tmp_path / "far.py"))
+    assert "an integer may have overflowed: --check overflow says where one does" in done.stderr, done.stderr

@@ -15,7 +15,7 @@ triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from triton_runner import _settings  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
-from triton_runner._worker import elements, job  # noqa: E402
+from triton_runner._worker import elements, job, spelling  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 IR = str(ROOT / "examples/exec/add_kernel.ttir")
@@ -181,3 +181,37 @@ def test_no_notice_of_fp_fusion(here):
     ):
         done = warm.run([sys.executable, *map(str, command)], env=environment, capture_output=True, text=True)
         assert done.returncode == 0 and "FP_FUSION" not in done.stderr, done.stderr
+
+
+def test_options_are_named_as_they_are_given(here):
+    """In Python by keyword, on the command line by option, with one message for both, of a worker too."""
+    kernel, signature = KERNEL, "*f32, *f32, *f32"
+    with pytest.raises(triton_runner.DiagnosticError) as found:
+        triton_runner.compile(kernel, signature, target="cuda:90")
+    assert "give it in signature=; the parameters: " in found.value.notes[0]
+    answer = invoke("compile", kernel, "-s", signature, "-t", "cuda:90")
+    assert answer.exit_code == 2 and "give it in --signature; the parameters: " in answer.stderr
+    with pytest.raises(triton_runner.DiagnosticError, match='level="ttir" was asked for'):
+        triton_runner.load(str(ROOT / "examples/exec/add_kernel.ptx"), device="cpu", level="ttir")
+    answer = invoke("exec", "--level", "ttir", str(ROOT / "examples/exec/add_kernel.ptx"), *ADD)
+    assert "--level ttir was asked for" in answer.stderr and "leave --level out" in answer.stderr
+    assert spelling.option("level") == "level="  # once the command has ended
+
+
+def test_an_error_reads_alike_whoever_finds_it(here):
+    """Of click, and of a verb."""
+    for words in (
+        ("exec", IR),
+        ("exec", "--grid", "x", IR),
+        ("run", "--levle", "ptx", "fails.py"),
+        ("bench",),
+    ):
+        lines = invoke(*words).stderr.splitlines()
+        assert lines[0].startswith("error: ") and all(line.startswith("note: ") for line in lines[1:]), lines
+    assert "did you mean --arg?" in invoke("exec", "--args", "4", IR).stderr
+    assert "did you mean" not in invoke("exec", "--flavour", "4", IR).stderr
+
+
+def test_the_order_of_gdb(here):
+    answer = invoke("debug", "prints.py", "-ex", "run", "-ex", "quit", "--other", "-ex")
+    assert "['--other', '-ex']" in answer.stdout + answer.stderr, answer.output

@@ -44,6 +44,13 @@ RUN = {
     ("_base.paths", "exec --grid GRID *"): (
         ("exec", "--grid", "1", str(IR), *itertools.chain(*(("--arg", x) for x in ARRAYS))), 0, "out_ptr",
     ),
+    ("_base.paths", "run *"): (("run", "right.py"), 0, ""),
+    ("_base.paths", "compile * --save FOLDER"): (
+        ("compile", KERNEL, *SIGNATURE, "--save", "levels"), 0, "add_kernel for cuda:90",
+    ),
+    ("_kernel.cases.archive", "bundle -o case.trcase PROGRAM"): (
+        ("bundle", "--no-verify", "--no-passes", "--no-report", "-o", "case.trcase", "right.py"), 0, "",
+    ),
     ("_base.tools", "versions add 3.9.0"): (("versions", "add", "3.9.0"), 0, ""),
     ("verbs.assemble.assemblers", "versions add RELEASE"): (("versions", "add", "3.9.0"), 0, ""),
     ("verbs.bits.why", "verify PROGRAM"): (("verify", "right.py"), 0, "no fault found"),

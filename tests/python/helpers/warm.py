@@ -71,12 +71,13 @@ def run(
             into.append(_descriptor(pipe, files[number], number, into[-1]))
         env = dict(os.environ if env is None else env)
         request = {"words": words[1:], "cwd": str(cwd or os.getcwd()), "env": env}
-        status = ask(_server(env.get("LD_LIBRARY_PATH", "")), request, into)
+        status, seconds = ask(_server(env.get("LD_LIBRARY_PATH", "")), request, into)
         texts = [file.seek(0) or file.read() for file in files[1:]]
     texts = [each if pipe == subprocess.PIPE else None for each, pipe in zip(texts, pipes, strict=True)]
     if text:
         texts = [each if each is None else each.decode() for each in texts]
     done = subprocess.CompletedProcess(words, status, *texts)
+    done.seconds = seconds  # of CPU
     if check:
         done.check_returncode()
     return done
@@ -104,14 +105,15 @@ def _descriptor(pipe, file, number: int, before: int) -> int:
     return number if pipe is None else pipe if isinstance(pipe, int) else pipe.fileno()
 
 
-def ask(place: str, request: dict, files: list[int]) -> int:
-    """The exit status of a command, whose stdin, stdout and stderr are `files`."""
+def ask(place: str, request: dict, files: list[int]) -> tuple[int, float]:
+    """The exit status of a command, whose stdin, stdout and stderr are `files`, and its seconds of CPU."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(place)
         socket.send_fds(connection, [b"x"], files)
         connection.sendall(json.dumps(request).encode() + b"\n")
         with connection.makefile() as answer:
-            return int(answer.readline() or -signal.SIGKILL)
+            status, seconds = (answer.readline() or f"{-signal.SIGKILL} 0").split()
+            return int(status), float(seconds)
 
 
 @functools.cache
@@ -181,9 +183,10 @@ def _attended(connection):
     if (child := os.fork()) > 0:
         for file in files:
             os.close(file)
-        _, status = os.waitpid(child, 0)
+        _, status, used = os.wait4(child, 0)
+        seconds = used.ru_utime + used.ru_stime
         with contextlib.suppress(OSError):
-            connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+            connection.sendall(b"%d %f\n" % (os.waitstatus_to_exitcode(status), seconds))
         os._exit(0)
     connection.close()
     for number, file in enumerate(files):
@@ -246,4 +249,4 @@ if __name__ == "__main__":
         os._exit(status)  # to take apart what is loaded takes six times what the rest of a process does
     else:
         whole = {"words": sys.argv[2:], "cwd": os.getcwd(), "env": dict(os.environ)}
-        sys.exit(ask(sys.argv[1], whole, [0, 1, 2]))
+        sys.exit(ask(sys.argv[1], whole, [0, 1, 2])[0])

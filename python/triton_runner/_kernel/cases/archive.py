@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from triton_runner._base import commands
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import written_whole
 
@@ -50,7 +51,10 @@ class Archive:
         except OSError as error:
             raise fail(f"cannot read {self.path}: {error.strerror or error}") from None
         except _NO_ZIP as error:
-            raise self.bad(f"it is not a complete zip file: {error}") from None
+            if Path(self.path).read_bytes()[:2] == b"PK":
+                raise self.bad(f"it is not a complete zip file: {error}") from None
+            written = commands.shell("bundle", "-o", "case.trcase", "PROGRAM")
+            raise fail(f"{self.path} is not a case", f"`{written}` writes one") from None
 
     def bad(self, why: str, *notes: str):
         """An error about this case."""

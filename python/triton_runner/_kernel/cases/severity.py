@@ -204,7 +204,7 @@ def accepted(findings: list[Finding], by: str) -> list[Finding] | None:
     meant = [finding for finding in faults if finding.check in _MAY_BE_WANTED]
     if not meant or any(finding.check == "levels" for finding in faults):
         return None
-    why = f"every level leaves it alike, and the program's own check passes ({by})"
+    why = f"every level leaves the same value, and the program's own check passes ({by})"
     return [finding.warned(why) if finding in meant else finding for finding in findings]
 
 

@@ -18,6 +18,7 @@ from triton_runner._kernel.cells import arguments, kernels, store
 from triton_runner._kernel.compiling import compile as compiler
 from triton_runner._pipeline import abilities
 from triton_runner._settings import environment
+from triton_runner._worker.spelling import listed, option
 
 _FORMAT = 3  # of what a stored result holds: a new number makes all stored ones unknown
 _LARGEST = 4096  # cells of a comparison
@@ -54,7 +55,7 @@ def parse_configs(text: str, value) -> list[dict]:
         name, equals, values = part.partition("=")
         if not equals or not name.strip().isidentifier() or not values.strip():
             raise fail(
-                f"--configs: {part.strip()!r} is not of the form NAME=VALUES",
+                f"the configuration {part.strip()!r} is not of the form NAME=VALUES",
                 'as in "num_warps=4,8;num_stages=1..4"',
             )
         found = []
@@ -65,7 +66,7 @@ def parse_configs(text: str, value) -> list[dict]:
             else:
                 found.append(value(word.strip()))
         if not found:
-            raise fail(f"--configs: {part.strip()!r} has no values")
+            raise fail(f"the configuration {part.strip()!r} has no values", 'as in "num_warps=4,8"')
         axes.append([(name.strip(), value) for value in found])
     return [dict(pairs) for pairs in itertools.product(*axes)]
 
@@ -96,9 +97,9 @@ class ComparedKernel:
             raise fail("arguments and constexprs are of kernels in Python", "give kernel.py:name")
         if (self.counts or self.chip) and self.args is None:
             what = "what a launch executes is counted" if self.counts else "the time of a launch is estimated"
-            raise fail(f"{what} in a launch", "give its arguments (--arg) and its grid")
+            raise fail(f"{what} in a launch", f"give its arguments: {listed('args', 'grid')}")
         if self.args is not None and self.signature:
-            raise fail("the arguments (--arg) already say the types", "leave the signature (-s) out")
+            raise fail("the arguments already say the types", f"leave {option('signature')} out")
         if self.args is not None and self.grid is None:
             raise fail("arguments need a grid, the programs of the launch", 'as in: 4, or "cdiv(n, BLOCK)"')
         self.values = {}
@@ -155,7 +156,7 @@ class ComparedKernel:
         if "level" not in config:
             return "ptx" if "ptx" in executed else "ttgir"
         if self.args is None:
-            raise fail("level= is of a launch", "give its arguments (--arg) and its grid")
+            raise fail("a level is of a launch", f"give its arguments: {listed('args', 'grid')}")
         if config["level"] not in executed:
             raise fail(
                 f"level={config['level']}: the CPU does not execute that for {target}",

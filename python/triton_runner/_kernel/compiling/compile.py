@@ -17,6 +17,7 @@ from triton_runner._launch import gpu_driver
 from triton_runner._pipeline import abilities, portable, translation, versions, workers
 from triton_runner._settings import devices, messages
 from triton_runner._worker import child, job
+from triton_runner._worker.spelling import listed, option
 
 _RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", "amdgcn")}
 
@@ -138,7 +139,9 @@ def request_of(kernel, signature, constexprs, target, from_, to, options, attrs,
     if text.endswith(".py"):
         raise fail(f"{text}: which of its kernels?", f"name one: {text}:name")
     if signature or constexprs or attrs:
-        raise fail("an IR has its signature in it: signature=, constexprs= and attrs= are of Python kernels")
+        raise fail(
+            "an IR has its signature in it", f"{listed('signature', 'constexprs')} are of kernels in Python"
+        )
     return {**common, **_text_request(text, target, from_, metadata)}
 
 
@@ -146,13 +149,15 @@ def _text_request(text: str, target, level, metadata) -> dict:
     filename = ""
     if not is_text_itself(text):
         filename = text
-        text = read_kernel(filename, "compile", binary=False)
+        text = read_kernel(filename, binary=False)
         level = level or level_of_name(filename)
     level = level or level_of_text(text)
     artifact = describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
     own_target = artifact.description.get("target") or None
     if target and own_target and target != own_target and level != "ttir":
-        raise fail(f"{artifact.label} was compiled for {own_target}, and target={target!r} was asked for")
+        raise fail(
+            f"{artifact.label} was compiled for {own_target}, and {option('target', target)} was asked for"
+        )
     return {
         "text": text, "level": stage_of(level, text, filename),
         "filename": filename or artifact.label, "name": artifact.name,
@@ -172,7 +177,7 @@ def run(
     release, in a worker (the one given, if one is) with another one."""
     own = versions.installed()
     if release is None and own is None:
-        raise fail("Triton is not installed", 'name a release to fetch: triton="3.9.0"')
+        raise fail("Triton is not installed", f"name a release to fetch: {option('triton', '3.9.0')}")
     version = release or own
     if version == own and (reason := unusable()):
         raise fail(*reason)

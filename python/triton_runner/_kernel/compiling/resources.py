@@ -12,7 +12,7 @@ from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import ENDINGS, LEVELS, binary_level, level_of_name
 from triton_runner._base.metadata import as_path_or_text
-from triton_runner._base.paths import check_name
+from triton_runner._base.paths import check_name, no_level
 from triton_runner._kernel.compiling import compile as compiler
 
 
@@ -125,7 +125,7 @@ def _of_file(path: str, metadata: str | None, name: str) -> Resources:
     no_case(path)
     level = level_of_name(path)
     if not level:
-        raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(ENDINGS)}")
+        raise no_level(path, ENDINGS)
     try:
         check_name(path)
         with open(path, "rb") as file:

@@ -19,6 +19,7 @@ from triton_runner._base.errors import fail
 from triton_runner._core import probe, sass
 from triton_runner._launch.launchers import unseen
 from triton_runner._memory.arguments import Arguments
+from triton_runner._worker.spelling import option
 
 ALIGNMENT = 512  # of what PyTorch's CUDA allocator gives; cudaMalloc: 256
 COUNTS = [name for name, *_ in probe.COUNTS]
@@ -50,7 +51,10 @@ def programs_of(grid: tuple, sample: int | list | None) -> list | None:
         return None
     if isinstance(sample, int):
         if sample < 1:
-            raise fail(f"a sample of {sample} programs", "--programs takes a number of at least 1, or a list")
+            raise fail(
+                f"a sample of {sample} programs",
+                f"{option('programs')} takes a number of at least 1, or a list",
+            )
         sample = sorted({i * (total - 1) // max(1, sample - 1) for i in range(sample)})
     wrong = [number for number in sample if not 0 <= number < total]
     if wrong:
@@ -107,7 +111,7 @@ def _run(launch: Relaunch, observer, copies: Arguments, places: list | None, thr
     if not launch.target.startswith("cuda:"):
         raise fail(
             f"kernel '{launch.name}' is for {launch.target}, and the engine counts NVIDIA's machine code",
-            "--target cuda:90 compiles it for an H100",
+            f"{option('target', 'cuda:90')} compiles it for an H100",
         )
     fixed = {"device": "cpu", "level": "cubin", "target": launch.target, "recorder": observer}
     with unseen(), _settings.using(**fixed, threads=threads, programs=0, check="", shuffle=-1):

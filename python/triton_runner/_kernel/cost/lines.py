@@ -181,7 +181,7 @@ def _causes(counts: dict[str, int], collision: Collision | None) -> Iterator[str
     if spilled := counts.get("local_requests", 0):
         yield f"spills: {spilled:,} requests to local memory, {counts.get('local_sectors', 0):,} sectors"
     if divergent := counts.get("divergent", 0):
-        yield f"{divergent:,} times the guard held for some threads of a warp only"
+        yield f"{divergent:,} predicated instructions ran with part of the warp inactive"
 
 
 def _said(collision: Collision) -> str:

@@ -22,6 +22,7 @@ from triton_runner._kernel.cost.results import SCHEMA, Group, Instruction, Launc
 from triton_runner._kernel.lockstep.subject import launch_of, shaped
 from triton_runner._kernel.source_map import SourceMap
 from triton_runner._launch.launchers import Call, Selection, observing
+from triton_runner._worker.spelling import option
 
 _FEWEST_WARPS = 3  # groups of single warps are no groups
 
@@ -67,7 +68,7 @@ def counted_launch(
     if known:
         chips.check_target(known, launch.target)
     elif replay:
-        raise fail("a replay needs a chip", "chip='h200' (--chip h200) replays an H200")
+        raise fail("a replay needs a chip", f"{option('chip', 'h200')} replays an H200")
     what = counted(launch, programs, threads, told)
     told(f"{launch.name}: lines")
     map_ = lines.map_of(launch, notes)

@@ -17,6 +17,7 @@ from triton_runner import _core
 from triton_runner._base import tools
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._kernel.dumps import registers
+from triton_runner._worker.spelling import option
 
 MOST_TWINS = 128  # that are compiled for one dump
 _SASS = re.compile(r"\*$|(U?[RP]\d+|0x[0-9a-f]+(:\w+)?|[A-Z][A-Z0-9_.]*|.*\.py:\d+)$")
@@ -104,7 +105,7 @@ def placed(request, code, place):
     if plan is None:
         raise fail(
             f"which registers of the untouched program hold {values[0]} is not known",
-            'dump it at level="ttgir", or name a register, an opcode or a line of the SASS',
+            f"dump it at {option('level', 'ttgir')}, or name a register, an opcode or a line of the SASS",
         )
     for note in tapped.notes:
         plan.add_note(note)

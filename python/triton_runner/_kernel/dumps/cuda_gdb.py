@@ -34,6 +34,7 @@ from triton_runner._base.progress import telling
 from triton_runner._kernel.dumps import cubin_values, instrument
 from triton_runner._launch.launchers import axes_of
 from triton_runner._memory import arrays
+from triton_runner._worker.spelling import option
 
 _START, _STOP = 15.0, 0.15  # seconds: cuda-gdb's start, and a stop of a warp (tests/gpu/dump_gdb.py)
 _REGISTERS = re.compile(r">R(\w?)")  # the first of them that a row says is written
@@ -121,7 +122,7 @@ def _programs(request, grid) -> list:
                 if len(types) > 64:
                     raise fail(
                         "cuda-gdb reads registers one by one: at most 64 programs can be asked for",
-                        "choose them, as in programs=[0, 5]",
+                        f"choose them, as in {option('programs', '0,5', '[0, 5]')}",
                     )
     return types
 

@@ -17,6 +17,7 @@ from triton_runner._kernel.dumps.axes import program_of
 from triton_runner._memory.difference import difference as array_difference
 from triton_runner._memory.difference import differing
 from triton_runner._memory.files import dtype_named, numpy_named, save_arrays
+from triton_runner._worker.spelling import option
 
 # Element types of the IR that no argument has; NumPy's or ml_dtypes' names, stored one an element.
 _NUMPY = {
@@ -137,7 +138,11 @@ class Values:
             raise fail(
                 f"{self.name} of program {program} has no iteration {iteration}",
                 f"iterations with records: {programs}{', ...' if len(records) > 8 else ''}",
-                *([] if len(records) > 1 else ["every_iteration=True keeps all of them"]),
+                *(
+                    []
+                    if len(records) > 1
+                    else [f"{option('every_iteration', code='True')} keeps all of them"]
+                ),
             )
         return records[iteration]
 

@@ -21,6 +21,7 @@ from triton_runner._base.recent import Recent
 from triton_runner._base.releases import installed
 from triton_runner._code import llvm_ir, llvm_values
 from triton_runner._core import probe
+from triton_runner._worker.spelling import option
 
 
 def run(request, function, entry, args, kwargs, grid):
@@ -61,7 +62,9 @@ class Code:
         self.compiled = compiled
         self.name = compiled.name
         if not compiled.has("ptx"):
-            raise fail(f"kernel '{self.name}' does not run as PTX here", 'launch it with level="ptx"')
+            raise fail(
+                f"kernel '{self.name}' does not run as PTX here", f"launch it with {option('level', 'ptx')}"
+            )
         self.ptx = compiled.asm["ptx"]
         self.ttgir = compiled.asm["ttgir"] if compiled.has("ttgir") else None
         self.llir = compiled.asm["llir"] if compiled.has("llir") else None
@@ -84,7 +87,9 @@ class Code:
         warps = self.compiled.metadata_value("num_warps")
         block = entry.reqntid or self.compiled.block or (warps and (warps * 32,))
         if block is None:
-            raise fail(f"kernel '{self.name}' does not say how many threads a block has", "give block=")
+            raise fail(
+                f"kernel '{self.name}' does not say how many threads a block has", f"give {option('block')}"
+            )
         cluster = entry.cluster or (self.compiled.metadata_value("num_ctas") or 1,)
         return math.prod(block), math.prod(cluster)
 

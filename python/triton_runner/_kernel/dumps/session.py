@@ -23,6 +23,7 @@ from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._code.names import answers_to, stands_on
 from triton_runner._kernel.dumps.axes import programs_of
 from triton_runner._kernel.dumps.records import Dump
+from triton_runner._worker.spelling import option
 
 MAX_BYTES = 1 << 30
 _KEPT = 64  # dumps that wait to be asked for
@@ -86,7 +87,9 @@ def request(
             raise fail(f"{text!r} names no value", 'as in "%13", "acc", "tt.dot", "kernel.py:42", "*"')
     limit = MAX_BYTES if max_bytes is None else max_bytes
     if not isinstance(limit, int) or limit <= 0:
-        raise fail(f"max_bytes={max_bytes!r}: expected a positive number of bytes")
+        raise fail(
+            f"{option('max_bytes', str(max_bytes), repr(max_bytes))}: expected a positive number of bytes"
+        )
     return Request(
         tuple((text, assignments(kernel, text)) for text in selectors),
         bool(every_iteration),

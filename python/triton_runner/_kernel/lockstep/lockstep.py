@@ -26,6 +26,7 @@ from triton_runner._launch import gpu_driver
 from triton_runner._memory.difference import difference
 from triton_runner._memory.difference import tolerance as tolerance_of
 from triton_runner._memory.files import kind_of
+from triton_runner._worker.spelling import option
 
 
 class Divergence:
@@ -196,12 +197,13 @@ def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: d
     launch = subject.launch
     if len(plan) < 2:
         raise fail(
-            "lockstep compares two runs or more", 'levels=["ttir", "ttgir"], or devices=["cpu", "cuda"]'
+            "lockstep compares two runs or more",
+            "as in " + option("levels", "ttir,ttgir", '["ttir", "ttgir"]'),
         )
     if above := [level for _, device, level in plan if device == "cpu" and is_above(level, launch.entry)]:
         raise fail(
             f"kernel '{launch.name}' enters at {launch.entry}, and nothing is given to run at {above[0]}",
-            f"levels= from {launch.entry} on, or sources={{{above[0]!r}: path or text}}",
+            f"{option('levels')} from {launch.entry} on, or sources={{{above[0]!r}: path or text}}",
         )
     notes: list[str] = list(subject.notes)
     runs: list[_Run] = []
@@ -273,7 +275,10 @@ def _recorded(run: _Run, before: list[_Run], plan: list, wanted: dict) -> _Run:
             run.dump = Dump(nothing)
             return run
         if above is None:
-            raise fail("values of PTX are compared with those of TTGIR", 'levels=["ttgir", "ptx"]')
+            raise fail(
+                "values of PTX are compared with those of TTGIR",
+                "as in " + option("levels", "ttgir,ptx", '["ttgir", "ptx"]'),
+            )
         there = [v for v in above.dump if takes_part(v, above.polled)]
         selectors = tuple(v.name for v in there if run.level != "cubin" or comparable(v))
         ttgir = above.text

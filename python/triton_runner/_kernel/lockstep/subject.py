@@ -69,7 +69,7 @@ def _read(level: str, source) -> str | bytes:
     text = os.fspath(source)
     if isinstance(text, bytes) or is_text_itself(text):
         return text
-    return read_kernel(text, f"sources[{level!r}]", level in LEVELS and not LEVELS[level].is_text)
+    return read_kernel(text, level in LEVELS and not LEVELS[level].is_text, f"sources[{level!r}]")
 
 
 def _target_of(texts: dict) -> str | None:

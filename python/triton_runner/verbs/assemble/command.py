@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import re
 
 import click
 
@@ -49,6 +50,8 @@ def assemble_command(
     """
     from triton_runner.verbs.assemble import run as trials
 
+    if target and not re.fullmatch(r"sm_\d+[af]?|cuda:\d+", target):
+        raise fail(f"ptxas has no target {target!r}", "as in sm_90a, or cuda:90")
     if target.startswith("cuda:"):
         number = target.removeprefix("cuda:")
         target = f"sm_{number}" + "a" * (int(number) >= 90)
@@ -79,9 +82,7 @@ def _judge_cubin(place: str, kernel: str, as_json: bool) -> bool:
     from triton_runner.verbs.assemble import hazards
 
     judged = [
-        k
-        for k in hazards.of_cubin(read_kernel(place, "assemble", True), place)
-        if not kernel or k.kernel == kernel
+        k for k in hazards.of_cubin(read_kernel(place, True), place) if not kernel or k.kernel == kernel
     ]
     if kernel and not judged:
         raise fail(f"{place} has no kernel '{kernel}'")

@@ -27,7 +27,7 @@ _CONTRACTED = re.compile(r"\bmul(\.ftz|\.sat)*\.(f16x2|bf16x2|f16|bf16|f32x2|f32
 STATES = {
     "equal": "the machine code leaves the bits of the PTX",
     "different": "the machine code leaves other bits than the PTX",
-    "hazard": "the same bits here, but control words let an instruction read what is not there yet",
+    "hazard": "the same bits here, but control words let an instruction read a value before it is written",
     "contraction": "other bits, none without contraction of products and sums (--fmad=false)",
     "order": "other bits, as the PTX itself leaves in another run: the order of atomics, a clock",
     "trap": "the PTX itself stops on these inputs",

@@ -12,6 +12,7 @@ import numpy
 from triton_runner._artifact import loading, shell_arguments
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import LEVELS
+from triton_runner._base.paths import check_there
 from triton_runner._pipeline import versions
 from triton_runner._pipeline.constants import constant
 from triton_runner._programs.options import pairs
@@ -28,8 +29,10 @@ AGAIN = "A again (noise)"
 def _kind(text: str) -> str:
     path, colon, _ = text.rpartition(":")
     if colon and path.endswith(".py"):
+        check_there(path)
         return "kernel"
     if os.path.splitext(text)[1][1:] in LEVELS:
+        check_there(text)
         return "artifact"
     if text.replace(".", "").isdigit() or text in versions.RELEASES:
         return "release"

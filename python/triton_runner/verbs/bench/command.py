@@ -70,18 +70,20 @@ def opened_peers(texts):
     "--launches", type=click.IntRange(1), default=200, show_default=True, help="Launches of a burst."
 )
 @click.option(
-    "--seconds", type=click.FloatRange(0), default=60, show_default=True, help="At most so long a section."
+    "--seconds", type=click.FloatRange(0), default=60, show_default=True, help="Longest time of a section."
 )
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on.")
 @click.option(
     "--threads", type=click.IntRange(1), default=1, show_default=True,
-    help="Of the CPU: the engines' and torch's.",
+    help="On the CPU: the engines' and torch's.",
 )  # fmt: skip
-@click.option("--lock-sm", type=int, default=0, help="Hold the GPU's clock at so many MHz.")
-@click.option("--grid", help="Of --ab: programs, 4 or 4,2,1.")
-@click.option("--arg", "args", multiple=True, help="Of --ab: one a parameter, as for exec.")
-@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of --ab: NAME=VALUE, options too.")
-@click.option("--tolerance", type=float, default=1e-2, show_default=True, help="Of --ab: between results.")
+@click.option("--lock-sm", type=int, default=0, help="Hold the GPU's clock at this many MHz.")
+@click.option("--grid", help="With --ab: programs, 4 or 4,2,1.")
+@click.option(
+    "--arg", "args", multiple=True, help="With --ab: an argument, once for each parameter, as for exec."
+)
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="With --ab: NAME=VALUE, options too.")
+@click.option("--tolerance", type=float, default=1e-2, show_default=True, help="With --ab: between results.")
 @click.option("--save", type=Output(), help="Write all samples to a JSON file.")
 @click.option("--plot", type=Picture(), help="Draw medians and intervals into a picture.")
 @json_option

@@ -88,11 +88,11 @@ class _Command(ProgramOrFile):
     "regs>N, spills>N, instr:ldmatrix<N (PTX; HMMA, in capitals: machine code), slower or slower>1.2 (than "
     "the first release, estimated for --chip), or a program that is given the folder of the kernel's levels.",
 )  # fmt: skip
-@click.option("--chip", default="", help="Of a kernel: the chip whose time --oracle slower estimates: h200.")
-@click.option("--args", "values", help='Of a kernel: "f32[64,64]=rand, f32[64,64], 64", as for exec.')
-@click.option("--grid", default="1", show_default=True, help="Of a kernel: 4, or 4,2,1.")
-@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of a kernel: NAME=VALUE.")
-@click.option("--option", "-O", "options", multiple=True, help="Of a kernel: num_warps=8, num_stages=3.")
+@click.option("--chip", default="", help="For a kernel: the chip whose time --oracle slower estimates: h200.")
+@click.option("--args", "values", help='For a kernel: "f32[64,64]=rand, f32[64,64], 64", as for exec.')
+@click.option("--grid", default="1", show_default=True, help="For a kernel: the programs: 4, or 4,2,1.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="For a kernel: NAME=VALUE.")
+@click.option("--option", "-O", "options", multiple=True, help="For a kernel: num_warps=8, num_stages=3.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bisect_command(

@@ -12,6 +12,7 @@ from triton_runner._kernel.compiling.compile import innermost
 from triton_runner._memory.arguments import host, packed
 from triton_runner._pipeline import portable
 from triton_runner._pipeline import versions as releases
+from triton_runner._worker.spelling import listed, option
 from triton_runner.verbs.bisect import kernel, search
 from triton_runner.verbs.bisect.results import Found, KernelLaunch, Oracle
 from triton_runner.verbs.bisect.runs import LEVELS, BisectedProgram
@@ -112,7 +113,8 @@ def program_of(
         launch = KernelLaunch(values, list(shape), constants, options or {}, how)
     elif oracle is not None or args is not None:
         raise fail(
-            f"{name} is a program, its own oracle", "oracle= and args= are of a kernel: kernel.py:name"
+            f"{name} is a program, its own oracle",
+            f"{listed('oracle', 'args')} are of a kernel: kernel.py:name",
         )
     return BisectedProgram(
         name, tuple(arguments), is_module, pretend_cuda, target, timeout, launch, tuple(levels or ()), judge
@@ -135,7 +137,10 @@ def found(given: BisectedProgram, wanted: str | list | None, say) -> Found:
     else:
         chosen = list(wanted or dict.fromkeys(row["version"] for row in releases.listed()))
     if not chosen:
-        raise fail("no Triton release is here to be judged", "name releases to fetch: --versions 3.8.0,3.9.0")
+        raise fail(
+            "no Triton release is here to be judged",
+            f"name releases to fetch: {option('versions', '3.8.0,3.9.0')}",
+        )
     return search.bisect_program(given, chosen, say)
 
 

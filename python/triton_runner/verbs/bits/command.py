@@ -14,19 +14,24 @@ from triton_runner._programs.watched import in_own_process
 
 @verbs.command("bits", group="find", place=2, cls=ProgramOrFile)
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
-@click.option("--launches", "most", type=click.IntRange(1), help="At most so many launches (4).")
+@click.option("--launches", "most", type=click.IntRange(1), help="Largest number of launches (default: 4).")
 @click.option(
     "--configs", multiple=True,
     help='"num_warps=1,4;BLOCK=64,128": all combinations; several add up. Else those of an autotuner, or '
     "numbers of warps.",
 )  # fmt: skip
-@click.option("--orders", type=click.IntRange(0), default=0, help="And so many other orders of the programs.")
-@click.option("--fusion", is_flag=True, help="Fp fusion on and off alone, for every launch.")
+@click.option(
+    "--orders",
+    type=click.IntRange(0),
+    default=0,
+    help="Number of other orders of the programs to run as well.",
+)
+@click.option("--fusion", is_flag=True, help="Compare fp fusion on and off, and nothing else.")
 @click.option("--versions", help="Releases of Triton: 3.8.0..3.9.0, a list.")
 @click.option("--targets", "-t", help="cuda:80,cuda:90.")
 @click.option(
     "--level", type=click.Choice(["ttir", "ttgir", "ptx"]), default=None,
-    help="Whose bits; else those of the lowest level that the CPU executes.",
+    help="The level whose bits are compared; default: the lowest that the CPU executes.",
 )  # fmt: skip
 @click.option(
     "--invariant", metavar="M",

@@ -22,11 +22,13 @@ from triton_runner._programs.watched import in_own_process
 )
 @click.option("-o", "--output", required=True, type=Output(), help="The file to write: case.trcase.")
 @click.option(
-    "--max-bytes", type=int, help="Of arguments that are stored (64 MiB); larger ones are drawn again."
+    "--max-bytes",
+    type=int,
+    help="Most bytes of arguments to store (default: 64 MiB); larger arrays are drawn again.",
 )
-@click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR after each pass.")
-@click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
-@click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
+@click.option("--passes/--no-passes", default=True, show_default=True, help="Include the IR after each pass.")
+@click.option("--report/--no-report", default=True, show_default=True, help="Include the page that shows it.")
+@click.option("--verify/--no-verify", default=True, show_default=True, help="Include the verdict of verify.")
 @program_arguments
 @in_own_process
 def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as_json, program):

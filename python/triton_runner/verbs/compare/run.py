@@ -21,6 +21,7 @@ from triton_runner._memory.difference import difference
 from triton_runner._pipeline import versions
 from triton_runner._pipeline.constants import constant
 from triton_runner._settings import devices
+from triton_runner._worker.spelling import option
 from triton_runner.verbs.compare.results import Comparison, Measured, earlier_row
 
 
@@ -78,7 +79,7 @@ def compare(
 def _releases(wanted) -> list[str]:
     if wanted is None:
         if (own := versions.installed()) is None:
-            raise fail("Triton is not installed", 'name releases: versions="3.4.0..3.9.0"')
+            raise fail("Triton is not installed", f"name releases: {option('versions', '3.4.0..3.9.0')}")
         return [own]
     return versions.expand(wanted if isinstance(wanted, str) else ",".join(wanted))
 

@@ -20,7 +20,7 @@ from triton_runner._programs.programs import kernel_options
 @click.option(
     "--triton", "release", help="The release, 3.4.0; several: 3.0.0..3.9.0, all. Else the installed one."
 )
-@click.option("--metadata", help="Of an IR: the metadata JSON, where it is not beside it.")
+@click.option("--metadata", help="For an IR: the metadata JSON, where it is not beside it.")
 @click.option("--timeout", type=float, help="Seconds that a release other than the installed one may take.")
 @click.option(
     "--save",

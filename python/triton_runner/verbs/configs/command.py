@@ -27,12 +27,17 @@ class Numbers(click.ParamType):
 @verbs.command("configs", group="find", place=4, cls=ProgramOrFile)
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
 @click.option(
-    "--launches", "most", type=click.IntRange(1), default=4, show_default=True, help="Judge at most so many."
+    "--launches",
+    "most",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Largest number of launches to judge.",
 )
 @click.option("--num-warps", type=Numbers(), help="Try each of these: 1,2,4,8.")
 @click.option("--num-stages", type=Numbers(), help="Try each of these: 1,2,3.")
 @click.option("--warp-specialize", "constant", help="A constexpr that is tried as True and as False.")
-@click.option("--check", "checks", help="Of the checks that verify runs; else all.")
+@click.option("--check", "checks", help="The checks to run, of those that verify runs; default: all.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
 @program_arguments
 @in_own_process

@@ -13,13 +13,17 @@ from triton_runner._programs.programs import launch_options, program_arguments
 from triton_runner._programs.watched import in_own_process
 
 
-@verbs.command("debug", group="execute", place=3, cls=ProgramOrFile)
+class _Command(ProgramOrFile):
+    taken_after = ("-ex", "--execute")  # `debug program.py -ex run` is the order of gdb
+
+
+@verbs.command("debug", group="execute", place=3, cls=_Command)
 @click.option(
     "--level", type=click.Choice(DEBUGGED),
     help="What is executed and shown; by default the level of a kernel's file, and else ttir.",
 )  # fmt: skip
 @click.option("--kernel", default="", help="Launches of this kernel only.")
-@click.option("--program", "at", help="Stops in this program of the grid only: 3 or 3,0,1; -1 is any.")
+@click.option("--program", "at", help="Stop in this program of the grid only: 3 or 3,0,1; -1 is any.")
 @click.option("--check", default="", help="What these checks report is a stop, too: race, nan, uninit, ...")
 @launch_options
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')

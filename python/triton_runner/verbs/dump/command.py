@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from triton_runner._base.errors import KernelTrap
+from triton_runner._base.paths import check_there
 from triton_runner._programs.options import (
     Output,
     Picture,
@@ -38,13 +37,17 @@ from triton_runner._programs.watched import in_own_process
     help='What to record: "%54", "acc", "tt.dot", "kernel.py:42", a register "%r7", or "*".',
 )
 @click.option("--kernel", default="", help="Which kernel; else all that are launched.")
-@click.option("--grid", help="Of a file: programs, 4 or 4,2,1.")
-@click.option("--arg", "args", multiple=True, help="Of a file: one a parameter, as for exec.")
-@click.option("--metadata", help="Of a file: the metadata JSON, where it is not beside it.")
+@click.option("--grid", help="For a file: programs, 4 or 4,2,1.")
+@click.option(
+    "--arg", "args", multiple=True, help="For a file: an argument, once for each parameter, as for exec."
+)
+@click.option("--metadata", help="For a file: the metadata JSON, where it is not beside it.")
 @click.option("--every-iteration", is_flag=True, help="Of values in loops every iteration, not the last.")
 @click.option("--program", "asked", multiple=True, help="Only this program: 3, or 0,1; -1 is any.")
-@click.option("--max-bytes", type=int, help="At most so many bytes of records (1 GiB).")
-@click.option("--launch", type=int, help="Of a program: which launch is shown, from 0; the last if left out.")
+@click.option("--max-bytes", type=int, help="Largest number of bytes of records (default: 1 GiB).")
+@click.option(
+    "--launch", type=int, help="For a program: which launch is shown, from 0; the last if left out."
+)
 @click.option("--save", type=Output(), help="Write all records to a .npz or .safetensors file.")
 @click.option("--png", type=Picture(), help="Write a heat map of the first value's last record.")
 @pretend_option
@@ -86,8 +89,7 @@ def dump(
         "programs": [shell_arguments.parse_grid(text, "--program") for text in asked] or None,
         "max_bytes": max_bytes,
     }  # fmt: skip
-    if not os.path.isfile(file):
-        raise click.UsageError(f"no such file: {file}")
+    check_there(file)
     stopped = None
     if dumped.is_program(file):
         with prints_aside(as_json):

@@ -27,7 +27,8 @@ from triton_runner._programs.settings import (
     "--arg",
     "args",
     multiple=True,
-    help="One a parameter, in order: 1024, i64=7, 0.5, null, f32[64,64]=rand, x.npy, x.npz:key",
+    help="An argument, once for each parameter in order: 1024, i64=7, 0.5, null, f32[64,64]=rand, x.npy, "
+    "x.npz:key",
 )
 @click.option("--save", multiple=True, help="INDEX=FILE: write the argument's array after the launch.")
 @click.option("--kernel", "name", default="", help="Which kernel, where the file has several.")

@@ -14,7 +14,7 @@ from triton_runner._programs.programs import program_arguments, release_option
 @verbs.command("experiments", group="find", place=6, cls=ProgramOrFile)
 @release_option
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
-@click.option("--passes", is_flag=True, help="Also without each compiler pass.")
+@click.option("--passes", is_flag=True, help="Try it also without each compiler pass.")
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
 @program_arguments
 def experiments_command(release, target, passes, timeout, as_json, program):

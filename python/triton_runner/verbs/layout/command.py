@@ -11,11 +11,13 @@ from triton_runner.verbs.layout import text as layout_text
 
 @verbs.command("layout", group="look", place=3)
 @click.argument("encoding")
-@click.option("--shape", required=True, help="Of the tensor or buffer: 64x64, or 128.")
-@click.option("--type", "element", default="f16", show_default=True, help="Of an element: f16, f32, i8, ...")
+@click.option("--shape", required=True, help="Shape of the tensor or buffer: 64x64, or 128.")
+@click.option(
+    "--type", "element", default="f16", show_default=True, help="Type of an element: f16, f32, i8, ..."
+)
 @click.option("--file", help="TTGIR whose names of encodings may be given: #blocked.")
-@click.option("--access", help="Of shared memory: the encoding of the tensor that a warp loads or stores.")
-@click.option("--warp", default=0, show_default=True, help="Of --access: which warp.")
+@click.option("--access", help="For shared memory: the encoding of the tensor that a warp loads or stores.")
+@click.option("--warp", default=0, show_default=True, help="With --access: which warp.")
 @click.option("--rows", default=layout_text.MOST_ROWS, show_default=True, help="Rows that are drawn.")
 @click.option("--cells", default=layout_text.MOST_CELLS, show_default=True, help="Cells of a row.")
 @click.option(

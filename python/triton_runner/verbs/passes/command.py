@@ -33,7 +33,9 @@ from triton_runner.verbs.passes import dump as passes_dump
 @click.option("--print", "printed", metavar="PASS", help="Print the IR after a pass.")
 @click.option("--llvm", is_flag=True, help="The passes inside LLVM too, numbered L1, L2, ...")
 @click.option("--changed", is_flag=True, help="List only passes that changed something.")
-@click.option("--time", "timed", is_flag=True, help="What takes the time, down to LLVM's passes and ptxas.")
+@click.option(
+    "--time", "timed", is_flag=True, help="Show what takes the time, down to LLVM's passes and ptxas."
+)
 @json_option
 def passes_command(
     kernel, how, release, to, start, until, skip, replace, save, printed, llvm, changed, timed, as_json

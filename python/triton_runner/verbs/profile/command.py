@@ -12,16 +12,20 @@ from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command("profile", group="measure", place=2, cls=ProgramOrFile)
-@click.option("--chip", default="", help="Add the bounds of a chip: h200; another name lists them.")
+@click.option("--chip", default="", help="Add the bounds of a chip: h200; an unknown name shows the list.")
 @click.option("--replay", is_flag=True, help="Add an estimate of the time on the chip, with its error.")
 @click.option("--programs", help="A sample: 16 of the grid, or a list of their numbers: 0,5,9.")
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
-@click.option("--launches", "most", type=click.IntRange(1), default=4, help="At most so many launches (4).")
+@click.option(
+    "--launches", "most", type=click.IntRange(1), default=4, help="Largest number of launches (default: 4)."
+)
 @click.option(
     "--by", "level", type=click.Choice(["python", "ttgir", "ptx", "sass"]), default="python",
     help="Whose lines are shown (python).",
 )  # fmt: skip
-@click.option("--lines", "shown", type=click.IntRange(1), default=12, help="At most so many lines (12).")
+@click.option(
+    "--lines", "shown", type=click.IntRange(1), default=12, help="Largest number of lines (default: 12)."
+)
 @click.option("--target", "-t", help="cuda:90; else the chip's.")
 @launch_options
 @program_arguments
@@ -56,9 +60,11 @@ def _sample(text: str | None):
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
-        raise click.UsageError(
-            f"--programs {text}: a number of programs, or a list of their numbers"
-        ) from None
+        numbers = []
+    if not numbers or numbers == [0]:
+        raise fail(
+            f"--programs {text} is not a sample", "a number of programs, or a list of theirs: 16, or 0,5,9"
+        )
     return numbers if "," in text else numbers[0]
 
 

@@ -19,14 +19,16 @@ from triton_runner._programs.options import Output, json_option, print_json, ver
 )  # fmt: skip
 @click.option("-o", "--output", type=Output(), help="The smallest so far, at any time (reduced.<suffix>).")
 @click.option("--grid", help="Programs, for an oracle that runs the kernel: 4, or 4,2,1.")
-@click.option("--arg", "args", multiple=True, help="One a parameter, in order, as for exec.")
+@click.option(
+    "--arg", "args", multiple=True, help="An argument, once for each parameter in order, as for exec."
+)
 @click.option("--kernel", "name", default="", help="Which kernel, where a file has several.")
 @click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
-@click.option("--signature", "-s", help="Of Python: types of the parameters, as for compile.")
-@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of Python: NAME=VALUE.")
-@click.option("--option", "-O", "options", multiple=True, help="Of Python: a compile option, num_warps=8.")
-@click.option("--python", is_flag=True, help="Of a case: its kernel in Python, and not its IR.")
+@click.option("--signature", "-s", help="For Python: types of the parameters, as for compile.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="For Python: NAME=VALUE.")
+@click.option("--option", "-O", "options", multiple=True, help="For Python: a compile option, num_warps=8.")
+@click.option("--python", is_flag=True, help="For a case: reduce its kernel in Python, and not its IR.")
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds of one try.")
 @json_option
 @click.argument("file")

@@ -31,6 +31,7 @@ from triton_runner._pipeline import versions, workers
 from triton_runner._worker import child
 
 _RESOURCE = re.compile(r"(shared|registers|spills)\s*(>=|<=|>|<)\s*(\d+)")
+_ORACLES = "oracles: levels, trap, crash, shared>N, registers>N, spills>N"
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 
 
@@ -241,7 +242,7 @@ def _resource(candidates: Candidates, name: str, how: str, number: str):
 def _program(command: str, suffix: str, text: str, timeout: float):
     given = shlex.split(command)
     if not given:
-        raise fail("--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program")
+        raise fail("--oracle is empty", f"{_ORACLES} or a program")
 
     def status(candidate: str):
         with in_a_file(candidate, f"reduced{suffix}") as path:
@@ -254,7 +255,10 @@ def _program(command: str, suffix: str, text: str, timeout: float):
                     env={**os.environ, **variables},
                 )  # fmt: skip
             except OSError as error:
-                raise fail(f"--oracle: {words[0]} does not run: {error.strerror}") from None
+                raise fail(
+                    f"--oracle {words[0]} is neither an oracle nor a program that runs: {error.strerror}",
+                    f"{_ORACLES} or a program",
+                ) from None
             return _ended(process, timeout)
 
     return _as_before(status, text, nothing=(0, 125))

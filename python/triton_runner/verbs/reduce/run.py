@@ -103,14 +103,14 @@ def _taken(source, grid, args, target, metadata, name, signature, constexprs, op
     file, colon, kernel = path.rpartition(":")
     if path.endswith(".py") or (colon and file.endswith(".py")):
         file, kernel = (file, kernel) if colon and file.endswith(".py") else (path, name)
-        text = read_kernel(file, "reduce", False)
+        text = read_kernel(file, False)
         if args is not None:
             names = _parameters(text, kernel, constexprs or {})
             held = Arguments(list(zip(names, args, strict=False)))
         more = {"grid": grid, "arguments": held, "timeout": timeout}
         compiling = _compiling(signature, constexprs, None, options)
         return text, oracles.PythonCandidates("python", target, kernel, compiling=compiling, **more)
-    text = path if is_text_itself(path) else read_kernel(path, "reduce", False)
+    text = path if is_text_itself(path) else read_kernel(path, False)
     level = oracles.level_of(path, text)
     _kind(level)
     artifact = describe(level, text, "" if text is path else path, name, metadata)

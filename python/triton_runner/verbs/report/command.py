@@ -32,10 +32,10 @@ from triton_runner._programs.watched import in_own_process
 @click.option("--finding", "findings", multiple=True, metavar="FILE",
               help="JSON of verify, bisect, lockstep, compare or profile, on its lines.")  # fmt: skip
 @click.option("--dump", "selectors", multiple=True, metavar="VALUE",
-              help="Of a program: values to be recorded and drawn, as for dump.")  # fmt: skip
+              help="For a program: values to be recorded and drawn, as for dump.")  # fmt: skip
 @click.option("--level", type=click.Choice(ON_CPU),
-              help="Of a program: the level to execute; --dump records its values.")  # fmt: skip
-@click.option("--target", "-t", help='Of a program: the architecture to compile for: "cuda:90".')
+              help="For a program: the level to execute; --dump records its values.")  # fmt: skip
+@click.option("--target", "-t", help='For a program: the architecture to compile for: "cuda:90".')
 @pretend_option
 @json_option
 @click.argument("what", type=click.Path(exists=True))

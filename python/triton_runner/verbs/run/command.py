@@ -52,7 +52,7 @@ class Size(click.ParamType):
 @program_option
 @module_option
 @click.option("--traceback", is_flag=True, help="Show a fault with all calls that led to it, as python does.")
-@click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
+@click.option("--triton", "release", help="For a case: compile its Python with this release: 3.4.0.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @in_own_process

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from triton_runner._base.errors import fail
-from triton_runner._base.paths import read_text, write_file
+from triton_runner._base.levels import ENDINGS, MLIR, level_of_name
+from triton_runner._base.paths import no_level, read_text, write_file
 from triton_runner._pipeline import versions
 from triton_runner._programs.options import Output, json_option, print_json, verbs
 
@@ -33,6 +34,10 @@ def translate_command(file, from_, to, output, as_json):
         if (number := translation.number(named)) not in releases:
             near = releases[min(releases, key=lambda n: abs(n - number))]
             raise fail(f"there is no Triton release {named!r}", f"the nearest: {near}")
+    if file.endswith(".py"):
+        raise no_level(file, ENDINGS)
+    if level_of_name(file) not in ("", *MLIR, "llir"):
+        raise fail(f"{file} is {level_of_name(file).upper()}, and TTIR, TTGIR and LLIR are translated")
     source = read_text(file)
     if file.endswith(".llir"):
         written, of = [], from_ or "another release"

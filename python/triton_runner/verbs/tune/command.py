@@ -13,10 +13,17 @@ from triton_runner.verbs.configs.command import Numbers
 
 
 @verbs.command("tune", group="measure", place=3, cls=ProgramOrFile)
-@click.option("--chip", required=True, help="The chip to estimate for: h200; another name lists them.")
+@click.option("--chip", required=True, help="The chip to estimate for: h200; an unknown name shows the list.")
 @click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
-@click.option("--launches", "most", type=click.IntRange(1), default=4, help="At most so many launches (4).")
-@click.option("--top", type=click.IntRange(1), default=3, help="So many of the first a GPU times (3).")
+@click.option(
+    "--launches", "most", type=click.IntRange(1), default=4, help="Largest number of launches (default: 4)."
+)
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=3,
+    help="Number of top-ranked configurations that a GPU times (default: 3).",
+)
 @click.option("--num-warps", type=Numbers(), help="Try each of these: 1,2,4,8.")
 @click.option("--num-stages", type=Numbers(), help="Try each of these: 1,2,3.")
 @launch_options

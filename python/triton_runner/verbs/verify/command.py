@@ -24,7 +24,12 @@ from triton_runner.verbs.verify.shapes.command import shapes_options
 )
 @click.option("--kernel", "names", multiple=True, help="Judge launches of this kernel only; may be repeated.")
 @click.option(
-    "--launches", "most", type=click.IntRange(1), default=16, show_default=True, help="Judge at most so many."
+    "--launches",
+    "most",
+    type=click.IntRange(1),
+    default=16,
+    show_default=True,
+    help="Largest number of launches to judge.",
 )
 @click.option(
     "--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow; else all."

@@ -231,9 +231,9 @@ class Plugin:
 
     def _how(self) -> str:
         where = "the CPU" if self._device == "cpu" else f"the GPU ({self._device})"
-        pretends = ", which says that it is CUDA" if self._options.triton_pretend_cuda else ""
         level = f" at {self._level}" if self._device == "cpu" else f", checked at {self._level}"
-        return f"kernels run on {where}{pretends}{level}; checks: {', '.join(self._checks)}"
+        pretends = "; torch.cuda reports a CUDA device" if self._options.triton_pretend_cuda else ""
+        return f"kernels run on {where}{level}{pretends}; checks: {', '.join(self._checks)}"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item):

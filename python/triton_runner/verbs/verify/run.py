@@ -15,6 +15,7 @@ from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.loading import load
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import fail
+from triton_runner._base.levels import levels_of
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases import case, fingerprint, judge
 from triton_runner._kernel.cases.results import (
@@ -30,6 +31,7 @@ from triton_runner._launch import launchers
 from triton_runner._launch.launchers import Call, observing
 from triton_runner._pretend.running import CRASHES, Ended
 from triton_runner._settings import devices
+from triton_runner._worker.spelling import option
 from triton_runner.verbs.verify import references
 
 _nothing = lambda text: None  # noqa: E731
@@ -214,15 +216,8 @@ class Verdict:
         return [one for one in self.judged if one.verdict == verdict]
 
     def _depth(self) -> list[str]:
-        """How far down the levels the judgement goes."""
-        depths = {(one.lowest, one.target, tuple(one.below)): None for one in self.judged}
-        return [
-            f"judged down to {lowest}"
-            + (f": {_and(below)} of {target} did not run" if below else "")
-            + " (--assembled runs it)" * (below == ("cubin",))
-            for lowest, target, below in depths
-            if lowest
-        ]
+        """What was judged, and what was not: a line for each set of levels."""
+        return list(dict.fromkeys(_judged_at(one) for one in self.judged if one.lowest))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,15 +244,27 @@ class Judge:
         )
 
 
+def _judged_at(one: Judged) -> str:
+    """Says at which levels a launch ran here, at which it did not, and whether a GPU ran it."""
+    ran = {run.level for run in one.runs}
+    binary = levels_of(one.target)[-1]
+    is_on_gpu = binary in ran and devices.gpu() is not None
+    levels = [
+        level for level in levels_of(one.target) if level in ran and not (is_on_gpu and level == binary)
+    ]
+    line = f"judged at {', '.join(levels)} on the CPU"
+    if is_on_gpu:
+        return f"{line}, and on the GPU"
+    left = (
+        f"not at {', '.join(one.below)}{' (--assembled)' * (one.below == ['cubin'])}, " if one.below else ""
+    )
+    return f"{line}; {left}not on a GPU"
+
+
 def _some(names, kind: str) -> str:
     """Names what compared results: all, or the first of many."""
     shown = [*names][:_SHOWN] + [f"{len(names) - _SHOWN} more"] * (len(names) > _SHOWN)
     return f"{'the program: ' * (kind == 'program')}{', '.join(shown)}"
-
-
-def _and(names) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _names(judged: list[Judged]) -> str:
@@ -301,7 +308,7 @@ def verify(
             judged.append(how.of_call(call))
 
     if grid is None:
-        raise fail("verify needs the grid of the launch", "as in grid=(4,)")
+        raise fail("verify needs the grid of the launch", f"as in {option('grid', '4', '(4,)')}")
     named = dict(args) if isinstance(args, dict) else {}
     listed = () if named else args
     device = None if isinstance(kernel, ArtifactKernel) else "cpu" if devices.gpu() is None else None

@@ -21,16 +21,22 @@ _OPTIONS = (
         help="FILE:FUNCTION that does what the kernel does; with --shapes: that gives the same.",
     ),
     click.option("--dims", multiple=True, help="With --shapes: M=0..5000, N=64,128, 'x=f32[M, N]', x=inout."),
-    click.option("--vary", default="", help="With --shapes: of sizes,layouts,values,dtypes,huge."),
+    click.option(
+        "--vary", default="", help="With --shapes: what varies, of sizes,layouts,values,dtypes,huge."
+    ),
     click.option(
         "--cases",
         type=click.IntRange(1),
         default=60,
         show_default=True,
-        help="With --shapes: at most so many.",
+        help="With --shapes: the largest number of calls.",
     ),
-    click.option("--seconds", type=click.FloatRange(0), default=0, help="With --shapes: for so long."),
-    click.option("--seed", type=click.IntRange(0), default=0, help="With --shapes: of the numbers drawn."),
+    click.option(
+        "--seconds", type=click.FloatRange(0), default=0, help="With --shapes: the longest time, in seconds."
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, help="With --shapes: the seed of the numbers drawn."
+    ),
     click.option("--calls", default="", help="With --shapes: the program or tests that call the function."),
 )
 
