@@ -43,6 +43,7 @@ nb::dict to_python(const Description& d) {
   out["num_ctas"] = d.num_ctas;
   out["cluster"] =
       d.cluster ? nb::object(nb::make_tuple((*d.cluster)[0], (*d.cluster)[1], (*d.cluster)[2])) : nb::none();
+  out["grid_of_blocks"] = d.grid_of_blocks;
   out["threads_per_warp"] = d.threads_per_warp;
   out["max_threads"] = d.max_threads;
   out["shared"] = d.shared;

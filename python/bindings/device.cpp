@@ -40,6 +40,7 @@ GpuKernelSpec make_spec(const std::string& name, const std::string& level, const
   spec.target = field(options, "target", std::string());
   spec.block = field(options, "block", std::array<uint32_t, 3>{128, 1, 1});
   spec.cluster = field(options, "cluster", std::array<uint32_t, 3>{1, 1, 1});
+  spec.grid_of_blocks = field(options, "grid_of_blocks", false);
   spec.shared_bytes = field(options, "shared", int64_t{-1});
   spec.cooperative = field(options, "cooperative", false);
   spec.pdl = field(options, "pdl", false);

@@ -17,6 +17,7 @@ simt::LoadOptions load_options(const nb::list& params, const nb::dict& given) {
   simt::LoadOptions options;
   options.block = field(given, "block", Axes{});
   options.cluster = field(given, "cluster", Axes{});
+  options.grid_of_blocks = field(given, "grid_of_blocks", false);
   options.contract = field(given, "contract", true);
   options.shared_bytes = field(given, "shared", int64_t{-1});
   options.params = make_params(params);
@@ -44,6 +45,7 @@ void init_simt(nb::module_& m) {
       "Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: "
       "(name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; "
       "empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; "
+      "grid_of_blocks (a launch's grid counts blocks, not clusters), "
       "shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), "
       "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
       "profile_scratch_align, tensordesc_meta.");

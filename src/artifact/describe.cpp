@@ -37,7 +37,10 @@ class Merge {
     TRY(target(metadata));
     bool is_ir = d_.level == "ttir" || d_.level == "ttgir";
     TRY(number(metadata, "num_warps", d_.num_warps, !is_ir));
-    TRY(number(metadata, "num_ctas", d_.num_ctas, !is_ir));
+    // Clusters of programs: the metadata's num_ctas is 1, and the artifact says how many blocks a cluster has.
+    const Json* regrouped = metadata.get("ctas_per_cga");
+    d_.grid_of_blocks = regrouped && !regrouped->is_null();
+    if (!d_.grid_of_blocks || !d_.num_ctas) TRY(number(metadata, "num_ctas", d_.num_ctas, !is_ir));
     TRY(number(metadata, "shared", d_.shared, false));
     TRY(number(metadata, "warp_size", d_.threads_per_warp, true));
     TRY(number(metadata, "global_scratch_size", d_.global_scratch_size, false));
@@ -69,7 +72,7 @@ class Merge {
         cluster[i] = static_cast<int>(*n);
         product *= *n;
       }
-      if (product == d_.num_ctas.value_or(1) && product > 1) d_.cluster = cluster;
+      if ((d_.grid_of_blocks || product == d_.num_ctas.value_or(1)) && product > 1) d_.cluster = cluster;
     }
     d_.metadata = metadata;
     return base::success();

@@ -100,6 +100,7 @@ Result<std::unique_ptr<exec::Kernel>> load_on_gpu(const Device& device, const De
   spec.cluster = {static_cast<uint32_t>(d.num_ctas.value_or(1)), 1, 1};
   if (d.cluster)
     for (int i = 0; i < 3; i++) spec.cluster[i] = static_cast<uint32_t>((*d.cluster)[i]);
+  spec.grid_of_blocks = d.grid_of_blocks;
   spec.shared_bytes = d.shared.value_or(-1);
   spec.cooperative = d.cooperative.value_or(false);
   spec.pdl = d.pdl.value_or(false);

@@ -26,6 +26,7 @@ Result<std::unique_ptr<exec::Kernel>> load_ptx(const Device::Code& code) {
   options.cluster = {static_cast<uint32_t>(d.num_ctas.value_or(1)), 1, 1};
   if (d.cluster)
     for (int i = 0; i < 3; i++) options.cluster[i] = static_cast<uint32_t>((*d.cluster)[i]);
+  options.grid_of_blocks = d.grid_of_blocks;
   options.shared_bytes = d.shared.value_or(-1);
   const artifact::Json* fused = d.metadata.get("enable_fp_fusion");
   options.contract = !(fused && fused->as_bool() && !*fused->as_bool());

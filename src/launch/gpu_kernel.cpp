@@ -106,7 +106,7 @@ class Loaded final : public GpuKernel {
     for (int i = 0; i < spec_.hidden_pointers; i++) params[n++] = &null;
     device::LaunchConfig config = config_;
     config.stream = stream;
-    for (int i = 0; i < 3; i++) config.grid[i] = static_cast<uint32_t>(grid[i]) * spec_.cluster[i];
+    config.grid = blocks_of(grid);
     auto launched = driver_.launch(function_, config, params);
     if (!launched) return explained(launched.error(), config);
     return launched;
@@ -129,7 +129,7 @@ class Loaded final : public GpuKernel {
 
     device::LaunchConfig config = config_;
     config.stream = options.stream;
-    for (int i = 0; i < 3; i++) config.grid[i] = static_cast<uint32_t>(options.grid[i]) * spec_.cluster[i];
+    config.grid = blocks_of(options.grid);
     if (options.shared_bytes >= 0 && static_cast<uint64_t>(options.shared_bytes) != config.shared_bytes) {
       if (options.shared_bytes > max_dynamic_shared()) return refused(out_of_shared(options.shared_bytes));
       if (auto s = driver_.allow_dynamic_shared(
@@ -161,6 +161,13 @@ class Loaded final : public GpuKernel {
   }
 
  private:
+  std::array<uint32_t, 3> blocks_of(const std::array<int64_t, 3>& grid) const {
+    std::array<uint32_t, 3> blocks{};
+    for (size_t i = 0; i < 3; i++)
+      blocks[i] = static_cast<uint32_t>(grid[i]) * (spec_.grid_of_blocks ? 1 : spec_.cluster[i]);
+    return blocks;
+  }
+
   // Makes the kernel's device current for the launch, and the thread's own device current again afterwards.
   class ContextGuard {
    public:

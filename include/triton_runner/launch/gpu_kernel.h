@@ -30,6 +30,7 @@ struct GpuKernelSpec {
   int descriptor_flags = 2;  // i1 flags of a descriptor in pieces: padding, round to tf32
   std::array<uint32_t, 3> block{128, 1, 1};  // threads
   std::array<uint32_t, 3> cluster{1, 1, 1};
+  bool grid_of_blocks = false;  // launches' grids count blocks, and not clusters
   int64_t shared_bytes = 0;  // dynamic; -1: not known, the device's maximum is asked for
   bool cooperative = false;
   bool pdl = false;

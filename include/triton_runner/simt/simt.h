@@ -17,6 +17,8 @@ struct LoadOptions {
   std::array<uint32_t, 3> block{};
   // Blocks of a cluster, where the text has no .reqnctapercluster. Zeros: one.
   std::array<uint32_t, 3> cluster{};
+  // Whether a launch's grid counts blocks, as CUDA's does, and not clusters, as Triton's with num_ctas.
+  bool grid_of_blocks = false;
   // Bytes of dynamic shared memory of a launch that gives none (LaunchOptions::shared_bytes); the text does
   // not say it. -1: as much as the target has (max_shared_bytes), where the text declares any.
   int64_t shared_bytes = -1;

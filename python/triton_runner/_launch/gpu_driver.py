@@ -95,6 +95,7 @@ def adopted(kernel) -> _core.device.GpuKernel | None:
     options = {
         "block": (meta.num_warps * getattr(meta, "warp_size", 32), 1, 1), "shared": meta.shared,
         "cluster": tuple(cluster or (getattr(meta, "num_ctas", 1), 1, 1)),
+        "grid_of_blocks": getattr(meta, "ctas_per_cga", None) is not None,
         "cooperative": getattr(meta, "launch_cooperative_grid", False),
         "pdl": getattr(meta, "launch_pdl", False),
         "hidden_pointers": installed().hidden_pointers,

@@ -38,6 +38,7 @@ def launch_options(d: dict, block=None, cluster=None) -> dict:
     return {
         "block": block or (d["num_warps"] and (d["num_warps"] * (d["threads_per_warp"] or 32), 1, 1)),
         "cluster": cluster or d["cluster"] or (d["num_ctas"] or 1, 1, 1),
+        "grid_of_blocks": d["grid_of_blocks"],
         "shared": d["shared"],
         "tensordesc_meta": d["tensordesc_meta"] or None,
         **{f"{of}_scratch_{what}": d[f"{of}_scratch_{what}"] for of in ("global", "profile")

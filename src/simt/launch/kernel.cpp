@@ -32,9 +32,28 @@ class SimtKernel final : public exec::Kernel {
   const std::string& level() const override { return code_.level; }
   const std::string& target() const override { return code_.target; }
 
+  // The units that the engine runs are clusters: a grid of blocks is divided into them.
   exec::LaunchResult launch(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_programs(options); !ok) return exec::LaunchError{ok.error(), {}};
+    if (!code_.grid_of_blocks || (exec::wants_both_ends(options) && has_two_ends()))
+      return launch_clusters(options, args, allocations);
+    exec::LaunchOptions divided = options;
+    for (size_t d = 0; d < 3; ++d) {
+      const int64_t blocks = code_.cluster[d];
+      if (options.grid[d] % blocks != 0)
+        return refused("the grid has " + std::to_string(options.grid[d]) + " blocks along " + "xyz"[d] +
+                           ", which are not whole clusters of " + std::to_string(blocks),
+                       {"make the grid a multiple of ctas_per_cga"});
+      divided.grid[d] /= blocks;
+      if (divided.only) (*divided.only)[d] /= blocks;
+    }
+    return launch_clusters(divided, args, allocations);
+  }
+
+ private:
+  exec::LaunchResult launch_clusters(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
+                                     std::span<const exec::Allocation> allocations) {
     if (options.checks & exec::kCheckNanLoad)
       return refused(
           "check 'nanload' needs the types of what is loaded, which PTX does not say; 'nan' and 'inf' look "

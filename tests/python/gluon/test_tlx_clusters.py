@@ -3,6 +3,8 @@ fork of Triton has for it (ttg.cluster-dim-x; the package triton-utlx compiles n
 as PTX written here, on both engines against NumPy; and the same broken, one edit at a time."""
 # ruff: noqa: E501 (lines of IR are as long as they are)
 
+import json
+
 import numpy as np
 import pytest
 import triton_runner
@@ -146,6 +148,22 @@ def test_sums_over_clusters(level, size):
     for how in ways + [{"shuffle": 3}] * (level == "ttgir"):
         out, wanted = launch(level, size, 16, **how)
         assert (out == wanted).all(), how
+
+
+def test_a_grid_of_blocks_is_not_multiplied():
+    """With ctas_per_cga, as Meta's fork has it, a grid counts blocks, at PTX as at TTGIR."""
+    regrouped = {"num_warps": 4, "num_ctas": 1, "cluster_dims": [4, 1, 1], "ctas_per_cga": [4, 1, 1], "shared": 0}
+    text = PTX.replace("SIZE", "4").replace("BYTES", "2048")
+    x = np.random.default_rng(4).integers(-1000, 1000, (16, 128), dtype=np.int32)
+    out = np.zeros_like(x)
+    with triton_runner.using(device="cpu", check="race"):
+        kernel = triton_runner.load(text, metadata=json.dumps(regrouped))
+        kernel[(16,)](x, out)
+        assert (out == x.reshape(4, 4, 128).sum(1, dtype=np.int32).repeat(4, axis=0)).all()
+        with pytest.raises(triton_runner.DiagnosticError, match="6 blocks along x, which are not whole clusters of 4"):
+            kernel[(6,)](x, out)
+        with pytest.raises(triton_runner.KernelTrap, match="out of bounds"):  # multiplied, 64 blocks would run
+            triton_runner.load(text)[(16,)](x, out)
 
 
 # The fault, the edit at TTGIR and at PTX, and what is reported.
