@@ -62,11 +62,6 @@ KNOWN = {
 }
 # The differences that are still open: how it ends, the name of the instruction, and what is missing.
 OPEN = (
-    (
-        "different",
-        r"^carry\.(shl|shf)\.\d+\.back",
-        "subc takes the carry of add.cc for a borrow: ptxas takes its opposite",
-    ),
     ("different", r"^isspacep\.const", "PTX says that an address of global memory is one of constants"),
     (
         "no row",

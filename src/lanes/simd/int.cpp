@@ -70,7 +70,8 @@ struct relu {
   }
 };
 
-// add, sub and mad with CC.CF, a .pred register at e: 0 or -1. Subtraction's flag is the borrow.
+// add, sub and mad with CC.CF, a .pred register at e: 0 or -1. Subtraction adds the complement, so that its flag is set
+// where it does not borrow: the ISA's text says the borrow, and an H200 with any ptxas does this.
 enum class CarryOp { kAdd, kSub, kMadLo, kMadHi };
 template <CarryOp kOp, class T, bool kIn, bool kOut>
 void carry(Lanes& x, const Operands& o) {
@@ -81,8 +82,9 @@ void carry(Lanes& x, const Operands& o) {
   int8_t* flag = values<int8_t>(x, o.e);
 #pragma GCC ivdep
   for (uint32_t i = 0; i < x.count; ++i) {
-    T carry_in = kIn ? T(flag[i] != 0) : T(0), result, borrow;
-    if constexpr (kOp == CarryOp::kSub) {
+    constexpr bool kIsSub = kOp == CarryOp::kSub;
+    T carry_in = kIn ? T((flag[i] != 0) != kIsSub) : T(0), result, borrow;
+    if constexpr (kIsSub) {
       T rest = a[i] - b[i];
       result = rest - carry_in;
       borrow = (a[i] < b[i]) | (rest < carry_in);
@@ -96,7 +98,7 @@ void carry(Lanes& x, const Operands& o) {
     }
     bool on = !x.mask || x.mask[i];
     d[i] = on ? result : d[i];
-    if (kOut) flag[i] = on ? int8_t(-int8_t(borrow)) : flag[i];
+    if (kOut) flag[i] = on ? int8_t(-int8_t((borrow != 0) != kIsSub)) : flag[i];
   }
 }
 // Signed high halves need the signed product.
