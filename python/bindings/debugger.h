@@ -12,7 +12,7 @@ namespace triton_runner::python {
 struct DebuggerObject {
   DebuggerObject(nb::object begin, nb::object stop);
 
-  exec::Observer* begin(const exec::Kernel& kernel, std::span<const exec::Allocation> memory);
+  exec::Stopper* begin(const exec::Kernel& kernel, std::span<const exec::Allocation> memory);
   void end();  // raises what the front end raised
   bool ask(const std::function<nb::object()>& front);
 

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include <triton_runner/base/try.h>
+#include <triton_runner/exec/count_observer.h>
 #include <triton_runner/exec/scalar.h>
 #include <triton_runner/exec/substitution.h>
 #include <triton_runner/exec/undo.h>
@@ -100,8 +101,8 @@ void init_options(nb::module_& m) {
       "-1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing "
       "(\"\", \"eager\", \"late\" or a seed: when copies land), exact_tails (TMA stores end with the "
       "tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), recorder "
-      "(of values, or None), registers (a RegisterRecorder or CopyWatch of the launched text, or None), "
-      "debugger (or None).")
+      "(a Recorder of values, a RegisterObserver of the launched text, a CountObserver, or None), debugger "
+      "(or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
@@ -131,7 +132,6 @@ void init_options(nb::module_& m) {
       .def_rw("perturb", &Options::perturb, nb::arg().none())
       .def_rw("substitution", &Options::substitution, nb::arg().none())
       .def_rw("recorder", &Options::recorder, nb::arg().none())
-      .def_rw("registers", &Options::registers, nb::arg().none())
       .def_rw("debugger", &Options::debugger, nb::arg().none());
 }
 

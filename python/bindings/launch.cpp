@@ -1,6 +1,7 @@
 // How a launch from Python runs, waits, asks for memory that it was not told of, and is interrupted.
 #include "launch.h"
 
+#include <triton_runner/exec/count_observer.h>
 #include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/exec/substitution.h>
@@ -227,6 +228,13 @@ class Printer final : public exec::Observer {
 };
 Printer printer;
 
+// Options::recorder, where it is one of these.
+template <class T>
+T* held_by(const Options& options) {
+  const auto* held = std::get_if<std::shared_ptr<T>>(&options.recorder);
+  return held ? held->get() : nullptr;
+}
+
 // The launch's probes: chosen before it, their recording kept after it, a trap or not.
 class Recorded {
  public:
@@ -291,17 +299,21 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
     }
   }
   DebuggerObject* debugger = options.debugger.get();
-  if (debugger && std::exchange(debugger->repeats, false) && options.recorder &&
-      options.recorder->records(kernel) && !options.recorder->recordings.empty())
-    options.recorder->recordings.pop_back();
-  Recorded recorded(options.recorder.get(), kernel, grid);
-  launch_options.observer =
-      options.registers ? static_cast<exec::Observer*>(options.registers.get()) : recorded.observer();
+  auto* recorder = held_by<RecorderObject>(options);
+  if (debugger && std::exchange(debugger->repeats, false) && recorder && recorder->records(kernel) &&
+      !recorder->recordings.empty())
+    recorder->recordings.pop_back();
+  Recorded recorded(recorder, kernel, grid);
+  launch_options.observer = recorded.observer();
+  launch_options.registers = held_by<exec::RegisterObserver>(options);
+  launch_options.counter = held_by<exec::CountObserver>(options);
   Interruptible interruptible;
   launch_options.stop = interruptible.token();
-  if (debugger) debugger->debugger.record_for(recorded.observer());
-  if (exec::Observer* stopper = debugger ? debugger->begin(kernel, memory) : nullptr) {
-    launch_options.observer = stopper;
+  if (debugger) {
+    debugger->debugger.begin_with_all(recorded.observer() != nullptr);
+    launch_options.stopper = debugger->begin(kernel, memory);
+    launch_options.registers = nullptr;
+    launch_options.counter = nullptr;
     launch_options.stop = &debugger->debugger.token();  // Ctrl-C is the debugger's
   }
   exec::LaunchResult result;

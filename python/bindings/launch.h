@@ -6,12 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "bindings.h"
 
 namespace triton_runner::exec {
 struct Fault;
+class CountObserver;
 class RegisterObserver;
 struct Substitution;
 }  // namespace triton_runner::exec
@@ -38,8 +40,10 @@ struct Options {
   bool exact_tails = false;
   std::optional<uint64_t> perturb;
   std::shared_ptr<exec::Substitution> substitution;
-  std::shared_ptr<RecorderObject> recorder;
-  std::shared_ptr<exec::RegisterObserver> registers;
+  // Of values on the tile engine, of registers on the SIMT engine, of what machine code executes.
+  std::variant<std::monostate, std::shared_ptr<RecorderObject>, std::shared_ptr<exec::RegisterObserver>,
+               std::shared_ptr<exec::CountObserver>>
+      recorder;
   std::shared_ptr<DebuggerObject> debugger;
 };
 

@@ -46,9 +46,9 @@ void init_counts(nb::module_& m) {
   counters.append(nb::make_tuple(#name, metric, unit, count, where, deterministic, compared));
 #include <triton_runner/exec/counters.def>
   m.attr("COUNTERS") = nb::tuple(counters);
-  nb::class_<exec::CountObserver, exec::RegisterObserver>(
+  nb::class_<exec::CountObserver>(
       m, "CountObserver",
-      "Counts what the launches of one cubin execute, under Options.registers. The sums do not depend on the "
+      "Counts what the launches of one cubin execute, under Options.recorder. The sums do not depend on the "
       "number of threads.")
       .def(nb::init<>())
       .def("keep_trace", &exec::CountObserver::keep_trace, "most"_a,

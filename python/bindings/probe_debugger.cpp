@@ -41,7 +41,7 @@ DebuggerObject::DebuggerObject(nb::object begin, nb::object stop)
                   return goes_on;
                 }}) {}
 
-exec::Observer* DebuggerObject::begin(const exec::Kernel& kernel, std::span<const exec::Allocation> memory) {
+exec::Stopper* DebuggerObject::begin(const exec::Kernel& kernel, std::span<const exec::Allocation> memory) {
   debugger.hold(memory);
   unwrap(debugger.begin(tile::module_of(kernel), kernel.name(), kernel.level()));
   return &debugger;

@@ -187,10 +187,10 @@ void init_register_stores(nb::module_& m) {
 
 void init_register_recorder(nb::module_& m) {
   nb::class_<exec::RegisterObserver>(m, "RegisterObserver",
-                                     "What a launch of PTX shows registers to, under Options.registers.");
+                                     "What a launch of PTX shows registers to, under Options.recorder.");
   nb::class_<probe::RegisterRecorder, exec::RegisterObserver>(
       m, "RegisterRecorder",
-      "Records registers of the launches under Options.registers, which have to be of the plan's text.")
+      "Records registers of the launches under Options.recorder, which have to be of the plan's text.")
       .def(
           "__init__",
           [](probe::RegisterRecorder* self, const RegisterPlan& plan, bool every_iteration, Programs programs,
@@ -225,7 +225,7 @@ void init_copy_watch(nb::module_& m) {
   nb::class_<probe::CopyWatch, exec::RegisterObserver>(
       m, "CopyWatch",
       "Compares the copies of each element that a plan's values have, and what lanes of a warp store to one "
-      "place of shared memory, in the launches of this text under Options.registers. unify=\"first\" or "
+      "place of shared memory, in the launches of this text under Options.recorder. unify=\"first\" or "
       "\"last\" makes them equal: an experiment.")
       .def(
           "__init__",

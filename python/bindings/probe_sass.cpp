@@ -42,7 +42,7 @@ nb::object column(std::vector<uint64_t> values) {
 // Binds the classes that find values by running PTX and machine code.
 void init_traces(nb::module_& m) {
   nb::class_<probe::RegisterTrace, exec::RegisterObserver>(
-      m, "RegisterTrace", "What threads had in registers, in a launch under Options.registers.")
+      m, "RegisterTrace", "What threads had in registers, in a launch under Options.recorder.")
       .def_prop_ro("is_full", &probe::RegisterTrace::is_full, "Whether the launch was too long for it.")
       .def_prop_ro(
           "sites",

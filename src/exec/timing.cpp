@@ -22,13 +22,13 @@ std::optional<Timing> parse_timing(std::string_view text) {
 LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
                               std::span<const Argument> arguments, std::span<const Allocation> allocations) {
   // A debugger sets marks of its own while the second launch runs.
-  TwoRuns runs(allocations, !options.observer);
+  TwoRuns runs(allocations, !options.stopper);
   LaunchOptions eager = options;
   eager.checks = kCheckOutOfBounds;
   eager.timing = {Timing::kEager};
   eager.threads = 1;
   eager.shuffle.reset();
-  eager.observer = eager.printer = nullptr;
+  eager.look_away();
   Faults faults;
   if (options.faults) eager.faults = &faults;
   if (options.resolve)

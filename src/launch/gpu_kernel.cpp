@@ -118,7 +118,7 @@ class Loaded final : public GpuKernel {
       if (auto s = exec::check_grid(options.grid); !s) return refused(s.error());
       if (auto s = exec::check_arguments(*this, args); !s) return refused(s.error());
     }
-    if (options.observer)
+    if (options.is_observed())
       return refused(failure("values of a GPU kernel cannot be observed from outside",
                              {"launch with " + base::option("device", "cpu")}));
 

@@ -12,7 +12,7 @@ void Grid::begin(const exec::LaunchOptions& launch_options, const exec::Memory& 
   options = &launch_options;
   memory = &launch_memory;
   num_units = units;
-  stopper = dynamic_cast<exec::Stopper*>(options->observer);
+  stopper = options->stopper;
   if (stopper) next_unit = stopper->first_unit();
   if (const auto& only = options->only)
     for (size_t d = 3; d-- > 0;)

@@ -40,33 +40,32 @@ class TileKernel final : public exec::Kernel {
       if (!made) return exec::LaunchError{made.error(), {}};
       plain = *made;
     }
-    auto* stopper = dynamic_cast<exec::Stopper*>(options.observer);
-    if (stopper && !stopper->ready(name(), level_)) return {};
+    if (options.stopper && !options.stopper->ready(name(), level_)) return {};
     exec::Memory memory(allocations, options.resolve, options.whole);
     Launch launch;
     const int64_t blocks = code_.cluster_size();
     launch.begin(options, memory, (exec::programs_of(options) + blocks - 1) / blocks, code_.cluster);
     launch.code = plain;
-    // An observer has code of its own for this one launch, and so do checks: nothing is fused there, so that
+    // Who looks on has code of its own for this one launch, and so do checks: nothing is fused there, so that
     // every value is there to be seen.
     std::optional<Checks> checks;
     std::unique_ptr<const CheckedCode> with_probes;
     if ((options.checks & ~exec::kCheckBounds) || options.shuffle || options.perturb) {
-      if (options.observer || options.numerics == exec::Numerics::kHardware)
-        with_probes = made_code(options.observer, true, options.numerics);
+      if (options.observer || options.stopper || options.numerics == exec::Numerics::kHardware)
+        with_probes = made_code(options, true);
       const CheckedCode& code = with_probes ? *with_probes : checked_code();
       checks.emplace(code, options, memory, launch.shuffle ? &*launch.shuffle : nullptr);
       launch.checks = &*checks;
       launch.keeps_state = true;
       launch.code = &code.code;
-    } else if (options.observer) {
-      with_probes = made_code(options.observer, false, options.numerics);
+    } else if (options.observer || options.stopper) {
+      with_probes = made_code(options, false);
       launch.code = &with_probes->code;
     }
     launch.args = args;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (checks && checks->one_thread()) workers = 1;
-    if (stopper) workers = 1;  // a person looks at one after the other
+    if (options.stopper) workers = 1;  // a person looks at one after the other
     run_grid(launch, workers);
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     return {};
@@ -106,16 +105,14 @@ class TileKernel final : public exec::Kernel {
     return ends;
   }
 
-  std::unique_ptr<CheckedCode> made_code(exec::Observer* observer, bool checked,
-                                         exec::Numerics numerics) const {
+  std::unique_ptr<CheckedCode> made_code(const exec::LaunchOptions& options, bool checked) const {
     auto made = std::make_unique<CheckedCode>();
     static_cast<CodeHeader&>(made->code) = code_;
     base::Diagnostics sink;
     Lowering lowering(made->code, sink);
-    lowering.observe_for(observer);
-    if (numerics == exec::Numerics::kHardware) lowering.round_as(hardware());
-    auto* stopper = dynamic_cast<exec::Stopper*>(observer);
-    const bool fuses = stopper && stopper->is_sparse() && options_.fuse && !checked;
+    lowering.observe_for(options);
+    if (options.numerics == exec::Numerics::kHardware) lowering.round_as(hardware());
+    const bool fuses = options.stopper && options.stopper->is_sparse() && options_.fuse && !checked;
     lowering.lower_kernel(*func_, fuses);  // as before, so that it succeeds
     if (checked) made->prepare(lowering);
     return made;

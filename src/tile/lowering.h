@@ -186,7 +186,7 @@ class Lowering {
   bool lower_kernel(const ir::Op& func, bool fuse = false);
   // From here on the values that it wants are handed to the observer of the launch (observe.cpp); before the ops that
   // an exec::Stopper wants stands a stop (stop.cpp).
-  void observe_for(exec::Observer* observer);
+  void observe_for(const exec::LaunchOptions& options);
   // Ops round as the target's instructions do (LaunchOptions::numerics); contract: products and sums become one.
   struct Hardware {
     bool on = false, contract = false;

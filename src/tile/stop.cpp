@@ -114,17 +114,16 @@ class StoppedTask final : public exec::Stopped {
 
 const Instr* run_stop(Task& t, const Instr& in) {
   StoppedTask stopped(t, in);
-  auto* stopper = static_cast<exec::Stopper*>(t.worker->launch->options->observer);
-  if (stopper->on_stop(in.as<Stop>().place, stopped))
+  if (t.worker->launch->options->stopper->on_stop(in.as<Stop>().place, stopped))
     return t.program->restored ? t.yield_to(&in) : t.frozen ? t.block(*next(in)) : next(in);
   return t.trap(in, exec::TrapKind::kInterrupted, "the debugger ended the launch");
 }
 
 }  // namespace
 
-void Lowering::observe_for(exec::Observer* observer) {
-  observer_ = observer;
-  stopper_ = dynamic_cast<exec::Stopper*>(observer);
+void Lowering::observe_for(const exec::LaunchOptions& options) {
+  observer_ = options.observer;
+  stopper_ = options.stopper;
 }
 
 bool Lowering::is_dense() const { return stopper_ && !stopper_->is_sparse(); }

@@ -35,7 +35,7 @@ void put_back(const CaseFile& file, const Bytes& from) {
 }
 
 // Launches a text with the case's arguments, and the buffer if there is one; prints a fault.
-bool launch(const CaseFile& file, std::shared_ptr<const ptx::Module> module, exec::Observer* observer,
+bool launch(const CaseFile& file, std::shared_ptr<const ptx::Module> module, exec::RegisterObserver* observer,
             std::vector<std::byte>* buffer) {
   simt::LoadOptions load;
   load.block = file.block;
@@ -59,7 +59,7 @@ bool launch(const CaseFile& file, std::shared_ptr<const ptx::Module> module, exe
     arguments.push_back({exec::ParamKind::kPointer, address, {}});
   }
   exec::LaunchOptions options = file.options;
-  options.observer = observer;
+  options.registers = observer;
   if (exec::LaunchResult result = (*kernel)->launch(options, arguments, memory)) {
     std::fputs(result->str().c_str(), stdout);
     return false;

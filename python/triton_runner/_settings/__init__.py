@@ -203,10 +203,7 @@ class Settings:
                 setattr(options, row.core[0], value)
         if self.substitute is not None:
             options.substitution = self.substitute.experiment
-        if isinstance(self.recorder, _core.probe.RegisterObserver):
-            options.registers = self.recorder
-        else:
-            options.recorder = self.recorder
+        options.recorder = self.recorder
         return options
 
     @property

@@ -1,4 +1,4 @@
-// Counts what a launch of machine code executes: an observer that is given sums and no values.
+// Counts what a launch of machine code executes: it is given sums and no values.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include <triton_runner/exec/register_observer.h>
 #include <triton_runner/exec/trace.h>
 
 namespace triton_runner::exec {
@@ -115,12 +114,9 @@ struct Counts {
   }
 };
 
-// Under LaunchOptions::observer of a launch of a cubin: it runs code of its own with counting instructions in it, and
-// other launches pay nothing. The sums do not depend on the number of threads.
-class CountObserver final : public RegisterObserver {
+// LaunchOptions::counter of a launch of a cubin: it runs code of its own with counting instructions in it. The sums do not depend on the number of threads.
+class CountObserver {
  public:
-  std::span<const RegisterProbe> register_probes() const override { return {}; }
-  void on_registers(const RegisterEvent&) override {}
   // A worker of the launch has ended.
   void add(const Counts& part) {
     std::lock_guard lock(mutex_);

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <triton_runner/exec/observer.h>
-
 namespace triton_runner::exec {
 
 // Reads registers next to an instruction. Functions, instructions and registers are counted as ptx::Module, or
@@ -36,17 +34,14 @@ struct RegisterEvent {
   bool on(uint32_t i) const { return !mask || mask[i]; }
 };
 
-// An observer of a launch of the SIMT engine. Such a launch runs code of its own, with the probes in it;
-// others pay nothing.
-class RegisterObserver : public Observer {
+// Looks on at a launch of the SIMT engine, which runs code of its own, with the probes in it.
+class RegisterObserver {
  public:
+  virtual ~RegisterObserver() = default;
   // Asked once when a launch starts; stays as it is until the launch returns.
   virtual std::span<const RegisterProbe> register_probes() const = 0;
   // Called from worker threads, several at a time; what one thread of a program does comes in order.
   virtual void on_registers(const RegisterEvent& event) = 0;
-
-  bool wants(const ValueSite&) override { return false; }
-  void on_value(const ValueEvent&) override {}
 };
 
 }  // namespace triton_runner::exec

@@ -117,8 +117,9 @@ struct InstructionSite {
   std::vector<Line> lines;  // in the program, callees first
 };
 
-class Stopper : public Observer {
+class Stopper {
  public:
+  virtual ~Stopper() = default;
   static constexpr uint32_t kNowhere = ~uint32_t{0};
   // Asked for each op when a launch of the tile engine starts: the number that on_stop() gets for stops before it, or
   // kNowhere. The SIMT engine gives its instructions to add_place().
@@ -142,9 +143,6 @@ class Stopper : public Observer {
   virtual void on_turn_end() {}
   // Nothing but what is frozen can go on: it is thawed.
   virtual void on_thaw() {}
-
-  bool wants(const ValueSite&) override { return false; }
-  void on_value(const ValueEvent&) override {}
 };
 
 }  // namespace triton_runner::exec

@@ -32,14 +32,19 @@ LANES_INLINE T* values(const Lanes& x, uint32_t place) {
   return reinterpret_cast<T*>(x.regs + place) + x.first * kPack;
 }
 
-// body(out, first, n) puts the results of lanes first, first + 1, ... into out[0 .. n).
+// body(out, first, n) puts the results of lanes first, first + 1, ... into out[0 .. n). Any number of lanes, whole warps,
+// share one copy of its loop.
+template <class D, class Body>
+[[gnu::noinline]] void store_any(D* d, const Body& body, uint32_t first, uint32_t n) {
+  body(d, first, n & ~31u);
+}
 template <class D, int kPack, class Body>
 [[gnu::noinline]] void store_masked(const Lanes& x, D* d, const Body& body) {
   using Lane = typename UintOf<sizeof(D) * kPack>::type;
   alignas(64) D buffer[kChunk * kPack];
   for (uint32_t i = 0; i < x.count; i += kChunk) {
-    const uint32_t n = (x.count - i < kChunk ? x.count - i : kChunk) & ~31u;
-    body(buffer, i, n);
+    const uint32_t n = x.count - i < kChunk ? x.count - i : kChunk;
+    store_any(buffer, body, i, n);
     blend(reinterpret_cast<Lane*>(d) + i, reinterpret_cast<const Lane*>(buffer), x.mask + i, n);
   }
 }
@@ -51,7 +56,7 @@ LANES_INLINE void store(const Lanes& x, uint32_t place, const Body& body) {
   else if (x.count == 128)
     body(d, 0, 128);
   else
-    body(d, 0, x.count & ~31u);
+    store_any(d, body, 0, x.count);
 }
 
 // A formula may want what the instruction was told besides its operands: then it is made from Operands.

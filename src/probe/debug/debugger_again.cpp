@@ -52,7 +52,7 @@ void Debugger::on_unit(int64_t unit, bool alone) {
   keep_next_ = now + keep_every_;
   const bool skips = std::any_of(breakpoints_.begin(), breakpoints_.end(),
                                  [](const Kept& k) { return k.breakpoint.skip > 0; });
-  if (!alone || skips || recorder_ || !log_.is_on() || unit <= starts_.back().unit || now < start_next_)
+  if (!alone || skips || records_ || !log_.is_on() || unit <= starts_.back().unit || now < start_next_)
     return;
   if (starts_.size() > counted_ + 1) {
     log_.merge(starts_.size() - 1);
@@ -71,7 +71,7 @@ void Debugger::on_turn_end() {
 
 void Debugger::keep(exec::Stopped& stopped, int64_t moment) {
   const double now = seconds();
-  if (now < keep_next_ || recorder_ || !log_.is_on()) return;
+  if (now < keep_next_ || records_ || !log_.is_on()) return;
   if (std::shared_ptr<exec::Snapshot> snapshot = stopped.snapshot()) {
     log_.mark();
     kept_.push_back({std::move(snapshot), moment, rounds_});

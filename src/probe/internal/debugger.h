@@ -153,8 +153,8 @@ class Debugger final : public exec::Stopper {
   void focus(const Program& program, int64_t task = -1) { focus_ = program, focus_task_ = task; }
   // Changes what stands, now. False: it cannot be.
   static bool edit(exec::Stopped& stopped, const Edit& edit);
-  // Who records values meanwhile, or null. Then each run begins with the launch's first program.
-  void record_for(exec::Observer* recorder) { recorder_ = recorder; }
+  // Somebody records values meanwhile: each run begins with the launch's first program.
+  void begin_with_all(bool records) { records_ = records; }
 
   // ---- what comes next: orders while it stands
   void go();
@@ -206,8 +206,6 @@ class Debugger final : public exec::Stopper {
   bool is_sparse() const override { return sparse_; }
   bool keeps(const void* value) const override;
   bool on_stop(uint32_t place, exec::Stopped& stopped) override;
-  bool wants(const exec::ValueSite& site) override { return recorder_ && recorder_->wants(site); }
-  void on_value(const exec::ValueEvent& event) override { recorder_->on_value(event); }
   void on_thaw() override { thawed_ = true; }
   int64_t first_unit() const override { return starts_.back().unit; }
   void on_unit(int64_t unit, bool alone) override;
@@ -265,7 +263,7 @@ class Debugger final : public exec::Stopper {
   std::vector<uint32_t> everywhere_;
   Program focus_{-1, -1, -1};
   int64_t focus_task_ = -1;
-  exec::Observer* recorder_ = nullptr;
+  bool records_ = false;
   bool thawed_ = false;
   std::vector<exec::Allocation> memory_;  // of the launch
   Until until_ = Until::kNothing;

@@ -177,7 +177,7 @@ void run_mbarrier_init(Exec& x, const Operands& in, const MbarrierPlan& plan) {
     const Mbarrier m = Mbarrier::of(count);
     std::memcpy(at, &m, sizeof m);
     note(x, in, i, exec::TraceEvent::kInit, address, count);
-    if (x.launch().options->observer)
+    if (x.launch().options->stopper)
       x.cta->part<UsedMbarriers>(Cta::kMbarrier).at.insert(address & kOffsetMask);
     return true;
   });

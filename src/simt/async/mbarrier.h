@@ -45,7 +45,7 @@ void run_mbarrier_pending_count(Exec& x, const Operands& in);  // d: of state a;
 
 // "shared 0x230", "shared 0x230 of block 1"
 std::string shared_text(uint32_t address);
-// The addresses at which the block has set up barriers, under an observer.
+// The addresses at which the block has set up barriers, under a debugger.
 std::vector<uint32_t> used_mbarriers(const Cta& cta);
 bool waits_at_mbarrier(const Path& path);  // in mbarrier.try_wait
 // Its address, of a path that stands there.

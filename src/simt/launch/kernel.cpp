@@ -80,12 +80,11 @@ class SimtKernel final : public exec::Kernel {
     if (options.perturb) return refused("perturb= is for TTIR and TTGIR, whose ops say what rounds");
     if (exec::wants_both_ends(options) && has_two_ends())
       return exec::launch_both_ends(*this, options, args, allocations);
-    if (counter_of(options.observer) && code_.level != "cubin")
+    if (options.counter && code_.level != "cubin")
       return refused("what is executed is counted in machine code", {"launch it at level 'cubin'"});
-    auto observed = with_probes(options.observer);
+    auto observed = with_probes(options);
     if (!observed) return exec::LaunchError{observed.error(), {}};
-    auto* stopper = dynamic_cast<exec::Stopper*>(options.observer);
-    if (stopper && !*observed) return {};  // it is not to run
+    if (options.stopper && !*observed) return {};  // it is not to run
     const Code& code = *observed ? **observed : code_;
     const int64_t blocks =
         exec::programs_of(options) * code_.cluster[0] * code_.cluster[1] * code_.cluster[2];
@@ -101,7 +100,7 @@ class SimtKernel final : public exec::Kernel {
       all.push_back({g.address, g.size, "variable '" + g.name + "'", g.writable});
     packed->bytes.resize(std::max<size_t>(packed->bytes.size(), code_.param_bytes));
     const Given given{code, packed->bytes, *shared, all};
-    if (!(options.checks & exec::kCheckRace) || stopper) return run(options, given, nullptr, nullptr);
+    if (!(options.checks & exec::kCheckRace) || options.stopper) return run(options, given, nullptr, nullptr);
     return run_with_doubts(options, given);
   }
 
@@ -132,14 +131,13 @@ class SimtKernel final : public exec::Kernel {
                      "the parameters of the kernel", false});
     exec::Memory memory(all, options.resolve, options.whole);
     launch.begin(options, memory, exec::programs_of(options));
-    launch.counter = counter_of(options.observer);
     launch.fast_mma = options.mma == exec::Mma::kFast;
-    launch.keeps_state = launch.counter || std::ranges::any_of(code.globals, &Code::Global::writable);
+    launch.keeps_state = options.counter || std::ranges::any_of(code.globals, &Code::Global::writable);
     launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard)) != 0;
     launch.keeps_state |= launch.checked;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (launch.checked || launch.shuffle) workers = 1;
-    if (dynamic_cast<exec::Stopper*>(options.observer)) workers = 1;
+    if (options.stopper) workers = 1;
     try {
       run_grid(launch, workers);
     } catch (const std::bad_alloc&) {
@@ -155,7 +153,7 @@ class SimtKernel final : public exec::Kernel {
   // The launch, and an experiment for each pair of instructions that may race.
   exec::LaunchResult run_with_doubts(const exec::LaunchOptions& options, const Given& given) const {
     std::vector<Doubt> doubts;
-    exec::TwoRuns runs(given.memory, !options.observer);
+    exec::TwoRuns runs(given.memory, true);
     exec::LaunchOptions first = options;
     if (options.resolve)
       first.resolve = [&](uint64_t address) {
@@ -168,7 +166,7 @@ class SimtKernel final : public exec::Kernel {
     if ((result && !is_warning) || doubts.empty()) return result;
     exec::LaunchOptions again = first;
     again.checks = exec::kCheckRace;
-    again.observer = again.printer = nullptr;
+    again.look_away();
     exec::Faults faults;
     if (options.faults) again.faults = &faults;
     runs.keep();
@@ -204,24 +202,15 @@ class SimtKernel final : public exec::Kernel {
     return later;
   }
 
-  static exec::CountObserver* counter_of(exec::Observer* observer) {
-    return dynamic_cast<exec::CountObserver*>(observer);
-  }
-
-  // The code of a launch that somebody observes; null where it is the kernel's own.
-  base::Result<std::unique_ptr<Code>> with_probes(exec::Observer* observer) const {
-    if (auto* stopper = dynamic_cast<exec::Stopper*>(observer)) {
-      auto code = lower_(*stopper);  // which tells it of all places
-      if (!code) return code;
-      if (!stopper->ready(code_.kernel, code_.level)) return std::unique_ptr<Code>();
-      if (stopper->is_sparse()) code = lower_(*stopper);
-      if (code) join_products(**code);
-      return code;
+  // The code of a launch that somebody looks at; null where it is the kernel's own.
+  base::Result<std::unique_ptr<Code>> with_probes(const exec::LaunchOptions& options) const {
+    if (!options.stopper && !options.counter && probes_of(options).empty()) return std::unique_ptr<Code>();
+    auto code = lower_(options);  // which tells a debugger of all places
+    if (!code) return code;
+    if (options.stopper) {
+      if (!options.stopper->ready(code_.kernel, code_.level)) return std::unique_ptr<Code>();
+      if (options.stopper->is_sparse()) code = lower_(options);
     }
-    auto* registers = dynamic_cast<exec::RegisterObserver*>(observer);
-    if (!registers) return std::unique_ptr<Code>();
-    if (registers->register_probes().empty() && !counter_of(observer)) return std::unique_ptr<Code>();
-    auto code = lower_(*registers);
     if (code) join_products(**code);
     return code;
   }

@@ -10,12 +10,10 @@
 
 namespace triton_runner::simt {
 
-// The code of a launch that somebody observes: whose registers he reads (exec::RegisterObserver), that counts
-// (exec::CountObserver), or that stops for a debugger (exec::Stopper).
-using LowerWithProbes = std::function<base::Result<std::unique_ptr<Code>>(exec::Observer&)>;
-inline std::span<const exec::RegisterProbe> probes_of(const exec::Observer& observer) {
-  const auto* registers = dynamic_cast<const exec::RegisterObserver*>(&observer);
-  return registers ? registers->register_probes() : std::span<const exec::RegisterProbe>();
+// The code of a launch that somebody looks at: whose registers are read, that counts, or that stops for a debugger.
+using LowerWithProbes = std::function<base::Result<std::unique_ptr<Code>>(const exec::LaunchOptions&)>;
+inline std::span<const exec::RegisterProbe> probes_of(const exec::LaunchOptions& options) {
+  return options.registers ? options.registers->register_probes() : std::span<const exec::RegisterProbe>();
 }
 // shared_bytes: of dynamic shared memory, as LoadOptions has them.
 std::unique_ptr<exec::Kernel> make_kernel(Code code, ArgumentPlan plan, int64_t shared_bytes,

@@ -18,7 +18,7 @@ void show_registers(Exec& x, const Operands&, const ProbePlace& place) {
   event.count = x.count;
   event.mask = x.mask;
   event.values = values;
-  static_cast<exec::RegisterObserver*>(x.launch().options->observer)->on_registers(event);
+  x.launch().options->registers->on_registers(event);
 }
 
 }  // namespace triton_runner::simt

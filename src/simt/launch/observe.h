@@ -13,7 +13,7 @@ struct ProbePlace {
   std::vector<std::pair<uint32_t, uint32_t>> registers;
 };
 
-// The launch's observer is an exec::RegisterObserver.
+// The launch has LaunchOptions::registers.
 void show_registers(Exec& x, const Operands& in, const ProbePlace& place);
 
 }  // namespace triton_runner::simt

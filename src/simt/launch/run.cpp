@@ -116,7 +116,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     worker_.guard_mask.resize(code_.threads);
     if (launch.checked) checks_ = std::make_unique<Checks>(launch);
     worker_.checks = checks_.get();
-    if (launch.counter) counting_ = std::make_unique<Counting>(launch, *launch.counter);
+    if (auto* counter = launch.options->counter) counting_ = std::make_unique<Counting>(launch, *counter);
     worker_.counting = counting_.get();
     worker_.each_access = checks_ || counting_;
   }

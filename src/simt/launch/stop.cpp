@@ -96,8 +96,7 @@ class Standing final : public exec::StoppedLanes {
 
 void stop_lanes(Exec& x, const Operands& in, const StopPlace& place) {
   Standing standing(x, instr_of(in));
-  auto* stopper = static_cast<exec::Stopper*>(x.launch().options->observer);
-  if (!stopper->on_stop(place.place, standing))
+  if (!x.launch().options->stopper->on_stop(place.place, standing))
     return x.trap(in, exec::TrapKind::kInterrupted, "the debugger ended the launch");
   if (x.worker->restored) restore_cluster(x);
 }

@@ -29,7 +29,7 @@ struct StopPlace {
   const StopRegisters* registers;
 };
 
-// The launch's observer is an exec::Stopper.
+// The launch has LaunchOptions::stopper.
 void stop_lanes(Exec& x, const Operands& in, const StopPlace& place);
 
 }  // namespace triton_runner::simt

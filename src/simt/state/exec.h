@@ -34,7 +34,6 @@ struct Launch : machine::Grid {
   std::array<uint32_t, 3> blocks{};  // of the grid: LaunchOptions::grid counts clusters
   bool fast_mma = false;
   bool checked = false;                    // anything but out of bounds
-  exec::CountObserver* counter = nullptr;  // of a launch that counts
   using Grid::stops;
   bool stops(const Cluster& cluster) const { return stops(cluster.number); }
   // For a launch without a trap: what Trap::warning is for, the first of the lowest program.

@@ -51,7 +51,7 @@ void put_block_back(Cta& cta, const KeptBlock& b) {
 
 std::shared_ptr<exec::Snapshot> snapshot_of(Exec& x, const Instr& in) {
   const Launch& launch = x.launch();
-  if (launch.checked || launch.shuffle || launch.counter) return nullptr;
+  if (launch.checked || launch.shuffle || launch.options->counter) return nullptr;
   Cluster& cluster = *x.cta->cluster;
   auto kept = std::make_shared<KeptCluster>();
   for (const auto& cta : cluster.ctas) kept->blocks.push_back(kept_block(*cta));

@@ -152,7 +152,7 @@ void SharedState::end() {
 void SharedState::init_barrier(uint32_t address, int64_t count) {
   const Mbarrier b = Mbarrier::of(static_cast<uint64_t>(count));
   std::memcpy(bytes(address, sizeof b), &b, sizeof b);
-  if (program_->worker->launch->options->observer) barriers_.insert(address);
+  if (program_->worker->launch->options->stopper) barriers_.insert(address);
 }
 
 Mbarrier* SharedState::barrier(uint32_t address) {

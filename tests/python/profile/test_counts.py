@@ -53,7 +53,7 @@ def counted(body: str, threads: int, workers: int = 1, grid: int = 1) -> tuple[l
     a, o, m = aligned(16384), aligned(16384), aligned(128)
     _core.write_tensor_map(m.ctypes.data, a.ctypes.data, [64, 16], [8, 16], 4)
     options, observer = _core.Options(), probe.CountObserver()
-    options.registers, options.threads = observer, workers
+    options.recorder, options.threads = observer, workers
     arguments = zip([p.name for p in kernel.params], (a, o, m), strict=True)
     kernel.launch((grid, 1, 1), list(arguments), options)
     return _core.sass.parse_kernel(listing, "k").instructions, observer.instructions
@@ -110,12 +110,12 @@ def test_a_launch_that_is_not_counted_runs_the_code_as_it_is():
         a, o, m = aligned(16384), aligned(16384), aligned(128)
         a.view(np.uint32)[:] = np.arange(4096)
         options = _core.Options()
-        options.registers = observer
+        options.recorder = observer
         kernel.launch((3, 1, 1), list(zip([p.name for p in kernel.params], (a, o, m), strict=True)), options)
         outputs.append(o.copy())
     assert outputs[0].any() and np.array_equal(*outputs)
     ptx = _core.load_simt(KERNEL.format(body=BUSY), "k.ptx", "", [], {"block": (64, 1, 1)})
-    options.registers = probe.CountObserver()
+    options.recorder = probe.CountObserver()
     with pytest.raises(ValueError, match="machine code"):
         values = zip([p.name for p in ptx.params], (a, o, m.ctypes.data), strict=True)
         ptx.launch((1, 1, 1), list(values), options)
@@ -127,7 +127,7 @@ def test_the_worst_conflict_is_named():
     found = assemble(KERNEL.format(body=body), "sm_90a")
     kernel = _core.load_cubin(found[0].read_bytes(), found[1].read_text(), "k", "", [], {"block": (32, 1, 1)})
     options, observer = _core.Options(), probe.CountObserver()
-    options.registers = observer
+    options.recorder = observer
     values = aligned(16384), aligned(16384), aligned(128)
     kernel.launch((2, 1, 1), list(zip([p.name for p in kernel.params], values, strict=True)), options)
     (one,) = observer.collisions

@@ -63,12 +63,11 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
   auto plan = TRY(ArgumentPlan::make(code, options));
   // The shape is what the text and the options say, without what lowering adds.
   auto lower = [program,
-                shape = std::move(shape)](exec::Observer& observer) -> base::Result<std::unique_ptr<Code>> {
+                shape = std::move(shape)](const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
     base::Diagnostics sink;
-    auto* stopper = dynamic_cast<exec::Stopper*>(&observer);
-    if (Lowering(*code, program, sink, probes_of(observer), stopper).lower_entry()) return code;
+    if (Lowering(*code, program, sink, probes_of(options), options.stopper).lower_entry()) return code;
     return sink.list().empty() ? program.module->diagnostic(program.entry->offset,
                                                             "this kernel cannot be executed with probes")
                                : sink.list().front();

@@ -66,15 +66,14 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
   // The shape is what the cubin and the options say, without what lowering adds.
   Target shape = code;
   auto lower = [shape = std::move(shape), module = *module, function,
-                kernel = *kernel](exec::Observer& observer) -> base::Result<std::unique_ptr<Code>> {
+                kernel = *kernel](const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
     code->level = "cubin";
     code->warp_turns = true;
     base::Diagnostics sink;
-    auto* stopper = dynamic_cast<exec::Stopper*>(&observer);
-    SassLowering lowering(*code, module, *function, kernel, sink, probes_of(observer), stopper);
-    if (dynamic_cast<const exec::CountObserver*>(&observer)) lowering.count();
+    SassLowering lowering(*code, module, *function, kernel, sink, probes_of(options), options.stopper);
+    if (options.counter) lowering.count();
     if (lowering.lower_kernel()) return code;
     return sink.summary();
   };

@@ -232,7 +232,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_wave(const std::string& text, u
   if (auto done = WaveLowering(code, std::make_shared<WaveListing>(parsed(text))).lower(); !done)
     return done.error();
   auto plan = TRY(ArgumentPlan::make(code, {}));
-  auto lower = [](exec::Observer&) -> base::Result<std::unique_ptr<Code>> {
+  auto lower = [](const exec::LaunchOptions&) -> base::Result<std::unique_ptr<Code>> {
     return base::failure("nobody looks at the registers of an invented set");
   };
   return make_kernel(std::move(code), std::move(plan), 0, lower);
