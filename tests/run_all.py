@@ -37,6 +37,7 @@ import psutil
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "log"
+BIN = pathlib.Path(sys.executable).parent  # its cmake first, as make has it: another one compiles everything again
 RELEASE, ASAN, UBSAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ubsan", "tsan"))
 TSAN_PYTHON = ROOT / "build" / "tsan-python"
 JOBS = str(len(os.sched_getaffinity(0)))
@@ -255,7 +256,7 @@ def run(command: list[str], log, budget: float) -> tuple[int, str]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=os.environ | ASAN_SETTINGS,
+            env=os.environ | ASAN_SETTINGS | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
             start_new_session=True,
         )
     except OSError as error:
