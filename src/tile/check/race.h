@@ -33,8 +33,9 @@ class RaceCheck {
     uint32_t recorded = 0;
     uint32_t task = 0;  // its own id, or that of the task beside which it runs
     uint32_t met = 0;   // what was done until then, all warps of the task know
-    std::optional<machine::Agent> at_fence;  // as it was at its last fence: what relaxed atomics release since
-    std::set<uint64_t> looked;               // where they have read since then: what the next fence acquires
+    std::optional<machine::Agent>
+        at_fence;               // as it was at its last fence: what relaxed atomics release since
+    std::set<uint64_t> looked;  // where they have read since then: what the next fence acquires
     void meet() { met = time++; }
   };
   RaceCheck(const CheckedCode& code, const exec::Memory& memory);

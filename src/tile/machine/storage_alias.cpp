@@ -71,7 +71,7 @@ class Overlap {
     if (!view) return 1;
     return view->tensor_memory ? view->buffer_bytes : std::max<int64_t>(kAlignment, view->size);
   }
-  // Where the next member of a distinct group may begin: in tensor memory at a multiple of its own size.
+  // The next member of a distinct group begins there: in tensor memory at a multiple of its own size.
   int64_t begin(int64_t at, const ir::Value* v) {
     const ir::Value* leaf = v;
     while (is_group(leaf) && ok_ && !leaf->defining_op->operand_uses.empty())
@@ -94,15 +94,17 @@ class Overlap {
       const MemView* view = ok_ ? ring(v) : nullptr;
       if (!view) return;
       if (view->leading.empty() || between % view->buffer_bytes != 0 || at % view->buffer_bytes != 0)
-        return fail("a buffer of " + std::to_string(view->buffer_bytes) + " bytes at byte " + std::to_string(at) +
-                    " of pieces of " + std::to_string(between) + ": both have to be multiples of its size");
+        return fail("a buffer of " + std::to_string(view->buffer_bytes) + " bytes at byte " +
+                    std::to_string(at) + " of pieces of " + std::to_string(between) +
+                    ": both have to be multiples of its size");
       rings_[v->defining_op] = {between / view->buffer_bytes, group, at / view->buffer_bytes};
       return;
     }
     const ir::Op& op = *v->defining_op;
     if (is_shared(op)) {
       const int64_t parts = std::max<int64_t>(1, op.int_attr("group_size", 1));
-      over(v, 0, [&](int64_t, const ir::Value* e) { return place(e, at, between / parts, group * parts), 0; });
+      over(v, 0,
+           [&](int64_t, const ir::Value* e) { return place(e, at, between / parts, group * parts), 0; });
       return;
     }
     const int64_t end = over(v, at, [&](int64_t from, const ir::Value* e) {
@@ -122,7 +124,7 @@ class Overlap {
   std::map<const ir::Op*, Spacing> rings_;
 };
 
-// What arranges the buffers of a spec; null: they begin at one place.
+// The op that arranges the buffers of a spec; null: they begin at one place.
 const ir::Op* overlap_of(const ir::Op& spec) {
   for (const ir::Use* use = spec.result()->first_use; use; use = use->next)
     if (use->user->kind == OpKind::kTlxSetBufferOverlap) return use->user;
@@ -171,11 +173,13 @@ void lower_storage_alias_spec(Lowering& l, const ir::Op& op) {
     const Spacing* s = overlap ? overlap->of(use->user) : nullptr;
     if (!s) continue;
     const int64_t last = view->leading[0] - 1;
-    bytes = std::max({bytes, overlap->piece() * view->leading[0], (s->at(last) + 1) * view->stride_of_leading(0)});
+    bytes = std::max(
+        {bytes, overlap->piece() * view->leading[0], (s->at(last) + 1) * view->stride_of_leading(0)});
   }
   const int64_t asked = op.int_attr("buffer_size_bytes", 0);
   bytes = std::max(bytes, tensor_memory ? asked / kTensorMemoryRows : asked);
-  emit_alloc(l, op, tensor_memory ? reserve_columns(l, op, bytes) : l.reserve_shared(bytes, kAlignment), nullptr);
+  emit_alloc(l, op, tensor_memory ? reserve_columns(l, op, bytes) : l.reserve_shared(bytes, kAlignment),
+             nullptr);
 }
 
 void lower_storage_alias_local_alloc(Lowering& l, const ir::Op& op) {

@@ -25,7 +25,7 @@ _RENAMED = {
     "add_allocate_shared_memory_nv": "add_allocate_shared_memory", "add_triton_licm": "add_licm",
     "add_stream_pipelinev2": "add_stream_pipeline", "add_optimize_cta_locality": "add_plan_cta",
 }  # fmt: skip
-# What a stage notes of its IR for launches: later stages do not look at it again.
+# A stage notes this of its IR for launches; later stages do not look at it again.
 _OF_TTGIR = ("tensordesc_meta",)
 # Metadata of a compilation without which its LLIR cannot be launched.
 _METADATA = (

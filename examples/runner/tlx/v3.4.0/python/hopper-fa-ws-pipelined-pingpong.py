@@ -1,4 +1,4 @@
-"""hopper-fa-ws-pipelined-pingpong from TLX, by whichever is installed: Meta's fork (fbtriton) or triton-utlx."""
+"""hopper-fa-ws-pipelined-pingpong from TLX, by whichever is installed: fbtriton or triton-utlx."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""hopper-fa-ws-pipelined-pingpong from cubin for sm90, at the path that the original has; the artifact is v3.8.0's."""
+"""hopper-fa-ws-pipelined-pingpong from cubin for sm90 at the original's path; the artifact is v3.8.0's."""
 
 import sys
 from pathlib import Path
