@@ -97,7 +97,9 @@ class Overlap {
         return fail("a buffer of " + std::to_string(view->buffer_bytes) + " bytes at byte " +
                     std::to_string(at) + " of pieces of " + std::to_string(between) +
                     ": both have to be multiples of its size");
-      rings_[v->defining_op] = {between / view->buffer_bytes, group, at / view->buffer_bytes};
+      const int64_t step = between / view->buffer_bytes, first = at / view->buffer_bytes;
+      // The compiler leaves indices alone where the rings' buffers lie one after the other.
+      rings_[v->defining_op] = {step, step == 1 && first == 0 ? 1 : group, first};
       return;
     }
     const ir::Op& op = *v->defining_op;
