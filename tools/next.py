@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -161,7 +162,8 @@ def section(names: list[str]) -> str:
     ]  # fmt: skip
     for name in names:
         for kind, found in unknown(name).items():
-            lines.append(f"- {name}, {kind}: {', '.join(f'`{one}`' for one in found) or 'none'}")
+            row = f"- {name}, {kind}: {', '.join(f'`{one}`' for one in found) or 'none'}"
+            lines += textwrap.wrap(row, 158, subsequent_indent="  ", break_on_hyphens=False)
     return "\n".join([*lines, ""])
 
 

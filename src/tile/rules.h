@@ -76,6 +76,7 @@ class RaceRule {
   void arrive(RaceThread& by, ir::GroupName barriers);  // who waits for one of them comes after it
   void begin(Queue queue, const RaceThread& work);
   void fence();          // what the task knows of, the async proxy sees
+  void fence_memory();   // what is before it comes before what is after it, where relaxed atomics meet
   bool commits() const;  // whether the kernel has commits of tcgen05
 
   RaceCheck& check;

@@ -21,6 +21,13 @@ from triton_runner._pipeline.targets import target_name
 _GLUON_ENTRY = "glir"
 
 
+def _say_cluster(module, dims) -> None:
+    """Notes in TTIR how many programs a cluster has, as Meta's fork does from TTGIR on (`ctas_per_cga`)."""
+    builder = triton._C.libtriton.ir.builder(module.context)
+    for axis, size in zip("xyz", dims, strict=False):
+        module.set_attr(f"ttg.cluster-dim-{axis}", builder.get_int32_attr(size))
+
+
 def _stopped(base):
     class Backend(base):
         runner_base = base
@@ -56,6 +63,8 @@ def _stopped(base):
                 module = last(source, metadata)
                 if level in MLIR:
                     module = plans.stop_in(planned, module, later, metadata)
+                if level == "ttir" and (dims := getattr(options, "ctas_per_cga", None)):
+                    _say_cluster(module, dims)
                 if level in MLIR:  # the stages below write it themselves
                     metadata["name"] = _core.kernel_names(str(module), f"<{level}>")[0]
                 metadata["triton_runner_level"] = level

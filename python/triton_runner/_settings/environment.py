@@ -41,6 +41,7 @@ PTXAS_OPTIONS                      code   more options for ptxas
 STORE_TMEM_TO_GLOBAL_BYPASS_SMEM code 3.3: tensor memory is stored without shared memory between
 TRITON_ALLOW_NON_CONSTEXPR_GLOBALS run kernels may use globals that are no constexpr; wrong once these change
 TRITON_ALWAYS_COMPILE run compiles although the cache has the kernel
+TRITON_AMD_BITCODE_PATH            code   the folder of AMD's device libraries
 TRITON_AMD_CODEGEN_PATH            code   another code generator for AMD
 TRITON_BACKENDS_IN_TREE run loads the backends from Triton's own folder only
 TRITON_BACKEND_DEBUG               print  messages of the AMD backend
@@ -125,14 +126,19 @@ TRITON_ROCTX_LIBRARY               place  Proton: roctx
 TRITON_STORE_BINARY_ONLY run the cache keeps binaries and metadata only
 TRITON_SWAP_MIR code a folder of machine IR that takes the place of LLVM's own
 TRITON_SWAP_MIR_ENABLE_MISCHED code LLVM's scheduler runs on swapped machine IR too
+TRITON_USE_SLP_VECTORIZER code LLVM joins scalar operations to vectors
 USE_IR_LOC code lines of ttir or ttgir in the place of Python's in the debug information
 USE_TTGIR_LOC code 3.0 and 3.1: lines of TTGIR in the place of Python's
+TRITON_RUNNER_GDB place this package: what cuda-gdb is to dump
 TRITON_RUNNER_GHOST run this package: pretended CUDA tensors of at least so many bytes take no memory
 TRITON_RUNNER_ISA run this package: avx512, avx2 or portable loops, with the same bits
 TRITON_RUNNER_PROD run this package: prints nothing about kernels that it compiles
 TRITON_RUNNER_PROD_TEST run this package: as PROD, but says where each compiled kernel is saved
 TRITON_RUNNER_QUICK                run    this package: benchmarks run once
+TRITON_RUNNER_RELEASE run this package: the Triton in which `versions run` started this
+TRITON_RUNNER_STARTED run this package: how Pythons that the program starts are prepared
 TRITON_RUNNER_STORE                place  this package: where compare keeps its cells
+TRITON_RUNNER_UNPACK run this package: the largest unpacked size of a case
 TRITON_RUNNER_VERSIONS place this package: where Triton's releases are kept
 """
 

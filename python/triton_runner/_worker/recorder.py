@@ -96,8 +96,9 @@ class Recorder:
 
     plan: {"start": selector, "stop": selector, "skip": [selector], "replace": [[selector, text]], "edit":
     [[selector, old, new]], "instead": {level: text}, "metadata": {}, "without_hints": True}, all optional; an
-    edit replaces within the text of what a pass made, "instead" takes the place of what a stage made, with
-    metadata of its own; hints are what tl.multiple_of, tl.assume and their like leave on ops.
+    edit replaces within the text of what a pass made, "instead" takes the place of what a stage made;
+    metadata is what stages before a replaced text would have noted of it; hints are what tl.multiple_of,
+    tl.assume and their like leave on ops.
     keep: "text", "hash" or "none": what is kept of the module before and after each pass.
     on_pass: called with the dict of each pass before it runs, and with None after the last of a pass
     manager, so that a crash can be named.
@@ -179,6 +180,7 @@ class Recorder:
                         return self.instead[level]
                     except _Replaced as event:
                         source = event.module
+                        metadata.update(self.metadata)
                         self._resume = event.number
                         del self._seen[first:]
                     except _Stopped as event:

@@ -26,6 +26,7 @@ RaceCheck::RaceCheck(const CheckedCode& code, const exec::Memory& memory)
     Access& a = accesses_.back();
     const bool plain = a.kind == AccessKind::kLoad || a.kind == AccessKind::kStore;
     if (plain && in.op->attr("sem")) a.kind = AccessKind::kAtomic;  // one that only looks, or only writes
+    has_fences_ |= in.op && in.op->does(ir::Effect::kHint) && in.op->does(ir::Effect::kSignals);
   }
 }
 
@@ -237,7 +238,10 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a, Thread& thread
   if (store && !twice(t, in, a)) return false;
   const TileType& type = t.type(store ? static_cast<Slot>(a.value) : in.result());
   // It looks at what others write at the same time, as a relaxed atomic does.
-  if (!store && in.op->int_attr("isVolatile", 0) != 0) return true;
+  if (!store && in.op->int_attr("isVolatile", 0) != 0)
+    return !has_fences_ || each_address(t, a, type, [&](int64_t, uint64_t address) {
+      return thread.looked.insert(address), true;
+    });
   const auto* data = store ? t.dense<std::byte>(static_cast<Slot>(a.value)) : nullptr;
   const Act act = store ? Act::kWrite : Act::kRead;
   const WarpRecords records(*this, in, thread, act);
@@ -265,9 +269,12 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
   }
   Thread& thread = state(t).thread;
   ++atomics_;
-  if (wide && acquires(semantic) && !stores)
+  if (wide && !stores && (acquires(semantic) || has_fences_))
     each_address(t, a, type, [&](int64_t, uint64_t address) {
-      released_.acquire(address, thread);
+      if (acquires(semantic))
+        released_.acquire(address, thread);
+      else
+        thread.looked.insert(address);
       return true;
     });
   const Act act = looks ? Act::kAtomicRead : Act::kAtomic;
@@ -277,12 +284,22 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
     const bool fails = expected && std::memcmp(old + i * type.size, expected + i * type.size, type.size) != 0;
     if (fails) return true;
     if (!global(t, in, thread, records.of(i), act, address, type.size, nullptr, i, type)) return false;
-    if (!wide || looks || !releases(semantic)) return true;
-    released_.publish(address, thread, atomics_);
-    return released = true;
+    if (!wide || looks) return true;
+    if (releases(semantic))
+      released_.publish(address, thread, atomics_), released = true;
+    else if (thread.at_fence)
+      released_.publish(address, *thread.at_fence, atomics_);
+    return true;
   });
   if (released) ++thread.time;
   return ok;
+}
+
+void RaceCheck::fence_memory(Thread& thread) {
+  for (uint64_t address : thread.looked) released_.acquire(address, thread);
+  thread.looked.clear();
+  thread.at_fence = static_cast<const machine::Agent&>(thread);
+  ++thread.time;
 }
 
 bool RaceCheck::before(Task& t, const Instr& in) {

@@ -1,13 +1,14 @@
 // check="race": accesses to the same memory that nothing orders, where the order can be seen in the result.
 //
 // Programs are ordered by atomics: one with release semantics makes what its program did known to those that
-// read the place with acquire semantics (scope gpu or sys). Tasks of a program are ordered by barriers, and
-// by where they begin and end; asynchronous copies and products by what waits for them. A race is two
-// accesses, one of them a write that changes the value and not both of them atomic, that nothing orders. It
-// is found whichever of them comes first.
+// read the place with acquire semantics (scope gpu or sys); so does a relaxed one after a fence, and one before
+// a fence. Tasks of a program are ordered by barriers, and by where they begin and end; asynchronous copies and
+// products by what waits for them. A race is two accesses, one of them a write that changes the value and not
+// both of them atomic, that nothing orders. It is found whichever of them comes first.
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -32,6 +33,9 @@ class RaceCheck {
     uint32_t recorded = 0;
     uint32_t task = 0;  // its own id, or that of the task beside which it runs
     uint32_t met = 0;   // what was done until then, all warps of the task know
+    std::optional<machine::Agent>
+        at_fence;               // as it was at its last fence: what relaxed atomics release since
+    std::set<uint64_t> looked;  // where they have read since then: what the next fence acquires
     void meet() { met = time++; }
   };
   RaceCheck(const CheckedCode& code, const exec::Memory& memory);
@@ -74,6 +78,7 @@ class RaceCheck {
   bool access(Task& t, const Instr& in, const Access& a, Thread& thread);
   bool twice(Task& t, const Instr& in, const Access& a);
   bool atomics(Task& t, const Instr& in, const Access& a);
+  void fence_memory(Thread& thread);
   bool global(Task& t, const Instr& in, const Thread& thread, uint32_t mine, Act act, uint64_t address,
               uint64_t bytes, const std::byte* data, int64_t element, const TileType& type);
   bool report(Task& t, const Instr& in, exec::Race race, Act act, uint32_t other, const std::string& what,
@@ -101,6 +106,7 @@ class RaceCheck {
   const exec::Memory& memory_;
   machine::History global_;
   machine::Released released_;
+  bool has_fences_ = false;                                   // fence_memory() will be called
   uint64_t atomics_ = 0;                                      // how many instructions with them there were
   std::map<std::pair<const Cluster*, uint64_t>, Clock> met_;  // by phase of a cluster's barrier
   std::vector<Record> records_;                               // 0: before the launch

@@ -314,6 +314,7 @@ void RaceRule::begin(Queue queue, const RaceThread& work) {
   if (queue != Queue::kCopies) s.begun.commit(queue);  // each is a group of its own
 }
 void RaceRule::fence() { check.state(t).thread.fence(); }
+void RaceRule::fence_memory() { check.fence_memory(check.state(t).thread); }
 bool RaceRule::commits() const { return check.code_.commits; }
 
 }  // namespace triton_runner::tile

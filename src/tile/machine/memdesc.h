@@ -120,6 +120,17 @@ std::vector<int> memory_order(const MemView& view);
 // An allocation of the op's result at `base`, and its `src` stored there, if it has one; view: of that, or null.
 void emit_alloc(Lowering& l, const ir::Op& op, int64_t base, const MemView* view);
 
+// The places of the buffers of a ring in memory that it shares with others, counted in buffers.
+struct Spacing {
+  int64_t step = 1, group = 1, first = 0;
+  int64_t at(int64_t i) const { return first + i * step + i % group; }
+};
+// Returns the spacing of the ring that a descriptor is of.
+Spacing spacing_of(Lowering& l, const ir::Value* ring);
+
+// The op that made the value, through captures of partitions; null where that cannot be told.
+const ir::Op* origin(const ir::Value* value);
+
 // Elements of a buffer: which one along one dimension, a tile says; along the others its own place does.
 class Picked {
  public:

@@ -7,6 +7,9 @@
 
 namespace triton_runner::tile {
 
+// Columns for so many bytes of each row, the place of the first of them.
+int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes);
+
 // mbarriers among an instruction's operands that an operation arrives at when it is done.
 struct Barriers {
   int first, first_pred, count;  // operands; first_pred -1: always

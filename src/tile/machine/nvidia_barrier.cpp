@@ -197,5 +197,6 @@ void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit<run_named>
 
 // Its handler does nothing: memory here is in order.
 bool race_fence_async_shared(RaceRule& r) { return r.fence(), true; }
+bool race_fence(RaceRule& r) { return r.fence_memory(), true; }
 
 }  // namespace triton_runner::tile

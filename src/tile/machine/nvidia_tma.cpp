@@ -314,10 +314,6 @@ struct Create {
 };
 
 const Instr* run_tensormap_create(Task& t, const Instr& in, const Create& c) {
-  const auto address = static_cast<uint64_t>(t.bits(in.operand(0)));
-  if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
-      !t.worker->memory.writable(address, exec::kTensorMapBytes))
-    return t.trap_access(in, address, exec::kTensorMapBytes, true, -1, t.type(in.operand(0)));
   TensorDescriptor desc{static_cast<uint64_t>(t.bits(in.operand(1))), c.rank, c.nan_padding, {}, {}};
   // The hardware counts dimensions from the innermost, whose stride is one element, and strides in bytes.
   for (int d = 0; d < c.rank; d++) {
@@ -325,8 +321,7 @@ const Instr* run_tensormap_create(Task& t, const Instr& in, const Create& c) {
     desc.strides[c.rank - 1 - d] = d == 0 ? 1 : t.bits(in.operand(c.global_stride + d - 1)) / c.element_bytes;
   }
   if (c.pairs) desc.shape[c.rank - 1] /= 2;
-  exec::encode_tensor_map(to_host(desc), reinterpret_cast<std::byte*>(address));
-  return next(in);
+  return write_tensor_map(t, in, in.operand(0), desc) ? next(in) : nullptr;
 }
 
 const Instr* run_reinterpret_descriptor(Task& t, const Instr& in) {

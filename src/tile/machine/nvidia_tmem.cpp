@@ -10,21 +10,6 @@
 namespace triton_runner::tile {
 namespace {
 
-// Buffers lie side by side in the columns and are never reused,
-// so that a program may have more than a machine's 512.
-int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
-  Code& code = l.code();
-  const int64_t row = code.tensor_memory_row();
-  if (code.tensor_memory < 0) code.tensor_memory = l.reserve_shared(row * kTensorMemoryRows, 128);
-  const int64_t at = code.tensor_memory_used;
-  if (at + bytes > row) {
-    l.error(op, "the buffers in tensor memory take more than " + std::to_string(row / 4) + " columns");
-    return code.tensor_memory;
-  }
-  code.tensor_memory_used += bytes;
-  return code.tensor_memory + at;
-}
-
 void run_tmem_load(Task& t, const Instr& in) {
   SharedState::of(t).read_into(t, in.result(), in.as<MemPlan>(), mem_desc(t, in.operand(0)));
 }
@@ -121,6 +106,21 @@ void lower_reduction(Lowering& l, const ir::Op& op) {
 }
 
 }  // namespace
+
+// Buffers lie side by side in the columns and are never reused,
+// so that a program may have more than a machine's 512.
+int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
+  Code& code = l.code();
+  const int64_t row = code.tensor_memory_row();
+  if (code.tensor_memory < 0) code.tensor_memory = l.reserve_shared(row * kTensorMemoryRows, 128);
+  const int64_t at = code.tensor_memory_used;
+  if (at + bytes > row) {
+    l.error(op, "the buffers in tensor memory take more than " + std::to_string(row / 4) + " columns");
+    return code.tensor_memory;
+  }
+  code.tensor_memory_used += bytes;
+  return code.tensor_memory + at;
+}
 
 void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.result(), op);

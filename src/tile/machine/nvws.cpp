@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lowering.h"
+#include "machine/memdesc.h"
 #include "machine/shared_state.h"
 
 namespace triton_runner::tile {
@@ -21,25 +22,6 @@ constexpr size_t kMaxBuffers = 8;
 const ir::Op* specialization(const ir::Op* op) {
   if (op->kind == ir::OpKind::kWarpSpecializePartitions && op->block) return op->block->region->parent;
   return op->kind == ir::OpKind::kWarpSpecialize ? op : nullptr;
-}
-
-// The op that made the value, through captures; null where that cannot be told.
-const ir::Op* origin(const ir::Value* value) {
-  while (value && !value->defining_op) {
-    const ir::Op* parent = value->block ? value->block->region->parent : nullptr;
-    const ir::Op* whole = parent ? specialization(parent) : nullptr;
-    if (!whole) return nullptr;
-    const size_t from_whole = whole->operand_uses.size();
-    const size_t i = value->index;
-    if (i < from_whole) {
-      value = whole->operand_uses[i].value;
-    } else if (parent != whole && i - from_whole < parent->operand_uses.size()) {
-      value = parent->operand_uses[i - from_whole].value;
-    } else {
-      return nullptr;
-    }
-  }
-  return value ? value->defining_op : nullptr;
 }
 
 template <class F>
@@ -237,6 +219,24 @@ void lower_token(Lowering& l, const ir::Op& op, bool full, bool waits) {
 }
 
 }  // namespace
+
+const ir::Op* origin(const ir::Value* value) {
+  while (value && !value->defining_op) {
+    const ir::Op* parent = value->block ? value->block->region->parent : nullptr;
+    const ir::Op* whole = parent ? specialization(parent) : nullptr;
+    if (!whole) return nullptr;
+    const size_t from_whole = whole->operand_uses.size();
+    const size_t i = value->index;
+    if (i < from_whole) {
+      value = whole->operand_uses[i].value;
+    } else if (parent != whole && i - from_whole < parent->operand_uses.size()) {
+      value = parent->operand_uses[i - from_whole].value;
+    } else {
+      return nullptr;
+    }
+  }
+  return value ? value->defining_op : nullptr;
+}
 
 void lower_nvws_aref_create(Lowering& l, const ir::Op& op) {
   auto* ring = l.make<Ring>();

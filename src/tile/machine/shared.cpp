@@ -22,11 +22,6 @@ void run_alloc(Task& t, const Instr& in, const Alloc& alloc) {
   t.new_object<MemDesc>(in.result()) = desc;
 }
 
-void run_same_place(Task& t, const Instr& in) {
-  const MemDesc d = mem_desc(t, in.operand(0));
-  t.new_object<MemDesc>(in.result()) = d;
-}
-
 // ---- loads and stores
 
 struct LocalAccess {
@@ -47,6 +42,7 @@ void run_local_store(Task& t, const Instr& in, const LocalAccess& a) {
 struct Index {
   int64_t count, stride;  // bytes
   bool may_be_nowhere;    // whatever takes the buffer has a predicate, and says where a barrier is none
+  Spacing spacing;
 };
 constexpr uint32_t kNowhere = 1;  // no mbarrier lies there
 
@@ -60,7 +56,7 @@ const Instr* run_memdesc_index(Task& t, const Instr& in, const Index& x) {
           "buffer " + std::to_string(i) + " of a ring of " + std::to_string(x.count) + " in shared memory");
     d.base = kNowhere;
   } else {
-    d.base += static_cast<uint32_t>(i * x.stride);
+    d.base += static_cast<uint32_t>(x.spacing.at(i) * x.stride);
   }
   t.new_object<MemDesc>(in.result()) = d;
   return next(in);
@@ -232,27 +228,6 @@ void lower_local_alloc(Lowering& l, const ir::Op& op) {
   emit_alloc(l, op, l.reserve_shared(view->bytes(), 128), view);
 }
 
-// Memory that several buffers begin with, as large as the largest of them, or larger where it says so: what
-// triton-utlx makes of it behind TTGIR.
-void lower_storage_alias_spec(Lowering& l, const ir::Op& op) {
-  int64_t bytes = op.int_attr("buffer_size_bytes", 0);
-  for (const ir::Use* use = op.result()->first_use; use; use = use->next) {
-    if (use->user->kind != ir::OpKind::kTlxStorageAliasLocalAlloc)
-      return l.error(op, "buffers in the place of others that " + std::string(use->user->name) +
-                             " arranges are not supported");
-    const MemView* view = mem_view(l, *use->user->result(), *use->user);
-    if (!view) return;
-    if (view->tensor_memory)
-      return l.error(op, "buffers of tensor memory in the place of others are not supported");
-    bytes = std::max(bytes, view->bytes());
-  }
-  emit_alloc(l, op, l.reserve_shared(std::max<int64_t>(bytes, 1), 128), nullptr);
-}
-
-void lower_storage_alias_local_alloc(Lowering& l, const ir::Op& op) {
-  if (mem_view(l, *op.result(), op)) l.emit<run_same_place>(op);
-}
-
 void lower_local_load(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
@@ -287,8 +262,8 @@ void lower_memdesc_index(Lowering& l, const ir::Op& op) {
     l.emit<run_memdesc_row>(op, view);
     return;
   }
-  l.emit<run_memdesc_index>(op,
-                            l.make<Index>(view->leading[0], view->stride_of_leading(0), only_predicated(op)));
+  l.emit<run_memdesc_index>(op, l.make<Index>(view->leading[0], view->stride_of_leading(0),
+                                              only_predicated(op), spacing_of(l, op.operand_of("src"))));
 }
 
 void lower_memdesc_subview(Lowering& l, const ir::Op& op) {

@@ -295,6 +295,15 @@ bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc) {
                 "the 128 bytes that the descriptor points to hold no tensor descriptor of this engine");
 }
 
+bool write_tensor_map(Task& t, const Instr& in, Slot place, const TensorDescriptor& desc) {
+  const auto address = static_cast<uint64_t>(t.bits(place));
+  if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
+      !t.worker->memory.writable(address, exec::kTensorMapBytes))
+    return t.trap_access(in, address, exec::kTensorMapBytes, true, -1, t.type(place));
+  exec::encode_tensor_map(to_host(desc), reinterpret_cast<std::byte*>(address));
+  return true;
+}
+
 bool open_box(Task& t, const Instr& in, const TensorDescriptor& desc, const BlockType& block, Box& box) {
   box.rank = static_cast<int>(block.shape.size());
   std::copy(block.shape.begin(), block.shape.end(), box.shape);
@@ -323,15 +332,17 @@ namespace {
 struct Make {
   int rank;
   bool nan_padding;
+  int place;  // operand: where in memory it is written, too; -1: nowhere
 };
 
-void run_make_tensor_descriptor(Task& t, const Instr& in, const Make& make) {
+const Instr* run_make_tensor_descriptor(Task& t, const Instr& in, const Make& make) {
   TensorDescriptor desc{static_cast<uint64_t>(t.bits(in.operand(0))), make.rank, make.nan_padding, {}, {}};
   for (int d = 0; d < make.rank; d++) {
     desc.shape[d] = t.bits(in.operand(1 + d));
     desc.strides[d] = t.bits(in.operand(1 + make.rank + d));
   }
   t.new_object<TensorDescriptor>(in.result()) = desc;
+  return make.place < 0 || write_tensor_map(t, in, in.operand(make.place), desc) ? next(in) : nullptr;
 }
 
 struct BlockAccess {
@@ -433,8 +444,9 @@ void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
   if (rank < 1 || rank > 5 || op.group("strides").size() != rank)
     return l.error(op,
                    "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
-  l.emit<run_make_tensor_descriptor>(op,
-                                     l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
+  const int place = op.operand_of("desc_ptr") ? Lowering::operand_index(op, "desc_ptr") : -1;
+  l.emit<run_make_tensor_descriptor>(
+      op, l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2, place));
 }
 
 void lower_descriptor_load(Lowering& l, const ir::Op& op) { lower_block(l, op, true); }

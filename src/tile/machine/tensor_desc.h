@@ -59,6 +59,8 @@ std::string column_fault(const TensorDescriptor& desc, const Box& box, num::Type
 
 // The descriptor in a slot. All of these give false after a trap.
 bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc);
+// Writes its 128 bytes where the slot points to.
+bool write_tensor_map(Task& t, const Instr& in, Slot place, const TensorDescriptor& desc);
 // A block of that type, to be placed: `at` is not set.
 bool open_box(Task& t, const Instr& in, const TensorDescriptor& desc, const BlockType& block, Box& box);
 // Copies the block into `out` (row-major, contiguous), padded where it is outside.

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+import types
 
 import pytest
 import warm
@@ -15,8 +16,10 @@ from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._memory.difference import difference, tolerance  # noqa: E402
 from triton_runner._memory.files import kind_of  # noqa: E402
-from triton_runner.verbs.bisect import classes, search, splice  # noqa: E402
-from triton_runner.verbs.bisect.trial import Ran  # noqa: E402
+from triton_runner._worker import recorder  # noqa: E402
+from triton_runner.verbs.bisect import classes, fault, search, splice  # noqa: E402
+from triton_runner.verbs.bisect.results import Step  # noqa: E402
+from triton_runner.verbs.bisect.trial import Kernel, Ran, Trial  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "planted"))
 import check  # noqa: E402
@@ -265,6 +268,45 @@ def test_passes_of_two_releases_side_by_side():
     )
     mine, theirs = ([Ran("make_llir", add, True, None) for add in (name, "add_x")] for name in names)
     assert splice._aligned(mine, theirs) == [(0, 0), (1, 1)]
+
+
+def test_what_a_stage_noted_of_its_ir_goes_with_it():
+    """The boxes of host descriptors, say, which later stages do not look at."""
+    it = object.__new__(splice.Splice)
+    it.right, it.steps = types.SimpleNamespace(version=INSTALLED), [Step("make_ttgir", "a", 1)]
+    noted = {"tensordesc_meta": [{"block_size": [64, 64]}], "shared": 9}
+    text = "module {\n  tt.func public @k() {\n    tt.return\n  }\n}\n"
+    mine = Kernel("k", [Ran("make_ttgir", "a", True, 0)], None, texts=[text], metadata=noted)
+    plan = it._plan(mine, mine, 0)
+    assert plan["metadata"] == {"tensordesc_meta": [{"block_size": [64, 64]}]}
+
+    seen = []
+
+    def stage(source, metadata):
+        seen.append((source, dict(metadata)))
+        if len(seen) == 1:
+            raise recorder._Replaced("theirs", 1)
+        return source
+
+    assert recorder.Recorder(plan, keep="none")._stage("llir", stage, [])("own", {"shared": 1}) == "theirs"
+    assert seen == [("own", {"shared": 1}), ("theirs", {"shared": 1, **plan["metadata"]})]
+
+
+@pytest.mark.parametrize(
+    "born, hint, found", [(False, "a", None), (True, "a", "source"), (False, None, "source")]
+)
+def test_other_ir_of_a_right_front_end_is_no_fault_where_the_own_is_right(monkeypatch, born, hint, found):
+    """A fork's IR may ask for a pass that the other release lacks; executing that IR decides."""
+    right = types.SimpleNamespace(version="3.7.1", at=lambda *_, **__: Trial("right"))
+    program = types.SimpleNamespace(lowest="ptx", is_measured=False)
+    wrong = types.SimpleNamespace(version="fork", program=program, say=print, choices={})
+    it = fault.Search(wrong, [right])
+    it.born = born
+    spliced = types.SimpleNamespace(is_possible=True, reasons=["no op"])
+    monkeypatch.setattr(fault, "Splice", lambda *_, **__: spliced)
+    monkeypatch.setattr(fault, "_spliced", lambda *_: (None, None))
+    monkeypatch.setattr(fault, "_spliced_back", lambda *_: ("source", None))
+    assert it._by_splice(hint) == (found, None)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 5])

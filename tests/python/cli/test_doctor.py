@@ -11,6 +11,7 @@ import pytest
 import warm
 
 triton = pytest.importorskip("triton")
+from triton_runner._base.releases import DISTRIBUTIONS  # noqa: E402
 from triton_runner._pipeline import versions  # noqa: E402
 from triton_runner._settings import environment  # noqa: E402
 
@@ -20,12 +21,15 @@ READ = re.compile(
 OF_TRITON = re.compile(
     r"(?:TRITON|MLIR|NVPTX|AMDGCN|PTXAS)_[A-Z0-9_]+|(?:USE|DISABLE|ENABLE|ALLOW)_[A-Z0-9_]+"
 )
+MODULES = {"triton", *(row.module for row in DISTRIBUTIONS.values())}
+OWN = re.compile(r"TRITON_RUNNER_[A-Z_]*")
 IN_THE_CORE = re.compile(rb"\0(TRITON_[A-Z0-9]+_[A-Z0-9_]+)\0")
 
 
 def releases() -> list[Path]:
     """The installed release and those of the cache."""
-    return [Path(triton.__file__).parent, *(place / "triton" for place in versions.folder().glob("*-cp*"))]
+    kept = [place / name for place in versions.folder().glob("*-cp*") for name in MODULES]
+    return [Path(triton.__file__).parent, *(folder for folder in kept if (folder / "_C").is_dir())]
 
 
 @pytest.mark.parametrize("folder", releases(), ids=lambda path: path.parent.name)
@@ -40,6 +44,12 @@ def test_every_variable_that_a_release_reads_is_known(folder):
     assert len(read) > 10
     unknown = sorted(n for n in read if OF_TRITON.fullmatch(n) and n not in environment.known())
     assert unknown == [], unknown
+
+
+def test_every_variable_that_the_package_reads_is_known():
+    package = Path(environment.__file__).parents[1]
+    named = {name for path in package.rglob("*.py") for name in OWN.findall(path.read_text())}
+    assert len(named) > 15 and named - {*environment.known()} == {"TRITON_RUNNER_"}
 
 
 def run(*arguments, status=0, **variables):

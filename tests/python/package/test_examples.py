@@ -13,8 +13,8 @@ from triton_runner import DiagnosticError
 EXAMPLES = matrix.EXAMPLES
 # Only Triton 3.2 and 3.3 take these descriptors as arguments in Python: tests/releases runs the script.
 OF_OLD_RELEASES = {"runner/v3.3.x/python/matmul-with-tma-v3.py"}
-# Python kernels in TLX need Triton 3.8 and its plug-in: tests/releases runs them.
-OF_TLX = {path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("runner/tlx/v3.8.0/python/*.py")}
+# Python kernels in TLX need Triton 3.8 and its plug-in, or Meta's fork: tests/releases runs them.
+OF_TLX = {path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("runner/tlx/v*/python/*.py")}
 OLDEST = [
     "python_runner/matmul.py", "ttir_runner/matmul.py", "ttir_runner/matmul/matmul.py",
     *(f"{level}_runner/sm90/matmul-with-tma-v3.py" for level in ("ttgir", "llir", "ptx", "cubin")),
@@ -35,7 +35,8 @@ def test_the_names_of_the_original_are_there():
     ]  # fmt: skip
     assert {f"runner/v3.4.0/{name}.py" for name in of_34} <= set(SCRIPTS)
     for level in ("ttir", "ttgir", "llir", "ptx", "cubin"):
-        assert f"runner/tlx/v3.8.0/{level}/sm90/hopper-fa-ws-pipelined-pingpong.py" in SCRIPTS
+        for version in ("v3.4.0", "v3.8.0"):
+            assert f"runner/tlx/{version}/{level}/sm90/hopper-fa-ws-pipelined-pingpong.py" in SCRIPTS
     for folder in ("v3.3.x", "v3.2.0", "v3.1.0", "v3.0.0"):
         assert f"runner/{folder}/python/matmul.py" in SCRIPTS
 

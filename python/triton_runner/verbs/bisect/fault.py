@@ -238,6 +238,10 @@ class Search:
             # An older release does not read newer IR; this one reads the older one's.
             back = Splice(right, self.release, **self.more)
             where, step = _spliced_back(back) if back.is_possible else (None, None)
+            if where == "source" and hint is not None and not self.born:
+                # The two front ends say different things, and executing this one's is right.
+                self.note(f"right with the front end's IR of Triton {right.version}, which is another")
+                return None, None
             if where is not None:
                 self.spliced_with = right.version
                 self.note(f"spliced the other way round: the front half by Triton {right.version}")

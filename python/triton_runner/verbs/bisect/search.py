@@ -242,8 +242,11 @@ def _fault(
         search.judge_levels()
         if order.explains(orders, shown, evidence.evidence(search, trial.last_lines)):
             return None
-        names = ", ".join(f"'{store.argument}' (line {store.line})" for store in shown)
-        search.note(f"the bits of {names} depend on the order of atomics")
+        names = ", ".join(
+            f"'{store.argument}'" + (f" (line {store.line})" if store.line else "") for store in shown
+        )
+        order_of = "atomics" if any(store.line for store in shown) else "programs and tasks"
+        search.note(f"the bits of {names} depend on the order of {order_of}")
     search.run()
     if search.verdict == "hardware":
         return search.fault([evidence.evidence(search, trial.last_lines)])

@@ -25,6 +25,8 @@ _RENAMED = {
     "add_allocate_shared_memory_nv": "add_allocate_shared_memory", "add_triton_licm": "add_licm",
     "add_stream_pipelinev2": "add_stream_pipeline", "add_optimize_cta_locality": "add_plan_cta",
 }  # fmt: skip
+# A stage notes this of its IR for launches; later stages do not look at it again.
+_OF_TTGIR = ("tensordesc_meta",)
 # Metadata of a compilation without which its LLIR cannot be launched.
 _METADATA = (
     "shared", "tmem_size", "num_warps", "global_scratch_size", "global_scratch_align",
@@ -144,7 +146,8 @@ class Splice:
         text, _ = translation.translate(mine.texts[number], self.right.version)
         matched = _aligned(passes, before_conversion(theirs))
         resume = max((b for a, b in matched if a <= last), default=-1)
-        return {"replace": [[{"number": resume + 1}, text]]}
+        metadata = {name: mine.metadata[name] for name in _OF_TTGIR if name in mine.metadata}
+        return {"replace": [[{"number": resume + 1}, text]], "metadata": metadata}
 
     def _place(self, passes: list, index: int) -> int:
         """The position of a step among a kernel's own passes, or of the nearest step before it."""

@@ -1,0 +1,191 @@
+// Buffers of TLX that share one piece of memory (tlx.storage_alias_spec), and where tlx.set_buffer_overlap puts each of them.
+//
+// Without an overlap all of them begin at one place. With one, its tree of groups says so: the members of a shared group begin at
+// one place, those of a distinct group lie one after the other, and buffer i of every ring lies in the i-th piece of the memory.
+// The fork computes the same behind TTGIR and rewrites the indices of rings, as is done here.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <triton_runner/ir/enums.h>
+
+#include "machine/memdesc.h"
+#include "machine/nvidia.h"
+
+namespace triton_runner::tile {
+namespace {
+
+using ir::OpKind;
+
+constexpr int64_t kAlignment = 128;  // of a buffer in shared memory
+
+// The memory of a spec, in bytes; in tensor memory along a row.
+class Overlap {
+ public:
+  Overlap(Lowering& l, const ir::Op& op, const ir::Value* tree) : l_(l), op_(op) {
+    if (ok_) alignment_ = alignment(tree);
+    if (ok_) piece_ = up(size(tree), alignment_);
+    if (ok_) place(tree, 0, piece_, 1);
+  }
+  bool ok() const { return ok_; }
+  int64_t piece() const { return piece_; }  // all rings' buffers of one number
+  // By the op that allocates the ring; `first` and `step` count its buffers.
+  const Spacing* of(const ir::Op* ring) const {
+    const auto found = rings_.find(ring);
+    return found == rings_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  static int64_t up(int64_t value, int64_t to) { return to ? (value + to - 1) / to * to : value; }
+  void fail(const std::string& message) {
+    if (std::exchange(ok_, false)) l_.error(op_, message);
+  }
+  const MemView* ring(const ir::Value* v) {
+    const MemView* view = mem_view(l_, *v, op_);
+    if (!view) ok_ = false;
+    return view;
+  }
+  bool is_group(const ir::Value* v) {
+    if (const ir::Op* made = v->defining_op) {
+      if (made->kind == OpKind::kTlxReuseGroup) return true;
+      if (made->kind == OpKind::kTlxStorageAliasLocalAlloc) return false;
+    }
+    fail("the overlap has an element that is neither a group nor a buffer of the spec");
+    return false;
+  }
+  static bool is_shared(const ir::Op& group) {
+    return group.enum_attr<ir::TlxReuseGroupKind>("group_kind") == ir::TlxReuseGroupKind::kShared;
+  }
+  template <class F>
+  int64_t over(const ir::Value* group, int64_t from, const F& f) {
+    for (const ir::Use& use : group->defining_op->operand_uses)
+      if (ok_) from = f(from, use.value);
+    return from;
+  }
+
+  int64_t alignment(const ir::Value* v) {
+    if (is_group(v))
+      return over(v, 1, [&](int64_t most, const ir::Value* e) { return std::max(most, alignment(e)); });
+    const MemView* view = ok_ ? ring(v) : nullptr;
+    if (!view) return 1;
+    return view->tensor_memory ? view->buffer_bytes : std::max<int64_t>(kAlignment, view->size);
+  }
+  // The next member of a distinct group begins there: in tensor memory at a multiple of its own size.
+  int64_t begin(int64_t at, const ir::Value* v) {
+    const ir::Value* leaf = v;
+    while (is_group(leaf) && ok_ && !leaf->defining_op->operand_uses.empty())
+      leaf = leaf->defining_op->operand_uses[0].value;
+    const MemView* view = ok_ ? ring(leaf) : nullptr;
+    return view ? up(at, view->tensor_memory ? alignment(v) : alignment_) : at;
+  }
+  int64_t size(const ir::Value* v) {
+    if (!is_group(v)) {
+      const MemView* view = ok_ ? ring(v) : nullptr;
+      return view ? view->buffer_bytes : 0;
+    }
+    if (is_shared(*v->defining_op))
+      return v->defining_op->int_attr("group_size", 1) *
+             over(v, 0, [&](int64_t most, const ir::Value* e) { return std::max(most, size(e)); });
+    return over(v, 0, [&](int64_t at, const ir::Value* e) { return begin(at, e) + size(e); });
+  }
+  void place(const ir::Value* v, int64_t at, int64_t between, int64_t group) {
+    if (!is_group(v)) {
+      const MemView* view = ok_ ? ring(v) : nullptr;
+      if (!view) return;
+      if (view->leading.empty() || between % view->buffer_bytes != 0 || at % view->buffer_bytes != 0)
+        return fail("a buffer of " + std::to_string(view->buffer_bytes) + " bytes at byte " +
+                    std::to_string(at) + " of pieces of " + std::to_string(between) +
+                    ": both have to be multiples of its size");
+      const int64_t step = between / view->buffer_bytes, first = at / view->buffer_bytes;
+      // The compiler leaves indices alone where the rings' buffers lie one after the other.
+      rings_[v->defining_op] = {step, step == 1 && first == 0 ? 1 : group, first};
+      return;
+    }
+    const ir::Op& op = *v->defining_op;
+    if (is_shared(op)) {
+      const int64_t parts = std::max<int64_t>(1, op.int_attr("group_size", 1));
+      over(v, 0,
+           [&](int64_t, const ir::Value* e) { return place(e, at, between / parts, group * parts), 0; });
+      return;
+    }
+    const int64_t end = over(v, at, [&](int64_t from, const ir::Value* e) {
+      from = begin(from, e);
+      place(e, from, between, group);
+      return from + size(e);
+    });
+    if (end - at > between)
+      fail("the buffers of a distinct group take " + std::to_string(end - at) + " bytes, and have " +
+           std::to_string(between));
+  }
+
+  Lowering& l_;
+  const ir::Op& op_;
+  bool ok_ = true;
+  int64_t alignment_ = 1, piece_ = 0;
+  std::map<const ir::Op*, Spacing> rings_;
+};
+
+// The op that arranges the buffers of a spec; null: they begin at one place.
+const ir::Op* overlap_of(const ir::Op& spec) {
+  for (const ir::Use* use = spec.result()->first_use; use; use = use->next)
+    if (use->user->kind == OpKind::kTlxSetBufferOverlap) return use->user;
+  return nullptr;
+}
+
+// The op that allocates the ring that a descriptor is of, where nothing has indexed it yet.
+const ir::Op* ring_of(const ir::Value* v) {
+  for (const ir::Op* op = origin(v); op; op = origin(op->operand(0))) {
+    if (op->kind == OpKind::kTlxStorageAliasLocalAlloc) return op;
+    if (op->kind != OpKind::kMemDescReinterpret && op->kind != OpKind::kTlxLocalAlias &&
+        op->kind != OpKind::kTlxRequireLayout)
+      break;
+  }
+  return nullptr;
+}
+
+void run_same_place(Task& t, const Instr& in) {
+  const MemDesc d = mem_desc(t, in.operand(0));
+  t.new_object<MemDesc>(in.result()) = d;
+}
+
+}  // namespace
+
+Spacing spacing_of(Lowering& l, const ir::Value* v) {
+  const ir::Op* ring = ring_of(v);
+  const ir::Op* spec = ring ? origin(ring->operand(0)) : nullptr;
+  const ir::Op* overlap = spec ? overlap_of(*spec) : nullptr;
+  if (!overlap) return {};
+  const Spacing* found = Overlap(l, *overlap, overlap->operand(1)).of(ring);
+  return found ? *found : Spacing{};
+}
+
+void lower_storage_alias_spec(Lowering& l, const ir::Op& op) {
+  int64_t bytes = 1;
+  const ir::Op* arranged = overlap_of(op);
+  std::optional<Overlap> overlap;
+  if (arranged && !overlap.emplace(l, *arranged, arranged->operand(1)).ok()) return;
+  bool tensor_memory = false;
+  for (const ir::Use* use = op.result()->first_use; use; use = use->next) {
+    if (use->user->kind != OpKind::kTlxStorageAliasLocalAlloc) continue;
+    const MemView* view = mem_view(l, *use->user->result(), *use->user);
+    if (!view) return;
+    tensor_memory |= view->tensor_memory;
+    bytes = std::max(bytes, view->bytes());
+    const Spacing* s = overlap ? overlap->of(use->user) : nullptr;
+    if (!s) continue;
+    const int64_t last = view->leading[0] - 1;
+    bytes = std::max(
+        {bytes, overlap->piece() * view->leading[0], (s->at(last) + 1) * view->stride_of_leading(0)});
+  }
+  const int64_t asked = op.int_attr("buffer_size_bytes", 0);
+  bytes = std::max(bytes, tensor_memory ? asked / kTensorMemoryRows : asked);
+  emit_alloc(l, op, tensor_memory ? reserve_columns(l, op, bytes) : l.reserve_shared(bytes, kAlignment),
+             nullptr);
+}
+
+void lower_storage_alias_local_alloc(Lowering& l, const ir::Op& op) {
+  if (mem_view(l, *op.result(), op)) l.emit<run_same_place>(op);
+}
+
+}  // namespace triton_runner::tile
