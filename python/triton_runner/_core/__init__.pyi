@@ -354,7 +354,7 @@ def set_pretend_cuda(on: bool) -> None:
 
 def load_simt(text: str, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:
     """
-    Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: (name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta.
+    Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: (name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; grid_of_blocks (a launch's grid counts blocks, not clusters), shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta.
     """
 
 def load_cubin(cubin: bytes, listing: str, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:

@@ -74,14 +74,15 @@ def dump(
     as_json,
     **settings,
 ):
-    """Record values of the kernel in FILE (*.ttir, *.ttgir, *.ptx), or of the kernels that a Python program
-    launches, and print a table of them.
+    """Record values of the kernel in FILE (*.ttir, *.ttgir, *.ptx, or a case, *.trcase), or of the kernels
+    that a Python program launches, and print a table of them.
 
     Options come before FILE; what follows it are the program's own arguments.
     """  # fmt: skip
     level = settings.pop("level") or ""
     apply_settings(**settings)
     from triton_runner._artifact import shell_arguments
+    from triton_runner._kernel.cases import case
     from triton_runner.verbs.dump import run as dumped
 
     options = {
@@ -94,6 +95,10 @@ def dump(
     if dumped.is_program(file):
         with prints_aside(as_json):
             dumps, stopped = dumped.dump_program(file, arguments, selectors, pretend_cuda, options)
+    elif case.is_case(file):
+        if given := [name for name, value in (("--grid", grid), ("--arg", args)) if value]:
+            raise click.UsageError(f"{given[0]}: a case has its own grid and arguments")
+        dumps, stopped = dumped.dump_case(file, selectors, options)
     elif arguments:
         raise click.UsageError(f"{arguments[0]}: dump takes one file, and {file} is it")
     else:
