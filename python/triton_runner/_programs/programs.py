@@ -98,7 +98,7 @@ _KERNEL_OPTIONS = (
         "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8."
     ),
 )  # fmt: skip
-release_option = click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+release_option = click.option("--triton", "release", help="The release: 3.4.0 (default: the installed one).")
 
 
 def kernel_options(function):

@@ -42,7 +42,9 @@ from triton_runner._programs.watched import in_own_process
     "--arg", "args", multiple=True, help="For a file: an argument, once for each parameter, as for exec."
 )
 @click.option("--metadata", help="For a file: the metadata JSON, where it is not beside it.")
-@click.option("--every-iteration", is_flag=True, help="Of values in loops every iteration, not the last.")
+@click.option(
+    "--every-iteration", is_flag=True, help="Record every iteration of values in loops, not only the last."
+)
 @click.option("--program", "asked", multiple=True, help="Only this program: 3, or 0,1; -1 is any.")
 @click.option("--max-bytes", type=int, help="Largest number of bytes of records (default: 1 GiB).")
 @click.option(
