@@ -65,10 +65,10 @@ struct Target {
   std::array<uint32_t, 3> block{};
   std::array<uint32_t, 3> cluster{1, 1, 1};
   bool explicit_cluster = false;
-  uint32_t width = 32;        // threads of a warp: 32, or 64 (a wavefront)
+  uint32_t width = 32;          // threads of a warp: 32, or 64 (a wavefront)
   bool grid_of_blocks = false;  // LoadOptions
-  uint32_t threads = 0;       // of a block, rounded up to whole warps: lanes of the register file
-  uint32_t real_threads = 0;  // block[0] * block[1] * block[2]
+  uint32_t threads = 0;         // of a block, rounded up to whole warps: lanes of the register file
+  uint32_t real_threads = 0;    // block[0] * block[1] * block[2]
 };
 
 struct CountPlan;

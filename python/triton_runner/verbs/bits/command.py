@@ -19,9 +19,8 @@ from triton_runner._programs.watched import in_own_process
 @click.option("--launches", "most", type=click.IntRange(1), help="Largest number of launches (default: 4).")
 @click.option(
     "--configs", multiple=True,
-    help='"num_warps=1,4;BLOCK=64,128": all combinations; may be repeated. Default: those of an "
-    "autotuner, or '
-    "numbers of warps.",
+    help='"num_warps=1,4;BLOCK=64,128": all combinations; may be repeated. Default: those of '
+    "an autotuner, or numbers of warps.",
 )  # fmt: skip
 @click.option(
     "--orders",

@@ -20,8 +20,8 @@ from triton_runner._programs.options import Output, json_option, print_json, ver
 def translate_command(file, from_, to, output, as_json):
     """Rewrite TTIR, TTGIR or LLIR of one Triton release as another release reads it.
 
-    LLIR does not say which release wrote it. What was changed goes to stderr. What the other release has no
-    op for is an error that names the op.
+    LLIR does not say which release wrote it. What was changed goes to stderr. If the other release lacks
+    an op, the command fails and names it.
     """
     from triton_runner._pipeline import translation
 
