@@ -38,7 +38,8 @@ struct Description {
   std::optional<int> num_warps;
   std::optional<int> num_ctas;
   std::optional<std::array<int, 3>> cluster;  // blocks on each axis, where it is not (num_ctas, 1, 1)
-  bool grid_of_blocks = false;  // a launch's grid counts blocks, and not clusters (ctas_per_cga of Meta's fork)
+  bool grid_of_blocks =
+      false;  // a launch's grid counts blocks, and not clusters (ctas_per_cga of Meta's fork)
   std::optional<int> threads_per_warp;
   std::optional<int> max_threads;  // a block
   std::optional<int64_t> shared;   // dynamic shared memory in bytes

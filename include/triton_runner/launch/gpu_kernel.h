@@ -31,7 +31,7 @@ struct GpuKernelSpec {
   std::array<uint32_t, 3> block{128, 1, 1};  // threads
   std::array<uint32_t, 3> cluster{1, 1, 1};
   bool grid_of_blocks = false;  // launches' grids count blocks, and not clusters
-  int64_t shared_bytes = 0;  // dynamic; -1: not known, the device's maximum is asked for
+  int64_t shared_bytes = 0;     // dynamic; -1: not known, the device's maximum is asked for
   bool cooperative = false;
   bool pdl = false;
   int hidden_pointers = 0;  // 0; 1: global scratch; 2: global scratch, profile scratch

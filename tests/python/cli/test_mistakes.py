@@ -1,4 +1,4 @@
-"""What a stranger mistypes, a file a verb (mistakes/VERB.txt):
+"""The answers to what a stranger mistypes, a file a verb (mistakes/VERB.txt):
 
     $ triton-runner exec kernel.ttir --grid x
     error: --grid 'x' is not one to three numbers

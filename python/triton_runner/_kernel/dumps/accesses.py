@@ -81,7 +81,7 @@ class Accesses:
         return list(dict.fromkeys(self._names[value] for value in values if value in self._names))
 
     def of(self, dump) -> list[Access]:
-        """What a dump of these values shows, in the order of execution."""
+        """Returns what a dump of these values shows, in the order of execution."""
         found = [
             access for number, op in enumerate(self._ops) for access in self._executions(number, op, dump)
         ]
@@ -171,7 +171,7 @@ class Elements:
         return self._numbers.get(int(address))
 
     def called(self, address: int) -> str:
-        """What is at an address of the same storage."""
+        """Names what is at an address of the same storage."""
         number = self.number(address)
         if number is not None:
             return f"{self.name}[{', '.join(map(str, self.index(number)))}]"

@@ -1,4 +1,4 @@
-"""What the kernel does to an element that the program's own comparison finds wrong.
+"""Explains an element that the program's own comparison finds wrong, by what the kernel does to it.
 
 No level and no check is at fault then, and nobody knows what the kernel should compute. But a run of the last
 such launch shows which store writes the element, what it is reduced from, and which elements of the
@@ -34,8 +34,8 @@ _SHOWN = 4  # steps of a computation
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """Where two tensors differ, the first of which depends on these launches. is_compared: by a function that
-    compares; else they were subtracted, and it is where they differ most."""
+    """The place where two tensors differ, the first of which depends on these launches. is_compared: a
+    function that compares saw them; else they were subtracted, and it is where they differ most."""
 
     numbers: frozenset
     index: tuple
@@ -46,8 +46,8 @@ class Difference:
 
 
 def difference(name: str, args, numbers: frozenset, options: dict) -> Difference | None:
-    """Where the tensors differ that a function of torch compares, or subtracts; None where they do not. The
-    first of them depends on launches."""
+    """Returns where the tensors differ that a function of torch compares, or subtracts; None where they do
+    not. The first of them depends on launches."""
     import torch
 
     if len(args) < 2 or not all(isinstance(one, torch.Tensor) for one in args[:2]):

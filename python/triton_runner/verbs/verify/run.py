@@ -218,7 +218,7 @@ class Verdict:
         return [one for one in self.judged if one.verdict == verdict]
 
     def _depth(self) -> list[str]:
-        """What was judged, and what was not: a line for each set of levels."""
+        """Says what was judged, and what was not: a line for each set of levels."""
         return list(dict.fromkeys(_judged_at(one) for one in self.judged if one.lowest))
 
 

@@ -1,7 +1,7 @@
 """The line behind a result that differs from the reference's: which access of the smallest call that shows it
 touches another element than it should.
 
-Where the call has a layout of its own, the same call with the usual layouts is right, and each access has to
+If the call has a layout of its own, the same call with the usual layouts is right, and each access has to
 touch the elements there that it touches here. Elsewhere the elements of the arguments are changed one by one:
 the result may depend on those alone on which the reference's does.
 """
@@ -29,7 +29,7 @@ _MOST_ELEMENTS = 64  # that are changed one by one
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """What an access does, and where it is."""
+    """An access behind a result: a sentence on what it does, and its line."""
 
     text: str
     kernel: str
