@@ -114,7 +114,9 @@ class _Remembered:
     """A launch whose arguments are not kept alive. written: the names of those that it writes."""
 
     def __init__(self, call: Call, written):
-        self._call = dataclasses.replace(call, args=(), pairs=lambda: [])
+        self._call = dataclasses.replace(
+            call, again=_nothing, args=(), pairs=list, hooks=()
+        )  # which all hold arguments
         self._named = [(name, _reference(value)) for name, value in call.named]
         self._written = written
 
@@ -148,6 +150,10 @@ class _Remembered:
 
 
 _GONE = object()
+
+
+def _nothing(*args) -> None:
+    """Stands for a launch that nobody makes again."""
 
 
 def _reference(value):
